@@ -1,0 +1,47 @@
+# `make results` and `make test` need Python 3.11 or newer, pip, gcc and make; nothing else.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(abspath $(VENV))/bin
+export PATH := $(BIN):$(PATH)
+
+.DELETE_ON_ERROR:
+.PHONY: results report check test lint lock clean help
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /\1	/p' $(MAKEFILE_LIST)
+
+$(VENV)/ready: pyproject.toml requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit("sketchbench needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable '.[test]'
+	touch $@
+
+results: $(VENV)/ready ## run every study at the quick scale, and write reports/
+	@mkdir -p .snakemake
+	@sh workflow/run $(ARGS)
+
+report: results ## bundle tables and figures into reports/report.html
+	snakemake --report reports/report.html
+
+check: $(VENV)/ready ## fail where a verdict differs from the expected one
+	python -m sketchbench.claim check reports/claims.csv
+
+test: $(VENV)/ready lint ## lint, types, layers and tests
+	pytest -n auto --dist worksteal $(ARGS)
+
+lint: $(VENV)/ready ## style, types, layers, workflow
+	ruff check . && ruff format --check .
+	mypy
+	lint-imports --no-cache
+	snakefmt --check Snakefile workflow
+	snakemake --lint
+
+lock: ## renew requirements.lock from the newest releases
+	$(PYTHON) -m venv .lock
+	.lock/bin/pip install --quiet --editable '.[test]'
+	{ .lock/bin/pip freeze --exclude-editable; grep -E "^(cupy|torch)" requirements.lock; } | sort -f > .lock/new
+	mv .lock/new requirements.lock
+	rm -rf .lock
+
+clean: ## remove everything that is made again
+	rm -rf $(VENV) .snakemake results logs

@@ -1,0 +1,25 @@
+from snakemake.utils import min_version, validate
+
+min_version("9.0")
+
+
+configfile: "conf/workflow.yaml"
+
+
+validate(config, "workflow/schemas/workflow.schema.yaml")
+shell.prefix("set -euo pipefail; export NUMBA_NUM_THREADS=${{OMP_NUM_THREADS:-1}}; ")
+
+
+include: "workflow/rules/plan.smk"
+include: "workflow/rules/run.smk"
+include: "workflow/rules/table.smk"
+include: "workflow/rules/claim.smk"
+include: "workflow/rules/figure.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        rules.claims.output,
+        expand(rules.table.output, study=PLAN.runs),
+        FIGURE_FILES,

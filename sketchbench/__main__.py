@@ -1,0 +1,89 @@
+"""Run one task by hand: `python -m sketchbench task=moments sketch=srht b=32`."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from hydra import initialize_config_dir
+from omegaconf import OmegaConf
+
+from sketchbench import job, plan, record
+
+EPILOG = """\
+Overrides are Hydra's: GROUP=OPTION chooses a file of conf/GROUP, KEY=VALUE sets a value, e.g.
+
+  python -m sketchbench task=moments sketch=srht d=1000 b=50 'task.pairs=[random,flat]'
+  python -m sketchbench task=tails sketch=sparse_embedding sketch.family.s=8 kernels=numpy
+"""
+
+
+def describe(folder: Path | None) -> str:
+    """The groups with their options, and the default config."""
+    lines = ["groups and their options:"]
+    for group in ("task", "sketch", "kernels", "scale"):
+        places = [plan.CONF / group] + ([folder / group] if folder else [])
+        options = {
+            str(path.relative_to(place).with_suffix(""))
+            for place in places
+            for path in place.rglob("*.yaml")
+        }
+        lines.append(f"  {group + ':':9s}{', '.join(sorted(options))}")
+    with initialize_config_dir(str(plan.CONF), version_base="1.3"):
+        config = plan.compose_run([], folder)
+    lines += ["", "keys, with their defaults:"]
+    lines += [f"  {line}" for line in OmegaConf.to_yaml(config).splitlines()]
+    return "\n".join(lines)
+
+
+def shown(rows: list[dict[str, Any]], limit: int = 40) -> str:
+    """A short table of rows: the columns that say something, numbers to four digits."""
+    names = [name for name in rows[0] if any(row.get(name) is not None for row in rows)]
+    hidden = {"minimum", "maximum", "skewness"}
+    names = [name for name in names if name not in hidden]
+    cells = [names] + [[_cell(row.get(name)) for name in names] for row in rows[:limit]]
+    widths = [max(len(line[i]) for line in cells) for i in range(len(names))]
+    lines = ["  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)) for line in cells]
+    if len(rows) > limit:
+        lines.append(f"... and {len(rows) - limit} more rows; --result FILE keeps them all")
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m sketchbench",
+        usage="python -m sketchbench [--help] [--folder DIR] [--result FILE] [OVERRIDE ...]",
+        description="Run one task on one sketch and print what it measured.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        add_help=False,
+    )
+    parser.add_argument("-h", "--help", action="store_true", help="show this, and every option")
+    parser.add_argument("--folder", default="", help="your own folder of sketches")
+    parser.add_argument("--result", type=Path, help="write a record (Parquet) to this file")
+    parser.add_argument("overrides", nargs="*", metavar="OVERRIDE", help="see below")
+    options = parser.parse_args(arguments)
+    job.start_logging()
+    try:
+        folder = plan.user_folder(options.folder)
+        if options.help:
+            print(parser.format_help() + "\n" + describe(folder))
+            return
+        with initialize_config_dir(str(plan.CONF), version_base="1.3"):
+            config = plan.frozen(plan.compose_run(options.overrides, folder))
+        if options.result:
+            rows = job.run(config, plan.sign(config, folder), options.result)
+        else:
+            rows = job.execute(config)
+    except (ValueError, TypeError, RuntimeError, record.RecordError) as error:
+        sys.exit(f"sketchbench: error: {error}")
+    print(f"{config['sketch']['name']}, d={config['d']}, b={config['b']}, {config['kernels']} kernels")
+    print(shown(rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""A digest of the code that a run depends on: it changes when behaviour can, and not otherwise.
+
+It covers the modules named and everything of ours that they import, each as its syntax tree
+without docstrings: editing a comment or a docstring changes nothing, editing a kernel changes
+every run that uses it. Package `__init__` files count only where something is imported from them.
+"""
+
+import ast
+import functools
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parents[1]
+
+
+def code_digest(modules: Iterable[str], folders: tuple[Path, ...] = ()) -> str:
+    """16 hex digits over the import closure of these modules.
+
+    Only modules that lie in the project or in one of `folders` (a user's own code) are followed.
+    """
+    places = (PROJECT, *folders)
+    closure: set[Path] = set()
+    waiting = [path for name in modules if (path := _locate(name, places))]
+    while waiting:
+        path = waiting.pop()
+        if path not in closure:
+            closure.add(path)
+            names = _parsed(path, path.stat().st_mtime_ns)[1]
+            waiting += [found for name in names if (found := _locate(name, places))]
+    trees = sorted((path.name, _parsed(path, path.stat().st_mtime_ns)[0]) for path in closure)
+    return hashlib.sha256(repr(trees).encode()).hexdigest()[:16]
+
+
+def _locate(name: str, places: tuple[Path, ...]) -> Path | None:
+    """The file of a module; for `package.attribute`, the package's `__init__`."""
+    for place in places:
+        path = place.joinpath(*name.split("."))
+        for candidate in (path.with_suffix(".py"), path / "__init__.py"):
+            if candidate.is_file():
+                return candidate
+        if path.parent != place and (parent := path.parent / "__init__.py").is_file():
+            return parent
+    return None
+
+
+@functools.lru_cache(maxsize=None)
+def _parsed(path: Path, _changed: int) -> tuple[str, tuple[str, ...]]:
+    """The dump of a file's tree without docstrings, and the modules that it imports."""
+    tree = ast.parse(path.read_text(), filename=str(path))
+    names: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names += [f"{node.module}.{alias.name}" for alias in node.names]
+            names.append(node.module) if not _is_package(node.module) else None
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[0]
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+                node.body = node.body[1:] or [ast.Pass()]
+    return ast.dump(tree), tuple(names)
+
+
+def _is_package(module: str) -> bool:
+    return PROJECT.joinpath(*module.split("."), "__init__.py").is_file()

@@ -1,0 +1,113 @@
+"""One run: a resolved config in, one record out. `python -m sketchbench.job --help`."""
+
+import argparse
+import json
+import logging
+import platform
+import subprocess
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from hydra.errors import HydraException
+from hydra.utils import instantiate
+
+from sketchbench import kernels, record
+from sketchbench.digest import PROJECT
+from sketchbench.theory.known import Known
+
+VERSIONS = ("sketchbench", "numpy", "scipy", "numba", "hydra-core", "snakemake", "pyarrow")
+
+
+class ConfigError(ValueError):
+    """A config that can't be run; the message is for the user."""
+
+
+def family_of(config: dict[str, Any]) -> Any:
+    """The sketch family that a resolved config describes.
+
+    Raises ConfigError if its class can't be imported, and ValueError if the sizes don't fit it.
+    """
+    described = config["sketch"]["family"]
+    try:
+        return instantiate(described, d=config["d"], b=config["b"], _convert_="all")
+    except HydraException as error:
+        cause = error.__cause__ or error.__context__
+        if isinstance(cause, ValueError | TypeError) and "argument" not in str(cause):
+            raise type(cause)(str(cause)) from None
+        reason = str(cause or error).strip().splitlines()[0]
+        raise ConfigError(
+            f"sketch {config['sketch']['name']}: can't make {described.get('_target_')}: {reason}"
+        ) from None
+
+
+def execute(config: dict[str, Any]) -> list[dict[str, Any]]:
+    """Run the task of a resolved config and return its rows."""
+    make_task = instantiate(config["task"], _partial_=True, _convert_="all")
+    rows: list[dict[str, Any]] = make_task(
+        family=family_of(config),
+        known=Known(**instantiate(config["sketch"]["theory"] or {}, _convert_="all")),
+        kernels=kernels.load(config["kernels"]),
+        seed=config["seed"],
+    ).run()
+    return rows
+
+
+def run(config: dict[str, Any], signature: str, path: Path) -> list[dict[str, Any]]:
+    """Execute a config and write its record. Returns the rows."""
+    start = time.monotonic()
+    rows = execute(config)
+    provenance = {
+        "signature": signature,
+        "config": config,
+        "kernels": kernels.resolve(config["kernels"]),
+        "wall_seconds": round(time.monotonic() - start, 3),
+        "commit": _commit(),
+        "machine": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
+        "versions": {name: version(name) for name in VERSIONS},
+    }
+    record.write(path, record.Record(rows, provenance))
+    return rows
+
+
+def _commit() -> str | None:
+    """The commit of the code, marked where it is not the whole story; None outside a checkout."""
+    command = ["git", "-C", str(PROJECT), "describe", "--always", "--dirty", "--abbrev=12"]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return answer.stdout.strip()
+
+
+def start_logging() -> None:
+    """Progress lines, unbuffered, on standard error."""
+    logging.basicConfig(
+        stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S"
+    )
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m sketchbench.job",
+        description="Run one frozen config, as planned by sketchbench.plan, and write its record.",
+    )
+    parser.add_argument("--config", required=True, help="the resolved config, as JSON")
+    parser.add_argument("--signature", required=True, help="of config and code, to be recorded")
+    parser.add_argument("--result", required=True, type=Path, help="the Parquet file to write")
+    parser.add_argument("--folder", type=Path, help="a user's folder with modules of their own")
+    options = parser.parse_args(arguments)
+    if options.folder:
+        sys.path.insert(0, str(options.folder))
+    start_logging()
+    try:
+        run(json.loads(options.config), options.signature, options.result)
+    except (ConfigError, ValueError, TypeError, RuntimeError) as error:
+        logging.debug("details", exc_info=True)
+        sys.exit(f"sketchbench: error: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+"""Array kernels: one module per backend, the same functions in each, chosen by name.
+
+`numpy` is the reference and the fallback, `numba` the default on a CPU, `cupy` runs on a GPU.
+All random bits come from Philox4x32-10, a counter-based generator of integers, so the same key
+gives the same signs, buckets and rows on every backend, bit for bit, at any thread count; normal
+variates agree to rounding. A draw for many operators at once is a *stack*: its first axis counts
+the operators, and operator t depends on the key and on t only, not on how many are drawn with it.
+"""
+
+import importlib
+import importlib.util
+from types import ModuleType
+from typing import Any, Protocol, cast
+
+Array = Any  # a NumPy or a CuPy array; which one depends on the backend
+
+NAMES = ("numpy", "numba", "cupy")
+
+
+class Kernels(Protocol):
+    """What every backend module offers. T operators, N vectors, s nonzeros per column.
+
+    Random draws take `key` (64 bits), `stream` (which of an operator's draws this is) and `first`,
+    the number of the first operator of the stack. Costs are counted for the whole stack.
+    """
+
+    NAME: str
+    xp: ModuleType
+
+    def random_words(
+        self, key: int, stream: int, first: int, operators: int, count: int
+    ) -> Array:
+        """Uniform 32-bit words, uint32, shape (T, count)."""
+
+    def sign_rows(
+        self, key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int
+    ) -> Array:
+        """Random signs in rows `row` to `row + rows` of T sign matrices, int8 (T, rows, d)."""
+
+    def gaussian_rows(
+        self, key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int
+    ) -> Array:
+        """Standard normals (Box-Muller on 32-bit words, so |z| < 6.8), float64 (T, rows, d)."""
+
+    def polynomial_hash(self, coefficients: Array, points: int) -> Array:
+        """Polynomials modulo the Mersenne prime 2^31 - 1 at 0, 1, ..., points - 1.
+
+        coefficients: uint32 (T, rows, k), each below the prime; returns uint32 (T, rows, points).
+        """
+
+    def distinct(self, words: Array, b: int) -> Array:
+        """Uniform draws without replacement from range(b), by Floyd's algorithm.
+
+        words: uint32 (T, s, d), uniform; returns int32 (T, s, d), distinct along axis 1.
+        """
+
+    def prepare(self, buckets: Array, signs: Array, b: int) -> Any:
+        """The stack of sparse sign matrices whose column j holds signs[:, r, j] in row
+        buckets[:, r, j], in the form that `scatter` and `gather` of this backend like best.
+
+        buckets: int32 (T, s, d) in [0, b); signs: int8 (T, s, d), 0 drops an entry.
+        """
+
+    def scatter(self, matrix: Any, x: Array) -> Array:
+        """Apply: x (T or 1, N, d) -> (T, N, b); the order of each sum is fixed. O(T N s d)."""
+
+    def gather(self, matrix: Any, y: Array) -> Array:
+        """Apply the transpose: y (T or 1, N, b) -> (T, N, d). O(T N s d)."""
+
+    def walsh_hadamard(self, x: Array) -> Array:
+        """Orthonormal Walsh-Hadamard transform of the last axis, a power of two long.
+
+        Works in place where it can, and returns the result. O(size log n)."""
+
+    def cosine(self, x: Array) -> Array:
+        """Orthonormal DCT-II of the last axis. O(size log n)."""
+
+    def cosine_transpose(self, x: Array) -> Array:
+        """Its transpose, which is its inverse, the DCT-III."""
+
+    def asarray(self, x: Any) -> Array:
+        """A NumPy array, moved to where this backend computes."""
+
+    def to_numpy(self, x: Array) -> Any:
+        """The other way."""
+
+
+def device_missing() -> str | None:
+    """Why CuPy kernels can't run here, or None if they can."""
+    if importlib.util.find_spec("cupy") is None:
+        return "CuPy is not installed (pip install 'sketchbench[gpu]')"
+    import cupy
+
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        return f"CuPy finds no CUDA device ({error})"
+    return None if count else "CuPy finds no CUDA device"
+
+
+def resolve(name: str = "auto") -> str:
+    """The backend that a name stands for here: `auto` takes a GPU where there is one, else Numba.
+
+    >>> resolve("numpy")
+    'numpy'
+    """
+    if name == "auto":
+        return "numba" if device_missing() else "cupy"
+    if name not in NAMES:
+        raise ValueError(f"kernels={name} is unknown; choose one of auto, {', '.join(NAMES)}")
+    return name
+
+
+def load(name: str = "auto") -> Kernels:
+    """The backend module of a name.
+
+    Raises ValueError for an unknown name, and RuntimeError for `cupy` without a device: nothing
+    falls back in silence.
+    """
+    name = resolve(name)
+    if name == "cupy" and (reason := device_missing()):
+        raise RuntimeError(f"kernels=cupy can't run here: {reason}; use kernels=numba or auto")
+    return cast(Kernels, importlib.import_module(f"{__name__}.{name}_kernels"))

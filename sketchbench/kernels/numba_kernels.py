@@ -1,0 +1,211 @@
+"""Compiled CPU kernels; see `Kernels` for the signatures and `numpy_kernels` for the reference.
+
+Every compiled function lives in this one file: Numba's cache does not notice an edit of a callee
+in another file. Loops run in parallel over operators, vectors and rows, and the order of every sum
+is fixed, so the result does not depend on the number of threads.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import njit, prange, uint32, uint64
+from numpy.typing import NDArray
+
+from sketchbench.kernels.numpy_kernels import (
+    PRIME,
+    SparseMatrix,
+    asarray,
+    cosine,
+    cosine_transpose,
+    prepare,
+    to_numpy,
+)
+
+__all__ = ["asarray", "cosine", "cosine_transpose", "prepare", "to_numpy"]
+NAME = "numba"
+xp = np
+
+
+@njit(cache=True, inline="always")  # type: ignore[untyped-decorator]
+def _philox(c0: int, c1: int, c2: int, c3: int, key: int) -> Any:
+    low = uint64(0xFFFFFFFF)
+    c0, c1, c2, c3 = uint64(c0), uint64(c1), uint64(c2), uint64(c3)
+    k0, k1 = uint64(key) & low, uint64(key) >> uint64(32)
+    for _ in range(10):
+        p0, p1 = c0 * uint64(0xD2511F53), c2 * uint64(0xCD9E8D57)
+        c0, c1, c2, c3 = (
+            (p1 >> uint64(32)) ^ c1 ^ k0,
+            p1 & low,
+            (p0 >> uint64(32)) ^ c3 ^ k1,
+            p0 & low,
+        )
+        k0, k1 = (k0 + uint64(0x9E3779B9)) & low, (k1 + uint64(0xBB67AE85)) & low
+    return c0, c1, c2, c3
+
+
+@njit(cache=True, parallel=True)  # type: ignore[untyped-decorator]
+def _random_words(key: int, stream: int, first: int, out: NDArray[np.uint32]) -> None:
+    operators, count = out.shape
+    for t in prange(operators):
+        for i in range(0, count, 4):
+            words = _philox(i // 4, 0, first + t, stream, key)
+            for lane in range(min(4, count - i)):
+                out[t, i + lane] = uint32(words[lane])
+
+
+def random_words(
+    key: int, stream: int, first: int, operators: int, count: int
+) -> NDArray[np.uint32]:
+    out = np.empty((operators, count), dtype=np.uint32)
+    _random_words(np.uint64(key), stream, first, out)
+    return out
+
+
+@njit(cache=True, parallel=True)  # type: ignore[untyped-decorator]
+def _sign_rows(key: int, stream: int, first: int, row: int, out: NDArray[np.int8]) -> None:
+    operators, rows, d = out.shape
+    for index in prange(operators * rows):
+        t, k = index // rows, index % rows
+        for i in range(0, d, 128):
+            words = _philox(i // 128, row + k, first + t, stream, key)
+            for lane in range(4):
+                start = i + 32 * lane
+                for bit in range(min(32, d - start)):
+                    out[t, k, start + bit] = 2 * ((words[lane] >> uint64(bit)) & uint64(1)) - 1
+
+
+def sign_rows(
+    key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int
+) -> NDArray[np.int8]:
+    out = np.empty((operators, rows, d), dtype=np.int8)
+    _sign_rows(np.uint64(key), stream, first, row, out)
+    return out
+
+
+@njit(cache=True, parallel=True)  # type: ignore[untyped-decorator]
+def _gaussian_rows(key: int, stream: int, first: int, row: int, out: NDArray[np.float64]) -> None:
+    operators, rows, d = out.shape
+    for index in prange(operators * rows):
+        t, k = index // rows, index % rows
+        for i in range(0, d, 4):
+            words = _philox(i // 4, row + k, first + t, stream, key)
+            for half in range(0, min(4, d - i), 2):
+                radius = math.sqrt(-2.0 * math.log((words[half] + 0.5) * 2.0**-32))
+                angle = 2.0 * math.pi * ((words[half + 1] + 0.5) * 2.0**-32)
+                out[t, k, i + half] = radius * math.cos(angle)
+                if i + half + 1 < d:
+                    out[t, k, i + half + 1] = radius * math.sin(angle)
+
+
+def gaussian_rows(
+    key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int
+) -> NDArray[np.float64]:
+    out = np.empty((operators, rows, d), dtype=np.float64)
+    _gaussian_rows(np.uint64(key), stream, first, row, out)
+    return out
+
+
+@njit(cache=True, parallel=True)  # type: ignore[untyped-decorator]
+def _polynomial_hash(coefficients: NDArray[np.uint32], out: NDArray[np.uint32]) -> None:
+    operators, rows, points = out.shape
+    prime = uint64(PRIME)
+    for index in prange(operators * rows):
+        t, k = index // rows, index % rows
+        for x in range(points):
+            value = uint64(0)
+            for power in range(coefficients.shape[2]):
+                value = value * uint64(x) + uint64(coefficients[t, k, power])
+                value = (value & prime) + (value >> uint64(31))  # 2^31 = 1 modulo the prime
+                value = (value & prime) + (value >> uint64(31))
+                if value >= prime:
+                    value -= prime
+            out[t, k, x] = uint32(value)
+
+
+def polynomial_hash(coefficients: NDArray[np.uint32], points: int) -> NDArray[np.uint32]:
+    out = np.empty((*coefficients.shape[:2], points), dtype=np.uint32)
+    _polynomial_hash(coefficients, out)
+    return out
+
+
+@njit(cache=True, parallel=True)  # type: ignore[untyped-decorator]
+def _distinct(words: NDArray[np.uint32], b: int, out: NDArray[np.int32]) -> None:
+    operators, s, d = words.shape
+    for t in prange(operators):
+        for r in range(s):
+            last = b - s + r
+            for j in range(d):
+                draw = (uint64(words[t, r, j]) * uint64(last + 1)) >> uint64(32)
+                value = np.int32(draw)
+                for earlier in range(r):
+                    if out[t, earlier, j] == value:
+                        value = np.int32(last)
+                        break
+                out[t, r, j] = value
+
+
+def distinct(words: NDArray[np.uint32], b: int) -> NDArray[np.int32]:
+    out = np.empty(words.shape, dtype=np.int32)
+    _distinct(words, b, out)
+    return out
+
+
+@njit(cache=True, parallel=True)  # type: ignore[untyped-decorator]
+def _scatter(
+    buckets: NDArray[np.int32], signs: NDArray[np.int8], x: NDArray[Any], y: NDArray[Any]
+) -> None:
+    operators, vectors = y.shape[:2]
+    for index in prange(operators * vectors):
+        t, n = index // vectors, index % vectors
+        source = t % x.shape[0]
+        for r in range(buckets.shape[1]):
+            for j in range(buckets.shape[2]):
+                y[t, n, buckets[t, r, j]] += signs[t, r, j] * x[source, n, j]
+
+
+def scatter(matrix: SparseMatrix, x: NDArray[Any]) -> NDArray[Any]:
+    y = np.zeros((matrix.buckets.shape[0], x.shape[1], matrix.b), dtype=x.dtype)
+    _scatter(matrix.buckets, matrix.signs, np.ascontiguousarray(x), y)
+    return y
+
+
+@njit(cache=True, parallel=True)  # type: ignore[untyped-decorator]
+def _gather(
+    buckets: NDArray[np.int32], signs: NDArray[np.int8], y: NDArray[Any], x: NDArray[Any]
+) -> None:
+    operators, vectors = x.shape[:2]
+    for index in prange(operators * vectors):
+        t, n = index // vectors, index % vectors
+        source = t % y.shape[0]
+        for r in range(buckets.shape[1]):
+            for j in range(buckets.shape[2]):
+                x[t, n, j] += signs[t, r, j] * y[source, n, buckets[t, r, j]]
+
+
+def gather(matrix: SparseMatrix, y: NDArray[Any]) -> NDArray[Any]:
+    x = np.zeros((matrix.buckets.shape[0], y.shape[1], matrix.buckets.shape[2]), dtype=y.dtype)
+    _gather(matrix.buckets, matrix.signs, np.ascontiguousarray(y), x)
+    return x
+
+
+@njit(cache=True, parallel=True)  # type: ignore[untyped-decorator]
+def _walsh_hadamard(x: NDArray[Any], scale: Any) -> None:
+    vectors, n = x.shape
+    for v in prange(vectors):
+        h = 1
+        while h < n:
+            for start in range(0, n, 2 * h):
+                for i in range(start, start + h):
+                    upper, lower = x[v, i], x[v, i + h]
+                    x[v, i] = upper + lower
+                    x[v, i + h] = upper - lower
+            h *= 2
+        for i in range(n):
+            x[v, i] *= scale
+
+
+def walsh_hadamard(x: NDArray[Any]) -> NDArray[Any]:
+    x = np.ascontiguousarray(x)
+    _walsh_hadamard(x.reshape(-1, x.shape[-1]), x.dtype.type(x.shape[-1] ** -0.5))
+    return x

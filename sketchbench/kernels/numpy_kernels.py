@@ -1,0 +1,149 @@
+"""The reference definition of every kernel, in plain NumPy; see `Kernels` for the signatures."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.fft
+from numpy.typing import NDArray
+
+NAME = "numpy"
+xp = np
+PRIME = 2**31 - 1
+_LOW = np.uint64(0xFFFFFFFF)
+_HALF = np.uint64(32)
+
+
+def philox(counter: tuple[Any, Any, Any, Any], key: int) -> tuple[NDArray[np.uint64], ...]:
+    """Philox4x32-10 (Salmon et al. 2011): four 32-bit words, held in uint64, per counter."""
+    c0, c1, c2, c3 = (np.asarray(c, dtype=np.uint64) for c in counter)
+    k0, k1 = key & 0xFFFFFFFF, key >> 32
+    for _ in range(10):
+        p0, p1 = c0 * np.uint64(0xD2511F53), c2 * np.uint64(0xCD9E8D57)
+        c0, c1, c2, c3 = (
+            (p1 >> _HALF) ^ c1 ^ np.uint64(k0),
+            p1 & _LOW,
+            (p0 >> _HALF) ^ c3 ^ np.uint64(k1),
+            p0 & _LOW,
+        )
+        k0, k1 = (k0 + 0x9E3779B9) & 0xFFFFFFFF, (k1 + 0xBB67AE85) & 0xFFFFFFFF
+    return c0, c1, c2, c3
+
+
+def _words(
+    key: int, stream: int, first: int, operators: int, row: int, rows: int, count: int
+) -> NDArray[np.uint32]:
+    """Word i of row k of operator t is word i % 4 of counter (i // 4, k, t, stream)."""
+    calls = -(-count // 4)
+    counter = (
+        np.arange(calls)[None, None, :],
+        np.arange(row, row + rows)[None, :, None],
+        np.arange(first, first + operators)[:, None, None],
+        stream,
+    )
+    words = np.stack(np.broadcast_arrays(*philox(counter, key)), axis=-1)
+    return words.reshape(operators, rows, 4 * calls)[..., :count].astype(np.uint32)
+
+
+def random_words(
+    key: int, stream: int, first: int, operators: int, count: int
+) -> NDArray[np.uint32]:
+    return _words(key, stream, first, operators, 0, 1, count)[:, 0]
+
+
+def sign_rows(
+    key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int
+) -> NDArray[np.int8]:
+    words = _words(key, stream, first, operators, row, rows, -(-d // 32))
+    bits = (words[..., None] >> np.arange(32, dtype=np.uint32)) & np.uint32(1)
+    bits = bits.reshape(operators, rows, -1)[..., :d]
+    return (2 * bits.astype(np.int8) - 1).astype(np.int8)
+
+
+def gaussian_rows(
+    key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int
+) -> NDArray[np.float64]:
+    words = _words(key, stream, first, operators, row, rows, d + d % 2)
+    uniform = (words.astype(np.float64) + 0.5) * 2.0**-32
+    radius = np.sqrt(-2.0 * np.log(uniform[..., 0::2]))
+    angle = 2.0 * np.pi * uniform[..., 1::2]
+    pairs = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=-1)
+    return pairs.reshape(operators, rows, -1)[..., :d]
+
+
+def polynomial_hash(coefficients: NDArray[np.uint32], points: int) -> NDArray[np.uint32]:
+    x = np.arange(points, dtype=np.uint64)
+    value = np.zeros((*coefficients.shape[:-1], points), dtype=np.uint64)
+    for power in range(coefficients.shape[-1]):  # Horner's rule, highest power first
+        value = (value * x + coefficients[..., power, None]) % np.uint64(PRIME)
+    return value.astype(np.uint32)
+
+
+def distinct(words: NDArray[np.uint32], b: int) -> NDArray[np.int32]:
+    s = words.shape[-2]
+    chosen = np.empty(words.shape, dtype=np.int32)
+    for r in range(s):
+        last = b - s + r
+        draw = ((words[..., r, :].astype(np.uint64) * np.uint64(last + 1)) >> _HALF).astype(np.int32)
+        taken = (chosen[..., :r, :] == draw[..., None, :]).any(axis=-2)
+        chosen[..., r, :] = np.where(taken, last, draw)
+    return chosen
+
+
+class SparseMatrix(NamedTuple):
+    """A stack of matrices with s entries, each a sign, in every column."""
+
+    buckets: NDArray[np.int32]
+    signs: NDArray[np.int8]
+    b: int
+
+
+def prepare(buckets: NDArray[np.int32], signs: NDArray[np.int8], b: int) -> SparseMatrix:
+    return SparseMatrix(buckets, signs, b)
+
+
+def scatter(matrix: SparseMatrix, x: NDArray[Any]) -> NDArray[Any]:
+    operators, vectors = matrix.buckets.shape[0], x.shape[1]
+    y = np.zeros((operators, vectors, matrix.b), dtype=x.dtype)
+    for t in range(operators):
+        for r in range(matrix.buckets.shape[1]):
+            signed = x[t % x.shape[0]] * matrix.signs[t, r]
+            for n in range(vectors):
+                y[t, n] += np.bincount(matrix.buckets[t, r], signed[n], matrix.b).astype(x.dtype)
+    return y
+
+
+def gather(matrix: SparseMatrix, y: NDArray[Any]) -> NDArray[Any]:
+    operators, d = matrix.buckets.shape[0], matrix.buckets.shape[2]
+    x = np.zeros((operators, y.shape[1], d), dtype=y.dtype)
+    for t in range(operators):
+        for r in range(matrix.buckets.shape[1]):
+            x[t] += y[t % y.shape[0]][:, matrix.buckets[t, r]] * matrix.signs[t, r]
+    return x
+
+
+def walsh_hadamard(x: NDArray[Any]) -> NDArray[Any]:
+    n = x.shape[-1]
+    h = 1
+    while h < n:
+        pairs = x.reshape(-1, n // (2 * h), 2, h)
+        x = np.stack([pairs[:, :, 0] + pairs[:, :, 1], pairs[:, :, 0] - pairs[:, :, 1]], 2).reshape(
+            x.shape
+        )
+        h *= 2
+    return x * x.dtype.type(n**-0.5)
+
+
+def cosine(x: NDArray[Any]) -> NDArray[Any]:
+    return np.asarray(scipy.fft.dct(x, norm="ortho", axis=-1))
+
+
+def cosine_transpose(x: NDArray[Any]) -> NDArray[Any]:
+    return np.asarray(scipy.fft.idct(x, norm="ortho", axis=-1))
+
+
+def asarray(x: Any) -> NDArray[Any]:
+    return np.asarray(x)
+
+
+def to_numpy(x: NDArray[Any]) -> NDArray[Any]:
+    return x

@@ -1,0 +1,1 @@
+"""Summaries of trials, intervals around them, and the power behind trial counts."""

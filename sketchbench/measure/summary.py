@@ -1,0 +1,31 @@
+"""What is kept of many trials: count, mean, standard deviation, skewness and extremes."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+
+def summarize(values: ArrayLike) -> dict[str, float | int]:
+    """The moments of one measured quantity over its trials, as columns of a tidy row.
+
+    values: shape (trials,). The standard deviation has the divisor trials - 1; the skewness is 0
+    where nothing varies. Raises FloatingPointError for a non-finite value: a mean over the trials
+    that survived would be a lie.
+    """
+    v = np.asarray(values, dtype=np.float64)
+    if v.ndim != 1 or v.size < 2:
+        raise ValueError(f"values of shape {v.shape} must be one axis of at least 2 trials")
+    if not np.isfinite(v).all():
+        first = int(np.flatnonzero(~np.isfinite(v))[0])
+        raise FloatingPointError(f"trial {first} gave {v[first]}; results must be finite")
+    mean = float(v.mean())
+    centred = v - mean
+    variance = float((centred**2).mean())
+    third = float((centred**3).mean())
+    return {
+        "trials": int(v.size),
+        "mean": mean,
+        "sd": float(np.sqrt(variance * v.size / (v.size - 1))),
+        "skewness": third / variance**1.5 if variance > 1e-24 * max(1.0, mean**2) else 0.0,
+        "minimum": float(v.min()),
+        "maximum": float(v.max()),
+    }

@@ -1,0 +1,1 @@
+"""Objectives: losses and gradients on real and synthetic data."""

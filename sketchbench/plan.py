@@ -1,0 +1,287 @@
+"""From studies to runs: which runs exist, their frozen configs, and what code each depends on.
+
+`python -m sketchbench.plan` lists the runs. Everything that decides a run's outcome is in its
+config and in its code digest; the two make its signature. Snakemake reruns a run when its
+signature changes, and tables refuse a record that bears another one.
+"""
+
+import argparse
+import copy
+import hashlib
+import itertools
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import yaml
+from hydra import compose, initialize_config_dir
+from hydra.errors import HydraException, MissingConfigException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from sketchbench import kernels, record
+from sketchbench.digest import PROJECT, code_digest
+from sketchbench.job import ConfigError, family_of
+
+CONF = PROJECT / "conf"
+SCHEMAS = PROJECT / "workflow" / "schemas"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One planned run: its study, its name there (`srht/d640-b64`), its resolved config and the
+    signature of config and code. `columns` are what identifies it in tables."""
+
+    study: str
+    name: str
+    config: dict[str, Any]
+    signature: str
+    columns: dict[str, Any]
+
+    @property
+    def payload(self) -> str:
+        """The config as JSON with sorted keys."""
+        return json.dumps(self.config, sort_keys=True)
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A combination that has no run, and why."""
+
+    study: str
+    name: str
+    reason: str
+
+
+@dataclass
+class Plan:
+    """All runs of the studies, and the combinations left out."""
+
+    scale: str
+    kernels: str
+    seed: int
+    runs: dict[str, dict[str, Run]] = field(default_factory=dict)
+    skipped: list[Skipped] = field(default_factory=list)
+
+    def record(self, run: Run) -> str:
+        """The path of a run's record, relative to the project."""
+        return f"results/{self.scale}/{run.study}/{run.name}.parquet"
+
+    def records(self, study: str) -> list[str]:
+        return [self.record(run) for run in self.runs[study].values()]
+
+    def manifest(self, study: str) -> str:
+        """What the table of a study needs to know of its runs, as JSON."""
+        entries = [
+            {"record": self.record(run), "signature": run.signature, "columns": run.columns}
+            for run in self.runs[study].values()
+        ]
+        return json.dumps(entries, sort_keys=True)
+
+    def set_aside_invalid(self) -> list[str]:
+        """Rename records that are damaged or stale, so that they are made again.
+
+        Returns one line for each. Snakemake sees files, not contents: a truncated or edited record
+        would count as done.
+        """
+        lines = []
+        for runs in self.runs.values():
+            for run in runs.values():
+                path = Path(self.record(run))
+                if path.exists() and (reason := record.verify(path, run.signature)):
+                    path.replace(path.with_suffix(".rejected"))
+                    lines.append(f"{reason}; set aside, to be computed again")
+        return lines
+
+
+def expand(
+    scale: str = "quick",
+    kernels_name: str = "auto",
+    seed: int = 0,
+    studies: str = "all",
+    folder: str | Path = "",
+) -> Plan:
+    """Expand studies (`all`, or names separated by commas) into runs.
+
+    `folder`: a user's own, with `sketch/*.yaml` and perhaps modules; it is put on the module path.
+    Raises ConfigError, in one line, for whatever is wrong in the configs.
+    """
+    user = user_folder(folder)
+    plan = Plan(scale, kernels.resolve(kernels_name), seed)
+    known = sorted(path.stem for path in (CONF / "study").glob("*.yaml"))
+    names = known if studies == "all" else [name.strip() for name in studies.split(",")]
+    for name in names:
+        if name not in known:
+            raise ConfigError(f"study {name} is unknown; choose from {', '.join(known)}")
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        for name in names:
+            _expand_study(plan, name, user)
+    return plan
+
+
+def compose_run(overrides: list[str], folder: Path | None = None) -> DictConfig:
+    """The config of one run from Hydra overrides, inside `initialize_config_dir`.
+
+    Raises ConfigError, in one line, for an unknown option or key.
+    """
+    search = [f"hydra.searchpath=[file://{folder}]"] if folder else []
+    try:
+        return compose("run", overrides=overrides + search)
+    except MissingConfigException as error:
+        known = f"; choose from {', '.join(error.options)}" if error.options else ""
+        raise ConfigError(f"{error.missing_cfg_file or 'a config'} is unknown{known}") from None
+    except (HydraException, OmegaConfBaseException) as error:
+        message = str(error).splitlines()[0].rstrip(".")
+        raise ConfigError(f"{message}; --help lists the options and keys") from None
+
+
+def frozen(config: DictConfig) -> dict[str, Any]:
+    """The part of a composed config that decides the outcome, resolved.
+
+    Raises ConfigError for a missing value or an interpolation that leads nowhere.
+    """
+    try:
+        resolved = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
+    except OmegaConfBaseException as error:
+        raise ConfigError(str(error).splitlines()[0]) from None
+    assert isinstance(resolved, dict)
+    sketch = resolved["sketch"]
+    return {
+        "task": resolved["task"],
+        "sketch": {key: sketch.get(key) for key in ("name", "family", "theory")},
+        "kernels": kernels.resolve(resolved["kernels"]["name"]),
+        "seed": resolved["seed"],
+        "d": resolved["d"],
+        "b": sketch.get("size") or resolved["b"],
+    }
+
+
+def sign(config: dict[str, Any], folder: Path | None = None) -> str:
+    """16 hex digits that change with the frozen config and with the code that it runs."""
+    modules = {f"sketchbench.kernels.{config['kernels']}_kernels", "sketchbench.job"}
+    modules |= {target.rpartition(".")[0] for target in _targets(config)}
+    digest = code_digest(sorted(modules), (folder,) if folder else ())
+    text = json.dumps([config, digest], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _targets(node: Any) -> Iterator[str]:
+    """Every `_target_` in a config."""
+    if isinstance(node, dict):
+        if "_target_" in node:
+            yield node["_target_"]
+        for value in node.values():
+            yield from _targets(value)
+
+
+def user_folder(folder: str | Path) -> Path | None:
+    if not folder:
+        return None
+    path = Path(folder).expanduser().resolve()
+    if not (path / "sketch").is_dir():
+        raise ConfigError(f"folder {path} needs a folder `sketch` with YAML files in it")
+    if str(path) not in sys.path:
+        sys.path.insert(0, str(path))
+    return path
+
+
+def _sketches(user: Path | None) -> list[str]:
+    """What `sketch: all` means: the files in conf/sketch and in the user's folder."""
+    folders = [CONF / "sketch"] + ([user / "sketch"] if user else [])
+    return sorted({path.stem for folder in folders for path in folder.glob("*.yaml")})
+
+
+def _read_study(name: str, scale: str) -> dict[str, Any]:
+    """A study with the settings of its scale merged in."""
+    path = CONF / "study" / f"{name}.yaml"
+    study: dict[str, Any] = yaml.safe_load(path.read_text())
+    schema = yaml.safe_load((SCHEMAS / "study.schema.yaml").read_text())
+    try:
+        jsonschema.validate(study, schema)
+    except jsonschema.ValidationError as error:
+        place = "/".join(str(step) for step in error.absolute_path) or "the top"
+        raise ConfigError(f"{path}: at {place}: {error.message}") from None
+    special = study.get("scales", {}).get(scale, {})
+    for part in ("axes", "set"):
+        study[part] = {**study.get(part, {}), **special.get(part, {})}
+    return study
+
+
+def _expand_study(plan: Plan, name: str, user: Path | None) -> None:
+    study = _read_study(name, plan.scale)
+    runs: dict[str, Run] = {}
+    sketches = _sketches(user) if study["sketch"] == "all" else study["sketch"]
+    for sketch in sketches:
+        overrides = [f"task={study['task']}", f"sketch={sketch}", f"scale={plan.scale}"]
+        overrides += [f"kernels={plan.kernels}", f"seed={plan.seed}"]
+        base = compose_run(overrides, user)
+        needs = study.get("needs", [])
+        if needs and not any(base.sketch.theory.get(key) for key in needs):
+            reason = f"its config claims no {' or '.join(needs)} under `theory`"
+            plan.skipped.append(Skipped(name, sketch, reason))
+            continue
+        for values in itertools.product(*study["axes"].values()):
+            axes = dict(zip(study["axes"], values, strict=True))
+            config = copy.deepcopy(base)
+            for key, value in {**study["set"], **axes}.items():
+                _update(config, key, value, f"conf/study/{name}.yaml")
+            run = _make_run(name, sketch, config, axes, user)
+            try:
+                family_of(run.config)
+            except ConfigError:
+                raise
+            except (ValueError, TypeError) as error:
+                plan.skipped.append(Skipped(name, run.name, str(error)))
+                continue
+            runs[run.name] = run
+    plan.runs[name] = dict(sorted(runs.items()))
+
+
+def _update(config: DictConfig, key: str, value: Any, place: str) -> None:
+    try:
+        OmegaConf.update(config, key, value, merge=False)
+    except OmegaConfBaseException as error:
+        raise ConfigError(f"{place}: {key}: {str(error).splitlines()[0]}") from None
+
+
+def _make_run(
+    study: str, sketch: str, config: DictConfig, axes: dict[str, Any], user: Path | None
+) -> Run:
+    resolved = frozen(config)
+    short = {key.rpartition(".")[2]: value for key, value in axes.items()}
+    short["b"] = resolved["b"]  # a sketch may have a size of its own
+    name = f"{sketch}/" + "-".join(f"{key}{value}" for key, value in short.items())
+    columns = {"sketch": sketch, "label": config.sketch.get("label", sketch), **short}
+    return Run(study, name, resolved, sign(resolved, user), columns)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m sketchbench.plan", description="List the runs that the studies expand to."
+    )
+    parser.add_argument("--scale", default="quick", help="smoke, quick or paper (default: quick)")
+    parser.add_argument("--kernels", default="auto", help="auto, numpy, numba or cupy")
+    parser.add_argument("--seed", type=int, default=0, help="root seed (default: 0)")
+    parser.add_argument("--studies", default="all", help="names separated by commas")
+    parser.add_argument("--folder", default="", help="your own folder of sketches")
+    options = parser.parse_args(arguments)
+    try:
+        plan = expand(
+            options.scale, options.kernels, options.seed, options.studies, options.folder
+        )
+    except (ConfigError, ValueError, RuntimeError) as error:
+        sys.exit(f"sketchbench: error: {error}")
+    for study, runs in plan.runs.items():
+        for run in runs.values():
+            print(f"{study:24s} {run.name:56s} {run.signature}")
+    for skipped in plan.skipped:
+        print(f"skipped: {skipped.study}: {skipped.name}: {skipped.reason}")
+    print(f"{sum(map(len, plan.runs.values()))} runs, {len(plan.skipped)} skipped")
+
+
+if __name__ == "__main__":
+    main()

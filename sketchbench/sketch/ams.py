@@ -1,0 +1,35 @@
+"""AMS sketches: dense matrices of signs."""
+
+from dataclasses import dataclass
+
+from sketchbench.kernels import Array
+from sketchbench.sketch.dense import Dense
+from sketchbench.sketch.draws import ENTRIES, Draws
+from sketchbench.sketch.family import Family
+from sketchbench.sketch.hashing import Hashing, check_hashing
+
+
+@dataclass(frozen=True)
+class AMS(Family):
+    """Entries +-1/sqrt(b), every row a sign function of its own (song2023 Definition D.4).
+
+    hashing: `full` for independent signs; `polynomial` for a 4-wise independent hash per row.
+    """
+
+    hashing: Hashing = "full"
+
+    def check(self) -> None:
+        check_hashing(self.hashing)
+
+    def _draw(self, draws: Draws) -> Dense:
+        full = self.hashing == "full"
+        polynomials = None if full else draws.polynomials(ENTRIES, self.b, 4)
+
+        def rows_of(row: int, rows: int) -> Array:
+            if polynomials is None:
+                signs = draws.sign_rows(ENTRIES, row, rows, self.d)
+            else:
+                signs = draws.hash_signs(polynomials[:, row : row + rows], self.d)
+            return signs * self.b**-0.5
+
+        return Dense(draws.kernels, self.d, self.b, draws.operators, rows_of)

@@ -1,0 +1,87 @@
+"""The random bits that operators are made of."""
+
+from dataclasses import dataclass
+
+from sketchbench.kernels import Array, Kernels
+
+PRIME = 2**31 - 1  # a Mersenne prime, larger than any dimension here
+
+# Which of an operator's draws a random word belongs to.
+SIGNS, BUCKETS, ROWS, ENTRIES = range(4)
+
+
+@dataclass(frozen=True)
+class Draws:
+    """The random bits of operators `first`, ..., `first + operators - 1` under one key.
+
+    Everything comes stacked: the first axis counts the operators, T of them.
+    """
+
+    key: int
+    first: int
+    operators: int
+    kernels: Kernels
+
+    def words(self, stream: int, count: int) -> Array:
+        """Uniform 32-bit words, uint32, shape (T, count)."""
+        return self.kernels.random_words(self.key, stream, self.first, self.operators, count)
+
+    def wide_words(self, stream: int, count: int) -> Array:
+        """Uniform 64-bit words, uint64, shape (T, count)."""
+        words = self.words(stream, 2 * count).astype("uint64")
+        return words[:, :count] << self.kernels.xp.uint64(32) | words[:, count:]
+
+    def signs(self, stream: int, count: int) -> Array:
+        """Independent uniform signs, int8, shape (T, count)."""
+        return self.sign_rows(stream, 0, 1, count)[:, 0]
+
+    def sign_rows(self, stream: int, row: int, rows: int, d: int) -> Array:
+        """Rows of T independent sign matrices, int8, shape (T, rows, d)."""
+        return self.kernels.sign_rows(self.key, stream, self.first, self.operators, row, rows, d)
+
+    def gaussian_rows(self, stream: int, row: int, rows: int, d: int) -> Array:
+        """Rows of T independent standard normal matrices, float64, shape (T, rows, d)."""
+        return self.kernels.gaussian_rows(
+            self.key, stream, self.first, self.operators, row, rows, d
+        )
+
+    def integers(self, stream: int, count: int, bound: int) -> Array:
+        """Independent uniform integers below bound, int32, shape (T, count).
+
+        Uniform to a relative error of bound / 2^32.
+        """
+        return self._below(self.words(stream, count), bound, bits=32)
+
+    def subset(self, stream: int, count: int, population: int) -> Array:
+        """`count` of range(population) without replacement, sorted, int32, shape (T, count)."""
+        xp = self.kernels.xp
+        order = xp.argpartition(self.wide_words(stream, population), count - 1, axis=-1)
+        return xp.sort(order[:, :count], axis=-1).astype("int32")
+
+    def permutation(self, stream: int, count: int) -> Array:
+        """A uniform permutation of range(count), int32, shape (T, count)."""
+        return self.kernels.xp.argsort(self.wide_words(stream, count), axis=-1).astype("int32")
+
+    def polynomials(self, stream: int, rows: int, independence: int) -> Array:
+        """Coefficients of uniform polynomials modulo the prime 2^31 - 1, uint32 (T, rows, k)."""
+        wide = self.wide_words(stream, rows * independence)
+        shape = (self.operators, rows, independence)
+        return (wide % self.kernels.xp.uint64(PRIME)).astype("uint32").reshape(shape)
+
+    def hash_signs(self, polynomials: Array, points: int) -> Array:
+        """The lowest bit of the hash of 0..points-1 as a sign, int8, shape (T, rows, points)."""
+        return 2 * (self._hash(polynomials, points) & 1).astype("int8") - 1
+
+    def hash_integers(self, polynomials: Array, points: int, bound: int) -> Array:
+        """The hash of 0..points-1 scaled to integers below bound, int32 (T, rows, points)."""
+        return self._below(self._hash(polynomials, points), bound, bits=31)
+
+    def _hash(self, polynomials: Array, points: int) -> Array:
+        if points > PRIME:
+            raise ValueError(f"{points} points exceed the hash functions' domain of {PRIME}")
+        return self.kernels.polynomial_hash(polynomials, points)
+
+    def _below(self, words: Array, bound: int, bits: int) -> Array:
+        """Uniform words of so many bits, scaled to uniform integers below bound."""
+        xp = self.kernels.xp
+        return (words.astype("uint64") * xp.uint64(bound) >> xp.uint64(bits)).astype("int32")

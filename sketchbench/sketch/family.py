@@ -1,0 +1,63 @@
+"""A sketch family is a distribution over matrices; drawing from it gives an operator."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from sketchbench import kernels as backends
+from sketchbench.kernels import Kernels
+from sketchbench.sketch.draws import Draws
+from sketchbench.sketch.operator import Sketch
+
+
+@dataclass(frozen=True)
+class Family(ABC):
+    """A distribution over b x d sketching matrices; its fields are all that describes it.
+
+    A new family is a frozen dataclass with one method, `_draw`; extend `check` where not every
+    size is possible. Scale the matrix so that E[RᵀR] = I.
+    """
+
+    d: int
+    b: int
+
+    def __post_init__(self) -> None:
+        for name, value in (("dimension d", self.d), ("sketch size b", self.b)):
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise TypeError(f"{name}={value!r} must be an integer")
+        require(self.d >= 1, f"dimension d={self.d} must be >= 1")
+        require(self.b >= 1, f"sketch size b={self.b} must satisfy 1 <= b (d={self.d})")
+        self.check()
+
+    def check(self) -> None:
+        """Raise ValueError, naming value, condition and remedy, where the sizes don't fit."""
+
+    def draw(
+        self,
+        key: int,
+        *,
+        operators: int | None = None,
+        first: int = 0,
+        kernels: str | Kernels = "auto",
+    ) -> Sketch:
+        """Draw one operator, or a stack of them: numbers `first`, `first + 1`, ... of this key.
+
+        key: 64 bits, as from `seeds.key`. Operator t of a key is the same operator, however many
+        are drawn with it and on whichever kernels.
+        """
+        require(0 <= key < 2**64, f"key={key} must be an integer of 64 bits; see seeds.key")
+        require(operators is None or operators >= 1, f"operators={operators} must be >= 1")
+        chosen = backends.load(kernels) if isinstance(kernels, str) else kernels
+        draws = Draws(key, first, operators or 1, chosen)
+        sketch = self._draw(draws)
+        sketch.operators = operators
+        return sketch
+
+    @abstractmethod
+    def _draw(self, draws: Draws) -> Sketch:
+        """The operators of these draws, on `draws.kernels`, as a stack of `draws.operators`."""
+
+
+def require(condition: bool, message: str) -> None:
+    """Raise ValueError with this message unless the condition holds."""
+    if not condition:
+        raise ValueError(message)

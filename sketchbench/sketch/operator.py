@@ -1,0 +1,112 @@
+"""The sampled sketch: a fixed b x d matrix R that is applied, never formed."""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+from scipy.sparse.linalg import LinearOperator
+
+from sketchbench.kernels import Array, Kernels
+
+
+class Sketch(ABC):
+    """A drawn sketching matrix R of shape (b, d), or a stack of T independent ones.
+
+    One operator (`operators=None`) maps x of shape (..., d) to R x of shape (..., b), and back
+    with its transpose. A stack carries its T operators on the first axis: (T, ..., d) to
+    (T, ..., b), and a first axis of length 1 is shared by all of them.
+
+    Arrays are float32 or float64, of the kernels' own kind (NumPy, or CuPy for `kernels=cupy`).
+    """
+
+    def __init__(self, d: int, b: int, kernels: Kernels, operators: int | None = None) -> None:
+        self.d = d
+        self.b = b
+        self.kernels = kernels
+        self.operators = operators
+
+    def sketch(self, x: Array, *, check_finite: bool = True) -> Array:
+        """R x along the last axis: (..., d) -> (..., b), in the dtype of x.
+
+        Raises ValueError for a wrong length or (unless `check_finite=False`, which saves a pass
+        over x) a non-finite entry, TypeError for another dtype or kind of array.
+        """
+        lifted = self._lift(x, self.d, "d", check_finite)
+        return self._lower(self._sketch(lifted), x, self.b)
+
+    def desketch(self, y: Array, *, check_finite: bool = True) -> Array:
+        """The transpose, Rᵀ y along the last axis: (..., b) -> (..., d); errors as in `sketch`.
+
+        For every family with E[RᵀR] = I, `desketch(sketch(x))` is an unbiased estimate of x
+        (song2023 Theorem 4.2).
+        """
+        lifted = self._lift(y, self.b, "b", check_finite)
+        return self._lower(self._desketch(lifted), y, self.d)
+
+    def materialize(self, dtype: DTypeLike = np.float64) -> Array:
+        """R as a dense array of shape (b, d), or (T, b, d) for a stack. Costs O(T b d) memory."""
+        identity = self.kernels.xp.eye(self.d, dtype=dtype)
+        columns = self.sketch(identity if self.operators is None else identity[None])
+        return columns.swapaxes(-1, -2)
+
+    def as_linear_operator(self, dtype: DTypeLike = np.float64) -> LinearOperator:
+        """R as a SciPy LinearOperator of shape (b, d) on NumPy arrays; one operator only."""
+        if self.operators is not None:
+            raise ValueError(f"a stack of {self.operators} operators is no single linear operator")
+
+        def forward(x: NDArray[Any]) -> NDArray[Any]:
+            """Columns in, columns out."""
+            rows = self.kernels.asarray(np.ascontiguousarray(x.T, dtype=dtype))
+            return np.asarray(self.kernels.to_numpy(self.sketch(rows)).T)
+
+        def transpose(y: NDArray[Any]) -> NDArray[Any]:
+            rows = self.kernels.asarray(np.ascontiguousarray(y.T, dtype=dtype))
+            return np.asarray(self.kernels.to_numpy(self.desketch(rows)).T)
+
+        return LinearOperator(
+            shape=(self.b, self.d),
+            dtype=np.dtype(dtype),
+            matvec=lambda x: forward(x.reshape(-1)),
+            rmatvec=lambda y: transpose(y.reshape(-1)),
+            matmat=forward,
+            rmatmat=transpose,
+        )
+
+    @abstractmethod
+    def _sketch(self, x: Array) -> Array:
+        """R x for x of shape (T or 1, N, d), to (T, N, b); T = 1 without a stack."""
+
+    @abstractmethod
+    def _desketch(self, y: Array) -> Array:
+        """Rᵀ y for y of shape (T or 1, N, b), to (T, N, d)."""
+
+    def _lift(self, v: Array, length: int, name: str, check_finite: bool) -> Array:
+        """Check v and give it the shape (T or 1, N, length)."""
+        xp = self.kernels.xp
+        if not isinstance(v, xp.ndarray):
+            raise TypeError(
+                f"{self.kernels.NAME} kernels take arrays of {xp.__name__}, not "
+                f"{type(v).__module__}.{type(v).__name__}; convert with kernels.asarray"
+            )
+        if v.dtype not in (np.float32, np.float64):
+            raise TypeError(f"a vector of dtype {v.dtype} must be float32 or float64")
+        if v.ndim == 0 or v.shape[-1] != length:
+            raise ValueError(f"an array of shape {v.shape} must end in {name}={length}")
+        if self.operators is not None and (v.ndim < 2 or v.shape[0] not in (1, self.operators)):
+            raise ValueError(
+                f"an array of shape {v.shape} for a stack of {self.operators} operators must "
+                f"start with {self.operators}, or with 1 to share it among them"
+            )
+        if check_finite and not bool(xp.isfinite(v).all()):
+            position = tuple(int(i) for i in xp.argwhere(~xp.isfinite(v))[0])
+            raise ValueError(
+                f"entry {position} of the vector is {float(v[position])}; every entry must be finite"
+            )
+        return v.reshape(1 if self.operators is None else v.shape[0], -1, length)
+
+    def _lower(self, result: Array, v: Array, length: int) -> Array:
+        """Give a result of shape (T, N, length) the leading axes of the argument back."""
+        if self.operators is None:
+            return result.reshape(*v.shape[:-1], length)
+        return result.reshape(self.operators, *v.shape[1:-1], length)

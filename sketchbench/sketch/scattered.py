@@ -1,0 +1,27 @@
+"""Operators with a few signed nonzeros per column: hashing sketches."""
+
+from sketchbench.kernels import Array, Kernels
+from sketchbench.sketch.operator import Sketch
+
+
+class Scattered(Sketch):
+    """R = scale * (signs[r, j] in row buckets[r, j] of column j); O(s d) to apply either way.
+
+    buckets: int32 (T, s, d) in [0, b); signs: int8 (T, s, d), where 0 drops an entry.
+    """
+
+    def __init__(
+        self, kernels: Kernels, b: int, buckets: Array, signs: Array, scale: float = 1.0
+    ) -> None:
+        super().__init__(buckets.shape[-1], b, kernels, buckets.shape[0])
+        self._matrix = kernels.prepare(buckets, signs, b)
+        self._scale = scale
+
+    def _sketch(self, x: Array) -> Array:
+        return self._scaled(self.kernels.scatter(self._matrix, x))
+
+    def _desketch(self, y: Array) -> Array:
+        return self._scaled(self.kernels.gather(self._matrix, y))
+
+    def _scaled(self, result: Array) -> Array:
+        return result if self._scale == 1.0 else result * result.dtype.type(self._scale)

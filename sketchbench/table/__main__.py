@@ -1,0 +1,76 @@
+"""Join the records of one study into a table: `python -m sketchbench.table --help`."""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from sketchbench import record
+
+STYLE = """<style>
+body { font: 14px/1.4 sans-serif; margin: 1em } table { border-collapse: collapse }
+th, td { padding: .2em .7em; border-bottom: 1px solid #ddd; text-align: right; white-space: nowrap }
+th { background: #f3f3f3; position: sticky; top: 0 }
+</style>"""
+
+
+def join(manifest: list[dict[str, Any]]) -> pd.DataFrame:
+    """The rows of all records of a manifest (see `Plan.manifest`), run by run, in its order.
+
+    Raises RecordError for a record that is missing, damaged, or not the planned one.
+    """
+    frames = []
+    for entry in manifest:
+        path = Path(entry["record"])
+        if reason := record.verify(path, entry["signature"]):
+            raise record.RecordError(f"{reason}; delete it and run snakemake again")
+        frame = pd.DataFrame(record.read(path).rows)
+        for position, (name, value) in enumerate(entry["columns"].items()):
+            frame.insert(position, name, value)
+        frames.append(frame.dropna(axis="columns", how="all"))
+    if not frames:
+        raise record.RecordError("a study without runs has no table")
+    return pd.concat(frames, ignore_index=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file atomically."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    with os.fdopen(handle, "w") as file:
+        file.write(text)
+    os.chmod(name, 0o644)
+    os.replace(name, path)
+
+
+def as_html(frame: pd.DataFrame, title: str) -> str:
+    """A table as a page of its own."""
+    body = frame.to_html(index=False, float_format=lambda x: f"{x:.5g}", na_rep="", border=0)
+    head = f'<!doctype html><meta charset="utf-8"><title>{title}</title>{STYLE}'
+    return f"{head}\n<h2>{title}</h2>\n{body}\n"
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m sketchbench.table",
+        description="Verify and join the records of one study; the manifest comes on stdin.",
+    )
+    parser.add_argument("--study", required=True)
+    parser.add_argument("--csv", required=True, type=Path)
+    parser.add_argument("--html", required=True, type=Path)
+    options = parser.parse_args(arguments)
+    try:
+        frame = join(json.load(sys.stdin))
+    except record.RecordError as error:
+        sys.exit(f"sketchbench: error: {error}")
+    write_text(options.csv, frame.to_csv(index=False, float_format="%.12g", lineterminator="\n"))
+    write_text(options.html, as_html(frame, f"Study {options.study}"))
+
+
+if __name__ == "__main__":
+    main()

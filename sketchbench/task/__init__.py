@@ -1,0 +1,1 @@
+"""Atomic tasks: a frozen dataclass of parameters each, whose `run` returns tidy rows."""

@@ -1,0 +1,44 @@
+"""Bounds for the largest inner product max |⟨R_i, R_j⟩| of two different columns of a sketch.
+
+Every function takes the failure probability δ, the dimension n and the sketch size b. `printed_*`
+has the lemma's threshold with the constant 1 that it states; `derived_*` the threshold that the
+lemma's own proof gives before its last step, where the union over all pairs costs log n².
+"""
+
+import math
+
+
+def printed(delta: float, *, d: int, b: int) -> float:
+    """√(log(n/δ))/√b (song2023 Lemmas D.18, D.19, D.20); too small, see `derived_*`."""
+    return math.sqrt(math.log(d / delta) / b)
+
+
+def printed_sparse(delta: float, *, d: int, b: int, s: int) -> float:
+    """√(log(n/δ))/√s (song2023 Lemma D.22, with its constant c read as 1)."""
+    return math.sqrt(math.log(d / delta) / s)
+
+
+def derived_gaussian(delta: float, *, d: int, b: int) -> float:
+    """The smallest t with n²·2exp(-b/4·min(t², t)) ≤ δ (proof of song2023 Lemma D.18)."""
+    needed = 4 * math.log(2 * d**2 / delta) / b
+    return max(math.sqrt(needed), needed)
+
+
+def derived_hadamard(delta: float, *, d: int, b: int) -> float:
+    """√(8 log(4n²/δ)/b), from the matrix Chernoff bound in the proof of song2023 Lemma D.19."""
+    return math.sqrt(8 * math.log(4 * d**2 / delta) / b)
+
+
+def derived_ams(delta: float, *, d: int, b: int) -> float:
+    """√(2 log(2n²/δ)/b), from Hoeffding's bound in the proof of song2023 Lemma D.20."""
+    return math.sqrt(2 * math.log(2 * d**2 / delta) / b)
+
+
+def derived_sparse(delta: float, *, d: int, b: int, s: int) -> float:
+    """√(2 log(2n²/δ)/s), from Hoeffding's bound in the proof of song2023 Lemma D.22."""
+    return math.sqrt(2 * math.log(2 * d**2 / delta) / s)
+
+
+def count_sketch() -> float:
+    """1, in every draw (song2023 Lemma D.21)."""
+    return 1.0

@@ -1,0 +1,28 @@
+"""What is known of one sketch family: the formulas its measurements are held against."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Moment = Callable[..., Any]  # as in theory.second_moment and theory.norm
+Threshold = Callable[..., float]  # as in theory.tail and theory.inner_product
+
+
+@dataclass(frozen=True)
+class Known:
+    """The `theory` section of a sketch's config; what is left out is not claimed of it.
+
+    embedding_constant: a of song2023 Definition 4.1.
+    second_moment, norm: exact moments.
+    tails: thresholds that are exceeded with probability at most 2δ, by lemma.
+    always: thresholds that no draw exceeds, by lemma.
+    inner_products: thresholds for the largest inner product of two columns, by reading; `always`
+    holds in every draw.
+    """
+
+    embedding_constant: float | None = None
+    second_moment: Moment | None = None
+    norm: Moment | None = None
+    tails: Mapping[str, Threshold] = field(default_factory=dict)
+    always: Mapping[str, Threshold] = field(default_factory=dict)
+    inner_products: Mapping[str, Threshold] = field(default_factory=dict)

@@ -1,0 +1,64 @@
+"""Exact mean squared norms E‖RᵀRh‖² of a desketched sketch, and the paper's bound.
+
+Every function takes h of shape (..., d) (float64) and the sketch size b, and returns shape (...).
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sketchbench.theory.second_moment import Vector
+
+
+def _square(h: Vector) -> Vector:
+    return np.asarray((h**2).sum(axis=-1))
+
+
+def bound(h: Vector, *, b: int, embedding_constant: float) -> NDArray[np.float64]:
+    """(1 + α)‖h‖² with α = a d/b (song2023 Theorem 4.2(4))."""
+    return np.asarray((1 + embedding_constant * h.shape[-1] / b) * _square(h))
+
+
+def gaussian(h: Vector, *, b: int) -> Vector:
+    """Independent N(0, 1/b) entries: 1 + (d + 1)/b times ‖h‖²."""
+    return (1 + (h.shape[-1] + 1) / b) * _square(h)
+
+
+def hashed(h: Vector, *, b: int) -> Vector:
+    """AMS, CountSketch and sparse embeddings: 1 + (d - 1)/b times ‖h‖²."""
+    return (1 + (h.shape[-1] - 1) / b) * _square(h)
+
+
+def sampled_hadamard(h: Vector, *, b: int, replacement: bool = False) -> Vector:
+    """SRHT padded to n: 1 + (d - 1)/b · (n - b)/(n - 1) times ‖h‖²; d/b where d = n.
+
+    With replacement the last factor is 1. Only the d coordinates before padding count.
+    """
+    d = h.shape[-1]
+    n = 1 << (d - 1).bit_length()
+    kept = 1.0 if replacement else (n - b) / (n - 1) if n > 1 else 0.0
+    return (1 + (d - 1) / b * kept) * _square(h)
+
+
+def sampled_cosine(h: Vector, *, b: int, replacement: bool = False) -> Vector:
+    """Subsampled DCT-II of length d; O(d²).
+
+    Without replacement RᵀR is d/b times a projection, so it is d/b ‖h‖². With replacement it is
+    ‖h‖² + (d Σ_jk F_kj² F_ki² h_i² - ‖h‖²)/b, and Σ_j F_kj² = 1 makes that 1 + (d - 1)/b.
+    """
+    d = h.shape[-1]
+    return (1 + (d - 1) / b if replacement else d / b) * _square(h)
+
+
+def uniform_sampling(h: Vector, *, b: int) -> Vector:
+    """b of d coordinates, each times d/b: d/b ‖h‖²."""
+    return h.shape[-1] / b * _square(h)
+
+
+def balanced(h: Vector, *, b: int) -> Vector:
+    """q = d/b columns in every bucket, so RRᵀ = q I: q ‖h‖²."""
+    return h.shape[-1] / b * _square(h)
+
+
+def identity(h: Vector, *, b: int) -> Vector:
+    """R = I."""
+    return _square(h)

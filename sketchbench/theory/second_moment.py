@@ -1,0 +1,102 @@
+"""Exact second moments E[(gᵀRᵀRh)²], and the papers' bound on them.
+
+Every function takes g and h of shape (..., d) (float64), the sketch size b, and returns shape
+(...). They go beyond the papers, which only bound these moments: an equality catches every wrong
+scale and every hash that is not independent enough. Written with
+
+    base = ‖g‖²‖h‖² + (gᵀh)²    and    off = base - 2 Σ g_i² h_i².
+"""
+
+import numpy as np
+import scipy.fft
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+
+
+def _inner(g: Vector, h: Vector) -> Vector:
+    return np.asarray((g * h).sum(axis=-1))
+
+
+def _base(g: Vector, h: Vector) -> Vector:
+    return np.asarray((g**2).sum(axis=-1) * (h**2).sum(axis=-1) + _inner(g, h) ** 2)
+
+
+def _off(g: Vector, h: Vector) -> Vector:
+    return np.asarray(_base(g, h) - 2 * (g**2 * h**2).sum(axis=-1))
+
+
+def bound(g: Vector, h: Vector, *, b: int, embedding_constant: float) -> Vector:
+    """(gᵀh)² + (a/b)‖g‖²‖h‖², the second condition of song2023 Definition 4.1."""
+    norms = (g**2).sum(axis=-1) * (h**2).sum(axis=-1)
+    return np.asarray(_inner(g, h) ** 2 + embedding_constant / b * norms)
+
+
+def gaussian(g: Vector, h: Vector, *, b: int) -> Vector:
+    """Independent N(0, 1/b) entries; song2023 Lemma D.13 bounds it with a = 3."""
+    return np.asarray(_inner(g, h) ** 2 + _base(g, h) / b)
+
+
+def hashed(g: Vector, h: Vector, *, b: int) -> Vector:
+    """AMS, CountSketch and both sparse embeddings, whatever s (song2023 Lemmas D.12, D.14, D.15).
+
+    Needs 4-wise independent signs, and columns whose squared entries overlap by 1/b on average.
+    """
+    return np.asarray(_inner(g, h) ** 2 + _off(g, h) / b)
+
+
+def _rows_kept(b: int, n: int, replacement: bool) -> float:
+    """The variance that sampling b of n rows leaves, relative to n/b; 0 where all are kept."""
+    return 1.0 if replacement else (n - b) / (n - 1) if n > 1 else 0.0
+
+
+def sampled_hadamard(g: Vector, h: Vector, *, b: int, replacement: bool = False) -> Vector:
+    """SRHT, zero padded to the next power of two n (song2023 Lemma D.12).
+
+    (gᵀh)² + off/b, times (n - b)/(n - 1) in the second term without replacement.
+    """
+    n = 1 << (g.shape[-1] - 1).bit_length()
+    return np.asarray(_inner(g, h) ** 2 + _off(g, h) / b * _rows_kept(b, n, replacement))
+
+
+def sampled_cosine(g: Vector, h: Vector, *, b: int, replacement: bool = False) -> Vector:
+    """Subsampled DCT-II with random signs, length d; ours. O(d²) time and memory.
+
+    The entries F_ki of the transform are not all of one size, so with z_k = (FDg)_k (FDh)_k it is
+    Q = Σ_k E[z_k²] = Σ_k A_k(g²)A_k(h²) + 2A_k(gh)² - 2 Σ_i g_i²h_i² Σ_k F_ki⁴ that counts, where
+    A_k(v) = Σ_i F_ki² v_i; and the moment is (gᵀh)² + (n Q - (gᵀh)²)/b, times (n - b)/(n - 1).
+    """
+    n = g.shape[-1]
+    squares = scipy.fft.dct(np.eye(n), norm="ortho", axis=0) ** 2
+    inner = _inner(g, h) ** 2
+    spread = (
+        ((g**2 @ squares.T) * (h**2 @ squares.T)).sum(axis=-1)
+        + 2 * ((g * h @ squares.T) ** 2).sum(axis=-1)
+        - 2 * (g**2 * h**2 @ (squares**2).sum(axis=0))
+    )
+    return np.asarray(inner + (n * spread - inner) / b * _rows_kept(b, n, replacement))
+
+
+def uniform_sampling(g: Vector, h: Vector, *, b: int) -> Vector:
+    """b coordinates without replacement; song2023 Lemma D.16 bounds it with a = n.
+
+    With u = g∘h: (gᵀh)² + (d/b)² b(d - b)/(d(d - 1)) (Σu_i² - (Σu_i)²/d).
+    """
+    d, u = g.shape[-1], g * h
+    inner = u.sum(axis=-1)
+    if d == 1:
+        return np.asarray(inner**2)
+    factor = (d / b) ** 2 * b * (d - b) / (d * (d - 1))
+    return np.asarray(inner**2 + factor * ((u**2).sum(axis=-1) - inner**2 / d))
+
+
+def balanced(g: Vector, h: Vector, *, b: int) -> Vector:
+    """CountSketch by a random permutation, q = d/b columns to a bucket (zhang2021 Appendix E)."""
+    d = g.shape[-1]
+    shared = (d / b - 1) / (d - 1) if d > 1 else 0.0  # probability that two columns share a bucket
+    return np.asarray(_inner(g, h) ** 2 + _off(g, h) * shared)
+
+
+def identity(g: Vector, h: Vector, *, b: int) -> Vector:
+    """R = I."""
+    return np.asarray(_inner(g, h) ** 2)

@@ -1,0 +1,26 @@
+# What there is to do: studies and configs become runs, once, while Snakemake reads this file.
+import os
+import sys
+
+from snakemake.logging import logger
+
+from sketchbench import plan as planning
+from sketchbench.digest import code_digest
+from sketchbench.figure import CATALOGUE, available
+
+try:
+    PLAN = planning.expand(
+        config["scale"], config["kernels"], config["seed"], config["studies"], config["folder"]
+    )
+except (planning.ConfigError, ValueError, RuntimeError) as error:
+    raise WorkflowError(str(error)) from None
+
+if not workflow.dryrun:
+    for line in PLAN.set_aside_invalid():
+        logger.warning(line)
+
+RESULTS = f"results/{config['scale']}"
+LOGS = f"logs/{config['scale']}"
+# The quick scale is the one whose reports are committed, at the top.
+REPORTS = "reports" if config["scale"] == "quick" else f"reports/{config['scale']}"
+FOLDER = os.path.abspath(os.path.expanduser(config["folder"])) if config["folder"] else ""

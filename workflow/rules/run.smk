@@ -1,0 +1,22 @@
+# One atomic task, one record. The config and the signature are the whole of what it depends on.
+rule run:
+    output:
+        ensure(f"{RESULTS}/{{study}}/{{run}}.parquet", non_empty=True),
+    params:
+        config=lambda wildcards: PLAN.runs[wildcards.study][wildcards.run].payload,
+        signature=lambda wildcards: PLAN.runs[wildcards.study][wildcards.run].signature,
+        folder=f"--folder {FOLDER}" if FOLDER else "",
+    log:
+        f"{LOGS}/{{study}}/{{run}}.log",
+    wildcard_constraints:
+        study="[a-z0-9_]+",
+    threads: 1
+    resources:
+        gpu=1 if PLAN.kernels == "cupy" else 0,
+    conda:
+        "../../environment.yml"
+    message:
+        "{wildcards.study}: {wildcards.run}"
+    shell:
+        "python -m sketchbench.job --config {params.config:q} --signature {params.signature}"
+        " --result {output} {params.folder} 2> {log}"

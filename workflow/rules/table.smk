@@ -1,0 +1,27 @@
+# The records of a study, verified and joined into one tidy table.
+rule table:
+    input:
+        lambda wildcards: PLAN.records(wildcards.study),
+    output:
+        csv=f"{REPORTS}/tables/{{study}}.csv",
+        html=report(
+            f"{REPORTS}/tables/{{study}}.html",
+            category="Tables",
+            caption="../captions/table.rst",
+            labels={"study": "{study}"},
+        ),
+    params:
+        manifest=lambda wildcards: PLAN.manifest(wildcards.study),
+        code=code_digest(["sketchbench.table.__main__"]),
+    log:
+        f"{LOGS}/table/{{study}}.log",
+    wildcard_constraints:
+        study="[a-z0-9_]+",
+    threads: 1
+    conda:
+        "../../environment.yml"
+    message:
+        "table of {wildcards.study}"
+    shell:
+        "printf %s {params.manifest:q} | python -m sketchbench.table --study {wildcards.study}"
+        " --csv {output.csv} --html {output.html} 2> {log}"
