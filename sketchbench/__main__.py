@@ -81,7 +81,9 @@ def main(arguments: list[str] | None = None) -> None:
             rows = job.execute(config)
     except (ValueError, TypeError, RuntimeError, record.RecordError) as error:
         sys.exit(f"sketchbench: error: {error}")
-    print(f"{config['sketch']['name']}, d={config['d']}, b={config['b']}, {config['kernels']} kernels")
+    print(
+        f"{config['sketch']['name']}, d={config['d']}, b={config['b']}, {config['kernels']} kernels"
+    )
     print(shown(rows))
 
 

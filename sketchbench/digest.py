@@ -44,7 +44,7 @@ def _locate(name: str, places: tuple[Path, ...]) -> Path | None:
     return None
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _parsed(path: Path, _changed: int) -> tuple[str, tuple[str, ...]]:
     """The dump of a file's tree without docstrings, and the modules that it imports."""
     tree = ast.parse(path.read_text(), filename=str(path))

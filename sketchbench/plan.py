@@ -82,6 +82,13 @@ class Plan:
         ]
         return json.dumps(entries, sort_keys=True)
 
+    @property
+    def facts(self) -> str:
+        """What the page of claims says of the run as a whole, as JSON."""
+        left_out = [[s.study, s.name, s.reason] for s in self.skipped]
+        facts = {"scale": self.scale, "kernels": self.kernels, "seed": self.seed}
+        return json.dumps({**facts, "skipped": left_out, "studies": list(self.runs)})
+
     def set_aside_invalid(self) -> list[str]:
         """Rename records that are damaged or stale, so that they are made again.
 
@@ -270,9 +277,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--folder", default="", help="your own folder of sketches")
     options = parser.parse_args(arguments)
     try:
-        plan = expand(
-            options.scale, options.kernels, options.seed, options.studies, options.folder
-        )
+        plan = expand(options.scale, options.kernels, options.seed, options.studies, options.folder)
     except (ConfigError, ValueError, RuntimeError) as error:
         sys.exit(f"sketchbench: error: {error}")
     for study, runs in plan.runs.items():

@@ -7,14 +7,14 @@ file is an error, never data. Writing is atomic: a reader finds the old file, th
 import hashlib
 import json
 import math
-import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from sketchbench.files import atomically
 
 SCHEMA = 1
 _FIELD = b"sketchbench"
@@ -46,18 +46,8 @@ def write(path: Path, record: Record) -> None:
     table = pa.Table.from_pylist(rows)
     provenance = {"schema": SCHEMA, **record.provenance}
     stamp = json.dumps({**provenance, "checksum": _checksum(table.to_pylist(), provenance)})
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            pq.write_table(table.replace_schema_metadata({_FIELD: stamp.encode()}), file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
+    with atomically(path) as temporary:
+        pq.write_table(table.replace_schema_metadata({_FIELD: stamp.encode()}), temporary)
 
 
 def read(path: Path) -> Record:

@@ -27,9 +27,7 @@ class Kernels(Protocol):
     NAME: str
     xp: ModuleType
 
-    def random_words(
-        self, key: int, stream: int, first: int, operators: int, count: int
-    ) -> Array:
+    def random_words(self, key: int, stream: int, first: int, operators: int, count: int) -> Array:
         """Uniform 32-bit words, uint32, shape (T, count)."""
 
     def sign_rows(
@@ -40,7 +38,9 @@ class Kernels(Protocol):
     def gaussian_rows(
         self, key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int
     ) -> Array:
-        """Standard normals (Box-Muller on 32-bit words, so |z| < 6.8), float64 (T, rows, d)."""
+        """Standard normals, float64 (T, rows, d): the normal quantile of (word + 1/2) / 2^32.
+
+        The granularity ends the tails at 6.3 and lowers the variance by less than 1e-8."""
 
     def polynomial_hash(self, coefficients: Array, points: int) -> Array:
         """Polynomials modulo the Mersenne prime 2^31 - 1 at 0, 1, ..., points - 1.

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.fft
 from numpy.typing import NDArray
+from scipy import special
 
 NAME = "numpy"
 xp = np
@@ -62,12 +63,8 @@ def sign_rows(
 def gaussian_rows(
     key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int
 ) -> NDArray[np.float64]:
-    words = _words(key, stream, first, operators, row, rows, d + d % 2)
-    uniform = (words.astype(np.float64) + 0.5) * 2.0**-32
-    radius = np.sqrt(-2.0 * np.log(uniform[..., 0::2]))
-    angle = 2.0 * np.pi * uniform[..., 1::2]
-    pairs = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=-1)
-    return pairs.reshape(operators, rows, -1)[..., :d]
+    words = _words(key, stream, first, operators, row, rows, d)
+    return np.asarray(special.ndtri((words + 0.5) * 2.0**-32))
 
 
 def polynomial_hash(coefficients: NDArray[np.uint32], points: int) -> NDArray[np.uint32]:
@@ -83,7 +80,9 @@ def distinct(words: NDArray[np.uint32], b: int) -> NDArray[np.int32]:
     chosen = np.empty(words.shape, dtype=np.int32)
     for r in range(s):
         last = b - s + r
-        draw = ((words[..., r, :].astype(np.uint64) * np.uint64(last + 1)) >> _HALF).astype(np.int32)
+        draw = ((words[..., r, :].astype(np.uint64) * np.uint64(last + 1)) >> _HALF).astype(
+            np.int32
+        )
         taken = (chosen[..., :r, :] == draw[..., None, :]).any(axis=-2)
         chosen[..., r, :] = np.where(taken, last, draw)
     return chosen

@@ -28,7 +28,7 @@ class Family(ABC):
         require(self.b >= 1, f"sketch size b={self.b} must satisfy 1 <= b (d={self.d})")
         self.check()
 
-    def check(self) -> None:
+    def check(self) -> None:  # noqa: B027 (most families take every size)
         """Raise ValueError, naming value, condition and remedy, where the sizes don't fit."""
 
     def draw(

@@ -14,7 +14,8 @@ class _Unchanged(Sketch):
     def _sketch(self, x: Array) -> Array:
         return self.kernels.xp.repeat(x, (self.operators or 1) // x.shape[0], axis=0)
 
-    _desketch = _sketch
+    def _desketch(self, y: Array) -> Array:
+        return self._sketch(y)
 
 
 @dataclass(frozen=True)

@@ -45,10 +45,15 @@ class Sketch(ABC):
         return self._lower(self._desketch(lifted), y, self.d)
 
     def materialize(self, dtype: DTypeLike = np.float64) -> Array:
-        """R as a dense array of shape (b, d), or (T, b, d) for a stack. Costs O(T b d) memory."""
-        identity = self.kernels.xp.eye(self.d, dtype=dtype)
-        columns = self.sketch(identity if self.operators is None else identity[None])
-        return columns.swapaxes(-1, -2)
+        """R as a dense array of shape (b, d), or (T, b, d) for a stack. O(T b d) memory.
+
+        Applies whichever of R and Rᵀ takes fewer vectors: min(b, d) of them.
+        """
+        identity = self.kernels.xp.eye(min(self.b, self.d), dtype=dtype)
+        vectors = identity if self.operators is None else identity[None]
+        if self.b < self.d:
+            return self.desketch(vectors)
+        return self.sketch(vectors).swapaxes(-1, -2)
 
     def as_linear_operator(self, dtype: DTypeLike = np.float64) -> LinearOperator:
         """R as a SciPy LinearOperator of shape (b, d) on NumPy arrays; one operator only."""

@@ -45,9 +45,7 @@ class SubsampledTransform(Family):
             rows = draws.subset(ROWS, self.b, self.n)
         signs = draws.signs(SIGNS, self.d)
         scale = (self.n / self.b) ** 0.5
-        return Sampled(
-            draws.kernels, self.n, signs, rows, scale, *self._transforms(draws.kernels)
-        )
+        return Sampled(draws.kernels, self.n, signs, rows, scale, *self._transforms(draws.kernels))
 
 
 @dataclass(frozen=True)

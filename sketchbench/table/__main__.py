@@ -2,15 +2,14 @@
 
 import argparse
 import json
-import os
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from sketchbench import record
+from sketchbench.files import write_text
 
 STYLE = """<style>
 body { font: 14px/1.4 sans-serif; margin: 1em } table { border-collapse: collapse }
@@ -36,16 +35,6 @@ def join(manifest: list[dict[str, Any]]) -> pd.DataFrame:
     if not frames:
         raise record.RecordError("a study without runs has no table")
     return pd.concat(frames, ignore_index=True)
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text file atomically."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    with os.fdopen(handle, "w") as file:
-        file.write(text)
-    os.chmod(name, 0o644)
-    os.replace(name, path)
 
 
 def as_html(frame: pd.DataFrame, title: str) -> str:

@@ -48,7 +48,9 @@ class Moments:
                 spikes = xp.zeros((count, 1, d))
                 spikes[xp.arange(count), 0, xp.asarray(random.integers(0, d, count))] = 1.0
                 left, right = (
-                    xp.concatenate([xp.broadcast_to(side, (count, *side.shape[1:])), spikes], axis=1)
+                    xp.concatenate(
+                        [xp.broadcast_to(side, (count, *side.shape[1:])), spikes], axis=1
+                    )
                     for side in (g, h)
                 )
             products.append((trials.desketched(sketch, right) * left).sum(axis=-1))

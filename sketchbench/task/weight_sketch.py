@@ -73,9 +73,7 @@ class WeightSketch:
                 trials.operators(self.family, key, self.kernels, self.trials, 2 * len(weights))
             )
         w_old, w_new, vt = (self.kernels.asarray(m) for m in (old, new, np.ascontiguousarray(v.T)))
-        sums: dict[str, list[Any]] = {
-            name: [] for name in ("update", "cross", "product", "plain")
-        }
+        sums: dict[str, list[Any]] = {name: [] for name in ("update", "cross", "product", "plain")}
         for s_old, s_new in zip(*sides, strict=True):
             error_old = trials.desketched(s_old, w_old[None]) - w_old  # W_old (S Sᵀ - I)
             error_new = trials.desketched(s_new, w_new[None]) - w_new

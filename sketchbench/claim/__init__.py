@@ -1,0 +1,1 @@
+"""Claims: data in conf/claim, tests here, verdicts from finished tables."""

@@ -1,0 +1,76 @@
+"""Evaluate all claims, or check that verdicts are the expected ones."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+from sketchbench.claim import page
+from sketchbench.claim.evaluate import ClaimError, evaluate, read_claims
+from sketchbench.files import write_text
+
+SCHEMA = Path(__file__).resolve().parents[2] / "workflow" / "schemas" / "claim.schema.yaml"
+
+
+def run_evaluate(options: argparse.Namespace) -> None:
+    """Write claims.csv, claims.md and claims.html, and say what came out unexpected."""
+    facts = json.loads(options.facts)
+    claims = read_claims(options.claims, SCHEMA)
+    tables = {study: pd.read_csv(options.tables / f"{study}.csv") for study in facts["studies"]}
+    verdicts, comparisons = evaluate(claims, tables, facts["scale"])
+    csv = verdicts.to_csv(index=False, float_format="%.8g", lineterminator="\n")
+    write_text(options.reports / "claims.csv", csv)
+    write_text(options.reports / "claims.md", page.markdown(claims, verdicts, facts, comparisons))
+    write_text(options.reports / "claims.html", page.html(claims, verdicts, facts, comparisons))
+    for line in differences(verdicts):
+        print(line, file=sys.stderr)
+
+
+def run_check(options: argparse.Namespace) -> None:
+    """Exit with 1 where a verdict differs from the expected one."""
+    if not options.verdicts.is_file():
+        sys.exit(f"sketchbench: error: {options.verdicts} is not there; run snakemake first")
+    verdicts = pd.read_csv(options.verdicts)
+    lines = differences(verdicts)
+    for line in lines:
+        print(line)
+    not_run = int((verdicts["verdict"] == "not run").sum())
+    print(f"{len(verdicts)} verdicts, {len(lines)} not as expected, {not_run} not run")
+    sys.exit(1 if lines else 0)
+
+
+def differences(verdicts: pd.DataFrame) -> list[str]:
+    """A line for each verdict that is not the expected one."""
+    rows = verdicts[
+        (verdicts["verdict"] != verdicts["expected"]) & (verdicts["verdict"] != "not run")
+    ]
+    return [
+        f"{row.claim} {row.subject}: {row.verdict}, expected {row.expected} "
+        f"({row.case}: {row.statistic:.4g} in [{row.low:.4g}, {row.high:.4g}], bound {row.bound:.4g})"
+        for row in rows.itertuples()
+    ]
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m sketchbench.claim", description=__doc__)
+    commands = parser.add_subparsers(required=True)
+    evaluating = commands.add_parser("evaluate", help="tables and claims to verdicts")
+    evaluating.add_argument("--tables", required=True, type=Path, help="the folder of the tables")
+    evaluating.add_argument("--claims", required=True, type=Path, help="the folder of the claims")
+    evaluating.add_argument("--facts", required=True, help="scale, kernels, seed, ... as JSON")
+    evaluating.add_argument("--reports", required=True, type=Path, help="the folder to write to")
+    evaluating.set_defaults(action=run_evaluate)
+    checking = commands.add_parser("check", help="fail where a verdict is not the expected one")
+    checking.add_argument("verdicts", type=Path, help="claims.csv")
+    checking.set_defaults(action=run_check)
+    options = parser.parse_args(arguments)
+    try:
+        options.action(options)
+    except ClaimError as error:
+        sys.exit(f"sketchbench: error: {error}")
+
+
+if __name__ == "__main__":
+    main()
