@@ -17,7 +17,6 @@ $(VENV)/ready: pyproject.toml requirements.lock
 	touch $@
 
 results: $(VENV)/ready ## run every study at the quick scale, and write reports/
-	@mkdir -p .snakemake
 	@sh workflow/run $(ARGS)
 
 report: results ## bundle tables and figures into reports/report.html

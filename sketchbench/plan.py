@@ -74,13 +74,17 @@ class Plan:
     def records(self, study: str) -> list[str]:
         return [self.record(run) for run in self.runs[study].values()]
 
+    @property
+    def all_records(self) -> list[str]:
+        return [path for study in self.runs for path in self.records(study)]
+
     def manifest(self, study: str) -> str:
         """What the table of a study needs to know of its runs, as JSON."""
         entries = [
             {"record": self.record(run), "signature": run.signature, "columns": run.columns}
             for run in self.runs[study].values()
         ]
-        return json.dumps(entries, sort_keys=True)
+        return json.dumps(entries)
 
     @property
     def facts(self) -> str:

@@ -57,7 +57,10 @@ def main(arguments: list[str] | None = None) -> None:
         frame = join(json.load(sys.stdin))
     except record.RecordError as error:
         sys.exit(f"sketchbench: error: {error}")
-    write_text(options.csv, frame.to_csv(index=False, float_format="%.12g", lineterminator="\n"))
+    # Quantities are of order 1 or more: below 1e-14 there is only rounding, which differs between
+    # machines.
+    text = frame.round(14).to_csv(index=False, float_format="%.12g", lineterminator="\n")
+    write_text(options.csv, text)
     write_text(options.html, as_html(frame, f"Study {options.study}"))
 
 

@@ -1,0 +1,217 @@
+"""The look of all figures: theme, families, intervals.
+
+A family has the same colour and marker in every figure. Twins that differ in one detail (weaker
+hashing, repeated rows) share a colour; the twin's marker is open. Families that are not listed here
+(a user's own) get what the cycle below still has, in the order of their names.
+"""
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+from numpy.typing import ArrayLike
+
+from sketchbench.measure.interval import Interval, mean_interval
+
+WIDE = 7.0  # inches: both columns of a paper
+ERROR = 1e-3  # that any interval of a figure misses its truth, all of them together
+COLOURS = sns.color_palette("colorblind")
+INK = "0.15"  # claims
+EXACT = "0.55"  # exact values
+GROUPS = ("Dense", "Transforms", "CountSketch", "Sparse embeddings", "Sampling", "Controls", "Own")
+
+# name in conf/sketch: group, colour, marker, filled
+LOOKS: dict[str, tuple[str, Any, str, bool]] = {
+    "gaussian": ("Dense", COLOURS[0], "o", True),
+    "ams": ("Dense", COLOURS[1], "s", True),
+    "ams_polynomial": ("Dense", COLOURS[1], "s", False),
+    "srht": ("Transforms", COLOURS[2], "D", True),
+    "srht_replacement": ("Transforms", COLOURS[2], "D", False),
+    "srct": ("Transforms", COLOURS[5], "p", True),
+    "count_sketch": ("CountSketch", COLOURS[3], "^", True),
+    "count_sketch_polynomial": ("CountSketch", COLOURS[3], "^", False),
+    "balanced_count_sketch": ("CountSketch", "#661100", ">", True),
+    "sparse_embedding": ("Sparse embeddings", COLOURS[4], "v", True),
+    "block_sparse_embedding": ("Sparse embeddings", COLOURS[9], "h", True),
+    "block_sparse_embedding_polynomial": ("Sparse embeddings", COLOURS[9], "h", False),
+    "uniform_sampling": ("Sampling", "black", "X", True),
+    "identity": ("Sampling", "0.5", "*", True),
+    "control/equal_signs": ("Controls", "0.35", "P", True),
+    "control/tied_signs": ("Controls", "0.35", "P", False),
+}
+SPARE = list(itertools.product("<8dHP", (COLOURS[7], COLOURS[6], *COLOURS[:6]), (True, False)))
+
+
+@dataclass(frozen=True)
+class Family:
+    """A sketch family as the figures show it."""
+
+    sketch: str  # its name in conf/sketch, the `sketch` column
+    label: str
+    group: str
+    colour: Any
+    marker: str
+    filled: bool
+
+    def marks(self, size: float = 4.0) -> dict[str, Any]:
+        """Keyword arguments of a Line2D that draws this family's marker."""
+        return {
+            "marker": self.marker,
+            "color": self.colour,
+            "markersize": size,
+            "markerfacecolor": self.colour if self.filled else "white",
+            "markeredgecolor": self.colour,
+            "markeredgewidth": 0.8,
+        }
+
+
+def families(*tables: pd.DataFrame) -> list[Family]:
+    """The families of these tables, by group."""
+    pairs = pd.concat([table[["sketch", "label"]] for table in tables])
+    labels = dict(zip(pairs["sketch"], pairs["label"], strict=True))
+    known = [name for name in LOOKS if name in labels]
+    found = [Family(name, labels[name], *LOOKS[name]) for name in known]
+    for index, name in enumerate(sorted(set(labels) - set(known))):
+        marker, colour, filled = SPARE[index % len(SPARE)]
+        group = "Controls" if name.startswith("control/") else "Own"
+        found.append(Family(name, labels[name], group, colour, marker, filled))
+    return sorted(found, key=lambda family: GROUPS.index(family.group))
+
+
+def new_figure(height: float, width: float = WIDE) -> Figure:
+    """An empty figure, sizes in inches, with the theme in force (fonts legible when printed so)."""
+    sns.set_theme(
+        context="paper",
+        style="ticks",
+        palette="colorblind",
+        font="DejaVu Sans",  # comes with matplotlib: the same text on every machine
+        rc={
+            "font.size": 8,
+            "axes.labelsize": 8,
+            "axes.titlesize": 8,
+            "xtick.labelsize": 7,
+            "ytick.labelsize": 7,
+            "legend.fontsize": 7,
+            "legend.title_fontsize": 7,
+            "legend.frameon": False,
+            "axes.grid": True,
+            "axes.grid.which": "major",
+            "axes.axisbelow": True,
+            "grid.color": "0.9",
+            "grid.linewidth": 0.5,
+            "axes.linewidth": 0.6,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "xtick.major.width": 0.6,
+            "ytick.major.width": 0.6,
+            "xtick.minor.width": 0.4,
+            "ytick.minor.width": 0.4,
+            "xtick.major.size": 3,
+            "ytick.major.size": 3,
+            "xtick.minor.size": 1.5,
+            "ytick.minor.size": 1.5,
+            "figure.constrained_layout.h_pad": 0.03,
+            "figure.constrained_layout.w_pad": 0.03,
+        },
+    )
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def with_intervals(rows: pd.DataFrame, candidates: int | None = None) -> pd.DataFrame:
+    """The rows that have a mean, with columns `low` and `high`: simultaneous intervals.
+
+    Each may miss with probability ERROR / candidates; where rows were picked by what was measured,
+    candidates counts those they were picked from.
+    """
+    rows = rows[rows["mean"].notna()]
+    error = ERROR / max(candidates or len(rows), 1)
+    limits = [_interval(row, error) for row in rows.to_dict("records")]
+    return rows.assign(low=[i.low for i in limits], high=[i.high for i in limits])
+
+
+def _interval(row: dict[Any, Any], error: float) -> Interval:
+    return mean_interval(row["mean"], row["sd"], row["skewness"], int(row["trials"]), error=error)
+
+
+def worst(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """The row with the largest mean in every group."""
+    rows = rows[rows["mean"].notna()]
+    return rows.loc[rows.groupby(list(by))["mean"].idxmax()]
+
+
+def without_constants(rows: pd.DataFrame) -> pd.DataFrame:
+    """Leaves out the families where nothing ever varies (No sketch), unless there is no other."""
+    random = rows["sd"] > 1e-9 * rows["mean"].abs().clip(lower=1)
+    kept = rows[rows["sketch"].isin(rows.loc[random, "sketch"])]
+    return rows if kept.empty else kept
+
+
+def points(axes: Axes, x: ArrayLike, rows: pd.DataFrame, family: Family, size: float = 4.0) -> None:
+    """Means with their intervals, in the family's colour and marker."""
+    mean = rows["mean"].to_numpy()
+    bars = np.maximum(np.array([mean - rows["low"], rows["high"] - mean]), 0)
+    axes.errorbar(x, mean, yerr=bars, fmt="none", ecolor=family.colour, elinewidth=0.8, zorder=3)
+    axes.plot(x, mean, linestyle="none", zorder=4, **family.marks(size))
+
+
+def dodge(x: ArrayLike, index: int, count: int, decades: float = 0.16) -> np.ndarray:
+    """x moved sideways on a log axis, so that `count` families at the same x stay apart."""
+    place = (index - (count - 1) / 2) / max(count - 1, 1)
+    return np.asarray(x, dtype=float) * 10 ** (decades * place)
+
+
+def sizes(axes: Axes, values: Iterable[float], margin: float = 1.45) -> None:
+    """A log x axis with exactly these ticks, written out; some margin where there is but one."""
+    ticks = sorted(set(values))
+    axes.set_xscale("log")
+    axes.set_xticks(ticks, [f"{int(tick)}" for tick in ticks])
+    axes.set_xticks([], minor=True)
+    if ticks:
+        axes.set_xlim(ticks[0] / margin, ticks[-1] * margin)
+
+
+def limits(axes: Axes, rows: pd.DataFrame, include: float) -> None:
+    """y limits that hold this value, all means, and all intervals but extremely long ones."""
+    if rows.empty:
+        return
+    longest = 4 * float((rows["high"] - rows["low"]).median()) / 2
+    low = min(include, float(np.maximum(rows["low"], rows["mean"] - longest).min()))
+    high = max(include, float(np.minimum(rows["high"], rows["mean"] + longest).max()))
+    margin = max(0.08 * (high - low), 0.005 * abs(include))
+    axes.set_ylim(low - margin, high + margin)
+
+
+def plain_log(axes: Axes) -> None:
+    """Ticks of a log y axis as plain numbers, closer together where it spans little."""
+    low, high = axes.get_ylim()
+    subs = (1.0, 2.0, 5.0) if high < 100 * low else (1.0,)
+    axes.yaxis.set_major_locator(LogLocator(subs=subs))
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def handle(label: str, **keywords: Any) -> Line2D:
+    """A legend entry of its own."""
+    return Line2D([], [], label=label, **keywords)
+
+
+def legend(figure: Figure, shown: Sequence[Family], others: Sequence[Artist] = ()) -> None:
+    """The families, and other entries after them, below the axes."""
+    entries = [handle(f.label, linestyle="none", **f.marks(4.5)) for f in shown]
+    figure.legend(
+        handles=[*entries, *others],
+        loc="outside lower center",
+        ncols=min(4, len(entries) + len(others)),
+        columnspacing=1.4,
+        handletextpad=0.5,
+        handlelength=1.6,
+    )

@@ -1,0 +1,112 @@
+"""How often an inner product errs by more than t, against what the tail lemmas allow."""
+
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from sketchbench.figure import style
+from sketchbench.measure.interval import Interval, proportion_interval
+
+CASES = {  # name of the pair: its text, colour, line style
+    "random": ("random $g$, $h$", style.COLOURS[0], "-"),
+    "equal": ("$g=h$ random", style.COLOURS[1], "--"),
+    "flat": ("$g=h$ flat", style.COLOURS[2], "-."),
+    "spike": ("$g=h$ spike", style.COLOURS[3], (0, (1, 1))),
+    "two_spikes": ("$g=h$ two spikes", style.COLOURS[4], (0, (4, 1, 1, 1, 1, 1))),
+}
+MARKERS = "os^Dv"
+ROUNDING = 1e-9  # errors below it are none
+COLUMNS = 4
+
+
+def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+    """From study tails, a panel per family: the shares `count` / `trials` of errors that reach t
+    (quantity tail), with a band; the lemmas' thresholds at the height 2δ that they allow (quantity
+    exceedance); the threshold that is never reached (quantity largest_error), a vertical line.
+
+    The bands are simultaneous: all of them hold at once, but with probability 1e-3.
+    """
+    table = tables["tails"]
+    d = table["d"].max()
+    table = table[table["d"] == d]
+    b = sorted(table["b"].unique())[table["b"].nunique() // 2]
+    table = table[(table["b"] == b) & table["case"].isin(list(CASES))]
+    curves = table[(table["quantity"] == "tail") & (table["threshold"] > ROUNDING)]
+    limits = [_share(row, len(curves)) for row in curves.to_dict("records")]
+    curves = curves.assign(low=[low for low, _ in limits], high=[high for _, high in limits])
+    shown = style.families(table)
+    columns = min(COLUMNS, len(shown))
+    rows = -(-len(shown) // columns)
+    figure = style.new_figure(0.8 + 1.45 * rows, min(style.WIDE, 1.4 + 1.75 * columns))
+    grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
+    for axes, family in zip(grid.flat, shown, strict=False):
+        axes.set_title(family.label)
+        axes.label_outer()
+        _curves(axes, curves[curves["sketch"] == family.sketch])
+        _lemmas(axes, table[table["sketch"] == family.sketch])
+    for axes in grid.flat[len(shown) :]:
+        axes.set_axis_off()
+    _scales(grid[0, 0], table, curves)
+    figure.supxlabel(f"error $t$ ($d={d}$, $b={b}$)", fontsize=8)
+    figure.supylabel(r"$\mathrm{P}(|g^TR^TRh-g^Th|\geq t)$,  $\|g\|=\|h\|=1$", fontsize=8)
+    lines = [
+        style.handle(text, color=colour, linestyle=dashes, linewidth=1.1)
+        for case, (text, colour, dashes) in CASES.items()
+        if (curves["case"] == case).any()
+    ]
+    lines.append(
+        style.handle(
+            "allowed by the lemma", color=style.INK, marker="o", markersize=3.2, linewidth=0.6
+        )
+    )
+    style.legend(figure, [], lines)
+    return figure
+
+
+def _share(row: dict[Any, Any], candidates: int) -> Interval:
+    error = style.ERROR / candidates
+    return proportion_interval(int(row["count"]), int(row["trials"]), error=error)
+
+
+def _curves(axes: Axes, curves: pd.DataFrame) -> None:
+    for case, (text, colour, dashes) in CASES.items():
+        own = curves[curves["case"] == case].sort_values("threshold")
+        t = own["threshold"]
+        axes.plot(t, own["count"] / own["trials"], color=colour, linestyle=dashes, linewidth=1.1)
+        axes.fill_between(t, own["low"], own["high"], color=colour, alpha=0.15, linewidth=0)
+
+
+def _lemmas(axes: Axes, rows: pd.DataFrame) -> None:
+    allowed = rows[rows["quantity"] == "exceedance"].drop_duplicates(["lemma", "delta"])
+    for index, (lemma, own) in enumerate(allowed.groupby("lemma")):
+        own = own.sort_values("threshold")
+        marks = {"marker": MARKERS[index % len(MARKERS)], "markersize": 3.2, "linewidth": 0.6}
+        axes.plot(own["threshold"], own["bound"], color=style.INK, **marks)
+        _name(axes, str(lemma), own["threshold"].iloc[0], own["bound"].iloc[0])
+    for lemma, own in rows[rows["quantity"] == "largest_error"].groupby("lemma"):
+        axes.axvline(own["bound"].iloc[0], color=style.INK, linewidth=0.9)
+        _name(axes, str(lemma), own["bound"].iloc[0], 1.0)
+
+
+def _name(axes: Axes, lemma: str, x: float, y: float) -> None:
+    axes.annotate(
+        lemma.removeprefix("Lemma "),
+        (x, y),
+        xytext=(3, 3),
+        textcoords="offset points",
+        fontsize=7,
+        color=style.INK,
+    )
+
+
+def _scales(axes: Axes, table: pd.DataFrame, curves: pd.DataFrame) -> None:
+    """Log axes down to one error in the most trials, from where the first curves begin to fall."""
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    sure = table.loc[table["quantity"] == "largest_error", "bound"]
+    right = float(pd.concat([table["threshold"], sure]).max())
+    left = float(curves["threshold"].min()) if len(curves) else right / 100
+    axes.set_xlim(left, 2 * right)
+    axes.set_ylim(0.5 / float(table["trials"].max()), 4)

@@ -1,0 +1,238 @@
+"""Deliberately broken sketches: each breaks one promise of its family and keeps the others."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sketchbench.kernels import Array
+from sketchbench.sketch import hashing
+from sketchbench.sketch.ams import AMS
+from sketchbench.sketch.balanced import BalancedCountSketch
+from sketchbench.sketch.count_sketch import CountSketch
+from sketchbench.sketch.dense import Dense
+from sketchbench.sketch.draws import BUCKETS, ENTRIES, ROWS, SIGNS, Draws
+from sketchbench.sketch.gaussian import Gaussian
+from sketchbench.sketch.sampled import Sampled
+from sketchbench.sketch.scattered import Scattered
+from sketchbench.sketch.sparse import BlockSparseEmbedding, SparseEmbedding
+from sketchbench.sketch.transform import SubsampledHadamard
+from sketchbench.sketch.uniform import UniformSampling
+
+
+def _count_sketch(draws: Draws, b: int, rows: Array, signs: Array) -> Scattered:
+    return Scattered(draws.kernels, b, rows[:, None], signs.astype("int8")[:, None])
+
+
+@dataclass(frozen=True)
+class GaussianUnscaled(Gaussian):
+    """The scale is missing: N(0, 1) entries."""
+
+    def _draw(self, draws: Draws) -> Dense:
+        def rows_of(row: int, rows: int) -> Array:
+            return draws.gaussian_rows(ENTRIES, row, rows, self.d)
+
+        return Dense(draws.kernels, self.d, self.b, draws.operators, rows_of)
+
+
+@dataclass(frozen=True)
+class SparseUnscaled(SparseEmbedding):
+    """The scale 1/√s is missing."""
+
+    def _draw(self, draws: Draws) -> Scattered:
+        sketch = super()._draw(draws)
+        sketch._scale = 1.0
+        return sketch
+
+
+@dataclass(frozen=True)
+class SamplingScaledByB(UniformSampling):
+    """The scale is √(d/(b+1)) instead of √(d/b)."""
+
+    def _draw(self, draws: Draws) -> Sampled:
+        sketch = super()._draw(draws)
+        sketch._scale = (self.d / (self.b + 1)) ** 0.5
+        return sketch
+
+
+@dataclass(frozen=True)
+class SignTiedToBucket(CountSketch):
+    """The sign is the parity of the bucket."""
+
+    def _draw(self, draws: Draws) -> Scattered:
+        rows = hashing.buckets(draws, self.hashing, self.d, self.b)
+        return _count_sketch(draws, self.b, rows, 2 * (rows % 2) - 1)
+
+
+@dataclass(frozen=True)
+class SignsOneWise(CountSketch):
+    """One sign for all columns."""
+
+    def _draw(self, draws: Draws) -> Scattered:
+        rows = hashing.buckets(draws, self.hashing, self.d, self.b)
+        return _count_sketch(draws, self.b, rows, draws.signs(SIGNS, 1) + 0 * rows)
+
+
+@dataclass(frozen=True)
+class SignsTwoWise(AMS):
+    """Signs pairwise independent only: random rows of a Walsh-Hadamard matrix, unbiased."""
+
+    def _draw(self, draws: Draws) -> Dense:
+        n = 1 << (self.d - 1).bit_length()
+        rows = draws.integers(ROWS, self.b, n)
+        flips = draws.signs(SIGNS, self.b)
+
+        def rows_of(row: int, count: int) -> Array:
+            part = rows[:, row : row + count, None] & np.arange(self.d)
+            parity = np.bitwise_count(part) % 2
+            return (1.0 - 2.0 * parity) * flips[:, row : row + count, None] * self.b**-0.5
+
+        return Dense(draws.kernels, self.d, self.b, draws.operators, rows_of)
+
+
+@dataclass(frozen=True)
+class SignsBiased(CountSketch):
+    """A sign is +1 with probability 3/4."""
+
+    def _draw(self, draws: Draws) -> Scattered:
+        rows = hashing.buckets(draws, self.hashing, self.d, self.b)
+        signs = np.maximum(draws.signs(SIGNS, self.d), draws.signs(ENTRIES, self.d))
+        return _count_sketch(draws, self.b, rows, signs)
+
+
+@dataclass(frozen=True)
+class ColumnDropped(CountSketch):
+    """The first column is zero."""
+
+    def _draw(self, draws: Draws) -> Scattered:
+        rows = hashing.buckets(draws, self.hashing, self.d, self.b)
+        signs = hashing.signs(draws, self.hashing, self.d).copy()
+        signs[:, 0] = 0
+        return _count_sketch(draws, self.b, rows, signs)
+
+
+@dataclass(frozen=True)
+class BucketNeverUsed(CountSketch):
+    """An off-by-one bucket range: the last bucket stays empty."""
+
+    def _draw(self, draws: Draws) -> Scattered:
+        rows = draws.integers(BUCKETS, self.d, self.b - 1)
+        return _count_sketch(draws, self.b, rows, draws.signs(SIGNS, self.d))
+
+
+@dataclass(frozen=True)
+class BucketsShared(BlockSparseEmbedding):
+    """All blocks of a column use the same row within the block."""
+
+    def _draw(self, draws: Draws) -> Scattered:
+        block = self.b // self.s
+        within = draws.integers(BUCKETS, self.d, block)[:, None]
+        rows = within + np.arange(0, self.b, block, dtype=np.int32)[:, None]
+        signs = draws.signs(SIGNS, self.d)[:, None] + 0 * rows
+        return Scattered(draws.kernels, self.b, rows, signs.astype("int8"), self.s**-0.5)
+
+
+@dataclass(frozen=True)
+class RowsRepeat(SparseEmbedding):
+    """Rows of a column drawn with replacement where without is claimed."""
+
+    def _draw(self, draws: Draws) -> Scattered:
+        shape = (draws.operators, self.s, self.d)
+        rows = draws.integers(BUCKETS, self.s * self.d, self.b).reshape(shape)
+        signs = draws.signs(SIGNS, self.s * self.d).reshape(shape)
+        return Scattered(draws.kernels, self.b, rows, signs, self.s**-0.5)
+
+
+@dataclass(frozen=True)
+class TransformRowsRepeat(SubsampledHadamard):
+    """Rows of the transform drawn with replacement where without is claimed."""
+
+    def _draw(self, draws: Draws) -> Sampled:
+        rows = draws.integers(ROWS, self.b, self.n)
+        scale = (self.n / self.b) ** 0.5
+        signs = draws.signs(SIGNS, self.d)
+        return Sampled(draws.kernels, self.n, signs, rows, scale, *self._transforms(draws.kernels))
+
+
+@dataclass(frozen=True)
+class SamplingRowsRepeat(UniformSampling):
+    """Coordinates sampled with replacement where without is claimed."""
+
+    def _draw(self, draws: Draws) -> Sampled:
+        rows = draws.integers(ROWS, self.b, self.d)
+        return Sampled(
+            draws.kernels, self.d, draws.signs(SIGNS, self.d), rows, (self.d / self.b) ** 0.5
+        )
+
+
+@dataclass(frozen=True)
+class PaddingMixedUp(SubsampledHadamard):
+    """The scale takes d for the padded length n."""
+
+    def _draw(self, draws: Draws) -> Sampled:
+        sketch = super()._draw(draws)
+        sketch._scale = (self.d / self.b) ** 0.5
+        return sketch
+
+
+@dataclass(frozen=True)
+class PaddingSampledFromFront(SubsampledHadamard):
+    """Rows are sampled from the first d of the n rows of the transform only."""
+
+    def _draw(self, draws: Draws) -> Sampled:
+        rows = draws.subset(ROWS, self.b, self.d)
+        scale = (self.n / self.b) ** 0.5
+        signs = draws.signs(SIGNS, self.d)
+        return Sampled(draws.kernels, self.n, signs, rows, scale, *self._transforms(draws.kernels))
+
+
+@dataclass(frozen=True)
+class SignsMissing(SubsampledHadamard):
+    """No random signs before the transform."""
+
+    def _draw(self, draws: Draws) -> Sampled:
+        rows = draws.subset(ROWS, self.b, self.n)
+        ones = np.ones((draws.operators, self.d), dtype=np.int8)
+        scale = (self.n / self.b) ** 0.5
+        return Sampled(draws.kernels, self.n, ones, rows, scale, *self._transforms(draws.kernels))
+
+
+@dataclass(frozen=True)
+class BalancedByChance(BalancedCountSketch):
+    """Buckets drawn independently: no longer balanced."""
+
+    def _draw(self, draws: Draws) -> Scattered:
+        rows = draws.integers(BUCKETS, self.d, self.b)
+        return _count_sketch(draws, self.b, rows, draws.signs(SIGNS, self.d))
+
+
+class _NotTheAdjoint(Scattered):
+    """Desketching forgets the signs."""
+
+    def _desketch(self, y: Array) -> Array:
+        rows, signs, b = self._matrix
+        return self.kernels.gather(self.kernels.prepare(rows, abs(signs), b), y)
+
+
+@dataclass(frozen=True)
+class DesketchNotAdjoint(CountSketch):
+    """Desketching is another matrix than the transpose of sketching."""
+
+    def _draw(self, draws: Draws) -> Scattered:
+        rows = hashing.buckets(draws, self.hashing, self.d, self.b)
+        signs = hashing.signs(draws, self.hashing, self.d)
+        return _NotTheAdjoint(draws.kernels, self.b, rows[:, None], signs[:, None])
+
+
+@dataclass(frozen=True)
+class OperatorReused(CountSketch):
+    """Every trial gets the operator of the first one."""
+
+    def _draw(self, draws: Draws) -> Scattered:
+        rows = hashing.buckets(draws, self.hashing, self.d, self.b)
+        signs = hashing.signs(draws, self.hashing, self.d)
+        first = Draws(draws.key, 0, 1, draws.kernels)
+        row = hashing.buckets(first, self.hashing, self.d, self.b)
+        sign = hashing.signs(first, self.hashing, self.d)
+        return _count_sketch(draws, self.b, row + 0 * rows, sign + 0 * signs)
+
+

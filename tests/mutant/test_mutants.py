@@ -1,0 +1,155 @@
+"""Every broken sketch is rejected by the very checks that pass the sound ones.
+
+The checks are the project's claims S1, S2x and S3, read from conf/claim, on rows of the tasks
+`moments` and `norms` as conf/task has them. Each comparison keeps the level that it has in a
+quick run, 1e-3 / COMPARISONS. The number of trials follows from the mildest mutant (see `TRIALS`).
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from operators import (
+    BalancedByChance,
+    BucketNeverUsed,
+    BucketsShared,
+    ColumnDropped,
+    DesketchNotAdjoint,
+    GaussianUnscaled,
+    OperatorReused,
+    PaddingMixedUp,
+    PaddingSampledFromFront,
+    RowsRepeat,
+    SamplingRowsRepeat,
+    SamplingScaledByB,
+    SignsBiased,
+    SignsMissing,
+    SignsOneWise,
+    SignsTwoWise,
+    SignTiedToBucket,
+    SparseUnscaled,
+    TransformRowsRepeat,
+)
+
+from sketchbench import kernels
+from sketchbench.claim.evaluate import FAMILY_WISE_ERROR, read_claims
+from sketchbench.claim.tests import TESTS
+from sketchbench.measure.power import trials_for_mean
+from sketchbench.sketch import (
+    AMS,
+    BalancedCountSketch,
+    BlockSparseEmbedding,
+    CountSketch,
+    Family,
+    Gaussian,
+    SparseEmbedding,
+    SubsampledHadamard,
+    UniformSampling,
+)
+from sketchbench.task.moments import Moments
+from sketchbench.task.norms import Norms
+from sketchbench.theory import norm, second_moment
+from sketchbench.theory.known import Known
+
+ROOT = Path(__file__).parents[2]
+COMPARISONS = 3000  # a quick run makes about 2,500
+LEVEL = FAMILY_WISE_ERROR / COMPARISONS
+D, B = 12, 4  # d is no power of two, so padding counts; b divides d, so balancing is possible
+
+# The mildest mutant here is an off-by-one bucket range: it makes columns collide with probability
+# 1/3 instead of 1/4, which moves a by a third for every pair whose exact a is 1 (disjoint, say).
+# The measured b (gᵀRᵀRh - gᵀh)² has a standard deviation below 3 there. Rows with replacement move
+# ‖R_i‖², of variance (1 - 1/s)/b = 3/16 where it should have none, by more than that.
+EFFECT, SPREAD, POWER = 1 / 3, 3.0, 0.999
+TRIALS = 20_000
+
+
+def test_trials_give_the_stated_power() -> None:
+    assert trials_for_mean(EFFECT, sd=SPREAD, error=LEVEL, power=POWER) <= TRIALS
+
+
+@dataclass(frozen=True)
+class Sound:
+    family: Family
+    known: Known
+
+
+def _known(name: str, a: float) -> Known:
+    return Known(a, getattr(second_moment, name), getattr(norm, name))
+
+
+SOUND = {
+    Gaussian: Sound(Gaussian(D, B), _known("gaussian", 3)),
+    AMS: Sound(AMS(D, B), _known("hashed", 2)),
+    CountSketch: Sound(CountSketch(D, B), _known("hashed", 3)),
+    SparseEmbedding: Sound(SparseEmbedding(D, B, s=2), _known("hashed", 2)),
+    BlockSparseEmbedding: Sound(BlockSparseEmbedding(D, B, s=2), _known("hashed", 2)),
+    UniformSampling: Sound(UniformSampling(D, B), _known("uniform_sampling", D)),
+    SubsampledHadamard: Sound(SubsampledHadamard(D, B), _known("sampled_hadamard", 2)),
+    BalancedCountSketch: Sound(BalancedCountSketch(D, B), _known("balanced", 2)),
+}
+MUTANTS = [
+    BalancedByChance,
+    BucketNeverUsed,
+    BucketsShared,
+    ColumnDropped,
+    DesketchNotAdjoint,
+    GaussianUnscaled,
+    OperatorReused,
+    PaddingMixedUp,
+    PaddingSampledFromFront,
+    RowsRepeat,
+    SamplingRowsRepeat,
+    SamplingScaledByB,
+    SignTiedToBucket,
+    SignsBiased,
+    SignsMissing,
+    SignsOneWise,
+    SignsTwoWise,
+    SparseUnscaled,
+    TransformRowsRepeat,
+]
+PAIRS = ["random", "equal", "spike", "roaming_spike", "flat", "two_spikes", "disjoint"]
+
+
+def verdicts(family: Family, known: Known, seed: int) -> dict[str, set[str]]:
+    """The verdicts of claims S1, S2x and S3 on a family, all comparisons of each."""
+    shared: dict[str, Any] = {
+        "family": family,
+        "known": known,
+        "kernels": kernels.load("numba"),
+        "seed": seed,
+        "trials": TRIALS,
+    }
+    rows = pd.DataFrame(
+        Moments(**shared, pairs=PAIRS).run() + Norms(**shared, pairs=["random", "flat"]).run()
+    )
+    schema = ROOT / "workflow" / "schemas" / "claim.schema.yaml"
+    found: dict[str, set[str]] = {}
+    for claim in read_claims(ROOT / "conf" / "claim", schema):
+        if claim.id not in ("S1", "S2x", "S3"):
+            continue
+        for check in claim.checks:
+            chosen = rows[rows["quantity"] == check.where["quantity"]]
+            comparisons = TESTS[check.test](chosen, LEVEL, check.settings)
+            found.setdefault(claim.id, set()).update(c.verdict for c in comparisons)
+    return found
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("sound", SOUND.values(), ids=lambda sound: type(sound.family).__name__)
+def test_sound_families_are_not_rejected(sound: Sound) -> None:
+    found = verdicts(sound.family, sound.known, seed=1)
+    assert all("fails" not in kinds for kinds in found.values()), found
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
+def test_mutants_are_rejected(mutant: type[Family]) -> None:
+    sound = SOUND[mutant.__mro__[1]]
+    extra = {"s": 2} if hasattr(sound.family, "s") else {}
+    found = verdicts(mutant(D, B, **extra), sound.known, seed=1)
+    rejected = [claim for claim, kinds in found.items() if "fails" in kinds]
+    assert rejected, f"{mutant.__name__} passed: {found}"

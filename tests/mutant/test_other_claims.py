@@ -1,0 +1,146 @@
+"""The remaining claims reject broken sketches too: tails, inner products, growth, weights."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from operators import BucketsShared, DesketchNotAdjoint, OperatorReused, SignsOneWise
+from test_mutants import LEVEL
+
+from sketchbench import kernels
+from sketchbench.claim.evaluate import read_claims
+from sketchbench.claim.tests import TESTS
+from sketchbench.sketch import BlockSparseEmbedding, CountSketch, Family, UniformSampling
+from sketchbench.sketch.draws import Draws
+from sketchbench.sketch.sampled import Sampled
+from sketchbench.sketch.scattered import Scattered
+from sketchbench.task.inner_products import InnerProducts
+from sketchbench.task.moments import Moments
+from sketchbench.task.tails import Tails
+from sketchbench.task.weight_sketch import WeightSketch
+from sketchbench.theory import inner_product, tail
+from sketchbench.theory.known import Known
+
+ROOT = Path(__file__).parents[2]
+CLAIMS = {
+    claim.id: claim
+    for claim in read_claims(
+        ROOT / "conf" / "claim", ROOT / "workflow" / "schemas" / "claim.schema.yaml"
+    )
+}
+
+
+@dataclass(frozen=True)
+class CountSketchTwice(CountSketch):
+    """Twice a CountSketch."""
+
+    def _draw(self, draws: Draws) -> Scattered:
+        sketch = super()._draw(draws)
+        sketch._scale = 2.0
+        return sketch
+
+
+@dataclass(frozen=True)
+class SamplingTwice(UniformSampling):
+    """Twice the right scale."""
+
+    def _draw(self, draws: Draws) -> Sampled:
+        sketch = super()._draw(draws)
+        sketch._scale *= 2
+        return sketch
+
+
+def verdicts(claim: str, rows: list[dict[str, Any]]) -> set[str]:
+    """The verdicts of all comparisons of a claim on these rows."""
+    table = pd.DataFrame(rows)
+    for column in ("exact", "bound"):
+        if column not in table:
+            table[column] = float("nan")
+    found: set[str] = set()
+    for check in CLAIMS[claim].checks:
+        chosen = pd.Series(True, index=table.index)
+        for column, value in check.where.items():
+            chosen &= table[column].isin(value if isinstance(value, list) else [value])
+        comparisons = TESTS[check.test](table[chosen], LEVEL, check.settings)
+        found |= {comparison.verdict for comparison in comparisons}
+    return found
+
+
+def shared(family: Family, known: Known, trials: int) -> dict[str, Any]:
+    return {
+        "family": family,
+        "known": known,
+        "kernels": kernels.load("numba"),
+        "seed": 2,
+        "trials": trials,
+    }
+
+
+COUNT_SKETCH = Known(tails={"D.25": tail.count_sketch, "D.26": tail.count_sketch_chebyshev})
+SAMPLING = Known(always={"D.28": tail.uniform_sampling})
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("family", "known", "expected"),
+    [
+        (CountSketch(240, 8), COUNT_SKETCH, False),
+        (SignsOneWise(240, 8), COUNT_SKETCH, True),
+        (UniformSampling(240, 8), SAMPLING, False),
+        (SamplingTwice(240, 8), SAMPLING, True),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_tails(family: Family, known: Known, expected: bool) -> None:
+    task = Tails(
+        **shared(family, known, 9000), pairs=["flat", "spike"], deltas=[0.1, 0.01, 0.001], points=4
+    )
+    assert ("fails" in verdicts("S6", task.run())) is expected
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("family", [BlockSparseEmbedding, BucketsShared])
+def test_inner_products(family: type[BlockSparseEmbedding]) -> None:
+    def derived(delta: float, *, d: int, b: int) -> float:
+        return inner_product.derived_sparse(delta, d=d, b=b, s=32)
+
+    known = Known(inner_products={"derived": derived})
+    task = InnerProducts(**shared(family(64, 128, s=32), known, 800), deltas=[0.1, 0.01])
+    rows = [{**row, "d": 64, "b": 128} for row in task.run()]
+    assert ("fails" in verdicts("S5-corrected", rows)) is (family is BucketsShared)
+
+
+@pytest.mark.parametrize("family", [CountSketch, CountSketchTwice])
+def test_largest_inner_product_of_count_sketch(family: type[CountSketch]) -> None:
+    known = Known(inner_products={"always": inner_product.count_sketch})
+    rows = InnerProducts(**shared(family(64, 16), known, 20), deltas=[0.1]).run()
+    assert ("fails" in verdicts("S5b", rows)) is (family is CountSketchTwice)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("constant", ["d", "2"])
+def test_growth(constant: str) -> None:
+    """Uniform sampling passes with a = d, and fails where a constant a is claimed of it."""
+    rows = []
+    for d in (32, 128, 512):
+        known = Known(embedding_constant=d if constant == "d" else 2)
+        task = Moments(**shared(UniformSampling(d, 8), known, 10_000), pairs=["spike", "flat"])
+        rows += [{**row, "d": d, "b": 8} for row in task.run()]
+    assert verdicts("S4", rows) == ({"holds"} if constant == "d" else {"fails"})
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("claim", ["Z1", "Z2"])
+@pytest.mark.parametrize(
+    "family", [CountSketch, SignsOneWise, DesketchNotAdjoint, OperatorReused, CountSketchTwice]
+)
+def test_weights(family: type[CountSketch], claim: str) -> None:
+    task = WeightSketch(
+        **shared(family(24, 8), Known(), 10_000),
+        cases=["centred", "structured"],
+        outputs=4,
+        features=3,
+    )
+    assert ("fails" in verdicts(claim, task.run())) is (family is not CountSketch)

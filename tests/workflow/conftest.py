@@ -1,0 +1,107 @@
+"""A small copy of the project to run, edit and kill."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+STUDY = """\
+task: moments
+sketch: all
+axes: {d: [12], b: [4]}
+set: {task.trials: 40, task.pairs: [random, flat]}
+"""
+
+
+@dataclass(frozen=True)
+class Project:
+    """A copy of the project with one study `tiny` over two sketches, and its claims S1 and S2x."""
+
+    path: Path
+
+    def start(self, *options: str, wrapper: bool = False) -> "subprocess.Popen[str]":
+        command = ["sh", "workflow/run"] if wrapper else ["snakemake", "--cores", "2"]
+        search = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+        environment = {**os.environ, "PYTHONPATH": str(self.path), "PATH": search}
+        environment.pop("PYTEST_XDIST_WORKER", None)
+        return subprocess.Popen(
+            [*command, "--config", "scale=smoke", "kernels=numpy", *options],
+            cwd=self.path,
+            env=environment,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+
+    def run(self, *options: str, wrapper: bool = False) -> tuple[int, str]:
+        process = self.start(*options, wrapper=wrapper)
+        output, _ = process.communicate(timeout=300)
+        return process.returncode, output
+
+    def succeed(self, *options: str, wrapper: bool = False) -> str:
+        code, output = self.run(*options, wrapper=wrapper)
+        assert code == 0, output
+        return output
+
+    def edit(self, name: str, change: Callable[[str], str]) -> None:
+        path = self.path / name
+        before = path.read_text()
+        after = change(before)
+        assert after != before, f"the edit of {name} changed nothing"
+        path.write_text(after)
+
+    def records(self) -> dict[str, int]:
+        """When each record was written, by run."""
+        folder = self.path / "results" / "smoke" / "tiny"
+        return {
+            str(path.relative_to(folder).with_suffix("")): path.stat().st_mtime_ns
+            for path in sorted(folder.rglob("*.parquet"))
+        }
+
+    def rerun(self, *options: str) -> set[str]:
+        """Run again; the runs whose records were written anew."""
+        before = self.records()
+        self.succeed(*options)
+        return {name for name, when in self.records().items() if before.get(name) != when}
+
+    def reports(self) -> dict[str, bytes]:
+        """Every report, byte for byte."""
+        folder = self.path / "reports" / "smoke"
+        return {
+            str(path.relative_to(folder)): path.read_bytes()
+            for path in sorted(folder.rglob("*"))
+            if path.is_file()
+        }
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """The sketches are CountSketch and uniform sampling; there is no figure to draw."""
+    path = tmp_path / "project"
+    ignored = shutil.ignore_patterns("__pycache__")
+    for name in ("conf", "workflow", "sketchbench"):
+        shutil.copytree(ROOT / name, path / name, ignore=ignored)
+    for name in ("Snakefile", "environment.yml"):
+        shutil.copy(ROOT / name, path / name)
+    (path / "profiles").symlink_to("workflow/profiles")
+    for folder, kept in (
+        ("study", ()),
+        ("claim", ("S1", "S2x")),
+        ("sketch", ("count_sketch", "uniform_sampling")),
+    ):
+        for file in (path / "conf" / folder).glob("*.yaml"):
+            if file.stem not in kept:
+                file.unlink()
+    (path / "conf" / "study" / "tiny.yaml").write_text(STUDY)
+    for claim in ("S1", "S2x"):
+        file = path / "conf" / "claim" / f"{claim}.yaml"
+        text = file.read_text().replace("studies: [embedding, moments]", "studies: [tiny]")
+        lines = [line for line in text.splitlines() if "studies: [moments]" not in line]
+        file.write_text("\n".join(lines).replace(", studies: [embedding]", "") + "\n")
+    return Project(path)
