@@ -7,11 +7,12 @@ signature changes, and tables refuse a record that bears another one.
 
 import argparse
 import copy
+import functools
 import hashlib
 import itertools
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -128,9 +129,15 @@ def expand(
     for name in names:
         if name not in known:
             raise ConfigError(f"study {name} is unknown; choose from {', '.join(known)}")
+
+    @functools.cache  # composing takes 50 ms, and studies share tasks and sketches
+    def base(task: str, sketch: str) -> DictConfig:
+        options = {"task": task, "sketch": sketch, "scale": scale, "kernels": plan.kernels}
+        return compose_run([f"{key}={v}" for key, v in options.items()] + [f"seed={seed}"], user)
+
     with initialize_config_dir(str(CONF), version_base="1.3"):
         for name in names:
-            _expand_study(plan, name, user)
+            _expand_study(plan, name, user, base)
     return plan
 
 
@@ -222,22 +229,22 @@ def _read_study(name: str, scale: str) -> dict[str, Any]:
     return study
 
 
-def _expand_study(plan: Plan, name: str, user: Path | None) -> None:
+def _expand_study(
+    plan: Plan, name: str, user: Path | None, base: Callable[[str, str], DictConfig]
+) -> None:
     study = _read_study(name, plan.scale)
     runs: dict[str, Run] = {}
     sketches = _sketches(user) if study["sketch"] == "all" else study["sketch"]
     for sketch in sketches:
-        overrides = [f"task={study['task']}", f"sketch={sketch}", f"scale={plan.scale}"]
-        overrides += [f"kernels={plan.kernels}", f"seed={plan.seed}"]
-        base = compose_run(overrides, user)
+        composed = base(study["task"], sketch)
         needs = study.get("needs", [])
-        if needs and not any(base.sketch.theory.get(key) for key in needs):
+        if needs and not any(composed.sketch.theory.get(key) for key in needs):
             reason = f"its config claims no {' or '.join(needs)} under `theory`"
             plan.skipped.append(Skipped(name, sketch, reason))
             continue
         for values in itertools.product(*study["axes"].values()):
             axes = dict(zip(study["axes"], values, strict=True))
-            config = copy.deepcopy(base)
+            config = copy.deepcopy(composed)
             for key, value in {**study["set"], **axes}.items():
                 _update(config, key, value, f"conf/study/{name}.yaml")
             run = _make_run(name, sketch, config, axes, user)

@@ -81,6 +81,6 @@ def _panel(value: Axes, ratio: Axes, rows: pd.DataFrame, members: list[style.Fam
                 markersize=12,
             )
         positive = own[own["mean"] > ZERO]
-        style.points(value, positive["b"], positive, family)
+        style.points(value, positive["b"], positive, family, size=max(5.0 - 0.9 * index, 2.5))
         beside = relative(positive)
         style.points(ratio, style.dodge(beside["b"], index, len(members)), beside, family, size=3.6)

@@ -27,7 +27,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
         _point(right, place, by_size.relative(row), family)
     left.set_yticks(range(len(shown)), [family.label for family in shown])
     left.set_ylim(len(shown) - 0.4, -0.6)
-    _constants(left, float(drawn[["mean", "bound"]].max(axis=None)))
+    _constants(left, float(drawn[["mean", "bound"]].max().max()))
     left.set_xlabel("embedding constant $a$: worst pair and size\n(logarithmic above 1)")
     right.axvline(1, color=style.EXACT, linewidth=1, zorder=1)
     right.set_xlabel("measured / exact")

@@ -48,6 +48,7 @@ def _all(axes: Axes, drawn: pd.DataFrame, shown: list[style.Family]) -> None:
     axes.set_ylim(min(1.0, float(drawn["mean"].min()) / 1.2), 1.6 * float(dimensions.max()))
     axes.set_xlabel("dimension $d$")
     axes.set_ylabel("embedding constant $a$ (worst pair)")
+    axes.set_title("all families")
 
 
 def _enlarged(axes: Axes, drawn: pd.DataFrame, small: list[style.Family]) -> None:

@@ -31,7 +31,10 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     _panel(left, style.with_intervals(dense, candidates=count), "b")
     _panel(right, style.with_intervals(sparse, candidates=count), "s")
     left.set_ylabel(r"mean of $M=\max_{i\neq j}\,|\langle R_i,R_j\rangle|$")
-    right.set_title(f"$s$ nonzeros per column{_size(sparse)}")
+    left.set_title(r"printed scaling $\sqrt{\ln d\,/\,b}$")
+    right.set_title(
+        rf"printed scaling $\sqrt{{\ln d\,/\,s}}$, $s$ nonzeros a column{_size(sparse)}"
+    )
     left.set_ylim(0, 1.1 * float(pd.concat([dense["mean"], sparse["mean"]]).max()))
     lines = [
         style.handle(text, color=style.INK, linewidth=0.9, linestyle=dashes)
@@ -53,8 +56,8 @@ def _panel(axes: Axes, rows: pd.DataFrame, size: str) -> None:
     for slope, dashes, _ in LINES:
         axes.plot([0, reach], [0, slope * reach], color=style.INK, linewidth=0.9, linestyle=dashes)
     for family in style.families(rows):
-        for _, own in rows[rows["sketch"] == family.sketch].groupby(size):
-            own = own.sort_values("x")
+        members = rows[rows["sketch"] == family.sketch].sort_values("x")
+        for _, own in members.groupby(size):
             axes.plot(own["x"], own["mean"], color=family.colour, linewidth=0.6, alpha=0.6)
             style.points(axes, own["x"], own, family)
     for value, own in rows.groupby(size):

@@ -1,7 +1,7 @@
 """The look of all figures: theme, families, intervals.
 
 A family has the same colour and marker in every figure. Twins that differ in one detail (weaker
-hashing, repeated rows) share a colour; the twin's marker is open. Families that are not listed here
+hashing, repeated rows) share a colour; the twin's marker is a ring. Families that are not listed here
 (a user's own) get what the cycle below still has, in the order of their names.
 """
 
@@ -67,8 +67,8 @@ class Family:
         return {
             "marker": self.marker,
             "color": self.colour,
-            "markersize": size,
-            "markerfacecolor": self.colour if self.filled else "white",
+            "markersize": size if self.filled else 1.4 * size,  # a ring around its twin
+            "markerfacecolor": self.colour if self.filled else "none",
             "markeredgecolor": self.colour,
             "markeredgewidth": 0.8,
         }

@@ -41,16 +41,19 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     rows = -(-len(shown) // columns)
     figure = style.new_figure(0.8 + 1.45 * rows, min(style.WIDE, 1.4 + 1.75 * columns))
     grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
-    for axes, family in zip(grid.flat, shown, strict=False):
-        axes.set_title(family.label)
-        axes.label_outer()
-        _curves(axes, curves[curves["sketch"] == family.sketch])
-        _lemmas(axes, table[table["sketch"] == family.sketch])
-    for axes in grid.flat[len(shown) :]:
-        axes.set_axis_off()
+    for index, axes in enumerate(grid.flat):
+        if index >= len(shown):
+            axes.set_axis_off()
+            continue
+        axes.set_title(shown[index].label)
+        _curves(axes, curves[curves["sketch"] == shown[index].sketch])
+        _lemmas(axes, table[table["sketch"] == shown[index].sketch])
+        if index + columns >= len(shown):
+            axes.set_xlabel("error $t$")
+            axes.tick_params(labelbottom=True)
     _scales(grid[0, 0], table, curves)
-    figure.supxlabel(f"error $t$ ($d={d}$, $b={b}$)", fontsize=8)
-    figure.supylabel(r"$\mathrm{P}(|g^TR^TRh-g^Th|\geq t)$,  $\|g\|=\|h\|=1$", fontsize=8)
+    probability = r"$\mathrm{P}(|g^TR^TRh-g^Th|\geq t)$,  $\|g\|=\|h\|=1$"
+    figure.supylabel(f"{probability}  ($d={d}$, $b={b}$)", fontsize=8)
     lines = [
         style.handle(text, color=colour, linestyle=dashes, linewidth=1.1)
         for case, (text, colour, dashes) in CASES.items()
@@ -71,7 +74,7 @@ def _share(row: dict[Any, Any], candidates: int) -> Interval:
 
 
 def _curves(axes: Axes, curves: pd.DataFrame) -> None:
-    for case, (text, colour, dashes) in CASES.items():
+    for case, (_, colour, dashes) in CASES.items():
         own = curves[curves["case"] == case].sort_values("threshold")
         t = own["threshold"]
         axes.plot(t, own["count"] / own["trials"], color=colour, linestyle=dashes, linewidth=1.1)
@@ -80,10 +83,16 @@ def _curves(axes: Axes, curves: pd.DataFrame) -> None:
 
 def _lemmas(axes: Axes, rows: pd.DataFrame) -> None:
     allowed = rows[rows["quantity"] == "exceedance"].drop_duplicates(["lemma", "delta"])
+    allowed = allowed.sort_values("threshold")
     for index, (lemma, own) in enumerate(allowed.groupby("lemma")):
-        own = own.sort_values("threshold")
-        marks = {"marker": MARKERS[index % len(MARKERS)], "markersize": 3.2, "linewidth": 0.6}
-        axes.plot(own["threshold"], own["bound"], color=style.INK, **marks)
+        axes.plot(
+            own["threshold"],
+            own["bound"],
+            color=style.INK,
+            linewidth=0.6,
+            marker=MARKERS[index % len(MARKERS)],
+            markersize=3.2,
+        )
         _name(axes, str(lemma), own["threshold"].iloc[0], own["bound"].iloc[0])
     for lemma, own in rows[rows["quantity"] == "largest_error"].groupby("lemma"):
         axes.axvline(own["bound"].iloc[0], color=style.INK, linewidth=0.9)
@@ -108,5 +117,5 @@ def _scales(axes: Axes, table: pd.DataFrame, curves: pd.DataFrame) -> None:
     sure = table.loc[table["quantity"] == "largest_error", "bound"]
     right = float(pd.concat([table["threshold"], sure]).max())
     left = float(curves["threshold"].min()) if len(curves) else right / 100
-    axes.set_xlim(left, 2 * right)
+    axes.set_xlim(left, 4 * right)
     axes.set_ylim(0.5 / float(table["trials"].max()), 4)

@@ -1,7 +1,9 @@
 """The errors of sketched weights against the identities of zhang2021, and their growth in d."""
 
-import numpy as np
+from typing import Any
+
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -46,3 +48,62 @@ def _marks(index: int, case: str) -> style.Family:
     """Here the colour tells the case, and the marker the family."""
     filled = index % 2 == 0
     return style.Family("", "", "", CASES[case], MARKERS[index // 2 % len(MARKERS)], filled)
+
+
+def _identity(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
+    """Ratios around the exact one; cases, families and sizes side by side."""
+    cases = [case for case in CASES if (rows["case"] == case).any()]
+    slots = [(case, i, b) for case in cases for i in range(len(shown)) for b in _sizes(rows)]
+    for slot, (case, index, b) in enumerate(slots):
+        own = rows[
+            (rows["case"] == case) & (rows["sketch"] == shown[index].sketch) & (rows["b"] == b)
+        ]
+        x = style.dodge(own["d"], slot, len(slots), decades=0.36)
+        style.points(axes, x, own, _marks(index, case), size=3.0)
+    if rows.empty:
+        return
+    stated = float(rows["exact"].iloc[0])
+    axes.axhline(stated, color=style.EXACT, linewidth=1.0, zorder=1)
+    style.limits(axes, rows, include=stated)
+    style.sizes(axes, rows["d"], margin=1.75)
+    axes.set_ylabel("measured / stated" if stated else "measured / Theorem 2")
+
+
+def _growth(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
+    if rows.empty:
+        return
+    size = _sizes(rows)[0]
+    rows = rows[rows["b"] == size].sort_values("d")
+    claimed = rows.drop_duplicates("d")
+    single = "_" if len(claimed) == 1 else None  # a line through one point is invisible
+    line: dict[str, Any] = {"linewidth": 0.9, "marker": single, "markersize": 12}
+    axes.plot(claimed["d"], claimed["bound"], color=style.INK, linestyle="--", **line)
+    for case, colour in CASES.items():
+        for index, family in enumerate(shown):
+            own = rows[(rows["case"] == case) & (rows["sketch"] == family.sketch)]
+            axes.plot(own["d"], own["exact"], color=colour, **line)
+            style.points(axes, own["d"], own, _marks(index, case))
+    axes.set_yscale("log")
+    style.plain_log(axes)
+    style.sizes(axes, rows["d"])
+    axes.set_ylabel(r"$\mathrm{E}\,\|WSS^TV^T-WV^T\|^2\;/\;\|WV^T\|^2$")
+    axes.set_title(f"relative error, $s={size}$")
+
+
+def _sizes(rows: pd.DataFrame) -> list[int]:
+    return sorted(rows["b"].unique())
+
+
+def _entries(shown: list[style.Family]) -> list[Artist]:
+    entries: list[Artist] = [
+        style.handle(case, color=colour, linewidth=3) for case, colour in CASES.items()
+    ]
+    for index, family in enumerate(shown):
+        marker = {**_marks(index, "centred").marks(4.5), "color": style.INK}
+        marker["markeredgecolor"] = style.INK
+        if family.sketch and marker["markerfacecolor"] != "none":
+            marker["markerfacecolor"] = style.INK
+        entries.append(style.handle(family.label, linestyle="none", **marker))
+    entries.append(style.handle("exact", color=style.EXACT, linewidth=1.0))
+    entries.append(style.handle("$d/s$ as claimed", color=style.INK, linewidth=0.9, linestyle="--"))
+    return entries

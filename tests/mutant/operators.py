@@ -234,5 +234,3 @@ class OperatorReused(CountSketch):
         row = hashing.buckets(first, self.hashing, self.d, self.b)
         sign = hashing.signs(first, self.hashing, self.d)
         return _count_sketch(draws, self.b, row + 0 * rows, sign + 0 * signs)
-
-

@@ -25,13 +25,19 @@ def slow_down(project: Project) -> None:
 def wait_for_jobs(parent: psutil.Process) -> list[psutil.Process]:
     """The jobs' processes, once one is at work."""
     for _ in range(600):
-        jobs = [p for p in parent.children(recursive=True) if "sketchbench.job" in p.cmdline()]
-        jobs = [p for p in jobs if p.name().startswith("python")]
+        jobs = [p for p in parent.children(recursive=True) if _is_job(p)]
         if jobs:
             time.sleep(0.5)
             return jobs
         time.sleep(0.05)
     raise AssertionError("no job started")
+
+
+def _is_job(process: psutil.Process) -> bool:
+    try:
+        return process.name().startswith("python") and "sketchbench.job" in process.cmdline()
+    except psutil.Error:  # it ended in the meantime
+        return False
 
 
 def test_killed_job(project: Project) -> None:

@@ -1,0 +1,36 @@
+"""Deterministic Hypothesis, and the kernels that tests run on."""
+
+import pytest
+from hypothesis import settings
+
+from sketchbench import kernels as backends
+from sketchbench.kernels import Kernels
+
+settings.register_profile(
+    "deterministic", deadline=None, derandomize=True, database=None, max_examples=40
+)
+settings.load_profile("deterministic")
+
+_MISSING = backends.device_missing()
+GPU = pytest.param(
+    "cupy",
+    marks=[pytest.mark.gpu, pytest.mark.skipif(_MISSING is not None, reason=str(_MISSING))],
+)
+
+
+@pytest.fixture(scope="session", params=["numpy", "numba", GPU])
+def kernels(request: pytest.FixtureRequest) -> Kernels:
+    """Every backend."""
+    return backends.load(request.param)
+
+
+@pytest.fixture(scope="session", params=["numba", GPU])
+def compiled(request: pytest.FixtureRequest) -> Kernels:
+    """Every backend but the reference."""
+    return backends.load(request.param)
+
+
+@pytest.fixture(scope="session")
+def reference() -> Kernels:
+    """The NumPy backend, which defines what the others must give."""
+    return backends.load("numpy")

@@ -1,0 +1,263 @@
+"""What every backend must give: the NumPy reference, and the algebra behind it."""
+
+import inspect
+import itertools
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sketchbench.kernels import Kernels
+from sketchbench.kernels.numpy_kernels import PRIME
+
+FUNCTIONS = [name for name, member in vars(Kernels).items() if inspect.isfunction(member)]
+FUNCTIONS = [name for name in FUNCTIONS if not name.startswith("_")]
+ROUNDING = {np.float32: 2e-6, np.float64: 1e-14}  # of a sum of at most 16 terms of size 1
+DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+
+keys = st.integers(0, 2**64 - 1)
+small = st.integers(1, 4)
+
+
+def draw_sparse(seed: int, T: int, s: int, d: int, b: int) -> tuple[Any, Any, Any]:
+    """Buckets that repeat, signs that drop entries, and the dense stack of the two."""
+    rng = np.random.default_rng(seed)
+    buckets = rng.integers(0, b, (T, s, d), dtype=np.int32)
+    signs = rng.integers(-1, 2, (T, s, d), dtype=np.int8)
+    dense = np.zeros((T, b, d))
+    for t, r, j in itertools.product(range(T), range(s), range(d)):
+        dense[t, buckets[t, r, j], j] += signs[t, r, j]
+    return buckets, signs, dense
+
+
+def prepare(kernels: Kernels, buckets: Any, signs: Any, b: int) -> Any:
+    return kernels.prepare(kernels.asarray(buckets), kernels.asarray(signs), b)
+
+
+def test_signatures(kernels: Kernels) -> None:
+    assert len(FUNCTIONS) >= 12
+    for name in FUNCTIONS:
+        expected = list(inspect.signature(getattr(Kernels, name)).parameters)[1:]
+        assert list(inspect.signature(getattr(kernels, name)).parameters) == expected, name
+
+
+def test_arrays_travel_both_ways(kernels: Kernels) -> None:
+    moved = kernels.asarray(np.arange(6, dtype=np.float32).reshape(2, 3))
+    assert isinstance(moved, kernels.xp.ndarray)
+    back = kernels.to_numpy(moved)
+    assert isinstance(back, np.ndarray)
+    assert back.dtype == np.float32
+    np.testing.assert_array_equal(back, np.arange(6).reshape(2, 3))
+
+
+# Draws
+
+
+@given(keys, st.integers(0, 2**32 - 1), st.integers(0, 2**31), small, st.integers(1, 300))
+def test_random_words_equal_the_reference(
+    compiled: Kernels, reference: Kernels, key: int, stream: int, first: int, T: int, count: int
+) -> None:
+    words = compiled.to_numpy(compiled.random_words(key, stream, first, T, count))
+    assert words.dtype == np.uint32
+    np.testing.assert_array_equal(words, reference.random_words(key, stream, first, T, count))
+
+
+@given(keys, st.integers(0, 9), st.integers(0, 99), st.integers(0, 2**31), small, small)
+def test_rows_equal_the_reference(
+    compiled: Kernels, reference: Kernels, key: int, stream: int, first: int, row: int, T: int, k: int
+) -> None:
+    for d in (1, 5, 31, 130, 300):
+        place = (key, stream, first, T, row, k, d)
+        signs = compiled.to_numpy(compiled.sign_rows(*place))
+        assert signs.dtype == np.int8
+        np.testing.assert_array_equal(signs, reference.sign_rows(*place))
+        normals = compiled.to_numpy(compiled.gaussian_rows(*place))
+        assert normals.dtype == np.float64
+        np.testing.assert_allclose(
+            normals, reference.gaussian_rows(*place), rtol=1e-13, atol=1e-15
+        )
+
+
+def test_operator_does_not_depend_on_its_neighbours(kernels: Kernels) -> None:
+    """Operator t is the same alone, counted from 0 or from `first`, and cut to fewer entries."""
+    stack = kernels.to_numpy(kernels.random_words(9, 2, 0, 6, 50))
+    for t in range(6):
+        alone = kernels.to_numpy(kernels.random_words(9, 2, t, 1, 33))
+        np.testing.assert_array_equal(alone[0], stack[t, :33])
+
+
+@pytest.mark.parametrize("name", ["sign_rows", "gaussian_rows"])
+def test_row_does_not_depend_on_its_neighbours(kernels: Kernels, name: str) -> None:
+    draw = getattr(kernels, name)
+    stack = kernels.to_numpy(draw(9, 2, 3, 4, 0, 7, 150))
+    assert stack.shape == (4, 7, 150)
+    for t, row in itertools.product(range(4), range(6)):
+        alone = kernels.to_numpy(draw(9, 2, 3 + t, 1, row, 2, 150))
+        np.testing.assert_array_equal(alone[0], stack[t, row : row + 2])
+
+
+def test_key_stream_and_operator_all_count(kernels: Kernels) -> None:
+    places = itertools.product([0, 1, 2**32, 2**63], [0, 1], [0, 1])
+    drawn = [kernels.to_numpy(kernels.random_words(*place, 1, 4)).tobytes() for place in places]
+    assert len(set(drawn)) == 16
+
+
+@given(st.integers(0, 2**32), small, small, st.integers(1, 6))
+def test_polynomial_hash_equals_exact_arithmetic(
+    kernels: Kernels, seed: int, T: int, rows: int, k: int
+) -> None:
+    coefficients = np.random.default_rng(seed).integers(0, PRIME, (T, rows, k), dtype=np.uint32)
+    coefficients[-1, -1] = PRIME - 1
+    hashed = kernels.to_numpy(kernels.polynomial_hash(kernels.asarray(coefficients), 50))
+    assert hashed.dtype == np.uint32
+    for t, r, x in itertools.product(range(T), range(rows), range(0, 50, 7)):
+        exact = 0
+        for power, coefficient in enumerate(reversed(coefficients[t, r].tolist())):
+            exact += coefficient * x**power
+        assert hashed[t, r, x] == exact % PRIME
+
+
+def test_polynomial_hash_far_out(kernels: Kernels) -> None:
+    coefficients = np.full((1, 1, 4), PRIME - 1, dtype=np.uint32)
+    hashed = kernels.to_numpy(kernels.polynomial_hash(kernels.asarray(coefficients), 2**20))
+    for x in range(2**20 - 5, 2**20):
+        assert hashed[0, 0, x] == -(x**3 + x**2 + x + 1) % PRIME
+
+
+@given(st.integers(0, 2**32), small, st.integers(1, 6), st.integers(0, 20), st.integers(1, 30))
+def test_distinct(
+    kernels: Kernels, reference: Kernels, seed: int, T: int, s: int, extra: int, d: int
+) -> None:
+    b = s + extra
+    words = np.random.default_rng(seed).integers(0, 2**32, (T, s, d), dtype=np.uint32)
+    chosen = kernels.to_numpy(kernels.distinct(kernels.asarray(words), b))
+    assert chosen.dtype == np.int32
+    assert chosen.min() >= 0
+    assert chosen.max() < b
+    ordered = np.sort(chosen, axis=1)
+    assert (ordered[:, 1:] > ordered[:, :-1]).all()
+    np.testing.assert_array_equal(chosen, reference.distinct(words, b))
+
+
+@pytest.mark.parametrize(("b", "s"), [(5, 2), (5, 3), (4, 4), (6, 1)])
+def test_distinct_is_uniform(kernels: Kernels, b: int, s: int) -> None:
+    """Exact: words in the middle of every cell give every subset equally often."""
+    cells = itertools.product(*(range(b - s + r + 1) for r in range(s)))
+    words = [[int((c + 0.5) / (b - s + r + 1) * 2**32) for r, c in enumerate(cs)] for cs in cells]
+    stack = np.array(words, dtype=np.uint32).T[None]
+    chosen = kernels.to_numpy(kernels.distinct(kernels.asarray(stack), b))[0]
+    counts = Counter(frozenset(column) for column in chosen.T.tolist())
+    assert set(counts) == {frozenset(c) for c in itertools.combinations(range(b), s)}
+    assert len(set(counts.values())) == 1
+
+
+# Sparse matrices
+
+
+@DTYPES
+@given(st.integers(0, 2**32), small, small, small, st.integers(1, 12), st.integers(1, 12))
+def test_sparse_equals_dense(
+    kernels: Kernels, dtype: Any, seed: int, T: int, N: int, s: int, d: int, b: int
+) -> None:
+    buckets, signs, dense = draw_sparse(seed, T, s, d, b)
+    matrix = prepare(kernels, buckets, signs, b)
+    rng = np.random.default_rng(seed + 1)
+    for first in {1, T}:
+        x = rng.uniform(-1, 1, (first, N, d)).astype(dtype)
+        y = rng.uniform(-1, 1, (first, N, b)).astype(dtype)
+        down = kernels.to_numpy(kernels.scatter(matrix, kernels.asarray(x)))
+        up = kernels.to_numpy(kernels.gather(matrix, kernels.asarray(y)))
+        assert down.dtype == up.dtype == dtype
+        tolerance = 16 * ROUNDING[dtype]
+        np.testing.assert_allclose(
+            down, np.einsum("tbd,tnd->tnb", dense, np.broadcast_to(x, (T, N, d))), atol=tolerance
+        )
+        np.testing.assert_allclose(
+            up, np.einsum("tbd,tnb->tnd", dense, np.broadcast_to(y, (T, N, b))), atol=tolerance
+        )
+
+
+def test_gather_is_the_adjoint_of_scatter(kernels: Kernels) -> None:
+    buckets, signs, _ = draw_sparse(4, 3, 2, 500, 40)
+    matrix = prepare(kernels, buckets, signs, 40)
+    rng = np.random.default_rng(5)
+    x, y = rng.standard_normal((3, 2, 500)), rng.standard_normal((3, 2, 40))
+    below = (kernels.to_numpy(kernels.scatter(matrix, kernels.asarray(x))) * y).sum()
+    above = (kernels.to_numpy(kernels.gather(matrix, kernels.asarray(y))) * x).sum()
+    assert below == pytest.approx(above, rel=1e-12), f"<Rx,y> = {below}, <x,R'y> = {above}"
+
+
+def test_shared_vectors_equal_copies(kernels: Kernels) -> None:
+    buckets, signs, _ = draw_sparse(6, 4, 2, 30, 7)
+    matrix = prepare(kernels, buckets, signs, 7)
+    for apply, length in ((kernels.scatter, 30), (kernels.gather, 7)):
+        shared = np.random.default_rng(7).standard_normal((1, 3, length))
+        own = np.repeat(shared, 4, axis=0)
+        once = kernels.to_numpy(apply(matrix, kernels.asarray(shared)))
+        each = kernels.to_numpy(apply(matrix, kernels.asarray(own)))
+        np.testing.assert_array_equal(once, each)
+
+
+def test_sign_zero_drops_an_entry(kernels: Kernels) -> None:
+    buckets = np.array([[[0, 1, 1]]], dtype=np.int32)
+    signs = np.array([[[1, 0, -1]]], dtype=np.int8)
+    matrix = prepare(kernels, buckets, signs, 2)
+    x = kernels.asarray(np.array([[[2.0, 5.0, 3.0]]]))
+    assert kernels.to_numpy(kernels.scatter(matrix, x)).tolist() == [[[2.0, -3.0]]]
+    y = kernels.asarray(np.array([[[2.0, 5.0]]]))
+    assert kernels.to_numpy(kernels.gather(matrix, y)).tolist() == [[[2.0, 0.0, -5.0]]]
+
+
+def test_sparse_equals_the_reference_at_size(compiled: Kernels, reference: Kernels) -> None:
+    buckets, signs, _ = draw_sparse(8, 2, 3, 2000, 64)
+    x = np.random.default_rng(9).standard_normal((2, 2, 2000))
+    y = np.random.default_rng(10).standard_normal((2, 2, 64))
+    ours, theirs = prepare(compiled, buckets, signs, 64), prepare(reference, buckets, signs, 64)
+    down = compiled.to_numpy(compiled.scatter(ours, compiled.asarray(x)))
+    up = compiled.to_numpy(compiled.gather(ours, compiled.asarray(y)))
+    np.testing.assert_allclose(down, reference.scatter(theirs, x), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(up, reference.gather(theirs, y), rtol=1e-12, atol=1e-12)
+
+
+# Transforms
+
+
+@DTYPES
+@pytest.mark.parametrize("n", [1, 2, 4, 8, 64, 512])
+def test_walsh_hadamard_equals_scipy(kernels: Kernels, dtype: Any, n: int) -> None:
+    x = np.random.default_rng(n).standard_normal((2, 3, n)).astype(dtype)
+    expected = x.astype(np.float64) @ scipy.linalg.hadamard(n) / np.sqrt(n)
+    result = kernels.to_numpy(kernels.walsh_hadamard(kernels.asarray(x.copy())))
+    assert result.dtype == dtype
+    assert result.shape == x.shape
+    np.testing.assert_allclose(result, expected, atol=20 * ROUNDING[dtype])
+
+
+def test_walsh_hadamard_of_a_strided_array(kernels: Kernels) -> None:
+    x = np.random.default_rng(0).standard_normal((8, 3, 2))
+    expected = np.moveaxis(x, 0, -1) @ scipy.linalg.hadamard(8) / np.sqrt(8)
+    strided = kernels.xp.moveaxis(kernels.asarray(x), 0, -1)
+    np.testing.assert_allclose(
+        kernels.to_numpy(kernels.walsh_hadamard(strided)), expected, atol=1e-14
+    )
+
+
+@DTYPES
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 16, 25])
+def test_cosine_pair(kernels: Kernels, dtype: Any, n: int) -> None:
+    """The orthonormal DCT-II by its definition, and its transpose."""
+    k, j = np.arange(n)[:, None], np.arange(n)[None, :]
+    matrix = np.sqrt(2 / n) * np.cos(np.pi * (2 * j + 1) * k / (2 * n))
+    matrix[0] = n**-0.5
+    np.testing.assert_allclose(matrix @ matrix.T, np.eye(n), atol=1e-13)
+    x = np.random.default_rng(n).standard_normal((2, 3, n)).astype(dtype)
+    for apply, dense in ((kernels.cosine, matrix.T), (kernels.cosine_transpose, matrix)):
+        result = kernels.to_numpy(apply(kernels.asarray(x)))
+        assert result.dtype == dtype
+        np.testing.assert_allclose(result, x.astype(np.float64) @ dense, atol=20 * ROUNDING[dtype])
+    back = kernels.cosine_transpose(kernels.cosine(kernels.asarray(x)))
+    np.testing.assert_allclose(kernels.to_numpy(back), x, atol=20 * ROUNDING[dtype])
