@@ -81,6 +81,13 @@ def _panel(value: Axes, ratio: Axes, rows: pd.DataFrame, members: list[style.Fam
                 markersize=12,
             )
         positive = own[own["mean"] > ZERO]
-        style.points(value, positive["b"], positive, family, size=max(5.0 - 0.9 * index, 2.5))
+        style.points(
+            value, positive["b"], positive, family, size=_size(index), ring=7.5 / _size(index)
+        )
         beside = relative(positive)
         style.points(ratio, style.dodge(beside["b"], index, len(members)), beside, family, size=3.6)
+
+
+def _size(index: int) -> float:
+    """Smaller and smaller markers, so that all are seen where the values coincide."""
+    return max(5.5 - 1.1 * index, 2.5)

@@ -44,7 +44,7 @@ def _all(axes: Axes, drawn: pd.DataFrame, shown: list[style.Family]) -> None:
     for family in shown:
         own = drawn[(drawn["sketch"] == family.sketch) & (drawn["mean"] > 0)].sort_values("d")
         axes.plot(own["d"], own["exact"], color=style.EXACT, linewidth=1.0, zorder=2)
-        style.points(axes, own["d"], own, family)
+        style.points(axes, own["d"], own, family, ring=1.7)
     axes.set_ylim(min(1.0, float(drawn["mean"].min()) / 1.2), 1.6 * float(dimensions.max()))
     axes.set_xlabel("dimension $d$")
     axes.set_ylabel("embedding constant $a$ (worst pair)")

@@ -59,7 +59,7 @@ def _panel(axes: Axes, rows: pd.DataFrame, size: str) -> None:
         members = rows[rows["sketch"] == family.sketch].sort_values("x")
         for _, own in members.groupby(size):
             axes.plot(own["x"], own["mean"], color=family.colour, linewidth=0.6, alpha=0.6)
-            style.points(axes, own["x"], own, family)
+            style.points(axes, own["x"], own, family, ring=1.8)
     for value, own in rows.groupby(size):
         axes.text(own["x"].mean(), 0.02, f"${size}={value}$", ha="center", va="bottom", fontsize=7)
     axes.set_xlim(0, reach)

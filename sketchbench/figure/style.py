@@ -1,7 +1,7 @@
 """The look of all figures: theme, families, intervals.
 
 A family has the same colour and marker in every figure. Twins that differ in one detail (weaker
-hashing, repeated rows) share a colour; the twin's marker is a ring. Families that are not listed here
+hashing, repeated rows) share a colour; the twin's marker is open. Families that are not listed here
 (a user's own) get what the cycle below still has, in the order of their names.
 """
 
@@ -67,10 +67,10 @@ class Family:
         return {
             "marker": self.marker,
             "color": self.colour,
-            "markersize": size if self.filled else 1.4 * size,  # a ring around its twin
+            "markersize": size,
             "markerfacecolor": self.colour if self.filled else "none",
-            "markeredgecolor": self.colour,
-            "markeredgewidth": 0.8,
+            "markeredgecolor": "white" if self.filled else self.colour,
+            "markeredgewidth": 0.4 if self.filled else 0.8,
         }
 
 
@@ -155,12 +155,18 @@ def without_constants(rows: pd.DataFrame) -> pd.DataFrame:
     return rows if kept.empty else kept
 
 
-def points(axes: Axes, x: ArrayLike, rows: pd.DataFrame, family: Family, size: float = 4.0) -> None:
-    """Means with their intervals, in the family's colour and marker."""
+def points(
+    axes: Axes, x: ArrayLike, rows: pd.DataFrame, family: Family, size: float = 4.0, ring: float = 1
+) -> None:
+    """Means with their intervals, in the family's colour and marker.
+
+    ring: how much larger an open marker is; above 1 it surrounds the filled ones at the same place.
+    """
     mean = rows["mean"].to_numpy()
     bars = np.maximum(np.array([mean - rows["low"], rows["high"] - mean]), 0)
     axes.errorbar(x, mean, yerr=bars, fmt="none", ecolor=family.colour, elinewidth=0.8, zorder=3)
-    axes.plot(x, mean, linestyle="none", zorder=4, **family.marks(size))
+    size, above = (size, 5) if family.filled else (ring * size, 4)
+    axes.plot(x, mean, linestyle="none", zorder=above, **family.marks(size))
 
 
 def dodge(x: ArrayLike, index: int, count: int, decades: float = 0.16) -> np.ndarray:

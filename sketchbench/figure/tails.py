@@ -15,6 +15,8 @@ CASES = {  # name of the pair: its text, colour, line style
     "flat": ("$g=h$ flat", style.COLOURS[2], "-."),
     "spike": ("$g=h$ spike", style.COLOURS[3], (0, (1, 1))),
     "two_spikes": ("$g=h$ two spikes", style.COLOURS[4], (0, (4, 1, 1, 1, 1, 1))),
+    "disjoint": ("disjoint $g$, $h$", style.COLOURS[5], (0, (3, 2))),
+    "gradient": ("real gradients", style.COLOURS[7], (0, (5, 1))),
 }
 MARKERS = "os^Dv"
 ROUNDING = 1e-9  # errors below it are none
@@ -48,12 +50,13 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
         axes.set_title(shown[index].label)
         _curves(axes, curves[curves["sketch"] == shown[index].sketch])
         _lemmas(axes, table[table["sketch"] == shown[index].sketch])
-        if index + columns >= len(shown):
+        axes.tick_params(labelbottom=True)
+        if index >= columns * (rows - 1):
             axes.set_xlabel("error $t$")
-            axes.tick_params(labelbottom=True)
     _scales(grid[0, 0], table, curves)
-    probability = r"$\mathrm{P}(|g^TR^TRh-g^Th|\geq t)$,  $\|g\|=\|h\|=1$"
-    figure.supylabel(f"{probability}  ($d={d}$, $b={b}$)", fontsize=8)
+    figure.supylabel(
+        rf"$\mathrm{{P}}(|g^TR^TRh-g^Th|\geq t)$ at $d={d}$, $b={b}$, $\|g\|=\|h\|=1$", fontsize=8
+    )
     lines = [
         style.handle(text, color=colour, linestyle=dashes, linewidth=1.1)
         for case, (text, colour, dashes) in CASES.items()

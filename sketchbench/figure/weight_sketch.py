@@ -11,10 +11,10 @@ from sketchbench.figure import style
 
 CASES = {"centred": style.COLOURS[0], "uncentred": style.COLOURS[3], "structured": style.COLOURS[2]}
 IDENTITIES = {
-    "update_error": "Theorem 2",
-    "product_error": "Lemma 5",
-    "plain_error": "Theorem 1",
-    "cross_term": "Lemma 4",
+    "update_error": "update error, Theorem 2",
+    "product_error": "product error, Lemma 5",
+    "plain_error": "plain error, Theorem 1",
+    "cross_term": "cross term, Lemma 4",
 }
 MARKERS = "o^sDvP"
 
@@ -78,11 +78,11 @@ def _growth(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
     single = "_" if len(claimed) == 1 else None  # a line through one point is invisible
     line: dict[str, Any] = {"linewidth": 0.9, "marker": single, "markersize": 12}
     axes.plot(claimed["d"], claimed["bound"], color=style.INK, linestyle="--", **line)
-    for case, colour in CASES.items():
+    for case in CASES:
         for index, family in enumerate(shown):
             own = rows[(rows["case"] == case) & (rows["sketch"] == family.sketch)]
-            axes.plot(own["d"], own["exact"], color=colour, **line)
-            style.points(axes, own["d"], own, _marks(index, case))
+            axes.plot(own["d"], own["exact"], color=style.EXACT, **line)
+            style.points(axes, own["d"], own, _marks(index, case), ring=1.8)
     axes.set_yscale("log")
     style.plain_log(axes)
     style.sizes(axes, rows["d"])
@@ -104,6 +104,6 @@ def _entries(shown: list[style.Family]) -> list[Artist]:
         if family.sketch and marker["markerfacecolor"] != "none":
             marker["markerfacecolor"] = style.INK
         entries.append(style.handle(family.label, linestyle="none", **marker))
-    entries.append(style.handle("exact", color=style.EXACT, linewidth=1.0))
+    entries.append(style.handle("the paper's identity", color=style.EXACT, linewidth=1.0))
     entries.append(style.handle("$d/s$ as claimed", color=style.INK, linewidth=0.9, linestyle="--"))
     return entries

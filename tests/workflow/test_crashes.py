@@ -70,8 +70,8 @@ def test_killed_snakemake(project: Project) -> None:
 def _same_as_undisturbed(project: Project) -> None:
     """The reports equal those of a run from scratch."""
     disturbed = project.reports()
-    for record in (project.path / "results").rglob("*.parquet"):
-        record.unlink()
+    for path in (project.path / "results").rglob("*.parquet"):
+        path.unlink()
     project.succeed()
     assert project.reports() == disturbed
 

@@ -1,0 +1,290 @@
+"""What every sketch config must give, on every backend."""
+
+import dataclasses
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from configs import NAMES, B, D, admissible, config, family, known
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sketchbench import kernels as backends
+from sketchbench.kernels import Array, Kernels
+from sketchbench.sketch import Family, Identity, Sketch
+
+KEY = 2**63 + 12345
+EVERY = pytest.mark.parametrize("name", NAMES)
+SIDES = pytest.mark.parametrize("side", ["sketch", "desketch"])
+ROUNDING = {np.float32: 1e-5, np.float64: 1e-13}  # of sums of at most 33 terms of size 10
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(2)
+
+
+def dense(sketch: Sketch) -> Any:
+    return sketch.kernels.to_numpy(sketch.materialize())
+
+
+def normal(kernels: Kernels, *shape: int, dtype: Any = np.float64, seed: int = 0) -> Array:
+    return kernels.asarray(np.random.default_rng(seed).standard_normal(shape).astype(dtype))
+
+
+def length(sketch: Sketch | Family, side: str) -> int:
+    """Of the vectors that go in."""
+    return sketch.d if side == "sketch" else sketch.b
+
+
+def check_adjoint(sketch: Sketch, seed: int) -> None:
+    """<Rx, y> = <x, R'y>, for every operator of a stack."""
+    stack = () if sketch.operators is None else (sketch.operators,)
+    x = normal(sketch.kernels, *stack, sketch.d, seed=seed)
+    y = normal(sketch.kernels, *stack, sketch.b, seed=seed + 1)
+    below = sketch.kernels.to_numpy((sketch.sketch(x) * y).sum(axis=-1))
+    above = sketch.kernels.to_numpy((x * sketch.desketch(y)).sum(axis=-1))
+    np.testing.assert_allclose(
+        below, above, rtol=1e-11, atol=1e-11, err_msg=f"<Rx,y> = {below}, <x,R'y> = {above}"
+    )
+
+
+# The configs
+
+
+def test_all_configs_are_found() -> None:
+    assert {"count_sketch", "gaussian", "control/equal_signs"} <= set(NAMES)
+    assert len(NAMES) >= 16
+
+
+@EVERY
+def test_config_makes_the_family_that_it_names(name: str) -> None:
+    frozen = config(name)
+    assert frozen["sketch"]["name"] == name
+    made = family(name)
+    assert (made.d, made.b) == (D, D if isinstance(made, Identity) else B)
+    for key, value in frozen["sketch"]["family"].items():
+        if key != "_target_":
+            assert getattr(made, key) == value
+
+
+@EVERY
+def test_theory_can_be_called(name: str) -> None:
+    theory, sizes = known(name), family(name)
+    g, h = rng().standard_normal((2, 5, D))
+    assert theory.embedding_constant is not None
+    assert theory.second_moment is not None
+    assert theory.norm is not None
+    assert 0 <= theory.embedding_constant <= D
+    assert theory.second_moment(g, h, b=sizes.b).shape == (5,)
+    assert theory.norm(h, b=sizes.b).shape == (5,)
+    thresholds = {**theory.tails, **theory.always, **theory.inner_products}
+    sure = thresholds.pop("always", None)
+    values = [threshold(0.01, d=sizes.d, b=sizes.b) for threshold in thresholds.values()]
+    values += [sure()] if sure else []
+    assert all(np.isfinite(value) and value > 0 for value in values)
+
+
+@EVERY
+def test_moments_agree_with_one_another(name: str) -> None:
+    """E|R'Rh|^2 is the sum of E(e_i'R'Rh)^2 over the basis, and bounded as the config says."""
+    theory, b = known(name), family(name).b
+    assert theory.second_moment is not None
+    assert theory.norm is not None
+    h = rng().standard_normal(D)
+    total = theory.second_moment(np.eye(D), np.broadcast_to(h, (D, D)), b=b).sum()
+    assert theory.norm(h, b=b) == pytest.approx(total, rel=1e-12)
+
+
+# The operator
+
+
+@EVERY
+def test_adjoint(kernels: Kernels, name: str) -> None:
+    check_adjoint(family(name).draw(KEY, kernels=kernels), 3)
+    check_adjoint(family(name).draw(KEY, operators=4, kernels=kernels), 5)
+
+
+@EVERY
+def test_matrix(kernels: Kernels, name: str) -> None:
+    """materialize() holds R's columns, the sketches of unit vectors; its rows desketch."""
+    for operators in (None, 3):
+        sketch = family(name).draw(KEY, operators=operators, kernels=kernels)
+        matrix, stack = dense(sketch), () if operators is None else (1,)
+        columns = sketch.sketch(kernels.asarray(np.eye(sketch.d).reshape(*stack, -1, sketch.d)))
+        rows = sketch.desketch(kernels.asarray(np.eye(sketch.b).reshape(*stack, -1, sketch.b)))
+        assert matrix.shape == (*(() if operators is None else (3,)), sketch.b, sketch.d)
+        np.testing.assert_allclose(
+            kernels.to_numpy(columns).swapaxes(-1, -2), matrix, rtol=1e-13, atol=1e-13
+        )
+        np.testing.assert_allclose(kernels.to_numpy(rows), matrix, rtol=1e-13, atol=1e-13)
+
+
+@EVERY
+@SIDES
+def test_application_equals_the_matrix(kernels: Kernels, name: str, side: str) -> None:
+    sketch = family(name).draw(KEY, operators=3, kernels=kernels)
+    matrix = dense(sketch) if side == "desketch" else dense(sketch).swapaxes(-1, -2)
+    x = normal(kernels, 3, 5, length(sketch, side))
+    result = kernels.to_numpy(getattr(sketch, side)(x))
+    np.testing.assert_allclose(result, kernels.to_numpy(x) @ matrix, rtol=1e-12, atol=1e-12)
+
+
+@EVERY
+@SIDES
+def test_linear(kernels: Kernels, name: str, side: str) -> None:
+    sketch = family(name).draw(KEY, kernels=kernels)
+    apply = getattr(sketch, side)
+    u, v = normal(kernels, 2, length(sketch, side))
+    combined = kernels.to_numpy(apply(2.5 * u - 0.5 * v))
+    apart = kernels.to_numpy(2.5 * apply(u) - 0.5 * apply(v))
+    np.testing.assert_allclose(combined, apart, rtol=1e-12, atol=1e-12)
+    assert not kernels.to_numpy(apply(0 * u)).any()
+
+
+@EVERY
+@SIDES
+def test_leading_axes(kernels: Kernels, name: str, side: str) -> None:
+    sizes = family(name)
+    n, m = length(sizes, side), sizes.b if side == "sketch" else sizes.d
+    one = getattr(sizes.draw(KEY, kernels=kernels), side)
+    stack = getattr(sizes.draw(KEY, operators=4, kernels=kernels), side)
+    for shape in ((), (5,), (2, 3), (0,), (1, 2, 0)):
+        x = normal(kernels, *shape, n)
+        assert one(x).shape == (*shape, m)
+        assert stack(kernels.xp.stack([x] * 4)).shape == (4, *shape, m)
+        np.testing.assert_allclose(
+            kernels.to_numpy(stack(x[None])),
+            kernels.to_numpy(stack(kernels.xp.stack([x] * 4))),
+            rtol=1e-13,
+            atol=1e-13,
+        )
+    x = normal(kernels, 2, 3, n)
+    singly = [kernels.to_numpy(one(row)) for row in x.reshape(6, n)]
+    np.testing.assert_allclose(
+        kernels.to_numpy(one(x)).reshape(6, m), singly, rtol=1e-13, atol=1e-13
+    )
+
+
+@EVERY
+@SIDES
+def test_dtypes_agree(kernels: Kernels, name: str, side: str) -> None:
+    sketch = family(name).draw(KEY, operators=2, kernels=kernels)
+    x = normal(kernels, 2, 3, length(sketch, side), dtype=np.float32)
+    single, double = getattr(sketch, side)(x), getattr(sketch, side)(x.astype(np.float64))
+    assert single.dtype == np.float32
+    assert double.dtype == np.float64
+    np.testing.assert_allclose(
+        kernels.to_numpy(single), kernels.to_numpy(double), rtol=1e-5, atol=1e-5
+    )
+    assert sketch.materialize(np.float32).dtype == np.float32
+
+
+@EVERY
+@SIDES
+def test_argument_is_left_alone(kernels: Kernels, name: str, side: str) -> None:
+    """Neither the argument nor the operator changes, and the result shares no memory with it."""
+    sketch = family(name).draw(KEY, kernels=kernels)
+    x = normal(kernels, 2, length(sketch, side))
+    before = kernels.to_numpy(x).copy()
+    result = getattr(sketch, side)(x)
+    first = kernels.to_numpy(result).copy()
+    result += 1.0
+    np.testing.assert_array_equal(kernels.to_numpy(x), before)
+    np.testing.assert_array_equal(kernels.to_numpy(getattr(sketch, side)(x)), first)
+
+
+@EVERY
+@SIDES
+def test_strided_argument(kernels: Kernels, name: str, side: str) -> None:
+    sketch = family(name).draw(KEY, kernels=kernels)
+    x = normal(kernels, 4, length(sketch, side), 3)
+    strided = kernels.xp.moveaxis(x, -1, 0)[:, ::2]
+    packed = kernels.xp.ascontiguousarray(strided)
+    np.testing.assert_array_equal(
+        kernels.to_numpy(getattr(sketch, side)(strided)),
+        kernels.to_numpy(getattr(sketch, side)(packed)),
+    )
+
+
+# Draws
+
+
+@EVERY
+def test_stack_holds_the_operators_of_its_numbers(kernels: Kernels, name: str) -> None:
+    stack = dense(family(name).draw(KEY, operators=5, first=7, kernels=kernels))
+    for t in range(5):
+        alone = dense(family(name).draw(KEY, first=7 + t, kernels=kernels))
+        np.testing.assert_allclose(stack[t], alone, rtol=1e-13, atol=1e-13)
+
+
+@EVERY
+def test_other_numbers_and_keys_give_other_operators(kernels: Kernels, name: str) -> None:
+    made = family(name)
+    places = [(KEY, 0), (KEY, 1), (KEY + 1, 0), (KEY - 2**32, 0)]
+    drawn = [dense(made.draw(key, first=first, kernels=kernels)) for key, first in places]
+    different = [not np.array_equal(drawn[0], other) for other in drawn[1:]]
+    assert different == [not isinstance(made, Identity)] * 3
+    np.testing.assert_array_equal(drawn[0], dense(made.draw(KEY, kernels=kernels)))
+
+
+@EVERY
+def test_same_operator_on_every_backend(compiled: Kernels, reference: Kernels, name: str) -> None:
+    ours = dense(family(name).draw(KEY, operators=3, kernels=compiled))
+    theirs = dense(family(name).draw(KEY, operators=3, kernels=reference))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
+
+
+def test_kernels_by_name() -> None:
+    assert family("ams").draw(KEY, kernels="numpy").kernels is backends.load("numpy")
+    assert family("ams").draw(KEY, kernels="numba").kernels is backends.load("numba")
+
+
+@EVERY
+def test_family_is_data(name: str) -> None:
+    made = family(name)
+    assert pickle.loads(pickle.dumps(made)) == made
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        made.b = 1  # type: ignore[misc]
+
+
+@EVERY
+@given(data=st.data(), seed=st.integers(0, 2**64 - 1))
+def test_every_admissible_size(kernels: Kernels, name: str, data: st.DataObject, seed: int) -> None:
+    made = data.draw(st.sampled_from(admissible(name)))
+    sketch = made.draw(seed, operators=2, kernels=kernels)
+    matrix = dense(sketch)
+    assert matrix.shape == (2, made.b, made.d)
+    check_adjoint(sketch, seed % 1000)
+    for dtype in (np.float32, np.float64):
+        x = normal(kernels, 2, 3, made.d, dtype=dtype, seed=seed % 1000)
+        result = kernels.to_numpy(sketch.sketch(x))
+        expected = kernels.to_numpy(x).astype(np.float64) @ matrix.swapaxes(-1, -2)
+        np.testing.assert_allclose(
+            result, expected, rtol=ROUNDING[dtype], atol=20 * ROUNDING[dtype]
+        )
+
+
+# SciPy
+
+
+@EVERY
+def test_linear_operator(kernels: Kernels, name: str) -> None:
+    sketch = family(name).draw(KEY, kernels=kernels)
+    operator, matrix = sketch.as_linear_operator(), dense(sketch)
+    x, y = rng().standard_normal((D, 3)), rng().standard_normal((sketch.b, 3))
+    assert operator.shape == matrix.shape
+    assert operator.dtype == np.float64
+    close = {"rtol": 1e-12, "atol": 1e-12}
+    np.testing.assert_allclose(operator.matvec(x[:, 0]), matrix @ x[:, 0], **close)
+    np.testing.assert_allclose(operator.matvec(x[:, :1]), matrix @ x[:, :1], **close)
+    np.testing.assert_allclose(operator.rmatvec(y[:, 0]), matrix.T @ y[:, 0], **close)
+    np.testing.assert_allclose(operator.matmat(x), matrix @ x, **close)
+    np.testing.assert_allclose(operator.rmatmat(y), matrix.T @ y, **close)
+    np.testing.assert_allclose((operator.T @ operator) @ x, matrix.T @ (matrix @ x), **close)
+
+
+def test_linear_operator_of_a_stack(kernels: Kernels) -> None:
+    stack = family("ams").draw(KEY, operators=3, kernels=kernels)
+    with pytest.raises(ValueError, match="a stack of 3 operators is no single linear operator"):
+        stack.as_linear_operator()
