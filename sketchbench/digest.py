@@ -33,14 +33,15 @@ def code_digest(modules: Iterable[str], folders: tuple[Path, ...] = ()) -> str:
 
 
 def _locate(name: str, places: tuple[Path, ...]) -> Path | None:
-    """The file of a module; for `package.attribute`, the package's `__init__`."""
+    """The file of a module; for `module.attribute`, that of the module."""
     for place in places:
         path = place.joinpath(*name.split("."))
-        for candidate in (path.with_suffix(".py"), path / "__init__.py"):
+        candidates = [path.with_suffix(".py"), path / "__init__.py"]
+        if path.parent != place:
+            candidates += [path.parent.with_suffix(".py"), path.parent / "__init__.py"]
+        for candidate in candidates:
             if candidate.is_file():
                 return candidate
-        if path.parent != place and (parent := path.parent / "__init__.py").is_file():
-            return parent
     return None
 
 
@@ -54,13 +55,8 @@ def _parsed(path: Path, _changed: int) -> tuple[str, tuple[str, ...]]:
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             names += [f"{node.module}.{alias.name}" for alias in node.names]
-            names.append(node.module) if not _is_package(node.module) else None
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             first = node.body[0]
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
                 node.body = node.body[1:] or [ast.Pass()]
     return ast.dump(tree), tuple(names)
-
-
-def _is_package(module: str) -> bool:
-    return PROJECT.joinpath(*module.split("."), "__init__.py").is_file()

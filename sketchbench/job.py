@@ -1,6 +1,7 @@
 """One run: a resolved config in, one record out. `python -m sketchbench.job --help`."""
 
 import argparse
+import importlib
 import json
 import logging
 import platform
@@ -11,7 +12,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from hydra.errors import HydraException
 from hydra.utils import instantiate
 
 from sketchbench import kernels, record
@@ -30,17 +30,19 @@ def family_of(config: dict[str, Any]) -> Any:
 
     Raises ConfigError if its class can't be imported, and ValueError if the sizes don't fit it.
     """
-    described = config["sketch"]["family"]
+    described = dict(config["sketch"]["family"])
+    target = described.pop("_target_")
+    module, _, attribute = target.rpartition(".")
     try:
-        return instantiate(described, d=config["d"], b=config["b"], _convert_="all")
-    except HydraException as error:
-        cause = error.__cause__ or error.__context__
-        if isinstance(cause, ValueError | TypeError) and "argument" not in str(cause):
-            raise type(cause)(str(cause)) from None
-        reason = str(cause or error).strip().splitlines()[0]
-        raise ConfigError(
-            f"sketch {config['sketch']['name']}: can't make {described.get('_target_')}: {reason}"
-        ) from None
+        family = getattr(importlib.import_module(module), attribute)
+    except Exception as error:  # whatever a user's module raises while it is imported
+        cause: BaseException = error
+        while inner := cause.__cause__ or cause.__context__:
+            cause = inner
+        reason = f"{type(cause).__name__}: {str(cause).splitlines()[0]}"
+        name = config["sketch"]["name"]
+        raise ConfigError(f"sketch {name}: can't import {target}: {reason}") from None
+    return family(**described, d=config["d"], b=config["b"])
 
 
 def execute(config: dict[str, Any]) -> list[dict[str, Any]]:

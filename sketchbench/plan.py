@@ -44,6 +44,11 @@ class Run:
     columns: dict[str, Any]
 
     @property
+    def needs_folder(self) -> bool:
+        """Whether it runs code of the user's own, outside this package."""
+        return any(not target.startswith("sketchbench.") for target in _targets(self.config))
+
+    @property
     def payload(self) -> str:
         """The config as JSON with sorted keys."""
         return json.dumps(self.config, sort_keys=True)
@@ -94,19 +99,20 @@ class Plan:
         facts = {"scale": self.scale, "kernels": self.kernels, "seed": self.seed}
         return json.dumps({**facts, "skipped": left_out, "studies": list(self.runs)})
 
-    def set_aside_invalid(self) -> list[str]:
-        """Rename records that are damaged or stale, so that they are made again.
+    def set_aside_damaged(self) -> list[str]:
+        """Rename records that are not whole, so that they are made again; a line for each.
 
-        Returns one line for each. Snakemake sees files, not contents: a truncated or edited record
-        would count as done.
+        Snakemake sees files, not contents: a truncated or edited record would count as done.
+        Whole records of another config or code are Snakemake's business (their `params` changed).
         """
         lines = []
-        for runs in self.runs.values():
-            for run in runs.values():
-                path = Path(self.record(run))
-                if path.exists() and (reason := record.verify(path, run.signature)):
-                    path.replace(path.with_suffix(".rejected"))
-                    lines.append(f"{reason}; set aside, to be computed again")
+        for path in map(Path, self.all_records):
+            try:
+                if path.exists():
+                    record.read(path)
+            except record.RecordError as error:
+                path.replace(path.with_suffix(".rejected"))
+                lines.append(f"{error}; set aside, to be computed again")
         return lines
 
 

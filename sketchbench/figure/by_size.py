@@ -21,7 +21,7 @@ def draw(cases: Mapping[str, pd.DataFrame], bound: str | None = None) -> Figure:
     shown = style.families(everything)
     groups = [g for g in style.GROUPS if any(family.group == g for family in shown)]
     width = min(style.WIDE, max(3.4, 0.9 + 1.25 * len(groups)))
-    figure = style.new_figure(0.8 + 2.4 * len(cases) + 0.045 * len(shown), width)
+    figure = style.new_figure(0.65 + 2.4 * len(cases), width)
     grid = figure.subplots(
         2 * len(cases),
         len(groups),
@@ -82,7 +82,7 @@ def _panel(value: Axes, ratio: Axes, rows: pd.DataFrame, members: list[style.Fam
             )
         positive = own[own["mean"] > ZERO]
         style.points(
-            value, positive["b"], positive, family, size=_size(index), ring=7.5 / _size(index)
+            value, positive["b"], positive, family, size=_size(index), ring=7.8 / _size(index)
         )
         beside = relative(positive)
         style.points(ratio, style.dodge(beside["b"], index, len(members)), beside, family, size=3.6)
@@ -90,4 +90,4 @@ def _panel(value: Axes, ratio: Axes, rows: pd.DataFrame, members: list[style.Fam
 
 def _size(index: int) -> float:
     """Smaller and smaller markers, so that all are seen where the values coincide."""
-    return max(5.5 - 1.1 * index, 2.5)
+    return max(6.0 - 1.2 * index, 3.0)

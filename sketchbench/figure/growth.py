@@ -21,7 +21,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     shown = style.families(drawn)
     largest = drawn.groupby("sketch")["mean"].max()
     small = [f for f in shown if largest[f.sketch] <= 3 * drawn["mean"].median()]
-    figure = style.new_figure(2.5 + 0.05 * len(shown))
+    figure = style.new_figure(2.5)
     panels = figure.subplots(1, 2 if small else 1, squeeze=False)[0]
     _all(panels[0], drawn, shown)
     lines = [
@@ -44,8 +44,9 @@ def _all(axes: Axes, drawn: pd.DataFrame, shown: list[style.Family]) -> None:
     for family in shown:
         own = drawn[(drawn["sketch"] == family.sketch) & (drawn["mean"] > 0)].sort_values("d")
         axes.plot(own["d"], own["exact"], color=style.EXACT, linewidth=1.0, zorder=2)
-        style.points(axes, own["d"], own, family, ring=1.7)
-    axes.set_ylim(min(1.0, float(drawn["mean"].min()) / 1.2), 1.6 * float(dimensions.max()))
+        style.points(axes, own["d"], own, family)
+    lowest = float(drawn["mean"].where(drawn["mean"] > 0).min())
+    axes.set_ylim(min(1.0, lowest / 1.2), 1.6 * float(dimensions.max()))
     axes.set_xlabel("dimension $d$")
     axes.set_ylabel("embedding constant $a$ (worst pair)")
     axes.set_title("all families")

@@ -26,7 +26,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     )
     count = len(dense) + len(sparse)
     shown = style.families(dense, sparse)
-    figure = style.new_figure(2.6 + 0.05 * len(shown))
+    figure = style.new_figure(2.6)
     left, right = figure.subplots(1, 2, sharey=True)
     _panel(left, style.with_intervals(dense, candidates=count), "b")
     _panel(right, style.with_intervals(sparse, candidates=count), "s")
@@ -35,7 +35,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     right.set_title(
         rf"printed scaling $\sqrt{{\ln d\,/\,s}}$, $s$ nonzeros a column{_size(sparse)}"
     )
-    left.set_ylim(0, 1.1 * float(pd.concat([dense["mean"], sparse["mean"]]).max()))
+    left.set_ylim(0, 1.1 * max([*dense["mean"], *sparse["mean"]], default=1))
     lines = [
         style.handle(text, color=style.INK, linewidth=0.9, linestyle=dashes)
         for _, dashes, text in LINES
@@ -55,11 +55,12 @@ def _panel(axes: Axes, rows: pd.DataFrame, size: str) -> None:
     reach = 1.12 * float(rows["x"].max()) if len(rows) else 1.0
     for slope, dashes, _ in LINES:
         axes.plot([0, reach], [0, slope * reach], color=style.INK, linewidth=0.9, linestyle=dashes)
-    for family in style.families(rows):
+    for index, family in enumerate(style.families(rows)):
+        marker = max(5.6 - 0.9 * index, 3.8)  # so that all are seen where they coincide
         members = rows[rows["sketch"] == family.sketch].sort_values("x")
         for _, own in members.groupby(size):
             axes.plot(own["x"], own["mean"], color=family.colour, linewidth=0.6, alpha=0.6)
-            style.points(axes, own["x"], own, family, ring=1.8)
+            style.points(axes, own["x"], own, family, marker, ring=7 / marker)
     for value, own in rows.groupby(size):
         axes.text(own["x"].mean(), 0.02, f"${size}={value}$", ha="center", va="bottom", fontsize=7)
     axes.set_xlim(0, reach)

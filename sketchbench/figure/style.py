@@ -68,9 +68,9 @@ class Family:
             "marker": self.marker,
             "color": self.colour,
             "markersize": size,
-            "markerfacecolor": self.colour if self.filled else "none",
-            "markeredgecolor": "white" if self.filled else self.colour,
-            "markeredgewidth": 0.4 if self.filled else 0.8,
+            "markerfacecolor": self.colour if self.filled else "white",
+            "markeredgecolor": self.colour,
+            "markeredgewidth": 0.8,
         }
 
 
@@ -144,7 +144,7 @@ def _interval(row: dict[Any, Any], error: float) -> Interval:
 
 def worst(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """The row with the largest mean in every group."""
-    rows = rows[rows["mean"].notna()]
+    rows = rows[rows["mean"].notna()].reset_index(drop=True)
     return rows.loc[rows.groupby(list(by))["mean"].idxmax()]
 
 
@@ -165,8 +165,12 @@ def points(
     mean = rows["mean"].to_numpy()
     bars = np.maximum(np.array([mean - rows["low"], rows["high"] - mean]), 0)
     axes.errorbar(x, mean, yerr=bars, fmt="none", ecolor=family.colour, elinewidth=0.8, zorder=3)
-    size, above = (size, 5) if family.filled else (ring * size, 4)
-    axes.plot(x, mean, linestyle="none", zorder=above, **family.marks(size))
+    marks = family.marks(size)
+    if ring > 1 and family.filled:
+        marks |= {"markeredgecolor": "white", "markeredgewidth": 0.4}
+    elif ring > 1:
+        marks |= {"markersize": ring * size, "markerfacecolor": "none"}
+    axes.plot(x, mean, linestyle="none", zorder=5 if family.filled else 4, **marks)
 
 
 def dodge(x: ArrayLike, index: int, count: int, decades: float = 0.16) -> np.ndarray:
@@ -192,7 +196,7 @@ def limits(axes: Axes, rows: pd.DataFrame, include: float) -> None:
     longest = 4 * float((rows["high"] - rows["low"]).median()) / 2
     low = min(include, float(np.maximum(rows["low"], rows["mean"] - longest).min()))
     high = max(include, float(np.minimum(rows["high"], rows["mean"] + longest).max()))
-    margin = max(0.08 * (high - low), 0.005 * abs(include))
+    margin = max(0.08 * (high - low), 0.005 * abs(include)) or 1.0
     axes.set_ylim(low - margin, high + margin)
 
 
@@ -211,13 +215,23 @@ def handle(label: str, **keywords: Any) -> Line2D:
 
 
 def legend(figure: Figure, shown: Sequence[Family], others: Sequence[Artist] = ()) -> None:
-    """The families, and other entries after them, below the axes."""
+    """The families, and other entries after them, below the axes; the figure grows by as much."""
     entries = [handle(f.label, linestyle="none", **f.marks(4.5)) for f in shown]
+    handles = [*entries, *others]
+    lengths = [len(str(entry.get_label())) for entry in handles]
+    columns = max(n for n in (1, 2, 3, 4) if n == 1 or _width(lengths, n) < figure.get_figwidth())
+    figure.set_figheight(figure.get_figheight() + 0.1 + 0.16 * -(-len(handles) // columns))
     figure.legend(
-        handles=[*entries, *others],
+        handles=handles,
         loc="outside lower center",
-        ncols=min(4, len(entries) + len(others)),
+        ncols=columns,
         columnspacing=1.4,
         handletextpad=0.5,
         handlelength=1.6,
     )
+
+
+def _width(lengths: list[int], columns: int) -> float:
+    """About how many inches a legend takes whose entries have so many letters."""
+    parts = [part for part in np.array_split(lengths, columns) if part.size]
+    return sum(0.5 + 0.055 * int(part.max()) for part in parts)

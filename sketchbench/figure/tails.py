@@ -1,5 +1,6 @@
 """How often an inner product errs by more than t, against what the tail lemmas allow."""
 
+import textwrap
 from typing import Any
 
 import pandas as pd
@@ -31,6 +32,8 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     The bands are simultaneous: all of them hold at once, but with probability 1e-3.
     """
     table = tables["tails"]
+    if table.empty:
+        return style.new_figure(1.0)
     d = table["d"].max()
     table = table[table["d"] == d]
     b = sorted(table["b"].unique())[table["b"].nunique() // 2]
@@ -41,13 +44,13 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     shown = style.families(table)
     columns = min(COLUMNS, len(shown))
     rows = -(-len(shown) // columns)
-    figure = style.new_figure(0.8 + 1.45 * rows, min(style.WIDE, 1.4 + 1.75 * columns))
+    figure = style.new_figure(0.5 + 1.45 * rows, min(style.WIDE, max(4.8, 1.75 * columns)))
     grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
     for index, axes in enumerate(grid.flat):
         if index >= len(shown):
             axes.set_axis_off()
             continue
-        axes.set_title(shown[index].label)
+        axes.set_title(textwrap.fill(shown[index].label, 30))
         _curves(axes, curves[curves["sketch"] == shown[index].sketch])
         _lemmas(axes, table[table["sketch"] == shown[index].sketch])
         axes.tick_params(labelbottom=True)
@@ -55,7 +58,9 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
             axes.set_xlabel("error $t$")
     _scales(grid[0, 0], table, curves)
     figure.supylabel(
-        rf"$\mathrm{{P}}(|g^TR^TRh-g^Th|\geq t)$ at $d={d}$, $b={b}$, $\|g\|=\|h\|=1$", fontsize=8
+        "$\\mathrm{P}(|g^TR^TRh-g^Th|\\geq t)$\n"
+        rf"$d={d}$, $b={b}$, $\|g\|=\|h\|=1$",
+        fontsize=8,
     )
     lines = [
         style.handle(text, color=colour, linestyle=dashes, linewidth=1.1)

@@ -27,7 +27,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     All intervals of the figure hold at once, but with probability 1e-3.
     """
     table = style.with_intervals(tables["weight_sketch"])
-    figure = style.new_figure(3.7)
+    figure = style.new_figure(3.3)
     panels = figure.subplot_mosaic(
         [["update_error", "product_error", "growth"], ["plain_error", "cross_term", "growth"]],
         width_ratios=[1, 1, 1.35],
@@ -62,7 +62,7 @@ def _identity(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None
         style.points(axes, x, own, _marks(index, case), size=3.0)
     if rows.empty:
         return
-    stated = float(rows["exact"].iloc[0])
+    stated = 0 if (rows["quantity"] == "cross_term").all() else 1
     axes.axhline(stated, color=style.EXACT, linewidth=1.0, zorder=1)
     style.limits(axes, rows, include=stated)
     style.sizes(axes, rows["d"], margin=1.75)
@@ -82,7 +82,7 @@ def _growth(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
         for index, family in enumerate(shown):
             own = rows[(rows["case"] == case) & (rows["sketch"] == family.sketch)]
             axes.plot(own["d"], own["exact"], color=style.EXACT, **line)
-            style.points(axes, own["d"], own, _marks(index, case), ring=1.8)
+            style.points(axes, own["d"], own, _marks(index, case), ring=1.6)
     axes.set_yscale("log")
     style.plain_log(axes)
     style.sizes(axes, rows["d"])
@@ -101,7 +101,7 @@ def _entries(shown: list[style.Family]) -> list[Artist]:
     for index, family in enumerate(shown):
         marker = {**_marks(index, "centred").marks(4.5), "color": style.INK}
         marker["markeredgecolor"] = style.INK
-        if family.sketch and marker["markerfacecolor"] != "none":
+        if family.sketch and marker["markerfacecolor"] != "white":
             marker["markerfacecolor"] = style.INK
         entries.append(style.handle(family.label, linestyle="none", **marker))
     entries.append(style.handle("the paper's identity", color=style.EXACT, linewidth=1.0))

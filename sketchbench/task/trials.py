@@ -18,8 +18,8 @@ def blocks(trials: int, size: int) -> Iterator[tuple[int, int]]:
 
     Logs how far it is, now and then, and at the end.
     """
-    if trials < 2:
-        raise ValueError(f"trials={trials} must be >= 2")
+    if not isinstance(trials, int) or trials < 2:
+        raise ValueError(f"trials={trials!r} must be an integer >= 2")
     step = max(1, WORKSPACE // size)
     start = last = time.monotonic()
     for first in range(0, trials, step):

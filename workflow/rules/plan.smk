@@ -15,9 +15,8 @@ try:
 except (planning.ConfigError, ValueError, RuntimeError) as error:
     raise WorkflowError(str(error)) from None
 
-if not workflow.dryrun:
-    for line in PLAN.set_aside_invalid():
-        logger.warning(line)
+for line in PLAN.set_aside_damaged():
+    logger.warning(line)
 
 RESULTS = f"results/{config['scale']}"
 LOGS = f"logs/{config['scale']}"

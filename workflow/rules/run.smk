@@ -5,7 +5,9 @@ rule run:
     params:
         config=lambda wildcards: PLAN.runs[wildcards.study][wildcards.run].payload,
         signature=lambda wildcards: PLAN.runs[wildcards.study][wildcards.run].signature,
-        folder=f"--folder {FOLDER}" if FOLDER else "",
+        folder=lambda wildcards: (
+            f"--folder {FOLDER}" if PLAN.runs[wildcards.study][wildcards.run].needs_folder else ""
+        ),
     log:
         f"{LOGS}/{{study}}/{{run}}.log",
     wildcard_constraints:

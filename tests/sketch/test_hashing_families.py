@@ -1,0 +1,126 @@
+"""CountSketch, its balanced kin, and sparse embeddings: where the nonzeros are, and how large."""
+
+import itertools
+
+import numpy as np
+import pytest
+from drawn import draws, stack
+from scipy.stats import chi2
+
+from sketchbench.sketch import (
+    AMS,
+    BalancedCountSketch,
+    BlockSparseEmbedding,
+    CountSketch,
+    SparseEmbedding,
+)
+from sketchbench.sketch.control import EqualSigns, TiedSigns
+from sketchbench.sketch.draws import BUCKETS, ENTRIES, PRIME, SIGNS
+from sketchbench.sketch.hashing import Hashing
+
+HASHINGS = pytest.mark.parametrize("hashing", ["full", "polynomial"])
+
+
+@HASHINGS
+def test_count_sketch(hashing: Hashing) -> None:
+    R = stack(CountSketch(40, 6, hashing), 50)
+    assert set(np.unique(R)) == {-1.0, 0.0, 1.0}
+    assert ((R != 0).sum(axis=1) == 1).all()
+    assert (R != 0).any(axis=(0, 2)).all()
+
+
+@HASHINGS
+def test_ams(hashing: Hashing) -> None:
+    R = stack(AMS(40, 9, hashing), 20)
+    assert set(np.unique(R)) == {-1 / 3, 1 / 3}
+
+
+@pytest.mark.parametrize(("b", "s"), [(12, 4), (7, 3), (5, 5), (6, 1)])
+def test_sparse_embedding(b: int, s: int) -> None:
+    R = stack(SparseEmbedding(30, b, s), 40)
+    assert ((R != 0).sum(axis=1) == s).all()
+    np.testing.assert_allclose(np.abs(R[R != 0]), s**-0.5, rtol=1e-15)
+    assert (np.sign(R) == 1).any(axis=(0, 2)).all()
+    assert (np.sign(R) == -1).any(axis=(0, 2)).all()
+
+
+@HASHINGS
+@pytest.mark.parametrize(("b", "s"), [(12, 4), (6, 3), (5, 5), (6, 1)])
+def test_block_sparse_embedding(b: int, s: int, hashing: Hashing) -> None:
+    R = stack(BlockSparseEmbedding(30, b, s, hashing), 40)
+    blocks = R.reshape(40, s, b // s, 30)
+    assert ((blocks != 0).sum(axis=2) == 1).all()
+    np.testing.assert_allclose(np.abs(R[R != 0]), s**-0.5, rtol=1e-15)
+    assert (R != 0).any(axis=(0, 2)).all()
+
+
+def test_polynomial_hashes_by_definition() -> None:
+    """Scaled degree-1 polynomials for rows, lowest bits of degree-3 ones for signs, exactly."""
+    R = stack(BlockSparseEmbedding(5, 6, 2, "polynomial"), 20).reshape(20, 2, 3, 5)
+    bits = draws(20)
+    rows = bits.polynomials(BUCKETS, 1, 2)[:, 0].tolist()
+    signs = bits.polynomials(SIGNS, 1, 4)[:, 0].tolist()
+    for t, r, j in itertools.product(range(20), range(2), range(5)):
+        row = value_at(rows[t], 5 * r + j) * 3 >> 31
+        sign = 2 * (value_at(signs[t], 5 * r + j) & 1) - 1
+        assert R[t, r, row, j] == pytest.approx(sign * 2**-0.5)
+
+
+def test_polynomial_ams_by_definition() -> None:
+    """A polynomial of degree 3 for every row."""
+    R = stack(AMS(5, 4, "polynomial"), 20)
+    polynomials = draws(20).polynomials(ENTRIES, 4, 4).tolist()
+    for t, row, j in itertools.product(range(20), range(4), range(5)):
+        assert R[t, row, j] == (value_at(polynomials[t][row], j) & 1) - 0.5
+
+
+def value_at(coefficients: list[int], x: int) -> int:
+    """The polynomial modulo the prime, highest power first."""
+    powers = range(len(coefficients) - 1, -1, -1)
+    return sum(c * x**power for c, power in zip(coefficients, powers, strict=True)) % PRIME
+
+
+@pytest.mark.parametrize(("d", "b"), [(12, 4), (12, 12), (12, 1)])
+def test_balanced(d: int, b: int) -> None:
+    R = stack(BalancedCountSketch(d, b), 60)
+    assert set(np.unique(R)) <= {-1.0, 0.0, 1.0}
+    assert ((R != 0).sum(axis=1) == 1).all()
+    assert ((R != 0).sum(axis=2) == d // b).all()
+    np.testing.assert_array_equal(R @ R.swapaxes(1, 2), np.broadcast_to(d // b * np.eye(b), (60, b, b)))
+
+
+@pytest.mark.parametrize(("d", "b"), [(14, 4), (25, 13), (7, 4), (12, 4)])
+def test_remainder_drops_columns(d: int, b: int) -> None:
+    R = stack(BalancedCountSketch(d, b, "paper"), 200)
+    assert ((R != 0).sum(axis=2) == d // b).all()
+    dropped = (R == 0).all(axis=1)
+    assert (dropped.sum(axis=1) == d % b).all()
+    assert dropped.any(axis=0).all() == (d % b > 0)
+
+
+def test_remainder_changes_nothing_where_b_divides_d() -> None:
+    np.testing.assert_array_equal(
+        stack(BalancedCountSketch(12, 4, "paper"), 9), stack(BalancedCountSketch(12, 4), 9)
+    )
+
+
+@pytest.mark.statistical
+def test_every_column_is_dropped_as_often() -> None:
+    """Chi-square, error 1e-6; one column at 0.22 instead of 0.2 has power > 0.999."""
+    trials = 20_000
+    R = stack(BalancedCountSketch(5, 4, "paper"), trials)
+    counts = (R == 0).all(axis=1).sum(axis=0)
+    assert counts.sum() == trials
+    assert ((counts - trials / 5) ** 2 / (trials / 5)).sum() < chi2.isf(1e-6, 4)
+
+
+def test_controls() -> None:
+    """One sign for all columns; and the parity of the bucket."""
+    equal, tied = stack(EqualSigns(30, 6), 40), stack(TiedSigns(30, 6), 40)
+    for R in (equal, tied):
+        assert ((R != 0).sum(axis=1) == 1).all()
+    signs = equal.sum(axis=1)
+    assert (signs == signs[:, :1]).all()
+    assert set(signs[:, 0]) == {-1.0, 1.0}
+    assert set(np.unique(tied[:, ::2])) == {-1.0, 0.0}
+    assert set(np.unique(tied[:, 1::2])) == {0.0, 1.0}

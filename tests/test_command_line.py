@@ -1,0 +1,104 @@
+"""By hand: one task, its table, and one clear line for whatever is wrong."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sketchbench import kernels, record
+
+ROOT = Path(__file__).parents[1]
+SMALL = ["kernels=numpy", "d=12", "b=4", "task.trials=20", "task.pairs=[random,flat]"]
+
+
+def command(*arguments: str, module: str = "sketchbench") -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", module, *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def test_one_task() -> None:
+    done = command("sketch=srht", *SMALL)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0] == "srht, d=12, b=4, numpy kernels"
+    assert "embedding_constant  flat" in done.stdout
+    assert "20 of 20 trials" in done.stderr
+
+
+def test_a_record(tmp_path: Path) -> None:
+    path = tmp_path / "one.parquet"
+    done = command("--result", str(path), *SMALL)
+    assert done.returncode == 0, done.stderr
+    found = record.read(path)
+    assert found.provenance["kernels"] == "numpy"
+    assert found.provenance["config"]["sketch"]["name"] == "count_sketch"
+    assert set(found.provenance) >= {"commit", "machine", "signature", "versions", "wall_seconds"}
+    assert len(found.rows) == 4
+
+
+def test_help() -> None:
+    done = command("--help")
+    assert done.returncode == 0
+    for expected in ("GROUP=OPTION", "count_sketch", "smoke", "numba", "trials:", "--folder"):
+        assert expected in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["b=0"], "sketch size b=0 must satisfy 1 <= b (d=12)"),
+        (["d=0"], "dimension d=0 must be >= 1"),
+        (["b=2.5"], "sketch size b=2.5 must be an integer"),
+        (["sketch=uniform_sampling", "b=13"], "needs b <= d=12"),
+        (["sketch=srht", "b=17"], "set replacement=true or lower b"),
+        (["sketch=balanced_count_sketch", "b=5"], "set remainder=paper"),
+        (["sketch=sparse_embedding", "sketch.family.s=5"], "s=5 nonzeros per column need 1 <= s <= b=4"),
+        (["sketch=block_sparse_embedding", "sketch.family.s=3"], "multiple of the number of blocks s=3"),
+        (["sketch=ams", "sketch.family.hashing=sha"], "hashing=sha is unknown; choose one of full"),
+        (["sketch=foo"], "sketch/foo is unknown; choose from ams"),
+        (["task=foo"], "task/foo is unknown; choose from"),
+        (["scale=huge"], "scale/huge is unknown; choose from paper, quick, smoke"),
+        (["kernels=fast"], "kernels/fast is unknown; choose from auto, cupy, numba, numpy"),
+        (["task.trails=3"], "task.trails"),
+        (["sketch.family.hash=full"], "sketch.family.hash"),
+        (["+sketch.family.hash=full"], "hash"),
+        (["task.trials=1"], "trials=1 must be an integer >= 2"),
+        (["task.trials=x"], "trials='x' must be an integer >= 2"),
+        (["task.pairs=[nonsense]"], "pair nonsense is unknown; choose from random"),
+        (["task.pairs=[gradient]"], "pair gradient needs d=640, not d=12"),
+        (["seed=-1"], "root seed -1 must be >= 0"),
+        (["novalue"], "novalue"),
+        (["--folder", "/nonexistent"], "needs a folder `sketch`"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_bad_input(arguments: list[str], message: str, tmp_path: Path) -> None:
+    path = tmp_path / "one.parquet"
+    done = command("--result", str(path), *SMALL, *arguments)
+    assert done.returncode != 0
+    lines = [line for line in done.stderr.splitlines() if line]
+    assert len(lines) == 1, done.stderr
+    assert lines[0].startswith("sketchbench: error: ")
+    assert message in lines[0]
+    assert done.stdout == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(kernels.device_missing() is None, reason="there is a CUDA device")
+def test_cupy_without_a_device() -> None:
+    done = command("kernels=cupy")
+    assert done.returncode != 0
+    assert "kernels=cupy can't run here" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_plan_lists_runs() -> None:
+    done = command("--studies", "tails", "--scale", "smoke", module="sketchbench.plan")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "11 runs, 3 skipped"

@@ -1,0 +1,89 @@
+"""What must agree across files: pins, configs, claims, README."""
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from hydra.utils import get_class
+
+from sketchbench.claim.evaluate import read_claims
+from sketchbench.figure import CATALOGUE
+
+ROOT = Path(__file__).parents[1]
+CONF = ROOT / "conf"
+SECTION_1 = (
+    "S1 S2 S2x S3 S4 S5-printed S5-corrected S5b S6 S7 "
+    "Z1 Z2 Z3-centred Z3-uncentred Z4-divides Z4-remainder"
+).split()
+
+
+def _name(text: str) -> str:
+    return re.sub(r"[-_.]+", "-", text).lower()
+
+
+def pins() -> dict[str, str]:
+    lines = (ROOT / "requirements.lock").read_text().split()
+    return {_name(name): version for name, _, version in (line.partition("==") for line in lines)}
+
+
+def test_the_lock_is_exact_and_names_no_index() -> None:
+    for line in (ROOT / "requirements.lock").read_text().splitlines():
+        assert re.fullmatch(r"[A-Za-z0-9._-]+==[0-9][A-Za-z0-9._+]*", line), line
+
+
+def test_every_dependency_is_pinned() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = project["dependencies"] + sum(project["optional-dependencies"].values(), [])
+    assert {_name(name) for name in wanted} <= pins().keys()
+
+
+def test_conda_has_the_same_pins() -> None:
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = project["dependencies"] + project["optional-dependencies"]["test"]
+    listed = dict(
+        line.partition("=")[::2]
+        for line in environment["dependencies"]
+        if isinstance(line, str) and "=" in line and not line.startswith("python=")
+    )
+    assert listed == {_name(name): pins()[_name(name)] for name in wanted}
+
+
+def test_the_claims_of_section_1_are_all_there() -> None:
+    claims = read_claims(CONF / "claim", ROOT / "workflow" / "schemas" / "claim.schema.yaml")
+    assert {claim.id for claim in claims} >= set(SECTION_1)
+    studies = {path.stem for path in (CONF / "study").glob("*.yaml")}
+    for claim in claims:
+        for check in claim.checks:
+            assert set(check.studies) <= studies, claim.id
+
+
+def test_figures_name_studies_and_modules() -> None:
+    studies = {path.stem for path in (CONF / "study").glob("*.yaml")}
+    for name, entry in CATALOGUE.items():
+        assert set(entry.studies) <= studies
+        assert (ROOT / "sketchbench" / "figure" / f"{name}.py").is_file()
+
+
+@pytest.mark.parametrize("path", sorted((CONF / "sketch").rglob("*.yaml")), ids=lambda p: p.stem)
+def test_sketch_configs_have_their_file_name(path: Path) -> None:
+    config = yaml.safe_load(path.read_text())
+    assert config["name"] == str(path.relative_to(CONF / "sketch").with_suffix(""))
+    assert config["label"]
+    if "_target_" in config["family"]:
+        assert get_class(config["family"]["_target_"])
+
+
+def test_links_of_the_readme_lead_somewhere() -> None:
+    for text in ("README.md", "NOTATION.md"):
+        for target in re.findall(r"\]\(([^)#]+)\)", (ROOT / text).read_text()):
+            assert target.startswith("http") or (ROOT / target).exists(), target
+
+
+def test_results_and_logs_are_ignored() -> None:
+    for name in ("results/x", "logs/x", ".venv/x"):
+        done = subprocess.run(["git", "check-ignore", "-q", name], cwd=ROOT, check=False)
+        assert done.returncode == 0, name

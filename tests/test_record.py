@@ -1,0 +1,90 @@
+"""Records: whole or refused."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from sketchbench.files import atomically
+from sketchbench.record import Record, RecordError, read, verify, write
+
+ROWS = [{"quantity": "a", "mean": 1.5, "trials": 3}, {"quantity": "b", "mean": 2.5, "bound": 1.0}]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "deep" / "one.parquet"
+    write(path, Record(ROWS, {"signature": "abc", "config": {"d": 3}}))
+    return path
+
+
+def test_round_trip(path: Path) -> None:
+    record = read(path)
+    assert record.rows[0] == {**ROWS[0], "bound": None}
+    assert record.rows[1] == {**ROWS[1], "trials": None}
+    assert record.provenance["config"] == {"d": 3}
+    assert verify(path, "abc") is None
+    assert "other code" in (verify(path, "abd") or "")
+
+
+def test_a_missing_record(tmp_path: Path) -> None:
+    assert "no such record" in (verify(tmp_path / "none", "abc") or "")
+
+
+def test_every_truncation_is_noticed(path: Path) -> None:
+    whole = path.read_bytes()
+    for length in range(0, len(whole), 97):
+        path.write_bytes(whole[:length])
+        with pytest.raises(RecordError):
+            read(path)
+
+
+def test_every_flipped_bit_is_noticed_or_harmless(path: Path) -> None:
+    """A bit that changes no value (in Parquet's own statistics, say) may pass, a value may not."""
+    whole, sound = path.read_bytes(), read(path)
+    noticed = 0
+    for position in range(4, len(whole) - 8, 3):
+        content = bytearray(whole)
+        content[position] ^= 4
+        path.write_bytes(bytes(content))
+        try:
+            assert read(path) == sound
+        except RecordError:
+            noticed += 1
+    assert noticed > 100
+
+
+def test_edited_provenance_is_noticed(path: Path) -> None:
+    table = pq.read_table(path)
+    stamp = table.schema.metadata[b"sketchbench"].replace(b'"d": 3', b'"d": 4')
+    pq.write_table(table.replace_schema_metadata({b"sketchbench": stamp}), path)
+    with pytest.raises(RecordError, match="checksum"):
+        read(path)
+
+
+def test_a_foreign_parquet_file(tmp_path: Path) -> None:
+    path = tmp_path / "foreign.parquet"
+    pq.write_table(pa.table({"mean": [1.0]}), path)
+    with pytest.raises(RecordError, match="not a whole record"):
+        read(path)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_non_finite_numbers_are_refused(tmp_path: Path, value: float) -> None:
+    path = tmp_path / "one.parquet"
+    with pytest.raises(RecordError, match="mean of row 0"):
+        write(path, Record([{"mean": value}], {}))
+    with pytest.raises(RecordError, match="without rows"):
+        write(path, Record([], {}))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_error_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "report.txt"
+    path.write_text("old")
+    with pytest.raises(RuntimeError, match="disk"), atomically(path) as temporary:
+        temporary.write_text("half")
+        raise RuntimeError("disk full")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]

@@ -1,0 +1,76 @@
+"""Every exact moment against all operators of the family at a tiny size."""
+
+import inspect
+
+import numpy as np
+import pytest
+from cases import CASES, pairs, vectors
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sketchbench.theory import norm, second_moment
+
+EVERY = pytest.mark.parametrize("name", CASES)
+
+
+def formulas(module: object) -> set[str]:
+    public = {name for name, _ in inspect.getmembers(module, inspect.isfunction)}
+    return {name for name in public if not name.startswith("_")} - {"bound"}
+
+
+def test_every_formula_has_a_case() -> None:
+    def name(function: object) -> str:
+        return str(getattr(function, "func", function).__name__)  # type: ignore[attr-defined]
+
+    assert formulas(second_moment) == {name(case.second_moment) for case in CASES.values()}
+    assert formulas(norm) == {name(case.norm) for case in CASES.values()}
+
+
+@EVERY
+def test_the_oracle_is_unbiased(name: str) -> None:
+    """Probabilities that sum to 1, and E[R'R] = I (song2023 Lemma D.11)."""
+    distribution = CASES[name].distribution
+    assert distribution.weights.sum() == pytest.approx(1, rel=1e-12)
+    np.testing.assert_allclose(distribution.mean(), np.eye(distribution.d), atol=1e-12)
+
+
+@EVERY
+@pytest.mark.parametrize("pair", pairs(2))
+def test_second_moment(name: str, pair: str) -> None:
+    case = CASES[name]
+    g, h = pairs(case.distribution.d)[pair]
+    formula = case.second_moment(g, h, b=case.distribution.b)
+    assert formula == pytest.approx(case.distribution.second_moment(g, h), rel=1e-12, abs=1e-12)
+
+
+@EVERY
+@given(st.data())
+def test_second_moment_of_any_pair(name: str, data: st.DataObject) -> None:
+    case = CASES[name]
+    g, h = data.draw(vectors(case.distribution.d, 2))
+    formula = case.second_moment(g, h, b=case.distribution.b)
+    assert formula == pytest.approx(case.distribution.second_moment(g, h), rel=1e-10, abs=1e-10)
+
+
+@EVERY
+def test_norm(name: str) -> None:
+    """Against the enumeration, and as the sum of second moments over the basis."""
+    case = CASES[name]
+    d, b = case.distribution.d, case.distribution.b
+    for _, h in pairs(d).values():
+        formula = case.norm(h, b=b)
+        assert formula == pytest.approx(case.distribution.norm(h), rel=1e-12, abs=1e-12)
+        total = case.second_moment(np.eye(d), np.broadcast_to(h, (d, d)), b=b).sum()
+        assert formula == pytest.approx(total, rel=1e-12, abs=1e-12)
+
+
+@EVERY
+def test_leading_axes(name: str) -> None:
+    case = CASES[name]
+    d, b = case.distribution.d, case.distribution.b
+    g, h = np.random.default_rng(1).standard_normal((2, 2, 3, d))
+    moments, norms = case.second_moment(g, h, b=b), case.norm(h, b=b)
+    assert moments.shape == norms.shape == (2, 3)
+    for place in np.ndindex(2, 3):
+        assert moments[place] == pytest.approx(case.second_moment(g[place], h[place], b=b))
+        assert norms[place] == pytest.approx(case.norm(h[place], b=b))
