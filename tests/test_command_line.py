@@ -58,8 +58,14 @@ def test_help() -> None:
         (["sketch=uniform_sampling", "b=13"], "needs b <= d=12"),
         (["sketch=srht", "b=17"], "set replacement=true or lower b"),
         (["sketch=balanced_count_sketch", "b=5"], "set remainder=paper"),
-        (["sketch=sparse_embedding", "sketch.family.s=5"], "s=5 nonzeros per column need 1 <= s <= b=4"),
-        (["sketch=block_sparse_embedding", "sketch.family.s=3"], "multiple of the number of blocks s=3"),
+        (
+            ["sketch=sparse_embedding", "sketch.family.s=5"],
+            "s=5 nonzeros per column need 1 <= s <= b=4",
+        ),
+        (
+            ["sketch=block_sparse_embedding", "sketch.family.s=3"],
+            "multiple of the number of blocks s=3",
+        ),
         (["sketch=ams", "sketch.family.hashing=sha"], "hashing=sha is unknown; choose one of full"),
         (["sketch=foo"], "sketch/foo is unknown; choose from ams"),
         (["task=foo"], "task/foo is unknown; choose from"),

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import tomllib
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,7 @@ def test_the_lock_is_exact_and_names_no_index() -> None:
 
 def test_every_dependency_is_pinned() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    wanted = project["dependencies"] + sum(project["optional-dependencies"].values(), [])
+    wanted = project["dependencies"] + list(chain(*project["optional-dependencies"].values()))
     assert {_name(name) for name in wanted} <= pins().keys()
 
 

@@ -1,0 +1,149 @@
+"""Claims as files, the shared error rate, and the check that fails on a surprise."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+
+from sketchbench.claim.evaluate import ClaimError, evaluate, read_claims
+
+ROOT = Path(__file__).parents[2]
+SCHEMA = ROOT / "workflow" / "schemas" / "claim.schema.yaml"
+CLAIM: dict[str, Any] = {
+    "id": "X1",
+    "paper": "ours",
+    "place": "here",
+    "statement": "the mean is 1",
+    "dataset": "none",
+    "studies": ["one"],
+    "checks": [{"test": "equality", "where": {"quantity": "q"}, "margin": 0.1}],
+    "expected": {"default": "holds", "control/bad": "fails"},
+}
+
+
+def table(**means: float) -> pd.DataFrame:
+    rows = [
+        {
+            "sketch": name,
+            "label": name.upper(),
+            "quantity": quantity,
+            "mean": value if quantity == "q" else 7.0,
+            "sd": 1.0,
+            "skewness": 0.0,
+            "trials": 10_000,
+            "exact": 1.0,
+        }
+        for name, value in means.items()
+        for quantity in ("q", "other")
+    ]
+    return pd.DataFrame(rows)
+
+
+def write(folder: Path, **changes: Any) -> Path:
+    folder.mkdir(exist_ok=True)
+    claim = {**CLAIM, **changes}
+    (folder / f"{claim['id']}.yaml").write_text(yaml.safe_dump(claim))
+    return folder
+
+
+def test_verdicts_per_subject(tmp_path: Path) -> None:
+    claims = read_claims(write(tmp_path), SCHEMA)
+    tables = {"one": table(good=1.0, bad=2.0, **{"control/bad": 2.0})}
+    verdicts, count = evaluate(claims, tables, "quick")
+    assert count == 2  # one for each subject; a control is none unless it is named
+    found = verdicts.set_index("sketch")[["verdict", "expected"]].T.to_dict("list")
+    assert found == {"good": ["holds", "holds"], "bad": ["fails", "holds"]}
+
+    claims = read_claims(write(tmp_path, subjects=["control/bad"]), SCHEMA)
+    verdicts, _ = evaluate(claims, tables, "quick")
+    assert verdicts[["verdict", "expected"]].to_numpy().tolist() == [["fails", "fails"]]
+
+
+def test_more_comparisons_widen_every_interval(tmp_path: Path) -> None:
+    """Bonferroni: the error rate is shared by all claims of a run."""
+    claims = read_claims(write(tmp_path), SCHEMA)
+    alone, _ = evaluate(claims, {"one": table(good=1.0)}, "quick")
+    among, count = evaluate(
+        claims, {"one": table(good=1.0, **{f"s{i}": 1.0 for i in range(99)})}, "q"
+    )
+    assert count == 100
+    widths = [(v["high"] - v["low"]).iloc[0] for v in (alone, among)]
+    assert widths[1] > 1.2 * widths[0]
+
+
+def test_a_study_that_did_not_run(tmp_path: Path) -> None:
+    verdicts, count = evaluate(read_claims(write(tmp_path), SCHEMA), {}, "quick")
+    assert count == 0
+    assert verdicts["verdict"].tolist() == ["not run"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"checks": [{"test": "equal", "where": {}}]},
+            "test equal is unknown; choose from equality",
+        ),
+        ({"expected": "perhaps"}, "expected"),
+        ({"statment": "x"}, "statment"),
+        ({"paper": "tang2020"}, "tang2020"),
+        ({"checks": [{"test": "equality", "where": {}, "margin": 0}]}, "margin"),
+    ],
+)
+def test_bad_claims(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ClaimError) as caught:
+        read_claims(write(tmp_path, **changes), SCHEMA)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_claim_in_the_wrong_file(tmp_path: Path) -> None:
+    write(tmp_path)
+    (tmp_path / "X1.yaml").rename(tmp_path / "X2.yaml")
+    with pytest.raises(ClaimError, match="id X1 must be the file's name"):
+        read_claims(tmp_path, SCHEMA)
+
+
+def test_a_column_that_is_not_there(tmp_path: Path) -> None:
+    check = {"test": "equality", "where": {"quality": "q"}}
+    claims = read_claims(write(tmp_path, checks=[check]), SCHEMA)
+    with pytest.raises(ClaimError, match="the table of one has no column quality"):
+        evaluate(claims, {"one": table(good=1.0)}, "quick")
+
+
+@pytest.mark.parametrize("value", [1.0, 2.0])
+def test_the_check_fails_on_a_surprise(tmp_path: Path, value: float) -> None:
+    """`evaluate` writes the pages and goes on; `check` says no."""
+    claims, tables, reports = (tmp_path / name for name in ("claims", "tables", "reports"))
+    write(claims)
+    tables.mkdir()
+    table(good=value).to_csv(tables / "one.csv", index=False)
+    facts = {"scale": "quick", "kernels": "numba", "seed": 0, "skipped": [["one", "s", "why"]]}
+    done = _claim(
+        "evaluate",
+        *("--tables", str(tables), "--claims", str(claims), "--reports", str(reports)),
+        *("--facts", json.dumps({**facts, "studies": ["one"]})),
+    )
+    assert done.returncode == 0, done.stderr
+    page = (reports / "claims.md").read_text()
+    assert "X1" in page
+    assert "one: s: why" in page
+    done = _claim("check", str(reports / "claims.csv"))
+    assert done.returncode == (value != 1.0)
+    assert ("X1 GOOD: fails, expected holds" in done.stdout) is (value != 1.0)
+
+
+def test_a_check_of_nothing(tmp_path: Path) -> None:
+    done = _claim("check", str(tmp_path / "claims.csv"))
+    assert done.returncode != 0
+    assert "run snakemake first" in done.stderr
+
+
+def _claim(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "sketchbench.claim", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

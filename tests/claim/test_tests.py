@@ -1,0 +1,119 @@
+"""Each test of a claim gives each verdict where it should."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sketchbench.claim.tests import TESTS, Comparison, Settings
+
+ERROR = 1e-6
+
+
+def compare(test: str, *rows: dict[str, Any], **settings: Any) -> list[Comparison]:
+    table = pd.DataFrame(rows)
+    for column in ("exact", "bound"):
+        if column not in table:
+            table[column] = np.nan
+    return TESTS[test](table, ERROR, Settings(**settings))
+
+
+def verdict(test: str, *rows: dict[str, Any], **settings: Any) -> str:
+    (comparison,) = compare(test, *rows, **settings)
+    return comparison.verdict
+
+
+def mean(value: float, **columns: Any) -> dict[str, Any]:
+    """A mean of 10,000 trials with standard error 0.01: the interval is +-0.049."""
+    return {"mean": value, "sd": 1.0, "skewness": 0.0, "trials": 10_000, **columns}
+
+
+@pytest.mark.parametrize(
+    ("value", "margin", "expected"),
+    [(1.0, 0.1, "holds"), (1.04, 0.1, "holds"), (1.06, 0.1, "fails"), (1.0, 0.01, "inconclusive")],
+)
+def test_equality(value: float, margin: float, expected: str) -> None:
+    assert verdict("equality", mean(value, exact=1.0), margin=margin) == expected
+
+
+def test_equality_of_what_never_varies() -> None:
+    """Rounding is no difference; anything more is."""
+    still = {"sd": 0.0, "skewness": 0.0, "trials": 10, "exact": 0.0}
+    assert verdict("equality", {"mean": 1e-12, **still}) == "holds"
+    assert verdict("equality", {"mean": 1e-6, **still}) == "fails"
+
+
+def test_a_bias_is_not_excused_by_a_wide_margin() -> None:
+    assert verdict("equality", mean(1.06, exact=1.0), margin=100.0) == "fails"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [(1.9, "holds"), (1.97, "inconclusive"), (2.1, "fails")]
+)
+def test_upper_bound(value: float, expected: str) -> None:
+    assert verdict("upper_bound", mean(value, bound=2.0)) == expected
+
+
+@pytest.mark.parametrize(
+    ("count", "trials", "expected"),
+    [
+        (0, 1000, "holds"),
+        (0, 100, "inconclusive"),
+        (100, 1000, "fails"),
+        (20, 1000, "inconclusive"),
+    ],
+)
+def test_probability(count: int, trials: int, expected: str) -> None:
+    assert verdict("probability", {"count": count, "trials": trials, "bound": 0.05}) == expected
+
+
+def test_always() -> None:
+    row = {"minimum": 0.1, "trials": 50, "bound": 1.0}
+    assert verdict("always", {**row, "maximum": 1.0 + 1e-12}) == "holds"
+    assert verdict("always", {**row, "maximum": 1.001}) == "fails"
+
+
+def power_law(slope: float, claimed: float, sd: float = 0.01) -> list[dict[str, Any]]:
+    return [
+        {
+            "d": d,
+            "b": 8,
+            "case": case,
+            "mean": factor * d**slope,
+            "sd": sd * d**slope,
+            "trials": 100,
+            "bound": d**claimed,
+        }
+        for d in (16, 64, 256)
+        for case, factor in (("weak", 0.5), ("strong", 1.0))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("slope", "claimed", "sd", "expected"),
+    [
+        (1.0, 1.0, 0.01, "holds"),
+        (0.1, 1.0, 0.01, "fails"),
+        (0.0, 0.0, 0.01, "holds"),
+        (0.9, 0.0, 0.01, "fails"),
+        (0.5, 0.0, 1.0, "inconclusive"),
+    ],
+)
+def test_growth(slope: float, claimed: float, sd: float, expected: str) -> None:
+    (comparison,) = compare("growth", *power_law(slope, claimed, sd), over="d")
+    assert comparison.verdict == expected
+    assert math.isclose(comparison.statistic, slope, abs_tol=1e-9)
+    assert comparison.case == "b=8"
+
+
+def test_growth_of_nothing() -> None:
+    rows = [{"d": d, "mean": 0.0, "sd": 0.0, "trials": 9, "bound": 2.0} for d in (2, 4)]
+    assert verdict("growth", *rows, over="d") == "holds"
+    assert compare("growth", rows[0], over="d") == []
+
+
+def test_rows_without_a_reference_are_no_comparison() -> None:
+    for test in ("equality", "upper_bound"):
+        assert compare(test, mean(1.0)) == []
