@@ -38,7 +38,7 @@ lint: $(VENV)/ready ## style, types, layers, workflow
 lock: ## renew requirements.lock from the newest releases
 	$(PYTHON) -m venv .lock
 	.lock/bin/pip install --quiet --editable '.[test]'
-	{ .lock/bin/pip freeze --exclude-editable; grep -E "^(cupy|torch)" requirements.lock; } | sort -f > .lock/new
+	{ .lock/bin/pip freeze --exclude-editable; grep -E "^(cuda|cupy|nvidia|torch)" requirements.lock; } | sort -f > .lock/new
 	mv .lock/new requirements.lock
 	rm -rf .lock
 

@@ -10,6 +10,10 @@ validate(config, "workflow/schemas/workflow.schema.yaml")
 shell.prefix("set -euo pipefail; export NUMBA_NUM_THREADS=${{OMP_NUM_THREADS:-1}}; ")
 
 
+onsuccess:
+    shell("python -m sketchbench.claim check {REPORTS}/claims.csv || true")
+
+
 include: "workflow/rules/plan.smk"
 include: "workflow/rules/run.smk"
 include: "workflow/rules/table.smk"

@@ -75,10 +75,7 @@ def main(arguments: list[str] | None = None) -> None:
             return
         with initialize_config_dir(str(plan.CONF), version_base="1.3"):
             config = plan.frozen(plan.compose_run(options.overrides, folder))
-        if options.result:
-            rows = job.run(config, plan.sign(config, folder), options.result)
-        else:
-            rows = job.execute(config)
+        rows = job.run(config, options.result, folder) if options.result else job.execute(config)
     except (ValueError, TypeError, RuntimeError, record.RecordError) as error:
         sys.exit(f"sketchbench: error: {error}")
     print(

@@ -1,6 +1,7 @@
 """One run: a resolved config in, one record out. `python -m sketchbench.job --help`."""
 
 import argparse
+import hashlib
 import importlib
 import json
 import logging
@@ -8,6 +9,7 @@ import platform
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ from typing import Any
 from hydra.utils import instantiate
 
 from sketchbench import kernels, record
-from sketchbench.digest import PROJECT
+from sketchbench.digest import PROJECT, code_digest
 from sketchbench.theory.known import Known
 
 VERSIONS = ("sketchbench", "numpy", "scipy", "numba", "hydra-core", "snakemake", "pyarrow")
@@ -57,12 +59,31 @@ def execute(config: dict[str, Any]) -> list[dict[str, Any]]:
     return rows
 
 
-def run(config: dict[str, Any], signature: str, path: Path) -> list[dict[str, Any]]:
+def targets(node: Any) -> Iterator[str]:
+    """Every `_target_` in a config."""
+    if isinstance(node, dict):
+        if "_target_" in node:
+            yield node["_target_"]
+        for value in node.values():
+            yield from targets(value)
+
+
+def signature(config: dict[str, Any], folder: Path | None = None) -> str:
+    """16 hex digits that change with a resolved config and with the code that it runs."""
+    modules = {f"sketchbench.kernels.{config['kernels']}_kernels", "sketchbench.job"}
+    modules |= {target.rpartition(".")[0] for target in targets(config)}
+    digest = code_digest(sorted(modules), (folder,) if folder else ())
+    text = json.dumps([config, digest], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def run(config: dict[str, Any], path: Path, folder: Path | None = None) -> list[dict[str, Any]]:
     """Execute a config and write its record. Returns the rows."""
     start = time.monotonic()
+    signed = signature(config, folder)
     rows = execute(config)
     provenance = {
-        "signature": signature,
+        "signature": signed,
         "config": config,
         "kernels": kernels.resolve(config["kernels"]),
         "wall_seconds": round(time.monotonic() - start, 3),
@@ -97,7 +118,7 @@ def main(arguments: list[str] | None = None) -> None:
         description="Run one frozen config, as planned by sketchbench.plan, and write its record.",
     )
     parser.add_argument("--config", required=True, help="the resolved config, as JSON")
-    parser.add_argument("--signature", required=True, help="of config and code, to be recorded")
+    parser.add_argument("--signature", required=True, help="of config and code, as planned")
     parser.add_argument("--result", required=True, type=Path, help="the Parquet file to write")
     parser.add_argument("--folder", type=Path, help="a user's folder with modules of their own")
     options = parser.parse_args(arguments)
@@ -105,7 +126,10 @@ def main(arguments: list[str] | None = None) -> None:
         sys.path.insert(0, str(options.folder))
     start_logging()
     try:
-        run(json.loads(options.config), options.signature, options.result)
+        config = json.loads(options.config)
+        if signature(config, options.folder) != options.signature:
+            raise ConfigError("the code changed since this run was planned; start snakemake again")
+        run(config, options.result, options.folder)
     except (ConfigError, ValueError, TypeError, RuntimeError) as error:
         logging.debug("details", exc_info=True)
         sys.exit(f"sketchbench: error: {error}")

@@ -8,11 +8,10 @@ signature changes, and tables refuse a record that bears another one.
 import argparse
 import copy
 import functools
-import hashlib
 import itertools
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,8 +24,8 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from sketchbench import kernels, record
-from sketchbench.digest import PROJECT, code_digest
-from sketchbench.job import ConfigError, family_of
+from sketchbench.digest import PROJECT
+from sketchbench.job import ConfigError, family_of, signature, targets
 
 CONF = PROJECT / "conf"
 SCHEMAS = PROJECT / "workflow" / "schemas"
@@ -46,7 +45,7 @@ class Run:
     @property
     def needs_folder(self) -> bool:
         """Whether it runs code of the user's own, outside this package."""
-        return any(not target.startswith("sketchbench.") for target in _targets(self.config))
+        return any(not target.startswith("sketchbench.") for target in targets(self.config))
 
     @property
     def payload(self) -> str:
@@ -97,7 +96,7 @@ class Plan:
         """What the page of claims says of the run as a whole, as JSON."""
         left_out = [[s.study, s.name, s.reason] for s in self.skipped]
         facts = {"scale": self.scale, "kernels": self.kernels, "seed": self.seed}
-        return json.dumps({**facts, "skipped": left_out, "studies": list(self.runs)})
+        return json.dumps({**facts, "skipped": left_out})
 
     def set_aside_damaged(self) -> list[str]:
         """Rename records that are not whole, so that they are made again; a line for each.
@@ -184,24 +183,6 @@ def frozen(config: DictConfig) -> dict[str, Any]:
     }
 
 
-def sign(config: dict[str, Any], folder: Path | None = None) -> str:
-    """16 hex digits that change with the frozen config and with the code that it runs."""
-    modules = {f"sketchbench.kernels.{config['kernels']}_kernels", "sketchbench.job"}
-    modules |= {target.rpartition(".")[0] for target in _targets(config)}
-    digest = code_digest(sorted(modules), (folder,) if folder else ())
-    text = json.dumps([config, digest], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _targets(node: Any) -> Iterator[str]:
-    """Every `_target_` in a config."""
-    if isinstance(node, dict):
-        if "_target_" in node:
-            yield node["_target_"]
-        for value in node.values():
-            yield from _targets(value)
-
-
 def user_folder(folder: str | Path) -> Path | None:
     if not folder:
         return None
@@ -280,7 +261,7 @@ def _make_run(
     short["b"] = resolved["b"]  # a sketch may have a size of its own
     name = f"{sketch}/" + "-".join(f"{key}{value}" for key, value in short.items())
     columns = {"sketch": sketch, "label": config.sketch.get("label", sketch), **short}
-    return Run(study, name, resolved, sign(resolved, user), columns)
+    return Run(study, name, resolved, signature(resolved, user), columns)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -22,7 +22,7 @@ SECTION_1 = (
 
 
 def _name(text: str) -> str:
-    return re.sub(r"[-_.]+", "-", text).lower()
+    return re.sub(r"[-_.]+", "-", re.split(r"[\[<>=]", text)[0]).lower()
 
 
 def pins() -> dict[str, str]:
@@ -54,7 +54,9 @@ def test_conda_has_the_same_pins() -> None:
 
 
 def test_the_claims_of_section_1_are_all_there() -> None:
-    claims = read_claims(CONF / "claim", ROOT / "workflow" / "schemas" / "claim.schema.yaml")
+    claims = read_claims(
+        (CONF / "claim").glob("*.yaml"), ROOT / "workflow" / "schemas" / "claim.schema.yaml"
+    )
     assert {claim.id for claim in claims} >= set(SECTION_1)
     studies = {path.stem for path in (CONF / "study").glob("*.yaml")}
     for claim in claims:

@@ -15,15 +15,15 @@ SCHEMA = Path(__file__).resolve().parents[2] / "workflow" / "schemas" / "claim.s
 
 
 def run_evaluate(options: argparse.Namespace) -> None:
-    """Write claims.csv, claims.md and claims.html, and say what came out unexpected."""
+    """Write the verdicts as CSV, Markdown and HTML, and say what came out unexpected."""
     facts = json.loads(options.facts)
     claims = read_claims(options.claims, SCHEMA)
-    tables = {study: pd.read_csv(options.tables / f"{study}.csv") for study in facts["studies"]}
+    tables = {path.stem: pd.read_csv(path) for path in options.tables}
     verdicts, comparisons = evaluate(claims, tables, facts["scale"])
     csv = verdicts.to_csv(index=False, float_format="%.8g", lineterminator="\n")
-    write_text(options.reports / "claims.csv", csv)
-    write_text(options.reports / "claims.md", page.markdown(claims, verdicts, facts, comparisons))
-    write_text(options.reports / "claims.html", page.html(claims, verdicts, facts, comparisons))
+    write_text(options.csv, csv)
+    write_text(options.page, page.markdown(claims, verdicts, facts, comparisons))
+    write_text(options.html, page.html(claims, verdicts, facts, comparisons))
     for line in differences(verdicts):
         print(line, file=sys.stderr)
 
@@ -57,10 +57,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m sketchbench.claim", description=__doc__)
     commands = parser.add_subparsers(required=True)
     evaluating = commands.add_parser("evaluate", help="tables and claims to verdicts")
-    evaluating.add_argument("--tables", required=True, type=Path, help="the folder of the tables")
-    evaluating.add_argument("--claims", required=True, type=Path, help="the folder of the claims")
+    evaluating.add_argument("--tables", required=True, type=Path, nargs="+", help="CSV by study")
+    evaluating.add_argument("--claims", required=True, type=Path, nargs="+", help="YAML files")
     evaluating.add_argument("--facts", required=True, help="scale, kernels, seed, ... as JSON")
-    evaluating.add_argument("--reports", required=True, type=Path, help="the folder to write to")
+    for option in ("--csv", "--page", "--html"):
+        evaluating.add_argument(option, required=True, type=Path, help="a file to write")
     evaluating.set_defaults(action=run_evaluate)
     checking = commands.add_parser("check", help="fail where a verdict is not the expected one")
     checking.add_argument("verdicts", type=Path, help="claims.csv")

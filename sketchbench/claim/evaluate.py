@@ -1,5 +1,6 @@
 """Claims and tables to verdicts."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -52,14 +53,14 @@ class Claim:
         return sketch not in self.left_out and not sketch.startswith("control/")
 
 
-def read_claims(folder: Path, schema: Path) -> list[Claim]:
-    """All claims of a folder, in order of their ids.
+def read_claims(paths: Iterable[Path], schema: Path) -> list[Claim]:
+    """The claims of these files, in order of their ids.
 
     Raises ClaimError, in one line, for a file that does not fit the schema or names no known test.
     """
     rules = yaml.safe_load(schema.read_text())
     claims = []
-    for path in sorted(folder.glob("*.yaml"), key=lambda path: _order(path.stem)):
+    for path in sorted(paths, key=lambda path: _order(path.stem)):
         text = yaml.safe_load(path.read_text())
         try:
             jsonschema.validate(text, rules)

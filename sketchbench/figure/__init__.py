@@ -51,9 +51,10 @@ CATALOGUE = {
         ("tails",),
         "Song et al. (2023), Lemmas D.23-D.28: how often |gᵀRᵀRh - gᵀh| reaches a threshold. Curves "
         "with bands: measured; a pair without a curve had no error at all. Black marks, with the "
-        "number of the lemma: what it allows, 2δ at its threshold for δ = 0.1, 0.01, 0.001, so that "
-        "the curves must pass below; the vertical line of Lemma D.28 is never to be reached. All "
-        "bands hold at once, except with probability 1e-3.",
+        "number of the lemma: what it allows, 2δ at its threshold for each δ, so that "
+        "the curves must pass below; the vertical line of Lemma D.28 is never to be reached. "
+        "The bands are Clopper-Pearson, with an error rate of 1e-3 shared by all points; as the data "
+        "set where a curve is evaluated, they are a guide and no test.",
     ),
     "inner_products": Entry(
         ("inner_products", "inner_products_sparse"),

@@ -21,16 +21,13 @@ def main(arguments: list[str] | None = None) -> None:
         prog="python -m sketchbench.figure", description="Draw one figure from finished tables."
     )
     parser.add_argument("figure", choices=CATALOGUE, metavar="FIGURE", help=", ".join(CATALOGUE))
-    parser.add_argument("--tables", required=True, type=Path, help="the folder of the tables")
+    parser.add_argument("--tables", required=True, type=Path, nargs="+", help="its studies' CSV")
     parser.add_argument("--svg", required=True, type=Path)
     parser.add_argument("--png", required=True, type=Path)
     options = parser.parse_args(arguments)
-    tables = {}
-    for study in CATALOGUE[options.figure].studies:
-        path = options.tables / f"{study}.csv"
-        if not path.is_file():
-            sys.exit(f"sketchbench: error: figure {options.figure} needs the table {path}")
-        tables[study] = pd.read_csv(path)
+    tables = {path.stem: pd.read_csv(path) for path in options.tables}
+    if missing := set(CATALOGUE[options.figure].studies) - tables.keys():
+        sys.exit(f"sketchbench: error: figure {options.figure} needs {', '.join(sorted(missing))}")
     figure = importlib.import_module(f"sketchbench.figure.{options.figure}").draw(tables)
     with atomically(options.svg) as path:
         figure.savefig(path, metadata={"Date": None})

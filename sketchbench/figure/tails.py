@@ -29,7 +29,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     (quantity tail), with a band; the lemmas' thresholds at the height 2δ that they allow (quantity
     exceedance); the threshold that is never reached (quantity largest_error), a vertical line.
 
-    The bands are simultaneous: all of them hold at once, but with probability 1e-3.
+    The bands are Clopper-Pearson with the error rate 1e-3 shared by all points.
     """
     table = tables["tails"]
     if table.empty:

@@ -175,8 +175,8 @@ _MODULE = cupy.RawModule(code=_CODE, options=("--std=c++17",), name_expressions=
 
 
 @cache
-def _kernel(name: str, device: int) -> Any:
-    """A compiled kernel; the first of a device compiles them all."""
+def _kernel(name: str) -> Any:
+    """A compiled kernel; the first one compiles them all."""
     return _MODULE.get_function(name)
 
 
@@ -184,7 +184,7 @@ def _launch(name: str, size: int, *arguments: Any) -> None:
     """Run a kernel over `size` indices. CuPy passes arrays as pointers, Python's ints as int64."""
     if size:
         blocks = min(-(-size // _THREADS), _BLOCKS)
-        _kernel(name, cupy.cuda.runtime.getDevice())((blocks,), (_THREADS,), arguments)
+        _kernel(name)((blocks,), (_THREADS,), arguments)
 
 
 def _draw(entry: str, step: int, key: int, stream: int, first: int, row: int, out: Array) -> Array:
@@ -290,11 +290,11 @@ def walsh_hadamard(x: Array) -> Array:
 
 
 def cosine(x: Array) -> Array:
-    return fft.dct(x, norm="ortho", axis=-1)
+    return fft.dct(x, norm="ortho", axis=-1) if x.size else x  # cuFFT plans no empty batch
 
 
 def cosine_transpose(x: Array) -> Array:
-    return fft.idct(x, norm="ortho", axis=-1)
+    return fft.idct(x, norm="ortho", axis=-1) if x.size else x
 
 
 def asarray(x: Any) -> Array:

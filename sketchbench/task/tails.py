@@ -19,7 +19,8 @@ class Tails:
 
     `exceedance`: per lemma and δ, how often the error reaches the lemma's threshold, against 2δ;
     `largest_error`: per sure lemma, the errors, against the threshold that none may exceed;
-    `tail`: the empirical tail, how often the error reaches each of `points` thresholds.
+    `tail`: the empirical tail, how often the error reaches each of `points` thresholds from 0.02 to
+    1 + d/b, the largest error that a sound sampling of coordinates can make.
     """
 
     family: Family
@@ -76,8 +77,7 @@ class Tails:
                     **summarize(errors),
                 }
             )
-        largest = float(errors.max())
-        for level in np.linspace(0, largest, self.points + 1)[1:] if largest > 0 else []:
+        for level in np.geomspace(0.02, 1 + self.family.d / self.family.b, self.points):
             rows.append(
                 {
                     "quantity": "tail",

@@ -44,11 +44,11 @@ def table(**means: float) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def write(folder: Path, **changes: Any) -> Path:
-    folder.mkdir(exist_ok=True)
-    claim = {**CLAIM, **changes}
-    (folder / f"{claim['id']}.yaml").write_text(yaml.safe_dump(claim))
-    return folder
+def write(folder: Path, **changes: Any) -> list[Path]:
+    """The one claim of a folder."""
+    path = folder / "X1.yaml"
+    path.write_text(yaml.safe_dump({**CLAIM, **changes}))
+    return [path]
 
 
 def test_verdicts_per_subject(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_a_claim_in_the_wrong_file(tmp_path: Path) -> None:
     write(tmp_path)
     (tmp_path / "X1.yaml").rename(tmp_path / "X2.yaml")
     with pytest.raises(ClaimError, match="id X1 must be the file's name"):
-        read_claims(tmp_path, SCHEMA)
+        read_claims(tmp_path.glob("*.yaml"), SCHEMA)
 
 
 def test_a_column_that_is_not_there(tmp_path: Path) -> None:
@@ -119,21 +119,21 @@ def test_a_column_that_is_not_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", [1.0, 2.0])
 def test_the_check_fails_on_a_surprise(tmp_path: Path, value: float) -> None:
     """`evaluate` writes the pages and goes on; `check` says no."""
-    claims, tables, reports = (tmp_path / name for name in ("claims", "tables", "reports"))
-    write(claims)
-    tables.mkdir()
-    table(good=value).to_csv(tables / "one.csv", index=False)
+    (claim,) = write(tmp_path)
+    results = tmp_path / "one.csv"
+    table(good=value).to_csv(results, index=False)
     facts = {"scale": "quick", "kernels": "numba", "seed": 0, "skipped": [["one", "s", "why"]]}
+    outputs = {name: tmp_path / "deep" / f"claims.{name}" for name in ("csv", "page", "html")}
     done = _claim(
         "evaluate",
-        *("--tables", str(tables), "--claims", str(claims), "--reports", str(reports)),
-        *("--facts", json.dumps({**facts, "studies": ["one"]})),
+        *("--tables", str(results), "--claims", str(claim), "--facts", json.dumps(facts)),
+        *(text for name, path in outputs.items() for text in (f"--{name}", str(path))),
     )
     assert done.returncode == 0, done.stderr
-    page = (reports / "claims.md").read_text()
+    page = outputs["page"].read_text()
     assert "X1" in page
     assert "one: s: why" in page
-    done = _claim("check", str(reports / "claims.csv"))
+    done = _claim("check", str(outputs["csv"]))
     assert done.returncode == (value != 1.0)
     assert ("X1 GOOD: fails, expected holds" in done.stdout) is (value != 1.0)
 

@@ -13,9 +13,7 @@ from sketchbench.sketch.family import Family
 from sketchbench.theory.known import Known
 
 FOLDER = plan.CONF / "sketch"
-NAMES = sorted(
-    str(path.relative_to(FOLDER).with_suffix("")) for path in FOLDER.rglob("*.yaml")
-)
+NAMES = sorted(str(path.relative_to(FOLDER).with_suffix("")) for path in FOLDER.rglob("*.yaml"))
 D, B = 24, 8  # suits every family but the identity, whose config sets b = d
 LARGEST = 33
 

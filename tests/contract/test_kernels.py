@@ -68,7 +68,14 @@ def test_random_words_equal_the_reference(
 
 @given(keys, st.integers(0, 9), st.integers(0, 99), st.integers(0, 2**31), small, small)
 def test_rows_equal_the_reference(
-    compiled: Kernels, reference: Kernels, key: int, stream: int, first: int, row: int, T: int, k: int
+    compiled: Kernels,
+    reference: Kernels,
+    key: int,
+    stream: int,
+    first: int,
+    row: int,
+    T: int,
+    k: int,
 ) -> None:
     for d in (1, 5, 31, 130, 300):
         place = (key, stream, first, T, row, k, d)
@@ -77,9 +84,7 @@ def test_rows_equal_the_reference(
         np.testing.assert_array_equal(signs, reference.sign_rows(*place))
         normals = compiled.to_numpy(compiled.gaussian_rows(*place))
         assert normals.dtype == np.float64
-        np.testing.assert_allclose(
-            normals, reference.gaussian_rows(*place), rtol=1e-13, atol=1e-15
-        )
+        np.testing.assert_allclose(normals, reference.gaussian_rows(*place), rtol=1e-13, atol=1e-15)
 
 
 def test_operator_does_not_depend_on_its_neighbours(kernels: Kernels) -> None:

@@ -27,7 +27,8 @@ ROOT = Path(__file__).parents[2]
 CLAIMS = {
     claim.id: claim
     for claim in read_claims(
-        ROOT / "conf" / "claim", ROOT / "workflow" / "schemas" / "claim.schema.yaml"
+        (ROOT / "conf" / "claim").glob("*.yaml"),
+        ROOT / "workflow" / "schemas" / "claim.schema.yaml",
     )
 }
 

@@ -78,9 +78,7 @@ CASES = {
     "gaussian 2x1": _gaussian(2, 1),
     "gaussian 3x2": _gaussian(3, 2),
     "gaussian 1x4": _gaussian(1, 4),
-    "identity 3": Case(
-        partial(exhaustive.identity, 3), second_moment.identity, norm.identity, 0
-    ),
+    "identity 3": Case(partial(exhaustive.identity, 3), second_moment.identity, norm.identity, 0),
     **{
         f"{name} {d}x{b}{', replacement' if replacement else ''}": _sampled(name, d, b, replacement)
         for name, sizes in {

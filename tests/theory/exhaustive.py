@@ -99,7 +99,9 @@ def uniform_sampling(d: int, b: int) -> Distribution:
 def _sampled(transform: Matrix, d: int, b: int, replacement: bool) -> Distribution:
     n = len(transform)
     choose: Any = (
-        itertools.product(range(n), repeat=b) if replacement else itertools.combinations(range(n), b)
+        itertools.product(range(n), repeat=b)
+        if replacement
+        else itertools.combinations(range(n), b)
     )
     return _uniform(
         np.sqrt(n / b) * transform[list(rows), :d] * np.array(signs)

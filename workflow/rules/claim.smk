@@ -2,9 +2,11 @@
 rule claims:
     input:
         tables=expand(rules.table.output.csv, study=PLAN.runs),
-        claims=sorted(glob_wildcards("conf/claim/{id}.yaml").id) and [
-            f"conf/claim/{id}.yaml" for id in sorted(glob_wildcards("conf/claim/{id}.yaml").id)
-        ],
+        claims=sorted(
+            expand(
+                "conf/claim/{id}.yaml", id=glob_wildcards("conf/claim/{id}.yaml").id
+            )
+        ),
     output:
         csv=f"{REPORTS}/claims.csv",
         page=f"{REPORTS}/claims.md",
@@ -13,16 +15,17 @@ rule claims:
             category="Claims",
             caption="../captions/claims.rst",
         ),
+    log:
+        f"{LOGS}/claims.log",
+    conda:
+        "../../environment.yml"
+    threads: 1
     params:
         facts=PLAN.facts,
         code=code_digest(["sketchbench.claim.__main__"]),
-    log:
-        f"{LOGS}/claims.log",
-    threads: 1
-    conda:
-        "../../environment.yml"
     message:
         "verdicts on the claims"
     shell:
-        "python -m sketchbench.claim evaluate --tables {REPORTS}/tables --claims conf/claim"
-        " --facts {params.facts:q} --reports {REPORTS} 2> {log}"
+        "python -m sketchbench.claim evaluate --claims {input.claims} --tables {input.tables}"
+        " --facts {params.facts:q} --csv {output.csv} --page {output.page} --html {output.html}"
+        " 2> {log}"

@@ -1,11 +1,15 @@
 # One picture per rule instance, drawn from finished tables.
 FIGURES = available(PLAN.runs)
-FIGURE_FILES = expand(f"{REPORTS}/figures/{{figure}}.{{format}}", figure=FIGURES, format=["svg", "png"])
+FIGURE_FILES = expand(
+    f"{REPORTS}/figures/{{figure}}.{{format}}", figure=FIGURES, format=["svg", "png"]
+)
 
 
 rule figure:
     input:
-        lambda wildcards: expand(rules.table.output.csv, study=CATALOGUE[wildcards.figure].studies),
+        lambda wildcards: expand(
+            rules.table.output.csv, study=CATALOGUE[wildcards.figure].studies
+        ),
     output:
         svg=report(
             f"{REPORTS}/figures/{{figure}}.svg",
@@ -14,20 +18,20 @@ rule figure:
             labels={"figure": "{figure}"},
         ),
         png=f"{REPORTS}/figures/{{figure}}.png",
-    params:
-        caption=lambda wildcards: CATALOGUE[wildcards.figure].caption,
-        code=lambda wildcards: code_digest([
-            "sketchbench.figure.__main__", f"sketchbench.figure.{wildcards.figure}"
-        ]),
     log:
         f"{LOGS}/figure/{{figure}}.log",
     wildcard_constraints:
         figure="[a-z0-9_]+",
-    threads: 1
     conda:
         "../../environment.yml"
+    threads: 1
+    params:
+        caption=lambda wildcards: CATALOGUE[wildcards.figure].caption,
+        code=lambda wildcards: code_digest(
+            ["sketchbench.figure.__main__", f"sketchbench.figure.{wildcards.figure}"]
+        ),
     message:
         "figure {wildcards.figure}"
     shell:
-        "python -m sketchbench.figure {wildcards.figure} --tables {REPORTS}/tables"
+        "python -m sketchbench.figure {wildcards.figure} --tables {input}"
         " --svg {output.svg} --png {output.png} 2> {log}"

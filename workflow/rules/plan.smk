@@ -10,7 +10,11 @@ from sketchbench.figure import CATALOGUE, available
 
 try:
     PLAN = planning.expand(
-        config["scale"], config["kernels"], config["seed"], config["studies"], config["folder"]
+        config["scale"],
+        config["kernels"],
+        config["seed"],
+        config["studies"],
+        config["folder"],
     )
 except (planning.ConfigError, ValueError, RuntimeError) as error:
     raise WorkflowError(str(error)) from None
@@ -22,4 +26,6 @@ RESULTS = f"results/{config['scale']}"
 LOGS = f"logs/{config['scale']}"
 # The quick scale is the one whose reports are committed, at the top.
 REPORTS = "reports" if config["scale"] == "quick" else f"reports/{config['scale']}"
-FOLDER = os.path.abspath(os.path.expanduser(config["folder"])) if config["folder"] else ""
+FOLDER = (
+    os.path.abspath(os.path.expanduser(config["folder"])) if config["folder"] else ""
+)

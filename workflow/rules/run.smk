@@ -2,21 +2,23 @@
 rule run:
     output:
         ensure(f"{RESULTS}/{{study}}/{{run}}.parquet", non_empty=True),
-    params:
-        config=lambda wildcards: PLAN.runs[wildcards.study][wildcards.run].payload,
-        signature=lambda wildcards: PLAN.runs[wildcards.study][wildcards.run].signature,
-        folder=lambda wildcards: (
-            f"--folder {FOLDER}" if PLAN.runs[wildcards.study][wildcards.run].needs_folder else ""
-        ),
     log:
         f"{LOGS}/{{study}}/{{run}}.log",
     wildcard_constraints:
         study="[a-z0-9_]+",
+    conda:
+        "../../environment.yml"
     threads: 1
     resources:
         gpu=1 if PLAN.kernels == "cupy" else 0,
-    conda:
-        "../../environment.yml"
+    params:
+        config=lambda wildcards: PLAN.runs[wildcards.study][wildcards.run].payload,
+        signature=lambda wildcards: PLAN.runs[wildcards.study][wildcards.run].signature,
+        folder=lambda wildcards: (
+            f"--folder {FOLDER}"
+            if PLAN.runs[wildcards.study][wildcards.run].needs_folder
+            else ""
+        ),
     message:
         "{wildcards.study}: {wildcards.run}"
     shell:

@@ -10,16 +10,16 @@ rule table:
             caption="../captions/table.rst",
             labels={"study": "{study}"},
         ),
-    params:
-        manifest=lambda wildcards: PLAN.manifest(wildcards.study),
-        code=code_digest(["sketchbench.table.__main__"]),
     log:
         f"{LOGS}/table/{{study}}.log",
     wildcard_constraints:
         study="[a-z0-9_]+",
-    threads: 1
     conda:
         "../../environment.yml"
+    threads: 1
+    params:
+        manifest=lambda wildcards: PLAN.manifest(wildcards.study),
+        code=code_digest(["sketchbench.table.__main__"]),
     message:
         "table of {wildcards.study}"
     shell:
