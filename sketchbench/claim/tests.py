@@ -104,6 +104,8 @@ def growth(rows: pd.DataFrame, error: float, settings: Settings) -> list[Compari
     comparisons = []
     for key, group in groups:
         worst = group.loc[group.groupby(settings.over)["mean"].idxmax()].sort_values(settings.over)
+        if not (worst["mean"].abs() <= ROUNDING).all():
+            worst = worst[worst["mean"] > ROUNDING]  # a zero has no logarithm
         if len(worst) < 2:
             continue
         x = worst[settings.over].to_numpy(float)

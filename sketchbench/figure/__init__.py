@@ -53,8 +53,7 @@ CATALOGUE = {
         "with bands: measured; a pair without a curve had no error at all. Black marks, with the "
         "number of the lemma: what it allows, 2δ at its threshold for each δ, so that "
         "the curves must pass below; the vertical line of Lemma D.28 is never to be reached. "
-        "The bands are Clopper-Pearson, with an error rate of 1e-3 shared by all points; as the data "
-        "set where a curve is evaluated, they are a guide and no test.",
+        "The bands are Clopper-Pearson, with an error rate of 1e-3 shared by all points.",
     ),
     "inner_products": Entry(
         ("inner_products", "inner_products_sparse"),

@@ -8,7 +8,7 @@ def summarize(values: ArrayLike) -> dict[str, float | int]:
     """The moments of one measured quantity over its trials, as columns of a tidy row.
 
     values: shape (trials,). The standard deviation has the divisor trials - 1; the skewness is 0
-    where nothing varies. Raises FloatingPointError for a non-finite value: a mean over the trials
+    where nothing varies beyond rounding. Raises FloatingPointError for a non-finite value: a mean over the trials
     that survived would be a lie.
     """
     v = np.asarray(values, dtype=np.float64)

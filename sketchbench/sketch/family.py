@@ -44,8 +44,13 @@ class Family(ABC):
         key: 64 bits, as from `seeds.key`. Operator t of a key is the same operator, however many
         are drawn with it and on whichever kernels.
         """
+        for name, value in (("key", key), ("first", first), ("operators", operators or 1)):
+            if not isinstance(value, int):
+                raise TypeError(f"{name}={value!r} must be an integer")
         require(0 <= key < 2**64, f"key={key} must be an integer of 64 bits; see seeds.key")
         require(operators is None or operators >= 1, f"operators={operators} must be >= 1")
+        last = first + (operators or 1)
+        require(0 <= first and last <= 2**32, f"operators {first} to {last} exceed 0 to 2^32")
         chosen = backends.load(kernels) if isinstance(kernels, str) else kernels
         draws = Draws(key, first, operators or 1, chosen)
         sketch = self._draw(draws)

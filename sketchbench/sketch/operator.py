@@ -1,13 +1,14 @@
 """The sampled sketch: a fixed b x d matrix R that is applied, never formed."""
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
-from scipy.sparse.linalg import LinearOperator
-
 from sketchbench.kernels import Array, Kernels
+
+if TYPE_CHECKING:
+    from scipy.sparse.linalg import LinearOperator
 
 
 class Sketch(ABC):
@@ -55,10 +56,12 @@ class Sketch(ABC):
             return self.desketch(vectors)
         return self.sketch(vectors).swapaxes(-1, -2)
 
-    def as_linear_operator(self, dtype: DTypeLike = np.float64) -> LinearOperator:
+    def as_linear_operator(self, dtype: DTypeLike = np.float64) -> "LinearOperator":
         """R as a SciPy LinearOperator of shape (b, d) on NumPy arrays; one operator only."""
         if self.operators is not None:
             raise ValueError(f"a stack of {self.operators} operators is no single linear operator")
+
+        from scipy.sparse.linalg import LinearOperator  # 0.2 s that no task needs
 
         def forward(x: NDArray[Any]) -> NDArray[Any]:
             """Columns in, columns out."""

@@ -117,3 +117,9 @@ def test_growth_of_nothing() -> None:
 def test_rows_without_a_reference_are_no_comparison() -> None:
     for test in ("equality", "upper_bound"):
         assert compare(test, mean(1.0)) == []
+
+
+def test_growth_leaves_out_a_zero() -> None:
+    rows = [{"d": d, "mean": m, "sd": 0.0, "trials": 9} for d, m in ((2, 0.0), (4, 1.0), (8, 1.0))]
+    (comparison,) = compare("growth", *rows, over="d")
+    assert (comparison.statistic, comparison.trials) == (0.0, 18)

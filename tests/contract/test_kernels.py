@@ -1,8 +1,10 @@
 """What every backend must give: the NumPy reference, and the algebra behind it."""
 
+import ast
 import inspect
 import itertools
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import scipy.linalg
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sketchbench import kernels as backends
 from sketchbench.kernels import Kernels
 from sketchbench.kernels.numpy_kernels import PRIME
 
@@ -18,6 +21,8 @@ FUNCTIONS = [name for name, member in vars(Kernels).items() if inspect.isfunctio
 FUNCTIONS = [name for name in FUNCTIONS if not name.startswith("_")]
 ROUNDING = {np.float32: 2e-6, np.float64: 1e-14}  # of a sum of at most 16 terms of size 1
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+
+FOLDER = Path(str(backends.__file__)).parent
 
 keys = st.integers(0, 2**64 - 1)
 small = st.integers(1, 4)
@@ -43,6 +48,20 @@ def test_signatures(kernels: Kernels) -> None:
     for name in FUNCTIONS:
         expected = list(inspect.signature(getattr(Kernels, name)).parameters)[1:]
         assert list(inspect.signature(getattr(kernels, name)).parameters) == expected, name
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*_kernels.py")), ids=lambda path: path.stem)
+def test_source_without_a_device(path: Path) -> None:
+    """Every module has every function, with these parameters, seen without importing it."""
+    body = ast.parse(path.read_text()).body
+    defined = {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
+    imported = {
+        alias.name for node in body if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+    assert set(FUNCTIONS) <= set(defined) | imported
+    for name in set(FUNCTIONS) & set(defined):
+        expected = list(inspect.signature(getattr(Kernels, name)).parameters)[1:]
+        assert [argument.arg for argument in defined[name].args.args] == expected, name
 
 
 def test_arrays_travel_both_ways(kernels: Kernels) -> None:
@@ -124,6 +143,13 @@ def test_polynomial_hash_equals_exact_arithmetic(
         for power, coefficient in enumerate(reversed(coefficients[t, r].tolist())):
             exact += coefficient * x**power
         assert hashed[t, r, x] == exact % PRIME
+
+
+def test_polynomial_hash_is_reduced(kernels: Kernels) -> None:
+    """x - 1 is 0 at 1, not the prime."""
+    coefficients = np.array([[[1, PRIME - 1]]], dtype=np.uint32)
+    hashed = kernels.to_numpy(kernels.polynomial_hash(kernels.asarray(coefficients), 3))
+    assert hashed[0, 0].tolist() == [PRIME - 1, 0, 1]
 
 
 def test_polynomial_hash_far_out(kernels: Kernels) -> None:

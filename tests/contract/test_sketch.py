@@ -1,6 +1,7 @@
 """What every sketch config must give, on every backend."""
 
 import dataclasses
+import functools
 import pickle
 from typing import Any
 
@@ -275,13 +276,13 @@ def test_linear_operator(kernels: Kernels, name: str) -> None:
     x, y = rng().standard_normal((D, 3)), rng().standard_normal((sketch.b, 3))
     assert operator.shape == matrix.shape
     assert operator.dtype == np.float64
-    close = {"rtol": 1e-12, "atol": 1e-12}
-    np.testing.assert_allclose(operator.matvec(x[:, 0]), matrix @ x[:, 0], **close)
-    np.testing.assert_allclose(operator.matvec(x[:, :1]), matrix @ x[:, :1], **close)
-    np.testing.assert_allclose(operator.rmatvec(y[:, 0]), matrix.T @ y[:, 0], **close)
-    np.testing.assert_allclose(operator.matmat(x), matrix @ x, **close)
-    np.testing.assert_allclose(operator.rmatmat(y), matrix.T @ y, **close)
-    np.testing.assert_allclose((operator.T @ operator) @ x, matrix.T @ (matrix @ x), **close)
+    close = functools.partial(np.testing.assert_allclose, rtol=1e-12, atol=1e-12)
+    close(operator.matvec(x[:, 0]), matrix @ x[:, 0])
+    close(operator.matvec(x[:, :1]), matrix @ x[:, :1])
+    close(operator.rmatvec(y[:, 0]), matrix.T @ y[:, 0])
+    close(operator.matmat(x), matrix @ x)
+    close(operator.rmatmat(y), matrix.T @ y)
+    close((operator.T @ operator) @ x, matrix.T @ (matrix @ x))
 
 
 def test_linear_operator_of_a_stack(kernels: Kernels) -> None:

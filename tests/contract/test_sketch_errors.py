@@ -88,7 +88,7 @@ def test_sizes_below_one(name: str) -> None:
 @pytest.mark.parametrize("value", [8.0, True, "8", None])
 def test_sizes_of_another_type(name: str, value: object) -> None:
     with pytest.raises(TypeError, match=re.escape(f"sketch size b={value!r} must be an integer")):
-        dataclasses.replace(family(name), b=value)
+        dataclasses.replace(family(name), b=value)  # type: ignore[arg-type]
 
 
 @EVERY

@@ -8,7 +8,7 @@ import pytest
 
 from sketchbench.kernels import load
 
-MOST = numba.config.NUMBA_NUM_THREADS
+MOST = numba.get_num_threads()
 
 
 @pytest.fixture

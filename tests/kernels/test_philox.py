@@ -32,7 +32,8 @@ def words(i: int, row: int, t: int, stream: int, key: int = KEY) -> list[int]:
 @pytest.mark.parametrize(("counter", "key", "result"), KNOWN)
 def test_known_answers(counter: str, key: str, result: str) -> None:
     low, high = numbers(key)
-    assert words(*numbers(counter), key=high << 32 | low) == numbers(result)
+    i, row, t, stream = numbers(counter)
+    assert words(i, row, t, stream, high << 32 | low) == numbers(result)
 
 
 def test_known_answer_of_every_backend(kernels: Kernels) -> None:

@@ -76,3 +76,19 @@ def test_the_edge_is_taken() -> None:
     assert SubsampledCosine(5, 6, replacement=True).n == 5
     assert BalancedCountSketch(10, 4, "paper").remainder == "paper"
     assert Identity(4, 4).d == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"key": 1.5}, TypeError, "key=1.5 must be an integer"),
+        ({"key": -1}, ValueError, "key=-1 must be an integer of 64 bits"),
+        ({"key": 2**64}, ValueError, "64 bits"),
+        ({"key": 1, "first": -1}, ValueError, "exceed 0 to 2^32"),
+        ({"key": 1, "first": 2**32}, ValueError, "exceed 0 to 2^32"),
+        ({"key": 1, "operators": 0}, ValueError, "operators=0 must be >= 1"),
+    ],
+)
+def test_bad_draws(arguments: dict[str, int], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=re.escape(message)):
+        CountSketch(8, 4).draw(**arguments, kernels="numpy")

@@ -1,5 +1,6 @@
 """Thresholds of tails and inner products against the text of song2023, Appendix D."""
 
+import functools
 import math
 from collections.abc import Callable
 
@@ -39,12 +40,12 @@ PRINTED: dict[str, Callable[[float, int, int], float]] = {
     "printed": lambda delta, d, b: inner_product.printed(delta, d=d, b=b),
     "printed_sparse": lambda delta, d, b: inner_product.printed_sparse(delta, d=d, b=10**6, s=b),
 }
-FALLING = {
+FALLING: dict[str, Callable[[float, int, int], float]] = {
     **TAILS,
     **PRINTED,
     **{
-        kind: lambda delta, d, b, threshold=threshold: threshold(delta, d=d, b=b)
-        for kind, (threshold, _) in UNIONS.items()
+        kind: functools.partial(lambda threshold, delta, d, b: threshold(delta, d=d, b=b), derived)
+        for kind, (derived, _) in UNIONS.items()
     },
 }
 
