@@ -50,7 +50,7 @@ class Family(ABC):
         require(0 <= key < 2**64, f"key={key} must be an integer of 64 bits; see seeds.key")
         require(operators is None or operators >= 1, f"operators={operators} must be >= 1")
         last = first + (operators or 1)
-        require(0 <= first and last <= 2**32, f"operators {first} to {last} exceed 0 to 2^32")
+        require(first >= 0 and last <= 2**32, f"operators {first} to {last} exceed 0 to 2^32")
         chosen = backends.load(kernels) if isinstance(kernels, str) else kernels
         draws = Draws(key, first, operators or 1, chosen)
         sketch = self._draw(draws)

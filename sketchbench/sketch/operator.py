@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+
 from sketchbench.kernels import Array, Kernels
 
 if TYPE_CHECKING:
