@@ -82,3 +82,12 @@ def test_without_the_memory_of_snakemake(project: Project) -> None:
     assert "made from another config or other code than planned; delete it" in output
     (project.path / "results/smoke/tiny/uniform_sampling/d12-b4.parquet").unlink()
     assert project.rerun() == {SAMPLING}
+
+
+def test_the_report(project: Project) -> None:
+    """Claims and tables end up in one self-contained page."""
+    project.succeed()
+    project.succeed("--report", "page.html")
+    page = (project.path / "page.html").read_text()
+    for expected in ("claims.html", "tiny.html", "family-wise error rate"):
+        assert expected in page

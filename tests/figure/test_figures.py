@@ -1,0 +1,81 @@
+"""Every figure draws itself from real tables of any size, the same way each time."""
+
+import importlib
+import xml.etree.ElementTree as ET
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from sketchbench import plan as planning
+from sketchbench.figure import CATALOGUE, __main__, available
+from sketchbench.job import execute
+
+KEPT = ("gaussian", "count_sketch", "uniform_sampling", "identity", "block_sparse_embedding")
+
+
+@cache
+def table(study: str) -> pd.DataFrame:
+    """The table of a study at smoke scale, for some sketches and very few trials."""
+    frames = []
+    for run in planning.expand("smoke", "numpy", studies=study).runs[study].values():
+        if run.columns["sketch"] not in KEPT:
+            continue
+        config = {**run.config, "task": {**run.config["task"], "trials": 40}}
+        frame = pd.DataFrame(execute(config))
+        for position, (name, value) in enumerate(run.columns.items()):
+            frame.insert(position, name, value)
+        frames.append(frame.dropna(axis="columns", how="all"))
+    return pd.concat(frames, ignore_index=True)
+
+
+def tables(figure: str) -> dict[str, pd.DataFrame]:
+    return {study: table(study).copy() for study in CATALOGUE[figure].studies}
+
+
+def draw(figure: str, given: dict[str, pd.DataFrame], path: Path) -> bytes:
+    module = importlib.import_module(f"sketchbench.figure.{figure}")
+    module.draw(given).savefig(path, metadata={"Date": None})
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("figure", CATALOGUE)
+def test_a_figure(figure: str, tmp_path: Path) -> None:
+    picture = draw(figure, tables(figure), tmp_path / "one.svg")
+    assert len(list(ET.fromstring(picture).iter())) > 100
+    assert draw(figure, tables(figure), tmp_path / "two.svg") == picture
+
+
+@pytest.mark.parametrize("figure", CATALOGUE)
+def test_a_figure_of_one_unknown_family(figure: str, tmp_path: Path) -> None:
+    """A user's family has no colour of its own, and perhaps neither exact values nor bounds."""
+    given = tables(figure)
+    for study, frame in given.items():
+        one = frame[frame["sketch"] == frame["sketch"].iloc[0]].copy()
+        one["sketch"], one["label"] = "mine", "My family"
+        for column in ("exact", "bound"):
+            if column in one and not (one["quantity"] == "exceedance").any():
+                one[column] = float("nan")
+        given[study] = one
+    assert b"<svg" in draw(figure, given, tmp_path / "one.svg")
+
+
+def test_the_command_writes_both_formats(tmp_path: Path) -> None:
+    path = tmp_path / "growth.csv"
+    table("growth").to_csv(path, index=False)
+    svg, png = tmp_path / "deep" / "growth.svg", tmp_path / "deep" / "growth.png"
+    __main__.main(["growth", "--tables", str(path), "--svg", str(svg), "--png", str(png)])
+    assert svg.read_text().startswith("<?xml")
+    assert png.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_missing_table(tmp_path: Path) -> None:
+    path = tmp_path / "norms.csv"
+    table("norms").to_csv(path, index=False)
+    with pytest.raises(SystemExit, match="figure growth needs growth"):
+        __main__.main(["growth", "--tables", str(path), "--svg", "x.svg", "--png", "x.png"])
+
+
+def test_what_is_available() -> None:
+    assert available(["growth", "inner_products"]) == ["growth"]
