@@ -11,7 +11,8 @@ COLOURS = {"holds": "#d9f0e3", "fails": "#fbe0d5", "inconclusive": "#fdf3cf", "n
 EXPLANATION = """\
 A verdict is **holds**, **fails** or **inconclusive** (the interval straddles the bound), from the
 comparison that decides it: of all pairs, sizes and lemmas of a subject, the one with the least slack.
-Slack is the distance from the interval to the bound, relative to the bound (for an equality: how far
+Bound is the value that the statistic is held against: what the paper allows, or for an equality the exact
+value. Slack is the distance from the interval to the bound, relative to the bound (for an equality: how far
 inside its interval the exact value lies, 1 in the middle, 0 at the edge); negative is outside."""
 
 
@@ -94,6 +95,7 @@ def html(
         "<style>body{font:14px/1.5 sans-serif;margin:1.5em;max-width:75em}",
         "table{border-collapse:collapse;margin:.5em 0 1.5em}",
         "td,th{padding:.2em .6em;border-bottom:1px solid #ddd;text-align:left}",
+        "td:first-child{white-space:nowrap}",
         "th{background:#f3f3f3}h2{font-size:1.1em;margin-bottom:.2em}</style>",
         f"<h1>Claims and verdicts</h1><p>{facts_line(facts, comparisons).replace('`', '')}</p>",
         f"<p>{EXPLANATION.replace('**', '')}</p>",

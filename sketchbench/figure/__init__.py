@@ -50,7 +50,7 @@ CATALOGUE = {
     "tails": Entry(
         ("tails",),
         "Song et al. (2023), Lemmas D.23-D.28: how often |gᵀRᵀRh - gᵀh| reaches a threshold. Curves "
-        "with bands: measured; a pair without a curve had no error at all. Black marks, with the "
+        "with bands: measured; a curve ends at the largest error, and a pair without one had none. Black marks, with the "
         "number of the lemma: what it allows, 2δ at its threshold for each δ, so that "
         "the curves must pass below; the vertical line of Lemma D.28 is never to be reached. "
         "The bands are Clopper-Pearson, with an error rate of 1e-3 shared by all points.",

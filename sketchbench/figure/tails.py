@@ -83,7 +83,7 @@ def _share(row: dict[Any, Any], candidates: int) -> Interval:
 
 def _curves(axes: Axes, curves: pd.DataFrame) -> None:
     for case, (_, colour, dashes) in CASES.items():
-        own = curves[curves["case"] == case].sort_values("threshold")
+        own = curves[(curves["case"] == case) & (curves["count"] > 0)].sort_values("threshold")
         t = own["threshold"]
         axes.plot(t, own["count"] / own["trials"], color=colour, linestyle=dashes, linewidth=1.1)
         axes.fill_between(t, own["low"], own["high"], color=colour, alpha=0.15, linewidth=0)
