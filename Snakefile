@@ -1,4 +1,4 @@
-from snakemake.utils import min_version, validate
+from snakemake.utils import min_version
 
 min_version("9.0")
 
@@ -6,7 +6,6 @@ min_version("9.0")
 configfile: "conf/workflow.yaml"
 
 
-validate(config, "workflow/schemas/workflow.schema.yaml")
 shell.prefix("set -euo pipefail; export NUMBA_NUM_THREADS=${{OMP_NUM_THREADS:-1}}; ")
 
 

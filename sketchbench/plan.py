@@ -115,6 +115,19 @@ class Plan:
         return lines
 
 
+def from_settings(settings: dict[str, Any]) -> Plan:
+    """The plan of the workflow's settings (conf/workflow.yaml with what the user changed).
+
+    Raises ConfigError for a setting that the schema does not know, and RuntimeError where CuPy is
+    asked for, the jobs run here, and there is no device.
+    """
+    _validate(settings, "workflow", "settings")
+    if settings["device"] == "here":
+        kernels.load(settings["kernels"])
+    names = ("scale", "kernels", "seed", "studies", "folder")
+    return expand(*(settings[name] for name in names))
+
+
 def expand(
     scale: str = "quick",
     kernels_name: str = "auto",
@@ -200,16 +213,20 @@ def _sketches(user: Path | None) -> list[str]:
     return sorted({path.stem for folder in folders for path in folder.glob("*.yaml")})
 
 
+def _validate(content: dict[str, Any], schema: str, name: str) -> None:
+    rules = yaml.safe_load((SCHEMAS / f"{schema}.schema.yaml").read_text())
+    try:
+        jsonschema.validate(content, rules)
+    except jsonschema.ValidationError as error:
+        place = "/".join(str(step) for step in error.absolute_path) or "the top"
+        raise ConfigError(f"{name}: at {place}: {error.message}") from None
+
+
 def _read_study(name: str, scale: str) -> dict[str, Any]:
     """A study with the settings of its scale merged in."""
     path = CONF / "study" / f"{name}.yaml"
     study: dict[str, Any] = yaml.safe_load(path.read_text())
-    schema = yaml.safe_load((SCHEMAS / "study.schema.yaml").read_text())
-    try:
-        jsonschema.validate(study, schema)
-    except jsonschema.ValidationError as error:
-        place = "/".join(str(step) for step in error.absolute_path) or "the top"
-        raise ConfigError(f"{path}: at {place}: {error.message}") from None
+    _validate(study, "study", str(path))
     special = study.get("scales", {}).get(scale, {})
     for part in ("axes", "set"):
         study[part] = {**study.get(part, {}), **special.get(part, {})}

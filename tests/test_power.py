@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import yaml
 
-from sketchbench import seeds
 from sketchbench import plan as planning
+from sketchbench import seeds
 from sketchbench.claim.evaluate import FAMILY_WISE_ERROR
 from sketchbench.kernels import load
 from sketchbench.measure.power import trials_for_mean, trials_for_zero
@@ -48,7 +48,8 @@ def test_the_spread_that_it_assumes(family: Family) -> None:
 
 
 @pytest.mark.parametrize(
-    ("study", "delta"), [("tails", 0.001), ("inner_products", 0.01), ("inner_products_sparse", 0.01)]
+    ("study", "delta"),
+    [("tails", 0.001), ("inner_products", 0.01), ("inner_products_sparse", 0.01)],
 )
 def test_probabilities(study: str, delta: float) -> None:
     """Without any exceedance, the upper limit falls below 2δ."""

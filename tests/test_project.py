@@ -90,3 +90,15 @@ def test_results_and_logs_are_ignored() -> None:
     for name in ("results/x", "logs/x", ".venv/x"):
         done = subprocess.run(["git", "check-ignore", "-q", name], cwd=ROOT, check=False)
         assert done.returncode == 0, name
+
+
+def test_the_python_of_the_readme_runs() -> None:
+    """The five lines do what their comment says, on average; here, that they run at all."""
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    (code,) = (block for block in blocks if "x_hat" in block)
+    assert len([line for line in code.splitlines() if line]) == 5
+    names: dict[str, object] = {}
+    exec(code, names)
+    estimate = names["x_hat"]
+    assert estimate.shape == (1_000_000,)  # type: ignore[attr-defined]
+    assert abs(estimate.mean() - 1) < 0.1  # type: ignore[attr-defined]

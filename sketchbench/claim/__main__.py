@@ -5,6 +5,7 @@ import json
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from sketchbench.claim import page
@@ -34,10 +35,12 @@ def run_check(options: argparse.Namespace) -> None:
         sys.exit(f"sketchbench: error: {options.verdicts} is not there; run snakemake first")
     verdicts = pd.read_csv(options.verdicts)
     lines = differences(verdicts)
+    if options.against:
+        lines += changes(pd.read_csv(options.against), verdicts)
     for line in lines:
         print(line)
     not_run = int((verdicts["verdict"] == "not run").sum())
-    print(f"{len(verdicts)} verdicts, {len(lines)} not as expected, {not_run} not run")
+    print(f"{len(verdicts)} verdicts, {len(lines)} surprises, {not_run} not run")
     sys.exit(1 if lines else 0)
 
 
@@ -53,6 +56,31 @@ def differences(verdicts: pd.DataFrame) -> list[str]:
     ]
 
 
+def changes(old: pd.DataFrame, new: pd.DataFrame) -> list[str]:
+    """A line for each verdict that is another than in an older run, or rests on other numbers.
+
+    Numbers are the same if they agree to 6 significant digits.
+    """
+    key = ["claim", "sketch"]
+    both = old.merge(new, on=key, how="outer", suffixes=("", "_new"), indicator=True)
+    lines = []
+    for row in both.to_dict("records"):
+        name = f"{row['claim']} {row['sketch']}"
+        if row["_merge"] != "both":
+            lines.append(
+                f"{name}: only in the {'older' if row['_merge'] == 'left_only' else 'newer'}"
+            )
+        elif row["verdict"] != row["verdict_new"]:
+            lines.append(f"{name}: {row['verdict_new']}, was {row['verdict']}")
+        else:
+            lines += [
+                f"{name}: {column} {row[f'{column}_new']:.8g}, was {row[column]:.8g}"
+                for column in ("statistic", "low", "high", "bound")
+                if not np.isclose(row[column], row[f"{column}_new"], 1e-6, 1e-9, equal_nan=True)
+            ]
+    return lines
+
+
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m sketchbench.claim", description=__doc__)
     commands = parser.add_subparsers(required=True)
@@ -63,8 +91,9 @@ def main(arguments: list[str] | None = None) -> None:
     for option in ("--csv", "--page", "--html"):
         evaluating.add_argument(option, required=True, type=Path, help="a file to write")
     evaluating.set_defaults(action=run_evaluate)
-    checking = commands.add_parser("check", help="fail where a verdict is not the expected one")
+    checking = commands.add_parser("check", help="fail where a verdict is a surprise")
     checking.add_argument("verdicts", type=Path, help="claims.csv")
+    checking.add_argument("--against", type=Path, help="an older one; fail on a change, too")
     checking.set_defaults(action=run_check)
     options = parser.parse_args(arguments)
     try:

@@ -147,3 +147,21 @@ def test_a_check_of_nothing(tmp_path: Path) -> None:
 def _claim(*arguments: str) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-m", "sketchbench.claim", *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "surprise"),
+    [("high", 1.0000000001, None), ("high", 1.01, "high 1.01, was 1"), ("verdict", "fails", "was")],
+)
+def test_the_check_against_an_older_run(
+    tmp_path: Path, column: str, value: object, surprise: str | None
+) -> None:
+    row = {"claim": "X1", "sketch": "good", "subject": "GOOD", "verdict": "holds"}
+    row |= {"expected": value if column == "verdict" else "holds", "case": "c"}
+    numbers = {"statistic": 1.0, "low": 1.0, "high": 1.0, "bound": 1.0}
+    paths = [tmp_path / name for name in ("old.csv", "new.csv")]
+    pd.DataFrame([{**row, **numbers}]).to_csv(paths[0], index=False)
+    pd.DataFrame([{**row, **numbers, column: value}]).to_csv(paths[1], index=False)
+    done = _claim("check", str(paths[1]), "--against", str(paths[0]))
+    assert done.returncode == (surprise is not None), done.stdout
+    assert (surprise or "0 surprises") in done.stdout

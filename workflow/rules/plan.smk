@@ -9,13 +9,7 @@ from sketchbench.digest import code_digest
 from sketchbench.figure import CATALOGUE, available
 
 try:
-    PLAN = planning.expand(
-        config["scale"],
-        config["kernels"],
-        config["seed"],
-        config["studies"],
-        config["folder"],
-    )
+    PLAN = planning.from_settings(config)
 except (planning.ConfigError, ValueError, RuntimeError) as error:
     raise WorkflowError(str(error)) from None
 
