@@ -27,3 +27,5 @@ rule all:
         expand(rules.table.output, study=PLAN.runs),
         PLAN.all_records,  # asked for by name, so that one set aside is made again
         FIGURE_FILES,
+    message:
+        "all results are there"
