@@ -6,6 +6,9 @@ min_version("9.0")
 configfile: "conf/workflow.yaml"
 
 
+report: "workflow/captions/workflow.rst"
+
+
 shell.prefix("set -euo pipefail; export NUMBA_NUM_THREADS=${{OMP_NUM_THREADS:-1}}; ")
 
 
