@@ -31,7 +31,7 @@ def write_folder(path: Path) -> Path:
 
 def test_a_family_of_ones_own(project: Project, tmp_path: Path) -> None:
     """It runs through every `sketch: all` study beside the others, and gets verdicts of its own."""
-    folder = write_folder(tmp_path / "mine")
+    folder = write_folder(tmp_path / "my sketches")  # a space
     study = "conf/study/tiny.yaml"
     project.edit(study, lambda text: text.replace("trials: 40", "trials: 20000"))
     project.succeed()

@@ -1,6 +1,6 @@
 # What there is to do: studies and configs become runs, once, while Snakemake reads this file.
 import os
-import sys
+import shlex
 
 from snakemake.logging import logger
 
@@ -20,6 +20,7 @@ RESULTS = f"results/{config['scale']}"
 LOGS = f"logs/{config['scale']}"
 # The quick scale is the one whose reports are committed, at the top.
 REPORTS = "reports" if config["scale"] == "quick" else f"reports/{config['scale']}"
+# What a run that uses the user's own code is told about where it is.
 FOLDER = (
-    os.path.abspath(os.path.expanduser(config["folder"])) if config["folder"] else ""
+    f"--folder {shlex.quote(os.path.abspath(os.path.expanduser(config['folder'])))}"
 )

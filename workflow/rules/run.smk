@@ -15,9 +15,7 @@ rule run:
         config=lambda wildcards: PLAN.runs[wildcards.study][wildcards.run].payload,
         signature=lambda wildcards: PLAN.runs[wildcards.study][wildcards.run].signature,
         folder=lambda wildcards: (
-            f"--folder {FOLDER}"
-            if PLAN.runs[wildcards.study][wildcards.run].needs_folder
-            else ""
+            FOLDER if PLAN.runs[wildcards.study][wildcards.run].needs_folder else ""
         ),
     message:
         "{wildcards.study}: {wildcards.run}"
