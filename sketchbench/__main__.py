@@ -8,7 +8,7 @@ from typing import Any
 from hydra import initialize_config_dir
 from omegaconf import OmegaConf
 
-from sketchbench import job, plan, record
+from sketchbench import job, plan
 
 EPILOG = """\
 Overrides are Hydra's: GROUP=OPTION chooses a file of conf/GROUP, KEY=VALUE sets a value, e.g.
@@ -76,7 +76,7 @@ def main(arguments: list[str] | None = None) -> None:
         with initialize_config_dir(str(plan.CONF), version_base="1.3"):
             config = plan.frozen(plan.compose_run(options.overrides, folder))
         rows = job.run(config, options.result, folder) if options.result else job.execute(config)
-    except (ValueError, TypeError, RuntimeError, record.RecordError) as error:
+    except (ValueError, TypeError, RuntimeError, ArithmeticError, OSError) as error:
         sys.exit(f"sketchbench: error: {error}")
     print(
         f"{config['sketch']['name']}, d={config['d']}, b={config['b']}, {config['kernels']} kernels"

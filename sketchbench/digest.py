@@ -27,9 +27,15 @@ def code_digest(modules: Iterable[str], folders: tuple[Path, ...] = ()) -> str:
         if path not in closure:
             closure.add(path)
             names = _parsed(path, path.stat().st_mtime_ns)[1]
-            waiting += [found for name in names if (found := _locate(name, places))]
+            waiting += [found for name in names if (found := _import(name, path, places))]
     trees = sorted((path.name, _parsed(path, path.stat().st_mtime_ns)[0]) for path in closure)
     return hashlib.sha256(repr(trees).encode()).hexdigest()[:16]
+
+
+def _import(name: str, importer: Path, places: tuple[Path, ...]) -> Path | None:
+    """The file of an imported name; leading dots count from the importer's package."""
+    dots = len(name) - len(name.lstrip("."))
+    return _locate(name[dots:], (importer.parents[dots - 1],) if dots else places)
 
 
 def _locate(name: str, places: tuple[Path, ...]) -> Path | None:
@@ -48,15 +54,20 @@ def _locate(name: str, places: tuple[Path, ...]) -> Path | None:
 @functools.cache
 def _parsed(path: Path, _changed: int) -> tuple[str, tuple[str, ...]]:
     """The dump of a file's tree without docstrings, and the modules that it imports."""
-    tree = ast.parse(path.read_text(), filename=str(path))
+    try:
+        tree = ast.parse(path.read_text(), filename=str(path))
+    except SyntaxError as error:
+        raise ValueError(f"{path}, line {error.lineno}: {error.msg}") from None
     names: list[str] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names += [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            module = f"{'.' * node.level}{node.module or ''}"
+            dot = "." if node.module else ""
+            names += [f"{module}{dot}{alias.name}" for alias in node.names]
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            first = node.body[0]
+            first = node.body[0] if node.body else None
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
                 node.body = node.body[1:] or [ast.Pass()]
     return ast.dump(tree), tuple(names)

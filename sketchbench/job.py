@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,16 @@ from sketchbench import kernels, record
 from sketchbench.digest import PROJECT, code_digest
 from sketchbench.theory.known import Known
 
-VERSIONS = ("sketchbench", "numpy", "scipy", "numba", "hydra-core", "snakemake", "pyarrow")
+VERSIONS = (
+    "sketchbench",
+    "numpy",
+    "scipy",
+    "numba",
+    "hydra-core",
+    "snakemake",
+    "pyarrow",
+    "cupy-cuda13x",
+)
 
 
 class ConfigError(ValueError):
@@ -89,10 +98,18 @@ def run(config: dict[str, Any], path: Path, folder: Path | None = None) -> list[
         "wall_seconds": round(time.monotonic() - start, 3),
         "commit": _commit(),
         "machine": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
-        "versions": {name: version(name) for name in VERSIONS},
+        "versions": {name: _version(name) for name in VERSIONS},
     }
     record.write(path, record.Record(rows, provenance))
     return rows
+
+
+def _version(name: str) -> str | None:
+    """The installed version of a distribution, or None."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
 
 
 def _commit() -> str | None:
@@ -130,8 +147,7 @@ def main(arguments: list[str] | None = None) -> None:
         if signature(config, options.folder) != options.signature:
             raise ConfigError("the code changed since this run was planned; start snakemake again")
         run(config, options.result, options.folder)
-    except (ConfigError, ValueError, TypeError, RuntimeError) as error:
-        logging.debug("details", exc_info=True)
+    except (ValueError, TypeError, RuntimeError, ArithmeticError, OSError) as error:
         sys.exit(f"sketchbench: error: {error}")
 
 

@@ -12,7 +12,7 @@ import itertools
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,11 @@ from omegaconf.errors import OmegaConfBaseException
 from sketchbench import kernels, record
 from sketchbench.digest import PROJECT
 from sketchbench.job import ConfigError, family_of, signature, targets
+from sketchbench.sketch.family import SizeError
+from sketchbench.theory.known import Known
 
 CONF = PROJECT / "conf"
+THEORY = tuple(part.name for part in fields(Known))
 SCHEMAS = PROJECT / "workflow" / "schemas"
 
 
@@ -96,22 +99,31 @@ class Plan:
         """What the page of claims says of the run as a whole, as JSON."""
         left_out = [[s.study, s.name, s.reason] for s in self.skipped]
         facts = {"scale": self.scale, "kernels": self.kernels, "seed": self.seed}
-        return json.dumps({**facts, "skipped": left_out})
+        return json.dumps({**facts, "skipped": left_out, "studies": _studies()})
 
     def set_aside_damaged(self) -> list[str]:
         """Rename records that are not whole, so that they are made again; a line for each.
 
-        Snakemake sees files, not contents: a truncated or edited record would count as done.
-        Whole records of another config or code are Snakemake's business (their `params` changed).
+        Snakemake sees files, not contents: a truncated or edited record would count as done. A whole
+        record of another config or code is Snakemake's business, whose memory of `params` tells;
+        where that memory is gone, such a record is set aside, too.
         """
+        forgotten = not any(Path(".snakemake", "metadata").glob("*"))
         lines = []
-        for path in map(Path, self.all_records):
-            try:
-                if path.exists():
-                    record.read(path)
-            except record.RecordError as error:
-                path.replace(path.with_suffix(".rejected"))
-                lines.append(f"{error}; set aside, to be computed again")
+        for runs in self.runs.values():
+            for run in runs.values():
+                path = Path(self.record(run))
+                if not path.exists():
+                    continue
+                try:
+                    signed = record.read(path).provenance["signature"]
+                    reason = f"{path}: made from another config or other code than planned"
+                    sound = signed == run.signature or not forgotten
+                except record.RecordError as error:
+                    reason, sound = str(error), False
+                if not sound:
+                    path.replace(path.with_suffix(".rejected"))
+                    lines.append(f"{reason}; set aside, to be computed again")
         return lines
 
 
@@ -142,7 +154,7 @@ def expand(
     """
     user = user_folder(folder)
     plan = Plan(scale, kernels.resolve(kernels_name), seed)
-    known = sorted(path.stem for path in (CONF / "study").glob("*.yaml"))
+    known = _studies()
     names = known if studies == "all" else [name.strip() for name in studies.split(",")]
     for name in names:
         if name not in known:
@@ -164,7 +176,7 @@ def compose_run(overrides: list[str], folder: Path | None = None) -> DictConfig:
 
     Raises ConfigError, in one line, for an unknown option or key.
     """
-    search = [f"hydra.searchpath=[file://{folder}]"] if folder else []
+    search = [f"hydra.searchpath=['file://{folder}']"] if folder else []
     try:
         return compose("run", overrides=overrides + search)
     except MissingConfigException as error:
@@ -186,6 +198,8 @@ def frozen(config: DictConfig) -> dict[str, Any]:
         raise ConfigError(str(error).splitlines()[0]) from None
     assert isinstance(resolved, dict)
     sketch = resolved["sketch"]
+    _known_keys(sketch, ("name", "label", "size", "family", "theory"), f"sketch {sketch['name']}")
+    _known_keys(sketch.get("theory") or {}, THEORY, f"sketch {sketch['name']}: theory")
     return {
         "task": resolved["task"],
         "sketch": {key: sketch.get(key) for key in ("name", "family", "theory")},
@@ -194,6 +208,12 @@ def frozen(config: DictConfig) -> dict[str, Any]:
         "d": resolved["d"],
         "b": sketch.get("size") or resolved["b"],
     }
+
+
+def _known_keys(section: dict[str, Any], known: tuple[str, ...], name: str) -> None:
+    for key in section:
+        if key not in known:
+            raise ConfigError(f"{name}: key {key} is unknown; choose from {', '.join(known)}")
 
 
 def user_folder(folder: str | Path) -> Path | None:
@@ -205,6 +225,10 @@ def user_folder(folder: str | Path) -> Path | None:
     if str(path) not in sys.path:
         sys.path.insert(0, str(path))
     return path
+
+
+def _studies() -> list[str]:
+    return sorted(path.stem for path in (CONF / "study").glob("*.yaml"))
 
 
 def _sketches(user: Path | None) -> list[str]:
@@ -242,7 +266,8 @@ def _expand_study(
     for sketch in sketches:
         composed = base(study["task"], sketch)
         needs = study.get("needs", [])
-        if needs and not any(composed.sketch.theory.get(key) for key in needs):
+        theory = composed.sketch.get("theory") or {}
+        if needs and not any(theory.get(key) for key in needs):
             reason = f"its config claims no {' or '.join(needs)} under `theory`"
             plan.skipped.append(Skipped(name, sketch, reason))
             continue
@@ -254,11 +279,11 @@ def _expand_study(
             run = _make_run(name, sketch, config, axes, user)
             try:
                 family_of(run.config)
-            except ConfigError:
-                raise
-            except (ValueError, TypeError) as error:
+            except SizeError as error:
                 plan.skipped.append(Skipped(name, run.name, str(error)))
                 continue
+            except (ValueError, TypeError) as error:
+                raise ConfigError(f"study {name}: {run.name}: {error}") from None
             runs[run.name] = run
     plan.runs[name] = dict(sorted(runs.items()))
 

@@ -27,7 +27,7 @@ class RecordError(ValueError):
 @dataclass(frozen=True)
 class Record:
     """Rows of one run, and their provenance: `signature` (of config and code, see `plan`), the
-    frozen `config`, versions, commit, kernels, device, wall time."""
+    frozen `config`, versions, commit, kernels, machine, wall time."""
 
     rows: list[dict[str, Any]]
     provenance: dict[str, Any]

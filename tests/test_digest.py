@@ -46,6 +46,21 @@ def test_an_init_counts_where_it_is_imported_from(folder: Path) -> None:
     assert code_digest(["top"], (folder,)) != before
 
 
+def test_relative_imports_are_followed(folder: Path) -> None:
+    (folder / "package" / "__init__.py").write_text("from .leaf import y\nfrom . import leaf\n")
+    before = code_digest(["package"], (folder,))
+    (folder / "package" / "leaf.py").write_text("y = 3\n")
+    assert code_digest(["package"], (folder,)) != before
+
+
+def test_empty_and_broken_files(folder: Path) -> None:
+    (folder / "apart.py").write_text("")
+    assert code_digest(["apart"], (folder,))
+    (folder / "apart.py").write_text("def f(:\n")
+    with pytest.raises(ValueError, match=r"apart.py, line 1: invalid syntax"):
+        code_digest(["apart"], (folder,))
+
+
 def test_the_project_is_followed() -> None:
     """Each backend has a digest of its own; so has each family."""
     kernels = {code_digest([f"sketchbench.kernels.{name}_kernels"]) for name in ("numpy", "numba")}

@@ -58,6 +58,8 @@ def test_labels_do_not_count() -> None:
         ({"axes": {"d": []}}, "axes/d"),
         ({"axes": {"dd": [3]}}, "dd"),
         ({"set": {"task.trails": 3}}, "task.trails"),
+        ({"axes": {"d": [8], "b": [0]}}, "sketch size b=0 must satisfy 1 <= b"),
+        ({"set": {"sketch.family.hashing": "sha"}}, "hashing=sha is unknown"),
         ({"task": "moment"}, "task/moment is unknown; choose from"),
         ({"sketch": ["count"]}, "sketch/count is unknown; choose from"),
         ({"scales": {"huge": {}}}, "scales"),

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from sketchbench.claim import page
-from sketchbench.claim.evaluate import ClaimError, evaluate, read_claims
+from sketchbench.claim.evaluate import ClaimError, check_studies, evaluate, read_claims
 from sketchbench.files import write_text
 
 SCHEMA = Path(__file__).resolve().parents[2] / "workflow" / "schemas" / "claim.schema.yaml"
@@ -19,6 +19,7 @@ def run_evaluate(options: argparse.Namespace) -> None:
     """Write the verdicts as CSV, Markdown and HTML, and say what came out unexpected."""
     facts = json.loads(options.facts)
     claims = read_claims(options.claims, SCHEMA)
+    check_studies(claims, facts["studies"])
     tables = {path.stem: pd.read_csv(path) for path in options.tables}
     verdicts, comparisons = evaluate(claims, tables, facts["scale"])
     csv = verdicts.to_csv(index=False, float_format="%.8g", lineterminator="\n")

@@ -113,6 +113,9 @@ def _select(tables: dict[str, pd.DataFrame], check: Check, study: str, sketch: s
         if column not in table:
             raise ClaimError(f"the table of {study} has no column {column} to select by")
         chosen &= table[column].isin(value if isinstance(value, list) else [value])
+    over = check.settings.over
+    if check.test == "growth" and over not in table:
+        raise ClaimError(f"the table of {study} has no column {over} to grow along")
     rows = table[chosen]
     missing = {name: float("nan") for name in ("exact", "bound") if name not in rows}
     return rows.assign(**missing)
@@ -126,7 +129,6 @@ def _judge(
         (study, check.test, comparison)
         for check in claim.checks
         for study in check.studies
-        if study in tables
         for comparison in TESTS[check.test](
             _select(tables, check, study, sketch), error, check.settings
         )
@@ -135,11 +137,10 @@ def _judge(
 
 def _labels(claim: Claim, tables: dict[str, pd.DataFrame]) -> dict[str, str]:
     """The sketches that a claim speaks of in these tables, with their labels."""
-    studies = {study for check in claim.checks for study in check.studies if study in tables}
     labels: dict[str, str] = {}
-    for study in sorted(studies):
+    for study in sorted(_studies(claim)):
         pairs = tables[study][["sketch", "label"]].drop_duplicates()
-        labels |= dict(pairs.itertuples(index=False, name=None))
+        labels |= dict(zip(pairs["sketch"], pairs["label"], strict=True))
     return {s: label for s, label in sorted(labels.items()) if claim.speaks_of(s)}
 
 
@@ -152,31 +153,56 @@ def _verdict(comparisons: list[Comparison]) -> Verdict:
     return "holds"
 
 
+def check_studies(claims: list[Claim], known: Iterable[str]) -> None:
+    """Raise ClaimError for a claim that names a study which does not exist."""
+    known = sorted(known)
+    for claim in claims:
+        for study in sorted(_studies(claim) - set(known)):
+            raise ClaimError(
+                f"{claim.id}: study {study} is unknown; choose from {', '.join(known)}"
+            )
+
+
+def _studies(claim: Claim) -> set[str]:
+    return {study for check in claim.checks for study in check.studies}
+
+
 def evaluate(
     claims: list[Claim], tables: dict[str, pd.DataFrame], scale: str
 ) -> tuple[pd.DataFrame, int]:
     """One row per claim and subject, and the number of comparisons that share the error rate.
 
-    tables: by study. A claim without any table is `not run`.
+    tables: by study. A claim is judged where all its studies' tables are there; else it is `not
+    run`. Raises ClaimError for a check that finds no row to judge in a table that is there.
     """
-    subjects = [
-        (claim, sketch, label)
-        for claim in claims
-        for sketch, label in _labels(claim, tables).items()
-    ]
-    count = sum(len(_judge(claim, tables, sketch, 0.5)) for claim, sketch, _ in subjects)
+    judged = [claim for claim in claims if _studies(claim) <= tables.keys()]
+    subjects = [(claim, *pair) for claim in judged for pair in _labels(claim, tables).items()]
+    found = {(c.id, sketch): _judge(c, tables, sketch, 0.5) for c, sketch, _ in subjects}
+    for claim in judged:
+        _complain_of_nothing(claim, [f for (id, _), f in found.items() if id == claim.id])
+    count = sum(map(len, found.values()))
     error = FAMILY_WISE_ERROR / max(count, 1)
-    rows = []
-    for claim in claims:
-        judged = False
-        for _, sketch, label in (entry for entry in subjects if entry[0] is claim):
-            found = _judge(claim, tables, sketch, error)
-            if found:
-                judged = True
-                rows.append(_row(claim, sketch, label, found, scale))
-        if not judged:
-            rows.append(_not_run(claim, scale))
+    rows: list[dict[str, Any]] = [_not_run(claim, scale) for claim in claims if claim not in judged]
+    rows += [
+        _row(claim, sketch, label, _judge(claim, tables, sketch, error), scale)
+        for claim, sketch, label in subjects
+        if found[claim.id, sketch]
+    ]
+    order = {claim.id: number for number, claim in enumerate(claims)}
+    rows.sort(key=lambda row: order[row["claim"]])
     return pd.DataFrame(rows), count
+
+
+def _complain_of_nothing(claim: Claim, found: list[list[tuple[str, str, Comparison]]]) -> None:
+    """Raise ClaimError if some check of a claim found nothing to judge, in any subject."""
+    seen = {(study, test) for comparisons in found for study, test, _ in comparisons}
+    for check in claim.checks:
+        for study in check.studies:
+            if (study, check.test) not in seen:
+                raise ClaimError(
+                    f"{claim.id}: test {check.test} finds nothing to judge in study {study} "
+                    f"where {check.where}"
+                )
 
 
 def _row(
@@ -215,13 +241,12 @@ def _identity(claim: Claim) -> dict[str, str]:
 
 
 def _not_run(claim: Claim, scale: str) -> dict[str, Any]:
-    studies = sorted({study for check in claim.checks for study in check.studies})
     return {
         **_identity(claim),
         "subject": "",
         "verdict": "not run",
         "expected": claim.expected["default"],
-        "study": " ".join(studies),
+        "study": " ".join(sorted(_studies(claim))),
         "scale": scale,
         "dataset": claim.dataset,
     }

@@ -19,10 +19,8 @@ class BalancedCountSketch(Family):
     remainder: Literal["refuse", "paper"] = "refuse"
 
     def check(self) -> None:
-        require(
-            self.remainder in ("refuse", "paper"),
-            f"remainder={self.remainder} is unknown; choose one of refuse, paper",
-        )
+        if self.remainder not in ("refuse", "paper"):
+            raise ValueError(f"remainder={self.remainder} is unknown; choose refuse or paper")
         require(self.b <= self.d, f"b={self.b} buckets need b <= d={self.d}")
         require(
             self.d % self.b == 0 or self.remainder == "paper",

@@ -24,12 +24,14 @@ class Family(ABC):
         for name, value in (("dimension d", self.d), ("sketch size b", self.b)):
             if isinstance(value, bool) or not isinstance(value, int):
                 raise TypeError(f"{name}={value!r} must be an integer")
-        require(self.d >= 1, f"dimension d={self.d} must be >= 1")
-        require(self.b >= 1, f"sketch size b={self.b} must satisfy 1 <= b (d={self.d})")
+        if self.d < 1:
+            raise ValueError(f"dimension d={self.d} must be >= 1")
+        if self.b < 1:
+            raise ValueError(f"sketch size b={self.b} must satisfy 1 <= b (d={self.d})")
         self.check()
 
     def check(self) -> None:  # noqa: B027 (most families take every size)
-        """Raise ValueError, naming value, condition and remedy, where the sizes don't fit."""
+        """Raise SizeError (see `require`), naming value, condition and remedy, where sizes don't fit."""
 
     def draw(
         self,
@@ -62,7 +64,11 @@ class Family(ABC):
         """The operators of these draws, on `draws.kernels`, as a stack of `draws.operators`."""
 
 
+class SizeError(ValueError):
+    """Sizes that a family can't have; a study leaves such a combination out, with the reason."""
+
+
 def require(condition: bool, message: str) -> None:
-    """Raise ValueError with this message unless the condition holds."""
+    """Raise SizeError with this message unless the condition on the sizes holds."""
     if not condition:
-        raise ValueError(message)
+        raise SizeError(message)

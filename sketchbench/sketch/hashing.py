@@ -4,7 +4,6 @@ from typing import Literal, get_args
 
 from sketchbench.kernels import Array
 from sketchbench.sketch.draws import BUCKETS, SIGNS, Draws
-from sketchbench.sketch.family import require
 
 Hashing = Literal["full", "polynomial"]
 
@@ -12,7 +11,8 @@ Hashing = Literal["full", "polynomial"]
 def check_hashing(hashing: str) -> None:
     """Raise ValueError for an unknown way of hashing."""
     known = get_args(Hashing)
-    require(hashing in known, f"hashing={hashing} is unknown; choose one of {', '.join(known)}")
+    if hashing not in known:
+        raise ValueError(f"hashing={hashing} is unknown; choose one of {', '.join(known)}")
 
 
 def buckets(draws: Draws, hashing: Hashing, points: int, bound: int) -> Array:

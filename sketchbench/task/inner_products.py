@@ -33,6 +33,7 @@ class InnerProducts:
     deltas: list[float]
 
     def run(self) -> list[dict[str, Any]]:
+        trials.check_deltas(self.deltas)
         d, b, xp = self.family.d, self.family.b, self.kernels.xp
         if d < 2:
             raise ValueError(f"inner products of two columns need d >= 2, not d={d}")
@@ -48,7 +49,12 @@ class InnerProducts:
         sure = self.known.inner_products.get("always")
         scaled = measured * math.sqrt(b / math.log(d))
         rows: list[dict[str, Any]] = [
-            {"quantity": "largest", "bound": sure() if sure else None, **summarize(measured)},
+            {
+                "quantity": "largest",
+                "bound": sure() if sure else None,
+                "count": trials.exceeding(measured, sure()) if sure else None,
+                **summarize(measured),
+            },
             {"quantity": "scaled", **summarize(scaled)},
         ]
         for reading, threshold in self.known.inner_products.items():

@@ -12,7 +12,9 @@ from sketchbench.sketch.family import Family
 from sketchbench.task import trials, vectors
 from sketchbench.theory.known import Known
 
-ROAMING = "roaming_spike"  # g = h = a unit vector at a random place, a new one for every trial
+# g = h = a unit vector at a random one of up to PLACES places, a new one for every trial
+ROAMING = "roaming_spike"
+PLACES = 1024
 
 
 @dataclass(frozen=True)
@@ -33,20 +35,22 @@ class Moments:
     pairs: list[str]
 
     def run(self) -> list[dict[str, Any]]:
-        d, xp = self.family.d, self.kernels.xp
+        d, b, known, xp = self.family.d, self.family.b, self.known, self.kernels.xp
         fixed = [name for name in self.pairs if name != ROAMING]
         pairs = [vectors.pair(name, d, self.seed) for name in fixed]
         g = self.kernels.asarray(np.array([g for g, _ in pairs]).reshape(1, -1, d))
         h = self.kernels.asarray(np.array([h for _, h in pairs]).reshape(1, -1, d))
         key = seeds.key(self.seed, task="moments", family=repr(self.family))
         random = seeds.generator(self.seed, task="moments", family=repr(self.family))
+        places = np.unique(np.linspace(0, d - 1, PLACES).round().astype(np.int64))
         products = []
         for sketch in trials.operators(self.family, key, self.kernels, self.trials, len(pairs) + 1):
             left, right = g, h
             if ROAMING in self.pairs:
                 count = sketch.operators or 1
                 spikes = xp.zeros((count, 1, d))
-                spikes[xp.arange(count), 0, xp.asarray(random.integers(0, d, count))] = 1.0
+                drawn = places[random.integers(0, len(places), count)]
+                spikes[xp.arange(count), 0, xp.asarray(drawn)] = 1.0
                 left, right = (
                     xp.concatenate(
                         [xp.broadcast_to(side, (count, *side.shape[1:])), spikes], axis=1
@@ -57,18 +61,30 @@ class Moments:
         measured = self.kernels.to_numpy(xp.concatenate(products))
         rows = []
         for index, (name, (g_one, h_one)) in enumerate(zip(fixed, pairs, strict=True)):
-            rows += self._rows(name, measured[:, index], g_one, h_one)
+            moment = known.second_moment and float(known.second_moment(g_one, h_one, b=b))
+            rows += self._rows(name, measured[:, index], float(g_one @ h_one), moment)
         if ROAMING in self.pairs:
-            rows += self._rows(ROAMING, measured[:, -1], np.eye(d), np.eye(d))
+            moment = known.second_moment and self._mean_moment(places)
+            rows += self._rows(ROAMING, measured[:, -1], 1.0, moment)
         return rows
 
-    def _rows(self, name: str, measured: Any, g: Any, h: Any) -> list[dict[str, Any]]:
-        """Two rows for the measured products of a pair, or of all pairs that a trial may draw."""
+    def _mean_moment(self, places: Any) -> float:
+        """The exact second moment for g = h = a unit vector, averaged over its place."""
+        assert self.known.second_moment is not None
+        total, step = 0.0, max(1, trials.WORKSPACE // self.family.d)
+        for start in range(0, len(places), step):
+            block = places[start : start + step]
+            spikes = np.zeros((len(block), self.family.d))
+            spikes[np.arange(len(block)), block] = 1.0
+            total += float(self.known.second_moment(spikes, spikes, b=self.family.b).sum())
+        return total / len(places)
+
+    def _rows(
+        self, name: str, measured: Any, inner: float, moment: float | None
+    ) -> list[dict[str, Any]]:
+        """Two rows for the products measured of a pair, whose exact mean and second moment are given."""
         b, known = self.family.b, self.known
-        inner = float((g * h).sum(axis=-1).mean())
-        exact = None
-        if known.second_moment:
-            exact = b * float(np.mean(known.second_moment(g, h, b=b) - inner**2))
+        exact = None if moment is None else b * (moment - inner**2)
         error = b * (measured - inner) ** 2
         return [
             {"quantity": "inner_product", "case": name, "exact": inner, **summarize(measured)},

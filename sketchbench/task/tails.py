@@ -33,6 +33,7 @@ class Tails:
     points: int
 
     def run(self) -> list[dict[str, Any]]:
+        trials.check_deltas(self.deltas)
         d = self.family.d
         pairs = [vectors.pair(name, d, self.seed) for name in self.pairs]
         g, h = (self.kernels.asarray(np.array(side)) for side in zip(*pairs, strict=True))
@@ -68,12 +69,14 @@ class Tails:
                     }
                 )
         for lemma, threshold in self.known.always.items():
+            level = threshold(min(self.deltas), **sizes)
             rows.append(
                 {
                     "quantity": "largest_error",
                     "case": name,
                     "lemma": lemma,
-                    "bound": threshold(min(self.deltas), **sizes),
+                    "bound": level,
+                    "count": trials.exceeding(errors, level),
                     **summarize(errors),
                 }
             )

@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 
 from sketchbench.kernels import Array, Kernels
+from sketchbench.measure.interval import ROUNDING
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch
 
@@ -28,6 +29,18 @@ def blocks(trials: int, size: int) -> Iterator[tuple[int, int]]:
         if done == trials or now - last > SECONDS_BETWEEN_LINES:
             log.info("%d of %d trials, %.1f s", done, trials, now - start)
             last = now
+
+
+def check_deltas(deltas: list[float]) -> None:
+    """Raise ValueError for a failure probability outside (0, 1)."""
+    for delta in deltas:
+        if not 0 < delta < 1:
+            raise ValueError(f"delta={delta} must satisfy 0 < delta < 1")
+
+
+def exceeding(values: Array, bound: float) -> int:
+    """How many values exceed a bound, by more than rounding."""
+    return int((values > bound * (1 + ROUNDING)).sum())
 
 
 def operators(

@@ -8,7 +8,6 @@ scale and every hash that is not independent enough. Written with
 """
 
 import numpy as np
-import scipy.fft
 from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
@@ -60,20 +59,23 @@ def sampled_hadamard(g: Vector, h: Vector, *, b: int, replacement: bool = False)
 
 
 def sampled_cosine(g: Vector, h: Vector, *, b: int, replacement: bool = False) -> Vector:
-    """Subsampled DCT-II with random signs, length d; ours. O(d²) time and memory.
+    """Subsampled DCT-II with random signs, length d; ours. O(d²) time.
 
     The entries F_ki of the transform are not all of one size, so with z_k = (FDg)_k (FDh)_k it is
     Q = Σ_k E[z_k²] = Σ_k A_k(g²)A_k(h²) + 2A_k(gh)² - 2 Σ_i g_i²h_i² Σ_k F_ki⁴ that counts, where
     A_k(v) = Σ_i F_ki² v_i; and the moment is (gᵀh)² + (n Q - (gᵀh)²)/b, times (n - b)/(n - 1).
     """
     n = g.shape[-1]
-    squares = scipy.fft.dct(np.eye(n), norm="ortho", axis=0) ** 2
     inner = _inner(g, h) ** 2
-    spread = (
-        ((g**2 @ squares.T) * (h**2 @ squares.T)).sum(axis=-1)
-        + 2 * ((g * h @ squares.T) ** 2).sum(axis=-1)
-        - 2 * (g**2 * h**2 @ (squares**2).sum(axis=0))
-    )
+    spread = np.zeros_like(inner)
+    step = max(1, 2**20 // n)
+    for start in range(0, n, step):
+        k = np.arange(start, min(start + step, n))[:, None]
+        squares = 2 / n * np.cos(np.pi / (2 * n) * (2 * np.arange(n) + 1) * k) ** 2  # F_ki²
+        squares[k[:, 0] == 0] /= 2
+        spread += ((g**2 @ squares.T) * (h**2 @ squares.T)).sum(axis=-1)
+        spread += 2 * ((g * h @ squares.T) ** 2).sum(axis=-1)
+        spread -= 2 * (g**2 * h**2 @ (squares**2).sum(axis=0))
     return np.asarray(inner + (n * spread - inner) / b * _rows_kept(b, n, replacement))
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from sketchbench.claim.evaluate import ClaimError, evaluate, read_claims
+from sketchbench.claim.evaluate import ClaimError, check_studies, evaluate, read_claims
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "workflow" / "schemas" / "claim.schema.yaml"
@@ -116,13 +116,37 @@ def test_a_column_that_is_not_there(tmp_path: Path) -> None:
         evaluate(claims, {"one": table(good=1.0)}, "quick")
 
 
+def test_a_claim_that_finds_nothing(tmp_path: Path) -> None:
+    check = {"test": "equality", "where": {"quantity": "p"}}
+    claims = read_claims(write(tmp_path, checks=[check]), SCHEMA)
+    with pytest.raises(ClaimError, match="X1: test equality finds nothing to judge in study one"):
+        evaluate(claims, {"one": table(good=1.0)}, "quick")
+    check = {"test": "growth", "where": {"quantity": "q"}, "over": "dd"}
+    claims = read_claims(write(tmp_path, checks=[check]), SCHEMA)
+    with pytest.raises(ClaimError, match="no column dd to grow along"):
+        evaluate(claims, {"one": table(good=1.0)}, "quick")
+
+
+def test_an_unknown_study(tmp_path: Path) -> None:
+    claims = read_claims(write(tmp_path), SCHEMA)
+    with pytest.raises(ClaimError, match="X1: study one is unknown; choose from two"):
+        check_studies(claims, ["two"])
+
+
+def test_half_the_studies_are_not_enough(tmp_path: Path) -> None:
+    claims = read_claims(write(tmp_path, studies=["one", "two"]), SCHEMA)
+    verdicts, _ = evaluate(claims, {"one": table(good=1.0)}, "quick")
+    assert verdicts["verdict"].tolist() == ["not run"]
+
+
 @pytest.mark.parametrize("value", [1.0, 2.0])
 def test_the_check_fails_on_a_surprise(tmp_path: Path, value: float) -> None:
     """`evaluate` writes the pages and goes on; `check` says no."""
     (claim,) = write(tmp_path)
     results = tmp_path / "one.csv"
     table(good=value).to_csv(results, index=False)
-    facts = {"scale": "quick", "kernels": "numba", "seed": 0, "skipped": [["one", "s", "why"]]}
+    facts = {"scale": "quick", "kernels": "numba", "seed": 0, "studies": ["one"]}
+    facts["skipped"] = [["one", "s", "why"]]
     outputs = {name: tmp_path / "deep" / f"claims.{name}" for name in ("csv", "page", "html")}
     done = _claim(
         "evaluate",

@@ -70,9 +70,21 @@ def test_probability(count: int, trials: int, expected: str) -> None:
 
 
 def test_always() -> None:
-    row = {"minimum": 0.1, "trials": 50, "bound": 1.0}
-    assert verdict("always", {**row, "maximum": 1.0 + 1e-12}) == "holds"
-    assert verdict("always", {**row, "maximum": 1.001}) == "fails"
+    row = {"case": "x", "maximum": 0.9, "trials": 50, "bound": 1.0}
+    (comparison,) = compare("always", {**row, "count": 0})
+    assert comparison.verdict == "holds"
+    assert comparison.case == "x, largest 0.9 of 1"
+    assert (comparison.low, comparison.bound) == (0.0, 0.0)
+    assert 0.2 < comparison.high < 0.3  # ln(2e6)/50: what 50 trials can't exclude
+    assert verdict("always", {**row, "maximum": 1.001, "count": 1}) == "fails"
+
+
+@pytest.mark.parametrize("test", ["equality", "upper_bound"])
+def test_means_too_skewed_to_judge(test: str) -> None:
+    row = mean(1.0, exact=1.0, bound=2.0)
+    assert verdict(test, {**row, "skewness": 19.0}) == "holds"
+    assert verdict(test, {**row, "skewness": 21.0}) == "inconclusive"
+    assert verdict(test, {**row, "mean": 9.0, "skewness": 21.0}) == "inconclusive"
 
 
 def power_law(slope: float, claimed: float, sd: float = 0.01) -> list[dict[str, Any]]:
@@ -99,6 +111,8 @@ def power_law(slope: float, claimed: float, sd: float = 0.01) -> list[dict[str, 
         (0.0, 0.0, 0.01, "holds"),
         (0.9, 0.0, 0.01, "fails"),
         (0.5, 0.0, 1.0, "inconclusive"),
+        (-1.0, -1.0, 0.01, "holds"),
+        (-0.1, -1.0, 0.01, "fails"),
     ],
 )
 def test_growth(slope: float, claimed: float, sd: float, expected: str) -> None:

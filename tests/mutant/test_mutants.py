@@ -63,11 +63,19 @@ D, B = 12, 4  # d is no power of two, so padding counts; b divides d, so balanci
 # The measured b (gᵀRᵀRh - gᵀh)² has a standard deviation below 3 there. Rows with replacement move
 # ‖R_i‖², of variance (1 - 1/s)/b = 3/16 where it should have none, by more than that.
 EFFECT, SPREAD, POWER = 1 / 3, 3.0, 0.999
-TRIALS = 20_000
+TRIALS = 40_000
 
 
 def test_trials_give_the_stated_power() -> None:
     assert trials_for_mean(EFFECT, sd=SPREAD, error=LEVEL, power=POWER) <= TRIALS
+
+
+@pytest.mark.statistical
+def test_the_spread_is_as_assumed() -> None:
+    shared = {"kernels": kernels.load("numba"), "seed": 5, "trials": 20_000, "pairs": ["disjoint"]}
+    rows = Moments(family=BucketNeverUsed(D, B), known=Known(), **shared).run()
+    assert rows[1]["quantity"] == "embedding_constant"
+    assert rows[1]["sd"] < SPREAD
 
 
 @dataclass(frozen=True)
@@ -140,9 +148,9 @@ def verdicts(family: Family, known: Known, seed: int) -> dict[str, set[str]]:
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("sound", SOUND.values(), ids=lambda sound: type(sound.family).__name__)
-def test_sound_families_are_not_rejected(sound: Sound) -> None:
+def test_sound_families_pass(sound: Sound) -> None:
     found = verdicts(sound.family, sound.known, seed=1)
-    assert all("fails" not in kinds for kinds in found.values()), found
+    assert all(kinds == {"holds"} for kinds in found.values()), found
 
 
 @pytest.mark.statistical

@@ -12,7 +12,7 @@ from test_mutants import LEVEL
 from sketchbench import kernels
 from sketchbench.claim.evaluate import read_claims
 from sketchbench.claim.tests import TESTS
-from sketchbench.sketch import BlockSparseEmbedding, CountSketch, Family, UniformSampling
+from sketchbench.sketch import AMS, BlockSparseEmbedding, CountSketch, Family, UniformSampling
 from sketchbench.sketch.draws import Draws
 from sketchbench.sketch.sampled import Sampled
 from sketchbench.sketch.scattered import Scattered
@@ -40,6 +40,16 @@ class CountSketchTwice(CountSketch):
     def _draw(self, draws: Draws) -> Scattered:
         sketch = super()._draw(draws)
         sketch._scale = 2.0
+        return sketch
+
+
+@dataclass(frozen=True)
+class CountSketchGrowing(CountSketch):
+    """√(1 + b) times a CountSketch: the error no longer falls with b."""
+
+    def _draw(self, draws: Draws) -> Scattered:
+        sketch = super()._draw(draws)
+        sketch._scale = (1 + self.b) ** 0.5
         return sketch
 
 
@@ -118,6 +128,33 @@ def test_largest_inner_product_of_count_sketch(family: type[CountSketch]) -> Non
     known = Known(inner_products={"always": inner_product.count_sketch})
     rows = InnerProducts(**shared(family(64, 16), known, 20), deltas=[0.1]).run()
     assert ("fails" in verdicts("S5b", rows)) is (family is CountSketchTwice)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("family", [AMS, CountSketch])
+def test_decay_with_the_sketch_size(family: type[Family]) -> None:
+    """The largest inner product falls like 1/√b for AMS, not for CountSketch."""
+    rows = []
+    for b in (32, 128):
+        for row in InnerProducts(**shared(family(64, b), Known(), 200), deltas=[0.1]).run():
+            rows.append({"case": None, **row, "d": 64, "b": b})
+    assert verdicts("S5-corrected", rows) == ({"holds"} if family is AMS else {"fails"})
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("case", ["centred", "uncentred"])
+def test_growth_of_the_relative_error(case: str) -> None:
+    """A scale of √s in the sketch undoes the decay over s that Z3 claims."""
+    for family, expected in ((CountSketch, {"holds"}), (CountSketchGrowing, {"fails"})):
+        rows = []
+        for d in (32, 128):
+            for b in (4, 16):
+                task = WeightSketch(
+                    **shared(family(d, b), Known(), 2000), cases=[case], outputs=16, features=16
+                )
+                rows += [{**row, "d": d, "b": b} for row in task.run()]
+        found = verdicts(f"Z3-{case}", rows)
+        assert ("fails" in found) is (expected == {"fails"} or case == "uncentred")
 
 
 @pytest.mark.statistical

@@ -70,17 +70,12 @@ def test_claims_follow_their_files(project: Project) -> None:
 
 
 def test_without_the_memory_of_snakemake(project: Project) -> None:
-    """Records know what they are made from: a stale one is refused, even where Snakemake forgot."""
+    """Records know what they are made from: a stale one is noticed, even where Snakemake forgot."""
     project.succeed()
     shutil.rmtree(project.path / ".snakemake")
     assert project.rerun() == set()
     shutil.rmtree(project.path / ".snakemake")
     project.edit("sketchbench/sketch/uniform.py", lambda text: text + "\nRELATED = 1\n")
-    (project.path / "reports/smoke/tables/tiny.csv").unlink()
-    code, output = project.run()
-    assert code != 0
-    assert "made from another config or other code than planned; delete it" in output
-    (project.path / "results/smoke/tiny/uniform_sampling/d12-b4.parquet").unlink()
     assert project.rerun() == {SAMPLING}
 
 

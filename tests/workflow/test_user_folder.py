@@ -18,33 +18,33 @@ def example(language: str, marker: str) -> str:
     return block
 
 
-MODULE = example("python", "class Achlioptas")
-CONFIG = example("yaml", "_target_: my_sketches.Achlioptas")
+MODULE = example("python", "class HalfSigns")
+CONFIG = example("yaml", "_target_: my_sketches.HalfSigns")
 
 
 def write_folder(path: Path) -> Path:
     (path / "sketch").mkdir(parents=True)
-    (path / "sketch" / "achlioptas.yaml").write_text(CONFIG)
+    (path / "sketch" / "half_signs.yaml").write_text(CONFIG)
     (path / "my_sketches.py").write_text(MODULE)
     return path
 
 
 def test_a_family_of_ones_own(project: Project, tmp_path: Path) -> None:
     """It runs through every `sketch: all` study beside the others, and gets verdicts of its own."""
-    folder = write_folder(tmp_path / "my sketches")  # a space
+    folder = write_folder(tmp_path / "my (sketches), 8")  # not a plain name
     study = "conf/study/tiny.yaml"
     project.edit(study, lambda text: text.replace("trials: 40", "trials: 20000"))
     project.succeed()
-    assert project.rerun(f"folder={folder}") == {"achlioptas/d12-b4"}
+    assert project.rerun(f"folder={folder}") == {"half_signs/d12-b4"}
     verdicts = pd.read_csv(project.path / "reports" / "smoke" / "claims.csv")
-    mine = verdicts[verdicts["subject"] == "Achlioptas"].set_index("claim")["verdict"]
+    mine = verdicts[verdicts["subject"] == "Half signs"].set_index("claim")["verdict"]
     assert dict(mine) == {"S1": "holds", "S2x": "holds"}
 
     module = folder / "my_sketches.py"
-    module.write_text(module.read_text().replace("(3 / self.b)", "(2 / self.b)"))
-    assert project.rerun(f"folder={folder}") == {"achlioptas/d12-b4"}
+    module.write_text(module.read_text().replace("(2 / self.b)", "(3 / self.b)"))
+    assert project.rerun(f"folder={folder}") == {"half_signs/d12-b4"}
     verdicts = pd.read_csv(project.path / "reports" / "smoke" / "claims.csv")
-    mine = verdicts[verdicts["subject"] == "Achlioptas"].set_index("claim")["verdict"]
+    mine = verdicts[verdicts["subject"] == "Half signs"].set_index("claim")["verdict"]
     assert dict(mine) == {"S1": "fails", "S2x": "fails"}
 
 
@@ -52,8 +52,9 @@ def test_a_family_of_ones_own(project: Project, tmp_path: Path) -> None:
     ("name", "text", "message"),
     [
         ("my_sketches.py", "import no_such_module\n", "No module named 'no_such_module'"),
-        ("my_sketches.py", "x = 1\n", "Achlioptas"),
-        ("sketch/achlioptas.yaml", CONFIG.replace("my_sketches", "nobodys"), "nobodys"),
+        ("my_sketches.py", "def f(:\n", "my_sketches.py, line 1: invalid syntax"),
+        ("my_sketches.py", "x = 1\n", "Half signs"),
+        ("sketch/half_signs.yaml", CONFIG.replace("my_sketches", "nobodys"), "nobodys"),
     ],
 )
 def test_a_module_that_cannot_be_imported(
