@@ -67,7 +67,7 @@ CATALOGUE = {
     "weight_sketch": Entry(
         ("weight_sketch",),
         "Zhang and Wang (2021), Theorems 1 and 2, Lemmas 4-6. Left: mean errors over what the paper's "
-        "identities state, 1 (0 for the cross term). Right: the error of WVᵀ relative to ‖WVᵀ‖² over "
+        "identities state, 1 (0 for the cross term), for the sketch sizes side by side. Right: the error of WVᵀ relative to ‖WVᵀ‖² over "
         "the input dimension; points: measured; lines: the identity of Lemma 5; dashed: the d/s that "
         "Lemma 6 claims, which centred weights follow and uncentred ones do not. "
         f"{INTERVALS}",

@@ -53,7 +53,7 @@ def test_a_family_of_ones_own(project: Project, tmp_path: Path) -> None:
     [
         ("my_sketches.py", "import no_such_module\n", "No module named 'no_such_module'"),
         ("my_sketches.py", "def f(:\n", "my_sketches.py, line 1: invalid syntax"),
-        ("my_sketches.py", "x = 1\n", "Half signs"),
+        ("my_sketches.py", "x = 1\n", "HalfSigns"),
         ("sketch/half_signs.yaml", CONFIG.replace("my_sketches", "nobodys"), "nobodys"),
     ],
 )
