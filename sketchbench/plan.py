@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import yaml
 from hydra import compose, initialize_config_dir
 from hydra.errors import HydraException, MissingConfigException
@@ -26,12 +25,12 @@ from omegaconf.errors import OmegaConfBaseException
 from sketchbench import kernels, record
 from sketchbench.digest import PROJECT
 from sketchbench.job import ConfigError, family_of, signature, targets
+from sketchbench.schema import validate
 from sketchbench.sketch.family import SizeError
 from sketchbench.theory.known import Known
 
 CONF = PROJECT / "conf"
 THEORY = tuple(part.name for part in fields(Known))
-SCHEMAS = PROJECT / "workflow" / "schemas"
 
 
 @dataclass(frozen=True)
@@ -133,7 +132,7 @@ def from_settings(settings: dict[str, Any]) -> Plan:
     Raises ConfigError for a setting that the schema does not know, and RuntimeError where CuPy is
     asked for, the jobs run here, and there is no device.
     """
-    _validate(settings, "workflow", "settings")
+    validate(settings, "workflow", "settings")
     if settings["device"] == "here":
         kernels.load(settings["kernels"])
     names = ("scale", "kernels", "seed", "studies", "folder")
@@ -237,20 +236,11 @@ def _sketches(user: Path | None) -> list[str]:
     return sorted({path.stem for folder in folders for path in folder.glob("*.yaml")})
 
 
-def _validate(content: dict[str, Any], schema: str, name: str) -> None:
-    rules = yaml.safe_load((SCHEMAS / f"{schema}.schema.yaml").read_text())
-    try:
-        jsonschema.validate(content, rules)
-    except jsonschema.ValidationError as error:
-        place = "/".join(str(step) for step in error.absolute_path) or "the top"
-        raise ConfigError(f"{name}: at {place}: {error.message}") from None
-
-
 def _read_study(name: str, scale: str) -> dict[str, Any]:
     """A study with the settings of its scale merged in."""
     path = CONF / "study" / f"{name}.yaml"
     study: dict[str, Any] = yaml.safe_load(path.read_text())
-    _validate(study, "study", str(path))
+    validate(study, "study", str(path))
     special = study.get("scales", {}).get(scale, {})
     for part in ("axes", "set"):
         study[part] = {**study.get(part, {}), **special.get(part, {})}

@@ -11,14 +11,13 @@ import pandas as pd
 from sketchbench.claim import page
 from sketchbench.claim.evaluate import ClaimError, check_studies, evaluate, read_claims
 from sketchbench.files import write_text
-
-SCHEMA = Path(__file__).resolve().parents[2] / "workflow" / "schemas" / "claim.schema.yaml"
+from sketchbench.schema import SchemaError
 
 
 def run_evaluate(options: argparse.Namespace) -> None:
     """Write the verdicts as CSV, Markdown and HTML, and say what came out unexpected."""
     facts = json.loads(options.facts)
-    claims = read_claims(options.claims, SCHEMA)
+    claims = read_claims(options.claims)
     check_studies(claims, facts["studies"])
     tables = {path.stem: pd.read_csv(path) for path in options.tables}
     verdicts, comparisons = evaluate(claims, tables, facts["scale"])
@@ -99,7 +98,7 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     try:
         options.action(options)
-    except ClaimError as error:
+    except (ClaimError, SchemaError) as error:
         sys.exit(f"sketchbench: error: {error}")
 
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pandas as pd
 import yaml
 
 from sketchbench.claim.tests import TESTS, Comparison, Settings, Verdict
+from sketchbench.schema import validate
 
 FAMILY_WISE_ERROR = 1e-3  # over all comparisons of all claims of a run
 
@@ -53,20 +53,16 @@ class Claim:
         return sketch not in self.left_out and not sketch.startswith("control/")
 
 
-def read_claims(paths: Iterable[Path], schema: Path) -> list[Claim]:
+def read_claims(paths: Iterable[Path]) -> list[Claim]:
     """The claims of these files, in order of their ids.
 
-    Raises ClaimError, in one line, for a file that does not fit the schema or names no known test.
+    Raises SchemaError or ClaimError, in one line, for a file that does not fit the schema, or that
+    names no known test.
     """
-    rules = yaml.safe_load(schema.read_text())
     claims = []
     for path in sorted(paths, key=lambda path: _order(path.stem)):
         text = yaml.safe_load(path.read_text())
-        try:
-            jsonschema.validate(text, rules)
-        except jsonschema.ValidationError as error:
-            place = "/".join(str(step) for step in error.absolute_path) or "the top"
-            raise ClaimError(f"{path}: at {place}: {error.message}") from None
+        validate(text, "claim", str(path))
         if text["id"] != path.stem:
             raise ClaimError(f"{path}: id {text['id']} must be the file's name")
         claims.append(_claim(text, path))

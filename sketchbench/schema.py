@@ -1,0 +1,22 @@
+"""Checking what users write against the schemas of workflow/schemas, with errors of one line."""
+
+from typing import Any
+
+import jsonschema
+import yaml
+
+from sketchbench.digest import PROJECT
+
+
+class SchemaError(ValueError):
+    """Content that does not fit its schema; the message is for the user."""
+
+
+def validate(content: Any, schema: str, name: str) -> None:
+    """Raise SchemaError, naming the place, unless content fits `workflow/schemas/SCHEMA.schema.yaml`."""
+    path = PROJECT / "workflow" / "schemas" / f"{schema}.schema.yaml"
+    try:
+        jsonschema.validate(content, yaml.safe_load(path.read_text()))
+    except jsonschema.ValidationError as error:
+        place = "/".join(str(step) for step in error.absolute_path) or "the top"
+        raise SchemaError(f"{name}: at {place}: {error.message}") from None
