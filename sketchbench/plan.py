@@ -112,17 +112,12 @@ class Plan:
         for runs in self.runs.values():
             for run in runs.values():
                 path = Path(self.record(run))
-                if not path.exists():
-                    continue
                 try:
-                    signed = record.read(path).provenance["signature"]
-                    reason = f"{path}: made from another config or other code than planned"
-                    sound = signed == run.signature or not forgotten
+                    if path.exists():
+                        record.read(path, run.signature if forgotten else None)
                 except record.RecordError as error:
-                    reason, sound = str(error), False
-                if not sound:
                     path.replace(path.with_suffix(".rejected"))
-                    lines.append(f"{reason}; set aside, to be computed again")
+                    lines.append(f"{error}; set aside, to be computed again")
         return lines
 
 
@@ -134,7 +129,7 @@ def from_settings(settings: dict[str, Any]) -> Plan:
     """
     validate(settings, "workflow", "settings")
     if settings["device"] == "here":
-        kernels.load(settings["kernels"])
+        kernels.usable(settings["kernels"])
     names = ("scale", "kernels", "seed", "studies", "folder")
     return expand(*(settings[name] for name in names))
 

@@ -50,8 +50,9 @@ def write(path: Path, record: Record) -> None:
         pq.write_table(table.replace_schema_metadata({_FIELD: stamp.encode()}), temporary)
 
 
-def read(path: Path) -> Record:
-    """Read and verify a record. Raises RecordError for anything but an intact one."""
+def read(path: Path, signature: str | None = None) -> Record:
+    """Read and verify a record. Raises RecordError for anything but an intact one, and, where a
+    signature is given, for one that bears another."""
     try:
         table = pq.read_table(path)
         stamp = json.loads((table.schema.metadata or {})[_FIELD])
@@ -69,18 +70,9 @@ def read(path: Path) -> Record:
         sound = False
     if not sound:
         raise RecordError(f"{path}: the checksum does not fit the contents; the file was changed")
+    if signature is not None and stamp.get("signature") != signature:
+        raise RecordError(f"{path}: made from another config or other code than planned")
     return Record(rows, stamp)
-
-
-def verify(path: Path, signature: str) -> str | None:
-    """Why a file is not the intact record of this signature, or None if it is."""
-    try:
-        found = read(path).provenance.get("signature")
-    except RecordError as error:
-        return str(error)
-    if found != signature:
-        return f"{path}: made from another config or other code than planned"
-    return None
 
 
 def _checksum(rows: list[dict[str, Any]], provenance: dict[str, Any]) -> str:

@@ -120,7 +120,8 @@ def growth(rows: pd.DataFrame, error: float, settings: Settings) -> list[Compari
     comparisons = []
     for key, group in groups:
         worst = group.loc[group.groupby(settings.over)["mean"].idxmax()].sort_values(settings.over)
-        if not (worst["mean"].abs() <= ROUNDING).all():
+        still = bool((worst["mean"].abs() <= ROUNDING).all())
+        if not still:
             worst = worst[worst["mean"] > ROUNDING]  # a zero has no logarithm
         if len(worst) < 2:
             continue
@@ -132,17 +133,15 @@ def growth(rows: pd.DataFrame, error: float, settings: Settings) -> list[Compari
         middle = (claimed + alternative) / 2
         values = dict(zip(others, key, strict=True)) if others else {}
         row = {"case": _name(values), "trials": int(worst["trials"].sum())}
-        if (worst["mean"].abs() <= ROUNDING).all():
+        if still:
             value = low = high = 0.0  # nothing to grow
         else:
             mean = worst["mean"].to_numpy(float)
             standard_error = (worst["sd"] / np.sqrt(worst["trials"])).to_numpy(float)
             value, low, high = log_slope(x, mean, standard_error, error=error)
-        inside = (low > middle) if claimed > alternative else (high < middle)
-        outside = (high < middle) if claimed > alternative else (low > middle)
-        verdict: Verdict = "holds" if inside else "fails" if outside else "inconclusive"
-        nearest = low if claimed > alternative else high
-        slack = (nearest - middle) / (claimed - middle)
+        nearest, farthest = (low, high) if claimed > alternative else (high, low)
+        slack, reach = ((end - middle) / (claimed - middle) for end in (nearest, farthest))
+        verdict: Verdict = "holds" if slack > 0 else "fails" if reach < 0 else "inconclusive"
         comparisons.append(_comparison(row, verdict, value, low, high, middle, slack))
     return comparisons
 

@@ -45,8 +45,6 @@ LOOKS: dict[str, tuple[str, Any, str, bool]] = {
     "block_sparse_embedding_polynomial": ("Sparse embeddings", COLOURS[9], "h", False),
     "uniform_sampling": ("Sampling", "black", "X", True),
     "identity": ("Sampling", "0.5", "*", True),
-    "control/equal_signs": ("Controls", "0.35", "P", True),
-    "control/tied_signs": ("Controls", "0.35", "P", False),
 }
 SPARE = list(itertools.product("<8dHP", (COLOURS[7], COLOURS[6], *COLOURS[:6]), (True, False)))
 

@@ -14,6 +14,7 @@ from typing import Any, Protocol, cast
 
 Array = Any  # a NumPy or a CuPy array; which one depends on the backend
 
+PRIME = 2**31 - 1  # a Mersenne prime, larger than any dimension: the modulus of polynomial_hash
 NAMES = ("numpy", "numba", "cupy")
 
 
@@ -111,8 +112,8 @@ def resolve(name: str = "auto") -> str:
     return name
 
 
-def load(name: str = "auto") -> Kernels:
-    """The backend module of a name.
+def usable(name: str = "auto") -> str:
+    """The backend that a name stands for, which can run here.
 
     Raises ValueError for an unknown name, and RuntimeError for `cupy` without a device: nothing
     falls back in silence.
@@ -120,4 +121,9 @@ def load(name: str = "auto") -> Kernels:
     name = resolve(name)
     if name == "cupy" and (reason := device_missing()):
         raise RuntimeError(f"kernels=cupy can't run here: {reason}; use kernels=numba or auto")
-    return cast(Kernels, importlib.import_module(f"{__name__}.{name}_kernels"))
+    return name
+
+
+def load(name: str = "auto") -> Kernels:
+    """The backend module of a name; errors as in `usable`."""
+    return cast(Kernels, importlib.import_module(f"{__name__}.{usable(name)}_kernels"))

@@ -12,8 +12,8 @@ import numpy as np
 from numba import njit, prange, uint32, uint64
 from numpy.typing import NDArray
 
+from sketchbench.kernels import PRIME
 from sketchbench.kernels.numpy_kernels import (
-    PRIME,
     SparseMatrix,
     asarray,
     cosine,

@@ -7,9 +7,10 @@ import scipy.fft
 from numpy.typing import NDArray
 from scipy import special
 
+from sketchbench.kernels import PRIME
+
 NAME = "numpy"
 xp = np
-PRIME = 2**31 - 1
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 

@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass
 
-from sketchbench.kernels import Array, Kernels
-
-PRIME = 2**31 - 1  # a Mersenne prime, larger than any dimension here
+from sketchbench.kernels import PRIME, Array, Kernels
 
 # Which of an operator's draws a random word belongs to.
 SIGNS, BUCKETS, ROWS, ENTRIES = range(4)

@@ -25,10 +25,11 @@ def join(manifest: list[dict[str, Any]]) -> pd.DataFrame:
     """
     frames = []
     for entry in manifest:
-        path = Path(entry["record"])
-        if reason := record.verify(path, entry["signature"]):
-            raise record.RecordError(f"{reason}; delete it and run snakemake again")
-        frame = pd.DataFrame(record.read(path).rows)
+        try:
+            found = record.read(Path(entry["record"]), entry["signature"])
+        except record.RecordError as error:
+            raise record.RecordError(f"{error}; delete it and run snakemake again") from None
+        frame = pd.DataFrame(found.rows)
         for position, (name, value) in enumerate(entry["columns"].items()):
             frame.insert(position, name, value)
         frames.append(frame.dropna(axis="columns", how="all"))

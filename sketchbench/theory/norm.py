@@ -6,6 +6,7 @@ Every function takes h of shape (..., d) (float64) and the sketch size b, and re
 import numpy as np
 from numpy.typing import NDArray
 
+from sketchbench.theory import sampling
 from sketchbench.theory.second_moment import Vector
 
 
@@ -35,8 +36,7 @@ def sampled_hadamard(h: Vector, *, b: int, replacement: bool = False) -> Vector:
     """
     d = h.shape[-1]
     n = 1 << (d - 1).bit_length()
-    kept = 1.0 if replacement else (n - b) / (n - 1) if n > 1 else 0.0
-    return (1 + (d - 1) / b * kept) * _square(h)
+    return (1 + (d - 1) / b * sampling.variance_left(b, n, replacement)) * _square(h)
 
 
 def sampled_cosine(h: Vector, *, b: int, replacement: bool = False) -> Vector:

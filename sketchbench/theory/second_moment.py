@@ -10,6 +10,8 @@ scale and every hash that is not independent enough. Written with
 import numpy as np
 from numpy.typing import NDArray
 
+from sketchbench.theory import sampling
+
 Vector = NDArray[np.float64]
 
 
@@ -44,18 +46,15 @@ def hashed(g: Vector, h: Vector, *, b: int) -> Vector:
     return np.asarray(_inner(g, h) ** 2 + _off(g, h) / b)
 
 
-def _rows_kept(b: int, n: int, replacement: bool) -> float:
-    """The variance that sampling b of n rows leaves, relative to n/b; 0 where all are kept."""
-    return 1.0 if replacement else (n - b) / (n - 1) if n > 1 else 0.0
-
-
 def sampled_hadamard(g: Vector, h: Vector, *, b: int, replacement: bool = False) -> Vector:
     """SRHT, zero padded to the next power of two n (song2023 Lemma D.12).
 
     (gᵀh)² + off/b, times (n - b)/(n - 1) in the second term without replacement.
     """
     n = 1 << (g.shape[-1] - 1).bit_length()
-    return np.asarray(_inner(g, h) ** 2 + _off(g, h) / b * _rows_kept(b, n, replacement))
+    return np.asarray(
+        _inner(g, h) ** 2 + _off(g, h) / b * sampling.variance_left(b, n, replacement)
+    )
 
 
 def sampled_cosine(g: Vector, h: Vector, *, b: int, replacement: bool = False) -> Vector:
@@ -76,7 +75,7 @@ def sampled_cosine(g: Vector, h: Vector, *, b: int, replacement: bool = False) -
         spread += ((g**2 @ squares.T) * (h**2 @ squares.T)).sum(axis=-1)
         spread += 2 * ((g * h @ squares.T) ** 2).sum(axis=-1)
         spread -= 2 * (g**2 * h**2 @ (squares**2).sum(axis=0))
-    return np.asarray(inner + (n * spread - inner) / b * _rows_kept(b, n, replacement))
+    return np.asarray(inner + (n * spread - inner) / b * sampling.variance_left(b, n, replacement))
 
 
 def uniform_sampling(g: Vector, h: Vector, *, b: int) -> Vector:

@@ -55,24 +55,6 @@ class SamplingScaledByB(UniformSampling):
 
 
 @dataclass(frozen=True)
-class SignTiedToBucket(CountSketch):
-    """The sign is the parity of the bucket."""
-
-    def _draw(self, draws: Draws) -> Scattered:
-        rows = hashing.buckets(draws, self.hashing, self.d, self.b)
-        return _count_sketch(draws, self.b, rows, 2 * (rows % 2) - 1)
-
-
-@dataclass(frozen=True)
-class SignsOneWise(CountSketch):
-    """One sign for all columns."""
-
-    def _draw(self, draws: Draws) -> Scattered:
-        rows = hashing.buckets(draws, self.hashing, self.d, self.b)
-        return _count_sketch(draws, self.b, rows, draws.signs(SIGNS, 1) + 0 * rows)
-
-
-@dataclass(frozen=True)
 class SignsTwoWise(AMS):
     """Signs pairwise independent only: random rows of a Walsh-Hadamard matrix, unbiased."""
 

@@ -26,9 +26,7 @@ from operators import (
     SamplingScaledByB,
     SignsBiased,
     SignsMissing,
-    SignsOneWise,
     SignsTwoWise,
-    SignTiedToBucket,
     SparseUnscaled,
     TransformRowsRepeat,
 )
@@ -48,6 +46,7 @@ from sketchbench.sketch import (
     SubsampledHadamard,
     UniformSampling,
 )
+from sketchbench.sketch.control import EqualSigns, TiedSigns
 from sketchbench.task.moments import Moments
 from sketchbench.task.norms import Norms
 from sketchbench.theory import norm, second_moment
@@ -111,10 +110,10 @@ MUTANTS = [
     RowsRepeat,
     SamplingRowsRepeat,
     SamplingScaledByB,
-    SignTiedToBucket,
+    TiedSigns,
     SignsBiased,
     SignsMissing,
-    SignsOneWise,
+    EqualSigns,
     SignsTwoWise,
     SparseUnscaled,
     TransformRowsRepeat,

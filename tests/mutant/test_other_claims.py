@@ -6,13 +6,14 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from operators import BucketsShared, DesketchNotAdjoint, OperatorReused, SignsOneWise
+from operators import BucketsShared, DesketchNotAdjoint, OperatorReused
 from test_mutants import LEVEL
 
 from sketchbench import kernels
 from sketchbench.claim.evaluate import read_claims
 from sketchbench.claim.tests import TESTS
 from sketchbench.sketch import AMS, BlockSparseEmbedding, CountSketch, Family, UniformSampling
+from sketchbench.sketch.control import EqualSigns
 from sketchbench.sketch.draws import Draws
 from sketchbench.sketch.sampled import Sampled
 from sketchbench.sketch.scattered import Scattered
@@ -92,7 +93,7 @@ SAMPLING = Known(always={"D.28": tail.uniform_sampling})
     ("family", "known", "expected"),
     [
         (CountSketch(240, 8), COUNT_SKETCH, False),
-        (SignsOneWise(240, 8), COUNT_SKETCH, True),
+        (EqualSigns(240, 8), COUNT_SKETCH, True),
         (UniformSampling(240, 8), SAMPLING, False),
         (SamplingTwice(240, 8), SAMPLING, True),
     ],
@@ -166,7 +167,7 @@ def test_growth(constant: str) -> None:
 @pytest.mark.statistical
 @pytest.mark.parametrize("claim", ["Z1", "Z2"])
 @pytest.mark.parametrize(
-    "family", [CountSketch, SignsOneWise, DesketchNotAdjoint, OperatorReused, CountSketchTwice]
+    "family", [CountSketch, EqualSigns, DesketchNotAdjoint, OperatorReused, CountSketchTwice]
 )
 def test_weights(family: type[CountSketch], claim: str) -> None:
     task = WeightSketch(
