@@ -21,14 +21,14 @@ Overrides are Hydra's: GROUP=OPTION chooses a file of conf/GROUP, KEY=VALUE sets
 def describe(folder: Path | None) -> str:
     """The groups with their options, and the default config."""
     lines = ["groups and their options:"]
-    for group in ("task", "sketch", "kernels", "scale"):
+    for group in ("task", *plan.SUBJECTS, "kernels", "scale"):
         places = [plan.CONF / group] + ([folder / group] if folder else [])
         options = {
             str(path.relative_to(place).with_suffix(""))
             for place in places
             for path in place.rglob("*.yaml")
         }
-        lines.append(f"  {group + ':':9s}{', '.join(sorted(options))}")
+        lines.append(f"  {group + ':':10s}{', '.join(sorted(options))}")
     with initialize_config_dir(str(plan.CONF), version_base="1.3"):
         config = plan.compose_run([], folder)
     lines += ["", "keys, with their defaults:"]
@@ -78,9 +78,9 @@ def main(arguments: list[str] | None = None) -> None:
         rows = job.run(config, options.result, folder) if options.result else job.execute(config)
     except (ValueError, TypeError, RuntimeError, ArithmeticError, OSError) as error:
         sys.exit(f"sketchbench: error: {error}")
-    print(
-        f"{config['sketch']['name']}, d={config['d']}, b={config['b']}, {config['kernels']} kernels"
-    )
+    said = [config[kind]["name"] for kind in plan.SUBJECTS if kind in config]
+    said += [f"{letter}={config[letter]}" for letter in "db" if letter in config]
+    print(", ".join([*said, f"{config['kernels']} kernels"]))
     print(shown(rows))
 
 

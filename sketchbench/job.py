@@ -37,11 +37,12 @@ class ConfigError(ValueError):
 
 
 def family_of(config: dict[str, Any]) -> Any:
-    """The sketch family that a resolved config describes.
+    """The sketch family that a resolved config describes: the sketch's, or a recovery's `sensing`.
 
     Raises ConfigError if its class can't be imported, and ValueError if the sizes don't fit it.
     """
-    described = dict(config["sketch"]["family"])
+    kind, key = ("sketch", "family") if "sketch" in config else ("recovery", "sensing")
+    described = dict(config[kind][key])
     target = described.pop("_target_")
     module, _, attribute = target.rpartition(".")
     try:
@@ -51,20 +52,23 @@ def family_of(config: dict[str, Any]) -> Any:
         while inner := cause.__cause__ or cause.__context__:
             cause = inner
         reason = f"{type(cause).__name__}: {str(cause).splitlines()[0]}"
-        name = config["sketch"]["name"]
-        raise ConfigError(f"sketch {name}: can't import {target}: {reason}") from None
+        name = config[kind]["name"]
+        raise ConfigError(f"{kind} {name}: can't import {target}: {reason}") from None
     return family(**described, d=config["d"], b=config["b"])
 
 
 def execute(config: dict[str, Any]) -> list[dict[str, Any]]:
     """Run the task of a resolved config and return its rows."""
+    given: dict[str, Any] = {"kernels": kernels.load(config["kernels"]), "seed": config["seed"]}
+    if "sketch" in config:
+        given["family"] = family_of(config)
+        theory = instantiate(config["sketch"]["theory"] or {}, _convert_="all")
+        given["known"] = Known(**theory)
+    if "recovery" in config:
+        given["family"] = family_of(config)
+        given["recovery"] = instantiate(config["recovery"]["method"], _partial_=True)
     make_task = instantiate(config["task"], _partial_=True, _convert_="all")
-    rows: list[dict[str, Any]] = make_task(
-        family=family_of(config),
-        known=Known(**instantiate(config["sketch"]["theory"] or {}, _convert_="all")),
-        kernels=kernels.load(config["kernels"]),
-        seed=config["seed"],
-    ).run()
+    rows: list[dict[str, Any]] = make_task(**given).run()
     return rows
 
 

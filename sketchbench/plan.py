@@ -31,6 +31,10 @@ from sketchbench.theory.known import Known
 
 CONF = PROJECT / "conf"
 THEORY = tuple(part.name for part in fields(Known))
+# What a study compares: groups of configs, and what decides the outcome of a run in each of their files.
+SUBJECTS = {"sketch": ("name", "family", "theory"), "recovery": ("name", "method", "sensing")}
+SHOWN = ("label", "size")  # what else may be there
+NO_SUBJECT = "any"  # of a study that compares nothing
 
 
 @dataclass(frozen=True)
@@ -155,9 +159,11 @@ def expand(
             raise ConfigError(f"study {name} is unknown; choose from {', '.join(known)}")
 
     @functools.cache  # composing takes 50 ms, and studies share tasks and sketches
-    def base(task: str, sketch: str) -> DictConfig:
-        options = {"task": task, "sketch": sketch, "scale": scale, "kernels": plan.kernels}
-        return compose_run([f"{key}={v}" for key, v in options.items()] + [f"seed={seed}"], user)
+    def base(task: str, kind: str, subject: str) -> DictConfig:
+        options = {"task": task, "scale": scale, "kernels": plan.kernels, "seed": seed}
+        if kind:
+            options[kind] = subject
+        return compose_run([f"{key}={value}" for key, value in options.items()], user)
 
     with initialize_config_dir(str(CONF), version_base="1.3"):
         for name in names:
@@ -191,17 +197,20 @@ def frozen(config: DictConfig) -> dict[str, Any]:
     except OmegaConfBaseException as error:
         raise ConfigError(str(error).splitlines()[0]) from None
     assert isinstance(resolved, dict)
-    sketch = resolved["sketch"]
-    _known_keys(sketch, ("name", "label", "size", "family", "theory"), f"sketch {sketch['name']}")
-    _known_keys(sketch.get("theory") or {}, THEORY, f"sketch {sketch['name']}: theory")
-    return {
+    kept: dict[str, Any] = {
         "task": resolved["task"],
-        "sketch": {key: sketch.get(key) for key in ("name", "family", "theory")},
         "kernels": kernels.resolve(resolved["kernels"]["name"]),
         "seed": resolved["seed"],
-        "d": resolved["d"],
-        "b": sketch.get("size") or resolved["b"],
     }
+    for kind, keys in SUBJECTS.items():
+        if subject := resolved.get(kind):
+            _known_keys(subject, keys + SHOWN, f"{kind} {subject['name']}")
+            theory = subject.get("theory") or {}
+            _known_keys(theory, THEORY, f"{kind} {subject['name']}: theory")
+            kept[kind] = {key: subject.get(key) for key in keys}
+            kept["d"] = resolved["d"]
+            kept["b"] = subject.get("size") or resolved["b"]
+    return kept
 
 
 def _known_keys(section: dict[str, Any], known: tuple[str, ...], name: str) -> None:
@@ -214,8 +223,9 @@ def user_folder(folder: str | Path) -> Path | None:
     if not folder:
         return None
     path = Path(folder).expanduser().resolve()
-    if not (path / "sketch").is_dir():
-        raise ConfigError(f"folder {path} needs a folder `sketch` with YAML files in it")
+    if not any((path / kind).is_dir() for kind in SUBJECTS):
+        known = " or ".join(f"`{kind}`" for kind in SUBJECTS)
+        raise ConfigError(f"folder {path} needs a folder {known} with YAML files in it")
     if str(path) not in sys.path:
         sys.path.insert(0, str(path))
     return path
@@ -225,9 +235,9 @@ def _studies() -> list[str]:
     return sorted(path.stem for path in (CONF / "study").glob("*.yaml"))
 
 
-def _sketches(user: Path | None) -> list[str]:
-    """What `sketch: all` means: the files in conf/sketch and in the user's folder."""
-    folders = [CONF / "sketch"] + ([user / "sketch"] if user else [])
+def _all(kind: str, user: Path | None) -> list[str]:
+    """What e.g. `sketch: all` means: the files in conf/sketch and in the user's folder."""
+    folders = [CONF / kind] + ([user / kind] if user else [])
     return sorted({path.stem for folder in folders for path in folder.glob("*.yaml")})
 
 
@@ -243,27 +253,29 @@ def _read_study(name: str, scale: str) -> dict[str, Any]:
 
 
 def _expand_study(
-    plan: Plan, name: str, user: Path | None, base: Callable[[str, str], DictConfig]
+    plan: Plan, name: str, user: Path | None, base: Callable[[str, str, str], DictConfig]
 ) -> None:
     study = _read_study(name, plan.scale)
     runs: dict[str, Run] = {}
-    sketches = _sketches(user) if study["sketch"] == "all" else study["sketch"]
-    for sketch in sketches:
-        composed = base(study["task"], sketch)
+    kind = next((kind for kind in SUBJECTS if kind in study), "")
+    subjects = study.get(kind, [""])
+    for subject in _all(kind, user) if subjects == "all" else subjects:
+        composed = base(study["task"], kind, subject)
         needs = study.get("needs", [])
-        theory = composed.sketch.get("theory") or {}
+        theory = (composed.get(kind) or {}).get("theory") or {}
         if needs and not any(theory.get(key) for key in needs):
             reason = f"its config claims no {' or '.join(needs)} under `theory`"
-            plan.skipped.append(Skipped(name, sketch, reason))
+            plan.skipped.append(Skipped(name, subject, reason))
             continue
         for values in itertools.product(*study["axes"].values()):
             axes = dict(zip(study["axes"], values, strict=True))
             config = copy.deepcopy(composed)
             for key, value in {**study["set"], **axes}.items():
                 _update(config, key, value, f"conf/study/{name}.yaml")
-            run = _make_run(name, sketch, config, axes, user)
+            run = _make_run(name, kind, config, axes, user)
             try:
-                family_of(run.config)
+                if kind:
+                    family_of(run.config)
             except SizeError as error:
                 plan.skipped.append(Skipped(name, run.name, str(error)))
                 continue
@@ -281,13 +293,16 @@ def _update(config: DictConfig, key: str, value: Any, place: str) -> None:
 
 
 def _make_run(
-    study: str, sketch: str, config: DictConfig, axes: dict[str, Any], user: Path | None
+    study: str, kind: str, config: DictConfig, axes: dict[str, Any], user: Path | None
 ) -> Run:
     resolved = frozen(config)
     short = {key.rpartition(".")[2]: value for key, value in axes.items()}
-    short["b"] = resolved["b"]  # a sketch may have a size of its own
-    name = f"{sketch}/" + "-".join(f"{key}{value}" for key, value in short.items())
-    columns = {"sketch": sketch, "label": config.sketch.get("label", sketch), **short}
+    subject, label = NO_SUBJECT, NO_SUBJECT
+    if kind:
+        subject, label = config[kind].name, config[kind].get("label", config[kind].name)
+        short["b"] = resolved["b"]  # a sketch may have a size of its own
+    name = f"{subject}/" + "-".join(f"{key}{value}" for key, value in short.items())
+    columns = {"subject": subject, "label": label, **short}
     return Run(study, name, resolved, signature(resolved, user), columns)
 
 

@@ -41,8 +41,10 @@ def test_expansion_is_stable() -> None:
 def test_all_means_every_file() -> None:
     files = {path.stem for path in (planning.CONF / "sketch").glob("*.yaml")}
     runs = planning.expand("quick", "numpy", studies="embedding").runs["embedding"]
-    assert {run.columns["sketch"] for run in runs.values()} == files
-    assert {run.config["b"] for run in runs.values() if run.columns["sketch"] == "identity"} == {16}
+    assert {run.columns["subject"] for run in runs.values()} == files
+    assert {run.config["b"] for run in runs.values() if run.columns["subject"] == "identity"} == {
+        16
+    }
 
 
 def test_labels_do_not_count() -> None:

@@ -50,7 +50,7 @@ def differences(verdicts: pd.DataFrame) -> list[str]:
         (verdicts["verdict"] != verdicts["expected"]) & (verdicts["verdict"] != "not run")
     ]
     return [
-        f"{row.claim} {row.subject}: {row.verdict}, expected {row.expected} "
+        f"{row.claim} {row.label}: {row.verdict}, expected {row.expected} "
         f"({row.case}: {row.statistic:.4g} in [{row.low:.4g}, {row.high:.4g}], bound {row.bound:.4g})"
         for row in rows.itertuples()
     ]
@@ -61,11 +61,11 @@ def changes(old: pd.DataFrame, new: pd.DataFrame) -> list[str]:
 
     Numbers are the same if they agree to 6 significant digits.
     """
-    key = ["claim", "sketch"]
+    key = ["claim", "subject"]
     both = old.merge(new, on=key, how="outer", suffixes=("", "_new"), indicator=True)
     lines = []
     for row in both.to_dict("records"):
-        name = f"{row['claim']} {row['sketch']}"
+        name = f"{row['claim']} {row['subject']}"
         if row["_merge"] != "both":
             lines.append(
                 f"{name}: only in the {'older' if row['_merge'] == 'left_only' else 'newer'}"

@@ -32,8 +32,9 @@ class Check:
 class Claim:
     """One file of conf/claim. All checks must hold for the claim to hold.
 
-    subjects: sketches to speak of (None: all that are not controls); left_out: sketches not to.
-    expected: the verdict that we expect, by sketch, with `default` for the rest.
+    subjects: the configs (sketches, recoveries) to speak of; None: all that are not controls. left_out:
+    those not to.
+    expected: the verdict that we expect, by subject, with `default` for the rest.
     """
 
     id: str
@@ -47,10 +48,10 @@ class Claim:
     subjects: tuple[str, ...] | None = None
     left_out: tuple[str, ...] = field(default=())
 
-    def speaks_of(self, sketch: str) -> bool:
+    def speaks_of(self, subject: str) -> bool:
         if self.subjects is not None:
-            return sketch in self.subjects
-        return sketch not in self.left_out and not sketch.startswith("control/")
+            return subject in self.subjects
+        return subject not in self.left_out and not subject.startswith("control/")
 
 
 def read_claims(paths: Iterable[Path]) -> list[Claim]:
@@ -101,10 +102,12 @@ def _claim(text: dict[str, Any], path: Path) -> Claim:
     )
 
 
-def _select(tables: dict[str, pd.DataFrame], check: Check, study: str, sketch: str) -> pd.DataFrame:
-    """The rows of a table that a check of one sketch is about."""
+def _select(
+    tables: dict[str, pd.DataFrame], check: Check, study: str, subject: str
+) -> pd.DataFrame:
+    """The rows of a table that a check of one subject is about."""
     table = tables[study]
-    chosen = table["sketch"] == sketch
+    chosen = table["subject"] == subject
     for column, value in check.where.items():
         if column not in table:
             raise ClaimError(f"the table of {study} has no column {column} to select by")
@@ -118,25 +121,25 @@ def _select(tables: dict[str, pd.DataFrame], check: Check, study: str, sketch: s
 
 
 def _judge(
-    claim: Claim, tables: dict[str, pd.DataFrame], sketch: str, error: float
+    claim: Claim, tables: dict[str, pd.DataFrame], subject: str, error: float
 ) -> list[tuple[str, str, Comparison]]:
-    """Every comparison of a claim for one sketch, with its study and test."""
+    """Every comparison of a claim for one subject, with its study and test."""
     return [
         (study, check.test, comparison)
         for check in claim.checks
         for study in check.studies
         for comparison in TESTS[check.test](
-            _select(tables, check, study, sketch), error, check.settings
+            _select(tables, check, study, subject), error, check.settings
         )
     ]
 
 
 def _labels(claim: Claim, tables: dict[str, pd.DataFrame]) -> dict[str, str]:
-    """The sketches that a claim speaks of in these tables, with their labels."""
+    """The subjects that a claim speaks of in these tables, with their labels."""
     labels: dict[str, str] = {}
     for study in sorted(_studies(claim)):
-        pairs = tables[study][["sketch", "label"]].drop_duplicates()
-        labels |= dict(zip(pairs["sketch"], pairs["label"], strict=True))
+        pairs = tables[study][["subject", "label"]].drop_duplicates()
+        labels |= dict(zip(pairs["subject"], pairs["label"], strict=True))
     return {s: label for s, label in sorted(labels.items()) if claim.speaks_of(s)}
 
 
@@ -173,16 +176,16 @@ def evaluate(
     """
     judged = [claim for claim in claims if _studies(claim) <= tables.keys()]
     subjects = [(claim, *pair) for claim in judged for pair in _labels(claim, tables).items()]
-    found = {(c.id, sketch): _judge(c, tables, sketch, 0.5) for c, sketch, _ in subjects}
+    found = {(c.id, subject): _judge(c, tables, subject, 0.5) for c, subject, _ in subjects}
     for claim in judged:
         _complain_of_nothing(claim, [f for (id, _), f in found.items() if id == claim.id])
     count = sum(map(len, found.values()))
     error = FAMILY_WISE_ERROR / max(count, 1)
     rows: list[dict[str, Any]] = [_not_run(claim, scale) for claim in claims if claim not in judged]
     rows += [
-        _row(claim, sketch, label, _judge(claim, tables, sketch, error), scale)
-        for claim, sketch, label in subjects
-        if found[claim.id, sketch]
+        _row(claim, subject, label, _judge(claim, tables, subject, error), scale)
+        for claim, subject, label in subjects
+        if found[claim.id, subject]
     ]
     order = {claim.id: number for number, claim in enumerate(claims)}
     rows.sort(key=lambda row: order[row["claim"]])
@@ -203,7 +206,7 @@ def _complain_of_nothing(claim: Claim, found: list[list[tuple[str, str, Comparis
 
 def _row(
     claim: Claim,
-    sketch: str,
+    subject: str,
     label: str,
     found: list[tuple[str, str, Comparison]],
     scale: str,
@@ -213,9 +216,9 @@ def _row(
     study, test, worst = min(deciding, key=lambda entry: entry[2].slack)
     return {
         **_identity(claim),
-        "subject": label,
+        "label": label,
         "verdict": verdict,
-        "expected": claim.expected.get(sketch, claim.expected["default"]),
+        "expected": claim.expected.get(subject, claim.expected["default"]),
         "statistic": worst.statistic,
         "low": worst.low,
         "high": worst.high,
@@ -228,7 +231,7 @@ def _row(
         "study": study,
         "scale": scale,
         "dataset": claim.dataset,
-        "sketch": sketch,
+        "subject": subject,
     }
 
 
@@ -239,7 +242,7 @@ def _identity(claim: Claim) -> dict[str, str]:
 def _not_run(claim: Claim, scale: str) -> dict[str, Any]:
     return {
         **_identity(claim),
-        "subject": "",
+        "label": "",
         "verdict": "not run",
         "expected": claim.expected["default"],
         "study": " ".join(sorted(_studies(claim))),

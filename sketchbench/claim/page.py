@@ -30,7 +30,7 @@ def summary(claims: list[Claim], verdicts: pd.DataFrame) -> list[dict[str, str]]
                 "paper": f"{claim.paper}, {claim.place}",
                 "statement": claim.statement,
                 "verdicts": told,
-                "as expected": "yes" if surprises.empty else ", ".join(surprises["subject"]),
+                "as expected": "yes" if surprises.empty else ", ".join(surprises["label"]),
             }
         )
     return lines
@@ -44,13 +44,15 @@ def details(claim: Claim, verdicts: pd.DataFrame) -> list[dict[str, str]]:
             continue
         lines.append(
             {
-                "subject": row["subject"],
+                "subject": row["label"],
                 "verdict": f"{MARKS[row['verdict']]} {row['verdict']}",
                 "expected": row["expected"],
                 "statistic": f"{row['statistic']:.4g}",
                 "interval": f"[{row['low']:.4g}, {row['high']:.4g}]",
                 "bound": f"{row['bound']:.4g}",
-                "slack": f"{row['slack']:.2f}",
+                "slack": f"{row['slack']:.2f}"
+                if abs(row["slack"]) < 1e4
+                else f"{row['slack']:.0e}",
                 "case": row["case"],
                 "trials": f"{row['trials']:,.0f}",
             }

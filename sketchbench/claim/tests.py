@@ -26,7 +26,8 @@ Verdict = Literal["holds", "fails", "inconclusive", "not run"]
 @dataclass(frozen=True)
 class Comparison:
     """statistic in [low, high] against bound; slack: how far inside it is, relative to the bound
-    (for an equality: to the half-width of the interval), negative outside."""
+    (to the statistic where that is 0; for an equality, to the half-width of the interval), negative
+    outside."""
 
     verdict: Verdict
     case: str
@@ -115,7 +116,7 @@ def growth(rows: pd.DataFrame, error: float, settings: Settings) -> list[Compari
     no bound) and its alternative: 0 where some growth or decay is claimed; where none is, 1 along d,
     and 1/2 along b, the slope of what is scaled by √b and does not shrink with b.
     """
-    others = [name for name in ("d", "b", "s", "seed") if name in rows and name != settings.over]
+    others = [name for name in ("d", "b", "s", "seed") if _independent(rows, name, settings.over)]
     groups = rows.groupby(others, dropna=False) if others else [((), rows)]
     comparisons = []
     for key, group in groups:
@@ -152,6 +153,14 @@ TESTS: dict[str, Test] = {
 }
 
 
+def _independent(rows: pd.DataFrame, name: str, over: str) -> bool:
+    """Whether a column is there and does more than follow the one that a growth is measured along."""
+    if name not in rows or name == over:
+        return False
+    follows = rows.groupby(over)[name].nunique(dropna=False).max() == 1
+    return rows[name].nunique(dropna=False) == 1 or not follows
+
+
 def _mean_interval(row: Row, error: float) -> tuple[float, float]:
     scales = [abs(row[name]) for name in ("exact", "bound") if not np.isnan(row[name])]
     return mean_interval(
@@ -172,7 +181,7 @@ def _trusted(row: Row) -> bool:
 def _below(row: Row, statistic: float, low: float, high: float, bound: float) -> Comparison:
     rounded = bound + ROUNDING * max(1.0, abs(bound))
     verdict: Verdict = "holds" if high <= rounded else "fails" if low > rounded else "inconclusive"
-    slack = (bound - high) / abs(bound) if bound else 0.0
+    slack = (bound - high) / (abs(bound) or abs(statistic) or 1.0)
     return _comparison(row, verdict, statistic, low, high, bound, slack)
 
 
@@ -191,7 +200,7 @@ def _comparison(
 def _name(row: Row) -> str:
     """What tells this comparison from the others of its subject."""
     parts = []
-    for name in ("case", "lemma", "delta", "d", "b", "s", "seed"):
+    for name in ("case", "lemma", "delta", "d", "b", "s", "seed", "compression", "amount"):
         value = row.get(name)
         if value is None or (isinstance(value, float) and np.isnan(value)):
             continue

@@ -61,10 +61,10 @@ def relative(rows: pd.DataFrame) -> pd.DataFrame:
 def _panel(value: Axes, ratio: Axes, rows: pd.DataFrame, members: list[style.Family]) -> None:
     value.set_yscale("log")
     ratio.axhline(1, color=style.EXACT, linewidth=1.0)
-    if not (rows["sketch"].isin([f.sketch for f in members]) & (rows["mean"] > ZERO)).any():
+    if not (rows["subject"].isin([f.subject for f in members]) & (rows["mean"] > ZERO)).any():
         value.text(0.5, 0.5, "no error", transform=value.transAxes, ha="center", color=style.EXACT)
     for index, family in enumerate(members):
-        own = rows[rows["sketch"] == family.sketch].sort_values("b")
+        own = rows[rows["subject"] == family.subject].sort_values("b")
         single = "_" if own["b"].nunique() == 1 else None  # a line through one point is invisible
         line = own[own["exact"] > 0]
         value.plot(

@@ -15,12 +15,12 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """
     table = tables["embedding"]
     rows = table[table["quantity"] == "embedding_constant"]
-    drawn = style.with_intervals(style.worst(rows, ["sketch"]), candidates=len(rows))
+    drawn = style.with_intervals(style.worst(rows, ["subject"]), candidates=len(rows))
     shown = style.families(drawn)
     figure = style.new_figure(1.1 + 0.19 * len(shown))
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=[1.7, 1])
     for place, family in enumerate(shown):
-        row = drawn[drawn["sketch"] == family.sketch]
+        row = drawn[drawn["subject"] == family.subject]
         left.plot(row["bound"], [place], "|", color=style.INK, markersize=11, markeredgewidth=1.8)
         left.plot(row["exact"], [place], "|", color=style.EXACT, markersize=11, markeredgewidth=1)
         _point(left, place, row, family)

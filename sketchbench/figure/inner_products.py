@@ -57,7 +57,7 @@ def _panel(axes: Axes, rows: pd.DataFrame, size: str) -> None:
         axes.plot([0, reach], [0, slope * reach], color=style.INK, linewidth=0.9, linestyle=dashes)
     for index, family in enumerate(style.families(rows)):
         marker = max(5.6 - 0.9 * index, 3.8)  # so that all are seen where they coincide
-        members = rows[rows["sketch"] == family.sketch].sort_values("x")
+        members = rows[rows["subject"] == family.subject].sort_values("x")
         for _, own in members.groupby(size):
             axes.plot(own["x"], own["mean"], color=family.colour, linewidth=0.6, alpha=0.6)
             style.points(axes, own["x"], own, family, marker, ring=7 / marker)

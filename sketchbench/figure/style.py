@@ -53,7 +53,7 @@ SPARE = list(itertools.product("<8dHP", (COLOURS[7], COLOURS[6], *COLOURS[:6]), 
 class Family:
     """A sketch family as the figures show it."""
 
-    sketch: str  # its name in conf/sketch, the `sketch` column
+    subject: str  # its name in conf/sketch, the `subject` column
     label: str
     group: str
     colour: Any
@@ -74,8 +74,8 @@ class Family:
 
 def families(*tables: pd.DataFrame) -> list[Family]:
     """The families of these tables, by group."""
-    pairs = pd.concat([table[["sketch", "label"]] for table in tables])
-    labels = dict(zip(pairs["sketch"], pairs["label"], strict=True))
+    pairs = pd.concat([table[["subject", "label"]] for table in tables])
+    labels = dict(zip(pairs["subject"], pairs["label"], strict=True))
     known = [name for name in LOOKS if name in labels]
     found = [Family(name, labels[name], *LOOKS[name]) for name in known]
     for index, name in enumerate(sorted(set(labels) - set(known))):
@@ -149,7 +149,7 @@ def worst(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 def without_constants(rows: pd.DataFrame) -> pd.DataFrame:
     """Leaves out the families where nothing ever varies (No sketch), unless there is no other."""
     random = rows["sd"] > 1e-9 * rows["mean"].abs().clip(lower=1)
-    kept = rows[rows["sketch"].isin(rows.loc[random, "sketch"])]
+    kept = rows[rows["subject"].isin(rows.loc[random, "subject"])]
     return rows if kept.empty else kept
 
 

@@ -51,8 +51,8 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
             axes.set_axis_off()
             continue
         axes.set_title(textwrap.fill(shown[index].label, 30))
-        _curves(axes, curves[curves["sketch"] == shown[index].sketch])
-        _lemmas(axes, table[table["sketch"] == shown[index].sketch])
+        _curves(axes, curves[curves["subject"] == shown[index].subject])
+        _lemmas(axes, table[table["subject"] == shown[index].subject])
         axes.tick_params(labelbottom=True)
         if index >= columns * (rows - 1):
             axes.set_xlabel("error $t$")

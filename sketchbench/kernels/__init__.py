@@ -10,12 +10,13 @@ the operators, and operator t depends on the key and on t only, not on how many 
 import importlib
 import importlib.util
 from types import ModuleType
-from typing import Any, Protocol, cast
+from typing import Any, Literal, Protocol, cast
 
 Array = Any  # a NumPy or a CuPy array; which one depends on the backend
 
 PRIME = 2**31 - 1  # a Mersenne prime, larger than any dimension: the modulus of polynomial_hash
 NAMES = ("numpy", "numba", "cupy")
+Entries = Literal["gaussian", "signs"]  # of a dense random matrix
 
 
 class Kernels(Protocol):
@@ -43,6 +44,24 @@ class Kernels(Protocol):
 
         The granularity ends the tails at 6.3 and lowers the variance by less than 1e-8."""
 
+    def dense_sketch(
+        self,
+        entries: Entries,
+        key: int,
+        stream: int,
+        first: int,
+        operators: int,
+        rows: int,
+        x: Array,
+    ) -> Array:
+        """E x for T matrices E of `rows` rows, those of `gaussian_rows` or of `sign_rows`, that are not
+        formed: x (T or 1, N, d) -> (T, N, rows). O(T rows d) to generate, O(N T rows d) to apply."""
+
+    def dense_desketch(
+        self, entries: Entries, key: int, stream: int, first: int, operators: int, d: int, y: Array
+    ) -> Array:
+        """The transpose: y (T or 1, N, rows) -> (T, N, d)."""
+
     def polynomial_hash(self, coefficients: Array, points: int) -> Array:
         """Polynomials modulo the Mersenne prime 2^31 - 1 at 0, 1, ..., points - 1.
 
@@ -62,11 +81,20 @@ class Kernels(Protocol):
         buckets: int32 (T, s, d) in [0, b); signs: int8 (T, s, d), 0 drops an entry.
         """
 
-    def scatter(self, matrix: Any, x: Array) -> Array:
-        """Apply: x (T or 1, N, d) -> (T, N, b); the order of each sum is fixed. O(T N s d)."""
+    def scatter(self, matrix: Any, x: Array, out: Array | None = None) -> Array:
+        """Apply: x (T or 1, N, d) -> (T, N, b), which is `out` where given (contiguous, of the dtype of
+        x; its content doesn't matter); the order of each sum is fixed. O(T N s d)."""
 
     def gather(self, matrix: Any, y: Array) -> Array:
         """Apply the transpose: y (T or 1, N, b) -> (T, N, d). O(T N s d)."""
+
+    def median(self, matrix: Any, y: Array) -> Array:
+        """Like `gather`, with the median over r (the mean of the middle two for even s) instead of the
+        sum: y (T or 1, N, b) -> (T, N, d)."""
+
+    def largest(self, x: Array, k: int) -> Array:
+        """The k entries of largest magnitude in every row of x (N, d), which are finite: their indices,
+        int32 (N, k), in ascending order. Of equal magnitudes the first ones are taken. O(N d)."""
 
     def walsh_hadamard(self, x: Array) -> Array:
         """Orthonormal Walsh-Hadamard transform of the last axis, a power of two long.

@@ -1,24 +1,26 @@
 """GPU kernels; see `Kernels` for the signatures and `numpy_kernels` for the reference.
 
 The CUDA source below is compiled at the first launch. Every thread owns the entries that it
-writes, and the order of each sum is fixed, without atomics: the result depends neither on the
-schedule nor on the size of the grid.
+writes, and the order of each floating-point sum follows from the sizes alone; only integers, whose
+sums have no order, are counted with atomics. So the result does not depend on the schedule.
 """
 
-from functools import cache
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
 
 import cupy
 import numpy as np
 from cupyx.scipy import fft
 
-from sketchbench.kernels import Array
+from sketchbench.kernels import Array, Entries
 
 NAME = "cupy"
 xp = cupy
 
 _THREADS = 256  # per block
-_BLOCKS = 2**20  # at most; beyond that the threads stride
+_BLOCKS = 2**20  # at most, where threads stride
+_BUSY = 2**11  # blocks keep any GPU busy
 
 _CODE = r"""
 typedef unsigned int u32;
@@ -44,38 +46,91 @@ __device__ void philox(u32 (&c)[4], u64 key) {
     }
 }
 
-// What a random word turns into: `COUNT` entries of type `Out`.
+// What a random word turns into: `COUNT` entries, stored as `Out`, or as a `real` at once.
+//
+// Where a dense matrix is applied, a warp takes 128 columns of a row at a time, four to a lane:
+// word w serves column `column(w, lane)`. Four normals come from one counter, the lane's own; 128
+// signs come from one counter too, so each lane draws for another row or for other columns, and
+// `share` tells all lanes what lane `source` has drawn. `LINES` rows are multiplied together.
 struct Word {
     typedef u32 Out;
     enum { COUNT = 1 };
-    static __device__ Out entry(u32 word, int) { return word; }
+    template <class real>
+    static __device__ real entry(u32 word, int) {
+        return word;
+    }
 };
 struct Sign {
     typedef signed char Out;
-    enum { COUNT = 32 };
-    static __device__ Out entry(u32 word, int bit) { return (Out)(2 * (int)(word >> bit & 1) - 1); }
+    enum { COUNT = 32, LINES = 4 };
+    template <class real>
+    static __device__ real entry(u32 word, int bit) {
+        return word >> bit & 1 ? real(1) : real(-1);
+    }
+    static __device__ u32 share(u32 word, int source) { return __shfl_sync(~0u, word, source); }
+    static __device__ int column(int word, int lane) { return 32 * word + lane; }
 };
 struct Normal {
     typedef double Out;
-    enum { COUNT = 1 };
-    static __device__ Out entry(u32 word, int) { return normcdfinv((word + 0.5) * 0x1p-32); }
+    enum { COUNT = 1, LINES = 1 };
+    template <class real>
+    static __device__ real entry(u32 word, int) {
+        return (real)normcdfinv((word + 0.5) * 0x1p-32);
+    }
+    static __device__ u32 share(u32 word, int) { return word; }
+    static __device__ int column(int word, int lane) { return 4 * lane + word; }
 };
 
+// The sum over LANES threads, 1, 32 or all THREADS of a block, by a fixed tree; the first gets it.
+template <int LANES, class real>
+__device__ real reduce(real sum) {
+    for (int half = LANES < 32 ? LANES / 2 : 16; half; half /= 2)
+        sum += __shfl_down_sync(~0u, sum, half);
+    if constexpr (LANES > 32) {
+        __shared__ real sums[LANES / 32];
+        __syncthreads();  // the last call's sums have been read
+        if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = sum;
+        __syncthreads();
+        sum = 0;
+        for (int warp = 0; warp < LANES / 32; ++warp) sum += sums[warp];
+    }
+    return sum;
+}
+
 // out[t, k, :]: rows `row` to `row + rows` of operators `first`, first + 1, ...; a thread turns
-// one counter, four words, into entries.
+// one counter, four words, into entries, and stores 16 bytes at a time where they are aligned.
 template <class Entry>
 __global__ void draw(u64 key, i64 stream, i64 first, i64 operators, i64 row, i64 rows, i64 d,
                      typename Entry::Out* out) {
-    const i64 step = 4 * Entry::COUNT, calls = (d + step - 1) / step;
+    typedef typename Entry::Out Out;
+    enum { COUNT = Entry::COUNT, WIDTH = 16 / sizeof(Out) };
+    union Pack {
+        uint4 bits;
+        Out entries[WIDTH];
+    };
+    const i64 step = 4 * COUNT, calls = (d + step - 1) / step;
     EACH(index, operators * rows * calls) {
         const i64 line = index / calls, call = index % calls;
         u32 c[4] = {(u32)call, (u32)(row + line % rows), (u32)(first + line / rows), (u32)stream};
         philox(c, key);
-        for (int lane = 0; lane < 4; ++lane)
-            for (int part = 0; part < Entry::COUNT; ++part) {
-                const i64 j = call * step + lane * Entry::COUNT + part;
-                if (j < d) out[line * d + j] = Entry::entry(c[lane], part);
+        Out* target = out + line * d + call * step;
+#pragma unroll
+        for (int start = 0; start < 4 * COUNT; start += WIDTH) {
+            const i64 left = d - call * step - start;
+            Pack pack;
+#pragma unroll
+            for (int i = 0; i < WIDTH; ++i) {
+                const int number = start + i;
+                pack.entries[i] =
+                    Entry::template entry<Out>(c[number / COUNT], number % COUNT);
             }
+            if (d % WIDTH == 0 && left > 0)
+                *(uint4*)(target + start) = pack.bits;
+            else
+#pragma unroll
+                for (int i = 0; i < WIDTH; ++i)
+                    if (i < left) target[start + i] = pack.entries[i];
+        }
     }
 }
 
@@ -108,20 +163,22 @@ __global__ void distinct(const u32* words, i64 operators, i64 s, i64 d, i64 b, i
     }
 }
 
-// A thread sums one bucket: entries starts[bucket] to starts[bucket + 1], in that order.
+// LANES threads sum one bucket: entries starts[bucket] to starts[bucket + 1].
 // `stride` leads from one operator's vectors to the next one's, 0 if they share them.
-template <class real>
+template <class real, int LANES>
 __global__ void scatter(const int* columns, const signed char* signs, const i64* starts,
                         const real* x, i64 stride, i64 operators, i64 vectors, i64 d, i64 b,
                         real* y) {
-    EACH(index, operators * vectors * b) {
-        const i64 t = index / (vectors * b), n = index / b % vectors, bucket = t * b + index % b;
-        const real* source = x + t * stride + n * d;
-        real sum = 0;
-        for (i64 e = starts[bucket]; e < starts[bucket + 1]; ++e)
-            sum += signs[e] * source[columns[e]];
-        y[index] = sum;
-    }
+    const i64 index = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / LANES;
+    if (index >= operators * vectors * b) return;  // all LANES do
+    const i64 t = index / (vectors * b), n = index / b % vectors, bucket = t * b + index % b;
+    const i64 lane = threadIdx.x % LANES, stop = starts[bucket + 1];
+    const real* source = x + t * stride + n * d;
+    real sum = 0;
+#pragma unroll 4
+    for (i64 e = starts[bucket] + lane; e < stop; e += LANES) sum += signs[e] * source[columns[e]];
+    sum = reduce<LANES>(sum);
+    if (lane == 0) y[index] = sum;
 }
 
 template <class real>
@@ -139,39 +196,311 @@ __global__ void gather(const int* buckets, const signed char* signs, const real*
     }
 }
 
-// log2(POINTS) stages of the butterfly, in place: a thread transforms POINTS entries, `h` apart,
-// in its registers.
-template <class real, int POINTS>
-__global__ void hadamard(real* x, i64 size, i64 h, real scale) {
-    EACH(index, size / POINTS) {
-        real* first = x + index / h * h * POINTS + index % h;
-        real v[POINTS];
+// As `gather`, with an insertion sort of at most VALUES values; NaNs go last, and one is enough.
+template <class real>
+__global__ void median(const int* buckets, const signed char* signs, const real* y, i64 stride,
+                       i64 operators, i64 vectors, i64 s, i64 d, i64 b, real* x) {
+    EACH(index, operators * vectors * d) {
+        const i64 t = index / (vectors * d), n = index / d % vectors, j = index % d;
+        const real* source = y + t * stride + n * b;
+        real v[VALUES];
+        for (int r = 0; r < s; ++r) {
+            const i64 e = (t * s + r) * d + j;
+            const real value = signs[e] * source[buckets[e]];
+            int place = r;
+            for (; place && !(v[place - 1] <= value) && value == value; --place)
+                v[place] = v[place - 1];
+            v[place] = value;
+        }
+        const real upper = v[s / 2], last = v[s - 1];
+        x[index] = last != last ? last : s % 2 ? upper : (v[s / 2 - 1] + upper) / 2;
+    }
+}
+
+// A thread of `hadamard` holds 16 entries of a tile that differ in bits `bit` to `bit + 4` of their
+// number. Entry i of them lies at seat(thread, bit) ^ seat(i << bit) in shared memory, where a warp
+// meets no bank twice, whichever the bits.
+__device__ int seat(int number) { return number ^ (number >> 4 & 31); }
+__device__ int seat(int thread, int bit) {
+    return seat(thread >> bit << (bit + 4) | (thread & ((1 << bit) - 1)));
+}
+
+// Those of the stages `low` to `high` of the butterfly that combine these 16 entries.
+template <class real>
+__device__ void butterfly(real (&v)[16], int bit, int low, int high) {
 #pragma unroll
-        for (int i = 0; i < POINTS; ++i) v[i] = first[i * h];
+    for (int half = 1; half < 16; half *= 2, ++bit)
+        if (low <= bit && bit < high)
 #pragma unroll
-        for (int half = 1; half < POINTS; half *= 2)
-#pragma unroll
-            for (int i = 0; i < POINTS; ++i)
+            for (int i = 0; i < 16; ++i)
                 if (!(i & half)) {
                     const real upper = v[i], lower = v[i + half];
                     v[i] = upper + lower;
                     v[i + half] = upper - lower;
                 }
+}
+
+// Stages `low` to `high` of the butterfly, in place, on tiles of 32 KiB, one a block: 2^columns
+// adjacent entries in each of the tile's rows, which are 2^h entries apart. Stages count bits of
+// the number within the tile. Global memory is read and written with the highest bits in one
+// thread, so contiguously; all other stages pass through shared memory, four at a time.
+template <class real>
+__global__ void __launch_bounds__(2048 / sizeof(real), 4)
+hadamard(real* x, i64 size, i64 columns, i64 h, i64 low, i64 high, real scale) {
+    enum { LOG = sizeof(real) == 4 ? 13 : 12, TOP = LOG - 4 };
+    __shared__ real tile[1 << LOG];
+    const auto place = [=](int number) {
+        return ((i64)(number >> columns) << h) + (number & ((1 << columns) - 1));
+    };
+    const int thread = threadIdx.x, middle = min((int)high, (int)TOP);
+    const i64 block = blockIdx.x;
+    const int left = (int)min(size - (block << LOG), (i64)1 << LOG);  // the last tile may be short
+    const i64 outer = block >> (h - columns), inner = block - (outer << (h - columns));
+    real* corner = x + (outer << (h + LOG - columns)) + (inner << columns) + place(thread);
+    real v[16];
 #pragma unroll
-        for (int i = 0; i < POINTS; ++i) first[i * h] = v[i] * scale;
+    for (int i = 0; i < 16; ++i)
+        v[i] = thread + (i << TOP) < left ? corner[place(i << TOP)] : real(0);
+    butterfly(v, TOP, low, high);
+
+    int bit = TOP;
+    const auto exchange = [&](int next) {  // no thread overwrites what another has yet to read
+#pragma unroll
+        for (int i = 0; i < 16; ++i) tile[seat(thread, bit) ^ seat(i << bit)] = v[i];
+        __syncthreads();
+        bit = next;
+#pragma unroll
+        for (int i = 0; i < 16; ++i) v[i] = tile[seat(thread, bit) ^ seat(i << bit)];
+    };
+    for (int next = low; next < middle; next += 4) {
+        exchange(next);
+        butterfly(v, next, low, middle);
     }
+    if (bit != TOP) exchange(TOP);
+#pragma unroll
+    for (int i = 0; i < 16; ++i)
+        if (thread + (i << TOP) < left) corner[place(i << TOP)] = v[i] * scale;
+}
+
+// The order of magnitudes is that of their bit patterns.
+__device__ u64 magnitude(float v) { return __float_as_uint(v) & 0x7FFFFFFFu; }
+__device__ u64 magnitude(double v) { return __double_as_longlong(v) & 0x7FFFFFFFFFFFFFFFu; }
+
+// Radix selection of the k-th largest magnitude of each row n, eleven bits at a time, the highest
+// first: counts[n, :] counts the next bits of the magnitudes that agree with prefix[n] above them.
+template <class real>
+__global__ void histogram(const real* __restrict__ x, i64 d, i64 parts, i64 shift,
+                          const u64* prefix, u32* counts) {
+    __shared__ u32 bins[BINS];
+    for (int i = threadIdx.x; i < BINS; i += blockDim.x) bins[i] = 0;
+    __syncthreads();
+    const i64 n = blockIdx.x / parts, part = blockIdx.x % parts;
+    const u64 known = prefix[n];
+#pragma unroll 4
+    for (i64 j = part * blockDim.x + threadIdx.x; j < d; j += parts * blockDim.x) {
+        const u64 bin = (magnitude(x[n * d + j]) ^ known) >> shift;
+        if (bin < BINS) atomicAdd(&bins[bin], 1u);
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < BINS; i += blockDim.x)
+        if (bins[i]) atomicAdd(&counts[n * BINS + i], bins[i]);
+}
+
+// Appends to prefix[n] these bits of the left[n]-th largest of the magnitudes counted, takes from
+// left[n] the number of those above it in these bits, and clears the counts. A block a row, a
+// thread a run of bins.
+__global__ void descend(i64 shift, u32* counts, u64* prefix, i64* left) {
+    enum { RUN = BINS / THREADS };
+    __shared__ i64 sums[THREADS];
+    const i64 n = blockIdx.x, thread = threadIdx.x, wanted = left[n];
+    u32* run = counts + n * BINS + thread * RUN;
+    i64 own = 0;
+    for (int i = 0; i < RUN; ++i) own += run[i];
+    i64 sum = own;  // of this thread and those after it
+    for (int step = 1; step < THREADS; step *= 2) {
+        sums[thread] = sum;
+        __syncthreads();
+        if (thread + step < THREADS) sum += sums[thread + step];
+        __syncthreads();
+    }
+    i64 rest = wanted - (sum - own);
+    if (0 < rest && rest <= own) {
+        int i = RUN - 1;
+        for (; run[i] < rest; --i) rest -= run[i];
+        prefix[n] |= (u64)(thread * RUN + i) << shift;
+        left[n] = rest;
+    }
+    for (int i = 0; i < RUN; ++i) run[i] = 0;
+}
+
+// A warp takes SPAN entries of a row. First it counts those above the threshold and
+// those equal to it; then, given the sums of the counts of all spans before it, it writes the
+// indices of the entries above and of the first `ties` equal ones.
+template <class real>
+__global__ void count(const real* x, i64 rows, i64 d, i64 spans, const u64* threshold,
+                      i64* counts) {
+    const i64 span = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32, n = span / spans;
+    if (n >= rows) return;
+    const i64 start = span % spans * SPAN, stop = min(d, start + SPAN);
+    const u64 limit = threshold[n];
+    int above = 0, equal = 0;
+#pragma unroll 4
+    for (i64 j = start + threadIdx.x % 32; j < stop; j += 32) {
+        const u64 value = magnitude(x[n * d + j]);
+        above += value > limit;
+        equal += value == limit;
+    }
+    above = reduce<32>(above);
+    equal = reduce<32>(equal);
+    if (threadIdx.x % 32 == 0) {
+        counts[span] = above;
+        counts[rows * spans + span] = equal;
+    }
+}
+
+template <class real>
+__global__ void compact(const real* __restrict__ x, i64 rows, i64 d, i64 spans,
+                        const u64* threshold, const i64* before, const i64* ties, i64 k,
+                        int* out) {
+    const i64 span = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32, n = span / spans;
+    if (n >= rows) return;
+    const i64 start = span % spans * SPAN, stop = min(d, start + SPAN), equals = rows * spans;
+    const u32 lane = threadIdx.x % 32, earlier = (1u << lane) - 1;
+    const u64 limit = threshold[n];
+    const i64 most = ties[n];
+    i64 above = before[span] - before[n * spans];
+    i64 equal = before[equals + span] - before[equals + n * spans];
+#pragma unroll 4
+    for (i64 j = start + lane; j - lane < stop; j += 32) {  // all lanes vote, inside or not
+        const u64 value = j < stop ? magnitude(x[n * d + j]) : 0;
+        const bool is_above = j < stop && value > limit, is_equal = j < stop && value == limit;
+        const u32 all_above = __ballot_sync(~0u, is_above);
+        const u32 all_equal = __ballot_sync(~0u, is_equal);
+        const i64 rank = equal + __popc(all_equal & earlier);
+        if (is_above || (is_equal && rank < most))
+            out[n * k + above + __popc(all_above & earlier) + min(rank, most)] = (int)j;
+        above += __popc(all_above);
+        equal += __popc(all_equal);
+    }
+}
+
+// y = E x: a block sums its part of LINES rows of E for VECTORS vectors.
+template <class Entry, class real, int VECTORS>
+__global__ void __launch_bounds__(THREADS, 2)
+dense_sketch(u64 key, i64 stream, i64 first, i64 operators, i64 rows, i64 parts, const real* x,
+             i64 stride, i64 vectors, i64 d, real* y) {
+    enum { LINES = Entry::LINES, CALLS = 32 / LINES, GROUPS = CALLS * Entry::COUNT / 32 };
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
+    const i64 heights = (rows + LINES - 1) / LINES, widths = (vectors + VECTORS - 1) / VECTORS;
+    const i64 k = blockIdx.x % heights * LINES, n = blockIdx.x / heights % widths * VECTORS;
+    const i64 t = blockIdx.x / (heights * widths) % operators;
+    const i64 part = blockIdx.x / (heights * widths * operators);
+    const real* source = x + t * stride + n * d;
+    real sum[LINES][VECTORS] = {};
+    for (i64 tile = part * warps + warp; tile * GROUPS * 128 < d; tile += parts * warps) {
+        u32 c[4] = {(u32)(tile * CALLS + lane % CALLS), (u32)(k + lane / CALLS), (u32)(first + t),
+                    (u32)stream};
+        philox(c, key);
+        for (int group = 0; group < GROUPS; ++group)
+#pragma unroll
+            for (int word = 0; word < 4; ++word) {
+                const i64 j = (tile * GROUPS + group) * 128 + Entry::column(word, lane);
+                real value[VECTORS];
+#pragma unroll
+                for (int v = 0; v < VECTORS; ++v)
+                    value[v] = j < d && n + v < vectors ? source[v * d + j] : real(0);
+#pragma unroll
+                for (int line = 0; line < LINES; ++line) {
+                    const u32 bits = Entry::share(c[word], line * CALLS + group);
+                    const real entry = Entry::template entry<real>(bits, lane);
+#pragma unroll
+                    for (int v = 0; v < VECTORS; ++v) sum[line][v] += entry * value[v];
+                }
+            }
+    }
+#pragma unroll
+    for (int line = 0; line < LINES; ++line)
+#pragma unroll
+        for (int v = 0; v < VECTORS; ++v) {
+            const real total = reduce<THREADS>(sum[line][v]);
+            if (threadIdx.x == 0 && k + line < rows && n + v < vectors)
+                y[((part * operators + t) * vectors + n + v) * rows + k + line] = total;
+        }
+}
+
+// x = E' y: a warp sums its part of the rows, `span` of them, of 128 columns of E.
+template <class Entry, class real, int VECTORS>
+__global__ void dense_desketch(u64 key, i64 stream, i64 first, i64 operators, i64 rows, i64 parts,
+                               i64 span, const real* y, i64 stride, i64 vectors, i64 d, real* x) {
+    enum { LINES = Entry::COUNT, CALLS = 32 / LINES };
+    const i64 tiles = (d + 127) / 128, widths = (vectors + VECTORS - 1) / VECTORS;
+    const i64 index = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32;
+    const i64 tile = index % tiles, n = index / tiles % widths * VECTORS;
+    const i64 t = index / (tiles * widths) % operators;
+    const i64 part = index / (tiles * widths * operators);
+    if (part >= parts) return;
+    const int lane = threadIdx.x % 32;
+    const i64 stop = min(rows, (part + 1) * span);
+    const real* source = y + t * stride + n * rows;
+    real sum[4][VECTORS] = {};
+    for (i64 k = part * span; k < stop; k += LINES) {
+        u32 c[4] = {(u32)(tile * CALLS + lane % CALLS), (u32)(k + lane / CALLS), (u32)(first + t),
+                    (u32)stream};
+        philox(c, key);
+        for (int line = 0; line < LINES && k + line < stop; ++line) {
+            real value[VECTORS];
+#pragma unroll
+            for (int v = 0; v < VECTORS; ++v)
+                value[v] = n + v < vectors ? source[v * rows + k + line] : real(0);
+#pragma unroll
+            for (int word = 0; word < 4; ++word) {
+                const real entry =
+                    Entry::template entry<real>(Entry::share(c[word], line), lane);
+#pragma unroll
+                for (int v = 0; v < VECTORS; ++v) sum[word][v] += entry * value[v];
+            }
+        }
+    }
+#pragma unroll
+    for (int word = 0; word < 4; ++word)
+#pragma unroll
+        for (int v = 0; v < VECTORS; ++v) {
+            const i64 j = tile * 128 + Entry::column(word, lane);
+            if (j < d && n + v < vectors)
+                x[((part * operators + t) * vectors + n + v) * d + j] = sum[word][v];
+        }
 }
 """
 
-_POINTS = 16  # of a butterfly in registers, at most
 _REAL = {"float32": "float", "float64": "double"}
+_ENTRIES = {"gaussian": "Normal", "signs": "Sign"}
+_LINES = {"gaussian": 1, "signs": 4}  # as in the source: rows per block of `dense_sketch`
+_VECTORS = 4  # that the entries of a dense matrix, once generated, are applied to together
+_LANES = (1, 32, _THREADS)  # that `scatter` may give to a bucket
+_TILE = {"float32": 13, "float64": 12}  # as in the source: log2 of a tile of `hadamard`
+_STAGES = 8  # of `hadamard` in a strided pass, at most: its runs are 128 bytes long then
+_VALUES = 64  # that `median` can sort
+_BINS, _SPAN = 2048, 1024  # of `histogram`, eleven bits; of `count` and `compact`
+_CONSTANTS = {"THREADS": _THREADS, "VALUES": _VALUES, "BINS": _BINS, "SPAN": _SPAN}
 _NAMES = [
     *(f"draw<{entry}>" for entry in ("Word", "Sign", "Normal")),
-    *("polynomial_hash", "distinct"),
-    *(f"{name}<{real}>" for name in ("scatter", "gather") for real in _REAL.values()),
-    *(f"hadamard<{real}, {points}>" for real in _REAL.values() for points in (2, 4, 8, _POINTS)),
+    *("polynomial_hash", "distinct", "descend"),
+    *(f"scatter<{real}, {lanes}>" for real in _REAL.values() for lanes in _LANES),
+    *(
+        f"{name}<{real}>"
+        for name in ("gather", "median", "hadamard", "histogram", "count", "compact")
+        for real in _REAL.values()
+    ),
+    *(
+        f"{name}<{entry}, {real}, {vectors}>"
+        for name in ("dense_sketch", "dense_desketch")
+        for entry in _ENTRIES.values()
+        for real in _REAL.values()
+        for vectors in (1, _VECTORS)
+    ),
 ]
-_MODULE = cupy.RawModule(code=_CODE, options=("--std=c++17",), name_expressions=_NAMES)
+_OPTIONS = ("--std=c++17", *(f"-D{name}={value}" for name, value in _CONSTANTS.items()))
+_MODULE = cupy.RawModule(code=_CODE, options=_OPTIONS, name_expressions=_NAMES)
 
 
 @cache
@@ -180,17 +509,26 @@ def _kernel(name: str) -> Any:
     return _MODULE.get_function(name)
 
 
+def _run(name: str, blocks: int, *arguments: Any, threads: int = _THREADS) -> None:
+    """Run a kernel. CuPy passes arrays as pointers, Python's ints as int64."""
+    if blocks:
+        _kernel(name)((blocks,), (threads,), arguments)
+
+
 def _launch(name: str, size: int, *arguments: Any) -> None:
-    """Run a kernel over `size` indices. CuPy passes arrays as pointers, Python's ints as int64."""
-    if size:
-        blocks = min(-(-size // _THREADS), _BLOCKS)
-        _kernel(name)((blocks,), (_THREADS,), arguments)
+    """Run a kernel whose threads stride over `size` indices."""
+    _run(name, min(_ratio(size, _THREADS), _BLOCKS), *arguments)
+
+
+def _ratio(size: int, step: int) -> int:
+    """size / step, rounded up."""
+    return -(-size // step)
 
 
 def _draw(entry: str, step: int, key: int, stream: int, first: int, row: int, out: Array) -> Array:
     """Fill out (T, rows, d) with random entries; one call of the generator gives `step`."""
     operators, rows, d = out.shape
-    size = operators * rows * -(-d // step)
+    size = operators * rows * _ratio(d, step)
     place = (np.uint64(key), stream, first, operators, row, rows, d)
     _launch(f"draw<{entry}>", size, *place, out)
     return out
@@ -230,45 +568,64 @@ def distinct(words: Array, b: int) -> Array:
     return out
 
 
-class SparseMatrix(NamedTuple):
-    """A stack of matrices by column, as drawn, and the same entries sorted by bucket."""
+@dataclass(frozen=True, eq=False)
+class SparseMatrix:
+    """A stack of matrices by column, as drawn."""
 
     buckets: Array  # int32 (T, s, d)
     signs: Array  # int8 (T, s, d)
-    columns: Array  # int32 (T s d): of the sorted entries, in the order of r, then of the column
-    sorted_signs: Array  # int8 (T s d)
-    starts: Array  # int64 (T b + 1): bucket k of operator t begins at starts[t b + k]
     b: int
+
+    @cached_property
+    def by_bucket(self) -> tuple[Array, Array, Array]:
+        """The same entries sorted by bucket, then by r, then by column.
+
+        Their columns, int32 (T s d), and signs, int8 (T s d); and int64 (T b + 1), where bucket k
+        of operator t begins at number t b + k.
+        """
+        operators, _, d = self.buckets.shape
+        offsets = self.b * cupy.arange(operators, dtype=np.int64)[:, None, None]
+        count = operators * self.b
+        keys = cupy.where(self.signs != 0, self.buckets + offsets, count).ravel()  # dropped: last
+        order = cupy.argsort(keys)  # CuPy's sort is stable
+        starts = cupy.searchsorted(keys[order], cupy.arange(count + 1, dtype=np.int64))
+        return (order % d).astype(np.int32), self.signs.ravel()[order], starts
 
 
 def prepare(buckets: Array, signs: Array, b: int) -> SparseMatrix:
-    operators, _, d = buckets.shape
-    buckets, signs = cupy.ascontiguousarray(buckets), cupy.ascontiguousarray(signs)
-    offsets = b * cupy.arange(operators, dtype=np.int64)[:, None, None]
-    keys = cupy.where(signs != 0, buckets + offsets, operators * b).ravel()  # dropped ones last
-    order = cupy.argsort(keys)  # CuPy's sort is stable
-    starts = cupy.searchsorted(keys[order], cupy.arange(operators * b + 1, dtype=np.int64))
-    columns = (order % d).astype(np.int32)
-    return SparseMatrix(buckets, signs, columns, signs.ravel()[order], starts, b)
+    return SparseMatrix(cupy.ascontiguousarray(buckets), cupy.ascontiguousarray(signs), b)
 
 
-def scatter(matrix: SparseMatrix, x: Array) -> Array:
-    operators, _, d = matrix.buckets.shape
-    y = cupy.empty((operators, x.shape[1], matrix.b), dtype=x.dtype)
-    entries = (matrix.columns, matrix.sorted_signs, matrix.starts)
+def scatter(matrix: SparseMatrix, x: Array, out: Array | None = None) -> Array:
+    operators, s, d = matrix.buckets.shape
+    shape = (operators, x.shape[1], matrix.b)
+    y = cupy.empty(shape, dtype=x.dtype) if out is None else out
+    mean = s * d // matrix.b  # entries of a bucket
+    lanes = _LANES[(mean >= 16) + (mean >= 1024)]
     sizes = (operators, x.shape[1], d, matrix.b)
-    source = cupy.ascontiguousarray(x)
-    _launch(f"scatter<{_REAL[x.dtype.name]}>", y.size, *entries, source, _stride(x), *sizes, y)
+    blocks = _ratio(y.size * lanes, _THREADS)
+    name = f"scatter<{_REAL[x.dtype.name]}, {lanes}>"
+    _run(name, blocks, *matrix.by_bucket, cupy.ascontiguousarray(x), _stride(x), *sizes, y)
     return y
 
 
 def gather(matrix: SparseMatrix, y: Array) -> Array:
+    return _by_column("gather", matrix, y)
+
+
+def median(matrix: SparseMatrix, y: Array) -> Array:
+    if (s := matrix.buckets.shape[1]) > _VALUES:
+        raise ValueError(f"a median of s={s} values exceeds the limit of {_VALUES} on a GPU")
+    return _by_column("median", matrix, y)
+
+
+def _by_column(name: str, matrix: SparseMatrix, y: Array) -> Array:
     operators, s, d = matrix.buckets.shape
     x = cupy.empty((operators, y.shape[1], d), dtype=y.dtype)
     entries = (matrix.buckets, matrix.signs)
     sizes = (operators, y.shape[1], s, d, matrix.b)
     source = cupy.ascontiguousarray(y)
-    _launch(f"gather<{_REAL[y.dtype.name]}>", x.size, *entries, source, _stride(y), *sizes, x)
+    _launch(f"{name}<{_REAL[y.dtype.name]}>", x.size, *entries, source, _stride(y), *sizes, x)
     return x
 
 
@@ -279,14 +636,79 @@ def _stride(v: Array) -> int:
 
 def walsh_hadamard(x: Array) -> Array:
     x = cupy.ascontiguousarray(x)
-    n, h = x.shape[-1], 1
-    while h < n:
-        points = min(_POINTS, n // h)
-        scale = x.dtype.type(n**-0.5 if h * points == n else 1.0)
-        name = f"hadamard<{_REAL[x.dtype.name]}, {points}>"
-        _launch(name, x.size // points, x, x.size, h, scale)
-        h *= points
+    tile, stages = _TILE[x.dtype.name], x.shape[-1].bit_length() - 1
+    done = min(stages, tile)
+    passes = [(tile, tile, 0, done)]  # columns, h, low and high
+    while done < stages:  # few passes, of about equally many stages
+        share = _ratio(stages - done, _ratio(stages - done, _STAGES))
+        passes.append((tile - share, done, tile - share, tile))
+        done += share
+    name, blocks = f"hadamard<{_REAL[x.dtype.name]}>", _ratio(x.size, 2**tile)
+    for place in passes:
+        scale = x.dtype.type(x.shape[-1] ** -0.5 if place is passes[-1] else 1.0)
+        _run(name, blocks, x, x.size, *place, scale, threads=2**tile // 16)
     return x
+
+
+def largest(x: Array, k: int) -> Array:
+    rows, d = x.shape
+    out = cupy.empty((rows, k), dtype=np.int32)
+    if not out.size:
+        return out
+    x = cupy.ascontiguousarray(x)
+    real = _REAL[x.dtype.name]
+    counts = cupy.zeros((rows, _BINS), dtype=np.uint32)
+    threshold = cupy.zeros(rows, dtype=np.uint64)
+    ties = cupy.full(rows, k, dtype=np.int64)
+    parts = max(1, min(_ratio(d, 16 * _THREADS), _BUSY // rows))
+    for shift in range(22 if real == "float" else 55, -1, -11):
+        _run(f"histogram<{real}>", rows * parts, x, d, parts, shift, threshold, counts)
+        _run("descend", rows, shift, counts, threshold, ties)
+    spans = _ratio(d, _SPAN)
+    blocks = _ratio(32 * rows * spans, _THREADS)
+    found = cupy.empty(2 * rows * spans, dtype=np.int64)
+    _run(f"count<{real}>", blocks, x, rows, d, spans, threshold, found)
+    before = cupy.cumsum(found) - found
+    _run(f"compact<{real}>", blocks, x, rows, d, spans, threshold, before, ties, k, out)
+    return out
+
+
+def dense_sketch(
+    entries: Entries, key: int, stream: int, first: int, operators: int, rows: int, x: Array
+) -> Array:
+    _, vectors, d = x.shape
+    together = 1 if vectors == 1 else _VECTORS
+    lines = _LINES[entries]
+    blocks = operators * _ratio(vectors, together) * _ratio(rows, lines)
+    parts = _parts(blocks, d // (2**12 * lines))
+    y = cupy.empty((parts, operators, vectors, rows), dtype=x.dtype)
+    place = (np.uint64(key), stream, first, operators, rows, parts)
+    name = f"dense_sketch<{_ENTRIES[entries]}, {_REAL[x.dtype.name]}, {together}>"
+    source = cupy.ascontiguousarray(x)
+    _run(name, blocks * parts, *place, source, _stride(x), vectors, d, y)
+    return y.sum(axis=0) if parts > 1 else y[0]
+
+
+def dense_desketch(
+    entries: Entries, key: int, stream: int, first: int, operators: int, d: int, y: Array
+) -> Array:
+    _, vectors, rows = y.shape
+    together = 1 if vectors == 1 else _VECTORS
+    warps = operators * _ratio(vectors, together) * _ratio(d, 128)
+    parts = _parts(_ratio(32 * warps, _THREADS), rows // 64)
+    span = 32 * _ratio(rows, 32 * parts)
+    x = cupy.empty((parts, operators, vectors, d), dtype=y.dtype)
+    place = (np.uint64(key), stream, first, operators, rows, parts, span)
+    name = f"dense_desketch<{_ENTRIES[entries]}, {_REAL[y.dtype.name]}, {together}>"
+    source = cupy.ascontiguousarray(y)
+    blocks = _ratio(32 * warps * parts, _THREADS)
+    _run(name, blocks, *place, source, _stride(y), vectors, d, x)
+    return x.sum(axis=0) if parts > 1 else x[0]
+
+
+def _parts(blocks: int, most: int) -> int:
+    """Into how many parts to split long sums, so that there are enough blocks to fill a GPU."""
+    return max(1, min(_ratio(_BUSY, blocks), most)) if blocks else 1
 
 
 def cosine(x: Array) -> Array:

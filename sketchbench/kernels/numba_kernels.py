@@ -9,10 +9,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit, prange, uint32, uint64
+from numba import int64, njit, prange, uint32, uint64, uintp
 from numpy.typing import NDArray
 
-from sketchbench.kernels import PRIME
+from sketchbench.kernels import PRIME, Entries
 from sketchbench.kernels.numpy_kernels import (
     SparseMatrix,
     asarray,
@@ -62,17 +62,24 @@ def random_words(
     return out
 
 
+@njit(cache=True)
+def _signs(key: Any, stream: int, t: int, k: int, first: int, out: NDArray[Any]) -> None:
+    """Entries first, first + 1, ... of row k of sign matrix t; first is a multiple of 128."""
+    d = out.shape[0]
+    for i in range(0, d, 128):
+        words = _philox((first + i) // 128, k, t, stream, key)
+        for lane in range(4):
+            start = i + 32 * lane
+            for bit in range(min(32, d - start)):
+                out[start + bit] = 2 * int64((words[lane] >> uint64(bit)) & uint64(1)) - 1
+
+
 @njit(cache=True, parallel=True)
 def _sign_rows(key: Any, stream: int, first: int, row: int, out: NDArray[np.int8]) -> None:
-    operators, rows, d = out.shape
+    operators, rows, _ = out.shape
     for index in prange(operators * rows):
         t, k = index // rows, index % rows
-        for i in range(0, d, 128):
-            words = _philox(i // 128, row + k, first + t, stream, key)
-            for lane in range(4):
-                start = i + 32 * lane
-                for bit in range(min(32, d - start)):
-                    out[t, k, start + bit] = 2 * ((words[lane] >> uint64(bit)) & uint64(1)) - 1
+        _signs(key, stream, first + t, row + k, 0, out[t, k])
 
 
 def sign_rows(
@@ -113,23 +120,30 @@ def _outer(p: Any) -> Any:
     return top / bottom
 
 
+@njit(cache=True)
+def _normals(key: Any, stream: int, t: int, k: int, first: int, out: NDArray[np.float64]) -> None:
+    """Entries first, first + 1, ... of row k of normal matrix t; first is a multiple of 4."""
+    d = out.shape[0]
+    q = np.empty(d)
+    for i in range(0, d, 4):
+        words = _philox((first + i) // 4, k, t, stream, key)
+        for lane in range(min(4, d - i)):
+            q[i + lane] = (words[lane] + 0.5) * 2.0**-32 - 0.5
+    for i in range(d):  # without a branch, so that the compiler vectorises it
+        out[i] = _central(q[i])
+    for i in range(d):
+        if q[i] < -0.425:
+            out[i] = -_outer(0.5 + q[i])
+        elif q[i] > 0.425:
+            out[i] = _outer(0.5 - q[i])
+
+
 @njit(cache=True, parallel=True)
 def _gaussian_rows(key: Any, stream: int, first: int, row: int, out: NDArray[np.float64]) -> None:
-    operators, rows, d = out.shape
+    operators, rows, _ = out.shape
     for index in prange(operators * rows):
         t, k = index // rows, index % rows
-        q = np.empty(d)
-        for i in range(0, d, 4):
-            words = _philox(i // 4, row + k, first + t, stream, key)
-            for lane in range(min(4, d - i)):
-                q[i + lane] = (words[lane] + 0.5) * 2.0**-32 - 0.5
-        for i in range(d):  # without a branch, so that the compiler vectorises it
-            out[t, k, i] = _central(q[i])
-        for i in range(d):
-            if q[i] < -0.425:
-                out[t, k, i] = -_outer(0.5 + q[i])
-            elif q[i] > 0.425:
-                out[t, k, i] = _outer(0.5 - q[i])
+        _normals(key, stream, first + t, row + k, 0, out[t, k])
 
 
 def gaussian_rows(
@@ -138,6 +152,94 @@ def gaussian_rows(
     out = np.empty((operators, rows, d), dtype=np.float64)
     _gaussian_rows(np.uint64(key), stream, first, row, out)
     return out
+
+
+_CHUNK = 2**10  # entries of a dense matrix at a time: a multiple of 128, small enough for the cache
+
+
+@njit(cache=True, inline="always")
+def _entries(
+    normal: bool, key: Any, stream: int, t: int, k: int, first: int, out: NDArray[np.float64]
+) -> None:
+    if normal:
+        _normals(key, stream, t, k, first, out)
+    else:
+        _signs(key, stream, t, k, first, out)
+
+
+@njit(cache=True, fastmath={"reassoc", "nsz"})  # lets the compiler sum in vectors
+def _dot(a: NDArray[Any], b: NDArray[Any]) -> Any:
+    total = 0.0
+    for i in range(a.shape[0]):
+        total += a[i] * b[i]
+    return total
+
+
+@njit(cache=True, parallel=True)
+def _dense_sketch(
+    normal: bool, key: Any, stream: int, first: int, x: NDArray[Any], y: NDArray[Any]
+) -> None:
+    operators, vectors, rows = y.shape
+    d = x.shape[2]
+    for index in prange(operators * rows):
+        t, k = index // rows, index % rows
+        entries, total = np.empty(_CHUNK), np.zeros(vectors)
+        for start in range(0, d, _CHUNK):
+            part = entries[: min(_CHUNK, d - start)]
+            _entries(normal, key, stream, first + t, k, start, part)
+            for n in range(vectors):
+                total[n] += _dot(part, x[t % x.shape[0], n, start : start + _CHUNK])
+        for n in range(vectors):
+            y[t, n, k] = total[n]
+
+
+def dense_sketch(
+    entries: Entries,
+    key: int,
+    stream: int,
+    first: int,
+    operators: int,
+    rows: int,
+    x: NDArray[Any],
+) -> NDArray[Any]:
+    y = np.empty((operators, x.shape[1], rows), dtype=x.dtype)
+    x = np.ascontiguousarray(x)
+    _dense_sketch(entries == "gaussian", np.uint64(key), stream, first, x, y)
+    return y
+
+
+@njit(cache=True, parallel=True)
+def _dense_desketch(
+    normal: bool, key: Any, stream: int, first: int, y: NDArray[Any], x: NDArray[Any]
+) -> None:
+    operators, vectors, d = x.shape
+    chunks = -(-d // _CHUNK)
+    for index in prange(operators * chunks):
+        t, start = index // chunks, index % chunks * _CHUNK
+        length = min(_CHUNK, d - start)
+        entries, total = np.empty(length), np.zeros((vectors, length))
+        for k in range(y.shape[2]):
+            _entries(normal, key, stream, first + t, k, start, entries)
+            for n in range(vectors):
+                weight = y[t % y.shape[0], n, k]
+                for i in range(length):
+                    total[n, i] += weight * entries[i]
+        x[t, :, start : start + length] = total
+
+
+def dense_desketch(
+    entries: Entries,
+    key: int,
+    stream: int,
+    first: int,
+    operators: int,
+    d: int,
+    y: NDArray[Any],
+) -> NDArray[Any]:
+    x = np.empty((operators, y.shape[1], d), dtype=y.dtype)
+    y = np.ascontiguousarray(y)
+    _dense_desketch(entries == "gaussian", np.uint64(key), stream, first, y, x)
+    return x
 
 
 @njit(cache=True, parallel=True)
@@ -185,22 +287,52 @@ def distinct(words: NDArray[np.uint32], b: int) -> NDArray[np.int32]:
     return out
 
 
+_COLUMNS = 2**14  # of a sparse matrix that a thread takes at a time
+_PARTS = 16  # partial sums of a scatter, at most
+
+
 @njit(cache=True, parallel=True)
 def _scatter(
     buckets: NDArray[np.int32], signs: NDArray[np.int8], x: NDArray[Any], y: NDArray[Any]
 ) -> None:
-    operators, vectors = y.shape[:2]
-    for index in prange(operators * vectors):
-        t, n = index // vectors, index % vectors
+    """y has shape (T, N, parts, b): each part sums its share of the columns."""
+    operators, vectors, parts, _ = y.shape
+    s, d = buckets.shape[1:]
+    share = -(-d // parts)
+    for index in prange(operators * vectors * parts):
+        t, n, part = index // (vectors * parts), index // parts % vectors, index % parts
         source = t % x.shape[0]
-        for r in range(buckets.shape[1]):
-            for j in range(buckets.shape[2]):
-                y[t, n, buckets[t, r, j]] += signs[t, r, j] * x[source, n, j]
+        y[t, n, part] = 0
+        for r in range(s):
+            for j in range(part * share, min(d, (part + 1) * share)):
+                y[t, n, part, buckets[t, r, j]] += signs[t, r, j] * x[source, n, j]
 
 
-def scatter(matrix: SparseMatrix, x: NDArray[Any]) -> NDArray[Any]:
-    y = np.zeros((matrix.buckets.shape[0], x.shape[1], matrix.b), dtype=x.dtype)
-    _scatter(matrix.buckets, matrix.signs, np.ascontiguousarray(x), y)
+@njit(cache=True, parallel=True)
+def _sum_parts(parts: NDArray[Any], y: NDArray[Any]) -> None:
+    """y[m] = parts[m, 0] + parts[m, 1] + ..., in that order."""
+    rows, b = y.shape
+    chunks = -(-b // _COLUMNS)
+    for index in prange(rows * chunks):
+        m, start = index // chunks, index % chunks * _COLUMNS
+        for k in range(start, min(b, start + _COLUMNS)):
+            y[m, k] = parts[m, 0, k]
+        for part in range(1, parts.shape[1]):
+            for k in range(start, min(b, start + _COLUMNS)):
+                y[m, k] += parts[m, part, k]
+
+
+def scatter(matrix: SparseMatrix, x: NDArray[Any], out: NDArray[Any] | None = None) -> NDArray[Any]:
+    operators, s, d = matrix.buckets.shape
+    shape = (operators, x.shape[1], matrix.b)
+    y = np.empty(shape, dtype=x.dtype) if out is None else out
+    lines = operators * x.shape[1]
+    # The sizes alone decide about the parts, so that the sums are the same on any number of threads.
+    parts = max(1, min(_PARTS // max(lines, 1), s * d // (4 * matrix.b), d // _COLUMNS))
+    sums = y[:, :, None] if parts == 1 else np.empty((*shape[:2], parts, matrix.b), dtype=x.dtype)
+    _scatter(matrix.buckets, matrix.signs, np.ascontiguousarray(x), sums)
+    if parts > 1:
+        _sum_parts(sums.reshape(lines, parts, matrix.b), y.reshape(lines, matrix.b))
     return y
 
 
@@ -208,12 +340,13 @@ def scatter(matrix: SparseMatrix, x: NDArray[Any]) -> NDArray[Any]:
 def _gather(
     buckets: NDArray[np.int32], signs: NDArray[np.int8], y: NDArray[Any], x: NDArray[Any]
 ) -> None:
-    operators, vectors = x.shape[:2]
-    for index in prange(operators * vectors):
-        t, n = index // vectors, index % vectors
+    operators, vectors, d = x.shape
+    chunks = -(-d // _COLUMNS)
+    for index in prange(operators * vectors * chunks):
+        t, n, start = index // (vectors * chunks), index // chunks % vectors, index % chunks
         source = t % y.shape[0]
         for r in range(buckets.shape[1]):
-            for j in range(buckets.shape[2]):
+            for j in range(start * _COLUMNS, min(d, (start + 1) * _COLUMNS)):
                 x[t, n, j] += signs[t, r, j] * y[source, n, buckets[t, r, j]]
 
 
@@ -224,22 +357,177 @@ def gather(matrix: SparseMatrix, y: NDArray[Any]) -> NDArray[Any]:
 
 
 @njit(cache=True, parallel=True)
-def _walsh_hadamard(x: NDArray[Any], scale: Any) -> None:
-    vectors, n = x.shape
-    for v in prange(vectors):
-        h = 1
-        while h < n:
-            for start in range(0, n, 2 * h):
-                for i in range(start, start + h):
-                    upper, lower = x[v, i], x[v, i + h]
-                    x[v, i] = upper + lower
-                    x[v, i + h] = upper - lower
-            h *= 2
-        for i in range(n):
-            x[v, i] *= scale
+def _median(
+    buckets: NDArray[np.int32], signs: NDArray[np.int8], y: NDArray[Any], x: NDArray[Any]
+) -> None:
+    operators, vectors, d = x.shape
+    s = buckets.shape[1]
+    chunks = -(-d // _COLUMNS)
+    for index in prange(operators * vectors * chunks):
+        t, n, start = index // (vectors * chunks), index // chunks % vectors, index % chunks
+        source = t % y.shape[0]
+        values = np.empty(s, y.dtype)
+        for j in range(start * _COLUMNS, min(d, (start + 1) * _COLUMNS)):
+            for r in range(s):  # insertion sort: s is small
+                value = signs[t, r, j] * y[source, n, buckets[t, r, j]]
+                place = r
+                while place > 0 and values[place - 1] > value:
+                    values[place] = values[place - 1]
+                    place -= 1
+                values[place] = value
+            x[t, n, j] = (values[(s - 1) // 2] + values[s // 2]) / 2
+
+
+def median(matrix: SparseMatrix, y: NDArray[Any]) -> NDArray[Any]:
+    x = np.empty((matrix.buckets.shape[0], y.shape[1], matrix.buckets.shape[2]), dtype=y.dtype)
+    _median(matrix.buckets, matrix.signs, np.ascontiguousarray(y), x)
+    return x
+
+
+@njit(cache=True)
+def _threshold(bits: NDArray[Any], magnitude: Any, width: int, wanted: int) -> Any:
+    """The magnitude of the wanted-th largest entry, and how many entries of just that magnitude belong to
+    the largest: radix select, digit by digit from the top, among the entries that agree so far."""
+    digit = 16 if bits.shape[0] > 2**14 else 8
+    low = uint64(2**digit - 1)
+    value = uint64(0)
+    for shift in range(width - digit, -1, -digit):
+        counts = np.zeros(2**digit, np.int64)
+        for i in range(bits.shape[0]):
+            counts[(uint64(bits[i] & magnitude) >> uint64(shift)) & low] += 1
+        top = 2**digit - 1
+        while counts[top] < wanted:
+            wanted -= counts[top]
+            top -= 1
+        tied = np.empty(counts[top], bits.dtype)
+        filled = 0
+        for i in range(bits.shape[0]):
+            if (uint64(bits[i] & magnitude) >> uint64(shift)) & low == uint64(top):
+                tied[filled] = bits[i]
+                filled += 1
+        value |= uint64(top) << uint64(shift)
+        bits = tied
+    return value, wanted
+
+
+@njit(cache=True, parallel=True)
+def _largest(bits: NDArray[Any], magnitude: Any, width: int, out: NDArray[np.int32]) -> None:
+    """The bit patterns of floating-point numbers, without the sign, are in the order of magnitude."""
+    for n in prange(bits.shape[0]):
+        value, ties = _threshold(bits[n], magnitude, width, out.shape[1])
+        filled = 0
+        for i in range(bits.shape[1]):
+            key = uint64(bits[n, i] & magnitude)
+            if key > value or (key == value and ties > 0):
+                if key == value:
+                    ties -= 1
+                out[n, filled] = i
+                filled += 1
+
+
+def largest(x: NDArray[Any], k: int) -> NDArray[np.int32]:
+    out = np.empty((x.shape[0], k), dtype=np.int32)
+    width = 8 * x.dtype.itemsize
+    bits = np.ascontiguousarray(x).view(f"uint{width}")
+    if k:
+        _largest(bits, bits.dtype.type(2 ** (width - 1) - 1), width, out)
+    return out
+
+
+# The Walsh-Hadamard transform. Its stages commute, so they are grouped into passes over memory: one over
+# contiguous blocks that fit into the cache, then one per _RADIX rows of blocks, in panels of columns.
+_BLOCK = 2**14  # entries of a contiguous block
+_PANEL = 2**13  # entries of a panel
+_RADIX = 2**10  # rows of a panel, at most
+
+
+@njit(cache=True, inline="always")
+def _eight(x: NDArray[Any], j: Any, h: Any) -> None:
+    """Three stages on the entries j, j + h, ..., j + 7h. Unsigned indices spare the compiler the check for
+    negative ones, which would keep it from vectorising."""
+    h2, h3, h4 = h + h, h + h + h, h + h + h + h
+    h5, h6, h7 = h4 + h, h4 + h2, h4 + h3
+    a0, a1, a2, a3 = x[j], x[j + h], x[j + h2], x[j + h3]
+    a4, a5, a6, a7 = x[j + h4], x[j + h5], x[j + h6], x[j + h7]
+    b0, b1, b2, b3 = a0 + a1, a0 - a1, a2 + a3, a2 - a3
+    b4, b5, b6, b7 = a4 + a5, a4 - a5, a6 + a7, a6 - a7
+    a0, a2, a1, a3 = b0 + b2, b0 - b2, b1 + b3, b1 - b3
+    a4, a6, a5, a7 = b4 + b6, b4 - b6, b5 + b7, b5 - b7
+    x[j], x[j + h4], x[j + h], x[j + h5] = a0 + a4, a0 - a4, a1 + a5, a1 - a5
+    x[j + h2], x[j + h6], x[j + h3], x[j + h7] = a2 + a6, a2 - a6, a3 + a7, a3 - a7
+
+
+@njit(cache=True, inline="always")
+def _four(a: NDArray[Any], b: NDArray[Any], c: NDArray[Any], d: NDArray[Any]) -> None:
+    """Two stages on four slices."""
+    for i in range(a.shape[0]):
+        s, t, u, v = a[i] + b[i], a[i] - b[i], c[i] + d[i], c[i] - d[i]
+        a[i], b[i], c[i], d[i] = s + u, t + v, s - u, t - v
+
+
+@njit(cache=True, inline="always")
+def _two(a: NDArray[Any], b: NDArray[Any]) -> None:
+    """One stage on two slices."""
+    for i in range(a.shape[0]):
+        a[i], b[i] = a[i] + b[i], a[i] - b[i]
+
+
+@njit(cache=True)
+def _stages(x: NDArray[Any], h: int, stop: int) -> None:
+    """The stages h, 2h, ..., stop / 2 on an array whose length is a multiple of stop."""
+    if h == 1 and stop >= 64:  # short strides get loops that the compiler vectorises all the same
+        for k in range(uintp(x.shape[0] // 8)):
+            _eight(x, uintp(8) * k, uintp(1))
+        for block in range(uintp(x.shape[0] // 64)):
+            for k in range(uintp(8)):
+                _eight(x, uintp(64) * block + k, uintp(8))
+        h = 64
+    while 4 * h <= stop:
+        for i in range(0, x.shape[0], 4 * h):
+            j = i + 2 * h
+            _four(x[i : i + h], x[i + h : j], x[j : j + h], x[j + h : j + 2 * h])
+        h *= 4
+    if h < stop:
+        for i in range(0, x.shape[0], 2 * h):
+            _two(x[i : i + h], x[i + h : i + 2 * h])
+
+
+@njit(cache=True, parallel=True)
+def _hadamard_blocks(x: NDArray[Any], n: int, size: int, scale: Any) -> None:
+    """The stages below n in every `size` entries of x, which are multiples of n; then the scale."""
+    for block in prange(-(-x.shape[0] // size)):
+        part = x[block * size : (block + 1) * size]
+        _stages(part, 1, n)
+        if scale != 1:
+            part *= scale
+
+
+@njit(cache=True, parallel=True)
+def _hadamard_panels(x: NDArray[Any], scale: Any) -> None:
+    """All stages along the second axis of x, of shape (groups, rows, columns); then the scale."""
+    groups, rows, columns = x.shape
+    width = max(1, min(columns, _PANEL // rows))
+    panels = columns // width
+    for index in prange(groups * panels):
+        group, first = index // panels, index % panels * width
+        panel = np.empty(rows * width, x.dtype)
+        for r in range(rows):
+            for i in range(width):
+                panel[r * width + i] = x[group, r, first + i]
+        _stages(panel, width, rows * width)
+        for r in range(rows):
+            for i in range(width):
+                x[group, r, first + i] = panel[r * width + i] * scale
 
 
 def walsh_hadamard(x: NDArray[Any]) -> NDArray[Any]:
     x = np.ascontiguousarray(x)
-    _walsh_hadamard(x.reshape(-1, x.shape[-1]), x.dtype.type(x.shape[-1] ** -0.5))
+    n, one = x.shape[-1], x.dtype.type(1)
+    scale = x.dtype.type(n**-0.5)
+    h = min(n, _BLOCK)
+    _hadamard_blocks(x.reshape(-1), h, max(h, _BLOCK), scale if h == n else one)
+    while h < n:
+        rows = min(n // h, _RADIX)
+        _hadamard_panels(x.reshape(-1, rows, h), scale if h * rows == n else one)
+        h *= rows
     return x

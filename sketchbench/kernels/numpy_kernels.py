@@ -1,5 +1,6 @@
 """The reference definition of every kernel, in plain NumPy; see `Kernels` for the signatures."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -7,7 +8,7 @@ import scipy.fft
 from numpy.typing import NDArray
 from scipy import special
 
-from sketchbench.kernels import PRIME
+from sketchbench.kernels import PRIME, Entries
 
 NAME = "numpy"
 xp = np
@@ -68,6 +69,41 @@ def gaussian_rows(
     return np.asarray(special.ndtri((words + 0.5) * 2.0**-32))
 
 
+_ROWS: dict[str, Callable[..., NDArray[Any]]] = {"gaussian": gaussian_rows, "signs": sign_rows}
+
+
+def dense_sketch(
+    entries: Entries,
+    key: int,
+    stream: int,
+    first: int,
+    operators: int,
+    rows: int,
+    x: NDArray[Any],
+) -> NDArray[Any]:
+    y = np.empty((operators, x.shape[1], rows), dtype=x.dtype)
+    for k in range(rows):
+        row = _ROWS[entries](key, stream, first, operators, k, 1, x.shape[2])
+        y[..., k] = (x @ row.astype(x.dtype).swapaxes(1, 2))[..., 0]
+    return y
+
+
+def dense_desketch(
+    entries: Entries,
+    key: int,
+    stream: int,
+    first: int,
+    operators: int,
+    d: int,
+    y: NDArray[Any],
+) -> NDArray[Any]:
+    x = np.zeros((operators, y.shape[1], d), dtype=y.dtype)
+    for k in range(y.shape[2]):
+        row = _ROWS[entries](key, stream, first, operators, k, 1, d)
+        x += y[..., k : k + 1] * row.astype(y.dtype)
+    return x
+
+
 def polynomial_hash(coefficients: NDArray[np.uint32], points: int) -> NDArray[np.uint32]:
     x = np.arange(points, dtype=np.uint64)
     value = np.zeros((*coefficients.shape[:-1], points), dtype=np.uint64)
@@ -101,9 +137,10 @@ def prepare(buckets: NDArray[np.int32], signs: NDArray[np.int8], b: int) -> Spar
     return SparseMatrix(buckets, signs, b)
 
 
-def scatter(matrix: SparseMatrix, x: NDArray[Any]) -> NDArray[Any]:
+def scatter(matrix: SparseMatrix, x: NDArray[Any], out: NDArray[Any] | None = None) -> NDArray[Any]:
     operators, vectors = matrix.buckets.shape[0], x.shape[1]
-    y = np.zeros((operators, vectors, matrix.b), dtype=x.dtype)
+    y = np.empty((operators, vectors, matrix.b), dtype=x.dtype) if out is None else out
+    y[...] = 0
     for t in range(operators):
         for r in range(matrix.buckets.shape[1]):
             signed = x[t % x.shape[0]] * matrix.signs[t, r]
@@ -119,6 +156,20 @@ def gather(matrix: SparseMatrix, y: NDArray[Any]) -> NDArray[Any]:
         for r in range(matrix.buckets.shape[1]):
             x[t] += y[t % y.shape[0]][:, matrix.buckets[t, r]] * matrix.signs[t, r]
     return x
+
+
+def median(matrix: SparseMatrix, y: NDArray[Any]) -> NDArray[Any]:
+    operators, _, d = matrix.buckets.shape
+    x = np.empty((operators, y.shape[1], d), dtype=y.dtype)
+    for t in range(operators):
+        values = y[t % y.shape[0]][:, matrix.buckets[t]] * matrix.signs[t]
+        x[t] = np.median(values, axis=1)
+    return x
+
+
+def largest(x: NDArray[Any], k: int) -> NDArray[np.int32]:
+    order = np.argsort(-abs(x), axis=-1, kind="stable")
+    return np.sort(order[:, :k], axis=-1).astype(np.int32)
 
 
 def walsh_hadamard(x: NDArray[Any]) -> NDArray[Any]:

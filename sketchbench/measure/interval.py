@@ -23,6 +23,14 @@ def normal_quantile(error: float) -> float:
     return float(-special.ndtri(error / 2))
 
 
+def student_quantile(error: float, freedom: int) -> float:
+    """t such that Student's t with so many degrees of freedom lies outside [-t, t] with this
+    probability."""
+    if not 0 < error < 1:
+        raise ValueError(f"error rate {error} must satisfy 0 < error < 1")
+    return float(-special.stdtrit(freedom, error / 2))
+
+
 def mean_interval(
     mean: float, sd: float, skewness: float, trials: int, *, error: float, scale: float = 0.0
 ) -> Interval:
@@ -30,13 +38,14 @@ def mean_interval(
 
     Hall's transformed t statistic (Hall 1992, Journal of the Royal Statistical Society B 54): the
     cubic transformation removes the first-order effect of skewness, which far out in the tail
-    (simultaneous intervals live at 4 to 5 standard errors) is what spoils the normal interval.
+    (simultaneous intervals live at 4 to 5 standard errors) is what spoils the normal interval. The
+    quantile is Student's, so the interval of few normal values is exact.
     `scale` is the size of the quantity: its rounding widens the interval, so that a quantity that
     never varies can still be compared with its exact value.
     """
     if trials < 2:
         raise ValueError(f"trials={trials} must be >= 2 for an interval")
-    z = normal_quantile(error)
+    z = student_quantile(error, trials - 1)
     standard_error = sd / np.sqrt(trials)
     rounding = ROUNDING * max(abs(mean), scale)
 

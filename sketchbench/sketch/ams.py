@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from sketchbench.kernels import Array
-from sketchbench.sketch.dense import Dense
+from sketchbench.sketch.dense import Dense, Generated
 from sketchbench.sketch.draws import ENTRIES, Draws
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.hashing import Hashing, check_hashing
@@ -22,14 +22,11 @@ class AMS(Family):
         check_hashing(self.hashing)
 
     def _draw(self, draws: Draws) -> Dense:
-        full = self.hashing == "full"
-        polynomials = None if full else draws.polynomials(ENTRIES, self.b, 4)
+        if self.hashing == "full":
+            return Generated(draws, self.d, self.b, "signs", self.b**-0.5)
+        polynomials = draws.polynomials(ENTRIES, self.b, 4)
 
         def rows_of(row: int, rows: int) -> Array:
-            if polynomials is None:
-                signs = draws.sign_rows(ENTRIES, row, rows, self.d)
-            else:
-                signs = draws.hash_signs(polynomials[:, row : row + rows], self.d)
-            return signs * self.b**-0.5
+            return draws.hash_signs(polynomials[:, row : row + rows], self.d) * self.b**-0.5
 
         return Dense(draws.kernels, self.d, self.b, draws.operators, rows_of)

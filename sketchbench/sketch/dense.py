@@ -1,8 +1,9 @@
-"""Operators with b x d random entries, generated block by block and never stored."""
+"""Operators with b x d random entries, generated when they are needed; only small ones are stored."""
 
 from collections.abc import Callable, Iterator
 
-from sketchbench.kernels import Array, Kernels
+from sketchbench.kernels import Array, Entries, Kernels
+from sketchbench.sketch.draws import ENTRIES, Draws
 from sketchbench.sketch.operator import Sketch
 
 WORKSPACE = 2**22  # entries of R at a time: 32 MiB in float64
@@ -52,3 +53,34 @@ class Dense(Sketch):
         for start, stop, block in self._blocks(y.dtype):
             x += y[..., start:stop] @ block
         return x
+
+
+class Generated(Dense):
+    """R = scale * E, with the entries of E as one of the kernels generates them.
+
+    A matrix too large for the workspace is generated and applied at once, in the kernel: entries live
+    in the cache only, and N vectors share them.
+    """
+
+    def __init__(self, draws: Draws, d: int, b: int, entries: Entries, scale: float) -> None:
+        def rows_of(row: int, rows: int) -> Array:
+            draw = draws.gaussian_rows if entries == "gaussian" else draws.sign_rows
+            return draw(ENTRIES, row, rows, d) * scale
+
+        super().__init__(draws.kernels, d, b, draws.operators, rows_of)
+        self._draws = draws
+        self._entries = entries
+        self._scale = scale
+        self._small = draws.operators * d * b <= WORKSPACE
+
+    def _sketch(self, x: Array) -> Array:
+        if self._small:
+            return super()._sketch(x)
+        y = self._draws.dense_sketch(self._entries, ENTRIES, self.b, x)
+        return y * y.dtype.type(self._scale)
+
+    def _desketch(self, y: Array) -> Array:
+        if self._small:
+            return super()._desketch(y)
+        x = self._draws.dense_desketch(self._entries, ENTRIES, self.d, y)
+        return x * x.dtype.type(self._scale)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sketchbench.kernels import PRIME, Array, Kernels
+from sketchbench.kernels import PRIME, Array, Entries, Kernels
 
 # Which of an operator's draws a random word belongs to.
 SIGNS, BUCKETS, ROWS, ENTRIES = range(4)
@@ -43,6 +43,16 @@ class Draws:
             self.key, stream, self.first, self.operators, row, rows, d
         )
 
+    def dense_sketch(self, entries: Entries, stream: int, rows: int, x: Array) -> Array:
+        """E x for T such matrices E of `rows` rows, not formed: (T or 1, N, d) -> (T, N, rows)."""
+        place = (self.key, stream, self.first, self.operators)
+        return self.kernels.dense_sketch(entries, *place, rows, x)
+
+    def dense_desketch(self, entries: Entries, stream: int, d: int, y: Array) -> Array:
+        """Eᵀ y: (T or 1, N, rows) -> (T, N, d)."""
+        place = (self.key, stream, self.first, self.operators)
+        return self.kernels.dense_desketch(entries, *place, d, y)
+
     def integers(self, stream: int, count: int, bound: int) -> Array:
         """Independent uniform integers below bound, int32, shape (T, count).
 
@@ -82,4 +92,6 @@ class Draws:
     def _below(self, words: Array, bound: int, bits: int) -> Array:
         """Uniform words of so many bits, scaled to uniform integers below bound."""
         xp = self.kernels.xp
-        return (words.astype("uint64") * xp.uint64(bound) >> xp.uint64(bits)).astype("int32")
+        products = xp.multiply(words, xp.uint64(bound), dtype="uint64")
+        products >>= xp.uint64(bits)
+        return products.astype("int32")

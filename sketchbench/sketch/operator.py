@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sketchbench.kernels import Array, Kernels
+from sketchbench.sketch.entries import add
 
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
@@ -34,8 +35,8 @@ class Sketch(ABC):
         Raises ValueError for a wrong length or (unless `check_finite=False`, which saves a pass
         over x) a non-finite entry, TypeError for another dtype or kind of array.
         """
-        lifted = self._lift(x, self.d, "d", check_finite)
-        return self._lower(self._sketch(lifted), x, self.b)
+        lifted = self.lift(x, self.d, "d", check_finite)
+        return self.lower(self._sketch(lifted), x, self.b)
 
     def desketch(self, y: Array, *, check_finite: bool = True) -> Array:
         """The transpose, Rᵀ y along the last axis: (..., b) -> (..., d); errors as in `sketch`.
@@ -43,8 +44,35 @@ class Sketch(ABC):
         For every family with E[RᵀR] = I, `desketch(sketch(x))` is an unbiased estimate of x
         (song2023 Theorem 4.2).
         """
-        lifted = self._lift(y, self.b, "b", check_finite)
-        return self._lower(self._desketch(lifted), y, self.d)
+        lifted = self.lift(y, self.b, "b", check_finite)
+        return self.lower(self._desketch(lifted), y, self.d)
+
+    def sketch_sparse(self, *terms: tuple[Array, Array]) -> Array:
+        """R of a sum of sparse vectors, for one operator: (N, b).
+
+        Each term is a pair of indices, integers (N, k) in [0, d), distinct within a row, and values
+        (N, k), float32 or float64; not checked. O(N k) beside what `sketch` costs.
+        """
+        values = terms[0][1]
+        dense = self.kernels.xp.zeros((len(values), self.d), dtype=values.dtype)
+        for at, entries in terms:
+            add(self.kernels, dense, at, entries)
+        return self._sketch(dense[None])[0]
+
+    def with_workspace(self) -> "Sketch":
+        """The operator with memory of its own for what it computes, where that saves allocations.
+
+        What `desketch` returns is then good until its next call only: for inner loops.
+        """
+        return self
+
+    def padded(self) -> "Sketch":
+        """The operator on the padded domain that it works on; itself where nothing is padded.
+
+        Of R P, with P padding d to n coordinates, this is R: its domain has n coordinates, and its
+        transpose is not cut to the first d.
+        """
+        return self
 
     def materialize(self, dtype: DTypeLike = np.float64) -> Array:
         """R as a dense array of shape (b, d), or (T, b, d) for a stack. O(T b d) memory.
@@ -90,7 +118,7 @@ class Sketch(ABC):
     def _desketch(self, y: Array) -> Array:
         """Rᵀ y for y of shape (T or 1, N, b), to (T, N, d)."""
 
-    def _lift(self, v: Array, length: int, name: str, check_finite: bool) -> Array:
+    def lift(self, v: Array, length: int, name: str, check_finite: bool) -> Array:
         """Check v and give it the shape (T or 1, N, length)."""
         xp = self.kernels.xp
         if not isinstance(v, xp.ndarray):
@@ -114,7 +142,7 @@ class Sketch(ABC):
             )
         return v.reshape(1 if self.operators is None else v.shape[0], -1, length)
 
-    def _lower(self, result: Array, v: Array, length: int) -> Array:
+    def lower(self, result: Array, v: Array, length: int) -> Array:
         """Give a result of shape (T, N, length) the leading axes of the argument back."""
         if self.operators is None:
             return result.reshape(*v.shape[:-1], length)

@@ -1,48 +1,100 @@
 """Operators that keep some coordinates of a signed and perhaps transformed vector."""
 
+import copy
 from collections.abc import Callable
+from typing import Any
 
 from sketchbench.kernels import Array, Kernels
+from sketchbench.sketch.entries import add
 from sketchbench.sketch.operator import Sketch
 
 
 class Sampled(Sketch):
-    """R = scale * S H P D: signs D, zero padding P from d to n, a transform H, b sampled rows S.
+    """R = scale * S H D P: zero padding P from d to n, signs D, a transform H, b sampled rows S.
 
-    signs: int8 (T, d); rows: int32 (T, b) in [0, n), repeats allowed; `transform` and `transpose`
-    act on the last axis, n long. O(n) to apply, plus twice the transform.
+    rows: int32 (T, b) in [0, n), repeats allowed; signs: int8 (T, d), or None for no signs; `transform`
+    and `transpose` act on the last axis, n long, and may overwrite it. O(n) to apply, plus a transform.
     """
 
     def __init__(
         self,
         kernels: Kernels,
+        d: int,
         n: int,
-        signs: Array,
         rows: Array,
         scale: float,
+        signs: Array | None = None,
         transform: Callable[[Array], Array] | None = None,
         transpose: Callable[[Array], Array] | None = None,
     ) -> None:
-        operators, d = signs.shape
-        super().__init__(d, rows.shape[-1], kernels, operators)
-        ones = kernels.xp.ones((operators, 1, self.b), dtype="int8")
+        operators, b = rows.shape
+        super().__init__(d, b, kernels, operators)
+        ones = kernels.xp.ones((operators, 1, b), dtype="int8")
         self._sample = kernels.prepare(rows[:, None, :], ones, n)
-        self._signs = signs[:, None, :]
+        self._stack = operators
+        self._signs = None if signs is None else signs[:, None, :]
         self._n = n
         self._scale = scale
         self._transform = transform
         self._transpose = transpose
+        self._workspace: dict[str, Array] | None = None
+
+    def padded(self) -> "Sampled":
+        whole = copy.copy(self)
+        whole.d = self._n
+        if self._signs is not None:
+            shape = (self._stack, 1, self._n - self.d)
+            ones = self.kernels.xp.ones(shape, dtype="int8")
+            whole._signs = self.kernels.xp.concatenate([self._signs, ones], axis=-1)
+        return whole
+
+    def with_workspace(self) -> "Sampled":
+        working = copy.copy(self)
+        working._workspace = {}
+        return working
+
+    def sketch_sparse(self, *terms: tuple[Array, Array]) -> Array:
+        """As everywhere; without a dense vector beside the padded one."""
+        values = terms[0][1]
+        padded = self._empty("down", 1, len(values), values.dtype)
+        padded[...] = 0
+        for at, entries in terms:
+            signs = 1 if self._signs is None else self._signs[0, 0][at]
+            add(self.kernels, padded[0], at, entries * signs)
+        return self._sampled(padded)[0]
 
     def _sketch(self, x: Array) -> Array:
-        xp = self.kernels.xp
-        padded = xp.zeros((self._signs.shape[0], x.shape[1], self._n), dtype=x.dtype)
-        xp.multiply(x, self._signs, out=padded[..., : self.d])
+        vectors = x.shape[0] if self._signs is None else self._stack
+        padded = self._empty("down", vectors, x.shape[1], x.dtype)
+        padded[..., self.d :] = 0
+        if self._signs is None:
+            padded[..., : self.d] = x
+        else:
+            self.kernels.xp.multiply(x, self._signs, out=padded[..., : self.d])
+        return self._sampled(padded)
+
+    def _sampled(self, padded: Array) -> Array:
+        """scale * S H of vectors (T or 1, N, n), which are overwritten."""
         if self._transform:
             padded = self._transform(padded)
-        return self.kernels.gather(self._sample, padded) * x.dtype.type(self._scale)
+        y = self.kernels.gather(self._sample, padded)
+        y *= y.dtype.type(self._scale)
+        return y
 
     def _desketch(self, y: Array) -> Array:
-        full = self.kernels.scatter(self._sample, y)
+        full = self._empty("up", self._stack, y.shape[1], y.dtype)
+        full = self.kernels.scatter(self._sample, y * y.dtype.type(self._scale), full)
         if self._transpose:
             full = self._transpose(full)
-        return full[..., : self.d] * self._signs * y.dtype.type(self._scale)
+        full = full[..., : self.d]
+        return full if self._signs is None else full * self._signs
+
+    def _empty(self, name: str, operators: int, vectors: int, dtype: Any) -> Array:
+        """An array of n-vectors to be filled: a new one, or that of the workspace."""
+        shape = (operators, vectors, self._n)
+        if self._workspace is None:
+            return self.kernels.xp.empty(shape, dtype=dtype)
+        kept = self._workspace.get(name)
+        if kept is None or kept.dtype != dtype or kept.size < operators * vectors * self._n:
+            kept = self._workspace[name] = self.kernels.xp.empty(shape, dtype=dtype)
+        return kept.reshape(-1)[: operators * vectors * self._n].reshape(shape)

@@ -25,3 +25,14 @@ class Scattered(Sketch):
 
     def _scaled(self, result: Array) -> Array:
         return result if self._scale == 1.0 else result * result.dtype.type(self._scale)
+
+    def median(self, y: Array) -> Array:
+        """For every coordinate, the median of what its s cells say of it: (..., b) -> (..., d).
+
+        Where no other column meets coordinate j in a cell, sign * cell / scale is x_j. With one
+        nonzero in each of s blocks of rows (`BlockSparseEmbedding`) this is CountSketch's decoding of
+        s rows; `desketch` takes the mean of the same numbers where scale = s^-1/2. Errors as there.
+        """
+        lifted = self.lift(y, self.b, "b", True)
+        values = self.kernels.median(self._matrix, lifted) / y.dtype.type(self._scale)
+        return self.lower(values, y, self.d)

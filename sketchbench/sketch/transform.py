@@ -12,13 +12,15 @@ from sketchbench.sketch.sampled import Sampled
 
 @dataclass(frozen=True)
 class SubsampledTransform(Family):
-    """sqrt(n/b) S H P D: random signs D, padding P to n, a transform H, b uniform rows S.
+    """sqrt(n/b) S H D P: padding P to n, random signs D, a transform H, b uniform rows S.
 
     replacement: draw the rows independently, instead of without replacement as in song2023
-    Definition D.3.
+    Definition D.3. signs: False leaves D out, which makes it the sensing matrix of tang2021
+    Proposition 1, for sparse vectors; E[RᵀR] = I all the same.
     """
 
     replacement: bool = False
+    signs: bool = True
 
     @property
     def n(self) -> int:
@@ -43,18 +45,31 @@ class SubsampledTransform(Family):
             rows = draws.integers(ROWS, self.b, self.n)
         else:
             rows = draws.subset(ROWS, self.b, self.n)
-        signs = draws.signs(SIGNS, self.d)
+        signs = draws.signs(SIGNS, self.d) if self.signs else None
         scale = (self.n / self.b) ** 0.5
-        return Sampled(draws.kernels, self.n, signs, rows, scale, *self._transforms(draws.kernels))
+        transforms = self._transforms(draws.kernels)
+        return Sampled(draws.kernels, self.d, self.n, rows, scale, signs, *transforms)
 
 
 @dataclass(frozen=True)
 class SubsampledHadamard(SubsampledTransform):
-    """SRHT with the Walsh-Hadamard matrix of the next power of two, zero padded."""
+    """SRHT with the Walsh-Hadamard matrix of the next power of two, zero padded.
+
+    pad: False refuses a d that is no power of two.
+    """
+
+    pad: bool = True
 
     @property
     def n(self) -> int:
         return 1 << (self.d - 1).bit_length()
+
+    def check(self) -> None:
+        require(
+            self.pad or self.n == self.d,
+            f"d={self.d} must be a power of two without padding; set pad=true to work at {self.n}",
+        )
+        super().check()
 
     def _transforms(
         self, kernels: Kernels

@@ -20,4 +20,4 @@ class UniformSampling(Family):
     def _draw(self, draws: Draws) -> Sampled:
         rows = draws.subset(ROWS, self.b, self.d)
         signs = draws.signs(SIGNS, self.d)
-        return Sampled(draws.kernels, self.d, signs, rows, (self.d / self.b) ** 0.5)
+        return Sampled(draws.kernels, self.d, self.d, rows, (self.d / self.b) ** 0.5, signs)

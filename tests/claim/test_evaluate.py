@@ -29,7 +29,7 @@ CLAIM: dict[str, Any] = {
 def table(**means: float) -> pd.DataFrame:
     rows = [
         {
-            "sketch": name,
+            "subject": name,
             "label": name.upper(),
             "quantity": quantity,
             "mean": value if quantity == "q" else 7.0,
@@ -56,7 +56,7 @@ def test_verdicts_per_subject(tmp_path: Path) -> None:
     tables = {"one": table(good=1.0, bad=2.0, **{"control/bad": 2.0})}
     verdicts, count = evaluate(claims, tables, "quick")
     assert count == 2  # one for each subject; a control is none unless it is named
-    found = verdicts.set_index("sketch")[["verdict", "expected"]].T.to_dict("list")
+    found = verdicts.set_index("subject")[["verdict", "expected"]].T.to_dict("list")
     assert found == {"good": ["holds", "holds"], "bad": ["fails", "holds"]}
 
     claims = read_claims(write(tmp_path, subjects=["control/bad"]))
@@ -180,7 +180,7 @@ def _claim(*arguments: str) -> "subprocess.CompletedProcess[str]":
 def test_the_check_against_an_older_run(
     tmp_path: Path, column: str, value: object, surprise: str | None
 ) -> None:
-    row = {"claim": "X1", "sketch": "good", "subject": "GOOD", "verdict": "holds"}
+    row = {"claim": "X1", "subject": "good", "label": "GOOD", "verdict": "holds"}
     row |= {"expected": value if column == "verdict" else "holds", "case": "c"}
     numbers = {"statistic": 1.0, "low": 1.0, "high": 1.0, "bound": 1.0}
     paths = [tmp_path / name for name in ("old.csv", "new.csv")]

@@ -186,6 +186,28 @@ def test_distinct_is_uniform(kernels: Kernels, b: int, s: int) -> None:
     assert len(set(counts.values())) == 1
 
 
+@pytest.mark.parametrize("entries", ["gaussian", "signs"])
+@DTYPES
+@given(keys, st.integers(0, 2**31), small, small, st.integers(1, 9), st.integers(1, 3000))
+def test_dense_products_equal_the_rows(
+    kernels: Kernels, entries: Any, dtype: Any, key: int, first: int, T: int, N: int, b: int, d: int
+) -> None:
+    """What is applied without being formed is the matrix that the rows form."""
+    rows = kernels.gaussian_rows if entries == "gaussian" else kernels.sign_rows
+    dense = kernels.to_numpy(rows(key, 3, first, T, 0, b, d)).astype(np.float64)
+    rng = np.random.default_rng(d)
+    for stack in {1, T}:
+        x = rng.uniform(-1, 1, (stack, N, d)).astype(dtype)
+        y = rng.uniform(-1, 1, (stack, N, b)).astype(dtype)
+        place = (entries, key, 3, first, T)
+        down = kernels.to_numpy(kernels.dense_sketch(*place, b, kernels.asarray(x)))
+        up = kernels.to_numpy(kernels.dense_desketch(*place, d, kernels.asarray(y)))
+        assert down.dtype == up.dtype == dtype
+        tolerance = {"rtol": 0, "atol": 5 * d * ROUNDING[dtype]}
+        np.testing.assert_allclose(down, x @ dense.swapaxes(1, 2), **tolerance)
+        np.testing.assert_allclose(up, y @ dense, rtol=0, atol=5 * b * ROUNDING[dtype])
+
+
 # Sparse matrices
 
 
@@ -254,6 +276,74 @@ def test_sparse_equals_the_reference_at_size(compiled: Kernels, reference: Kerne
     np.testing.assert_allclose(up, reference.gather(theirs, y), rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize(("d", "b", "s"), [(70_000, 200, 1), (40_000, 3000, 3), (20_000, 4, 1)])
+def test_one_long_vector_equals_the_reference(
+    compiled: Kernels, reference: Kernels, d: int, b: int, s: int
+) -> None:
+    """Long enough for one vector to be shared out."""
+    rng = np.random.default_rng(d)
+    buckets = rng.integers(0, b, (1, s, d), dtype=np.int32)
+    signs = rng.integers(-1, 2, (1, s, d), dtype=np.int8)
+    x, y = rng.standard_normal((1, 1, d)), rng.standard_normal((1, 1, b))
+    ours, theirs = prepare(compiled, buckets, signs, b), prepare(reference, buckets, signs, b)
+    down = compiled.to_numpy(compiled.scatter(ours, compiled.asarray(x)))
+    up = compiled.to_numpy(compiled.gather(ours, compiled.asarray(y)))
+    np.testing.assert_allclose(down, reference.scatter(theirs, x), rtol=1e-11, atol=1e-10)
+    np.testing.assert_allclose(up, reference.gather(theirs, y), rtol=1e-12, atol=1e-12)
+
+
+@DTYPES
+@given(st.integers(0, 2**32), small, small, st.integers(1, 8), st.integers(1, 50), small)
+def test_median_equals_numpy(
+    kernels: Kernels, dtype: Any, seed: int, T: int, N: int, s: int, d: int, b: int
+) -> None:
+    buckets, signs, _ = draw_sparse(seed, T, s, d, b)
+    matrix = prepare(kernels, buckets, signs, b)
+    for first in {1, T}:
+        y = np.random.default_rng(seed).uniform(-1, 1, (first, N, b)).astype(dtype)
+        found = kernels.to_numpy(kernels.median(matrix, kernels.asarray(y)))
+        assert found.dtype == dtype
+        for t, n, j in itertools.product(range(T), range(N), range(d)):
+            cells = y[t % first, n, buckets[t, :, j]] * signs[t, :, j]
+            assert found[t, n, j] == pytest.approx(np.median(cells), abs=2e-7)
+
+
+@DTYPES
+@given(st.integers(0, 2**32), small, st.integers(1, 200), st.floats(0, 1), st.booleans())
+def test_largest(
+    kernels: Kernels, dtype: Any, seed: int, N: int, d: int, share: float, tie: bool
+) -> None:
+    """The k largest magnitudes; of equal ones, the first. Signs and zeros of either sign don't count."""
+    k = round(share * d)
+    x = np.random.default_rng(seed).standard_normal((N, d)).astype(dtype)
+    if tie:
+        x = np.round(x)
+    found = kernels.to_numpy(kernels.largest(kernels.asarray(x), k))
+    assert found.dtype == np.int32
+    assert found.shape == (N, k)
+    for row, indices in zip(x, found.tolist(), strict=True):
+        order = sorted(range(d), key=lambda j: (-abs(row[j]), j))
+        assert indices == sorted(order[:k])
+
+
+@DTYPES
+@pytest.mark.parametrize("kind", ["normal", "equal", "zero", "tiny", "two_values", "wide"])
+def test_largest_of_many(compiled: Kernels, reference: Kernels, dtype: Any, kind: str) -> None:
+    """Long rows, and the distributions that are hard for a selection by digits."""
+    normal = np.random.default_rng(3).standard_normal((2, 40_000))
+    x = {
+        "normal": normal,
+        "equal": np.where(normal > 0, 3.0, -3.0),
+        "zero": np.where(normal > 0, 0.0, -0.0),
+        "tiny": normal * np.finfo(dtype).tiny,  # subnormal, most of them
+        "two_values": np.where(normal > 1, 1.0, np.nextafter(1, 2, dtype=dtype)),
+        "wide": np.exp(20 * normal),
+    }[kind].astype(dtype)
+    for k in (1, 777, 39_999, 40_000):
+        found = compiled.to_numpy(compiled.largest(compiled.asarray(x), k))
+        np.testing.assert_array_equal(found, reference.largest(x, k))
+
+
 # Transforms
 
 
@@ -266,6 +356,29 @@ def test_walsh_hadamard_equals_scipy(kernels: Kernels, dtype: Any, n: int) -> No
     assert result.dtype == dtype
     assert result.shape == x.shape
     np.testing.assert_allclose(result, expected, atol=20 * ROUNDING[dtype])
+
+
+@DTYPES
+@pytest.mark.parametrize(
+    "shape",
+    [(1, 2**14), (3, 2**15), (1, 2**17), (1, 2**20), (300, 16), (5, 1024), (0, 8), (2, 0, 4)],
+)
+def test_walsh_hadamard_of_every_size(
+    compiled: Kernels, reference: Kernels, dtype: Any, shape: tuple[int, ...]
+) -> None:
+    """Sizes on both sides of every block and panel."""
+    x = np.random.default_rng(1).standard_normal(shape).astype(dtype)
+    result = compiled.to_numpy(compiled.walsh_hadamard(compiled.asarray(x.copy())))
+    assert result.shape == shape
+    tolerance = 20 * ROUNDING[dtype]
+    np.testing.assert_allclose(result, reference.walsh_hadamard(x), rtol=0, atol=tolerance)
+
+
+@DTYPES
+def test_walsh_hadamard_works_in_place(compiled: Kernels, dtype: Any) -> None:
+    x = compiled.asarray(np.random.default_rng(2).standard_normal((2, 256)).astype(dtype))
+    result = compiled.walsh_hadamard(x)
+    np.testing.assert_array_equal(compiled.to_numpy(result), compiled.to_numpy(x))
 
 
 def test_walsh_hadamard_of_a_strided_array(kernels: Kernels) -> None:

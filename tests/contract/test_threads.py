@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import pytest
 
-from sketchbench.kernels import load
+from sketchbench.kernels import Kernels, load
 
 MOST = numba.get_num_threads()
 
@@ -36,7 +36,22 @@ def everything() -> list[np.ndarray]:
         kernels.scatter(matrix, rng.standard_normal((8, 5, 1000))),
         kernels.gather(matrix, rng.standard_normal((8, 5, 90))),
         kernels.walsh_hadamard(rng.standard_normal((8, 5, 1024))),
+        kernels.walsh_hadamard(rng.standard_normal((1, 2**16))),
+        kernels.median(matrix, rng.standard_normal((8, 5, 90))),
+        kernels.largest(rng.standard_normal((8, 1000)), 70),
+        kernels.dense_sketch("gaussian", 5, 3, 0, 2, 9, rng.standard_normal((2, 3, 5000))),
+        kernels.dense_desketch("signs", 5, 3, 0, 2, 5000, rng.standard_normal((2, 3, 9))),
+        *long_vector(kernels),
     ]
+
+
+def long_vector(kernels: Kernels) -> list[np.ndarray]:
+    """One vector, long enough to be summed in parts."""
+    rng = np.random.default_rng(1)
+    buckets = rng.integers(0, 300, (1, 1, 2**17), dtype=np.int32)
+    matrix = kernels.prepare(buckets, np.ones_like(buckets, dtype=np.int8), 300)
+    down = kernels.scatter(matrix, rng.standard_normal((1, 1, 2**17)))
+    return [down, kernels.gather(matrix, down)]
 
 
 @pytest.mark.skipif(MOST < 2, reason="Numba may use one thread only on this machine")

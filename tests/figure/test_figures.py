@@ -20,7 +20,7 @@ def table(study: str) -> pd.DataFrame:
     """The table of a study at smoke scale, for some sketches and very few trials."""
     frames = []
     for run in planning.expand("smoke", "numpy", studies=study).runs[study].values():
-        if run.columns["sketch"] not in KEPT:
+        if run.columns["subject"] not in KEPT:
             continue
         config = {**run.config, "task": {**run.config["task"], "trials": 40}}
         frame = pd.DataFrame(execute(config))
@@ -52,8 +52,8 @@ def test_a_figure_of_one_unknown_family(figure: str, tmp_path: Path) -> None:
     """A user's family has no colour of its own, and perhaps neither exact values nor bounds."""
     given = tables(figure)
     for study, frame in given.items():
-        one = frame[frame["sketch"] == frame["sketch"].iloc[0]].copy()
-        one["sketch"], one["label"] = "mine", "My family"
+        one = frame[frame["subject"] == frame["subject"].iloc[0]].copy()
+        one["subject"], one["label"] = "mine", "My family"
         for column in ("exact", "bound"):
             if column in one and not (one["quantity"] == "exceedance").any():
                 one[column] = float("nan")

@@ -12,6 +12,7 @@ from sketchbench.measure.interval import (
     mean_interval,
     normal_quantile,
     proportion_interval,
+    student_quantile,
 )
 from sketchbench.measure.summary import summarize
 
@@ -27,6 +28,8 @@ def test_normal_quantile(error: float) -> None:
 def test_error_rate_out_of_range(error: float) -> None:
     with pytest.raises(ValueError, match=r"error rate .* must satisfy 0 < error < 1"):
         normal_quantile(error)
+    with pytest.raises(ValueError, match=r"error rate .* must satisfy 0 < error < 1"):
+        student_quantile(error, 3)
 
 
 # Proportions
@@ -64,24 +67,39 @@ def test_no_proportion(successes: int, trials: int) -> None:
 # Means
 
 
-def test_no_skewness_is_the_normal_interval() -> None:
+@pytest.mark.parametrize("trials", [2, 5, 100])
+@pytest.mark.parametrize("error", [0.05, 1e-7])
+def test_no_skewness_is_student_s_interval(trials: int, error: float) -> None:
+    interval = mean_interval(5.0, 2.0, 0.0, trials, error=error)
+    theirs = stats.t.interval(1 - error, trials - 1, loc=5, scale=2 / np.sqrt(trials))
+    np.testing.assert_allclose(interval, theirs, rtol=1e-7)
+
+
+def test_hardly_any_skewness() -> None:
     interval = mean_interval(5.0, 2.0, 0.0, 100, error=0.05)
-    half = stats.norm.isf(0.025) * 2 / 10
-    np.testing.assert_allclose(interval, [5 - half, 5 + half], rtol=1e-8)
     nearly = mean_interval(5.0, 2.0, 1.1e-5, 100, error=0.05)
     np.testing.assert_allclose(nearly, interval, rtol=1e-6)
+
+
+@pytest.mark.statistical
+def test_coverage_of_few_normal_values() -> None:
+    """5 values, error rate 0.01, 100,000 repetitions: the binomial test keeps CHECK."""
+    values = np.random.default_rng(11).standard_normal((100_000, 5))
+    half = student_quantile(0.01, 4) * values.std(axis=1, ddof=1) / np.sqrt(5)
+    missed = int((abs(values.mean(axis=1)) > half).sum())
+    assert stats.binomtest(missed, 100_000, 0.01).pvalue > CHECK
 
 
 @pytest.mark.parametrize("skewness", [-4.0, -0.3, 0.01, 1.0, 6.0])
 @pytest.mark.parametrize("error", [0.1, 1e-6])
 def test_ends_have_hall_s_quantile(skewness: float, error: float) -> None:
-    """T + g T^2/3 + g^2 T^3/27 + g/6 with g = skewness/sqrt(n) (Hall 1992) is +-z at the ends."""
+    """T + g T^2/3 + g^2 T^3/27 + g/6 with g = skewness/sqrt(n) (Hall 1992) is +-t at the ends."""
     trials = 400
     g = skewness / np.sqrt(trials)
     interval = mean_interval(0.0, 3.0, skewness, trials, error=error)
     for end, z in (
-        (interval.low, normal_quantile(error)),
-        (interval.high, -normal_quantile(error)),
+        (interval.low, student_quantile(error, trials - 1)),
+        (interval.high, -student_quantile(error, trials - 1)),
     ):
         T = -end / (3.0 / np.sqrt(trials))
         assert T + g * T**2 / 3 + g**2 * T**3 / 27 + g / 6 == pytest.approx(z, rel=1e-9)

@@ -124,15 +124,21 @@ class RowsRepeat(SparseEmbedding):
         return Scattered(draws.kernels, self.b, rows, signs, self.s**-0.5)
 
 
+def _sampled(family: SubsampledHadamard, draws: Draws, rows: Array) -> Sampled:
+    """The family's operator with other rows."""
+    scale = (family.n / family.b) ** 0.5
+    signs = draws.signs(SIGNS, family.d)
+    transforms = family._transforms(draws.kernels)
+    return Sampled(draws.kernels, family.d, family.n, rows, scale, signs, *transforms)
+
+
 @dataclass(frozen=True)
 class TransformRowsRepeat(SubsampledHadamard):
     """Rows of the transform drawn with replacement where without is claimed."""
 
     def _draw(self, draws: Draws) -> Sampled:
         rows = draws.integers(ROWS, self.b, self.n)
-        scale = (self.n / self.b) ** 0.5
-        signs = draws.signs(SIGNS, self.d)
-        return Sampled(draws.kernels, self.n, signs, rows, scale, *self._transforms(draws.kernels))
+        return _sampled(self, draws, rows)
 
 
 @dataclass(frozen=True)
@@ -141,9 +147,8 @@ class SamplingRowsRepeat(UniformSampling):
 
     def _draw(self, draws: Draws) -> Sampled:
         rows = draws.integers(ROWS, self.b, self.d)
-        return Sampled(
-            draws.kernels, self.d, draws.signs(SIGNS, self.d), rows, (self.d / self.b) ** 0.5
-        )
+        signs = draws.signs(SIGNS, self.d)
+        return Sampled(draws.kernels, self.d, self.d, rows, (self.d / self.b) ** 0.5, signs)
 
 
 @dataclass(frozen=True)
@@ -162,9 +167,7 @@ class PaddingSampledFromFront(SubsampledHadamard):
 
     def _draw(self, draws: Draws) -> Sampled:
         rows = draws.subset(ROWS, self.b, self.d)
-        scale = (self.n / self.b) ** 0.5
-        signs = draws.signs(SIGNS, self.d)
-        return Sampled(draws.kernels, self.n, signs, rows, scale, *self._transforms(draws.kernels))
+        return _sampled(self, draws, rows)
 
 
 @dataclass(frozen=True)
@@ -172,10 +175,7 @@ class SignsMissing(SubsampledHadamard):
     """No random signs before the transform."""
 
     def _draw(self, draws: Draws) -> Sampled:
-        rows = draws.subset(ROWS, self.b, self.n)
-        ones = np.ones((draws.operators, self.d), dtype=np.int8)
-        scale = (self.n / self.b) ** 0.5
-        return Sampled(draws.kernels, self.n, ones, rows, scale, *self._transforms(draws.kernels))
+        return SubsampledHadamard(self.d, self.b, signs=False)._draw(draws)
 
 
 @dataclass(frozen=True)

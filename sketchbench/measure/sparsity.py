@@ -1,0 +1,29 @@
+"""How close vectors are to sparse ones."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vectors = NDArray[np.float64]
+
+
+class Tail(NamedTuple):
+    """‖x - x^[k]‖₂ and ‖x - x^[k]‖₁, shape (...)."""
+
+    two: Vectors
+    one: Vectors
+
+
+def sparsity(x: Vectors) -> Vectors:
+    """sp(x) = ‖x‖₁² / (‖x‖₂² d) along the last axis, in (0, 1] (tang2021 (4)). NaN for x = 0."""
+    x = x / np.max(abs(x), axis=-1, keepdims=True)  # or squares could overflow
+    return np.asarray(abs(x).sum(-1) ** 2 / ((x**2).sum(-1) * x.shape[-1]))
+
+
+def tail_norms(x: Vectors, k: int) -> Tail:
+    """Norms of what the k largest magnitudes leave of x (..., d)."""
+    if not 0 <= k <= x.shape[-1]:
+        raise ValueError(f"k={k} must satisfy 0 <= k <= d={x.shape[-1]}")
+    rest = np.sort(abs(x), axis=-1)[..., : x.shape[-1] - k]
+    return Tail(np.sqrt((rest**2).sum(-1)), rest.sum(-1))

@@ -1,0 +1,52 @@
+"""What choosing the support in the padding costs."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sketchbench import seeds
+from sketchbench.kernels import Kernels
+from sketchbench.measure.summary import summarize
+from sketchbench.recovery.recovery import MakeRecovery
+from sketchbench.sketch import Family
+from sketchbench.task import signals
+
+
+@dataclass(frozen=True)
+class Padding:
+    """For each kind of signals, and one operator for all of them, rows
+
+    `relative_error`: ‖x - x̂‖² / ‖x‖² with the support among all padded coordinates (`padded`) and among
+    the d of the signal (`true`); `wasted`: the share of the k entries that fell into the padding;
+    `ratio`: the error with `true` over the one with `padded`, on the same signals, against a `bound`.
+    signals: the kinds, with their bounds.
+    """
+
+    family: Family
+    recovery: MakeRecovery
+    kernels: Kernels
+    seed: int
+    trials: int
+    k: int
+    signals: dict[str, float]
+
+    def run(self) -> list[dict[str, Any]]:
+        key = seeds.key(self.seed, task="padding", family=repr(self.family))
+        sketch = self.family.draw(key, kernels=self.kernels)
+        rows: list[dict[str, Any]] = []
+        for kind, bound in self.signals.items():
+            x = signals.draw(kind, self.family.d, self.k, self.trials, self.seed)
+            y = sketch.sketch(self.kernels.asarray(x))
+            errors = {}
+            for support in ("padded", "true"):
+                recovery = self.recovery(k=self.k, support=support)
+                found = self.kernels.to_numpy(recovery.recover(sketch, y).x)
+                errors[support] = signals.relative_error(x, found)
+                wasted = 1 - (found != 0).sum(axis=-1) / self.k
+                shared = {"case": kind, "support": support}
+                rows += [
+                    {"quantity": "relative_error", **shared, **summarize(errors[support])},
+                    {"quantity": "wasted", **shared, **summarize(wasted)},
+                ]
+            ratio = errors["true"] / errors["padded"]
+            rows.append({"quantity": "ratio", "case": kind, "bound": bound, **summarize(ratio)})
+        return rows
