@@ -81,7 +81,7 @@ class Iterative(Recovery):
             raise ValueError(f"iterations={self.iterations} must be >= 1")
 
     def _recover(self, sketch: Sketch, y: Array) -> Recovered:
-        phi = sketch.padded().with_workspace()
+        phi = sketch.padded()
         xp, count = phi.kernels.xp, len(y)
         domain = phi.d if self.support == "padded" else sketch.d
         x = xp.empty((count, sketch.d), dtype=y.dtype)

@@ -62,8 +62,9 @@ class Recovery(ABC):
             raise ValueError(f"number of nonzeros k={self.k} must satisfy k <= d={sketch.d}")
         signals = sketch.lift(y, sketch.b, "b", True)[0]
         step = max(1, WORKSPACE // sketch.padded().d)
+        working = sketch.with_workspace()
         blocks = [
-            self._recover(sketch, signals[first : first + step])
+            self._recover(working, signals[first : first + step])
             for first in range(0, max(len(signals), 1), step)
         ]
         x, iterations, trace = _joined(sketch.kernels, blocks)
@@ -75,7 +76,7 @@ class Recovery(ABC):
 
     @abstractmethod
     def _recover(self, sketch: Sketch, y: Array) -> Recovered:
-        """The same for y of shape (N, b), checked."""
+        """The same for y of shape (N, b), checked, with an operator that has a workspace."""
 
 
 def _joined(kernels: Kernels, blocks: list[Recovered]) -> Recovered:
