@@ -72,6 +72,58 @@ CATALOGUE = {
         "Lemma 6 claims, which centred weights follow and uncentred ones do not. "
         f"{INTERVALS}",
     ),
+    "reconstruction": Entry(
+        ("reconstruction",),
+        "Tang et al. (2021), Figure 4, measured again: FIHT's relative error is below "
+        "CountSketch's at every compression *d/b*, and by more at higher ones (the lead is a "
+        "difference; distances on this axis are ratios). Thick and filled: these two; thin and "
+        "open: other recoveries. Grey: the best *k* terms of the signals, below which no *k* "
+        "entries can be; dotted: the error of an empty answer, 1. Most intervals are shorter "
+        "than the markers. Below: the time per signal, sketching included, on the machine of "
+        "the run; it has no interval. "
+        f"{INTERVALS}",
+    ),
+    "stability": Entry(
+        ("stability",),
+        "Tang et al. (2021), Lemma 2: FIHT's error grows linearly with the noise in the "
+        "measurements, and with the norms of the signal's tail; the signals without it have "
+        "norm 1. Above: mean errors, larger markers around smaller ones where they coincide; "
+        "dashed: slope 1. Below: the error over the amount of noise or tail, the recoveries "
+        "side by side; the lemma wants it bounded, not constant. Its scales differ, left and "
+        "right. "
+        f"{INTERVALS}",
+    ),
+    "isometry": Entry(
+        ("isometry",),
+        "Tang et al. (2021), Proposition 1: *b* rows of a DCT or Walsh-Hadamard matrix have a "
+        "restricted isometry constant that falls like 1/√b. Points: the mean over random "
+        "supports, which bounds that constant from below; dashed: the rate, from the smallest "
+        "*b* on. Thick: the families that the proposition speaks of; thin: others. Right: the "
+        "same times √b, where the rate is level, the families side by side. Rows that do not "
+        "repeat fall faster as *b* nears the dimension: all of them together are an isometry. "
+        f"{INTERVALS}",
+    ),
+    "padding": Entry(
+        ("padding", "padding_starved"),
+        "On Tang et al. (2021), Appendix C: the transform pads a signal to a power of two, and "
+        "the support may fall into the padding. Above: the relative error with the support kept "
+        "out of it, over the one without, signal by signal; lower is better for keeping it out, "
+        "and dashed is what we claim at most. The claim holds where signals can be recovered, "
+        "at the lowest compression; with too few measurements most chosen entries are wrong, "
+        "and a wrong one in the padding is cut off. Below: the share of the chosen entries that "
+        "fell there, and the share of all coordinates that are there, where a blind choice "
+        "would fall. "
+        f"{INTERVALS}",
+    ),
+    "units": Entry(
+        ("units",),
+        "Tang et al. (2021), Appendix E: the relative error would not depend on the unit that "
+        "the signals are measured in, and the lines, one per recovery, would be level. The "
+        "printed stopping rule compares the norm of the iterate with 1e-4, and stops too early "
+        "where the unit is small; a relative threshold does not, and what does not iterate "
+        "never stops early. The recoveries are side by side. "
+        f"{INTERVALS}",
+    ),
 }
 
 

@@ -1,12 +1,13 @@
 """The look of all figures: theme, families, intervals.
 
 A family has the same colour and marker in every figure. Twins that differ in one detail (weaker
-hashing, repeated rows) share a colour; the twin's marker is open. Families that are not listed here
-(a user's own) get what the cycle below still has, in the order of their names.
+hashing, repeated rows) share a colour; the twin's marker is open. A recovery takes after the sketch
+it decodes, and of the recoveries only the two that tang2021 compares are filled. What is not listed
+here (a user's own) gets what the cycle below still has, in the order of the names.
 """
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,10 +28,19 @@ ERROR = 1e-3  # that any interval of a figure misses its truth, all of them toge
 COLOURS = sns.color_palette("colorblind")
 INK = "0.15"  # claims
 EXACT = "0.55"  # exact values
-GROUPS = ("Dense", "Transforms", "CountSketch", "Sparse embeddings", "Sampling", "Controls", "Own")
+GROUPS = (
+    "Dense",
+    "Transforms",
+    "CountSketch",
+    "Sparse embeddings",
+    "Sampling",
+    "Recoveries",
+    "Controls",
+    "Own",
+)
 
-# name in conf/sketch: group, colour, marker, filled
-LOOKS: dict[str, tuple[str, Any, str, bool]] = {
+Look = tuple[str, Any, str, bool]  # group, colour, marker, filled
+LOOKS: dict[str, Look] = {  # by name in conf/sketch
     "gaussian": ("Dense", COLOURS[0], "o", True),
     "ams": ("Dense", COLOURS[1], "s", True),
     "ams_polynomial": ("Dense", COLOURS[1], "s", False),
@@ -46,14 +56,24 @@ LOOKS: dict[str, tuple[str, Any, str, bool]] = {
     "uniform_sampling": ("Sampling", "black", "X", True),
     "identity": ("Sampling", "0.5", "*", True),
 }
+RECOVERY_LOOKS: dict[str, Look] = {  # by name in conf/recovery
+    "fiht": ("Recoveries", COLOURS[0], "o", True),
+    "fiht_relative": ("Recoveries", COLOURS[0], "o", False),
+    "fiht_cosine": ("Recoveries", COLOURS[5], "p", False),
+    "fiht_replacement": ("Recoveries", COLOURS[4], "s", False),
+    "iht": ("Recoveries", COLOURS[1], "v", False),
+    "count_sketch": ("Recoveries", COLOURS[3], "^", True),
+    "desketch_count_sketch": ("Recoveries", COLOURS[3], "^", False),
+    "desketch_srht": ("Recoveries", COLOURS[2], "D", False),
+}
 SPARE = list(itertools.product("<8dHP", (COLOURS[7], COLOURS[6], *COLOURS[:6]), (True, False)))
 
 
 @dataclass(frozen=True)
 class Family:
-    """A sketch family as the figures show it."""
+    """A sketch family, or a recovery, as the figures show it."""
 
-    subject: str  # its name in conf/sketch, the `subject` column
+    subject: str  # its name in conf/sketch or conf/recovery, the `subject` column
     label: str
     group: str
     colour: Any
@@ -72,12 +92,12 @@ class Family:
         }
 
 
-def families(*tables: pd.DataFrame) -> list[Family]:
-    """The families of these tables, by group."""
+def families(*tables: pd.DataFrame, looks: Mapping[str, Look] = LOOKS) -> list[Family]:
+    """The families of these tables, by group; looks: RECOVERY_LOOKS where they are recoveries."""
     pairs = pd.concat([table[["subject", "label"]] for table in tables])
     labels = dict(zip(pairs["subject"], pairs["label"], strict=True))
-    known = [name for name in LOOKS if name in labels]
-    found = [Family(name, labels[name], *LOOKS[name]) for name in known]
+    known = [name for name in looks if name in labels]
+    found = [Family(name, labels[name], *looks[name]) for name in known]
     for index, name in enumerate(sorted(set(labels) - set(known))):
         marker, colour, filled = SPARE[index % len(SPARE)]
         group = "Controls" if name.startswith("control/") else "Own"
@@ -171,6 +191,20 @@ def points(
     axes.plot(x, mean, linestyle="none", zorder=5 if family.filled else 4, **marks)
 
 
+def joined(
+    axes: Axes,
+    x: ArrayLike,
+    rows: pd.DataFrame,
+    family: Family,
+    *,
+    size: float = 4.0,
+    width: float = 1.0,
+) -> None:
+    """Points as above, and the line through them."""
+    axes.plot(x, rows["mean"], color=family.colour, linewidth=width, zorder=2)
+    points(axes, x, rows, family, size=size)
+
+
 def dodge(x: ArrayLike, index: int, count: int, decades: float = 0.16) -> np.ndarray:
     """x moved sideways on a log axis, so that `count` families at the same x stay apart."""
     place = (index - (count - 1) / 2) / max(count - 1, 1)
@@ -187,13 +221,33 @@ def sizes(axes: Axes, values: Iterable[float], margin: float = 1.45) -> None:
         axes.set_xlim(ticks[0] / margin, ticks[-1] * margin)
 
 
+def compressions(axes: Axes, values: Iterable[float], apart: float, margin: float = 1.45) -> None:
+    """The same for compressions d/b; ticks nearer than `apart` decades get no number."""
+    ticks = sorted(set(values))
+    sizes(axes, ticks, margin)
+    texts, last = [], 0.0
+    for tick in ticks:
+        told = tick >= last * 10**apart
+        texts.append(compression(tick) if told else "")
+        last = tick if told else last
+    axes.set_xticks(ticks, texts)
+    axes.set_xlabel("compression $d/b$")
+
+
+def compression(value: float) -> str:
+    """d/b as meant: b is rounded to whole rows, so that 20.08 stands for 20."""
+    quarters = round(4 * value) / 4
+    return f"{quarters:g}" if abs(value - quarters) < 0.005 * value else f"{value:.3g}"
+
+
 def limits(axes: Axes, rows: pd.DataFrame, include: float) -> None:
     """y limits that hold this value, all means, and all intervals but extremely long ones."""
     if rows.empty:
         return
-    longest = 4 * float((rows["high"] - rows["low"]).median()) / 2
-    low = min(include, float(np.maximum(rows["low"], rows["mean"] - longest).min()))
-    high = max(include, float(np.minimum(rows["high"], rows["mean"] + longest).max()))
+    mean, longest = rows["mean"], 4 * float((rows["high"] - rows["low"]).median()) / 2
+    below, above = rows["low"].fillna(mean), rows["high"].fillna(mean)
+    low = min(include, float(np.fmax(below, mean - longest).min()))
+    high = max(include, float(np.fmin(above, mean + longest).max()))
     margin = max(0.08 * (high - low), 0.005 * abs(include)) or 1.0
     axes.set_ylim(low - margin, high + margin)
 

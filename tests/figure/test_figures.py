@@ -9,15 +9,25 @@ import pandas as pd
 import pytest
 
 from sketchbench import plan as planning
-from sketchbench.figure import CATALOGUE, __main__, available
+from sketchbench.figure import CATALOGUE, __main__, available, style
 from sketchbench.job import execute
 
-KEPT = ("gaussian", "count_sketch", "uniform_sampling", "identity", "block_sparse_embedding")
+ROOT = Path(__file__).parents[2]
+KEPT = (  # sketches and recoveries; count_sketch is both
+    "gaussian",
+    "count_sketch",
+    "uniform_sampling",
+    "identity",
+    "block_sparse_embedding",
+    "srht",
+    "fiht",
+    "iht",
+)
 
 
 @cache
 def table(study: str) -> pd.DataFrame:
-    """The table of a study at smoke scale, for some sketches and very few trials."""
+    """The table of a study at smoke scale, for some subjects and very few trials."""
     frames = []
     for run in planning.expand("smoke", "numpy", studies=study).runs[study].values():
         if run.columns["subject"] not in KEPT:
@@ -59,6 +69,33 @@ def test_a_figure_of_one_unknown_family(figure: str, tmp_path: Path) -> None:
                 one[column] = float("nan")
         given[study] = one
     assert b"<svg" in draw(figure, given, tmp_path / "one.svg")
+
+
+def test_looks_of_recoveries() -> None:
+    """Each of the project's recoveries has a look, no two the same; one name is also a sketch's."""
+    names = sorted(path.stem for path in (ROOT / "conf" / "recovery").glob("*.yaml"))
+    shown = style.families(
+        pd.DataFrame({"subject": names, "label": names}), looks=style.RECOVERY_LOOKS
+    )
+    assert {family.group for family in shown} == {"Recoveries"}
+    assert len({(family.colour, family.marker, family.filled) for family in shown}) == len(names)
+
+
+def test_limits_hold_means_without_an_interval() -> None:
+    axes = style.new_figure(1.0).subplots()
+    nan = float("nan")
+    rows = pd.DataFrame({"mean": [1.0, 5.0], "low": [0.9, nan], "high": [1.1, nan]})
+    style.limits(axes, rows, include=1)
+    assert axes.get_ylim()[1] > 5
+    style.limits(axes, rows.iloc[1:], include=1)
+    assert axes.get_ylim()[1] > 5
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(20888 / 1040, "20"), (1.25003, "1.25"), (1.37, "1.37"), (12.34, "12.3")]
+)
+def test_the_text_of_a_compression(value: float, text: str) -> None:
+    assert style.compression(value) == text
 
 
 def test_the_command_writes_both_formats(tmp_path: Path) -> None:

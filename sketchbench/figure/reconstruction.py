@@ -1,0 +1,80 @@
+"""The relative error of recovered signals over the compression, and what it costs."""
+
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from sketchbench.figure import style
+
+
+def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+    """From study reconstruction, over the compression: the relative error, with that of the best k
+    terms (quantity floor); below, the time per signal (quantity seconds), which has no interval.
+
+    All intervals of the figure hold at once, but with probability 1e-3.
+    """
+    table = tables["reconstruction"]
+    table = table[table["d"] == table["d"].max()]
+    errors = style.with_intervals(table[table["quantity"] == "relative_error"])
+    seconds = table[(table["quantity"] == "seconds") & (table["mean"] > 0)]
+    shown = style.families(table, looks=style.RECOVERY_LOOKS)
+    figure = style.new_figure(4.3)
+    above, below = figure.subplots(2, 1, sharex=True, height_ratios=[2, 1])
+    _errors(above, errors, shown)
+    _floor(above, table[table["quantity"] == "floor"])
+    above.margins(y=0.08)
+    style.plain_log(above)
+    _times(below, seconds, shown)
+    style.compressions(below, table["compression"].dropna(), apart=0.06, margin=1.08)
+    figure.align_ylabels([above, below])
+    style.legend(
+        figure,
+        shown,
+        [
+            style.handle("best $k$ terms", color=style.EXACT, linewidth=1.4),
+            style.handle("nothing recovered", color=style.INK, linewidth=0.7, linestyle=":"),
+        ],
+    )
+    return figure
+
+
+def _weight(family: style.Family) -> dict[str, Any]:
+    """The two that the paper compares stand out."""
+    return {"width": 1.6, "size": 5.0} if family.filled else {"width": 0.7, "size": 4.0}
+
+
+def _errors(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
+    axes.set_yscale("log")
+    axes.axhline(1, color=style.INK, linewidth=0.7, linestyle=":", zorder=1)
+    for family in shown:
+        own = rows[(rows["subject"] == family.subject) & (rows["mean"] > 0)]
+        own = own.sort_values("compression")
+        style.joined(axes, own["compression"], own, family, **_weight(family))
+    axes.set_ylabel(r"relative error $\|x-\hat{x}\|^2/\|x\|^2$")
+
+
+def _floor(axes: Axes, rows: pd.DataFrame) -> None:
+    """One line: it is the same for every recovery, as the signals are."""
+    floor = rows[rows["mean"] > 0].groupby("compression")["mean"].first()
+    single = "_" if len(floor) == 1 else None  # a line through one point is invisible
+    axes.plot(
+        floor.index, floor, color=style.EXACT, linewidth=1.4, marker=single, markersize=12, zorder=1
+    )
+
+
+def _times(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
+    axes.set_yscale("log")
+    for family in shown:
+        own = rows[rows["subject"] == family.subject].sort_values("compression")
+        weight = _weight(family)
+        axes.plot(
+            own["compression"],
+            1000 * own["mean"],
+            linewidth=weight["width"],
+            zorder=5 if family.filled else 4,
+            **family.marks(weight["size"]),
+        )
+    style.plain_log(axes)
+    axes.set_ylabel("ms per signal")

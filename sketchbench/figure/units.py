@@ -1,0 +1,39 @@
+"""The relative error over the unit that the signals are measured in."""
+
+import math
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from sketchbench.figure import style
+
+
+def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+    """From study units: the relative error per recovery over the unit, a power of two.
+
+    All intervals of the figure hold at once, but with probability 1e-3.
+    """
+    table = tables["units"]
+    rows = table[(table["quantity"] == "relative_error") & (table["d"] == table["d"].max())]
+    drawn = style.with_intervals(rows)
+    shown = style.families(drawn, looks=style.RECOVERY_LOOKS)
+    figure = style.new_figure(2.9, 4.8)
+    axes = figure.subplots()
+    axes.set_yscale("log")
+    for index, family in enumerate(shown):
+        own = drawn[(drawn["subject"] == family.subject) & (drawn["mean"] > 0)].sort_values("unit")
+        x = style.dodge(own["unit"], index, len(shown), decades=1.8)
+        style.joined(axes, x, own, family, size=4.4, width=0.9)
+    style.plain_log(axes)
+    _units(axes, sorted(drawn["unit"].unique()))
+    axes.set_ylabel(r"relative error $\|x-\hat{x}\|^2/\|x\|^2$")
+    style.legend(figure, shown)
+    return figure
+
+
+def _units(axes: Axes, units: list[float]) -> None:
+    style.sizes(axes, units, margin=100)
+    exponents = [round(math.log2(unit)) for unit in units]
+    axes.set_xticks(units, [f"$2^{{{exponent}}}$" if exponent else "1" for exponent in exponents])
+    axes.set_xlabel("unit of the signals")
