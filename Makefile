@@ -5,7 +5,7 @@ BIN := $(abspath $(VENV))/bin
 export PATH := $(BIN):$(PATH)
 
 .DELETE_ON_ERROR:
-.PHONY: results report check test lint lock clean help
+.PHONY: results report check test lint bench lock clean help
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1	/p' $(MAKEFILE_LIST)
@@ -35,10 +35,28 @@ lint: $(VENV)/ready ## style, types, layers, workflow
 	snakefmt --check Snakefile workflow
 	snakemake --lint
 
+$(VENV)/bench: $(VENV)/ready
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable '.[test,bench]'
+	touch $@
+
+# Rounds enough for a stable minimum. The table of a GPU has a name of its own.
+ROUNDS := --benchmark-min-rounds=5 --benchmark-max-time=0.5 --benchmark-disable-gc
+TIMES := benchmarks$(if $(findstring cupy,$(ARGS)),-gpu)
+
+bench: $(VENV)/bench ## time kernels, recoveries and other libraries on a quiet machine, and write reports/benchmarks.csv
+	@mkdir -p results
+	pytest -p no:xdist tests/benchmark/bench_*.py $(ROUNDS) --benchmark-columns=min,median,rounds \
+		--benchmark-json=results/$(TIMES).json $(ARGS)
+	python -m sketchbench.table.benchmarks --json results/$(TIMES).json --csv reports/$(TIMES).csv
+	python -m sketchbench.figure.benchmarks --csv reports/$(TIMES).csv \
+		--svg reports/figures/$(TIMES).svg --png reports/figures/$(TIMES).png
+
+BY_HAND := ^(cuda|cupy|nvidia|torch|triton)
+
 lock: ## renew requirements.lock from the newest releases
 	$(PYTHON) -m venv .lock
-	.lock/bin/pip install --quiet --editable '.[test]'
-	{ .lock/bin/pip freeze --exclude-editable; grep -E "^(cuda|cupy|nvidia|torch)" requirements.lock; } | sort -f > .lock/new
+	.lock/bin/pip install --quiet --editable '.[test,bench]'
+	{ .lock/bin/pip freeze --exclude-editable | grep -vE "$(BY_HAND)"; grep -E "$(BY_HAND)" requirements.lock; } | sort -f > .lock/new
 	mv .lock/new requirements.lock
 	rm -rf .lock
 

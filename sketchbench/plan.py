@@ -159,11 +159,12 @@ def expand(
             raise ConfigError(f"study {name} is unknown; choose from {', '.join(known)}")
 
     @functools.cache  # composing takes 50 ms, and studies share tasks and sketches
-    def base(task: str, kind: str, subject: str) -> DictConfig:
+    def base(task: str, parts: tuple[str, ...], kind: str, subject: str) -> DictConfig:
         options = {"task": task, "scale": scale, "kernels": plan.kernels, "seed": seed}
         if kind:
             options[kind] = subject
-        return compose_run([f"{key}={value}" for key, value in options.items()], user)
+        overrides = [f"{key}={value}" for key, value in options.items()]
+        return compose_run([*overrides, *parts], user)
 
     with initialize_config_dir(str(CONF), version_base="1.3"):
         for name in names:
@@ -253,17 +254,18 @@ def _read_study(name: str, scale: str) -> dict[str, Any]:
 
 
 def _expand_study(
-    plan: Plan, name: str, user: Path | None, base: Callable[[str, str, str], DictConfig]
+    plan: Plan, name: str, user: Path | None, base: Callable[..., DictConfig]
 ) -> None:
     study = _read_study(name, plan.scale)
     runs: dict[str, Run] = {}
     kind = next((kind for kind in SUBJECTS if kind in study), "")
     subjects = study.get(kind, [""])
+    parts = tuple(f"{group}@task.{group}={name}" for group, name in study.get("with", {}).items())
     for subject in _all(kind, user) if subjects == "all" else subjects:
-        composed = base(study["task"], kind, subject)
+        composed = base(study["task"], parts, kind, subject)
         needs = study.get("needs", [])
         theory = (composed.get(kind) or {}).get("theory") or {}
-        if needs and not any(theory.get(key) for key in needs):
+        if needs and all(theory.get(key) is None for key in needs):
             reason = f"its config claims no {' or '.join(needs)} under `theory`"
             plan.skipped.append(Skipped(name, subject, reason))
             continue

@@ -97,3 +97,79 @@ def test_unknown_names() -> None:
         planning.expand(kernels_name="fast")
     with pytest.raises(ConfigError, match="needs a folder `sketch`"):
         planning.expand(folder="/nonexistent")
+
+
+RECOVERIES = sorted(path.stem for path in (planning.CONF / "recovery").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("scale", ["quick", "paper"])
+def test_reconstruction(scale: str) -> None:
+    """`recovery: all` means every file, at the compressions, the sparsity and the share of padding of
+    tang2021 Figure 4; what decides is in the config, labels aren't."""
+    plan = planning.expand(scale, "numpy", studies="reconstruction")
+    runs = plan.runs["reconstruction"].values()
+    assert {run.columns["subject"] for run in runs} == set(RECOVERIES)
+    assert len(runs) == 11 * len(RECOVERIES)
+    assert plan.skipped == []
+    found = sorted({run.config["d"] / run.config["b"] for run in runs})
+    assert found == pytest.approx([1, 1.25, 1.5, 2, 3, 4, 5, 7.5, 10, 15, 20], rel=0.005)
+    for run in runs:
+        task, d, b = run.config["task"], run.config["d"], run.config["b"]
+        assert b % task["rows"] == 0
+        assert b == run.columns["b"]
+        assert task["k"] / d == pytest.approx(30_000 / 668_426, rel=0.001)
+        assert (1 << (d - 1).bit_length()) / d == pytest.approx(2**20 / 668_426, rel=0.001)
+        assert run.config["recovery"].keys() == {"name", "method", "sensing"}
+        assert "sketch" not in run.config
+        assert "label" not in run.payload
+        assert not run.needs_folder
+    assert len({run.signature for run in runs}) == len(runs)
+
+
+def test_options_of_a_recovery_reach_the_run() -> None:
+    """They make another run, with another signature; so does the sensing."""
+    runs = planning.expand("quick", "numpy", studies="stability").runs["stability"].values()
+    methods = {run.config["recovery"]["name"]: run.config["recovery"] for run in runs}
+    printed, relative = methods["fiht"]["method"], methods["fiht_relative"]["method"]
+    assert (printed["stopping"], printed["support"]) == ("paper", "padded")
+    assert (relative["stopping"], relative["support"]) == ("relative", "true")
+    assert methods["fiht_replacement"]["sensing"]["replacement"] is True
+    assert "Cosine" in methods["fiht_cosine"]["sensing"]["_target_"]
+    assert len({run.signature for run in runs}) == len(runs)
+
+
+@pytest.mark.parametrize(
+    ("recovery", "b", "reason"),
+    [
+        ("count_sketch", 12, "sketch size b=12 must be a multiple of the number of blocks s=5"),
+        ("fiht", 1025, "b=1025 rows without replacement need b <= 1024"),
+    ],
+)
+def test_recoveries_are_left_out_where_their_sensing_has_no_such_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recovery: str, b: int, reason: str
+) -> None:
+    for entry in planning.CONF.iterdir():
+        if entry.name != "study":
+            (tmp_path / entry.name).symlink_to(entry)
+    study = {"task": "units", "recovery": [recovery], "axes": {"d": [1000], "b": [10, b]}}
+    (tmp_path / "study").mkdir()
+    (tmp_path / "study" / "sizes.yaml").write_text(yaml.safe_dump(study, sort_keys=False))
+    monkeypatch.setattr(planning, "CONF", tmp_path)
+    plan = planning.expand("quick", "numpy", studies="sizes")
+    assert list(plan.runs["sizes"]) == [f"{recovery}/d1000-b10"]
+    (skipped,) = plan.skipped
+    assert skipped.name == f"{recovery}/d1000-b{b}"
+    assert reason in skipped.reason
+
+
+def test_a_study_that_compares_nothing() -> None:
+    plan = planning.expand("quick", "numpy", studies="sparsity")
+    runs = plan.runs["sparsity"]
+    assert list(runs) == sorted(f"any/length{length}" for length in (2, 3, 16, 257))
+    for run in runs.values():
+        assert run.config.keys() == {"task", "kernels", "seed"}
+        assert run.columns == {
+            "subject": "any",
+            "label": "any",
+            "length": run.config["task"]["length"],
+        }

@@ -1,16 +1,30 @@
 """The trial counts of the quick scale follow from the effects that they must see."""
 
+import functools
+
 import numpy as np
 import pytest
 import yaml
+from scipy import stats
 
+from sketchbench import job, seeds
 from sketchbench import plan as planning
-from sketchbench import seeds
 from sketchbench.claim.evaluate import FAMILY_WISE_ERROR
+from sketchbench.claim.tests import TRUSTED_SKEWNESS
 from sketchbench.kernels import load
+from sketchbench.measure.interval import log_slope, mean_interval
 from sketchbench.measure.power import trials_for_mean, trials_for_zero
-from sketchbench.sketch import AMS, CountSketch, Family, SparseEmbedding, SubsampledHadamard
+from sketchbench.sketch import (
+    AMS,
+    CountSketch,
+    Family,
+    SparseEmbedding,
+    SubsampledCosine,
+    SubsampledHadamard,
+)
 from sketchbench.task import trials, vectors
+from sketchbench.task.isometry import Isometry
+from sketchbench.theory.known import Known
 
 LEVEL = FAMILY_WISE_ERROR / 4000  # a quick run makes about 2,400 comparisons
 POWER = 0.999
@@ -23,10 +37,15 @@ TIGHT = [
 ]
 
 
+@functools.cache
+def planned(study: str) -> dict[str, planning.Run]:
+    """A study's runs at the quick scale."""
+    return planning.expand("quick", "numpy", studies=study).runs[study]
+
+
 def quick(study: str) -> list[int]:
-    """The trial counts of a study's runs at the quick scale."""
-    runs = planning.expand("quick", "numpy", studies=study).runs[study]
-    return [run.config["task"]["trials"] for run in runs.values()]
+    """Their trial counts."""
+    return [run.config["task"]["trials"] for run in planned(study).values()]
 
 
 def test_the_gap_of_the_embedding_study() -> None:
@@ -56,3 +75,79 @@ def test_probabilities(study: str, delta: float) -> None:
     assert trials_for_zero(2 * delta, error=LEVEL) <= min(quick(study))
     tasks = yaml.safe_load((planning.CONF / "task" / "tails.yaml").read_text())
     assert min(tasks["deltas"]) == 0.001
+
+
+# Recoveries
+
+PADDING = {
+    "sparse": (1.01, 0.006),
+    "heavy_tail": (0.99, 0.013),
+}  # bound and spread, as in conf/study
+
+
+@pytest.mark.parametrize("kind", PADDING)
+def test_the_interval_of_the_padding_study(kind: str) -> None:
+    """Half a per cent to each side: less than the 1 % between no difference and the bound."""
+    bound, spread = PADDING[kind]
+    (trials,) = set(quick("padding"))
+    tasks = yaml.safe_load((planning.CONF / "task" / "padding.yaml").read_text())
+    assert tasks["signals"][kind] == bound
+    low, high = mean_interval(1.0, spread, 0.0, trials, error=LEVEL)
+    assert (high - low) / 2 <= 0.005 < abs(bound - 1)
+    assert trials_for_mean(0.01, sd=spread, error=LEVEL, power=POWER) <= trials
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("kind", PADDING)
+def test_the_spread_of_the_padding_study(kind: str) -> None:
+    """Of 24 signals: the lower limit of the standard deviation, at 1e-6, is not above the stated one."""
+    count = 24
+    config = {**planned("padding")["fiht/d20888-b10440"].config, "kernels": "numba"}
+    config["task"] = {**config["task"], "trials": count, "signals": {kind: 1.0}}
+    (row,) = (row for row in job.execute(config) if row["quantity"] == "ratio")
+    assert row["sd"] * np.sqrt((count - 1) / stats.chi2.isf(1e-6, count - 1)) <= PADDING[kind][1]
+
+
+def test_samples_that_are_too_skewed_to_judge() -> None:
+    """Of normal errors: one in 17 with the paper's 20 signals, one in 4,000 with the study's 50."""
+    (trials,) = set(quick("reconstruction"))
+
+    def skewed(count: int) -> float:
+        values = np.random.default_rng(count).standard_normal((100_000, count))
+        return float((abs(stats.skew(values, axis=1)) > TRUSTED_SKEWNESS * count**0.5).mean())
+
+    assert skewed(20) > 0.04
+    assert skewed(trials) < 0.0005
+
+
+# The claims of growth, with the spread of a trial relative to its mean, and the distance between the
+# claimed slope and the limit that it is held against.
+GROWTH = [
+    ("reconstruction", "compression", 0.15, 0.5),
+    ("stability", "amount", 0.1, 0.25),
+    ("isometry", "b", 0.2, 0.25),
+]
+
+
+@pytest.mark.parametrize(("study", "over", "spread", "distance"), GROWTH)
+def test_slopes(study: str, over: str, spread: float, distance: float) -> None:
+    """The interval of a slope is a third as wide, to each side, as what it must tell apart."""
+    runs = planned(study).values()
+    (trials,) = set(quick(study))
+    config = next(iter(runs)).config
+    if over == "amount":
+        x = np.array(config["task"]["amounts"])
+    else:
+        sizes = {(run.config["d"], run.config["b"]) for run in runs}
+        x = np.array(sorted(b if over == "b" else d / b for d, b in sizes))
+    ones = np.ones_like(x, dtype=float)
+    slope = log_slope(x, ones, spread * ones / np.sqrt(trials), error=LEVEL)
+    assert slope.high < distance / 3
+
+
+@pytest.mark.statistical
+def test_the_spread_of_isometry_constants() -> None:
+    """Standard deviation over mean, from 200 draws with a fixed seed, at the smallest b."""
+    for family in (SubsampledHadamard(2048, 64), SubsampledCosine(2048, 64)):
+        (row,) = Isometry(family, Known(), load("numba"), seed=3, trials=200, k=16).run()
+        assert row["sd"] / row["mean"] < 0.2

@@ -68,9 +68,15 @@ def equality(rows: pd.DataFrame, error: float, settings: Settings) -> list[Compa
 
 
 def upper_bound(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
-    """The mean is at most `bound`."""
+    """The mean is at most `bound`. A run that diverged has no mean, and exceeds every bound."""
     comparisons = []
     for row in rows[rows["bound"].notna()].to_dict("records"):
+        if row.get("status") == "diverged":
+            infinite, bound = float("inf"), row["bound"]
+            comparisons.append(
+                _comparison(row, "fails", infinite, infinite, infinite, bound, -infinite)
+            )
+            continue
         low, high = _mean_interval(row, error)
         comparison = _below(row, row["mean"], low, high, row["bound"])
         if not _trusted(row):
@@ -200,7 +206,7 @@ def _comparison(
 def _name(row: Row) -> str:
     """What tells this comparison from the others of its subject."""
     parts = []
-    for name in ("case", "lemma", "delta", "d", "b", "s", "seed", "compression", "amount"):
+    for name in ("case", "lemma", "delta", "d", "b", "s", "seed", "compression", "amount", "round"):
         value = row.get(name)
         if value is None or (isinstance(value, float) and np.isnan(value)):
             continue

@@ -32,6 +32,11 @@ class Kernels(Protocol):
     def random_words(self, key: int, stream: int, first: int, operators: int, count: int) -> Array:
         """Uniform 32-bit words, uint32, shape (T, count)."""
 
+    def random_integers(
+        self, key: int, stream: int, first: int, operators: int, count: int, bound: int
+    ) -> Array:
+        """The same words times bound, divided by 2^32: integers in [0, bound), int32 (T, count)."""
+
     def sign_rows(
         self, key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int
     ) -> Array:
@@ -91,6 +96,13 @@ class Kernels(Protocol):
     def median(self, matrix: Any, y: Array) -> Array:
         """Like `gather`, with the median over r (the mean of the middle two for even s) instead of the
         sum: y (T or 1, N, b) -> (T, N, d)."""
+
+    def collect(self, v: Array, at: Array) -> Array:
+        """Chosen entries: v (T or 1, N, d) and indices, int32 (T, N or 1, k), to (T, N, k). O(T N k)."""
+
+    def spread(self, at: Array, values: Array, out: Array, keep: bool = False) -> Array:
+        """The transpose of `collect`: values (T, N, k) are added to zeros, or to what is there (`keep`),
+        in `out` (T, N, d), at indices in ascending order, int32 (T, N or 1, k). Returns `out`."""
 
     def largest(self, x: Array, k: int) -> Array:
         """The k entries of largest magnitude in every row of x (N, d), which are finite: their indices,

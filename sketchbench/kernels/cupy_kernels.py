@@ -182,6 +182,31 @@ __global__ void scatter(const int* columns, const signed char* signs, const i64*
 }
 
 template <class real>
+__global__ void collect(const real* v, i64 stride, const int* at, i64 operators, i64 vectors,
+                        i64 indexed, i64 k, i64 d, real* out) {
+    EACH(index, operators * vectors * k) {
+        const i64 t = index / (vectors * k), n = index / k % vectors;
+        const int place = at[(t * indexed + n % indexed) * k + index % k];
+        out[index] = v[t * stride + n * d + place];
+    }
+}
+
+// The first entry of a run of equal places adds up the run.
+template <class real>
+__global__ void spread(const int* at, const real* values, i64 operators, i64 vectors, i64 indexed,
+                       i64 k, i64 d, real* out) {
+    EACH(index, operators * vectors * k) {
+        const i64 t = index / (vectors * k), n = index / k % vectors, i = index % k;
+        const int* places = at + (t * indexed + n % indexed) * k;
+        if (i == 0 || places[i] != places[i - 1]) {
+            real sum = out[(t * vectors + n) * d + places[i]];
+            for (i64 e = i; e < k && places[e] == places[i]; ++e) sum += values[index + e - i];
+            out[(t * vectors + n) * d + places[i]] = sum;
+        }
+    }
+}
+
+template <class real>
 __global__ void gather(const int* buckets, const signed char* signs, const real* y, i64 stride,
                        i64 operators, i64 vectors, i64 s, i64 d, i64 b, real* x) {
     EACH(index, operators * vectors * d) {
@@ -488,7 +513,16 @@ _NAMES = [
     *(f"scatter<{real}, {lanes}>" for real in _REAL.values() for lanes in _LANES),
     *(
         f"{name}<{real}>"
-        for name in ("gather", "median", "hadamard", "histogram", "count", "compact")
+        for name in (
+            "collect",
+            "spread",
+            "gather",
+            "median",
+            "hadamard",
+            "histogram",
+            "count",
+            "compact",
+        )
         for real in _REAL.values()
     ),
     *(
@@ -537,6 +571,13 @@ def _draw(entry: str, step: int, key: int, stream: int, first: int, row: int, ou
 def random_words(key: int, stream: int, first: int, operators: int, count: int) -> Array:
     out = cupy.empty((operators, 1, count), dtype=np.uint32)
     return _draw("Word", 4, key, stream, first, 0, out)[:, 0]
+
+
+def random_integers(
+    key: int, stream: int, first: int, operators: int, count: int, bound: int
+) -> Array:
+    words = random_words(key, stream, first, operators, count).astype(np.uint64)
+    return (words * np.uint64(bound) >> np.uint64(32)).astype(np.int32)
 
 
 def sign_rows(
@@ -648,6 +689,25 @@ def walsh_hadamard(x: Array) -> Array:
         scale = x.dtype.type(x.shape[-1] ** -0.5 if place is passes[-1] else 1.0)
         _run(name, blocks, x, x.size, *place, scale, threads=2**tile // 16)
     return x
+
+
+def collect(v: Array, at: Array) -> Array:
+    operators, indexed, k = at.shape
+    out = cupy.empty((operators, v.shape[1], k), dtype=v.dtype)
+    sizes = (operators, v.shape[1], indexed, k, v.shape[2])
+    source, places = cupy.ascontiguousarray(v), cupy.ascontiguousarray(at)
+    _launch(f"collect<{_REAL[v.dtype.name]}>", out.size, source, _stride(v), places, *sizes, out)
+    return out
+
+
+def spread(at: Array, values: Array, out: Array, keep: bool = False) -> Array:
+    if not keep:
+        out.fill(0)
+    operators, vectors, k = values.shape
+    sizes = (operators, vectors, at.shape[1], k, out.shape[2])
+    places, entries = cupy.ascontiguousarray(at), cupy.ascontiguousarray(values)
+    _launch(f"spread<{_REAL[out.dtype.name]}>", values.size, places, entries, *sizes, out)
+    return out
 
 
 def largest(x: Array, k: int) -> Array:

@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import int64, njit, prange, uint32, uint64, uintp
+from numba import int32, int64, njit, prange, uint32, uint64, uintp
 from numpy.typing import NDArray
 
 from sketchbench.kernels import PRIME, Entries
@@ -44,14 +44,30 @@ def _philox(c0: Any, c1: Any, c2: Any, c3: Any, key: Any) -> Any:
     return c0, c1, c2, c3
 
 
+_DRAWN = 2**14  # entries that a thread draws at a time: a multiple of 128
+
+
+@njit(cache=True)
+def _words(key: Any, stream: int, t: int, k: int, first: int, out: NDArray[np.uint32]) -> None:
+    """Entries first, first + 1, ... of row k of operator t; first is a multiple of 4."""
+    count = out.shape[0]
+    for i in range(count // 4):  # a body without branches, which the compiler vectorises
+        words = _philox(first // 4 + i, k, t, stream, key)
+        out[4 * i], out[4 * i + 1] = uint32(words[0]), uint32(words[1])
+        out[4 * i + 2], out[4 * i + 3] = uint32(words[2]), uint32(words[3])
+    if count % 4:
+        words = _philox((first + count) // 4, k, t, stream, key)
+        for lane in range(count % 4):
+            out[count - count % 4 + lane] = uint32(words[lane])
+
+
 @njit(cache=True, parallel=True)
 def _random_words(key: Any, stream: int, first: int, out: NDArray[np.uint32]) -> None:
     operators, count = out.shape
-    for t in prange(operators):
-        for i in range(0, count, 4):
-            words = _philox(i // 4, 0, first + t, stream, key)
-            for lane in range(min(4, count - i)):
-                out[t, i + lane] = uint32(words[lane])
+    chunks = -(-count // _DRAWN)
+    for index in prange(operators * chunks):
+        t, start = index // chunks, index % chunks * _DRAWN
+        _words(key, stream, first + t, 0, start, out[t, start : start + _DRAWN])
 
 
 def random_words(
@@ -59,6 +75,27 @@ def random_words(
 ) -> NDArray[np.uint32]:
     out = np.empty((operators, count), dtype=np.uint32)
     _random_words(np.uint64(key), stream, first, out)
+    return out
+
+
+@njit(cache=True, parallel=True)
+def _random_integers(key: Any, stream: int, first: int, bound: Any, out: NDArray[np.int32]) -> None:
+    operators, count = out.shape
+    chunks = -(-count // _DRAWN)
+    for index in prange(operators * chunks):
+        t, start = index // chunks, index % chunks * _DRAWN
+        part = out[t, start : start + _DRAWN]
+        words = np.empty(part.shape[0], np.uint32)
+        _words(key, stream, first + t, 0, start, words)
+        for i in range(part.shape[0]):
+            part[i] = int32((uint64(words[i]) * bound) >> uint64(32))
+
+
+def random_integers(
+    key: int, stream: int, first: int, operators: int, count: int, bound: int
+) -> NDArray[np.int32]:
+    out = np.empty((operators, count), dtype=np.int32)
+    _random_integers(np.uint64(key), stream, first, np.uint64(bound), out)
     return out
 
 
@@ -76,10 +113,11 @@ def _signs(key: Any, stream: int, t: int, k: int, first: int, out: NDArray[Any])
 
 @njit(cache=True, parallel=True)
 def _sign_rows(key: Any, stream: int, first: int, row: int, out: NDArray[np.int8]) -> None:
-    operators, rows, _ = out.shape
-    for index in prange(operators * rows):
-        t, k = index // rows, index % rows
-        _signs(key, stream, first + t, row + k, 0, out[t, k])
+    operators, rows, d = out.shape
+    chunks = -(-d // _DRAWN)
+    for index in prange(operators * rows * chunks):
+        t, k, start = index // (rows * chunks), index // chunks % rows, index % chunks * _DRAWN
+        _signs(key, stream, first + t, row + k, start, out[t, k, start : start + _DRAWN])
 
 
 def sign_rows(
@@ -124,11 +162,10 @@ def _outer(p: Any) -> Any:
 def _normals(key: Any, stream: int, t: int, k: int, first: int, out: NDArray[np.float64]) -> None:
     """Entries first, first + 1, ... of row k of normal matrix t; first is a multiple of 4."""
     d = out.shape[0]
-    q = np.empty(d)
-    for i in range(0, d, 4):
-        words = _philox((first + i) // 4, k, t, stream, key)
-        for lane in range(min(4, d - i)):
-            q[i + lane] = (words[lane] + 0.5) * 2.0**-32 - 0.5
+    words, q = np.empty(d, np.uint32), np.empty(d)
+    _words(key, stream, t, k, first, words)
+    for i in range(d):
+        q[i] = (words[i] + 0.5) * 2.0**-32 - 0.5
     for i in range(d):  # without a branch, so that the compiler vectorises it
         out[i] = _central(q[i])
     for i in range(d):
@@ -140,10 +177,11 @@ def _normals(key: Any, stream: int, t: int, k: int, first: int, out: NDArray[np.
 
 @njit(cache=True, parallel=True)
 def _gaussian_rows(key: Any, stream: int, first: int, row: int, out: NDArray[np.float64]) -> None:
-    operators, rows, _ = out.shape
-    for index in prange(operators * rows):
-        t, k = index // rows, index % rows
-        _normals(key, stream, first + t, row + k, 0, out[t, k])
+    operators, rows, d = out.shape
+    chunks = -(-d // _DRAWN)
+    for index in prange(operators * rows * chunks):
+        t, k, start = index // (rows * chunks), index // chunks % rows, index % chunks * _DRAWN
+        _normals(key, stream, first + t, row + k, start, out[t, k, start : start + _DRAWN])
 
 
 def gaussian_rows(
@@ -289,6 +327,7 @@ def distinct(words: NDArray[np.uint32], b: int) -> NDArray[np.int32]:
 
 _COLUMNS = 2**14  # of a sparse matrix that a thread takes at a time
 _PARTS = 16  # partial sums of a scatter, at most
+_SPREAD = 2**16  # entries of a vector that a thread fills at a time
 
 
 @njit(cache=True, parallel=True)
@@ -382,6 +421,59 @@ def median(matrix: SparseMatrix, y: NDArray[Any]) -> NDArray[Any]:
     x = np.empty((matrix.buckets.shape[0], y.shape[1], matrix.buckets.shape[2]), dtype=y.dtype)
     _median(matrix.buckets, matrix.signs, np.ascontiguousarray(y), x)
     return x
+
+
+@njit(cache=True, parallel=True)
+def _collect(v: NDArray[Any], at: NDArray[np.int32], out: NDArray[Any]) -> None:
+    operators, vectors, k = out.shape
+    chunks = -(-k // _COLUMNS)
+    for index in prange(operators * vectors * chunks):
+        t, n, start = index // (vectors * chunks), index // chunks % vectors, index % chunks
+        source, places = v[t % v.shape[0], n], at[t, n % at.shape[1]]
+        for i in range(start * _COLUMNS, min(k, (start + 1) * _COLUMNS)):
+            out[t, n, i] = source[places[i]]
+
+
+def collect(v: NDArray[Any], at: NDArray[np.int32]) -> NDArray[Any]:
+    out = np.empty((at.shape[0], v.shape[1], at.shape[2]), dtype=v.dtype)
+    _collect(v, at, out)
+    return out
+
+
+@njit(cache=True, inline="always")
+def _whole_run(places: NDArray[np.int32], i: int) -> int:
+    """The first index from i on whose place is another than the one before it."""
+    while 0 < i < places.shape[0] and places[i] == places[i - 1]:
+        i += 1
+    return i
+
+
+@njit(cache=True, parallel=True)
+def _spread(at: NDArray[np.int32], values: NDArray[Any], out: NDArray[Any], keep: bool) -> None:
+    """A thread takes entries that are next to each other, and all of `out` from the first one's place to
+    that of the first one of the next thread."""
+    operators, vectors, d = out.shape
+    k = at.shape[2]
+    chunks = max(1, d // _SPREAD)
+    share = -(-k // chunks)
+    for index in prange(operators * vectors * chunks):
+        t, n, chunk = index // (vectors * chunks), index // chunks % vectors, index % chunks
+        places, target = at[t, n % at.shape[1]], out[t, n]
+        start = _whole_run(places, min(k, chunk * share))
+        stop = _whole_run(places, min(k, (chunk + 1) * share))
+        if not keep:
+            low = 0 if chunk == 0 else places[start] if start < k else d
+            high = places[stop] if stop < k and chunk < chunks - 1 else d
+            target[low:high] = 0
+        for i in range(start, stop):
+            target[places[i]] += values[t, n, i]
+
+
+def spread(
+    at: NDArray[np.int32], values: NDArray[Any], out: NDArray[Any], keep: bool = False
+) -> NDArray[Any]:
+    _spread(at, values, out, keep)
+    return out
 
 
 @njit(cache=True)

@@ -53,6 +53,13 @@ def random_words(
     return _words(key, stream, first, operators, 0, 1, count)[:, 0]
 
 
+def random_integers(
+    key: int, stream: int, first: int, operators: int, count: int, bound: int
+) -> NDArray[np.int32]:
+    words = random_words(key, stream, first, operators, count).astype(np.uint64)
+    return (words * np.uint64(bound) >> _HALF).astype(np.int32)
+
+
 def sign_rows(
     key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int
 ) -> NDArray[np.int8]:
@@ -165,6 +172,23 @@ def median(matrix: SparseMatrix, y: NDArray[Any]) -> NDArray[Any]:
         values = y[t % y.shape[0]][:, matrix.buckets[t]] * matrix.signs[t]
         x[t] = np.median(values, axis=1)
     return x
+
+
+def collect(v: NDArray[Any], at: NDArray[np.int32]) -> NDArray[Any]:
+    shape = (at.shape[0], v.shape[1])
+    v = np.broadcast_to(v, (*shape, v.shape[2]))
+    return np.take_along_axis(v, np.broadcast_to(at, (*shape, at.shape[2])), axis=-1)
+
+
+def spread(
+    at: NDArray[np.int32], values: NDArray[Any], out: NDArray[Any], keep: bool = False
+) -> NDArray[Any]:
+    if not keep:
+        out[...] = 0
+    operators, vectors, _ = values.shape
+    t, n = np.ogrid[:operators, :vectors]
+    np.add.at(out, (t[..., None], n[..., None], at), values)
+    return out
 
 
 def largest(x: NDArray[Any], k: int) -> NDArray[np.int32]:

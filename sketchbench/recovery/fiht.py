@@ -3,8 +3,16 @@
 from dataclasses import dataclass
 
 from sketchbench.kernels import Array
-from sketchbench.recovery.iterative import Iterate, Iterative, Point, State, dot, ratio
-from sketchbench.sketch.entries import add, flat, take
+from sketchbench.recovery.iterative import (
+    Iterate,
+    Iterative,
+    Point,
+    State,
+    add,
+    dot,
+    ratio,
+    take,
+)
 from sketchbench.sketch.operator import Sketch
 
 
@@ -18,17 +26,17 @@ class FIHT(Iterative):
     """
 
     def _next(self, phi: Sketch, state: State, domain: int) -> Iterate:
-        kernels, xp, y, w = phi.kernels, phi.kernels.xp, state.y, state.w
+        xp, y, w = phi.kernels.xp, state.y, state.w
         h = phi.desketch(y - w.measured, check_finite=False)
-        inside = [(at, take(kernels, h, at) * (values != 0)) for at, values in w.terms]
+        inside = [(at, take(phi, h, at) * (values != 0)) for at, values in w.terms]
         measured = phi.sketch_sparse(*inside)
         squared: Array = sum(dot(xp, slope, slope) for _, slope in inside)
         h *= ratio(squared, dot(xp, measured, measured))
         for at, values in w.terms:
-            add(kernels, h, at, values)
+            add(phi, h, at, values)
 
         at, values, measured = self._keep(phi, h, domain)
-        slope = take(kernels, phi.desketch(y - measured, check_finite=False), at)
+        slope = take(phi, phi.desketch(y - measured, check_finite=False), at)
         rise = phi.sketch_sparse((at, slope))
         step = ratio(dot(xp, slope, slope), dot(xp, rise, rise))
         return Iterate(at, values + step * slope, measured + step * rise)
@@ -39,7 +47,8 @@ class FIHT(Iterative):
         change = g.measured - before.measured
         tau = ratio(dot(xp, state.y - g.measured, change), dot(xp, change, change))
         # Places are in ascending order, row after row. What both have counts to the first term.
-        places, earlier = (flat(phi.kernels, it.at, phi.d).reshape(-1) for it in (g, before))
+        first = phi.d * xp.arange(len(g.at))[:, None]
+        places, earlier = ((it.at + first).reshape(-1) for it in (g, before))
         match = xp.minimum(xp.searchsorted(earlier, places), len(earlier) - 1)
         shared = earlier[match] == places
         left = (-tau * before.values).reshape(-1)

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from sketchbench.recovery.iterative import Iterate, Iterative, State, dot, ratio
-from sketchbench.sketch.entries import add, take
+from sketchbench.recovery.iterative import Iterate, Iterative, State, add, dot, ratio, take
 from sketchbench.sketch.operator import Sketch
 
 
@@ -13,10 +12,10 @@ class IHT(Iterative):
     largest entries. Three transforms per iteration."""
 
     def _next(self, phi: Sketch, state: State, domain: int) -> Iterate:
-        kernels, xp, g = phi.kernels, phi.kernels.xp, state.g
+        xp, g = phi.kernels.xp, state.g
         h = phi.desketch(state.y - g.measured, check_finite=False)
-        slope = take(kernels, h, g.at)
+        slope = take(phi, h, g.at)
         rise = phi.sketch_sparse((g.at, slope))
         h *= ratio(dot(xp, slope, slope), dot(xp, rise, rise))
-        add(kernels, h, g.at, g.values)
+        add(phi, h, g.at, g.values)
         return self._keep(phi, h, domain)

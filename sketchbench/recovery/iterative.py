@@ -6,7 +6,6 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from sketchbench.kernels import Array
 from sketchbench.recovery.recovery import Recovered, Recovery
-from sketchbench.sketch.entries import put, take
 from sketchbench.sketch.operator import Sketch
 
 Stopping = Literal["paper", "relative"]
@@ -105,9 +104,9 @@ class Iterative(Recovery):
                 over |= True
             if over.any():
                 done = state.rows(over)
-                kept = xp.zeros((len(done.number), phi.d), dtype=y.dtype)
-                put(phi.kernels, kept, done.g.at, done.g.values)
-                x[done.number] = kept[:, : sketch.d]
+                kept = xp.empty((1, len(done.number), phi.d), dtype=y.dtype)
+                phi.kernels.spread(done.g.at[None], done.g.values[None], kept)
+                x[done.number] = kept[0, :, : sketch.d]
                 state = state.rows(~over)
             if not len(state.number):
                 break
@@ -116,7 +115,7 @@ class Iterative(Recovery):
     def _keep(self, phi: Sketch, estimate: Array, domain: int) -> Iterate:
         """The k largest of the first `domain` entries of an estimate, and their measurement."""
         at = phi.kernels.largest(estimate[:, :domain], self.k)
-        values = take(phi.kernels, estimate, at)
+        values = take(phi, estimate, at)
         return Iterate(at, values, phi.sketch_sparse((at, values)))
 
     @abstractmethod
@@ -126,6 +125,16 @@ class Iterative(Recovery):
     def _point(self, phi: Sketch, state: State, g: Iterate) -> Point:
         """Where the next step starts, after the iterate g: here from g itself."""
         return Point(((g.at, g.values),), g.measured)
+
+
+def take(phi: Sketch, v: Array, at: Array) -> Array:
+    """Chosen entries (N, k) of v (N, d)."""
+    return phi.kernels.collect(v[None], at[None])[0]
+
+
+def add(phi: Sketch, v: Array, at: Array, values: Array) -> None:
+    """Add values (N, k) to v (N, d) there, in place."""
+    phi.kernels.spread(at[None], values[None], v[None], keep=True)
 
 
 def _norms(xp: Any, w: Point) -> Array:

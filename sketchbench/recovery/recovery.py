@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from sketchbench.kernels import Array, Kernels
-from sketchbench.sketch.entries import put, take
 from sketchbench.sketch.operator import Sketch
 
 WORKSPACE = 2**20  # entries of the signals that are recovered together
@@ -97,9 +96,8 @@ def _joined(kernels: Kernels, blocks: list[Recovered]) -> Recovered:
 def best(kernels: Kernels, x: Array, k: int) -> Array:
     """The best approximations of x (N, d) with k nonzeros, x^[k]: the largest magnitudes are kept."""
     at = kernels.largest(x, k)
-    kept = kernels.xp.zeros_like(x)
-    put(kernels, kept, at, take(kernels, x, at))
-    return kept
+    values = kernels.collect(x[None], at[None])
+    return kernels.spread(at[None], values, kernels.xp.empty_like(x)[None])[0]
 
 
 def thresholded(kernels: Kernels, estimate: Array, k: int) -> Recovered:

@@ -58,7 +58,9 @@ class Draws:
 
         Uniform to a relative error of bound / 2^32.
         """
-        return self._below(self.words(stream, count), bound, bits=32)
+        return self.kernels.random_integers(
+            self.key, stream, self.first, self.operators, count, bound
+        )
 
     def subset(self, stream: int, count: int, population: int) -> Array:
         """`count` of range(population) without replacement, sorted, int32, shape (T, count)."""
@@ -82,16 +84,11 @@ class Draws:
 
     def hash_integers(self, polynomials: Array, points: int, bound: int) -> Array:
         """The hash of 0..points-1 scaled to integers below bound, int32 (T, rows, points)."""
-        return self._below(self._hash(polynomials, points), bound, bits=31)
+        xp = self.kernels.xp
+        products = xp.multiply(self._hash(polynomials, points), xp.uint64(bound), dtype="uint64")
+        return (products >> xp.uint64(31)).astype("int32")
 
     def _hash(self, polynomials: Array, points: int) -> Array:
         if points > PRIME:
             raise ValueError(f"{points} points exceed the hash functions' domain of {PRIME}")
         return self.kernels.polynomial_hash(polynomials, points)
-
-    def _below(self, words: Array, bound: int, bits: int) -> Array:
-        """Uniform words of so many bits, scaled to uniform integers below bound."""
-        xp = self.kernels.xp
-        products = xp.multiply(words, xp.uint64(bound), dtype="uint64")
-        products >>= xp.uint64(bits)
-        return products.astype("int32")

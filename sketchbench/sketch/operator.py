@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sketchbench.kernels import Array, Kernels
-from sketchbench.sketch.entries import add
 
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
@@ -50,14 +49,14 @@ class Sketch(ABC):
     def sketch_sparse(self, *terms: tuple[Array, Array]) -> Array:
         """R of a sum of sparse vectors, for one operator: (N, b).
 
-        Each term is a pair of indices, integers (N, k) in [0, d), distinct within a row, and values
-        (N, k), float32 or float64; not checked. O(N k) beside what `sketch` costs.
+        Each term is a pair of indices, int32 (N, k), in ascending order, and values (N, k), float32 or
+        float64; not checked. O(N k) beside what `sketch` costs.
         """
         values = terms[0][1]
-        dense = self.kernels.xp.zeros((len(values), self.d), dtype=values.dtype)
+        dense = self.kernels.xp.zeros((1, len(values), self.d), dtype=values.dtype)
         for at, entries in terms:
-            add(self.kernels, dense, at, entries)
-        return self._sketch(dense[None])[0]
+            self.kernels.spread(at[None], entries[None], dense, keep=True)
+        return self._sketch(dense)[0]
 
     def with_workspace(self) -> "Sketch":
         """The operator with memory of its own for what it computes, where that saves allocations.

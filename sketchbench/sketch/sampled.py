@@ -5,14 +5,13 @@ from collections.abc import Callable
 from typing import Any
 
 from sketchbench.kernels import Array, Kernels
-from sketchbench.sketch.entries import add
 from sketchbench.sketch.operator import Sketch
 
 
 class Sampled(Sketch):
     """R = scale * S H D P: zero padding P from d to n, signs D, a transform H, b sampled rows S.
 
-    rows: int32 (T, b) in [0, n), repeats allowed; signs: int8 (T, d), or None for no signs; `transform`
+    rows: int32 (T, b) in [0, n), repeats allowed, in any order; signs: int8 (T, d), or None for no signs; `transform`
     and `transpose` act on the last axis, n long, and may overwrite it. O(n) to apply, plus a transform.
     """
 
@@ -29,8 +28,7 @@ class Sampled(Sketch):
     ) -> None:
         operators, b = rows.shape
         super().__init__(d, b, kernels, operators)
-        ones = kernels.xp.ones((operators, 1, b), dtype="int8")
-        self._sample = kernels.prepare(rows[:, None, :], ones, n)
+        self._rows = kernels.xp.sort(rows, axis=-1)[:, None, :]
         self._stack = operators
         self._signs = None if signs is None else signs[:, None, :]
         self._n = n
@@ -57,10 +55,9 @@ class Sampled(Sketch):
         """As everywhere; without a dense vector beside the padded one."""
         values = terms[0][1]
         padded = self._empty("down", 1, len(values), values.dtype)
-        padded[...] = 0
-        for at, entries in terms:
-            signs = 1 if self._signs is None else self._signs[0, 0][at]
-            add(self.kernels, padded[0], at, entries * signs)
+        for number, (at, entries) in enumerate(terms):
+            signed = entries if self._signs is None else entries * self._signs[0, 0][at]
+            self.kernels.spread(at[None], signed[None], padded, keep=number > 0)
         return self._sampled(padded)[0]
 
     def _sketch(self, x: Array) -> Array:
@@ -77,13 +74,15 @@ class Sampled(Sketch):
         """scale * S H of vectors (T or 1, N, n), which are overwritten."""
         if self._transform:
             padded = self._transform(padded)
-        y = self.kernels.gather(self._sample, padded)
+        y = self.kernels.collect(padded, self._rows)
         y *= y.dtype.type(self._scale)
         return y
 
     def _desketch(self, y: Array) -> Array:
+        xp = self.kernels.xp
         full = self._empty("up", self._stack, y.shape[1], y.dtype)
-        full = self.kernels.scatter(self._sample, y * y.dtype.type(self._scale), full)
+        y = xp.broadcast_to(y, (self._stack, *y.shape[1:])) * y.dtype.type(self._scale)
+        self.kernels.spread(self._rows, y, full)
         if self._transpose:
             full = self._transpose(full)
         full = full[..., : self.d]

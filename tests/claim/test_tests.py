@@ -137,3 +137,91 @@ def test_growth_leaves_out_a_zero() -> None:
     rows = [{"d": d, "mean": m, "sd": 0.0, "trials": 9} for d, m in ((2, 0.0), (4, 1.0), (8, 1.0))]
     (comparison,) = compare("growth", *rows, over="d")
     assert (comparison.statistic, comparison.trials) == (0.0, 18)
+
+
+COMPRESSIONS = (2, 4, 10)
+
+
+def leads(slope: float, **columns: Any) -> list[dict[str, Any]]:
+    """A mean that grows with the compression, which b follows."""
+    return [
+        {
+            "d": 40,
+            "b": 40 // c,
+            "compression": c,
+            "mean": c**slope,
+            "sd": 0.01 * c**slope,
+            "trials": 50,
+            "bound": c,
+            **columns,
+        }
+        for c in COMPRESSIONS
+    ]
+
+
+@pytest.mark.parametrize(
+    ("slope", "expected"), [(1.0, "holds"), (0.52, "holds"), (0.3, "fails"), (-0.5, "fails")]
+)
+def test_growth_over_what_another_column_follows(slope: float, expected: str) -> None:
+    """b is no group of its own: it has one value at every compression. d is: it has one altogether."""
+    (comparison,) = compare("growth", *leads(slope), over="compression")
+    assert comparison.verdict == expected
+    assert math.isclose(comparison.statistic, slope)
+    assert math.isclose(comparison.bound, 0.5)
+    assert (comparison.case, comparison.trials) == ("d=40", 150)
+
+
+def test_growth_groups_by_what_does_not_follow() -> None:
+    """Each seed is a comparison of its own; so is each s, and a column that isn't there is none."""
+    rows = leads(1.0, seed=0) + leads(0.2, seed=1)
+    found = compare("growth", *rows, over="compression")
+    assert [(c.case, c.verdict) for c in found] == [
+        ("d=40, seed=0", "holds"),
+        ("d=40, seed=1", "fails"),
+    ]
+    rows = leads(1.0, s=4.0) + leads(1.0, s=8.0)
+    found = compare("growth", *rows, over="compression")
+    assert [c.case for c in found] == ["d=40, s=4", "d=40, s=8"]
+    # Where rows of one seed lack a size, what is left still is a line.
+    found = compare("growth", *leads(1.0, seed=0), *leads(1.0, seed=1)[1:], over="compression")
+    assert [c.trials for c in found] == [150, 100]
+
+
+def test_growth_along_b_when_the_compression_follows() -> None:
+    rows = [{**row, "bound": 1 / row["b"], "mean": 1 / row["b"]} for row in leads(1.0)]
+    (comparison,) = compare("growth", *rows, over="b")
+    assert (comparison.verdict, comparison.case) == ("holds", "d=40")
+    assert math.isclose(comparison.statistic, -1.0)
+
+
+def test_growth_along_amounts() -> None:
+    """What T3 asks: of errors, a slope nearer 1 than 0; of ratios, none, nearer 0 than 1/2."""
+    for slope, bounded, expected in (
+        (1.0, True, "holds"),
+        (0.3, True, "fails"),
+        (0.15, False, "holds"),
+        (0.3, False, "fails"),
+    ):
+        rows = [
+            {
+                "d": 40,
+                "b": 20,
+                "amount": a,
+                "mean": a**slope,
+                "sd": 0.01 * a**slope,
+                "trials": 50,
+                "bound": a if bounded else np.nan,
+            }
+            for a in (0.01, 0.1, 1.0)
+        ]
+        (comparison,) = compare("growth", *rows, over="amount")
+        assert math.isclose(comparison.bound, 0.5 if bounded else 0.25)
+        assert (comparison.verdict, comparison.case) == (expected, "d=40, b=20")
+
+
+@pytest.mark.xfail(strict=True, reason="with two d, b no longer follows the compression alone")
+def test_growth_over_the_compression_at_two_sizes() -> None:
+    """b follows d and the compression together; every d should be one comparison."""
+    rows = leads(1.0) + [{**row, "d": 80, "b": 2 * row["b"]} for row in leads(1.0)]
+    found = compare("growth", *rows, over="compression")
+    assert [c.case for c in found] == ["d=40", "d=80"]

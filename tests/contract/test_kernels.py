@@ -85,6 +85,28 @@ def test_random_words_equal_the_reference(
     np.testing.assert_array_equal(words, reference.random_words(key, stream, first, T, count))
 
 
+@given(keys, st.integers(1, 2**31), small, st.integers(1, 300))
+def test_random_integers_scale_the_words(
+    kernels: Kernels, key: int, bound: int, T: int, count: int
+) -> None:
+    found = kernels.to_numpy(kernels.random_integers(key, 1, 5, T, count, bound))
+    words = kernels.to_numpy(kernels.random_words(key, 1, 5, T, count))
+    assert found.dtype == np.int32
+    assert found.tolist() == [[int(w) * bound >> 32 for w in row] for row in words.tolist()]
+
+
+def test_long_draws_equal_the_reference(compiled: Kernels, reference: Kernels) -> None:
+    """Long enough to be shared out among threads, in the middle of a counter."""
+    count = 2**15 + 7
+    words = compiled.to_numpy(compiled.random_words(9, 2, 3, 2, count))
+    np.testing.assert_array_equal(words, reference.random_words(9, 2, 3, 2, count))
+    signs = compiled.to_numpy(compiled.sign_rows(9, 2, 3, 2, 5, 2, count))
+    np.testing.assert_array_equal(signs, reference.sign_rows(9, 2, 3, 2, 5, 2, count))
+    normals = compiled.to_numpy(compiled.gaussian_rows(9, 2, 3, 2, 5, 2, count))
+    expected = reference.gaussian_rows(9, 2, 3, 2, 5, 2, count)
+    np.testing.assert_allclose(normals, expected, rtol=1e-13, atol=1e-15)
+
+
 @given(keys, st.integers(0, 9), st.integers(0, 99), st.integers(0, 2**31), small, small)
 def test_rows_equal_the_reference(
     compiled: Kernels,
@@ -306,6 +328,53 @@ def test_median_equals_numpy(
         for t, n, j in itertools.product(range(T), range(N), range(d)):
             cells = y[t % first, n, buckets[t, :, j]] * signs[t, :, j]
             assert found[t, n, j] == pytest.approx(np.median(cells), abs=2e-7)
+
+
+@DTYPES
+@given(st.integers(0, 2**32), small, small, st.integers(1, 40), st.integers(0, 60), st.booleans())
+def test_collect_and_spread(
+    kernels: Kernels, dtype: Any, seed: int, T: int, N: int, d: int, k: int, shared: bool
+) -> None:
+    """Against loops; places repeat, indices and vectors may be shared."""
+    rng = np.random.default_rng(seed)
+    at = np.sort(rng.integers(0, d, (T, 1 if shared else N, k), dtype=np.int32), axis=-1)
+    values = rng.integers(-9, 9, (T, N, k)).astype(dtype)
+    before = rng.integers(-9, 9, (T, N, d)).astype(dtype)
+    for first in {1, T}:
+        found = kernels.to_numpy(
+            kernels.collect(kernels.asarray(before[:first]), kernels.asarray(at))
+        )
+        assert found.shape == (T, N, k)
+        assert found.dtype == dtype
+        for t, n in itertools.product(range(T), range(N)):
+            expected = before[t % first, n, at[t, n % at.shape[1]]]
+            np.testing.assert_array_equal(found[t, n], expected)
+    for keep in (False, True):
+        expected = before.copy() if keep else np.zeros_like(before)
+        for t, n, i in itertools.product(range(T), range(N), range(k)):
+            expected[t, n, at[t, n % at.shape[1], i]] += values[t, n, i]
+        out = kernels.asarray(before.copy())
+        result = kernels.spread(kernels.asarray(at), kernels.asarray(values), out, keep)
+        np.testing.assert_array_equal(kernels.to_numpy(result), expected)
+        np.testing.assert_array_equal(kernels.to_numpy(out), expected)
+
+
+@pytest.mark.parametrize("k", [1, 7, 1000, 300_000])
+@pytest.mark.parametrize("repeats", [False, True])
+def test_spread_over_long_vectors(
+    compiled: Kernels, reference: Kernels, k: int, repeats: bool
+) -> None:
+    """Long enough to be shared out, with runs of equal places across every boundary."""
+    d = 2**19
+    rng = np.random.default_rng(k)
+    at = rng.integers(0, d, (1, 1, k)) if not repeats else rng.integers(0, 9, (1, 1, k)) * 1000
+    at = np.sort(at, axis=-1).astype(np.int32)
+    values = rng.integers(-9, 9, (1, 1, k)).astype(np.float64)
+    for keep in (False, True):
+        ours, theirs = compiled.xp.ones((1, 1, d)), np.ones((1, 1, d))
+        compiled.spread(compiled.asarray(at), compiled.asarray(values), ours, keep)
+        reference.spread(at, values, theirs, keep)
+        np.testing.assert_array_equal(compiled.to_numpy(ours), theirs)
 
 
 @DTYPES

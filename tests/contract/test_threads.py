@@ -51,7 +51,10 @@ def long_vector(kernels: Kernels) -> list[np.ndarray]:
     buckets = rng.integers(0, 300, (1, 1, 2**17), dtype=np.int32)
     matrix = kernels.prepare(buckets, np.ones_like(buckets, dtype=np.int8), 300)
     down = kernels.scatter(matrix, rng.standard_normal((1, 1, 2**17)))
-    return [down, kernels.gather(matrix, down)]
+    at = np.sort(rng.choice(2**18, 5000, replace=False)).astype(np.int32)[None, None]
+    spread = kernels.spread(at, rng.standard_normal((1, 1, 5000)), np.ones((1, 1, 2**18)))
+    words = kernels.random_words(5, 1, 0, 1, 2**16)
+    return [down, kernels.gather(matrix, down), spread, kernels.collect(spread, at), words]
 
 
 @pytest.mark.skipif(MOST < 2, reason="Numba may use one thread only on this machine")

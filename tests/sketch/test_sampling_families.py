@@ -23,10 +23,11 @@ def cosine_matrix(n: int) -> NDArray[np.float64]:
 
 
 def defined(transform: NDArray[Any], d: int, b: int, replacement: bool, T: int) -> NDArray[Any]:
-    """sqrt(n/b) S H P D, from the same random bits."""
+    """sqrt(n/b) S H D P, from the same random bits; rows come in ascending order."""
     n = len(transform)
     bits = draws(T)
     rows = bits.integers(ROWS, b, n) if replacement else bits.subset(ROWS, b, n)
+    rows = np.sort(rows, axis=-1)
     signs = bits.signs(SIGNS, d)
     return np.sqrt(n / b) * transform[rows][:, :, :d] * signs[:, None, :]
 

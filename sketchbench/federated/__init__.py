@@ -1,0 +1,1 @@
+"""Federated optimisation with compressed communication."""

@@ -1,0 +1,61 @@
+"""A smooth loss that is not convex, with known constants: residuals that stop counting when large."""
+
+import numpy as np
+
+from sketchbench import seeds
+from sketchbench.kernels import Array, Kernels
+from sketchbench.objective.objective import Objective
+
+STEEPEST = 3 * np.sqrt(3) / 8  # the largest slope of r² / (1 + r²)
+
+
+class Saturating(Objective):
+    """f_c(w) = Σ_j a_j r²/(1 + r²) with r = w_j - x_cj (Geman and McClure's loss of robust statistics).
+
+    Its second derivative lies between -a_j/2 and 2 a_j. Coordinates are independent, so the minimum is
+    found one by one, on a grid that Newton's method refines. The scales a_j fall from 1/2 to 1/20, so L = 1.
+    """
+
+    GRID = 4001
+
+    def __init__(
+        self, kernels: Kernels, d: int, clients: int, seed: int, heterogeneity: float = 1.0
+    ) -> None:
+        super().__init__(kernels, d, clients)
+        if not heterogeneity >= 0:
+            raise ValueError(f"heterogeneity={heterogeneity} must be >= 0")
+        random = seeds.generator(seed, data="saturating", d=d, clients=clients)
+        scales = np.geomspace(0.5, 0.05, d)
+        common = 2 * random.choice([-1.0, 1.0], d)  # far enough to start where the loss is concave
+        centres = common + heterogeneity * random.standard_normal((clients, d))
+        self.smoothness = float(2 * scales.max())
+        self.convexity = -np.inf
+        self.gradient_bound = float(STEEPEST * np.sqrt((scales**2).sum()))
+        self.start = np.zeros(d)
+        self._scales, self._centres = kernels.asarray(scales), kernels.asarray(centres)
+        self.minimiser = self._minimise(centres)
+        self.minimum = float(self.loss(kernels.asarray(self.minimiser)))
+
+    def loss(self, w: Array) -> Array:
+        squared = (w[..., None, :] - self._centres) ** 2
+        return (self._scales * squared / (1 + squared)).sum(axis=-1).mean(axis=-1)
+
+    def gradients(self, w: Array) -> Array:
+        residual = w - self._centres
+        return self._scales * 2 * residual / (1 + residual**2) ** 2
+
+    def _minimise(self, centres: np.ndarray) -> np.ndarray:
+        """The minimum of every coordinate; it lies among the centres."""
+        low, high = centres.min(axis=0), centres.max(axis=0)
+        share = np.linspace(0, 1, self.GRID)[:, None]
+        grid = low + share * (high - low)
+        squared = (grid[:, None, :] - centres) ** 2
+        w = np.take_along_axis(
+            grid, (squared / (1 + squared)).mean(axis=1).argmin(axis=0)[None], axis=0
+        )[0]
+        for _ in range(50):
+            r = w - centres
+            slope = (2 * r / (1 + r**2) ** 2).mean(axis=0)
+            curvature = ((2 - 6 * r**2) / (1 + r**2) ** 3).mean(axis=0)
+            w = w - slope / np.where(curvature > 0, curvature, 1.0)
+        return np.asarray(w)

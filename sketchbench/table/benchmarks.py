@@ -1,0 +1,126 @@
+"""The report of `make bench` to a tidy table: `python -m sketchbench.table.benchmarks --help`."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sketchbench.files import write_text
+
+SIZES = 3  # that a growth takes, at least
+KEY = ["group", "name", "dtype"]
+COUNTS = ["threads", "d", "b", "rows", "rounds"]
+COLUMNS = [
+    *("group", "name", "kernels", "device", "threads", "dtype", "d", "b", "rows"),
+    *("seconds", "median", "rounds", "iterations", "copies", "peer_of", "peer_ratio", "value"),
+]
+
+
+class ReportError(ValueError):
+    """A report that is none of `make bench`; the message is for the user."""
+
+
+def tabulate(report: dict[str, Any]) -> pd.DataFrame:
+    """One row per benchmark, then those derived from them: growth, memory, FIHT at the paper's size.
+
+    seconds: the least of all rounds. copies: seconds over those of copying the `rows` vectors of d
+    entries, timed just before and after. peer_ratio, of another library's function: its seconds over
+    those of ours, `peer_of`. value: of a derived row, named by it.
+    """
+    try:
+        machine = report["machine_info"]["sketchbench"]
+        run = {name: machine[name] for name in ("kernels", "device", "threads")}
+        timed, memory = [], []
+        for benchmark in report["benchmarks"]:
+            more = {"group": benchmark["group"], **benchmark["extra_info"]}
+            values = more.pop("values", None)
+            if values is None:
+                timed.append(_timed(more, benchmark["stats"]))
+            else:
+                memory += [
+                    {**more, "name": f"{more['name']}.{n}", "value": v} for n, v in values.items()
+                ]
+        if not timed and not memory:
+            raise ReportError("it has no benchmarks")
+        rows = _with_peers(pd.DataFrame(timed, columns=COLUMNS))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ReportError(f"it lacks what tests/benchmark writes ({error!r})") from None
+    derived = pd.DataFrame([*memory, *_growth(rows), *_paper_size(rows)], columns=COLUMNS)
+    parts = [part for part in (rows, derived) if not part.empty]
+    table = pd.concat(parts, ignore_index=True).assign(**run)
+    return table.astype(dict.fromkeys(COUNTS, "Int64"))
+
+
+def _timed(more: dict[str, Any], stats: dict[str, Any]) -> dict[str, Any]:
+    more["peer_of"] = more.pop("ours")
+    times = {"seconds": stats["min"], "median": stats["median"], "rounds": stats["rounds"]}
+    return {**more, **times, "copies": stats["min"] / more["copy_seconds"]}
+
+
+def _with_peers(rows: pd.DataFrame) -> pd.DataFrame:
+    """With the seconds of every peer over those of ours, of the same group, type and sizes."""
+    same = ["group", "dtype", "d", "b", "rows"]
+    ours = rows.loc[rows["peer_of"].isna(), [*same, "name", "seconds"]]
+    ours = ours.rename(columns={"name": "peer_of", "seconds": "ours"})
+    joined = rows.merge(ours, on=[*same, "peer_of"], how="left", validate="many_to_one")
+    return rows.assign(peer_ratio=joined["seconds"] / joined["ours"])
+
+
+def _growth(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    """The slopes of log seconds over log d, of one vector each."""
+    found = []
+    for key, own in rows[rows["rows"] == 1].groupby(KEY, sort=False):
+        if own["d"].nunique() < SIZES:
+            continue
+        slope = np.polyfit(np.log(own["d"].astype(float)), np.log(own["seconds"].astype(float)), 1)
+        group, name, dtype = key
+        found.append(
+            {"group": "growth", "name": f"{group}.{name}", "dtype": dtype, "value": slope[0]}
+        )
+    return found
+
+
+def _paper_size(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    """FIHT at the paper's size: seconds per signal alone and in a batch, and in transforms of the padded
+    length, 2^20."""
+    paper = rows[rows["name"] == "fiht.paper"]
+    alone = paper.loc[paper["rows"] == 1, "seconds"]
+    batch = paper[paper["rows"] > 1]
+    transform = rows.query("name == 'walsh_hadamard' and dtype == 'float64' and d == 2**20")
+    values: dict[str, float] = {}
+    if len(alone) and len(transform):
+        values["in_transforms"] = alone.iloc[0] / transform["seconds"].iloc[0]
+    if len(batch):
+        per_signal = batch["seconds"].iloc[0] / batch["rows"].iloc[0]
+        values["seconds_per_signal_of_batch"] = per_signal
+        if len(alone):
+            values["signal_of_batch_over_alone"] = per_signal / alone.iloc[0]
+    return [
+        {"group": "derived", "name": f"fiht.paper.{name}", "value": value}
+        for name, value in values.items()
+    ]
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m sketchbench.table.benchmarks",
+        description="Make a table of what pytest-benchmark reports of tests/benchmark.",
+    )
+    parser.add_argument("--json", required=True, type=Path, help="its --benchmark-json")
+    parser.add_argument("--csv", required=True, type=Path)
+    options = parser.parse_args(arguments)
+    try:
+        table = tabulate(json.loads(options.json.read_text(encoding="utf-8")))
+    except OSError as error:
+        sys.exit(f"sketchbench: error: {error}")
+    except ValueError as error:  # no JSON, or no such report
+        sys.exit(f"sketchbench: error: {options.json} is no report of make bench: {error}")
+    write_text(options.csv, table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
+
+
+if __name__ == "__main__":
+    main()

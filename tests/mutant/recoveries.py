@@ -1,0 +1,132 @@
+"""Deliberately broken recoveries, and sensing that they can't work with: each breaks one promise."""
+
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import Any, cast
+
+from sketchbench.kernels import Array
+from sketchbench.recovery import FIHT, CountSketchMedian, Recovered
+from sketchbench.recovery.iterative import Iterate, State, take
+from sketchbench.recovery.recovery import thresholded
+from sketchbench.sketch.draws import ROWS, SIGNS, Draws
+from sketchbench.sketch.operator import Sketch
+from sketchbench.sketch.sampled import Sampled
+from sketchbench.sketch.scattered import Scattered
+from sketchbench.sketch.transform import SubsampledHadamard
+
+
+class _AdjointUnscaled(Sampled):
+    def _desketch(self, y: Array) -> Array:
+        return super()._desketch(y / y.dtype.type(self._scale))
+
+
+@dataclass(frozen=True)
+class DesketchUnscaled(SubsampledHadamard):
+    """Desketching misses its factor √(n/b)."""
+
+    def _draw(self, draws: Draws) -> Sampled:
+        return _as(_AdjointUnscaled, super()._draw(draws))
+
+
+def _as(kind: Any, sketch: Any) -> Any:
+    """The same operator with the methods of a subclass."""
+    sketch.__class__ = kind
+    return sketch
+
+
+@dataclass(frozen=True)
+class RowsInOrder(SubsampledHadamard):
+    """The first b rows of the transform instead of random ones."""
+
+    def _draw(self, draws: Draws) -> Sampled:
+        rows = draws.kernels.xp.arange(self.b, dtype="int32") + 0 * draws.integers(ROWS, self.b, 1)
+        return _with_rows(self, draws, rows)
+
+
+@dataclass(frozen=True)
+class RowsFromFront(SubsampledHadamard):
+    """All b rows are sampled from the first 1/64 of the transform's."""
+
+    replacement: bool = True
+
+    def _draw(self, draws: Draws) -> Sampled:
+        return _with_rows(self, draws, draws.integers(ROWS, self.b, self.n // 64))
+
+
+def _with_rows(family: SubsampledHadamard, draws: Draws, rows: Array) -> Sampled:
+    signs = draws.signs(SIGNS, family.d) if family.signs else None
+    transforms = family._transforms(draws.kernels)
+    scale = (family.n / family.b) ** 0.5
+    return Sampled(draws.kernels, family.d, family.n, rows, scale, signs, *transforms)
+
+
+@dataclass(frozen=True)
+class SmallestKept(FIHT):
+    """The support is that of the k smallest magnitudes."""
+
+    def _keep(self, phi: Sketch, estimate: Array, domain: int) -> Iterate:
+        at = phi.kernels.largest(1 / (1e-300 + abs(estimate[:, :domain])), self.k)
+        values = take(phi, estimate, at)
+        return Iterate(at, values, phi.sketch_sparse((at, values)))
+
+
+@dataclass(frozen=True)
+class SupportOfBefore(FIHT):
+    """Every iteration keeps the support of the iterate before it."""
+
+    def _next(self, phi: Sketch, state: State, domain: int) -> Iterate:
+        def keep(phi: Sketch, estimate: Array, domain: int) -> Iterate:
+            values = take(phi, estimate, state.g.at)
+            return Iterate(state.g.at, values, phi.sketch_sparse((state.g.at, values)))
+
+        return FIHT._next(cast(FIHT, SimpleNamespace(_keep=keep)), phi, state, domain)
+
+
+@dataclass(frozen=True)
+class ResidualStale(FIHT):
+    """The second step goes along the residual from before the thresholding."""
+
+    def _next(self, phi: Sketch, state: State, domain: int) -> Iterate:
+        def desketch(residual: Array, check_finite: bool) -> Array:
+            return phi.desketch(state.y - state.w.measured, check_finite=False)
+
+        stale = SimpleNamespace(
+            kernels=phi.kernels, desketch=desketch, sketch_sparse=phi.sketch_sparse
+        )
+        return super()._next(cast(Sketch, stale), state, domain)
+
+
+@dataclass(frozen=True)
+class OneFewer(FIHT):
+    """k - 1 entries are kept."""
+
+    def _recover(self, sketch: Sketch, y: Array) -> Recovered:
+        return FIHT._recover(replace(self, k=self.k - 1), sketch, y)
+
+
+@dataclass(frozen=True)
+class OneMore(FIHT):
+    """k + 1 entries are kept."""
+
+    def _recover(self, sketch: Sketch, y: Array) -> Recovered:
+        return FIHT._recover(replace(self, k=self.k + 1), sketch, y)
+
+
+@dataclass(frozen=True)
+class StoppingAbsolute(FIHT):
+    """The relative stopping rule forgets what it is relative to."""
+
+    def _recover(self, sketch: Sketch, y: Array) -> Recovered:
+        return FIHT._recover(replace(self, stopping="paper"), sketch, y)
+
+
+@dataclass(frozen=True)
+class MedianUnsigned(CountSketchMedian):
+    """The median of the cells, without their signs."""
+
+    def _recover(self, sketch: Sketch, y: Array) -> Recovered:
+        assert isinstance(sketch, Scattered)
+        kernels = sketch.kernels
+        rows, signs, b = sketch._matrix
+        unsigned = kernels.prepare(rows, abs(signs), b)
+        return thresholded(kernels, kernels.median(unsigned, y[None])[0] / sketch._scale, self.k)

@@ -1,0 +1,177 @@
+"""Every objective config: gradients, constants and minima are what they say."""
+
+import functools
+from typing import Any
+
+import numpy as np
+import pytest
+from hydra import initialize_config_dir
+from hydra.utils import instantiate
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sketchbench import kernels as backends
+from sketchbench import plan
+from sketchbench.dataset import mnist
+from sketchbench.kernels import Kernels
+from sketchbench.objective.logistic import Logistic
+from sketchbench.objective.objective import Objective
+from sketchbench.objective.quadratic import Quadratic
+from sketchbench.objective.saturating import STEEPEST, Saturating
+
+NAMES = sorted(path.stem for path in (plan.CONF / "objective").glob("*.yaml"))
+SMALL = [name for name in NAMES if name != "mnist"]  # whose minimum takes half a minute to find
+
+
+@functools.cache
+def made(name: str, kernels: str = "numpy", **change: Any) -> Objective:
+    """The objective of a config, in 24 dimensions where that is free."""
+    with initialize_config_dir(str(plan.CONF), version_base="1.3"):
+        overrides = ["task=convergence", f"objective@task.objective={name}", "d=24", "b=8"]
+        config = plan.frozen(plan.compose_run(overrides))
+    make = instantiate(config["task"]["objective"], _convert_="all")
+    try:
+        objective: Objective = make(kernels=backends.load(kernels), seed=3, **change)
+    except FileNotFoundError as error:
+        pytest.skip(str(error))
+    return objective
+
+
+EACH = pytest.mark.parametrize("name", SMALL)
+
+
+@EACH
+def test_gradients_are_differences_of_the_loss(name: str) -> None:
+    objective = made(name)
+    random = np.random.default_rng(0)
+    w, direction = random.standard_normal((2, objective.d)) * 0.3
+    step = 1e-5
+    difference = objective.loss(w + step * direction) - objective.loss(w - step * direction)
+    slope = objective.gradient(w) @ direction
+    assert slope == pytest.approx(difference / (2 * step), rel=1e-5, abs=1e-8)
+
+
+@EACH
+def test_every_client_has_its_own_weights(name: str) -> None:
+    """Stacked weights give each client's gradient at its own point, and leading axes are kept."""
+    objective = made(name)
+    w = np.random.default_rng(1).standard_normal((2, objective.clients, objective.d))
+    gradients = objective.gradients(w)
+    assert gradients.shape == w.shape
+    for c in (0, objective.clients - 1):
+        alone = objective.gradients(np.repeat(w[:, c : c + 1], objective.clients, axis=1))
+        np.testing.assert_allclose(alone[:, c], gradients[:, c], rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(objective.loss(w)[1, 0], objective.loss(w[1, 0]), rtol=1e-12)
+
+
+@EACH
+def test_the_minimiser_is_one(name: str) -> None:
+    objective = made(name)
+    assert np.linalg.norm(objective.gradient(objective.minimiser)) <= 1e-10
+    assert objective.minimum == pytest.approx(float(objective.loss(objective.minimiser)), rel=1e-12)
+    random = np.random.default_rng(2)
+    for size in (1e-3, 0.1, 3.0):
+        near = objective.minimiser + size * random.standard_normal((20, objective.d))
+        assert (objective.loss(near) >= objective.minimum - 1e-12).all()
+    assert objective.gap > 0
+    away = objective.start - objective.minimiser
+    assert objective.squared_distance == pytest.approx(float(away @ away))
+
+
+@EACH
+@given(seed=st.integers(0, 2**32), size=st.floats(0.01, 5), apart=st.floats(1e-3, 3))
+def test_the_constants_hold(name: str, seed: int, size: float, apart: float) -> None:
+    """Between any two points, for every client: L, and μ where the losses are convex; G."""
+    objective = made(name)
+    random = np.random.default_rng(seed)
+    x = size * random.standard_normal((objective.clients, objective.d))
+    y = x + apart * random.standard_normal((objective.clients, objective.d))
+    change = objective.gradients(y) - objective.gradients(x)
+    squared = ((y - x) ** 2).sum(axis=-1)
+    rise = (change * (y - x)).sum(axis=-1)
+    assert (
+        np.linalg.norm(change, axis=-1) <= objective.smoothness * np.sqrt(squared) * (1 + 1e-9)
+    ).all()
+    if np.isfinite(objective.convexity):
+        assert (rise >= objective.convexity * squared * (1 - 1e-9) - 1e-12).all()
+    assert (np.linalg.norm(objective.gradients(x), axis=-1) <= objective.gradient_bound).all()
+
+
+@EACH
+def test_heterogeneity_is_that_of_the_minimiser(name: str) -> None:
+    objective = made(name)
+    best = np.repeat(objective.minimiser[None], objective.clients, axis=0)
+    exact = (objective.gradients(best) ** 2).sum() / objective.clients
+    assert objective.heterogeneity == pytest.approx(float(exact), rel=1e-9)
+
+
+def test_mnist_where_it_is_found() -> None:
+    objective = made("mnist")
+    assert (objective.d, objective.clients) == (7850, 100)
+    assert np.linalg.norm(objective.gradient(objective.minimiser)) <= 1e-10
+    assert 0 < objective.minimum < objective.minimum + objective.gap == pytest.approx(np.log(10))
+
+
+def test_quadratic_constants_are_attained() -> None:
+    objective = made("quadratic")
+    curvature = objective.gradients(np.ones((8, 24))) - objective.gradients(np.zeros((8, 24)))
+    assert curvature.max() == pytest.approx(objective.smoothness)
+    assert curvature.min() == pytest.approx(objective.convexity)
+    assert made("flat_quadratic").convexity == 0
+    assert made("quadratic", heterogeneity=0.0).heterogeneity < 1e-30
+
+
+def test_the_saturating_constants_are_attained() -> None:
+    objective = made("saturating", clients=1, heterogeneity=0.0)
+    r = 3**-0.5
+    w = objective.minimiser + r
+    norm = np.linalg.norm(objective.gradient(w))
+    assert norm == pytest.approx(objective.gradient_bound, rel=1e-9)
+    assert 2 * r / (1 + r**2) ** 2 == pytest.approx(STEEPEST)
+
+
+def test_the_backends_agree(kernels: Kernels) -> None:
+    for name in ("quadratic", "saturating", "digits"):
+        ours, theirs = made(name, kernels.NAME), made(name)
+        w = np.random.default_rng(4).standard_normal((3, ours.clients, ours.d))
+        found = kernels.to_numpy(ours.gradients(kernels.asarray(w)))
+        np.testing.assert_allclose(found, theirs.gradients(w), rtol=1e-10, atol=1e-12)
+        assert ours.minimum == pytest.approx(theirs.minimum, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda k: Quadratic(k, 0, 4, 0), "dimension d=0 must be an integer >= 1"),
+        (lambda k: Quadratic(k, 4, 0, 0), "clients=0 must be an integer >= 1"),
+        (lambda k: Quadratic(k, 4, 2, 0, condition=0.5), "condition=0.5 must be >= 1"),
+        (lambda k: Quadratic(k, 4, 2, 0, heterogeneity=-1), "heterogeneity=-1 must be >= 0"),
+        (lambda k: Saturating(k, 4, 2, 0, heterogeneity=-1), "heterogeneity=-1 must be >= 0"),
+        (lambda k: Logistic(k, 10, 0, ridge=0), "ridge=0 must be > 0"),
+        (lambda k: Logistic(k, 10, 0, data="letters"), "data=letters is unknown; choose one of"),
+        (lambda k: Logistic(k, 5000, 0), "clients=5000 must be <= 1797"),
+    ],
+)
+def test_bad_objectives(make: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message.replace("(", r"\(")):
+        make(backends.load("numpy"))
+
+
+def test_mnist_says_where_it_looked(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(mnist.VARIABLE, str(tmp_path))
+    with pytest.raises(
+        FileNotFoundError, match=r"train-images.* is not in .*mnist; get the official"
+    ):
+        mnist.load()
+    folder = tmp_path / "mnist"
+    folder.mkdir()
+    images = b"\0\0\x08\x03" + np.array([2, 2, 3], ">i4").tobytes() + bytes(range(12))
+    labels = b"\0\0\x08\x01" + np.array([2], ">i4").tobytes() + bytes([7, 1])
+    (folder / "train-images-idx3-ubyte").write_bytes(images)
+    (folder / "train-labels-idx1-ubyte").write_bytes(labels)
+    features, classes = mnist.load()
+    np.testing.assert_allclose(features * 255, np.arange(12).reshape(2, 6))
+    assert classes.tolist() == [7, 1]
+    (folder / "train-labels-idx1-ubyte").write_bytes(labels[:-1])
+    with pytest.raises(ValueError, match="is no IDX file of bytes, or is cut off"):
+        mnist.load()
