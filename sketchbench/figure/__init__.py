@@ -124,6 +124,15 @@ CATALOGUE = {
         "never stops early. The recoveries are side by side. "
         f"{INTERVALS}",
     ),
+    "convergence": Entry(
+        ("convergence", "convergence_flat", "convergence_saturating"),
+        "Song et al. (2023), Theorems E.1-E.3, F.7, F.9 and G.2 (corrected): iterative sketching with "
+        "the largest step that each theorem allows. Curves with bands: the mean of what the theorem "
+        "bounds (the excess loss, that of the averaged weights, or the squared norm of the gradient), "
+        "divided by the bound in that round, per sketch family; all must stay below 1. How far below "
+        "is the theorem's slack. "
+        f"{INTERVALS}",
+    ),
 }
 
 
