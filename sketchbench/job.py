@@ -9,7 +9,7 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -81,12 +81,19 @@ def targets(node: Any) -> Iterator[str]:
             yield from targets(value)
 
 
-def signature(config: dict[str, Any], folder: Path | None = None) -> str:
-    """16 hex digits that change with a resolved config and with the code that it runs."""
+def signature(
+    config: dict[str, Any],
+    folder: Path | None = None,
+    digest: Callable[..., str] = code_digest,
+) -> str:
+    """16 hex digits that change with a resolved config and with the code that it runs.
+
+    digest: another `code_digest`, such as one that remembers its answers while no file changes.
+    """
     modules = {f"sketchbench.kernels.{config['kernels']}_kernels", "sketchbench.job"}
     modules |= {target.rpartition(".")[0] for target in targets(config)}
-    digest = code_digest(sorted(modules), (folder,) if folder else ())
-    text = json.dumps([config, digest], sort_keys=True)
+    code = digest(tuple(sorted(modules)), (folder,) if folder else ())
+    text = json.dumps([config, code], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

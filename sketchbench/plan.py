@@ -23,7 +23,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from sketchbench import kernels, record
-from sketchbench.digest import PROJECT
+from sketchbench.digest import PROJECT, code_digest
 from sketchbench.job import ConfigError, family_of, signature, targets
 from sketchbench.schema import validate
 from sketchbench.sketch.family import SizeError
@@ -166,9 +166,10 @@ def expand(
         overrides = [f"{key}={value}" for key, value in options.items()]
         return compose_run([*overrides, *parts], user)
 
+    digest = functools.cache(code_digest)  # runs share code
     with initialize_config_dir(str(CONF), version_base="1.3"):
         for name in names:
-            _expand_study(plan, name, user, base)
+            _expand_study(plan, name, user, base, digest)
     return plan
 
 
@@ -254,7 +255,11 @@ def _read_study(name: str, scale: str) -> dict[str, Any]:
 
 
 def _expand_study(
-    plan: Plan, name: str, user: Path | None, base: Callable[..., DictConfig]
+    plan: Plan,
+    name: str,
+    user: Path | None,
+    base: Callable[..., DictConfig],
+    digest: Callable[..., str],
 ) -> None:
     study = _read_study(name, plan.scale)
     runs: dict[str, Run] = {}
@@ -274,7 +279,7 @@ def _expand_study(
             config = copy.deepcopy(composed)
             for key, value in {**study["set"], **axes}.items():
                 _update(config, key, value, f"conf/study/{name}.yaml")
-            run = _make_run(name, kind, config, axes, user)
+            run = _make_run(name, kind, config, axes, user, digest)
             try:
                 if kind:
                     family_of(run.config)
@@ -295,7 +300,12 @@ def _update(config: DictConfig, key: str, value: Any, place: str) -> None:
 
 
 def _make_run(
-    study: str, kind: str, config: DictConfig, axes: dict[str, Any], user: Path | None
+    study: str,
+    kind: str,
+    config: DictConfig,
+    axes: dict[str, Any],
+    user: Path | None,
+    digest: Callable[..., str],
 ) -> Run:
     resolved = frozen(config)
     short = {key.rpartition(".")[2]: value for key, value in axes.items()}
@@ -305,7 +315,7 @@ def _make_run(
         short["b"] = resolved["b"]  # a sketch may have a size of its own
     name = f"{subject}/" + "-".join(f"{key}{value}" for key, value in short.items())
     columns = {"subject": subject, "label": label, **short}
-    return Run(study, name, resolved, signature(resolved, user), columns)
+    return Run(study, name, resolved, signature(resolved, user, digest), columns)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -1,5 +1,6 @@
 """Deterministic Hypothesis, and the kernels that tests run on."""
 
+import numba
 import pytest
 from hypothesis import settings
 
@@ -10,6 +11,13 @@ settings.register_profile(
     "deterministic", deadline=None, derandomize=True, database=None, max_examples=40
 )
 settings.load_profile("deterministic")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread() -> None:
+    """Enough for small problems; workers side by side then don't wait for each other's threads."""
+    numba.set_num_threads(1)
+
 
 _MISSING = backends.device_missing()
 GPU = pytest.param(

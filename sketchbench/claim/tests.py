@@ -122,7 +122,7 @@ def growth(rows: pd.DataFrame, error: float, settings: Settings) -> list[Compari
     no bound) and its alternative: 0 where some growth or decay is claimed; where none is, 1 along d,
     and 1/2 along b, the slope of what is scaled by √b and does not shrink with b.
     """
-    others = [name for name in ("d", "b", "s", "seed") if _independent(rows, name, settings.over)]
+    others = _independent(rows, settings.over)
     groups = rows.groupby(others, dropna=False) if others else [((), rows)]
     comparisons = []
     for key, group in groups:
@@ -159,12 +159,17 @@ TESTS: dict[str, Test] = {
 }
 
 
-def _independent(rows: pd.DataFrame, name: str, over: str) -> bool:
-    """Whether a column is there and does more than follow the one that a growth is measured along."""
-    if name not in rows or name == over:
-        return False
-    follows = rows.groupby(over)[name].nunique(dropna=False).max() == 1
-    return rows[name].nunique(dropna=False) == 1 or not follows
+def _independent(rows: pd.DataFrame, over: str) -> list[str]:
+    """The columns that make curves of their own: all that don't just follow the one that a growth is
+    measured along, as b follows the compression at every d."""
+    kept: list[str] = []
+    for name in ("d", "s", "seed", "b"):
+        if name in rows and name != over:
+            varies = rows[name].nunique(dropna=False) > 1
+            groups = rows.groupby([over, *kept], dropna=False)[name]
+            if not varies or groups.nunique(dropna=False).max() > 1:
+                kept.append(name)
+    return kept
 
 
 def _mean_interval(row: Row, error: float) -> tuple[float, float]:

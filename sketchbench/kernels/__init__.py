@@ -102,7 +102,7 @@ class Kernels(Protocol):
 
     def spread(self, at: Array, values: Array, out: Array, keep: bool = False) -> Array:
         """The transpose of `collect`: values (T, N, k) are added to zeros, or to what is there (`keep`),
-        in `out` (T, N, d), at indices in ascending order, int32 (T, N or 1, k). Returns `out`."""
+        in `out` (T, N, d), contiguous, at indices in ascending order, int32 (T, N or 1, k). Returns `out`."""
 
     def largest(self, x: Array, k: int) -> Array:
         """The k entries of largest magnitude in every row of x (N, d), which are finite: their indices,

@@ -26,4 +26,6 @@ def tail_norms(x: Vectors, k: int) -> Tail:
     if not 0 <= k <= x.shape[-1]:
         raise ValueError(f"k={k} must satisfy 0 <= k <= d={x.shape[-1]}")
     rest = np.sort(abs(x), axis=-1)[..., : x.shape[-1] - k]
-    return Tail(np.sqrt((rest**2).sum(-1)), rest.sum(-1))
+    largest = rest.max(axis=-1, keepdims=True, initial=0.0)
+    scaled = rest / np.where(largest > 0, largest, 1.0)  # or squares could overflow
+    return Tail(np.sqrt((scaled**2).sum(-1)) * largest[..., 0], rest.sum(-1))

@@ -10,7 +10,6 @@ from sketchbench.recovery.iterative import (
     State,
     add,
     dot,
-    ratio,
     take,
 )
 from sketchbench.sketch.operator import Sketch
@@ -31,21 +30,21 @@ class FIHT(Iterative):
         inside = [(at, take(phi, h, at) * (values != 0)) for at, values in w.terms]
         measured = phi.sketch_sparse(*inside)
         squared: Array = sum(dot(xp, slope, slope) for _, slope in inside)
-        h *= ratio(squared, dot(xp, measured, measured))
+        h *= state.length(squared, dot(xp, measured, measured))
         for at, values in w.terms:
             add(phi, h, at, values)
 
         at, values, measured = self._keep(phi, h, domain)
         slope = take(phi, phi.desketch(y - measured, check_finite=False), at)
         rise = phi.sketch_sparse((at, slope))
-        step = ratio(dot(xp, slope, slope), dot(xp, rise, rise))
+        step = state.length(dot(xp, slope, slope), dot(xp, rise, rise))
         return Iterate(at, values + step * slope, measured + step * rise)
 
     def _point(self, phi: Sketch, state: State, g: Iterate) -> Point:
         """w = g + tau (g - before), where tau minimises ‖y - Φw‖₂."""
         xp, before = phi.kernels.xp, state.g
         change = g.measured - before.measured
-        tau = ratio(dot(xp, state.y - g.measured, change), dot(xp, change, change))
+        tau = state.length(dot(xp, state.y - g.measured, change), dot(xp, change, change))
         # Places are in ascending order, row after row. What both have counts to the first term.
         first = phi.d * xp.arange(len(g.at))[:, None]
         places, earlier = ((it.at + first).reshape(-1) for it in (g, before))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sketchbench.recovery.iterative import Iterate, Iterative, State, add, dot, ratio, take
+from sketchbench.recovery.iterative import Iterate, Iterative, State, add, dot, take
 from sketchbench.sketch.operator import Sketch
 
 
@@ -16,6 +16,6 @@ class IHT(Iterative):
         h = phi.desketch(state.y - g.measured, check_finite=False)
         slope = take(phi, h, g.at)
         rise = phi.sketch_sparse((g.at, slope))
-        h *= ratio(dot(xp, slope, slope), dot(xp, rise, rise))
+        h *= state.length(dot(xp, slope, slope), dot(xp, rise, rise))
         add(phi, h, g.at, g.values)
         return self._keep(phi, h, domain)

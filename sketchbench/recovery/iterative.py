@@ -4,6 +4,8 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
+import numpy as np
+
 from sketchbench.kernels import Array
 from sketchbench.recovery.recovery import Recovered, Recovery
 from sketchbench.sketch.operator import Sketch
@@ -14,6 +16,7 @@ Support = Literal["padded", "true"]
 SMALL = 1e-4  # a norm of the iterate
 SETTLED = 0.01  # standard deviation over mean of its last WINDOW norms
 WINDOW = 4
+NEGLIGIBLE = 64  # times the rounding of a number: what is measured of a step that leads nowhere
 
 
 class Iterate(NamedTuple):
@@ -37,11 +40,12 @@ class Point(NamedTuple):
 
 
 class State(NamedTuple):
-    """The signals that are not done yet: their numbers (N,), y (N, b), the last iterate g, the point w
-    from which the next step goes, and the norms ‖w‖₂ of all points so far (N, s)."""
+    """The signals that are not done yet: their numbers (N,), y (N, b) and ‖y‖₂² (N,), the last iterate g,
+    the point w from which the next step goes, and the norms ‖w‖₂ of all points so far (N, s)."""
 
     number: Array
     y: Array
+    energy: Array
     g: Iterate
     w: Point
     norms: Array
@@ -50,7 +54,15 @@ class State(NamedTuple):
         """The state of some of the signals (booleans, (N,))."""
         g = Iterate(*(part[chosen] for part in self.g))
         w = self.w.rows(chosen)
-        return State(self.number[chosen], self.y[chosen], g, w, self.norms[chosen])
+        signals = (self.number[chosen], self.y[chosen], self.energy[chosen])
+        return State(*signals, g, w, self.norms[chosen])
+
+    def length(self, above: Array, below: Array) -> Array:
+        """The step length above / below as a column (N, 1), where below is the squared norm of what is
+        measured of the direction; 0 where that is nothing but rounding beside y."""
+        least = (NEGLIGIBLE * np.finfo(below.dtype).eps) ** 2 * self.energy
+        counts = below > least
+        return (above * counts / (below + ~counts))[:, None]
 
 
 @dataclass(frozen=True)
@@ -76,6 +88,8 @@ class Iterative(Recovery):
         ):
             if value not in known:
                 raise ValueError(f"{name}={value} is unknown; choose one of {', '.join(known)}")
+        if isinstance(self.iterations, bool) or not isinstance(self.iterations, int):
+            raise TypeError(f"iterations={self.iterations!r} must be an integer")
         if self.iterations < 1:
             raise ValueError(f"iterations={self.iterations} must be >= 1")
 
@@ -91,7 +105,7 @@ class Iterative(Recovery):
         small = SMALL * (norm(xp, estimate) if self.stopping == "relative" else xp.ones(count))
         g = self._keep(phi, estimate, domain)
         w = Point(((g.at, g.values),), g.measured)
-        state = State(xp.arange(count), y, g, w, _norms(xp, w))
+        state = State(xp.arange(count), y, dot(xp, y, y), g, w, _norms(xp, w))
         for s in range(self.iterations):
             g = self._next(phi, state, domain)
             w = self._point(phi, state, g)
@@ -158,8 +172,3 @@ def norm(xp: Any, v: Array) -> Array:
 def dot(xp: Any, u: Array, v: Array) -> Array:
     """The inner products of rows, (N,)."""
     return xp.einsum("nd,nd->n", u, v)
-
-
-def ratio(above: Array, below: Array) -> Array:
-    """above / below as a column (N, 1), and 0 where below is 0: no step along nothing."""
-    return (above / (below + (below == 0)))[:, None]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sketchbench.kernels import Array, Kernels
 from sketchbench.sketch.operator import Sketch
 
-WORKSPACE = 2**20  # entries of the signals that are recovered together
+WORKSPACE = 2**21  # entries of the signals that are recovered together
 
 
 class Recovered(NamedTuple):

@@ -30,6 +30,8 @@ class Padding:
     signals: dict[str, float]
 
     def run(self) -> list[dict[str, Any]]:
+        if not hasattr(self.recovery(k=self.k), "support"):
+            raise ValueError("task padding needs a recovery with a `support`: FIHT or IHT")
         key = seeds.key(self.seed, task="padding", family=repr(self.family))
         sketch = self.family.draw(key, kernels=self.kernels)
         rows: list[dict[str, Any]] = []

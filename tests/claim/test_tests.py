@@ -219,7 +219,6 @@ def test_growth_along_amounts() -> None:
         assert (comparison.verdict, comparison.case) == (expected, "d=40, b=20")
 
 
-@pytest.mark.xfail(strict=True, reason="with two d, b no longer follows the compression alone")
 def test_growth_over_the_compression_at_two_sizes() -> None:
     """b follows d and the compression together; every d should be one comparison."""
     rows = leads(1.0) + [{**row, "d": 80, "b": 2 * row["b"]} for row in leads(1.0)]

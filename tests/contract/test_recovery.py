@@ -3,10 +3,9 @@
 import copy
 import functools
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 from configs import NAMES as SKETCHES
@@ -36,15 +35,6 @@ EVERY_SKETCH = pytest.mark.parametrize("name", SKETCHES)
 
 Make = Callable[..., Recovery]
 Vectors = NDArray[np.float64]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread() -> Iterator[None]:
-    """Enough for small problems; workers side by side then don't wait for each other's threads."""
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
-    yield
-    numba.set_num_threads(before)
 
 
 @functools.cache

@@ -23,12 +23,11 @@ apart coincide: random supports meet that so rarely that T2 sees constants that 
 """
 
 import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numba
 import pandas as pd
 import pytest
 from recoveries import (
@@ -71,15 +70,6 @@ IN_ORDER: Sensing = partial(RowsInOrder, signs=False)
 UNSCALED: Sensing = partial(DesketchUnscaled, signs=False)
 CELLS: Sensing = partial(BlockSparseEmbedding, s=5)
 PAPER = {"stopping": "paper", "support": "padded"}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread() -> Iterator[None]:
-    """Enough for small problems; workers side by side then don't wait for each other's threads."""
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
-    yield
-    numba.set_num_threads(before)
 
 
 def verdicts(claim: str, rows: list[dict[str, Any]], test: str = "") -> set[str]:

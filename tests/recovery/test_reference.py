@@ -138,7 +138,6 @@ def test_thresholds_of_the_stopping_rules(kernels: Kernels, unit: float) -> None
         assert (int(found.iterations[0]) == 1) is once
 
 
-@pytest.mark.xfail(strict=True, reason="rounding decides about a step of length 0/0")
 def test_rounding_decides_nothing() -> None:
     """A unit that is no power of two changes the result by rounding only.
 
