@@ -3,12 +3,12 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sketchbench.kernels import Array, Kernels
 from sketchbench.sketch.operator import Sketch
 
-WORKSPACE = 2**21  # entries of the signals that are recovered together
+WORKSPACE = 2**20  # entries of the signals that are recovered together
 
 
 class Recovered(NamedTuple):
@@ -60,16 +60,20 @@ class Recovery(ABC):
         if self.k > sketch.d:
             raise ValueError(f"number of nonzeros k={self.k} must satisfy k <= d={sketch.d}")
         signals = sketch.lift(y, sketch.b, "b", True)[0]
+        xp = sketch.kernels.xp
         step = max(1, WORKSPACE // sketch.padded().d)
         working = sketch.with_workspace()
-        blocks = [
-            self._recover(working, signals[first : first + step])
-            for first in range(0, max(len(signals), 1), step)
-        ]
-        x, iterations, trace = _joined(sketch.kernels, blocks)
+        x = xp.empty((len(signals), sketch.d), dtype=signals.dtype)
+        iterations, traces = [], []
+        for first in range(0, max(len(signals), 1), step):
+            block = self._recover(working, signals[first : first + step])
+            x[first : first + step] = block.x
+            iterations.append(block.iterations)
+            traces.append(block.trace)
+        trace = _joined(xp, traces)
         return Recovered(
             x.reshape(*y.shape[:-1], sketch.d),
-            iterations.reshape(y.shape[:-1]),
+            xp.concatenate(iterations).reshape(y.shape[:-1]),
             trace.reshape(*y.shape[:-1], trace.shape[1]),
         )
 
@@ -78,18 +82,14 @@ class Recovery(ABC):
         """The same for y of shape (N, b), checked, with an operator that has a workspace."""
 
 
-def _joined(kernels: Kernels, blocks: list[Recovered]) -> Recovered:
-    """The results of all blocks, one after the other."""
-    xp = kernels.xp
-    longest = max(block.trace.shape[1] for block in blocks)
-    traces = [
-        xp.pad(block.trace, ((0, 0), (0, longest - block.trace.shape[1])), constant_values=xp.nan)
-        for block in blocks
-    ]
-    return Recovered(
-        xp.concatenate([block.x for block in blocks]),
-        xp.concatenate([block.iterations for block in blocks]),
-        xp.concatenate(traces),
+def _joined(xp: Any, traces: list[Array]) -> Array:
+    """The traces of all blocks, one below the other, as long as the longest."""
+    longest = max(trace.shape[1] for trace in traces)
+    return xp.concatenate(
+        [
+            xp.pad(trace, ((0, 0), (0, longest - trace.shape[1])), constant_values=xp.nan)
+            for trace in traces
+        ]
     )
 
 

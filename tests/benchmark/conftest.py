@@ -36,6 +36,11 @@ def pytest_report_header() -> str:
     return f"load: {os.getloadavg()[0]:.1f} (times on all cores mean little above 0.5)"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def one_thread() -> None:
+    """Not here: times are those of all threads."""
+
+
 def _kernels(config: pytest.Config) -> str:
     return str(config.getoption("--kernels", default="numba"))
 
