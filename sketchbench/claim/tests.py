@@ -193,6 +193,8 @@ def _below(row: Row, statistic: float, low: float, high: float, bound: float) ->
     rounded = bound + ROUNDING * max(1.0, abs(bound))
     verdict: Verdict = "holds" if high <= rounded else "fails" if low > rounded else "inconclusive"
     slack = (bound - high) / (abs(bound) or abs(statistic) or 1.0)
+    if verdict == "holds":
+        slack = max(slack, 0.0)  # outside by rounding is at the edge
     return _comparison(row, verdict, statistic, low, high, bound, slack)
 
 

@@ -21,7 +21,7 @@ from sketchbench.sketch import CountSketch, Gaussian
 from sketchbench.task import convergence
 from sketchbench.theory.known import Known
 
-LEVEL = FAMILY_WISE_ERROR / 4000
+LEVEL = FAMILY_WISE_ERROR / 4500
 SOUND = convergence.Convergence(
     family=CountSketch(64, 16),
     known=Known(embedding_constant=3),

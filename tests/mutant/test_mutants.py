@@ -53,7 +53,7 @@ from sketchbench.theory import norm, second_moment
 from sketchbench.theory.known import Known
 
 ROOT = Path(__file__).parents[2]
-COMPARISONS = 3000  # a quick run makes about 2,500
+COMPARISONS = 4500  # a quick run makes about 4,100
 LEVEL = FAMILY_WISE_ERROR / COMPARISONS
 D, B = 12, 4  # d is no power of two, so padding counts; b divides d, so balancing is possible
 
