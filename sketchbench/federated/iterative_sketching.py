@@ -70,6 +70,9 @@ class IterativeSketching:
         xp = kernels.xp
         w = xp.repeat(kernels.asarray(objective.start)[None], trials, axis=0)
         local, up, down = w, 0, 0
+        following: Sketch | None = (
+            None  # the operators of the next round, where they are drawn already
+        )
         for t in range(rounds + 1):
             yield Round(t, w, local, up, down)
             if t == rounds:
@@ -80,13 +83,15 @@ class IterativeSketching:
             for _ in range(self.local_steps):
                 local += u.mean(axis=1) / self.local_steps
                 u = u - self.local_rate * objective.gradients(u)
-            operators = self._operators(key, t, trials, objective)
+            operators = following or self._operators(key, t, trials, objective)
+            following = None if self.fresh else operators
             messages = operators.sketch(u - w[:, None], check_finite=False)
             answer = self.global_rate * messages.mean(axis=1)
             up += messages[0, 0].nbytes
             down += answer[0].nbytes
             if self.desketch == "paper":
-                operators = self._operators(key, t + 1, trials, objective)
+                following = following or self._operators(key, t + 1, trials, objective)
+                operators = following
             w = w + operators.desketch(answer, check_finite=False)
 
     def _operators(self, key: int, t: int, trials: int, objective: Objective) -> Sketch:

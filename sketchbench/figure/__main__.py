@@ -5,15 +5,10 @@ import importlib
 import sys
 from pathlib import Path
 
-import matplotlib as mpl
 import pandas as pd
 
 from sketchbench.figure import CATALOGUE
-from sketchbench.files import atomically
-
-# The same bytes in every run: no date, and identifiers that depend on the content only.
-mpl.use("agg")
-mpl.rcParams["svg.hashsalt"] = "sketchbench"
+from sketchbench.figure.saving import save
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -29,10 +24,7 @@ def main(arguments: list[str] | None = None) -> None:
     if missing := set(CATALOGUE[options.figure].studies) - tables.keys():
         sys.exit(f"sketchbench: error: figure {options.figure} needs {', '.join(sorted(missing))}")
     figure = importlib.import_module(f"sketchbench.figure.{options.figure}").draw(tables)
-    with atomically(options.svg) as path:
-        figure.savefig(path, metadata={"Date": None})
-    with atomically(options.png) as path:
-        figure.savefig(path, dpi=200, metadata={"Software": None})
+    save(figure, options.svg, options.png)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -17,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from sketchbench.figure import style
-from sketchbench.files import atomically
+from sketchbench.figure.saving import save
 
 SHOWN = 2**20  # the d of the ratios, where a benchmark has it
 NEEDED = {"group", "name", "kernels", "device", "threads", "dtype", "d", "rows", "seconds"}
@@ -198,13 +197,7 @@ def main(arguments: list[str] | None = None) -> None:
     if (missing := NEEDED - set(table)) or table.empty:
         lacks = f"columns {', '.join(sorted(missing))}" if missing else "rows"
         sys.exit(f"sketchbench: error: {options.csv} is no table of benchmarks: it lacks {lacks}")
-    mpl.use("agg")
-    mpl.rcParams["svg.hashsalt"] = "sketchbench"  # identifiers depend on the content only
-    figure = draw(table)
-    with atomically(options.svg) as path:
-        figure.savefig(path, metadata={"Date": None})
-    with atomically(options.png) as path:
-        figure.savefig(path, dpi=200, metadata={"Software": None})
+    save(draw(table), options.svg, options.png)
 
 
 if __name__ == "__main__":

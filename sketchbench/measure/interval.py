@@ -18,17 +18,20 @@ class Interval(NamedTuple):
 
 def normal_quantile(error: float) -> float:
     """z such that a standard normal lies outside [-z, z] with this probability."""
-    if not 0 < error < 1:
-        raise ValueError(f"error rate {error} must satisfy 0 < error < 1")
-    return float(-special.ndtri(error / 2))
+    return float(-special.ndtri(_half(error)))
 
 
 def student_quantile(error: float, freedom: int) -> float:
     """t such that Student's t with so many degrees of freedom lies outside [-t, t] with this
     probability."""
+    return float(-special.stdtrit(freedom, _half(error)))
+
+
+def _half(error: float) -> float:
+    """What either side of an interval may miss."""
     if not 0 < error < 1:
         raise ValueError(f"error rate {error} must satisfy 0 < error < 1")
-    return float(-special.stdtrit(freedom, error / 2))
+    return error / 2
 
 
 def mean_interval(

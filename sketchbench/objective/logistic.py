@@ -70,11 +70,7 @@ class Logistic(Objective):
         self.convexity = ridge
         self.smoothness = ridge + 0.5 * float(np.linalg.eigvalsh(moments)[:, -1].max())
         self.start = np.zeros(self.d)
-        self.minimiser = _minimised(
-            own.reshape(-1, own.shape[-1]),
-            np.eye(classes)[labels[chosen]].reshape(-1, classes),
-            ridge,
-        )
+        self.minimiser = self._minimised()
         self.minimum = float(self.loss(kernels.asarray(self.minimiser)))
 
     def loss(self, w: Array) -> Array:
@@ -96,6 +92,38 @@ class Logistic(Objective):
         matrices = w.reshape(*w.shape[:-1], self._features.shape[-1], self._classes)
         return self._features @ matrices
 
+    def _minimised(self) -> NDArray[np.float64]:
+        """The minimiser, to a gradient of norm SOLVED: a quasi-Newton method, then Newton's."""
+        from scipy.optimize import minimize
+        from scipy.sparse.linalg import LinearOperator, cg
+
+        kernels, xp, features = self.kernels, self.kernels.xp, self._features
+
+        def slope(w: NDArray[np.float64]) -> NDArray[np.float64]:
+            return np.asarray(kernels.to_numpy(self.gradient(kernels.asarray(w))))
+
+        def value(w: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+            return float(self.loss(kernels.asarray(w))), slope(w)
+
+        w = minimize(value, self.start, jac=True, method="L-BFGS-B", options={"maxiter": 500}).x
+        for _ in range(20):
+            if np.linalg.norm(slope(w)) <= SOLVED:
+                return np.asarray(w)
+            at = _softmax(self._scores(kernels.asarray(w)[None]), xp)
+
+            def curved(v: NDArray[np.float64], at: Array = at) -> Any:
+                moved = self._scores(kernels.asarray(v.reshape(1, -1)))
+                moved = at * (moved - (at * moved).sum(axis=-1, keepdims=True))
+                inner = (features.swapaxes(-1, -2) @ moved).mean(axis=0) / features.shape[1]
+                return kernels.to_numpy(inner).reshape(-1) + self._ridge * v.reshape(-1)
+
+            operator = LinearOperator((w.size, w.size), matvec=curved)
+            w = w - cg(operator, slope(w), rtol=1e-4, maxiter=500)[0]
+        raise FloatingPointError(
+            f"the minimum was not found: the gradient's norm is {np.linalg.norm(slope(w)):.1e} after "
+            f"20 Newton steps, and should be {SOLVED:.0e}; use a larger ridge"
+        )
+
 
 def _normalised(features: NDArray[np.float64]) -> NDArray[np.float64]:
     """Rows of norm 1: the features, scaled by the largest norm, and a constant, of equal weight at most."""
@@ -108,45 +136,3 @@ def _softmax(scores: Any, xp: Any) -> Any:
     """Probabilities along the last axis."""
     weights = xp.exp(scores - scores.max(axis=-1, keepdims=True))
     return weights / weights.sum(axis=-1, keepdims=True)
-
-
-def _minimised(
-    x: NDArray[np.float64], targets: NDArray[np.float64], ridge: float
-) -> NDArray[np.float64]:
-    """The minimiser of mean cross-entropy plus ridge, to a gradient of norm SOLVED."""
-    from scipy.optimize import minimize
-    from scipy.sparse.linalg import LinearOperator, cg
-
-    samples, p = x.shape
-    classes = targets.shape[1]
-
-    def slopes(w: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        probabilities = _softmax(x @ w.reshape(p, classes), np)
-        return probabilities, (x.T @ (probabilities - targets) / samples).reshape(-1) + ridge * w
-
-    def value(w: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        scores = x @ w.reshape(p, classes)
-        highest = scores.max(axis=1)
-        total = np.log(np.exp(scores - highest[:, None]).sum(axis=1)) + highest
-        mean = float((total - (scores * targets).sum(axis=1)).mean())
-        return mean + 0.5 * ridge * float(w @ w), slopes(w)[1]
-
-    w = minimize(
-        value, np.zeros(p * classes), jac=True, method="L-BFGS-B", options={"maxiter": 500}
-    ).x
-    for _ in range(20):
-        probabilities, slope = slopes(w)
-        if np.linalg.norm(slope) <= SOLVED:
-            return np.asarray(w)
-
-        def curved(v: NDArray[np.float64], at: NDArray[np.float64] = probabilities) -> Any:
-            moved = x @ v.reshape(p, classes)
-            moved = at * (moved - (at * moved).sum(axis=1, keepdims=True))
-            return (x.T @ moved / samples).reshape(-1) + ridge * v
-
-        operator = LinearOperator((w.size, w.size), matvec=curved)
-        w = w - cg(operator, slope, rtol=1e-4, maxiter=500)[0]
-    raise FloatingPointError(
-        f"the minimum was not found: the gradient's norm is {np.linalg.norm(slopes(w)[1]):.1e} after 20 "
-        f"Newton steps, and should be {SOLVED:.0e}; use a larger ridge"
-    )

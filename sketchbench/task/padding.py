@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 from typing import Any
 
-from sketchbench import seeds
 from sketchbench.kernels import Kernels
 from sketchbench.measure.summary import summarize
 from sketchbench.recovery.recovery import MakeRecovery
 from sketchbench.sketch import Family
-from sketchbench.task import signals
+from sketchbench.task import signals, trials
 
 
 @dataclass(frozen=True)
@@ -32,8 +31,7 @@ class Padding:
     def run(self) -> list[dict[str, Any]]:
         if not hasattr(self.recovery(k=self.k), "support"):
             raise ValueError("task padding needs a recovery with a `support`: FIHT or IHT")
-        key = seeds.key(self.seed, task="padding", family=repr(self.family))
-        sketch = self.family.draw(key, kernels=self.kernels)
+        sketch = trials.fixed_operator(self.family, self.kernels, self.seed, "padding")
         rows: list[dict[str, Any]] = []
         for kind, bound in self.signals.items():
             x = signals.draw(kind, self.family.d, self.k, self.trials, self.seed)

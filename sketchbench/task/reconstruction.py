@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from sketchbench import seeds
 from sketchbench.kernels import Kernels
 from sketchbench.measure.summary import summarize
 from sketchbench.recovery import CountSketchMedian
 from sketchbench.recovery.recovery import MakeRecovery, best
-from sketchbench.sketch import BlockSparseEmbedding, Family, Sketch
+from sketchbench.sketch import BlockSparseEmbedding, Family
 from sketchbench.task import signals, trials
 
 
@@ -39,8 +38,10 @@ class Reconstruction:
 
     def run(self) -> list[dict[str, Any]]:
         d, b = self.family.d, self.family.b
-        tested = self._operator(self.family)
-        table = self._operator(BlockSparseEmbedding(d, b, s=self.rows))
+        tested, table = (
+            trials.fixed_operator(family, self.kernels, self.seed, "reconstruction")
+            for family in (self.family, BlockSparseEmbedding(d, b, s=self.rows))
+        )
         recovery, median = self.recovery(k=self.k), CountSketchMedian(self.k)
         found: dict[str, list[Any]] = defaultdict(list)
         seconds = float("inf")
@@ -71,8 +72,3 @@ class Reconstruction:
             {"quantity": "iterations", **shared, **summarize(iterations)},
             {"quantity": "seconds", **shared, "mean": seconds},
         ]
-
-    def _operator(self, family: Family) -> Sketch:
-        """The one operator that all signals go through."""
-        key = seeds.key(self.seed, task="reconstruction", family=repr(family))
-        return family.draw(key, kernels=self.kernels)

@@ -12,7 +12,7 @@ from sketchbench.measure.sparsity import tail_norms
 from sketchbench.measure.summary import summarize
 from sketchbench.recovery.recovery import MakeRecovery
 from sketchbench.sketch import Family
-from sketchbench.task import signals
+from sketchbench.task import signals, trials
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,7 @@ class Stability:
             if not amount > 0:
                 raise ValueError(f"amount={amount} must be > 0")
         d, b = self.family.d, self.family.b
-        key = seeds.key(self.seed, task="stability", family=repr(self.family))
-        sketch = self.family.draw(key, kernels=self.kernels)
+        sketch = trials.fixed_operator(self.family, self.kernels, self.seed, "stability")
         recovery = self.recovery(k=self.k)
         x = _unit(signals.sparse(d, self.k, self.trials, self.seed))
         random = seeds.generator(self.seed, data="stability", d=d, b=b)

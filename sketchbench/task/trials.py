@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Iterator
 
+from sketchbench import seeds
 from sketchbench.kernels import Array, Kernels
 from sketchbench.measure.interval import ROUNDING
 from sketchbench.sketch.family import Family
@@ -52,6 +53,12 @@ def operators(
     """
     for first, count in blocks(trials, max(vectors, family.b) * max(family.d, family.b)):
         yield family.draw(key, operators=count, first=first, kernels=kernels)
+
+
+def fixed_operator(family: Family, kernels: Kernels, seed: int, task: str) -> Sketch:
+    """The one operator that all signals of a task go through."""
+    key = seeds.key(seed, task=task, family=repr(family))
+    return family.draw(key, kernels=kernels)
 
 
 def desketched(sketch: Sketch, vectors: Array) -> Array:

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-from sketchbench import seeds
 from sketchbench.kernels import Kernels
 from sketchbench.measure.summary import summarize
 from sketchbench.recovery.recovery import MakeRecovery
@@ -31,8 +30,7 @@ class Units:
     exponents: list[int]
 
     def run(self) -> list[dict[str, Any]]:
-        key = seeds.key(self.seed, task="units", family=repr(self.family))
-        sketch = self.family.draw(key, kernels=self.kernels)
+        sketch = trials.fixed_operator(self.family, self.kernels, self.seed, "units")
         recovery = self.recovery(k=self.k)
         x = signals.sparse(self.family.d, self.k, self.trials, self.seed, noise=self.noise)
         errors = {}

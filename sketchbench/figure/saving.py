@@ -1,0 +1,19 @@
+"""Figures to files: the same bytes in every run, no date, and identifiers that depend on the content."""
+
+from pathlib import Path
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from sketchbench.files import atomically
+
+mpl.use("agg")
+mpl.rcParams["svg.hashsalt"] = "sketchbench"
+
+
+def save(figure: Figure, svg: Path, png: Path) -> None:
+    """Write a figure in both formats, each atomically."""
+    with atomically(svg) as path:
+        figure.savefig(path, metadata={"Date": None})
+    with atomically(png) as path:
+        figure.savefig(path, dpi=200, metadata={"Software": None})
