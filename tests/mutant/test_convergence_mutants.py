@@ -36,6 +36,8 @@ SOUND = convergence.Convergence(
     fresh=True,
     desketch="same",
     points=6,
+    alpha="claimed",
+    claim="theorem",
 )
 
 
