@@ -18,8 +18,8 @@ Clients = Literal["each", "mean"]
 class Sent(NamedTuple):
     """What one round has exchanged, of so many trials, T_r.
 
-    gradient: (T_r, d), the mean g of the clients' stochastic gradients, with momentum where there is any.
-    noise: (T_r, b), that of the channel, w. z: (T_r, b), what the server recovered `step`, Δ (T_r, d), from.
+    gradient: (T_r, d), the mean g of the clients' stochastic gradients, and noise: (T_r, b), that of the
+    channel, w; both with momentum where there is any. z: (T_r, b), what the server recovered `step`, Δ (T_r, d), from.
     """
 
     gradient: Array
@@ -49,8 +49,8 @@ class CompressedSensingSGD:
     z = `rate` * mean + ε, sends it to all, and keeps ε.
 
     channel_noise: standard deviation W of the normal noise in every entry of the mean that arrives.
-    feedback: `subtract` keeps ε = z - ΦΔ; `zero` keeps z but for the cells that Δ touches, as FetchSGD does
-    with a CountSketch; `none` forgets. momentum: the share of the last mean that is added to the next, at
+    feedback: `subtract` keeps ε = z - ΦΔ; `zero` keeps z but for the cells where ΦΔ is not 0, as FetchSGD
+    does with a CountSketch; `none` forgets. momentum: the share of the last mean that is added to the next, at
     the server. clients: `each` sketches every client's gradient, as the protocol is; `mean` sketches their mean,
     which is the same but for rounding because one linear sketch serves all, and N times faster.
     """
@@ -98,7 +98,7 @@ class CompressedSensingSGD:
         kernels, xp = objective.kernels, objective.kernels.xp
         w = xp.repeat(kernels.asarray(objective.start)[None], trials, axis=0)
         error = xp.zeros((trials, sketch.b))
-        momentum, measured = xp.zeros_like(w), xp.zeros_like(error)
+        mean, received, noise = xp.zeros_like(w), xp.zeros_like(error), xp.zeros_like(error)
         sent, up, down = None, 0, 0
         for t in range(rounds + 1):
             yield Step(t, w, error, sent, up, down)
@@ -106,17 +106,18 @@ class CompressedSensingSGD:
                 return
             gradient, message, size = self._messages(objective, sketch, w, seed, t)
             random = seeds.generator(seed, noise="channel", round=t)
-            noise = xp.zeros_like(message)
+            fresh = xp.zeros_like(message)
             if self.channel_noise:
                 drawn = random.standard_normal(message.shape)
-                noise = self.channel_noise * kernels.asarray(drawn)
-            momentum = gradient + self.momentum * momentum
-            measured = message + noise + self.momentum * measured
-            z = self.rate * measured + error
+                fresh = self.channel_noise * kernels.asarray(drawn)
+            mean = gradient + self.momentum * mean
+            noise = fresh + self.momentum * noise
+            received = message + fresh + self.momentum * received
+            z = self.rate * received + error
             step = self.recovery.recover(sketch, z).x
             w = w - step
             error = self._kept(sketch, z, step)
-            sent = Sent(momentum, noise, z, step)
+            sent = Sent(mean, noise, z, step)
             up += size
             down += _bytes_of_sparse(step[0])
 

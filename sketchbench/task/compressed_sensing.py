@@ -93,6 +93,9 @@ class CompressedSensing:
         if self.rounds in tested:
             rows.append(_row("final", self.rounds, tested[self.rounds]))
             rows.append(_row("share", self.rounds, tested[self.rounds] / tested[0], bound=SHARE))
+        else:
+            gone = {"status": "diverged", "bound": SHARE, "trials": self.trials}
+            rows.append({"quantity": "share", "round": self.rounds, **gone})
         return rows
 
     @property
@@ -183,14 +186,18 @@ class CompressedSensing:
 
 
 def _compared(tested: Losses, peer: Losses, late: int) -> list[Row]:
-    """The recovery against a peer in the same trials, while neither has diverged."""
+    """The recovery against a peer in the same trials, until the peer diverges; one that has diverged itself is
+    worse in all."""
     rows: list[Row] = []
-    for t in sorted(tested.keys() & peer.keys()):
-        if t >= late:
-            difference = tested[t] - peer[t]
-            worse = {"count": int((difference >= 0).sum()), "trials": len(difference)}
-            rows.append({"quantity": "worse", "round": t, "bound": 0.5, **worse})
-            rows.append(_row("difference", t, difference))
+    for t in sorted(peer):
+        if t < late:
+            continue
+        gone = t not in tested
+        count = len(peer[t]) if gone else int((tested[t] >= peer[t]).sum())
+        shared = {"round": t, "trials": len(peer[t])}
+        rows.append({"quantity": "worse", "bound": 0.5, "count": count, **shared})
+        if not gone:
+            rows.append(_row("difference", t, tested[t] - peer[t]))
     return rows
 
 

@@ -17,6 +17,7 @@ from sketchbench.recovery.recovery import MakeRecovery, Recovery
 from sketchbench.sketch import Family
 from sketchbench.sketch.operator import Sketch
 from sketchbench.task import signals, trials
+from sketchbench.task.trials import exceeding
 from sketchbench.theory.compressed_sensing import Setting, sparsity_limit
 
 Vectors = NDArray[np.float64]
@@ -27,7 +28,7 @@ class FeedbackBound:
     """`trials` runs of `rounds` rounds with the step 1/(L√T), all with one operator. Rows:
 
     `squared_gradient`: the mean over rounds of ‖∇f(x(t))‖², and `average_excess`: f(x̄) - f*, against Theorem 1;
-    `condition`: the largest sp(p(t)) of a run against (7);
+    `condition`: in how many runs (7) does not hold in every round, and the largest sp(p(t));
     `tail_constant`, `noise_constant`: C_s and C_n of Lemma 2, the largest that `probes` signals through
     the same operator need, none of them from a run. The noise of a probe is spread over all measurements, or looks like that of
     k wrong coordinates, which is worse.
@@ -80,7 +81,14 @@ class FeedbackBound:
                 "bound": setting.average_excess,
                 **summarize(excess),
             },
-            {"quantity": "condition", **shared, "bound": limit, **summarize(densest)},
+            {
+                "quantity": "condition",
+                **shared,
+                "bound": limit,
+                "count": exceeding(densest, limit),
+                "trials": self.trials,
+                "maximum": float(densest.max()),
+            },
             {"quantity": "tail_constant", "mean": tail, "trials": self.probes},
             {"quantity": "noise_constant", "mean": noise, "trials": self.probes},
         ]
