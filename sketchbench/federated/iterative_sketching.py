@@ -1,6 +1,6 @@
 """Iterative sketching (song2023 Algorithm 1): clients send sketches of their local progress."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
@@ -17,7 +17,8 @@ class Round(NamedTuple):
 
     w: (T_r, d), the weights that all clients start from. local: (T_r, d), the mean over clients and local
     steps of the weights at which the round before took its gradients (w itself in round 0).
-    bytes_up, bytes_down: what a client has sent and received so far.
+    bytes_up, bytes_down: what a client has sent and received so far. messages: (T_r, N, b), what the clients
+    sent in the round before, and operators, one per trial, with which they sketched; None in round 0.
     """
 
     t: int
@@ -25,6 +26,8 @@ class Round(NamedTuple):
     local: Array
     bytes_up: int
     bytes_down: int
+    messages: Array | None = None
+    operators: Sketch | None = None
 
 
 @dataclass(frozen=True)
@@ -54,11 +57,20 @@ class IterativeSketching:
             known = ", ".join(get_args(Desketch))
             raise ValueError(f"desketch={self.desketch} is unknown; choose one of {known}")
 
-    def run(self, objective: Objective, key: int, *, trials: int, rounds: int) -> Iterator[Round]:
+    def run(
+        self,
+        objective: Objective,
+        key: int,
+        *,
+        trials: int,
+        rounds: int,
+        gradients: Callable[[Array], Array] | None = None,
+    ) -> Iterator[Round]:
         """Rounds 0 to `rounds` of so many independent trials, which differ in their sketches only.
 
-        key: 64 bits, as from `seeds.key`. Raises ValueError where family and objective don't fit. Memory:
-        O(trials clients d), and that of a stack of `trials` operators.
+        key: 64 bits, as from `seeds.key`. gradients: what local steps follow at the clients' weights
+        (trials, clients, d) instead of `objective.gradients`, such as noisy ones. Raises ValueError where
+        family and objective don't fit. Memory: O(trials clients d), and that of a stack of `trials` operators.
         """
         if self.family.d != objective.d:
             raise ValueError(
@@ -66,15 +78,18 @@ class IterativeSketching:
             )
         if trials < 1 or rounds < 0:
             raise ValueError(f"trials={trials} must be >= 1, and rounds={rounds} >= 0")
+        gradients = gradients or objective.gradients
         kernels = objective.kernels
         xp = kernels.xp
         w = xp.repeat(kernels.asarray(objective.start)[None], trials, axis=0)
         local, up, down = w, 0, 0
+        messages: Array | None = None
+        operators: Sketch | None = None
         following: Sketch | None = (
             None  # the operators of the next round, where they are drawn already
         )
         for t in range(rounds + 1):
-            yield Round(t, w, local, up, down)
+            yield Round(t, w, local, up, down, messages, operators)
             if t == rounds:
                 return
             shape = (trials, objective.clients, objective.d)
@@ -82,17 +97,18 @@ class IterativeSketching:
             local = xp.zeros_like(w)
             for _ in range(self.local_steps):
                 local += u.mean(axis=1) / self.local_steps
-                u = u - self.local_rate * objective.gradients(u)
+                u = u - self.local_rate * gradients(u)
             operators = following or self._operators(key, t, trials, objective)
             following = None if self.fresh else operators
             messages = operators.sketch(u - w[:, None], check_finite=False)
             answer = self.global_rate * messages.mean(axis=1)
             up += messages[0, 0].nbytes
             down += answer[0].nbytes
+            desketching = operators
             if self.desketch == "paper":
                 following = following or self._operators(key, t + 1, trials, objective)
-                operators = following
-            w = w + operators.desketch(answer, check_finite=False)
+                desketching = following
+            w = w + desketching.desketch(answer, check_finite=False)
 
     def _operators(self, key: int, t: int, trials: int, objective: Objective) -> Sketch:
         """The operators of round t, one per trial."""
