@@ -13,11 +13,15 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from sketchbench.measure.audit import epsilon_proven
 from sketchbench.measure.interval import ROUNDING, log_slope, mean_interval, proportion_interval
 
 # Hall's correction is of the first order in skewness/√trials; beyond this, simulations of heavy tails
 # miss the nominal error rate, so a mean is then not judged.
 TRUSTED_SKEWNESS = 0.2
+
+# The columns that tell a comparison from the others of its subject, where they are there.
+TELLING = "case lemma epsilon delta steps batch d b s seed compression amount round".split()
 
 Row = Mapping[Any, Any]  # a row of a table
 Verdict = Literal["holds", "fails", "inconclusive", "not run"]
@@ -44,7 +48,8 @@ class Settings:
     """What a claim may tell its test; see conf/claim.
 
     margin: for an equality, the half-width an interval may have, relative to max(1, |exact|), for
-    "no difference seen" to mean anything. over: the column that a growth is measured along.
+    "no difference seen" to mean anything; for an audit, how far below the bound it may stay, relative to
+    the bound, for "no violation seen" to mean anything. over: the column that a growth is measured along.
     """
 
     margin: float = 0.25
@@ -153,9 +158,38 @@ def growth(rows: pd.DataFrame, error: float, settings: Settings) -> list[Compari
     return comparisons
 
 
+def computed(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
+    """The number `value`, which has no randomness, is at most `bound`. There are no trials."""
+    comparisons = []
+    for row in rows[rows["bound"].notna() & rows["value"].notna()].to_dict("records"):
+        value = row["value"]
+        comparisons.append(_below({**row, "trials": 0}, value, value, value, row["bound"]))
+    return comparisons
+
+
+def audit(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
+    """No attack proves an ε above `bound`, the accounted one at `delta`.
+
+    Of `trials` runs with the canary the attack recognised `hits`, of as many without it `false_alarms`.
+    What that proves is a lower bound, so it can refute the account and never confirm it; the verdict is
+    inconclusive where it stays too far below the bound to have refuted much.
+    """
+    comparisons = []
+    for row in rows[rows["bound"].notna() & rows["hits"].notna()].to_dict("records"):
+        counts = int(row["hits"]), int(row["false_alarms"]), int(row["trials"])
+        proven = epsilon_proven(*counts, delta=row["delta"], error=error)
+        bound = row["bound"]
+        strong = proven >= (1 - settings.margin) * bound
+        verdict: Verdict = "fails" if proven > bound else "holds" if strong else "inconclusive"
+        slack = (bound - proven) / bound
+        infinite = float("inf")
+        comparisons.append(_comparison(row, verdict, proven, proven, infinite, bound, slack))
+    return comparisons
+
+
 Test = Callable[[pd.DataFrame, float, Settings], list[Comparison]]
 TESTS: dict[str, Test] = {
-    test.__name__: test for test in (equality, upper_bound, probability, always, growth)
+    test.__name__: test for test in (equality, upper_bound, probability, always, growth, computed, audit)
 }
 
 
@@ -213,9 +247,9 @@ def _comparison(
 def _name(row: Row) -> str:
     """What tells this comparison from the others of its subject."""
     parts = []
-    for name in ("case", "lemma", "delta", "d", "b", "s", "seed", "compression", "amount", "round"):
+    for name in TELLING:
         value = row.get(name)
         if value is None or (isinstance(value, float) and np.isnan(value)):
             continue
-        parts.append(str(value) if name in ("case", "lemma") else f"{name}={value:g}")
+        parts.append(str(value) if isinstance(value, str) else f"{name}={value:g}")
     return ", ".join(parts)

@@ -7,17 +7,8 @@ from sketchbench import seeds
 from sketchbench.federated.iterative_sketching import IterativeSketching, Round
 from sketchbench.kernels import Array
 from sketchbench.objective.empirical import EmpiricalRisk
-from sketchbench.privacy.mechanism import (
-    Composed,
-    Gaussian,
-    Mechanism,
-    Neighbours,
-    Parallel,
-    PostProcessed,
-    Sampled,
-    mean_sensitivity,
-)
-from sketchbench.privacy.sampling import Sampling
+from sketchbench.privacy.mechanism import Mechanism, mean_step, private_training
+from sketchbench.privacy.sampling import Neighbours, Sampling
 
 
 @dataclass(frozen=True)
@@ -70,12 +61,13 @@ class PrivateSketching:
         or where nothing is known of such batches for these neighbours.
         """
         self._check(objective)
-        sensitivity = mean_sensitivity(self.bound, self.sampling.batch, neighbours)
-        step = Sampled(Gaussian(sensitivity, self.sigma), self.sampling, neighbours)
-        local = Composed(step, self.algorithm.local_steps)
-        records = tuple(frozenset(own.tolist()) for own in objective.records)
-        clients = Parallel((local,) * objective.clients, records)
-        return PostProcessed(Composed(clients, rounds), repr(self.algorithm.family))
+        return private_training(
+            mean_step(self.bound, self.sigma, self.sampling, neighbours),
+            local_steps=self.algorithm.local_steps,
+            rounds=rounds,
+            records=tuple(frozenset(own.tolist()) for own in objective.records),
+            sketch=repr(self.algorithm.family),
+        )
 
     def _check(self, objective: EmpiricalRisk) -> None:
         count = objective.records.shape[1]

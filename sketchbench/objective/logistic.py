@@ -60,11 +60,11 @@ class Logistic(EmpiricalRisk):
         features = _normalised(features)
         classes = int(labels.max()) + 1
         super().__init__(kernels, features.shape[1] * classes, clients)
-        if not 0 <= held_out <= len(labels) - clients:
-            raise ValueError(
-                f"clients={clients} and held_out={held_out} must be >= 0, and <= {len(labels)} together, "
-                f"the samples of {data}"
-            )
+        if held_out < 0:
+            raise ValueError(f"held_out={held_out} must be >= 0")
+        left = len(labels) - held_out
+        if clients > left:
+            raise ValueError(f"clients={clients} must be <= {left}, the samples of {data} to deal out")
         order = seeds.generator(seed, data="split", name=data).permutation(len(labels))
         held, order = order[:held_out], order[held_out:]
         if sorted:

@@ -6,11 +6,9 @@ replaced by another (`replace_one`), or there and not there (`add_remove`).
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from typing import get_args
 
-from sketchbench.privacy.sampling import Sampling
-
-Neighbours = Literal["replace_one", "add_remove"]
+from sketchbench.privacy.sampling import Neighbours, Sampling
 
 
 @dataclass(frozen=True)
@@ -36,18 +34,13 @@ class Sampled:
 
     def __post_init__(self) -> None:
         if self.neighbours not in get_args(Neighbours):
-            known = ", ".join(get_args(Neighbours))
-            raise ValueError(f"neighbours={self.neighbours} is unknown; choose one of {known}")
-        fixed = self.sampling.kind.endswith("_replacement")
-        if self.sampling.kind == "poisson" and self.neighbours != "add_remove":
+            choice = ", ".join(get_args(Neighbours))
+            raise ValueError(f"neighbours={self.neighbours} is unknown; choose one of {choice}")
+        known = self.sampling.neighbours
+        if self.sampling.kind != "full" and self.neighbours != known:
             raise ValueError(
-                "sampling=poisson has batches of random size, whose amplification is known for "
-                "neighbours=add_remove; use those, or a sampling of fixed size"
-            )
-        if fixed and self.neighbours != "replace_one":
-            raise ValueError(
-                f"sampling={self.sampling.kind} has batches of fixed size, whose amplification is known "
-                "for neighbours=replace_one; use those, or sampling=poisson"
+                f"neighbours={self.neighbours} with sampling={self.sampling.kind}: amplification by it is "
+                f"known for neighbours={known}; use those, or another sampling"
             )
 
 
@@ -165,3 +158,20 @@ def mean_sensitivity(bound: float, batch: int, neighbours: Neighbours) -> float:
     ℓ/|batch| where it is there or not (the divisor stays).
     """
     return (2 if neighbours == "replace_one" else 1) * bound / batch
+
+
+def private_training(
+    step: Sampled, *, local_steps: int, rounds: int, records: tuple[frozenset[int], ...], sketch: str
+) -> Mechanism:
+    """What private iterative sketching releases (song2023 Algorithm 2), to a server that sees it all.
+
+    T rounds of K steps on the own records of every client, all with the same noise, as sketches.
+    """
+    clients = Parallel((Composed(step, local_steps),) * len(records), records)
+    return PostProcessed(Composed(clients, rounds), sketch)
+
+
+def mean_step(bound: float, sigma: float, sampling: Sampling, neighbours: Neighbours) -> Sampled:
+    """The mean of gradients of norm at most `bound` over a batch, plus noise: one local step."""
+    sensitivity = mean_sensitivity(bound, sampling.batch, neighbours)
+    return Sampled(Gaussian(sensitivity, sigma), sampling, neighbours)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Kind = Literal["full", "poisson", "without_replacement", "with_replacement"]
+Neighbours = Literal["replace_one", "add_remove"]
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,11 @@ class Sampling:
                 f"sampling=full takes all records, so batch={self.batch} must be {self.records}; "
                 "name another sampling for smaller batches"
             )
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """Those for which an amplification by this sampling is known; any for full batches."""
+        return "add_remove" if self.kind == "poisson" else "replace_one"
 
     @property
     def rate(self) -> float:
