@@ -176,8 +176,8 @@ def audit(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparis
     """
     comparisons = []
     for row in rows[rows["bound"].notna() & rows["hits"].notna()].to_dict("records"):
-        counts = int(row["hits"]), int(row["false_alarms"]), int(row["trials"])
-        proven = epsilon_proven(*counts, delta=row["delta"], error=error)
+        hits, alarms, trials = (int(row[name]) for name in ("hits", "false_alarms", "trials"))
+        proven = epsilon_proven(hits, alarms, trials, delta=row["delta"], error=error)
         bound = row["bound"]
         strong = proven >= (1 - settings.margin) * bound
         verdict: Verdict = "fails" if proven > bound else "holds" if strong else "inconclusive"
@@ -189,7 +189,8 @@ def audit(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparis
 
 Test = Callable[[pd.DataFrame, float, Settings], list[Comparison]]
 TESTS: dict[str, Test] = {
-    test.__name__: test for test in (equality, upper_bound, probability, always, growth, computed, audit)
+    test.__name__: test
+    for test in (equality, upper_bound, probability, always, growth, computed, audit)
 }
 
 

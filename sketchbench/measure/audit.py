@@ -36,10 +36,12 @@ def strongest_threshold(
     """
     trials = with_canary.size
     tails = np.unique(np.geomspace(1, trials, 40).round().astype(int))
-    candidates = np.unique(np.concatenate([np.sort(side)[-tails] for side in (with_canary, without)]))
+    candidates = np.unique(
+        np.concatenate([np.sort(side)[-tails] for side in (with_canary, without)])
+    )
 
     def proven(threshold: float) -> float:
-        counts = (int((side >= threshold).sum()) for side in (with_canary, without))
-        return epsilon_proven(*counts, trials, delta=delta, error=error)
+        hits, alarms = (int((side >= threshold).sum()) for side in (with_canary, without))
+        return epsilon_proven(hits, alarms, trials, delta=delta, error=error)
 
     return float(max(candidates, key=proven))

@@ -161,7 +161,12 @@ def mean_sensitivity(bound: float, batch: int, neighbours: Neighbours) -> float:
 
 
 def private_training(
-    step: Sampled, *, local_steps: int, rounds: int, records: tuple[frozenset[int], ...], sketch: str
+    step: Sampled,
+    *,
+    local_steps: int,
+    rounds: int,
+    records: tuple[frozenset[int], ...],
+    sketch: str,
 ) -> Mechanism:
     """What private iterative sketching releases (song2023 Algorithm 2), to a server that sees it all.
 

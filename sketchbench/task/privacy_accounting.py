@@ -56,9 +56,7 @@ class PrivacyAccounting:
         sigma = self.multipliers[kind] * sensitivity
         step = mean_step(self.bound, sigma, sampling, sampling.neighbours)
         numbers = range(self.clients * self.records)
-        clients = tuple(
-            frozenset(numbers[c :: self.clients]) for c in range(self.clients)
-        )
+        clients = tuple(frozenset(numbers[c :: self.clients]) for c in range(self.clients))
         mechanism = private_training(
             step, local_steps=self.local_steps, rounds=rounds, records=clients, sketch="any"
         )
@@ -80,6 +78,12 @@ class PrivacyAccounting:
                 mechanism, told = self._mechanism(kind, self.rounds[-1])
                 sigma = calibrated_sigma(accountant, mechanism, goal, self.delta)
                 row = {"quantity": "sigma", **shared, **told, "round": self.rounds[-1]}
-                yield {**row, "epsilon": goal, "sigma": sigma, "status": "accounted", "value": sigma}
+                yield {
+                    **row,
+                    "epsilon": goal,
+                    "sigma": sigma,
+                    "status": "accounted",
+                    "value": sigma,
+                }
         except Refused as reason:
             yield {"quantity": "epsilon", **shared, "status": "refused", "reason": str(reason)}

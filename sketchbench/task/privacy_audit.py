@@ -18,7 +18,7 @@ from sketchbench.measure.summary import summarize
 from sketchbench.objective.canary import Canary
 from sketchbench.privacy.accountant import epsilon as accounted
 from sketchbench.privacy.calibration import calibrated_sigma
-from sketchbench.privacy.mechanism import with_sigma
+from sketchbench.privacy.mechanism import mean_sensitivity, with_sigma
 from sketchbench.privacy.sampling import Kind, Sampling
 from sketchbench.sketch.family import Family
 from sketchbench.task import trials as blocks
@@ -108,8 +108,7 @@ class PrivacyAudit:
                     "case": kind,
                     "delta": delta,
                     "neighbours": sampling.neighbours,
-                    "sensitivity": (2 if sampling.neighbours == "replace_one" else 1)
-                    / sampling.batch,
+                    "sensitivity": mean_sensitivity(1.0, sampling.batch, sampling.neighbours),
                     "sigma": sigma,
                     "noise": self.noise,
                     "shift": min(shift, 1e9),
@@ -136,7 +135,7 @@ class PrivacyAudit:
         found = []
         size = self.clients * self.family.d * max(self.family.b, self.records)
         for first, count in blocks.blocks(self.trials, size):
-            axes = {"task": "audit", "world": name, "first": first}
+            axes: dict[str, int | str] = {"task": "audit", "world": name, "first": first}
             key = seeds.key(self.seed, **axes, family=repr(self.family))
             noise = seeds.key(self.seed, **axes, part="training")
             rounds = training.run(world, noise, key, trials=count, rounds=self.rounds)
