@@ -21,7 +21,21 @@ from sketchbench.measure.interval import ROUNDING, log_slope, mean_interval, pro
 TRUSTED_SKEWNESS = 0.2
 
 # The columns that tell a comparison from the others of its subject, where they are there.
-TELLING = "case lemma epsilon delta steps batch d b s seed compression amount round".split()
+TELLING = [
+    "case",
+    "lemma",
+    "epsilon",
+    "delta",
+    "steps",
+    "batch",
+    "d",
+    "b",
+    "s",
+    "seed",
+    "compression",
+    "amount",
+    "round",
+]
 
 Row = Mapping[Any, Any]  # a row of a table
 Verdict = Literal["holds", "fails", "inconclusive", "not run"]

@@ -13,18 +13,18 @@ from scipy import optimize
 from sketchbench.privacy import gaussian
 from sketchbench.privacy.mechanism import Mechanism, Sampled, Steps, steps
 from sketchbench.theory import privacy as lemmas
-from sketchbench.theory.privacy import Guarantee, OutOfRange
+from sketchbench.theory.privacy import Guarantee, OutOfRangeError
 
 
-class Refused(ValueError):
+class RefusedError(ValueError):
     """A mechanism that the accountant has no theorem for; the message says which would."""
 
 
 def epsilon(accountant: str, mechanism: Mechanism, delta: float) -> float:
     """The ε of a mechanism at this δ, by the accountant of this name in ACCOUNTANTS.
 
-    Where clients differ, that of the worst. Raises Refused where the accountant does not know the
-    mechanism, OutOfRange where a lemma's condition is not met, ValueError for another δ than 0 < δ < 1.
+    Where clients differ, that of the worst. Raises RefusedError where the accountant does not know the
+    mechanism, OutOfRangeError where a lemma's condition is not met, ValueError for another δ than 0 < δ < 1.
     """
     if accountant not in ACCOUNTANTS:
         raise ValueError(
@@ -122,7 +122,9 @@ def _repeated(own: Steps, sampled: Sampled, goal: float) -> Guarantee:
     # With ε <= 1, as the lemma needs it, and share <= 1/2, the δ of a release is at least goal exp(-4).
     low, high = math.log(goal) - 4, min(math.log(goal / (4 * share)), math.log(0.5))
     if excess(low) > 0:
-        raise OutOfRange("Lemma H.4 needs ε <= 1 and batch <= records/2; use more noise or records")
+        raise OutOfRangeError(
+            "Lemma H.4 needs ε <= 1 and batch <= records/2; use more noise or records"
+        )
     alone = math.exp(optimize.brentq(excess, low, high))
     return lemmas.sampling(_each(own, alone), batch, records)
 
@@ -147,7 +149,7 @@ FITTING = {"poisson": "pld", "without_replacement": "rdp", "with_replacement": "
 def _known(accountant: str, sampled: Sampled, *samplings: str) -> None:
     kind = sampled.sampling.kind
     if kind not in samplings:
-        raise Refused(
+        raise RefusedError(
             f"accountant={accountant} is for sampling={' or '.join(samplings)}, and the batches are "
             f"drawn with sampling={kind}; use {FITTING[kind]}"
         )

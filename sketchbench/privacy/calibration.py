@@ -6,7 +6,7 @@ from scipy import optimize
 
 from sketchbench.privacy.accountant import epsilon
 from sketchbench.privacy.mechanism import Mechanism, steps, with_sigma
-from sketchbench.theory.privacy import OutOfRange
+from sketchbench.theory.privacy import OutOfRangeError
 
 PRECISION = 1e-5  # relative, of σ
 WIDEST = math.log(1e12)  # of σ over the sensitivity
@@ -28,7 +28,7 @@ def calibrated_sigma(accountant: str, mechanism: Mechanism, goal: float, delta: 
         sigma = sensitivity * math.exp(log_multiplier)
         try:
             found = epsilon(accountant, with_sigma(mechanism, sigma), delta)
-        except OutOfRange:  # too little noise for a lemma
+        except OutOfRangeError:  # too little noise for a lemma
             return 1.0
         return math.log(max(found, 1e-300) / goal)
 

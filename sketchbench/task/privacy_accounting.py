@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from sketchbench.kernels import Kernels
-from sketchbench.privacy.accountant import Refused
+from sketchbench.privacy.accountant import RefusedError
 from sketchbench.privacy.accountant import epsilon as accounted
 from sketchbench.privacy.calibration import calibrated_sigma
 from sketchbench.privacy.mechanism import Mechanism, mean_step, private_training
 from sketchbench.privacy.sampling import Kind, Sampling
-from sketchbench.theory.privacy import OutOfRange
+from sketchbench.theory.privacy import OutOfRangeError
 
 Row = dict[str, Any]
 
@@ -64,7 +64,7 @@ class PrivacyAccounting:
         return mechanism, {**told, "delta": self.delta, "sigma": sigma}
 
     def _rows(self, kind: Kind, accountant: str) -> Iterator[Row]:
-        shared = {"case": accountant, "sampling": kind, "records": self.records}
+        shared = {"case": accountant, "sampling": kind}
         try:
             for rounds in self.rounds:
                 mechanism, told = self._mechanism(kind, rounds)
@@ -72,7 +72,7 @@ class PrivacyAccounting:
                 try:
                     value = accounted(accountant, mechanism, self.delta)
                     yield {**row, "status": "accounted", "value": value}
-                except OutOfRange as reason:
+                except OutOfRangeError as reason:
                     yield {**row, "status": "out of range", "reason": str(reason)}
             for goal in self.epsilons:
                 mechanism, told = self._mechanism(kind, self.rounds[-1])
@@ -85,5 +85,5 @@ class PrivacyAccounting:
                     "status": "accounted",
                     "value": sigma,
                 }
-        except Refused as reason:
+        except RefusedError as reason:
             yield {"quantity": "epsilon", **shared, "status": "refused", "reason": str(reason)}

@@ -110,7 +110,6 @@ class PrivacyAudit:
                     "neighbours": sampling.neighbours,
                     "sensitivity": mean_sensitivity(1.0, sampling.batch, sampling.neighbours),
                     "sigma": sigma,
-                    "noise": self.noise,
                     "shift": min(shift, 1e9),
                     "hits": hits,
                     "false_alarms": alarms,

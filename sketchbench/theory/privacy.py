@@ -1,6 +1,6 @@
 """Differential privacy as song2023 accounts for it (Section 6, Appendix H), one function per lemma.
 
-Each raises OutOfRange where the lemma's own condition is not met. Logarithms are natural.
+Each raises OutOfRangeError where the lemma's own condition is not met. Logarithms are natural.
 """
 
 import math
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 
-class OutOfRange(ValueError):
+class OutOfRangeError(ValueError):
     """A lemma that says nothing about these values; the message names its condition."""
 
 
@@ -48,7 +48,7 @@ def advanced(each: Guarantee, times: int, slack: float) -> Guarantee:
     epsilon, delta = each
     _positive(epsilon=epsilon, slack=slack)
     if epsilon > 1:
-        raise OutOfRange(f"Lemma H.3 needs ε <= 1, not {epsilon:.4g}; use more noise")
+        raise OutOfRangeError(f"Lemma H.3 needs ε <= 1, not {epsilon:.4g}; use more noise")
     grown = math.sqrt(2 * times * math.log(1 / slack)) * epsilon + 2 * times * epsilon**2
     return Guarantee(grown, slack + times * delta)
 
@@ -65,9 +65,9 @@ def sampling(each: Guarantee, batch: int, records: int) -> Guarantee:
     """Of a mechanism on a batch drawn with replacement (song2023 Lemma H.4)."""
     epsilon, delta = each
     if epsilon > 1:
-        raise OutOfRange(f"Lemma H.4 needs ε <= 1, not {epsilon:.4g}; use more noise")
+        raise OutOfRangeError(f"Lemma H.4 needs ε <= 1, not {epsilon:.4g}; use more noise")
     if 2 * batch > records:
-        raise OutOfRange(
+        raise OutOfRangeError(
             f"Lemma H.4 needs batch <= records/2, not {batch} of {records}; use smaller batches"
         )
     share = batch / records
@@ -86,7 +86,7 @@ def training(each: Guarantee, rounds: int, local_steps: int) -> Guarantee:
     """Of T rounds of K steps: √(TK) ε̂ and TK δ̂ (song2023 Theorem 6.2; with T = 1, Lemma 6.1)."""
     epsilon, delta = each
     if not epsilon < 1 / math.sqrt(local_steps):
-        raise OutOfRange(
+        raise OutOfRangeError(
             f"Lemma 6.1 needs a step's ε < 1/√K = {1 / math.sqrt(local_steps):.4g}, not {epsilon:.4g}; "
             "use more noise"
         )
