@@ -96,25 +96,40 @@ class Logistic(EmpiricalRisk):
 
     def batch_gradients(self, w: Array, shares: Array, bound: float = np.inf) -> Array:
         xp = self.kernels.xp
-        slopes = _softmax(self._scores(w), xp) - self._targets
+        features, targets, shares = self._taking_part(shares)
+        slopes = _softmax(features @ self._matrices(w), xp) - targets
         if bound < self.record_bound:  # features have norm 1, so a gradient's norm is its slopes'
             norms = xp.sqrt((slopes**2).sum(axis=-1))
             shares = shares * xp.minimum(1.0, bound / xp.maximum(norms, 1e-300))
-        inner = self._features.swapaxes(-1, -2) @ (slopes * shares[..., None])
+        inner = features.swapaxes(-1, -2) @ (slopes * shares[..., None])
         return inner.reshape(w.shape) + self._ridge * w
+
+    def _taking_part(self, shares: Array) -> tuple[Array, Array, Array]:
+        """Features and targets of the records in the batches, and their shares; all where most are."""
+        xp, count = self.kernels.xp, shares.shape[-1]
+        most = int((shares != 0).sum(axis=-1).max())
+        if 2 * most > count:
+            return self._features, self._targets, shares
+        at = xp.argsort(-shares, axis=-1)[..., :most]
+        clients = xp.arange(self.clients)[:, None]
+        found = xp.take_along_axis(shares, at, axis=-1)
+        return self._features[clients, at], self._targets[clients, at], found
 
     def accuracy(self, w: Array) -> Array:
         """The share of the samples held out whose class has the highest score: (..., d) to (...)."""
         features, labels = self._held
         if not len(labels):
             raise ValueError("held_out=0 leaves no samples for an accuracy; hold some out")
-        scores = features @ w.reshape(*w.shape[:-1], features.shape[1], self._classes)
+        scores = features @ self._matrices(w)
         return (scores.argmax(axis=-1) == labels).mean(axis=-1)
 
     def _scores(self, w: Array) -> Array:
         """(..., N, samples, classes) for weights (..., N or 1, d)."""
-        matrices = w.reshape(*w.shape[:-1], self._features.shape[-1], self._classes)
-        return self._features @ matrices
+        return self._features @ self._matrices(w)
+
+    def _matrices(self, w: Array) -> Array:
+        """Weights as matrices of features by classes."""
+        return w.reshape(*w.shape[:-1], self._features.shape[-1], self._classes)
 
     def _minimised(self) -> NDArray[np.float64]:
         """The minimiser, to a gradient of norm SOLVED: a quasi-Newton method, then Newton's."""

@@ -7,7 +7,7 @@ m(x) = Φ(-x)/φ(x), the curve is δ = Φ(-x) - exp(ε) Φ(-x - μ) = φ(x) (m(x
 import math
 
 import numpy as np
-from scipy import optimize, special, stats
+from scipy import optimize, special
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 NEGLIGIBLE = 1e-25  # chance of something that then counts as no privacy
@@ -78,6 +78,8 @@ def resampled_delta(mu: float, epsilon: float, batch: int, records: int) -> floa
     (exp(ε) - 1) λ_j w_0 / w_j. Shares that fall slowly or fast are tried. Equal shares of λ_j ∝ w_j are
     Theorem 10 of Balle, Barthe and Gaboardi 2018, which is far from tight at small δ.
     """
+    from scipy import stats  # takes a second to import
+
     _check(mu=mu, epsilon=epsilon)
     times = np.arange(batch + 1)
     chances = stats.binom.pmf(times, batch, 1 / records)
