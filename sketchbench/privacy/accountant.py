@@ -24,7 +24,8 @@ def epsilon(accountant: str, mechanism: Mechanism, delta: float) -> float:
     """The ε of a mechanism at this δ, by the accountant of this name in ACCOUNTANTS.
 
     Where clients differ, that of the worst. Raises RefusedError where the accountant does not know the
-    mechanism, OutOfRangeError where a lemma's condition is not met, ValueError for another δ than 0 < δ < 1.
+    mechanism, OutOfRangeError where a lemma's condition is not met, ValueError for another δ than 0 < δ < 1,
+    ArithmeticError where an accountant spends more δ than it has.
     """
     if accountant not in ACCOUNTANTS:
         raise ValueError(
@@ -32,24 +33,28 @@ def epsilon(accountant: str, mechanism: Mechanism, delta: float) -> float:
         )
     if not 0 < delta < 1:
         raise ValueError(f"delta={delta} must satisfy 0 < delta < 1")
-    return max(ACCOUNTANTS[accountant](own, delta) for own in steps(mechanism))
+    found = [ACCOUNTANTS[accountant](own, delta) for own in steps(mechanism)]
+    for guarantee in found:
+        if guarantee.delta > delta * (1 + 1e-9):
+            raise ArithmeticError(f"accountant={accountant} spent δ={guarantee.delta} of {delta}")
+    return max(guarantee.epsilon for guarantee in found)
 
 
-def _paper(own: Steps, delta: float) -> float:
+def _paper(own: Steps, delta: float) -> Guarantee:
     """song2023 Theorem 6.2 with the σ of Lemma H.7: no constants, no amplification."""
     each = _each(own, delta / own.count)
     local_steps = own.times[-1] if own.times else 1
-    return lemmas.training(each, own.count // local_steps, local_steps).epsilon
+    return lemmas.training(each, own.count // local_steps, local_steps)
 
 
-def _advanced(own: Steps, delta: float) -> float:
+def _advanced(own: Steps, delta: float) -> Guarantee:
     """song2023 Lemmas H.7, H.4 and H.3; half of δ is for the composition, the rest for the steps."""
     goal = delta / 2 / own.count
     each = _repeated(own, own.sampled, goal) if own.sampled else _each(own, goal)
-    return lemmas.advanced(each, own.count, delta / 2).epsilon
+    return lemmas.advanced(each, own.count, delta / 2)
 
 
-def _classical(own: Steps, delta: float) -> float:
+def _classical(own: Steps, delta: float) -> Guarantee:
     """A step's exact ε, amplified by sampling, composed as in 2010; half of δ is for the composition."""
     goal, share = delta / 2 / own.count, 1.0
     if own.sampled:
@@ -57,17 +62,17 @@ def _classical(own: Steps, delta: float) -> float:
         share = own.sampled.sampling.rate
     alone = min(goal / share, 0.5)
     each = Guarantee(gaussian.epsilon(1 / own.multiplier, alone), alone)
-    return lemmas.classical(lemmas.amplified(each, share), own.count, delta / 2).epsilon
+    return lemmas.classical(lemmas.amplified(each, share), own.count, delta / 2)
 
 
-def _exact(own: Steps, delta: float) -> float:
+def _exact(own: Steps, delta: float) -> Guarantee:
     """The Gaussian mechanism's own curve; k of them are one."""
     if own.sampled:
         _known("exact", own.sampled, "full")
-    return gaussian.epsilon(math.sqrt(own.count) / own.multiplier, delta)
+    return Guarantee(gaussian.epsilon(math.sqrt(own.count) / own.multiplier, delta), delta)
 
 
-def _rdp(own: Steps, delta: float) -> float:
+def _rdp(own: Steps, delta: float) -> Guarantee:
     """Rényi differential privacy."""
     from dp_accounting import NeighboringRelation, rdp
 
@@ -75,10 +80,10 @@ def _rdp(own: Steps, delta: float) -> float:
     relation = NeighboringRelation["REPLACE_ONE" if from_fixed_size else "ADD_OR_REMOVE_ONE"]
     accountant = rdp.RdpAccountant(neighboring_relation=relation)
     accountant.compose(_event("rdp", own, "poisson", "without_replacement"), own.count)
-    return float(accountant.get_epsilon(delta))
+    return Guarantee(float(accountant.get_epsilon(delta)), delta)
 
 
-def _pld(own: Steps, delta: float) -> float:
+def _pld(own: Steps, delta: float) -> Guarantee:
     """Privacy loss distributions, rounded up to multiples of an interval."""
     from dp_accounting import NeighboringRelation, pld
 
@@ -90,10 +95,10 @@ def _pld(own: Steps, delta: float) -> float:
         interval = min(1e-3, 0.05 * own.sampled.sampling.rate / own.multiplier)
     accountant = pld.PLDAccountant(NeighboringRelation.ADD_OR_REMOVE_ONE, interval)
     accountant.compose(_event("pld", own, "poisson"), own.count)
-    return float(accountant.get_epsilon(delta))
+    return Guarantee(float(accountant.get_epsilon(delta)), delta)
 
 
-Account = Callable[[Steps, float], float]
+Account = Callable[[Steps, float], Guarantee]
 ACCOUNTANTS: dict[str, Account] = {
     "paper": _paper,
     "advanced": _advanced,

@@ -39,7 +39,7 @@ def epsilon(mu: float, delta: float) -> float:
     """The smallest ε >= 0 at this δ.
 
     >>> round(epsilon(1.0, 1e-5), 4)
-    4.3776
+    4.3772
     """
     _check(mu=mu, delta=delta)
     goal = math.log(delta)
