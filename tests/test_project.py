@@ -108,3 +108,7 @@ def test_the_python_of_the_readme_runs() -> None:
     exec(recovering, names)
     x, recovered = names["x"], names["recovered"]
     assert ((x - recovered) ** 2).sum() < 0.05 * (x**2).sum()  # type: ignore[operator, attr-defined]
+    (accounting,) = (block for block in blocks if "privacy.accountant" in block)
+    exec(accounting, names)
+    assert names["spent"] > 1  # type: ignore[operator]
+    assert names["needed"] > names["step"].mechanism.sigma  # type: ignore[attr-defined]

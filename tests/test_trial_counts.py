@@ -173,7 +173,7 @@ def proven(mu: float, delta: float, audits: int = 300) -> np.ndarray:
 
 @pytest.mark.statistical
 def test_the_power_of_the_audit() -> None:
-    """Of 300 audits each: all prove two fifths of ε at δ = 0.01, and a fifth at 1e-5; all notice that half of the
+    """Of 300 audits each: all prove two fifths of ε at δ = 0.01, and a tenth at 1e-5; all notice that half of the
     noise is missing at 0.01, and hardly any at 1e-5. So the power is above 0.98, with confidence 0.997."""
     config = planned("privacy_audit")["identity/d16-b16"].config["task"]
     large, small = config["deltas"]
@@ -182,7 +182,7 @@ def test_the_power_of_the_audit() -> None:
     assert proven(mu, large).min() > 0.4 * goal
     assert proven(2 * mu, large).min() > goal
     other = gaussian.epsilon(mu, small)
-    assert proven(mu, small).min() > 0.2 * other
+    assert proven(mu, small).min() > 0.1 * other
     assert (proven(2 * mu, small) > other).mean() < 0.05
 
 
