@@ -25,6 +25,7 @@ VERSIONS = (
     "numpy",
     "scipy",
     "numba",
+    "dp-accounting",
     "hydra-core",
     "snakemake",
     "pyarrow",

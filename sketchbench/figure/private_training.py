@@ -1,5 +1,7 @@
 """Accuracy and loss of private training over ε."""
 
+from dataclasses import replace
+
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -18,7 +20,13 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """
     table = tables["private_training"]
     drawn = style.with_intervals(table[table["quantity"].isin(list(PANELS))])
-    shown = style.families(drawn)
+    sent = table.groupby("subject")["bytes_up"].max()
+    shown = [
+        replace(
+            family, label=f"{family.label}: {sent[family.subject] / 1e3:.0f} kB sent by a client"
+        )
+        for family in style.families(drawn)
+    ]
     figure = style.new_figure(2.7)
     grid = figure.subplots(1, 2)
     for axes, (quantity, label) in zip(grid, PANELS.items(), strict=True):

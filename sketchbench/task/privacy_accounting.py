@@ -20,7 +20,7 @@ class PrivacyAccounting:
     """For each sampling and accountant, rows
 
     `epsilon`: ε after each of `rounds`, with the noise multiplier given, σ/sensitivity;
-    `sigma`: σ for each of `epsilons` after the last round, and the ε that this σ gives back.
+    `sigma`: the σ that is needed for each of `epsilons` after the last round.
     An accountant that has no theorem for the sampling has one row of the status `refused`, with the reason;
     where a lemma's condition is not met, the row is `out of range`. No randomness.
 

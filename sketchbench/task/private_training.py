@@ -67,7 +67,8 @@ class PrivateTraining:
         mechanism = training.mechanism(objective, self.rounds, sampling.neighbours)
 
         # E‖noise‖² of the mean of all clients: of batches here, of a σ below.
-        batches = (1 - sampling.rate) * bound**2 / self.batch / objective.clients
+        spared = 0.0 if sampling.kind.endswith("_replacement") else sampling.rate
+        batches = (1 - spared) * bound**2 / self.batch / objective.clients
         t = np.array(self.rounds)
         free: Array = None
         rows: list[Row] = []
