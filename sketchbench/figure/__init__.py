@@ -145,7 +145,7 @@ CATALOGUE = {
         ("private_training",),
         "Song et al. (2023), Algorithm 2 on digits: accuracy on samples held out, and the excess of the "
         "training loss, over the ε that σ is calibrated to, at the same number of rounds; without a sketch, and with sketches a "
-        "fifth as long. Lines: the same runs without noise. Dotted: the excess at the start. "
+        "fifth as long. Lines: the same runs without noise. "
         f"{INTERVALS}",
     ),
     "privacy_audit": Entry(
