@@ -26,6 +26,7 @@ VERSIONS = (
     "numpy",
     "scipy",
     "numba",
+    "dp-accounting",
     "hydra-core",
     "snakemake",
     "pyarrow",

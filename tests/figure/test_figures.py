@@ -22,6 +22,7 @@ KEPT = (  # sketches and recoveries; count_sketch is both
     "srht",
     "fiht",
     "iht",
+    planning.NO_SUBJECT,
 )
 
 
@@ -32,7 +33,8 @@ def table(study: str) -> pd.DataFrame:
     for run in planning.expand("smoke", "numpy", studies=study).runs[study].values():
         if run.columns["subject"] not in KEPT:
             continue
-        config = {**run.config, "task": {**run.config["task"], "trials": 40}}
+        task = run.config["task"]
+        config = {**run.config, "task": {**task, "trials": 40} if "trials" in task else task}
         frame = pd.DataFrame(execute(config))
         for position, (name, value) in enumerate(run.columns.items()):
             frame.insert(position, name, value)
