@@ -4,8 +4,7 @@ import numpy as np
 
 from sketchbench.kernels import Array, Kernels
 from sketchbench.objective.empirical import EmpiricalRisk
-
-Vector = np.ndarray
+from sketchbench.objective.objective import Vector
 
 
 class Canary(EmpiricalRisk):

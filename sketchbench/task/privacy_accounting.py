@@ -8,7 +8,12 @@ from sketchbench.kernels import Kernels
 from sketchbench.privacy.accountant import RefusedError
 from sketchbench.privacy.accountant import epsilon as accounted
 from sketchbench.privacy.calibration import calibrated_sigma
-from sketchbench.privacy.mechanism import Mechanism, mean_step, private_training
+from sketchbench.privacy.mechanism import (
+    Mechanism,
+    mean_sensitivity,
+    mean_step,
+    private_training,
+)
 from sketchbench.privacy.sampling import Kind, Sampling
 from sketchbench.theory.privacy import OutOfRangeError
 
@@ -51,8 +56,7 @@ class PrivacyAccounting:
     def _mechanism(self, kind: Kind, rounds: int) -> tuple[Mechanism, Row]:
         batch = self.records if kind == "full" else self.batch
         sampling = Sampling(kind, batch, self.records)
-        step = mean_step(self.bound, 1.0, sampling, sampling.neighbours)
-        sensitivity = step.mechanism.sensitivity
+        sensitivity = mean_sensitivity(self.bound, batch, sampling.neighbours)
         sigma = self.multipliers[kind] * sensitivity
         step = mean_step(self.bound, sigma, sampling, sampling.neighbours)
         numbers = range(self.clients * self.records)

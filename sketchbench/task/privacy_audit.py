@@ -1,6 +1,5 @@
 """A membership game on what private training releases, against its accounts."""
 
-import logging
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -24,7 +23,6 @@ from sketchbench.sketch.family import Family
 from sketchbench.task import trials as blocks
 from sketchbench.theory.known import Known
 
-log = logging.getLogger(__name__)
 Row = dict[str, Any]
 ERROR = 1e-3  # of the ε that a row says is proven
 RIDGE = 1e-9  # keeps RRᵀ invertible where a row of R is empty
