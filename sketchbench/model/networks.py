@@ -116,8 +116,10 @@ def _with_head(
     family: Family | None,
 ) -> nn.Sequential:
     """Convolutions, and dense layers on what they give for an image of this shape."""
+    first = nn.Sequential(*body)
     with torch.no_grad():
-        inputs = nn.Sequential(*body).eval()(torch.zeros(1, *shape)).numel()
+        inputs = first.eval()(torch.zeros(1, *shape)).numel()
+    first.train()
     head: list[nn.Module] = []
     for outputs in hidden:
         head += [_dense(inputs, outputs, family), nn.ReLU()]

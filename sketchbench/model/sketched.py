@@ -37,7 +37,9 @@ class Sketched(nn.Module):
         self.operator = self.family.draw(key, kernels=device if kernels is None else kernels)
         return self.operator
 
-    def _current(self) -> Sketch:
+    @property
+    def current(self) -> Sketch:
+        """The operator; RuntimeError before the first `draw`."""
         if self.operator is None:
             raise RuntimeError(
                 f"{type(self).__name__} has no sketch to train with; call draw(key) first, or eval()"
@@ -68,9 +70,9 @@ class SketchedLinear(nn.Linear, Sketched):
         weight = self.weight
         if self.training:
             if x.numel() < weight.numel():
-                x = project(self._current(), x)
+                x = project(self.current, x)
             else:
-                weight = project(self._current(), weight)
+                weight = project(self.current, weight)
         return nn.functional.linear(x, weight, self.bias)
 
 
@@ -97,7 +99,7 @@ class SketchedConv2d(nn.Conv2d, Sketched):
         """(N, channels, height, width) -> (N, out, height', width')."""
         weight = self.weight
         if self.training:
-            weight = project(self._current(), weight.flatten(1)).view_as(weight)
+            weight = project(self.current, weight.flatten(1)).view_as(weight)
         return self._conv_forward(x, weight, self.bias)
 
 

@@ -41,6 +41,7 @@ def test_parameters_and_scores(name: str) -> None:
     shape, classes, size = SIZES[name]
     model = made(name)
     assert parameters(model) == size
+    assert all(part.training for part in model.modules())
     scores = model.eval()(torch.rand(2, *shape))
     assert scores.shape == (2, 1 if classes == 2 else classes)
 
