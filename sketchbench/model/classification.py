@@ -31,9 +31,17 @@ def scores(model: nn.Module, images: Tensor) -> Tensor:
     return found
 
 
-def accuracy(model: nn.Module, images: Tensor, labels: Tensor) -> float:
-    """The share of images whose class is predicted right."""
-    return float((predicted(scores(model, images)) == labels).double().mean())
+def accuracy(scores: Tensor, labels: Tensor) -> float:
+    """The share of labels that are predicted right."""
+    return float((predicted(scores) == labels).double().mean())
+
+
+def area_under_roc(scores: Tensor, labels: Tensor) -> float:
+    """The area under the ROC curve of two classes: the probability that one of class 1 scores higher."""
+    from sklearn.metrics import roc_auc_score  # 1.4 s that only two classes need
+
+    margin = scores[:, 0] if scores.shape[1] == 1 else scores[:, 1] - scores[:, 0]
+    return float(roc_auc_score(labels.cpu().numpy(), margin.cpu().numpy()))
 
 
 def _batches(images: Tensor) -> Iterator[Tensor]:

@@ -33,49 +33,35 @@ def mlp(
     return nn.Sequential(*parts, nn.Linear(inputs, classes))
 
 
-def mnist_cnn(shape: Shape, classes: int, family: Family | None = None) -> nn.Sequential:
-    """Two convolutions of 5 × 5 and two dense layers; for MNIST 582,026 parameters."""
-    return _with_head(
-        [
-            *_convolution(shape[0], 32, 5, family, pool=True),
-            *_convolution(32, 64, 5, family, pool=True),
-        ],
-        shape,
-        [512],
-        classes,
-        family,
-    )
+def cnn(
+    shape: Shape,
+    classes: int,
+    family: Family | None = None,
+    *,
+    filters: Sequence[int],
+    kernel: int,
+    pooled: Sequence[bool],
+    hidden: Sequence[int],
+) -> nn.Sequential:
+    """Convolutions with so many `filters` of kernel × kernel, each with ReLU and, where `pooled`, a maximum
+    over 2 × 2; then `hidden` dense layers with ReLU, and the scores: for two classes a single one, of class 1.
 
-
-def cifar10_cnn(shape: Shape, classes: int, family: Family | None = None) -> nn.Sequential:
-    """Three convolutions of 5 × 5 and two dense layers; for CIFAR-10 670,434 parameters."""
-    return _with_head(
-        [
-            *_convolution(shape[0], 32, 5, family, pool=False),
-            *_convolution(32, 64, 5, family, pool=True),
-            *_convolution(64, 128, 5, family, pool=True),
-        ],
-        shape,
-        [200],
-        classes,
-        family,
-    )
-
-
-def lfw_cnn(shape: Shape, classes: int, family: Family | None = None) -> nn.Sequential:
-    """Three convolutions of 3 × 3 and three dense layers; for two classes a single score, of class 1, and
-    for LFW 212,001 parameters."""
-    return _with_head(
-        [
-            *_convolution(shape[0], 64, 3, family, pool=True),
-            *_convolution(64, 64, 3, family, pool=True),
-            *_convolution(64, 128, 3, family, pool=True),
-        ],
-        shape,
-        [32, 32],
-        1 if classes == 2 else classes,
-        family,
-    )
+    For MNIST, CIFAR-10 and LFW, as in conf/model, 582,026, 670,434 and 212,001 parameters.
+    """
+    body: list[nn.Module] = []
+    channels = shape[0]
+    for outputs, pool in zip(filters, pooled, strict=True):
+        body += [_convolution(channels, outputs, kernel, family), nn.ReLU()]
+        body += [nn.MaxPool2d(2)] if pool else []
+        channels = outputs
+    first = nn.Sequential(*body, nn.Flatten())
+    with torch.no_grad():
+        inputs = first.eval()(torch.zeros(1, *shape)).numel()
+    first.train()
+    for outputs in hidden:
+        first.extend([_dense(inputs, outputs, family), nn.ReLU()])
+        inputs = outputs
+    return first.append(nn.Linear(inputs, 1 if classes == 2 else classes))
 
 
 def initialised(make: Callable[[], nn.Module], seed: int) -> nn.Module:
@@ -96,32 +82,7 @@ def _dense(inputs: int, outputs: int, family: Family | None) -> nn.Module:
     return SketchedLinear(inputs, outputs, resized(family, inputs))
 
 
-def _convolution(
-    channels: int, filters: int, kernel: int, family: Family | None, *, pool: bool
-) -> list[nn.Module]:
-    """A convolution, ReLU, and a maximum over 2 × 2."""
+def _convolution(channels: int, filters: int, kernel: int, family: Family | None) -> nn.Module:
     if family is None or isinstance(family, Identity):
-        convolution: nn.Module = nn.Conv2d(channels, filters, kernel)
-    else:
-        sketch = resized(family, channels * kernel**2)
-        convolution = SketchedConv2d(channels, filters, kernel, sketch)
-    return [convolution, nn.ReLU(), *([nn.MaxPool2d(2)] if pool else [])]
-
-
-def _with_head(
-    body: list[nn.Module],
-    shape: Shape,
-    hidden: Sequence[int],
-    classes: int,
-    family: Family | None,
-) -> nn.Sequential:
-    """Convolutions, and dense layers on what they give for an image of this shape."""
-    first = nn.Sequential(*body)
-    with torch.no_grad():
-        inputs = first.eval()(torch.zeros(1, *shape)).numel()
-    first.train()
-    head: list[nn.Module] = []
-    for outputs in hidden:
-        head += [_dense(inputs, outputs, family), nn.ReLU()]
-        inputs = outputs
-    return nn.Sequential(*body, nn.Flatten(), *head, nn.Linear(inputs, classes))
+        return nn.Conv2d(channels, filters, kernel)
+    return SketchedConv2d(channels, filters, kernel, resized(family, channels * kernel**2))

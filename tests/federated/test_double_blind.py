@@ -16,7 +16,7 @@ from sketchbench.federated.double_blind import estimated_weights
 from sketchbench.federated.fedavg import FedAvg, Round, Samples, State
 from sketchbench.model import classification, sketched
 from sketchbench.model.blind import blinded
-from sketchbench.model.networks import initialised, lfw_cnn, mlp
+from sketchbench.model.networks import cnn, initialised, mlp
 from sketchbench.model.residual import residual
 from sketchbench.sketch import CountSketch, Family, Gaussian, Identity, SubsampledHadamard
 
@@ -112,10 +112,11 @@ def test_it_is_fedavg_on_the_sketched_model(family: Family) -> None:
 
 def test_the_same_for_convolutions_and_one_score() -> None:
     algorithm = FedAvg(0.1, batch=5, participation=0.25)
-    samples = data((2, 24, 24), classes=2, count=24)
+    samples = data((2, 10, 10), classes=2, count=24)
 
     def make() -> nn.Module:
-        return lfw_cnn((2, 24, 24), 2, CountSketch(18, 9))
+        layers = {"filters": [8, 6], "kernel": 3, "pooled": [True, False], "hidden": [7]}
+        return cnn((2, 10, 10), 2, CountSketch(18, 9), **layers)  # type: ignore[arg-type]
 
     *_, last = run(algorithm, make, 2, samples=samples)
     same(last.model, transcribed(make, algorithm, 2, samples, plain_step))
@@ -277,7 +278,10 @@ def test_scores_and_losses() -> None:
     assert model.training
     torch.testing.assert_close(found, model[2](images.flatten(1)).detach())
     share = (found.argmax(1) == 1).double().mean()
-    assert classification.accuracy(model, images, torch.ones(2500)) == pytest.approx(float(share))
+    assert classification.accuracy(found, torch.ones(2500)) == pytest.approx(float(share))
+    assert classification.area_under_roc(scores, labels) == 1.0
+    both = torch.cat([torch.zeros(3, 1), -scores], 1)
+    assert classification.area_under_roc(both, labels) == 0.0
 
 
 def test_a_network_learns() -> None:
@@ -294,7 +298,8 @@ def test_a_network_learns() -> None:
             return mlp(SHAPE, 3, family, hidden=(60, 50))
 
         *_, last = run(FedAvg(0.05), make, 20, samples=samples)
-        assert classification.accuracy(last.model, *samples) > 0.95
+        scores = classification.scores(last.model, samples.images)
+        assert classification.accuracy(scores, samples.labels) > 0.95
 
 
 @pytest.mark.parametrize(

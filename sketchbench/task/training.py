@@ -1,0 +1,284 @@
+"""Federated training of networks, plain and through sketches, side by side."""
+
+import hashlib
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import nn
+
+from sketchbench import seeds
+from sketchbench.dataset.dataset import Dataset, MakeDataset, Split
+from sketchbench.dataset.partition import MakeParts
+from sketchbench.digest import code_digest
+from sketchbench.federated import checkpoint
+from sketchbench.federated.curve import Curve
+from sketchbench.federated.double_blind import (
+    KEY_BYTES,
+    Option,
+    Weights,
+    estimated_weights,
+)
+from sketchbench.federated.fedavg import FedAvg, LocalStep, Round, Samples, State
+from sketchbench.kernels import Kernels
+from sketchbench.measure.summary import summarize
+from sketchbench.model import sketched
+from sketchbench.model.blind import blinded
+from sketchbench.model.networks import MakeModel, initialised
+from sketchbench.sketch.family import Family
+from sketchbench.theory.known import Known
+
+log = logging.getLogger(__name__)
+OPTIONS: tuple[Option, ...] = ("I", "II")
+SECONDS_BETWEEN_CHECKPOINTS = 60.0
+WORD_BYTES = 4  # float32
+HELD_OUT = 10  # one in so many training samples is held out to choose the learning rate
+
+
+@dataclass(frozen=True)
+class Training:
+    """FedAvg of a network, `plain` and with its layers `sketched` (double-blind), in `trials` pairs that start
+    from the same weights and have the same clients in every round. Rows
+
+    `accuracy`: on the test images, by `case`, at about `points` rounds, with the bytes that all clients
+    together have sent and received by then; `auc` beside it for two classes. `accuracy_loss`: plain less sketched
+    after the last round, with `allowed_loss` as its bound. `rounds_to_target`: the first round whose test
+    accuracy reaches `target`, by case, with the status `unfinished` where some trial never does; and
+    `rounds_ratio`: sketched over plain, with `allowed_ratio` as its bound.
+    `bytes_down`, `bytes_up`: of one message, as it was sent, against out · s words for every sketched layer and
+    the other parameters.
+    `inverse_error`, `cosine`: of a client's estimate of what the sketched layers' weights did in the round
+    before (zhang2021 §6.3; cases `option I` and `option II`): ‖Δ‖/‖Δ̂ - Δ‖, and the absolute cosine of the
+    angle between them; the bounds are `allowed_inverse_error` and `allowed_cosine`.
+
+    The learning rate is the one of `rates` whose training reaches `target` in the fewest rounds on a tenth of
+    the training images, held out for this, within `tuning_rounds`; of those that don't, or that draw, the one
+    with the highest accuracy there. It is chosen for each case, and the test images have no part in it.
+
+    checkpoints: a folder for what a stopped training goes on from; null for none.
+    """
+
+    family: Family
+    known: Known
+    kernels: Kernels
+    seed: int
+    dataset: MakeDataset
+    partition: MakeParts
+    model: MakeModel
+    rates: list[float]
+    tuning_rounds: int
+    participation: float
+    epochs: int
+    batch: int
+    local_step: LocalStep
+    rounds: int
+    trials: int
+    points: int
+    target: float
+    allowed_loss: float
+    allowed_ratio: float
+    allowed_inverse_error: float
+    allowed_cosine: float
+    checkpoints: str | None
+
+    def run(self) -> list[dict[str, Any]]:
+        if self.trials < 2 or self.rounds < 1 or not self.rates:
+            raise ValueError(
+                f"trials={self.trials} must be >= 2, rounds={self.rounds} >= 1, and rates={self.rates} not empty"
+            )
+        data = self.dataset()
+        if repeated := data.repeated():
+            raise ValueError(f"{repeated} test images of {data.label} are also training images")
+        device = "cuda" if self.kernels.NAME == "cupy" else "cpu"
+        train, test = (_samples(data, split, device) for split in (data.train, data.test))
+        found: dict[str, list[Trained]] = {}
+        for case, family in (("plain", None), ("sketched", self.family)):
+            rate = self._rate(data, train, family)
+            log.info("%s: learning rate %g", case, rate)
+            found[case] = [
+                self._trained(data, train, test, family, rate, f"trial {trial}", self.rounds)
+                for trial in range(self.trials)
+            ]
+        return list(self._rows(data, found))
+
+    def _rate(self, data: Dataset, train: Samples, family: Family | None) -> float:
+        """The learning rate of a case, by the rule above."""
+        if len(self.rates) == 1:
+            return self.rates[0]
+        order = seeds.generator(self.seed, data="held out").permutation(len(train.labels))
+        held, kept = np.split(order, [len(order) // HELD_OUT])
+        own, test = (Samples(train.images[part], train.labels[part]) for part in (kept, held))
+
+        def merit(rate: float) -> tuple[float, float]:
+            curve, _ = self._trained(data, own, test, family, rate, "tuning", self.tuning_rounds)
+            return -(curve.reached(self.target) or np.inf), max(curve.accuracy)
+
+        return max(self.rates, key=merit)
+
+    def _trained(
+        self,
+        data: Dataset,
+        train: Samples,
+        test: Samples,
+        family: Family | None,
+        rate: float,
+        name: str,
+        rounds: int,
+    ) -> "Trained":
+        """One training, from where its checkpoint is."""
+        seed = seeds.key(self.seed, task="training", name=name)
+
+        def make() -> nn.Module:
+            return self.model(shape=data.shape, classes=data.classes, family=family)
+
+        device = train.labels.device
+        model = initialised(make, seeds.key(seed, what="weights")).to(device)
+        twin = blinded(initialised(make, 0)).to(device)
+        parts = self.partition(labels=train.labels.cpu().numpy(), seed=seed)
+        algorithm = FedAvg(rate, self.epochs, self.batch, self.participation, self.local_step)
+        path = self._checkpoint(family, rate, name)
+        saved = checkpoint.load(path) if path else None
+        curve = Curve(**saved["curve"]) if saved else Curve()
+        estimates: list[list[float]] = saved["estimates"] if saved else []
+        state = State(*saved["state"]) if saved else None
+        going = algorithm.run(
+            model, twin, train, parts, seed, rounds=rounds, state=state, kernels=self.kernels
+        )
+        before: Round | None = None
+        written = time.monotonic()
+        for at in going:
+            if at.t >= len(curve.accuracy):  # else it is where the checkpoint was written
+                curve.add(at, test, data.classes)
+                if before and family and at.t in self._shown():
+                    estimates.append(list(self._estimates(twin, before, at)))
+            before = at
+            now = time.monotonic()
+            if path and (now - written > SECONDS_BETWEEN_CHECKPOINTS or at.t == rounds):
+                content = {"curve": asdict(curve), "estimates": estimates, "state": tuple(at.state)}
+                checkpoint.save(path, content)
+                log.info("%s: round %d, accuracy %.4f", name, at.t, curve.accuracy[-1])
+                written = now
+        return Trained(curve, estimates)
+
+    def _checkpoint(self, family: Family | None, rate: float, name: str) -> Path | None:
+        """A file of its own for every training, and for every version of the code."""
+        if self.checkpoints is None:
+            return None
+        fields = {**vars(self), "checkpoints": None, "family": family, "kernels": self.kernels.NAME}
+        text = f"{sorted(fields.items(), key=str)} {rate} {name} {code_digest([__name__])}"
+        return Path(self.checkpoints) / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.pt"
+
+    def _shown(self) -> list[int]:
+        """The rounds that rows speak of."""
+        spread = np.geomspace(1, self.rounds, self.points).round().astype(int)
+        return [int(t) for t in np.unique(spread)]
+
+    def _estimates(self, twin: nn.Module, before: Round, at: Round) -> Iterator[float]:
+        """For each option, the inverse error and the cosine of all sketched layers together."""
+        for option in OPTIONS:
+            old, new = (
+                _joined(estimated_weights(twin, message, option, self.kernels))
+                for message in (before.broadcast, at.broadcast)
+            )
+            names = [f"{name}.weight" for name, _ in sketched.layers(at.model)]
+            truth = _joined({n: before.state.weights[n] - at.state.weights[n] for n in names})
+            estimate = old - new
+            yield float(truth.norm() / (estimate - truth).norm())
+            yield float(abs(estimate @ truth) / (estimate.norm() * truth.norm()))
+
+    def _rows(self, data: Dataset, found: dict[str, list["Trained"]]) -> Iterator[dict[str, Any]]:
+        yield from self._scores(data, found)
+        yield from self._targets(found)
+        for case, trained in found.items():
+            yield from self._messages(data, case, [curve for curve, _ in trained])
+        yield from self._guesses([estimates for _, estimates in found["sketched"]])
+
+    def _scores(self, data: Dataset, found: dict[str, list["Trained"]]) -> Iterator[dict[str, Any]]:
+        for quantity in ("accuracy", "auc") if data.classes == 2 else ("accuracy",):
+            values = {
+                case: np.array([getattr(curve, quantity) for curve, _ in trained])
+                for case, trained in found.items()
+            }
+            for case, trained in found.items():
+                for t in self._shown():
+                    yield {
+                        "quantity": quantity,
+                        "case": case,
+                        "round": t,
+                        "bytes_up": trained[0].curve.bytes_up[t],
+                        "bytes_down": trained[0].curve.bytes_down[t],
+                        "status": "finite",
+                        **summarize(values[case][:, t]),
+                    }
+            lost = values["plain"][:, -1] - values["sketched"][:, -1]
+            row = {"quantity": f"{quantity}_loss", "round": self.rounds, "status": "finite"}
+            yield {**row, "bound": self.allowed_loss, **summarize(lost)}
+
+    def _targets(self, found: dict[str, list["Trained"]]) -> Iterator[dict[str, Any]]:
+        reached = {
+            case: [curve.reached(self.target) for curve, _ in trained]
+            for case, trained in found.items()
+        }
+        for case, rounds in reached.items():
+            yield self._reached({"quantity": "rounds_to_target", "case": case}, rounds)
+        pairs = zip(reached["plain"], reached["sketched"], strict=True)
+        ratios = [b / a if a and b else None for a, b in pairs]
+        yield self._reached({"quantity": "rounds_ratio", "bound": self.allowed_ratio}, ratios)
+
+    def _reached(self, row: dict[str, Any], values: Sequence[float | None]) -> dict[str, Any]:
+        """A row about all trials, or about how many of them reached the target."""
+        known = [value for value in values if value is not None]
+        row = {**row, "count": len(known), "trials": self.trials, "status": "unfinished"}
+        if len(known) < self.trials:
+            return row
+        return {**row, "status": "finite", **summarize(known)}
+
+    def _messages(self, data: Dataset, case: str, curves: list[Curve]) -> Iterator[dict[str, Any]]:
+        family = self.family if case == "sketched" else None
+        model = self.model(shape=data.shape, classes=data.classes, family=family)
+        words = {name: parameter.numel() for name, parameter in model.named_parameters()}
+        for name, layer in sketched.layers(model):
+            words[f"{name}.weight"] = len(layer.weight) * layer.family.b  # out · s
+        size = WORD_BYTES * sum(words.values())
+        down = [size for curve in curves for size in curve.broadcast_bytes]
+        up = [size for curve in curves for size in curve.reply_bytes]
+        row = {"case": case, "status": "finite"}
+        yield {"quantity": "bytes_down", **row, "exact": size + KEY_BYTES, **summarize(down)}
+        yield {"quantity": "bytes_up", **row, "exact": size, **summarize(up)}
+
+    def _guesses(self, trials: list[list[list[float]]]) -> Iterator[dict[str, Any]]:
+        """Estimates of shape (trials, rounds shown, options × quantities)."""
+        bounds = {"inverse_error": self.allowed_inverse_error, "cosine": self.allowed_cosine}
+        names = [(quantity, option) for option in OPTIONS for quantity in bounds]
+        values = np.array(trials)
+        for column, (quantity, option) in enumerate(names):
+            for place, t in enumerate(self._shown()):
+                yield {
+                    "quantity": quantity,
+                    "case": f"option {option}",
+                    "round": t,
+                    "status": "finite",
+                    "bound": bounds[quantity],
+                    **summarize(values[:, place, column]),
+                }
+
+
+class Trained(NamedTuple):
+    """A training: its curve, and per round that is shown, for each option, inverse error and cosine."""
+
+    curve: Curve
+    estimates: list[list[float]]
+
+
+def _joined(weights: Weights) -> torch.Tensor:
+    return torch.cat([value.flatten() for value in weights.values()]).double()
+
+
+def _samples(data: Dataset, split: Split, device: str) -> Samples:
+    images = torch.from_numpy(split.images).to(device)
+    return Samples(images.float() / data.white, torch.from_numpy(split.labels).to(device))
