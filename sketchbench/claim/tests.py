@@ -18,6 +18,20 @@ from sketchbench.measure.interval import ROUNDING, log_slope, mean_interval, pro
 # Hall's correction is of the first order in skewness/√trials; beyond this, simulations of heavy tails
 # miss the nominal error rate, so a mean is then not judged.
 TRUSTED_SKEWNESS = 0.2
+# The columns that a comparison is named by, where a table has them.
+NAMING = (
+    "case",
+    "lemma",
+    "delta",
+    "d",
+    "b",
+    "s",
+    "seed",
+    "compression",
+    "amount",
+    "participation",
+    "round",
+)
 
 Row = Mapping[Any, Any]  # a row of a table
 Verdict = Literal["holds", "fails", "inconclusive", "not run"]
@@ -68,14 +82,16 @@ def equality(rows: pd.DataFrame, error: float, settings: Settings) -> list[Compa
 
 
 def upper_bound(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
-    """The mean is at most `bound`. A run that diverged has no mean, and exceeds every bound."""
+    """The mean is at most `bound`. A run that diverged has no mean, and exceeds every bound; one that is
+    unfinished has none either, and says nothing."""
     comparisons = []
+    infinite = float("inf")
     for row in rows[rows["bound"].notna()].to_dict("records"):
-        if row.get("status") == "diverged":
-            infinite, bound = float("inf"), row["bound"]
-            comparisons.append(
-                _comparison(row, "fails", infinite, infinite, infinite, bound, -infinite)
-            )
+        if row.get("status") in ("diverged", "unfinished"):
+            bound, diverged = row["bound"], row["status"] == "diverged"
+            verdict: Verdict = "fails" if diverged else "inconclusive"
+            low = infinite if diverged else -infinite
+            comparisons.append(_comparison(row, verdict, infinite, low, infinite, bound, -infinite))
             continue
         low, high = _mean_interval(row, error)
         comparison = _below(row, row["mean"], low, high, row["bound"])
@@ -213,7 +229,7 @@ def _comparison(
 def _name(row: Row) -> str:
     """What tells this comparison from the others of its subject."""
     parts = []
-    for name in ("case", "lemma", "delta", "d", "b", "s", "seed", "compression", "amount", "round"):
+    for name in NAMING:
         value = row.get(name)
         if value is None or (isinstance(value, float) and np.isnan(value)):
             continue

@@ -97,7 +97,7 @@ def estimated_weights(
     unbiased (option I), or W̃ S⁺ = W S S⁺, the nearest (option II). The difference of those of two rounds
     is its estimate of the update.
 
-    Option II takes O(d s²) for the pseudo-inverse of each layer.
+    Option II takes O(d s²) for each layer, and the memory of its S.
     """
     sketched.draw(twin, message.key, kernels)
     found = {}
@@ -109,5 +109,6 @@ def estimated_weights(
                 found[name] = autograd.desketch(layer.current, weights)
             else:
                 R = torch.as_tensor(layer.current.materialize(), device=weights.device)
-                found[name] = (weights.double() @ torch.linalg.pinv(R.T)).to(weights.dtype)
+                inverse = torch.linalg.pinv(R @ R.T, hermitian=True)  # S⁺ = (SᵀS)⁺ Sᵀ
+                found[name] = (weights.double() @ inverse @ R).to(weights.dtype)
     return found

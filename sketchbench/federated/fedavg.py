@@ -63,16 +63,17 @@ class FedAvg:
     descent of step `rate` on its own samples, for so many `epochs` in batches of `batch` (McMahan et al. 2017).
 
     The sketches of a round are drawn once, so that the local steps all are in the same sketched space.
-    local_step: `weights` is the step that training with full weights would take through these sketches,
-    W ← W - η Γ Sᵀ, of which a client sees W̃ ← W̃ - η Γ SᵀS; `sketch` is W̃ ← W̃ - η Γ. A single local step
-    gives the same Γ either way. zhang2021 §4.2 defines one step only.
+    local_step: `sketch` is W̃ ← W̃ - η Γ; `weights` is the step that training with full weights would take
+    through these sketches, W ← W - η Γ Sᵀ, of which a client sees W̃ ← W̃ - η Γ SᵀS, about d/s times as long.
+    A single local step gives the same Γ either way; zhang2021 §4.2 defines no more than one, and the listing of
+    its Appendix E leads to `weights`.
     """
 
     rate: float
     epochs: int = 1
     batch: int = 10
     participation: float = 0.1
-    local_step: LocalStep = "weights"
+    local_step: LocalStep = "sketch"
 
     def __post_init__(self) -> None:
         if not 0 < self.rate < float("inf"):

@@ -54,7 +54,7 @@ class Training:
     the other parameters.
     `inverse_error`, `cosine`: of a client's estimate of what the sketched layers' weights did in the round
     before (zhang2021 §6.3; cases `option I` and `option II`): ‖Δ‖/‖Δ̂ - Δ‖, and the absolute cosine of the
-    angle between them; the bounds are `allowed_inverse_error` and `allowed_cosine`.
+    angle between Δ̂ and Δ; the bounds are `allowed_inverse_error` and `allowed_cosine`. `error` is ‖Δ̂ - Δ‖/‖Δ‖.
 
     The learning rate is the one of `rates` whose training reaches `target` in the fewest rounds on a tenth of
     the training images, held out for this, within `tuning_rounds`; of those that don't, or that draw, the one
@@ -179,7 +179,7 @@ class Training:
         return [int(t) for t in np.unique(spread)]
 
     def _estimates(self, twin: nn.Module, before: Round, at: Round) -> Iterator[float]:
-        """For each option, the inverse error and the cosine of all sketched layers together."""
+        """For each option, the error and the cosine of all sketched layers together."""
         for option in OPTIONS:
             old, new = (
                 _joined(estimated_weights(twin, message, option, self.kernels))
@@ -188,7 +188,7 @@ class Training:
             names = [f"{name}.weight" for name, _ in sketched.layers(at.model)]
             truth = _joined({n: before.state.weights[n] - at.state.weights[n] for n in names})
             estimate = old - new
-            yield float(truth.norm() / (estimate - truth).norm())
+            yield float((estimate - truth).norm() / truth.norm())
             yield float(abs(estimate @ truth) / (estimate.norm() * truth.norm()))
 
     def _rows(self, data: Dataset, found: dict[str, list["Trained"]]) -> Iterator[dict[str, Any]]:
@@ -253,23 +253,24 @@ class Training:
 
     def _guesses(self, trials: list[list[list[float]]]) -> Iterator[dict[str, Any]]:
         """Estimates of shape (trials, rounds shown, options × quantities)."""
-        bounds = {"inverse_error": self.allowed_inverse_error, "cosine": self.allowed_cosine}
-        names = [(quantity, option) for option in OPTIONS for quantity in bounds]
         values = np.array(trials)
-        for column, (quantity, option) in enumerate(names):
+        for number, option in enumerate(OPTIONS):
             for place, t in enumerate(self._shown()):
+                error, cosine = values[:, place, 2 * number], values[:, place, 2 * number + 1]
+                row = {"case": f"option {option}", "round": t, "status": "finite"}
+                yield {"quantity": "error", **row, **summarize(error)}
+                bound = self.allowed_inverse_error
+                yield {"quantity": "inverse_error", **row, "bound": bound, **summarize(1 / error)}
                 yield {
-                    "quantity": quantity,
-                    "case": f"option {option}",
-                    "round": t,
-                    "status": "finite",
-                    "bound": bounds[quantity],
-                    **summarize(values[:, place, column]),
+                    "quantity": "cosine",
+                    **row,
+                    "bound": self.allowed_cosine,
+                    **summarize(cosine),
                 }
 
 
 class Trained(NamedTuple):
-    """A training: its curve, and per round that is shown, for each option, inverse error and cosine."""
+    """A training: its curve, and per round that is shown, for each option, error and cosine."""
 
     curve: Curve
     estimates: list[list[float]]

@@ -101,7 +101,7 @@ def same(found: nn.Module, expected: nn.Module) -> None:
 def test_it_is_fedavg_on_the_sketched_model(family: Family) -> None:
     """What the server gets without seeing data, and clients without seeing weights, is what FedAvg gives whose
     clients train all weights through the round's sketches (zhang2021 Eq. 2, Appendix E)."""
-    algorithm = FedAvg(0.3, epochs=2, batch=4, participation=0.5)
+    algorithm = FedAvg(0.3, epochs=2, batch=4, participation=0.5, local_step="weights")
 
     def make() -> nn.Module:
         return perceptron(family)
@@ -111,7 +111,7 @@ def test_it_is_fedavg_on_the_sketched_model(family: Family) -> None:
 
 
 def test_the_same_for_convolutions_and_one_score() -> None:
-    algorithm = FedAvg(0.1, batch=5, participation=0.25)
+    algorithm = FedAvg(0.1, batch=5, participation=0.25, local_step="weights")
     samples = data((2, 10, 10), classes=2, count=24)
 
     def make() -> nn.Module:
