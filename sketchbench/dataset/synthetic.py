@@ -14,7 +14,7 @@ def load(
     train: int = 1000,
     test: int = 500,
     classes: int = 10,
-    noise: float = 0.2,
+    noise: float = 0.1,
     minority: float | None = None,
     seed: int = 0,
 ) -> Dataset:

@@ -31,12 +31,15 @@ from sketchbench.model import sketched
 from sketchbench.model.blind import blinded
 from sketchbench.model.networks import MakeModel, initialised
 from sketchbench.sketch.family import Family
+from sketchbench.task.trials import exceeding
 from sketchbench.theory.known import Known
 
 log = logging.getLogger(__name__)
 OPTIONS: tuple[Option, ...] = ("I", "II")
 SECONDS_BETWEEN_CHECKPOINTS = 60.0
 WORD_BYTES = 4  # float32
+MEDIAN = 0.5  # what happens in at most half of all trainings, happens beyond their median
+LAST = 10  # one in so many rounds counts as the end of a training
 HELD_OUT = 10  # one in so many training samples is held out to choose the learning rate
 
 
@@ -46,15 +49,19 @@ class Training:
     from the same weights and have the same clients in every round. Rows
 
     `accuracy`: on the test images, by `case`, at about `points` rounds, with the bytes that all clients
-    together have sent and received by then; `auc` beside it for two classes. `accuracy_loss`: plain less sketched
-    after the last round, with `allowed_loss` as its bound. `rounds_to_target`: the first round whose test
-    accuracy reaches `target`, by case, with the status `unfinished` where some trial never does; and
-    `rounds_ratio`: sketched over plain, with `allowed_ratio` as its bound.
+    together have sent and received by then; `auc` beside it for two classes. `accuracy_loss` and `auc_loss`:
+    plain less sketched, in the mean over the last tenth of the rounds, with the `count` of the pairs that lose
+    more than `allowed_loss`.
+    `rounds_to_target`: the first round whose test accuracy reaches `target`, by case; `rounds_ratio`: sketched
+    over plain, with the count of the pairs where it is more than `allowed_ratio`, or not known. Where some
+    training never gets there, the status is `unfinished`, and there is no mean.
+    The bound of these counts is that of a probability, 1/2: they are about the median training.
     `bytes_down`, `bytes_up`: of one message, as it was sent, against out · s words for every sketched layer and
     the other parameters.
-    `inverse_error`, `cosine`: of a client's estimate of what the sketched layers' weights did in the round
-    before (zhang2021 §6.3; cases `option I` and `option II`): ‖Δ‖/‖Δ̂ - Δ‖, and the absolute cosine of the
-    angle between Δ̂ and Δ; the bounds are `allowed_inverse_error` and `allowed_cosine`. `error` is ‖Δ̂ - Δ‖/‖Δ‖.
+    `error`: ‖Δ̂ - Δ‖/‖Δ‖ of a client's estimate Δ̂ of what the sketched layers' weights did in the round before
+    (zhang2021 §6.3; cases `option I` and `option II`); `inverse_error` and `cosine`, the absolute one of the
+    angle between Δ̂ and Δ, with `allowed_inverse_error` and `allowed_cosine` as bounds, and how often they
+    exceed them.
 
     The learning rate is the one of `rates` whose training reaches `target` in the fewest rounds on a tenth of
     the training images, held out for this, within `tuning_rounds`; of those that don't, or that draw, the one
@@ -215,9 +222,15 @@ class Training:
                         "status": "finite",
                         **summarize(values[case][:, t]),
                     }
-            lost = values["plain"][:, -1] - values["sketched"][:, -1]
-            row = {"quantity": f"{quantity}_loss", "round": self.rounds, "status": "finite"}
-            yield {**row, "bound": self.allowed_loss, **summarize(lost)}
+            end = -max(1, self.rounds // LAST)
+            plain, own = (values[case][:, end:].mean(axis=1) for case in ("plain", "sketched"))
+            yield {
+                "quantity": f"{quantity}_loss",
+                "status": "finite",
+                "count": int((plain - own > self.allowed_loss).sum()),
+                "bound": MEDIAN,
+                **summarize(plain - own),
+            }
 
     def _targets(self, found: dict[str, list["Trained"]]) -> Iterator[dict[str, Any]]:
         reached = {
@@ -228,14 +241,14 @@ class Training:
             yield self._reached({"quantity": "rounds_to_target", "case": case}, rounds)
         pairs = zip(reached["plain"], reached["sketched"], strict=True)
         ratios = [b / a if a and b else None for a, b in pairs]
-        yield self._reached({"quantity": "rounds_ratio", "bound": self.allowed_ratio}, ratios)
+        longer = sum(ratio is None or ratio > self.allowed_ratio for ratio in ratios)
+        yield self._reached({"quantity": "rounds_ratio", "count": longer, "bound": MEDIAN}, ratios)
 
     def _reached(self, row: dict[str, Any], values: Sequence[float | None]) -> dict[str, Any]:
-        """A row about all trials, or about how many of them reached the target."""
+        """A row about all trials, or without a mean where some of them never reach the target."""
         known = [value for value in values if value is not None]
-        row = {**row, "count": len(known), "trials": self.trials, "status": "unfinished"}
         if len(known) < self.trials:
-            return row
+            return {**row, "status": "unfinished", "trials": self.trials}
         return {**row, "status": "finite", **summarize(known)}
 
     def _messages(self, data: Dataset, case: str, curves: list[Curve]) -> Iterator[dict[str, Any]]:
@@ -259,14 +272,18 @@ class Training:
                 error, cosine = values[:, place, 2 * number], values[:, place, 2 * number + 1]
                 row = {"case": f"option {option}", "round": t, "status": "finite"}
                 yield {"quantity": "error", **row, **summarize(error)}
-                bound = self.allowed_inverse_error
-                yield {"quantity": "inverse_error", **row, "bound": bound, **summarize(1 / error)}
-                yield {
-                    "quantity": "cosine",
-                    **row,
-                    "bound": self.allowed_cosine,
-                    **summarize(cosine),
-                }
+                for quantity, found, bound in (
+                    ("inverse_error", 1 / error, self.allowed_inverse_error),
+                    ("cosine", cosine, self.allowed_cosine),
+                ):
+                    count = exceeding(found, bound)
+                    yield {
+                        "quantity": quantity,
+                        **row,
+                        "count": count,
+                        "bound": bound,
+                        **summarize(found),
+                    }
 
 
 class Trained(NamedTuple):

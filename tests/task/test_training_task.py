@@ -68,7 +68,28 @@ def test_accuracies() -> None:
     (loss,) = of("accuracy_loss")
     ends = [of("accuracy", case)[-1]["mean"] for case in ("plain", "sketched")]
     assert loss["mean"] == pytest.approx(ends[0] - ends[1])
-    assert loss["bound"] == 0.02
+    assert loss["bound"] == 0.5
+
+
+def test_the_end_of_a_training() -> None:
+    """The mean of the last 2 of 20 rounds, pair by pair."""
+    task = dataclasses.replace(SMALL, rounds=20)
+    base = [0.0] * 21
+    found = {
+        case: [
+            training.Trained(
+                Curve(accuracy=[*base[:19], *end], bytes_up=[0] * 21, bytes_down=[0] * 21), []
+            )
+            for end in ends
+        ]
+        for case, ends in (
+            ("plain", [(0.9, 1.0), (0.8, 0.8)]),
+            ("sketched", [(0.5, 0.6), (0.8, 0.6)]),
+        )
+    }
+    (loss,) = of("accuracy_loss", found=list(task._scores(synthetic.load(train=9, test=9), found)))
+    assert (loss["mean"], loss["maximum"]) == (pytest.approx(0.25), pytest.approx(0.4))
+    assert loss["count"] == 2
 
 
 def test_bytes() -> None:
@@ -90,7 +111,7 @@ def test_estimates() -> None:
         for row, inverse in zip(shown, of("inverse_error", f"option {option}"), strict=True):
             assert row["minimum"] > 2
             assert inverse["minimum"] == pytest.approx(1 / row["maximum"])
-            assert inverse["bound"] == 0.5
+            assert (inverse["bound"], inverse["count"]) == (0.5, 0)
         assert all(
             0 <= row["minimum"] <= row["maximum"] <= 1 for row in of("cosine", f"option {option}")
         )
@@ -114,13 +135,32 @@ def test_rounds_to_the_target() -> None:
     curve = Curve(accuracy=[0.1, 0.5, 0.9, 0.7])
     assert (curve.reached(0.5), curve.reached(0.6), curve.reached(0.95)) == (1, 2, None)
     easy = dataclasses.replace(SMALL, target=0.0001, rounds=1).run()
-    for row in of("rounds_to_target", found=easy):
-        assert (row["status"], row["count"]) == ("finite", 2)
+    assert [row["status"] for row in of("rounds_to_target", found=easy)] == ["finite"] * 2
     hard = dataclasses.replace(SMALL, target=1.1, rounds=1).run()
-    for quantity in ("rounds_to_target", "rounds_ratio"):
-        for row in of(quantity, found=hard):
-            assert (row["status"], row["count"]) == ("unfinished", 0)
-            assert "mean" not in row
+    for row in [*of("rounds_to_target", found=hard), *of("rounds_ratio", found=hard)]:
+        assert row["status"] == "unfinished"
+        assert "mean" not in row
+    (ratio,) = of("rounds_ratio", found=hard)
+    assert (ratio["count"], ratio["trials"], ratio["bound"]) == (2, 2, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("plain", "own", "expected"),
+    [((2, 2), (4, 6), 0), ((2, 2), (4, 12), 1), ((2, None), (4, 4), 1), ((2, 2), (None, 13), 2)],
+)
+def test_ratios_of_rounds(plain: Any, own: Any, expected: int) -> None:
+    """More than 5.6, or not known: both count."""
+
+    def curves(rounds: Any) -> list[training.Trained]:
+        return [
+            training.Trained(Curve(accuracy=[0.0] * (t or 20) + [1.0] * bool(t)), [])
+            for t in rounds
+        ]
+
+    *_, ratio = SMALL._targets({"plain": curves(plain), "sketched": curves(own)})
+    assert ratio["count"] == expected
+    if None not in (*plain, *own):
+        assert ratio["mean"] == pytest.approx(np.mean(np.array(own) / np.array(plain)))
 
 
 def test_two_classes_have_an_area_under_the_curve() -> None:
