@@ -100,6 +100,9 @@ def test_the_python_of_the_readme_runs() -> None:
     estimate = names["x_hat"]
     assert estimate.shape == (1_000_000,)  # type: ignore[attr-defined]
     assert abs(estimate.mean() - 1) < 0.1  # type: ignore[attr-defined]
+    (training,) = (block for block in blocks if "SketchedLinear" in block)
+    exec(training, names)
+    assert names["layer"].weight.grad is not None  # type: ignore[attr-defined]
     (recovering,) = (block for block in blocks if "recovery import" in block)
     exec(recovering, names)
     x, recovered = names["x"], names["recovered"]

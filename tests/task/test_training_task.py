@@ -124,7 +124,7 @@ def test_a_run_with_nothing_to_hide_is_estimated_exactly() -> None:
     whole = dataclasses.replace(
         SMALL,
         family=SubsampledCosine(8, 8),
-        dataset=functools.partial(synthetic.load, train=60, test=10),
+        dataset=functools.partial(synthetic.load, train=30, test=10),
     )
     found = whole.run()
     assert all(row["maximum"] < 1e-2 for row in of("error", "option II", found))
