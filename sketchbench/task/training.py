@@ -1,42 +1,30 @@
 """Federated training of networks, plain and through sketches, side by side."""
 
-import hashlib
 import logging
-import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
 
 from sketchbench import seeds
 from sketchbench.dataset.dataset import Dataset, MakeDataset, Split
 from sketchbench.dataset.partition import MakeParts
-from sketchbench.digest import code_digest
-from sketchbench.federated import checkpoint
 from sketchbench.federated.curve import Curve
-from sketchbench.federated.double_blind import (
-    KEY_BYTES,
-    Option,
-    Weights,
-    estimated_weights,
-)
-from sketchbench.federated.fedavg import FedAvg, LocalStep, Round, Samples, State
+from sketchbench.federated.double_blind import KEY_BYTES
+from sketchbench.federated.experiment import OPTIONS, Experiment, Trained, described
+from sketchbench.federated.fedavg import FedAvg, LocalStep, Samples
 from sketchbench.kernels import Kernels
 from sketchbench.measure.summary import summarize
 from sketchbench.model import sketched
-from sketchbench.model.blind import blinded
-from sketchbench.model.networks import MakeModel, initialised
+from sketchbench.model.networks import MakeModel
 from sketchbench.sketch.family import Family
 from sketchbench.task.trials import exceeding
 from sketchbench.theory.known import Known
 
 log = logging.getLogger(__name__)
-OPTIONS: tuple[Option, ...] = ("I", "II")
-SECONDS_BETWEEN_CHECKPOINTS = 60.0
 WORD_BYTES = 4  # float32
 MEDIAN = 0.5  # what happens in at most half of all trainings, happens beyond their median
 LAST = 10  # one in so many rounds counts as the end of a training
@@ -108,7 +96,7 @@ class Training:
             rate = self._rate(data, train, family)
             log.info("%s: learning rate %g", case, rate)
             found[case] = [
-                self._trained(data, train, test, family, rate, f"trial {trial}", self.rounds)
+                self._trained(data, train, test, family, rate, f"trial {trial}")
                 for trial in range(self.trials)
             ]
         return list(self._rows(data, found))
@@ -122,7 +110,7 @@ class Training:
         own, test = (Samples(train.images[part], train.labels[part]) for part in (kept, held))
 
         def merit(rate: float) -> tuple[float, float]:
-            curve, _ = self._trained(data, own, test, family, rate, "tuning", self.tuning_rounds)
+            curve, _ = self._trained(data, own, test, family, rate, "tuning")
             return -(curve.reached(self.target) or np.inf), max(curve.accuracy)
 
         return max(self.rates, key=merit)
@@ -135,77 +123,36 @@ class Training:
         family: Family | None,
         rate: float,
         name: str,
-        rounds: int,
-    ) -> "Trained":
-        """One training, from where its checkpoint is."""
-        seed = seeds.key(self.seed, task="training", name=name)
-
-        def make() -> nn.Module:
-            return self.model(shape=data.shape, classes=data.classes, family=family)
-
-        device = train.labels.device
-        model = initialised(make, seeds.key(seed, what="weights")).to(device)
-        twin = blinded(initialised(make, 0)).to(device)
-        parts = self.partition(labels=train.labels.cpu().numpy(), seed=seed)
-        algorithm = FedAvg(rate, self.epochs, self.batch, self.participation, self.local_step)
-        path = self._checkpoint(family, rate, name)
-        saved = checkpoint.load(path) if path else None
-        curve = Curve(**saved["curve"]) if saved else Curve()
-        estimates: list[list[float]] = saved["estimates"] if saved else []
-        state = State(*saved["state"]) if saved else None
-        going = algorithm.run(
-            model, twin, train, parts, seed, rounds=rounds, state=state, kernels=self.kernels
+    ) -> Trained:
+        """One training: a trial, or one to tune with."""
+        model = self._model(data, family)
+        given = (data.label, described(self.dataset), name)
+        experiment = Experiment(
+            model, self.partition, data.classes, self.kernels, self.checkpoints, repr(given)
         )
-        before: Round | None = None
-        written = time.monotonic()
-        for at in going:
-            if at.t >= len(curve.accuracy):  # else it is where the checkpoint was written
-                curve.add(at, test, data.classes)
-                if before and family and at.t in self._shown():
-                    estimates.append(list(self._estimates(twin, before, at)))
-            before = at
-            now = time.monotonic()
-            if path and (now - written > SECONDS_BETWEEN_CHECKPOINTS or at.t == rounds):
-                content = {"curve": asdict(curve), "estimates": estimates, "state": tuple(at.state)}
-                checkpoint.save(path, content)
-                log.info("%s: round %d, accuracy %.4f", name, at.t, curve.accuracy[-1])
-                written = now
-        return Trained(curve, estimates)
+        algorithm = FedAvg(rate, self.epochs, self.batch, self.participation, self.local_step)
+        seed = seeds.key(self.seed, task="training", name=name)
+        if name == "tuning":
+            return experiment.train(algorithm, train, test, seed, rounds=self.tuning_rounds)
+        options: dict[str, Any] = {"rounds": self.rounds, "shown": self._shown()}
+        return experiment.train(algorithm, train, test, seed, **options)
 
-    def _checkpoint(self, family: Family | None, rate: float, name: str) -> Path | None:
-        """A file of its own for every training, and for every version of the code."""
-        if self.checkpoints is None:
-            return None
-        fields = {**vars(self), "checkpoints": None, "family": family, "kernels": self.kernels.NAME}
-        text = f"{sorted(fields.items(), key=str)} {rate} {name} {code_digest([__name__])}"
-        return Path(self.checkpoints) / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.pt"
+    def _model(self, data: Dataset, family: Family | None) -> MakeModel:
+        return partial(self.model, shape=data.shape, classes=data.classes, family=family)
 
     def _shown(self) -> list[int]:
         """The rounds that rows speak of."""
         spread = np.geomspace(1, self.rounds, self.points).round().astype(int)
         return [int(t) for t in np.unique(spread)]
 
-    def _estimates(self, twin: nn.Module, before: Round, at: Round) -> Iterator[float]:
-        """For each option, the error and the cosine of all sketched layers together."""
-        for option in OPTIONS:
-            old, new = (
-                _joined(estimated_weights(twin, message, option, self.kernels))
-                for message in (before.broadcast, at.broadcast)
-            )
-            names = [f"{name}.weight" for name, _ in sketched.layers(at.model)]
-            truth = _joined({n: before.state.weights[n] - at.state.weights[n] for n in names})
-            estimate = old - new
-            yield float((estimate - truth).norm() / truth.norm())
-            yield float(abs(estimate @ truth) / (estimate.norm() * truth.norm()))
-
-    def _rows(self, data: Dataset, found: dict[str, list["Trained"]]) -> Iterator[dict[str, Any]]:
+    def _rows(self, data: Dataset, found: dict[str, list[Trained]]) -> Iterator[dict[str, Any]]:
         yield from self._scores(data, found)
         yield from self._targets(found)
         for case, trained in found.items():
             yield from self._messages(data, case, [curve for curve, _ in trained])
         yield from self._guesses([estimates for _, estimates in found["sketched"]])
 
-    def _scores(self, data: Dataset, found: dict[str, list["Trained"]]) -> Iterator[dict[str, Any]]:
+    def _scores(self, data: Dataset, found: dict[str, list[Trained]]) -> Iterator[dict[str, Any]]:
         for quantity in ("accuracy", "auc") if data.classes == 2 else ("accuracy",):
             values = {
                 case: np.array([getattr(curve, quantity) for curve, _ in trained])
@@ -232,7 +179,7 @@ class Training:
                 **summarize(plain - own),
             }
 
-    def _targets(self, found: dict[str, list["Trained"]]) -> Iterator[dict[str, Any]]:
+    def _targets(self, found: dict[str, list[Trained]]) -> Iterator[dict[str, Any]]:
         reached = {
             case: [curve.reached(self.target) for curve, _ in trained]
             for case, trained in found.items()
@@ -253,7 +200,7 @@ class Training:
 
     def _messages(self, data: Dataset, case: str, curves: list[Curve]) -> Iterator[dict[str, Any]]:
         family = self.family if case == "sketched" else None
-        model = self.model(shape=data.shape, classes=data.classes, family=family)
+        model = self._model(data, family)()
         words = {name: parameter.numel() for name, parameter in model.named_parameters()}
         for name, layer in sketched.layers(model):
             words[f"{name}.weight"] = len(layer.weight) * layer.family.b  # out · s
@@ -284,17 +231,6 @@ class Training:
                         "bound": bound,
                         **summarize(found),
                     }
-
-
-class Trained(NamedTuple):
-    """A training: its curve, and per round that is shown, for each option, error and cosine."""
-
-    curve: Curve
-    estimates: list[list[float]]
-
-
-def _joined(weights: Weights) -> torch.Tensor:
-    return torch.cat([value.flatten() for value in weights.values()]).double()
 
 
 def _samples(data: Dataset, split: Split, device: str) -> Samples:

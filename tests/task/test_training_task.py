@@ -12,7 +12,10 @@ import torch
 from sketchbench import job, kernels, plan
 from sketchbench.dataset import partition, synthetic
 from sketchbench.dataset.dataset import Dataset, Split
+from sketchbench.federated import experiment
 from sketchbench.federated.curve import Curve
+from sketchbench.federated.experiment import described
+from sketchbench.federated.fedavg import FedAvg
 from sketchbench.model.networks import mlp
 from sketchbench.sketch import CountSketch, SubsampledCosine
 from sketchbench.task import training
@@ -178,7 +181,7 @@ def test_the_learning_rate_is_chosen_on_held_out_training_images(
     curves = {0.1: [0.0, 0.3, 0.9], 0.2: [0.0, 0.85, 0.85], 0.3: [0.0, 0.7, 0.79]}
 
     def trained(
-        self: Any, data: Any, train: Any, test: Any, family: Any, rate: Any, name: str, rounds: int
+        self: Any, data: Any, train: Any, test: Any, family: Any, rate: Any, name: str
     ) -> Any:
         seen.append((rate, name, len(train.labels), len(test.labels)))
         if name == "tuning":
@@ -197,7 +200,7 @@ def test_the_learning_rate_is_chosen_on_held_out_training_images(
 def test_an_interrupted_training_goes_on_bit_for_bit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(training, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    monkeypatch.setattr(experiment, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
     task = dataclasses.replace(SMALL, checkpoints=str(tmp_path))
     add, calls = Curve.add, 0
 
@@ -221,16 +224,28 @@ def test_an_interrupted_training_goes_on_bit_for_bit(
     assert other.run() != rows()  # another training has checkpoints of its own
 
 
+def test_names_of_checkpoints_are_the_same_in_every_process() -> None:
+    """No address of a function gets into them, whatever the data set and the model are made by."""
+    for value in (
+        SMALL.dataset,
+        SMALL.partition,
+        functools.partial(SMALL.model, family=SMALL.family),
+    ):
+        assert "0x" not in described(value)
+        assert "<" not in described(value)
+    assert described(SMALL.dataset) != described(functools.partial(SMALL.dataset, seed=1))
+
+
 def test_pairs_share_their_start_and_their_clients(monkeypatch: pytest.MonkeyPatch) -> None:
     started: dict[bool, list[torch.Tensor]] = {}
-    run = training.FedAvg.run
+    run = FedAvg.run
 
     def spy(self: Any, model: Any, *given: Any, **options: Any) -> Any:
         plain = not list(training.sketched.layers(model))
         started.setdefault(plain, []).append(model.state_dict()["1.weight"].clone())
         return run(self, model, *given, **options)
 
-    monkeypatch.setattr(training.FedAvg, "run", spy)
+    monkeypatch.setattr(FedAvg, "run", spy)
     dataclasses.replace(SMALL, rounds=1).run()
     for a, b in zip(started[True], started[False], strict=True):
         assert torch.equal(a, b)
