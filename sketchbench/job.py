@@ -3,6 +3,7 @@
 import argparse
 import hashlib
 import importlib
+import inspect
 import json
 import logging
 import platform
@@ -58,7 +59,10 @@ def family_of(config: dict[str, Any]) -> Any:
 
 
 def execute(config: dict[str, Any]) -> list[dict[str, Any]]:
-    """Run the task of a resolved config and return its rows."""
+    """Run the task of a resolved config and return its rows.
+
+    A task is given what it asks for of kernels, seed, family, known and recovery.
+    """
     given: dict[str, Any] = {"kernels": kernels.load(config["kernels"]), "seed": config["seed"]}
     if "sketch" in config:
         given["family"] = family_of(config)
@@ -68,7 +72,8 @@ def execute(config: dict[str, Any]) -> list[dict[str, Any]]:
         given["family"] = family_of(config)
         given["recovery"] = instantiate(config["recovery"]["method"], _partial_=True)
     make_task = instantiate(config["task"], _partial_=True, _convert_="all")
-    rows: list[dict[str, Any]] = make_task(**given).run()
+    asked = inspect.signature(make_task.func).parameters
+    rows: list[dict[str, Any]] = make_task(**{k: given[k] for k in given if k in asked}).run()
     return rows
 
 

@@ -103,7 +103,7 @@ def test_the_python_of_the_readme_runs() -> None:
     (training,) = (block for block in blocks if "SketchedLinear" in block)
     exec(training, names)
     assert names["layer"].weight.grad is not None  # type: ignore[attr-defined]
-    (recovering,) = (block for block in blocks if "recovery import" in block)
+    (recovering,) = (block for block in blocks if "recovered" in block)
     exec(recovering, names)
     x, recovered = names["x"], names["recovered"]
     assert ((x - recovered) ** 2).sum() < 0.05 * (x**2).sum()  # type: ignore[operator, attr-defined]

@@ -18,20 +18,29 @@ from sketchbench.measure.interval import ROUNDING, log_slope, mean_interval, pro
 # Hall's correction is of the first order in skewness/√trials; beyond this, simulations of heavy tails
 # miss the nominal error rate, so a mean is then not judged.
 TRUSTED_SKEWNESS = 0.2
-# The columns that a comparison is named by, where a table has them.
-NAMING = (
+# The columns that tell a comparison from the others of its subject, where they are there.
+TELLING = [
     "case",
     "lemma",
     "delta",
     "d",
     "b",
     "s",
+    "nodes",
     "seed",
     "compression",
     "amount",
+    "channel_noise",
+    "local_steps",
+    "heterogeneity",
     "participation",
     "round",
-)
+]
+
+LINEAR = (
+    "d",
+    "channel_noise",
+)  # along these, what grows although it should not grows in proportion
 
 Row = Mapping[Any, Any]  # a row of a table
 Verdict = Literal["holds", "fails", "inconclusive", "not run"]
@@ -133,8 +142,8 @@ def growth(rows: pd.DataFrame, error: float, settings: Settings) -> list[Compari
 
     For each value of that column the case with the largest mean counts. The slope of log mean over log
     `over` is held against the midpoint between the claimed slope (that of `bound`, 0 where there is
-    no bound) and its alternative: 0 where some growth or decay is claimed; where none is, 1 along d,
-    and 1/2 along b, the slope of what is scaled by √b and does not shrink with b.
+    no bound) and its alternative: 0 where some growth or decay is claimed; where none is, 1 along d
+    or channel_noise, and 1/2 along b, the slope of what is scaled by √b and does not shrink with b.
     """
     others = _independent(rows, settings.over)
     groups = rows.groupby(others, dropna=False) if others else [((), rows)]
@@ -150,7 +159,7 @@ def growth(rows: pd.DataFrame, error: float, settings: Settings) -> list[Compari
         claimed = 0.0
         if worst["bound"].notna().all() and (worst["bound"] > 0).all():
             claimed = float(np.polyfit(np.log(x), np.log(worst["bound"].to_numpy(float)), 1)[0])
-        alternative = 0.0 if abs(claimed) > 0.25 else 1.0 if settings.over == "d" else 0.5
+        alternative = 0.0 if abs(claimed) > 0.25 else 1.0 if settings.over in LINEAR else 0.5
         middle = (claimed + alternative) / 2
         values = dict(zip(others, key, strict=True)) if others else {}
         row = {"case": _name(values), "trials": int(worst["trials"].sum())}
@@ -167,9 +176,18 @@ def growth(rows: pd.DataFrame, error: float, settings: Settings) -> list[Compari
     return comparisons
 
 
+def computed(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
+    """The number `value`, which has no randomness, is at most `bound`. There are no trials."""
+    comparisons = []
+    for row in rows[rows["bound"].notna() & rows["value"].notna()].to_dict("records"):
+        value = row["value"]
+        comparisons.append(_below({**row, "trials": 0}, value, value, value, row["bound"]))
+    return comparisons
+
+
 Test = Callable[[pd.DataFrame, float, Settings], list[Comparison]]
 TESTS: dict[str, Test] = {
-    test.__name__: test for test in (equality, upper_bound, probability, always, growth)
+    test.__name__: test for test in (equality, upper_bound, probability, always, growth, computed)
 }
 
 
@@ -227,9 +245,9 @@ def _comparison(
 def _name(row: Row) -> str:
     """What tells this comparison from the others of its subject."""
     parts = []
-    for name in NAMING:
+    for name in TELLING:
         value = row.get(name)
         if value is None or (isinstance(value, float) and np.isnan(value)):
             continue
-        parts.append(str(value) if name in ("case", "lemma") else f"{name}={value:g}")
+        parts.append(str(value) if isinstance(value, str) else f"{name}={value:g}")
     return ", ".join(parts)

@@ -48,6 +48,12 @@ class Dataset:
         """Channels, height and width."""
         return self.train.images.shape[1:]
 
+    @property
+    def whole(self) -> Split:
+        """The training samples and then the test samples, for what is never tested."""
+        images = np.concatenate([self.train.images, self.test.images])
+        return Split(images, np.concatenate([self.train.labels, self.test.labels]))
+
     def features(self, split: Split) -> NDArray[np.float64]:
         """The images as rows of numbers in [0, 1]: (n, channels * height * width)."""
         return split.images.reshape(len(split.images), -1) / self.white

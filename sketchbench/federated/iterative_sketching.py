@@ -1,6 +1,6 @@
 """Iterative sketching (song2023 Algorithm 1): clients send sketches of their local progress."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
@@ -12,19 +12,33 @@ from sketchbench.sketch.operator import Sketch
 Desketch = Literal["same", "paper"]
 
 
+class LocalStep(NamedTuple):
+    """Of all N clients of T_r trials, (T_r, N, d): the weights u of a local step, and the gradients there."""
+
+    weights: Array
+    gradients: Array
+
+
 class Round(NamedTuple):
     """What can be seen at the start of round t = 0, 1, ..., T; of so many trials, T_r.
 
-    w: (T_r, d), the weights that all clients start from. local: (T_r, d), the mean over clients and local
-    steps of the weights at which the round before took its gradients (w itself in round 0).
-    bytes_up, bytes_down: what a client has sent and received so far.
+    w: (T_r, d), the weights that all clients start from. before: the local steps of the round before, none
+    at t = 0. bytes_up, bytes_down: what a client has sent and received so far.
     """
 
     t: int
     w: Array
-    local: Array
+    before: tuple[LocalStep, ...]
     bytes_up: int
     bytes_down: int
+
+    @property
+    def local(self) -> Array:
+        """(T_r, d), the mean over clients and local steps of the weights at which the round before took its
+        gradients; w itself at t = 0."""
+        if not self.before:
+            return self.w
+        return sum(step.weights.mean(axis=1) for step in self.before) / len(self.before)
 
 
 @dataclass(frozen=True)
@@ -54,11 +68,21 @@ class IterativeSketching:
             known = ", ".join(get_args(Desketch))
             raise ValueError(f"desketch={self.desketch} is unknown; choose one of {known}")
 
-    def run(self, objective: Objective, key: int, *, trials: int, rounds: int) -> Iterator[Round]:
+    def run(
+        self,
+        objective: Objective,
+        key: int,
+        *,
+        trials: int,
+        rounds: int,
+        gradients: Callable[[Array], Array] | None = None,
+    ) -> Iterator[Round]:
         """Rounds 0 to `rounds` of so many independent trials, which differ in their sketches only.
 
-        key: 64 bits, as from `seeds.key`. Raises ValueError where family and objective don't fit. Memory:
-        O(trials clients d), and that of a stack of `trials` operators.
+        key: 64 bits, as from `seeds.key`. gradients: what local steps follow at the clients' weights
+        (trials, clients, d) instead of `objective.gradients`, such as noisy ones. Raises ValueError where
+        family and objective don't fit. Memory: O(trials clients local_steps d), and that of a stack of
+        `trials` operators.
         """
         if self.family.d != objective.d:
             raise ValueError(
@@ -66,23 +90,26 @@ class IterativeSketching:
             )
         if trials < 1 or rounds < 0:
             raise ValueError(f"trials={trials} must be >= 1, and rounds={rounds} >= 0")
+        gradients = gradients or objective.gradients
         kernels = objective.kernels
         xp = kernels.xp
         w = xp.repeat(kernels.asarray(objective.start)[None], trials, axis=0)
-        local, up, down = w, 0, 0
+        before: tuple[LocalStep, ...] = ()
+        up = down = 0
         following: Sketch | None = (
             None  # the operators of the next round, where they are drawn already
         )
         for t in range(rounds + 1):
-            yield Round(t, w, local, up, down)
+            yield Round(t, w, before, up, down)
             if t == rounds:
                 return
             shape = (trials, objective.clients, objective.d)
             u = xp.broadcast_to(w[:, None], shape)
-            local = xp.zeros_like(w)
+            path = []
             for _ in range(self.local_steps):
-                local += u.mean(axis=1) / self.local_steps
-                u = u - self.local_rate * objective.gradients(u)
+                path.append(LocalStep(u, gradients(u)))
+                u = u - self.local_rate * path[-1].gradients
+            before = tuple(path)
             operators = following or self._operators(key, t, trials, objective)
             following = None if self.fresh else operators
             messages = operators.sketch(u - w[:, None], check_finite=False)

@@ -29,7 +29,7 @@ def gradient(
 
 
 class Logistic(Objective):
-    """f_c(w) = mean cross-entropy over the client's training samples + ridge/2 ‖w‖².
+    """f_c(w) = mean cross-entropy over the client's samples + ridge/2 ‖w‖².
 
     Features are scaled to norm at most 1 and have a constant appended (unit norm together); d is the number
     of features, with the constant, times that of classes. The samples are dealt out at random in equal
@@ -52,8 +52,8 @@ class Logistic(Objective):
         if not ridge > 0:
             raise ValueError(f"ridge={ridge} must be > 0")
         dataset = DATASETS[data]()
-        labels = dataset.train.labels
-        features = _normalised(dataset.features(dataset.train))
+        labels = dataset.whole.labels
+        features = _normalised(dataset.features(dataset.whole))
         classes = int(labels.max()) + 1
         super().__init__(kernels, features.shape[1] * classes, clients)
         if clients > len(labels):

@@ -24,13 +24,15 @@ class Objective(ABC):
     Arrays are of the kernels' own kind, in float64; leading axes are kept, so that many trials go through
     at once. The constants are those of the problem, not of a run:
     smoothness: L, every ∇f_c is L-Lipschitz. convexity: μ >= 0, every f_c is μ-strongly convex; -inf
-    where they are not convex. gradient_bound: G >= ‖∇f_c(w)‖₂ for all c and w; inf where there is none.
+    where they are not convex. mean_smoothness, mean_convexity: those of f, where they are better.
+    noise_energy: E‖noise‖² of the mean of all clients' stochastic gradients. gradient_bound: G >= ‖∇f_c(w)‖₂ for all c and w; inf where there is none.
     minimiser: w*, (d,), and minimum: f(w*), a NumPy array and a number; start: w⁰, (d,).
     """
 
     smoothness: float
     convexity: float
     gradient_bound: float = float("inf")
+    noise_energy: float = 0.0
     minimiser: Vector
     minimum: float
     start: Vector
@@ -57,6 +59,27 @@ class Objective(ABC):
             w[..., None, :], (*w.shape[:-1], self.clients, self.d)
         )
         return self.gradients(shared).mean(axis=-2)
+
+    def noise(self, random: np.random.Generator, trials: int) -> Array:
+        """What stochastic gradients add to those of the clients: (trials, N, d), mean 0.
+
+        Here nothing: a scalar 0.
+        """
+        return self.kernels.xp.zeros(())
+
+    def mean_noise(self, random: np.random.Generator, trials: int) -> Array:
+        """A draw from the distribution of the mean of `noise` over the clients: (trials, d)."""
+        return self.kernels.xp.zeros(())
+
+    @cached_property
+    def mean_smoothness(self) -> float:
+        """L of f itself."""
+        return self.smoothness
+
+    @cached_property
+    def mean_convexity(self) -> float:
+        """μ of f itself."""
+        return self.convexity
 
     @cached_property
     def gap(self) -> float:

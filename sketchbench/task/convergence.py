@@ -1,15 +1,17 @@
 """Iterative sketching against the theorems about it."""
 
 import logging
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from sketchbench import seeds
 from sketchbench.federated.iterative_sketching import Desketch, IterativeSketching, Round
 from sketchbench.kernels import Array, Kernels
+from sketchbench.measure.divergence import diverged
 from sketchbench.measure.summary import summarize
 from sketchbench.objective.objective import MakeObjective, Objective
 from sketchbench.sketch.family import Family
@@ -17,7 +19,9 @@ from sketchbench.theory.convergence import THEOREMS, Problem, Theorem
 from sketchbench.theory.known import Known
 
 log = logging.getLogger(__name__)
-GROWN = 1e6  # a loss that has grown so much has diverged
+
+Alpha = Literal["claimed", "exact"]
+Held = Literal["theorem", "none"]
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,9 @@ class Convergence:
     a client has sent and received.
 
     A run that diverges ends with a row of the status `diverged`, and no mean.
-    local_steps: K of the theorems that are about more than one.
+    local_steps: K of the theorems that are about more than one. alpha: the step is for the variance parameter that
+    the sketch's config claims, or for its exact one. claim: `none` allows a larger step, and gives no
+    bounds.
     """
 
     family: Family
@@ -44,15 +50,27 @@ class Convergence:
     fresh: bool
     desketch: Desketch
     points: int
+    alpha: Alpha
+    claim: Held
 
     def run(self) -> list[dict[str, Any]]:
+        for name, value, known in (
+            ("alpha", self.alpha, get_args(Alpha)),
+            ("claim", self.claim, get_args(Held)),
+        ):
+            if value not in known:
+                raise ValueError(f"{name}={value} is unknown; choose one of {', '.join(known)}")
+        if not (0 < self.step <= 1 or (self.claim == "none" and 0 < self.step < math.inf)):
+            raise ValueError(
+                f"step={self.step} must be > 0 and <= 1, the largest that the theorem allows; "
+                "set claim=none for a larger one"
+            )
         objective = self.objective(kernels=self.kernels, seed=self.seed)
-        return [row for name in self.theorems for row in self._rows(objective, _theorem(name))]
+        return [row for name in self.theorems for row in self._rows(objective, theorem_named(name))]
 
     def _rows(self, objective: Objective, theorem: Theorem) -> list[dict[str, Any]]:
-        problem = self._problem(objective, theorem)
-        if not 0 < self.step <= 1:
-            raise ValueError(f"step={self.step} must be > 0 and <= 1, the largest that is allowed")
+        steps = 1 if theorem.single_step else self.local_steps
+        problem = problem_of(objective, theorem, self.family, self.known, steps, self.alpha)
         eta = self.step * theorem.rate(problem)
         algorithm = IterativeSketching(
             self.family, eta, problem.local_steps, fresh=self.fresh, desketch=self.desketch
@@ -60,10 +78,14 @@ class Convergence:
         key = seeds.key(self.seed, task=f"convergence {theorem.place}", family=repr(self.family))
         shown = np.unique(np.geomspace(1, self.rounds, self.points).round().astype(int))
         bounds = dict(zip(shown.tolist(), theorem.bound(problem, eta, shown).tolist(), strict=True))
+        if self.claim == "none":
+            bounds = dict.fromkeys(bounds, math.nan)
         rounds = algorithm.run(objective, key, trials=self.trials, rounds=self.rounds)
         rows: list[dict[str, Any]] = []
         for at, values in MEASURED[theorem.measured](objective, rounds):
-            if at.t not in bounds:
+            found = self.kernels.to_numpy(values)
+            gone = diverged(found, objective.gap)
+            if at.t not in bounds and not gone:
                 continue
             shared = {
                 "quantity": theorem.measured,
@@ -71,11 +93,10 @@ class Convergence:
                 "round": at.t,
                 "bytes_up": at.bytes_up,
                 "bytes_down": at.bytes_down,
-                "bound": bounds[at.t],
+                "bound": bounds.get(at.t, float(theorem.bound(problem, eta, np.array([at.t]))[0])),
                 "trials": self.trials,
             }
-            found = self.kernels.to_numpy(values)
-            if not np.isfinite(found).all() or found.max() > GROWN * max(objective.gap, 1.0):
+            if gone:
                 rows.append({**shared, "status": "diverged"})
                 log.info("%s: diverged in round %d", theorem.place, at.t)
                 break
@@ -83,28 +104,40 @@ class Convergence:
         log.info("%s: %d trials, %d rounds", theorem.place, self.trials, at.t)
         return rows
 
-    def _problem(self, objective: Objective, theorem: Theorem) -> Problem:
-        constant = self.known.embedding_constant
-        if constant is None:
-            raise ValueError("the sketch's config needs an embedding_constant under `theory`")
-        if objective.convexity < theorem.needs:
-            raise ValueError(
-                f"Theorem {theorem.place} needs a convexity of at least {theorem.needs:g}, and the "
-                f"objective has {objective.convexity:g}; choose another theorem or objective"
-            )
-        return Problem(
-            objective.smoothness,
-            objective.convexity,
-            objective.gradient_bound,
-            objective.gap,
-            objective.squared_distance,
-            objective.heterogeneity,
-            constant * self.family.d / self.family.b,
-            1 if theorem.single_step else self.local_steps,
+
+def problem_of(
+    objective: Objective,
+    theorem: Theorem,
+    family: Family,
+    known: Known,
+    local_steps: int,
+    alpha: Alpha = "claimed",
+) -> Problem:
+    """The constants that a theorem's step and bound are made of.
+
+    Raises ValueError for an objective that it does not hold for, or a sketch without a variance parameter.
+    """
+    if objective.convexity < theorem.needs:
+        raise ValueError(
+            f"Theorem {theorem.place} needs a convexity of at least {theorem.needs:g}, and the "
+            f"objective has {objective.convexity:g}; choose another theorem or objective"
         )
+    return Problem(
+        objective.smoothness,
+        objective.convexity,
+        objective.gradient_bound,
+        objective.gap,
+        objective.squared_distance,
+        objective.heterogeneity,
+        known.exact_alpha(family.d, family.b)
+        if alpha == "exact"
+        else known.claimed_alpha(family.d, family.b),
+        local_steps,
+    )
 
 
-def _theorem(name: str) -> Theorem:
+def theorem_named(name: str) -> Theorem:
+    """By its place; ValueError for one that is unknown."""
     if name not in THEOREMS:
         raise ValueError(f"theorem {name} is unknown; choose from {', '.join(THEOREMS)}")
     return THEOREMS[name]

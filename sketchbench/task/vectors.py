@@ -48,8 +48,7 @@ def gradients(d: int, seed: int) -> tuple[Vector, Vector]:
     steps of gradient descent (step 1) from zero, so that neither noise nor the start dominates.
     """
     data = digits.load()
-    features = np.concatenate([data.features(split) for split in (data.train, data.test)])
-    labels = np.concatenate([data.train.labels, data.test.labels])
+    features, labels = data.features(data.whole), data.whole.labels
     size = features.shape[1] * (int(labels.max()) + 1)
     if d != size:
         raise ValueError(f"pair gradient needs d={size}, not d={d}; leave it out of task.pairs")

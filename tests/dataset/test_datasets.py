@@ -208,6 +208,5 @@ def test_digits_are_those_of_the_library() -> None:
     from sklearn.datasets import load_digits
 
     data, whole = digits.load(), load_digits()
-    both = np.concatenate([data.features(split) for split in (data.train, data.test)])
-    np.testing.assert_array_equal(both, whole.data / 16)
-    np.testing.assert_array_equal([*data.train.labels, *data.test.labels], whole.target)
+    np.testing.assert_array_equal(data.features(data.whole), whole.data / 16)
+    np.testing.assert_array_equal(data.whole.labels, whole.target)

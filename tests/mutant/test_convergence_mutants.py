@@ -8,6 +8,7 @@ import dataclasses
 import functools
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -19,6 +20,7 @@ from sketchbench.objective.quadratic import Quadratic
 from sketchbench.objective.saturating import Saturating
 from sketchbench.sketch import CountSketch, Gaussian
 from sketchbench.task import convergence
+from sketchbench.theory import norm
 from sketchbench.theory.known import Known
 
 LEVEL = FAMILY_WISE_ERROR / 4500
@@ -36,6 +38,8 @@ SOUND = convergence.Convergence(
     fresh=True,
     desketch="same",
     points=6,
+    alpha="claimed",
+    claim="theorem",
 )
 
 
@@ -60,6 +64,35 @@ def test_alpha_left_out() -> None:
     task = dataclasses.replace(small, known=Known(embedding_constant=0))
     assert pd.DataFrame(task.run())["status"].iloc[-1] == "diverged"
     assert verdict(task) == "fails"
+
+
+def test_a_diverging_run_stops_where_it_diverges() -> None:
+    """In the round in which some loss has grown a millionfold, shown or not, without a mean."""
+    rows = dataclasses.replace(SOUND, family=CountSketch(64, 4), claim="none", step=50.0).run()
+    last = rows[-1]
+    assert last["status"] == "diverged"
+    assert "mean" not in last
+    again = dataclasses.replace(
+        SOUND, family=CountSketch(64, 4), claim="none", step=50.0, rounds=last["round"], points=600
+    ).run()
+    assert [row["round"] for row in again] == list(range(1, last["round"] + 1))
+    assert again[-2]["maximum"] <= 1e6 < again[-2]["maximum"] * 1e6
+    assert [row["status"] for row in again] == ["finite"] * (last["round"] - 1) + ["diverged"]
+
+
+def test_without_a_claim_there_are_no_bounds() -> None:
+    rows = dataclasses.replace(SOUND, claim="none", step=1.5, rounds=20).run()
+    assert all(np.isnan(row["bound"]) for row in rows)
+    assert not TESTS["upper_bound"](pd.DataFrame(rows).assign(exact=np.nan), LEVEL, Settings())
+
+
+def test_the_exact_alpha_allows_a_larger_step() -> None:
+    """Gaussian sketches: (d + 1)/b instead of 3 d/b. The theorem holds there, too."""
+    known = Known(embedding_constant=3, norm=norm.gaussian)
+    task = dataclasses.replace(SOUND, family=Gaussian(64, 16), known=known)
+    exact = dataclasses.replace(task, alpha="exact")
+    assert verdict(exact) == "holds"
+    assert exact.run()[-1]["bound"] < 0.1 * task.run()[-1]["bound"]
 
 
 def test_the_step_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,8 +138,11 @@ def test_the_printed_theorem_g_2() -> None:
     ("change", "message"),
     [
         ({"theorems": ["E.4"]}, "theorem E.4 is unknown; choose from E.1"),
-        ({"step": 1.5}, "step=1.5 must be > 0 and <= 1"),
+        ({"step": 1.5}, "step=1.5 must be > 0 and <= 1, .*; set claim=none"),
         ({"step": 0.0}, "step=0.0 must be > 0 and <= 1"),
+        ({"step": 0.0, "claim": "none"}, "step=0.0 must be > 0"),
+        ({"claim": "mine"}, "claim=mine is unknown; choose one of theorem, none"),
+        ({"alpha": "mine"}, "alpha=mine is unknown; choose one of claimed, exact"),
         ({"known": Known()}, "needs an embedding_constant"),
         (
             {"objective": functools.partial(Quadratic, d=64, clients=8, condition=float("inf"))},

@@ -1,0 +1,87 @@
+"""Bytes to a target over the size of the sketch, and how logistic regression gets there."""
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from sketchbench.figure import style
+
+STUDIES = {
+    "communication": ("strongly convex", "-"),
+    "communication_flat": ("convex", "--"),
+}
+PLAIN = style.EXACT
+
+
+def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+    """From studies communication, communication_flat and communication_logistic: rounds over 1 + α and bytes
+    over those without sketches, over the compression; below, what is left of the loss over rounds and bytes.
+
+    All intervals of the figure hold at once, but with probability 1e-3.
+    """
+    whole = pd.concat([tables[name].assign(study=name) for name in STUDIES])
+    whole = whole.assign(compression=whole["d"] / whole["b"])
+    curve = tables["communication_logistic"]
+    curve = curve[curve["quantity"] == "curve"]
+    count = int(whole["quantity"].isin(["rounds", "bytes"]).sum()) + len(curve)
+    shown = style.families(whole, curve)
+    figure = style.new_figure(4.4)
+    above, below = figure.subplots(2, 2)
+    for axes, quantity in zip(above, ("rounds", "bytes"), strict=True):
+        rows = style.with_intervals(whole[whole["quantity"] == quantity], count)
+        _ratios(axes, rows, shown, quantity)
+    for axes, over, label in (
+        (below[0], "round", "round"),
+        (below[1], "megabytes", "sent by a client, MB"),
+    ):
+        rows = style.with_intervals(curve.assign(megabytes=curve["bytes_up"] / 1e6), count)
+        _curves(axes, rows, shown, over)
+        axes.set_xlabel(label)
+    below[0].set_ylabel("left of $f(w^0)-f^*$")
+    below[0].set_title("logistic regression, over rounds")
+    below[1].set_title("the same over bytes")
+    others = [
+        style.handle(label, color=style.INK, linestyle=line) for label, line in STUDIES.values()
+    ]
+    others += [
+        style.handle("allowed: $2(1+\\alpha)$", color=style.INK, linewidth=0.9, linestyle=":"),
+        style.handle("no sketch", color=PLAIN, linewidth=1.4),
+    ]
+    style.legend(figure, shown, others)
+    return figure
+
+
+def _ratios(axes: Axes, rows: pd.DataFrame, shown: list[style.Family], quantity: str) -> None:
+    """Rounds over 1 + α; bytes over those without a sketch."""
+    divisor = rows["bound"] / 2 if quantity == "rounds" else 1.0
+    scaled = rows.assign(
+        **{name: rows[name] / divisor for name in ("mean", "low", "high", "bound")}
+    )
+    for index, family in enumerate(shown):
+        for study, (_, line) in STUDIES.items():
+            own = scaled[(scaled["subject"] == family.subject) & (scaled["study"] == study)]
+            own = own.sort_values("compression")
+            x = style.dodge(own["compression"], index, len(shown), decades=0.1)
+            axes.plot(x, own["mean"], color=family.colour, linewidth=0.8, linestyle=line, zorder=2)
+            style.points(axes, x, own, family, size=3.6)
+            axes.plot(
+                own["compression"], own["bound"], color=family.colour, linewidth=0.9, linestyle=":"
+            )
+    axes.set_ylim(bottom=0)
+    style.compressions(axes, rows["compression"].dropna(), apart=0.06)
+    axes.set_title("rounds to the target" if quantity == "rounds" else "bytes to the target")
+    told = "over $1+\\alpha$ times those without" if quantity == "rounds" else "over those without"
+    axes.set_ylabel(told)
+
+
+def _curves(axes: Axes, rows: pd.DataFrame, shown: list[style.Family], over: str) -> None:
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    plain = rows[rows["case"] == "no sketch"].drop_duplicates("round").sort_values("round")
+    axes.plot(plain[over], plain["mean"], color=PLAIN, linewidth=1.4)
+    for family in shown:
+        own = rows[(rows["subject"] == family.subject) & (rows["case"] == "sketch")]
+        own = own.sort_values("round")
+        axes.plot(own[over], own["mean"], color=family.colour, linewidth=1.0)
+        axes.fill_between(own[over], own["low"], own["high"], color=family.colour, alpha=0.2, lw=0)
+    style.plain_log(axes)

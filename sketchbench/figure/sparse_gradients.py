@@ -1,0 +1,73 @@
+"""Figure 1 of tang2021, measured again."""
+
+import matplotlib as mpl
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from sketchbench.figure import losses, style
+
+SPARSITIES = {"sparsity": ("sp$(p(t))$", 0), "gradient_sparsity": ("sp$(g(t))$", 2)}
+
+
+def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+    """From studies sparse_gradients and channel_noise, over the rounds: losses by algorithm; sparsities of
+    FIHT's run; its losses by the noise in the channel.
+
+    All intervals of the figure hold at once, but with probability 1e-3.
+    """
+    table, noisy = tables["sparse_gradients"], tables["channel_noise"]
+    figure = style.new_figure(2.6)
+    first, second, third = figure.subplots(1, 3)
+    rows = losses.with_bands(table)
+    losses.curves(first, rows, "round")
+    first.set_title("(a) loss")
+    first.legend(handles=losses.handles(rows), fontsize=6, loc="upper right", frameon=True)
+    _sparsities(second, table)
+    _noises(third, losses.with_bands(noisy), rows)
+    third.sharey(first)
+    start = rows.loc[rows["round"] == 0, "mean"].max()
+    first.set_ylim(0, 1.05 * start)  # a diverging curve leaves the frame
+    for axes in (first, second, third):
+        axes.set_xlabel("round")
+    return figure
+
+
+def _sparsities(axes: Axes, table: pd.DataFrame) -> None:
+    drawn = style.with_intervals(table[table["quantity"].isin(SPARSITIES)])
+    for quantity, (label, colour) in SPARSITIES.items():
+        own = drawn[drawn["quantity"] == quantity].sort_values("round")
+        axes.plot(
+            own["round"], own["mean"], color=style.COLOURS[colour], linewidth=1.2, label=label
+        )
+        axes.fill_between(
+            own["round"],
+            own["low"],
+            own["high"],
+            color=style.COLOURS[colour],
+            alpha=0.2,
+            linewidth=0,
+        )
+    allowed = table.loc[table["quantity"] == "start", "bound"].max()
+    axes.axhline(allowed, color=style.INK, linewidth=0.9, linestyle="--", label="$2K/d$")
+    axes.set_ylim(bottom=0)
+    axes.set_title("(b) sparsity of FIHT's run")
+    axes.legend(fontsize=6, loc="center right")
+
+
+def _noises(axes: Axes, rows: pd.DataFrame, silent: pd.DataFrame) -> None:
+    """Darker for more noise, and grey without any."""
+    runs = [(0.0, silent[silent["case"] == "recovery"])]
+    for noise in sorted(rows["channel_noise"].unique()):
+        runs.append((noise, rows[rows["channel_noise"] == noise]))
+    shades = mpl.colormaps["viridis_r"]
+    most = max(noise for noise, _ in runs) or 1.0
+    for noise, own in runs:
+        means = own[own["mean"].notna() & (own["round"] > 0)].sort_values("round")
+        colour = shades(0.15 + 0.85 * noise / most) if noise else style.EXACT
+        axes.plot(means["round"], means["mean"], color=colour, linewidth=1.2, label=f"{noise:g}")
+        axes.fill_between(
+            means["round"], means["low"], means["high"], color=colour, alpha=0.2, linewidth=0
+        )
+    axes.set_title("(c) FIHT, noise in the channel")
+    axes.legend(title="$W$", fontsize=6, title_fontsize=6, loc="upper right")

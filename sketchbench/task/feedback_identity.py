@@ -1,0 +1,65 @@
+"""Whether the server's memory is a sketch of what it did not recover (tang2021 Lemma 1)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sketchbench.federated.compressed_sensing import CompressedSensingSGD, tracked
+from sketchbench.kernels import Array, Kernels
+from sketchbench.objective.objective import MakeObjective
+from sketchbench.recovery.recovery import MakeRecovery
+from sketchbench.sketch import Family
+from sketchbench.task import trials
+
+EXACT = 1e-9  # relative: far above what rounds of rounding add up to, far below any other error
+
+
+@dataclass(frozen=True)
+class FeedbackIdentity:
+    """Runs of SGD with compressed sensing over a noisy channel. Rows: the largest deviation over all rounds,
+    relative to ‖z(t)‖₂, of ε from Φe (`memory`) and of z from Φp + ηw (`target`), with p and e by the
+    recursion of the lemma; how many of the trials deviate beyond rounding.
+    """
+
+    family: Family
+    recovery: MakeRecovery
+    kernels: Kernels
+    seed: int
+    objective: MakeObjective
+    trials: int
+    rounds: int
+    k: int
+    channel_noise: float
+
+    def run(self) -> list[dict[str, Any]]:
+        objective = self.objective(kernels=self.kernels, seed=self.seed)
+        sketch = trials.fixed_operator(self.family, self.kernels, self.seed, "feedback")
+        algorithm = CompressedSensingSGD(
+            self.recovery(k=self.k), self.rounds**-0.5, self.channel_noise
+        )
+        steps = algorithm.run(objective, sketch, self.seed, trials=self.trials, rounds=self.rounds)
+        worst = {"memory": np.zeros(self.trials), "target": np.zeros(self.trials)}
+        for at, vectors in tracked(steps, algorithm, sketch):
+            if at.sent is None or vectors is None:
+                continue
+            target = sketch.sketch(vectors.p) + algorithm.rate * at.sent.noise
+            length = self._norm(at.sent.z)
+            for name, difference in (
+                ("memory", at.error - sketch.sketch(vectors.e)),
+                ("target", at.sent.z - target),
+            ):
+                worst[name] = np.maximum(worst[name], self._norm(difference) / length)
+        return [
+            {
+                "quantity": name,
+                "bound": EXACT,
+                "count": int((found > EXACT).sum()),
+                "trials": self.trials,
+                "maximum": float(found.max()),
+            }
+            for name, found in worst.items()
+        ]
+
+    def _norm(self, v: Array) -> Any:
+        return np.linalg.norm(self.kernels.to_numpy(v), axis=-1)

@@ -1,0 +1,264 @@
+"""Broken compressed training is rejected by the claims that pass the sound one: T7-T11, S11, S15, S16."""
+
+import dataclasses
+import functools
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sketchbench.claim.evaluate import FAMILY_WISE_ERROR
+from sketchbench.claim.tests import TESTS, Settings
+from sketchbench.federated import compressed_sensing, iterative_sketching
+from sketchbench.kernels import load
+from sketchbench.objective.quadratic import Quadratic
+from sketchbench.objective.sparse_gradients import SparseGradients
+from sketchbench.recovery import FIHT, CountSketchMedian, Desketch
+from sketchbench.sketch import BlockSparseEmbedding, CountSketch, SubsampledHadamard
+from sketchbench.task import communication, convergence
+from sketchbench.task.communication import Communication
+from sketchbench.task.compressed_sensing import CompressedSensing
+from sketchbench.task.consensus import Consensus
+from sketchbench.task.feedback_bound import FeedbackBound
+from sketchbench.task.feedback_identity import FeedbackIdentity
+from sketchbench.task.local_lemmas import LocalLemmas
+from sketchbench.theory.known import Known
+
+LEVEL = FAMILY_WISE_ERROR / 4500
+SPARSE = functools.partial(SparseGradients, clients=4)
+SHARED: dict[str, Any] = {"recovery": FIHT, "kernels": load("numba"), "seed": 5, "trials": 40}
+IDENTITY = FeedbackIdentity(
+    **SHARED,
+    family=SubsampledHadamard(256, 80, signs=False),
+    objective=functools.partial(SPARSE, d=256, decay=4.7),
+    rounds=10,
+    k=16,
+    channel_noise=0.5,
+)
+BOUND = FeedbackBound(
+    **SHARED,
+    family=SubsampledHadamard(1024, 768, signs=False),
+    objective=functools.partial(SPARSE, d=1024, decay=24.0, active=24, spikes=0.0),
+    rounds=200,
+    k=128,
+    channel_noise=0.001,
+    gamma=0.5,
+    probes=20,
+)
+TRAINING = CompressedSensing(
+    **SHARED,
+    family=SubsampledHadamard(1024, 312, signs=False),
+    objective=functools.partial(SPARSE, d=1024, clients=20, decay=18.75),
+    rounds=150,
+    k=31,
+    channel_noise=0.0,
+    feedback="subtract",
+    momentum=0.0,
+    clients="mean",
+    peers=["count_sketch"],
+    rows=16,
+    columns=31,
+    points=4,
+)
+BYTES = Communication(
+    family=CountSketch(64, 4),
+    known=Known(embedding_constant=3),
+    kernels=load("numba"),
+    seed=5,
+    objective=functools.partial(Quadratic, d=64, clients=8),
+    theorem="E.1",
+    trials=30,
+    rounds=1000,
+    target=0.01,
+    patience=3.0,
+    points=4,
+)
+LEMMAS = LocalLemmas(
+    family=CountSketch(64, 16),
+    known=Known(embedding_constant=3),
+    kernels=load("numba"),
+    seed=5,
+    objective=functools.partial(Quadratic, d=64, clients=8),
+    trials=300,
+    rounds=60,
+    local_steps=5,
+    points=5,
+)
+
+
+def verdict(rows: list[dict[str, Any]], test: str, *quantities: str) -> str:
+    """Of a claim with this one check."""
+    table = pd.DataFrame(rows)
+    table = table[table["quantity"].isin(quantities)].assign(exact=float("nan"))
+    found = TESTS[test](table, LEVEL, Settings())
+    verdicts = {comparison.verdict for comparison in found}
+    assert verdicts
+    return "fails" if "fails" in verdicts else "holds" if verdicts == {"holds"} else "inconclusive"
+
+
+def identity(task: FeedbackIdentity) -> str:
+    return verdict(task.run(), "always", "memory", "target")
+
+
+def test_the_memory_is_a_sketch() -> None:
+    assert identity(IDENTITY) == "holds"
+
+
+def test_rows_that_repeat() -> None:
+    repeated = SubsampledHadamard(256, 80, signs=False, replacement=True)
+    assert identity(dataclasses.replace(IDENTITY, family=repeated)) == "fails"
+
+
+def test_a_server_that_forgets(monkeypatch: pytest.MonkeyPatch) -> None:
+    algorithm = compressed_sensing.CompressedSensingSGD
+    monkeypatch.setattr(algorithm, "_kept", lambda self, sketch, z, step: 0 * z)
+    assert identity(IDENTITY) == "fails"
+
+
+def test_a_server_that_adds_up_instead_of_averaging(monkeypatch: pytest.MonkeyPatch) -> None:
+    algorithm = compressed_sensing.CompressedSensingSGD
+    sound = algorithm._messages
+
+    def sums(self: Any, objective: Any, *rest: Any) -> Any:
+        gradient, message, size = sound(self, objective, *rest)
+        return gradient, objective.clients * message, size
+
+    monkeypatch.setattr(algorithm, "_messages", sums)
+    assert identity(IDENTITY) == "fails"
+
+
+def test_theorem_1() -> None:
+    rows = BOUND.run()
+    assert verdict(rows, "upper_bound", "squared_gradient", "average_excess") == "holds"
+    assert verdict(rows, "always", "condition") == "holds"
+
+
+def test_theorem_1_does_not_hold_in_vain() -> None:
+    """Gradients that are not sparse violate (7), and the claim says so."""
+    dense = functools.partial(SPARSE, d=1024, decay=300.0, spikes=0.0)
+    rows = dataclasses.replace(BOUND, objective=dense, trials=10).run()
+    assert verdict(rows, "always", "condition") == "fails"
+
+
+def test_theorem_1_with_a_step_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """2.5/L, which is more than a smooth function can bear."""
+    algorithm = compressed_sensing.CompressedSensingSGD
+    check = algorithm.__post_init__
+
+    def larger(self: Any) -> None:
+        object.__setattr__(self, "rate", 2.5 * 200**0.5 * self.rate)
+        check(self)
+
+    monkeypatch.setattr(algorithm, "__post_init__", larger)
+    rows = BOUND.run()
+    mean = next(row["mean"] for row in rows if row["quantity"] == "squared_gradient")
+    assert mean > 1e6
+    assert verdict(rows, "upper_bound", "squared_gradient") != "holds"
+
+
+def late(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """From the middle of a run on: in so short a one, all algorithms are alike at first."""
+    return [row for row in rows if row["round"] >= 75]
+
+
+def test_fiht_beats_count_sketch() -> None:
+    rows = TRAINING.run()
+    assert verdict(late(rows), "probability", "worse") == "holds"
+    assert verdict(rows, "upper_bound", "start") == "holds"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"recovery": CountSketchMedian, "family": BlockSparseEmbedding(1024, 320, s=16)},
+        {"recovery": Desketch},
+    ],
+    ids=["fewer cells", "thresholded desketching"],
+)
+def test_a_recovery_that_is_no_better(change: dict[str, Any]) -> None:
+    rows = dataclasses.replace(TRAINING, **change).run()
+    assert verdict(late(rows), "probability", "worse") != "holds"
+
+
+def test_bytes_to_a_target() -> None:
+    assert verdict(BYTES.run(), "upper_bound", "rounds", "bytes") == "holds"
+
+
+def test_a_sketch_not_refreshed_never_arrives(monkeypatch: pytest.MonkeyPatch) -> None:
+    fixed = functools.partial(iterative_sketching.IterativeSketching, fresh=False)
+    monkeypatch.setattr(communication, "IterativeSketching", fixed)
+    rows = BYTES.run()
+    assert {row.get("status") for row in rows if row["quantity"] == "bytes"} == {"diverged"}
+    assert verdict(rows, "upper_bound", "rounds", "bytes") == "fails"
+
+
+def test_a_step_too_small_for_the_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step of a third, where half is allowed: three times the rounds."""
+    theorem = convergence.THEOREMS["E.1"]
+    smaller = dataclasses.replace(theorem, rate=lambda p: theorem.rate(p) / (3 if p.alpha else 1))
+    monkeypatch.setitem(convergence.THEOREMS, "E.1", smaller)
+    task = dataclasses.replace(BYTES, patience=6.0)
+    assert verdict(task.run(), "upper_bound", "rounds", "bytes") == "fails"
+
+
+def test_the_lemmas_on_local_steps() -> None:
+    rows = LEMMAS.run()
+    assert verdict(rows, "always", "ratio") == "holds"
+    assert verdict(rows, "upper_bound", "difference") == "holds"
+
+
+def test_lemma_f_6_with_a_wrong_alpha() -> None:
+    """A hundredth of the true one, for step and bound."""
+    task = dataclasses.replace(
+        LEMMAS, family=CountSketch(64, 1), local_steps=1, known=Known(embedding_constant=0.01)
+    )
+    assert verdict(task.run(), "upper_bound", "difference") == "fails"
+
+
+def test_lemma_f_5_with_a_step_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The path takes ten times the step that the lemma is told."""
+    algorithm = iterative_sketching.IterativeSketching
+    check = algorithm.__post_init__
+
+    def larger(self: Any) -> None:
+        object.__setattr__(self, "local_rate", 10 * self.local_rate)
+        check(self)
+
+    monkeypatch.setattr(algorithm, "__post_init__", larger)
+    assert verdict(LEMMAS.run(), "always", "ratio") == "fails"
+
+
+def test_relaying_takes_the_diameter_and_gossip_more() -> None:
+    task = Consensus(CountSketch(64, 8), load("numpy"), 0, ["ring", "star"], [16, 64], 1e-3)
+    rows = task.run()
+    assert verdict(rows, "computed", "relayed") == "holds"
+    assert verdict(rows, "computed", "gossiped") == "fails"
+
+
+@pytest.mark.parametrize(
+    ("task", "change", "message"),
+    [
+        (TRAINING, {"rounds": 0}, "rounds=0 must be >= 1"),
+        (TRAINING, {"peers": ["other"]}, "peer other is unknown; choose from uncompressed"),
+        (BYTES, {"target": 1.0}, r"target=1\.0 must satisfy 0 < target < 1"),
+        (BYTES, {"patience": 0.5}, r"patience=0\.5 must be >= 1"),
+        (BYTES, {"rounds": 2}, r"2 rounds without sketches do not reach target=0\.01"),
+        (BOUND, {"objective": functools.partial(Quadratic, d=512, clients=2)}, "the sketch's d="),
+    ],
+)
+def test_bad_settings(task: Any, change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        dataclasses.replace(task, **change).run()
+
+
+def test_a_diverging_algorithm_is_recorded_as_such() -> None:
+    """CountSketch with too few cells: the others go on, and no mean is made of it."""
+    task = dataclasses.replace(TRAINING, columns=6, rounds=60)
+    rows = pd.DataFrame(task.run())
+    losses = rows[rows["quantity"] == "loss"]
+    gone = losses[losses["status"] == "diverged"]
+    assert gone["case"].tolist() == ["count_sketch"]
+    assert gone["mean"].isna().all()
+    assert losses[losses["case"] == "recovery"]["round"].max() == 60
+    assert np.isfinite(losses["mean"].dropna()).all()

@@ -1,0 +1,62 @@
+"""song2023 Lemmas F.3-F.6, by hand and on random quadratics."""
+
+import numpy as np
+import pytest
+
+from sketchbench.kernels import load
+from sketchbench.objective.quadratic import Quadratic
+from sketchbench.theory import norm
+from sketchbench.theory.convergence import Problem
+from sketchbench.theory.known import Known
+from sketchbench.theory.local_steps import (
+    State,
+    least_progress,
+    most_distance,
+    most_distance_after_sketch,
+    most_gradient,
+    most_spread,
+)
+
+P = Problem(2.0, 0.5, np.inf, 1.0, 1.0, 3.0, 4.0, 2)
+AT = State(0.1, 0.2, 0.3, 0.4, 0.5)
+
+
+def test_by_hand() -> None:
+    assert most_gradient(P, AT) == pytest.approx(2 * 4 * 0.1 + 8 * 0.3)
+    assert least_progress(P, AT) == pytest.approx(0.3 + 0.25 * 0.4)
+    eta = 0.01
+    spread = 8 * eta**2 * 2 * 4 * 0.6 + 4 * eta**2 * 8 * 3
+    assert most_spread(P, eta, [AT, AT]) == pytest.approx(spread)
+    within = (1 - 0.005) * 0.4 + 1.5 * eta * 2 * 0.1 - eta * 0.3
+    assert most_distance(P, eta, AT) == pytest.approx(within)
+    sketch = eta**2 * 4 * 2 * 2 * most_gradient(P, AT)
+    assert most_distance_after_sketch(P, eta, [AT, AT]) == pytest.approx(within + sketch)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_f_3_and_f_4_at_random_weights(seed: int) -> None:
+    """They hold at any weights, along a path or not."""
+    problem = Quadratic(load("numpy"), 6, 3, seed)
+    p = Problem(problem.smoothness, problem.convexity, np.inf, 1.0, 1.0, 1.0, 1.0, 1)
+    u = np.random.default_rng(seed).standard_normal((3, 6))
+    gradient, mean = problem.gradients(u).mean(0), u.mean(0)
+    away = mean - problem.minimiser
+    at = State(
+        ((u - mean) ** 2).sum(1).mean(),
+        gradient @ gradient,
+        problem.loss(mean) - problem.minimum,
+        away @ away,
+        away @ gradient,
+    )
+    assert at.squared_gradient <= most_gradient(p, at)
+    assert at.progress + p.smoothness / 2 * at.spread >= least_progress(p, at)
+
+
+def test_alpha_as_claimed_and_exact() -> None:
+    known = Known(embedding_constant=3.0, norm=norm.gaussian)
+    assert known.claimed_alpha(64, 16) == 12
+    assert known.exact_alpha(64, 16) == pytest.approx(65 / 16)
+    with pytest.raises(ValueError, match="needs an embedding_constant"):
+        Known().claimed_alpha(64, 16)
+    with pytest.raises(ValueError, match="needs a norm under `theory`"):
+        Known().exact_alpha(64, 16)
