@@ -26,6 +26,7 @@ VERSIONS = (
     "numpy",
     "scipy",
     "numba",
+    "torch",
     "hydra-core",
     "snakemake",
     "pyarrow",

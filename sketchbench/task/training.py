@@ -234,5 +234,5 @@ class Training:
 
 
 def _samples(data: Dataset, split: Split, device: str) -> Samples:
-    images = torch.from_numpy(split.images).to(device)
-    return Samples(images.float() / data.white, torch.from_numpy(split.labels).to(device))
+    images = torch.tensor(split.images, device=device)
+    return Samples(images.float() / data.white, torch.tensor(split.labels, device=device))
