@@ -27,6 +27,7 @@ VERSIONS = (
     "scipy",
     "numba",
     "torch",
+    "dp-accounting",
     "hydra-core",
     "snakemake",
     "pyarrow",

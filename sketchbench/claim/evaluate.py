@@ -169,7 +169,8 @@ def _studies(claim: Claim) -> set[str]:
 def evaluate(
     claims: list[Claim], tables: dict[str, pd.DataFrame], scale: str
 ) -> tuple[pd.DataFrame, int]:
-    """One row per claim and subject, and the number of comparisons that share the error rate.
+    """One row per claim and subject, and the number of comparisons that share the error rate: all but
+    those of numbers that are computed and have no trials.
 
     tables: by study. A claim is judged where all its studies' tables are there; else it is `not
     run`. Raises ClaimError for a check that finds no row to judge in a table that is there.
@@ -179,7 +180,7 @@ def evaluate(
     found = {(c.id, subject): _judge(c, tables, subject, 0.5) for c, subject, _ in subjects}
     for claim in judged:
         _complain_of_nothing(claim, [f for (id, _), f in found.items() if id == claim.id])
-    count = sum(map(len, found.values()))
+    count = sum(entry.trials > 0 for entries in found.values() for _, _, entry in entries)
     error = FAMILY_WISE_ERROR / max(count, 1)
     rows: list[dict[str, Any]] = [_not_run(claim, scale) for claim in claims if claim not in judged]
     rows += [

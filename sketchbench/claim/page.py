@@ -13,7 +13,9 @@ A verdict is **holds**, **fails** or **inconclusive** (the interval straddles th
 comparison that decides it: of all pairs, sizes and lemmas of a subject, the one with the least slack.
 Bound is the value that the statistic is held against: what the paper allows, or for an equality the exact
 value. Slack is the distance from the interval to the bound, relative to the bound (for an equality: how far
-inside its interval the exact value lies, 1 in the middle, 0 at the edge); negative is outside."""
+inside its interval the exact value lies, 1 in the middle, 0 at the edge); negative is outside. What is
+computed and not measured has no trials, and its interval is the number. An audit's statistic is what was
+proven, a lower bound."""
 
 
 def summary(claims: list[Claim], verdicts: pd.DataFrame) -> list[dict[str, str]]:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from sketchbench.measure.audit import epsilon_proven
 from sketchbench.measure.interval import ROUNDING, log_slope, mean_interval, proportion_interval
 
 # Hall's correction is of the first order in skewness/√trials; beyond this, simulations of heavy tails
@@ -22,7 +23,10 @@ TRUSTED_SKEWNESS = 0.2
 TELLING = [
     "case",
     "lemma",
+    "epsilon",
     "delta",
+    "steps",
+    "batch",
     "d",
     "b",
     "s",
@@ -37,10 +41,8 @@ TELLING = [
     "round",
 ]
 
-LINEAR = (
-    "d",
-    "channel_noise",
-)  # along these, what grows although it should not grows in proportion
+# Along these, what grows although it should not grows in proportion.
+LINEAR = ("d", "channel_noise")
 
 Row = Mapping[Any, Any]  # a row of a table
 Verdict = Literal["holds", "fails", "inconclusive", "not run"]
@@ -67,7 +69,8 @@ class Settings:
     """What a claim may tell its test; see conf/claim.
 
     margin: for an equality, the half-width an interval may have, relative to max(1, |exact|), for
-    "no difference seen" to mean anything. over: the column that a growth is measured along.
+    "no difference seen" to mean anything; for an audit, how far below the bound it may stay, relative to
+    the bound, for "no violation seen" to mean anything. over: the column that a growth is measured along.
     """
 
     margin: float = 0.25
@@ -185,9 +188,30 @@ def computed(rows: pd.DataFrame, error: float, settings: Settings) -> list[Compa
     return comparisons
 
 
+def audit(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
+    """No attack proves an ε above `bound`, the accounted one at `delta`.
+
+    Of `trials` runs with the canary the attack recognised `hits`, of as many without it `false_alarms`.
+    What that proves is a lower bound, so it can refute the account and never confirm it; the verdict is
+    inconclusive where it stays too far below the bound to have refuted much.
+    """
+    comparisons = []
+    for row in rows[rows["bound"].notna() & rows["hits"].notna()].to_dict("records"):
+        hits, alarms, trials = (int(row[name]) for name in ("hits", "false_alarms", "trials"))
+        proven = epsilon_proven(hits, alarms, trials, delta=row["delta"], error=error)
+        bound = row["bound"]
+        strong = proven >= (1 - settings.margin) * bound
+        verdict: Verdict = "fails" if proven > bound else "holds" if strong else "inconclusive"
+        slack = (bound - proven) / bound
+        infinite = float("inf")
+        comparisons.append(_comparison(row, verdict, proven, proven, infinite, bound, slack))
+    return comparisons
+
+
 Test = Callable[[pd.DataFrame, float, Settings], list[Comparison]]
 TESTS: dict[str, Test] = {
-    test.__name__: test for test in (equality, upper_bound, probability, always, growth, computed)
+    test.__name__: test
+    for test in (equality, upper_bound, probability, always, growth, computed, audit)
 }
 
 

@@ -23,7 +23,8 @@ class Round(NamedTuple):
     """What can be seen at the start of round t = 0, 1, ..., T; of so many trials, T_r.
 
     w: (T_r, d), the weights that all clients start from. before: the local steps of the round before, none
-    at t = 0. bytes_up, bytes_down: what a client has sent and received so far.
+    at t = 0. bytes_up, bytes_down: what a client has sent and received so far. messages: (T_r, N, b), what the
+    clients sent in the round before, and operators, one per trial, with which they sketched; None at t = 0.
     """
 
     t: int
@@ -31,6 +32,8 @@ class Round(NamedTuple):
     before: tuple[LocalStep, ...]
     bytes_up: int
     bytes_down: int
+    messages: Array | None = None
+    operators: Sketch | None = None
 
     @property
     def local(self) -> Array:
@@ -96,11 +99,13 @@ class IterativeSketching:
         w = xp.repeat(kernels.asarray(objective.start)[None], trials, axis=0)
         before: tuple[LocalStep, ...] = ()
         up = down = 0
+        messages: Array | None = None
+        operators: Sketch | None = None
         following: Sketch | None = (
             None  # the operators of the next round, where they are drawn already
         )
         for t in range(rounds + 1):
-            yield Round(t, w, before, up, down)
+            yield Round(t, w, before, up, down, messages, operators)
             if t == rounds:
                 return
             shape = (trials, objective.clients, objective.d)
@@ -116,10 +121,11 @@ class IterativeSketching:
             answer = self.global_rate * messages.mean(axis=1)
             up += messages[0, 0].nbytes
             down += answer[0].nbytes
+            desketching = operators
             if self.desketch == "paper":
                 following = following or self._operators(key, t + 1, trials, objective)
-                operators = following
-            w = w + operators.desketch(answer, check_finite=False)
+                desketching = following
+            w = w + desketching.desketch(answer, check_finite=False)
 
     def _operators(self, key: int, t: int, trials: int, objective: Objective) -> Sketch:
         """The operators of round t, one per trial."""

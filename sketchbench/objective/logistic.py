@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sketchbench import seeds
 from sketchbench.dataset import digits, mnist
 from sketchbench.kernels import Array, Kernels
-from sketchbench.objective.objective import Objective
+from sketchbench.objective.empirical import EmpiricalRisk
 
 DATASETS = {"digits": digits.load, "mnist": mnist.load}
 SOLVED = 1e-10  # norm of the gradient at the minimiser
@@ -28,7 +28,7 @@ def gradient(
     return (features.T @ slopes / samples).reshape(-1)
 
 
-class Logistic(Objective):
+class Logistic(EmpiricalRisk):
     """f_c(w) = mean cross-entropy over the client's samples + ridge/2 ‖w‖².
 
     Features are scaled to norm at most 1 and have a constant appended (unit norm together); d is the number
@@ -36,7 +36,11 @@ class Logistic(Objective):
     shares, or sorted by class (`sorted`), which makes the clients as different as they can be; what is
     left over is dropped. μ is the ridge; L the ridge plus half the largest eigenvalue of any client's
     second moment of features, because a softmax's Hessian is at most 1/2. w* is found by Newton's method.
+    A record's own gradient is its features times a difference of two distributions over the classes, so
+    its norm is at most √2. `held_out` samples go to no client; they are for `accuracy`.
     """
+
+    record_bound = 2**0.5
 
     def __init__(
         self,
@@ -46,6 +50,7 @@ class Logistic(Objective):
         data: str = "digits",
         ridge: float = 0.01,
         sorted: bool = False,
+        held_out: int = 0,
     ) -> None:
         if data not in DATASETS:
             raise ValueError(f"data={data} is unknown; choose one of {', '.join(DATASETS)}")
@@ -56,14 +61,22 @@ class Logistic(Objective):
         features = _normalised(dataset.features(dataset.whole))
         classes = int(labels.max()) + 1
         super().__init__(kernels, features.shape[1] * classes, clients)
-        if clients > len(labels):
-            raise ValueError(f"clients={clients} must be <= {len(labels)}, the samples of {data}")
+        if held_out < 0:
+            raise ValueError(f"held_out={held_out} must be >= 0")
+        left = len(labels) - held_out
+        if clients > left:
+            raise ValueError(
+                f"clients={clients} must be <= {left}, the samples of {data} to deal out"
+            )
         order = seeds.generator(seed, data="split", name=data).permutation(len(labels))
+        held, order = order[:held_out], order[held_out:]
         if sorted:
             order = order[np.argsort(labels[order], kind="stable")]
-        share = len(labels) // clients
+        share = len(order) // clients
         chosen = order[: share * clients].reshape(clients, share)
+        self.records = chosen
         self._classes, self._ridge = classes, ridge
+        self._held = kernels.asarray(features[held]), kernels.asarray(labels[held])
         own = features[chosen]
         self._features = kernels.asarray(own)
         self._targets = kernels.asarray(np.eye(classes)[labels[chosen]])
@@ -82,16 +95,42 @@ class Logistic(Objective):
         entropy = (total - (scores * self._targets).sum(axis=-1)).mean(axis=(-1, -2))
         return entropy + 0.5 * self._ridge * (w**2).sum(axis=-1)
 
-    def gradients(self, w: Array) -> Array:
-        slopes = _softmax(self._scores(w), self.kernels.xp) - self._targets
-        share = self._features.shape[1]
-        inner = self._features.swapaxes(-1, -2) @ slopes / share
+    def batch_gradients(self, w: Array, shares: Array, bound: float = np.inf) -> Array:
+        xp = self.kernels.xp
+        features, targets, shares = self._taking_part(shares)
+        slopes = _softmax(features @ self._matrices(w), xp) - targets
+        if bound < self.record_bound:  # features have norm 1, so a gradient's norm is its slopes'
+            norms = xp.sqrt((slopes**2).sum(axis=-1))
+            shares = shares * xp.minimum(1.0, bound / xp.maximum(norms, 1e-300))
+        inner = features.swapaxes(-1, -2) @ (slopes * shares[..., None])
         return inner.reshape(w.shape) + self._ridge * w
+
+    def _taking_part(self, shares: Array) -> tuple[Array, Array, Array]:
+        """Features and targets of the records in the batches, and their shares; all where most are."""
+        xp, count = self.kernels.xp, shares.shape[-1]
+        most = int((shares != 0).sum(axis=-1).max())
+        if 2 * most > count:
+            return self._features, self._targets, shares
+        at = xp.argsort(-shares, axis=-1)[..., :most]
+        clients = xp.arange(self.clients)[:, None]
+        found = xp.take_along_axis(shares, at, axis=-1)
+        return self._features[clients, at], self._targets[clients, at], found
+
+    def accuracy(self, w: Array) -> Array:
+        """The share of the samples held out whose class has the highest score: (..., d) to (...)."""
+        features, labels = self._held
+        if not len(labels):
+            raise ValueError("held_out=0 leaves no samples for an accuracy; hold some out")
+        scores = features @ self._matrices(w)
+        return (scores.argmax(axis=-1) == labels).mean(axis=-1)
 
     def _scores(self, w: Array) -> Array:
         """(..., N, samples, classes) for weights (..., N or 1, d)."""
-        matrices = w.reshape(*w.shape[:-1], self._features.shape[-1], self._classes)
-        return self._features @ matrices
+        return self._features @ self._matrices(w)
+
+    def _matrices(self, w: Array) -> Array:
+        """Weights as matrices of features by classes."""
+        return w.reshape(*w.shape[:-1], self._features.shape[-1], self._classes)
 
     def _minimised(self) -> NDArray[np.float64]:
         """The minimiser, to a gradient of norm SOLVED: a quasi-Newton method, then Newton's."""

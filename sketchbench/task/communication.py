@@ -114,6 +114,7 @@ class Communication:
             arrived[new], sent[new] = at.t, at.bytes_up
             over = not np.isnan(arrived).any()
             if at.t in shown or over:
+                log.info("%s: round %d, %.3g of the loss left", name, at.t, share.mean())
                 rows.append(
                     {
                         "quantity": "curve",

@@ -179,9 +179,8 @@ class CompressedSensing:
                 break
             if at.t in self._shown:
                 losses[at.t] = loss
+                log.info("%s: round %d of %d, loss %.4g", name, at.t, self.rounds, loss.mean())
                 rows.append(_row("loss", at.t, loss, status="finite", **sent))
-        else:
-            log.info("%s: %d trials, %d rounds", name, self.trials, self.rounds)
         return losses
 
 

@@ -97,6 +97,21 @@ def _not_convex_local_corrected(p: Problem, eta: float, t: Times) -> Bounds:
     return np.asarray(p.gap / (eta * p.local_steps * (t + 1)) + _drift(p, eta) / p.local_steps)
 
 
+def noisy_strongly_convex(p: Problem, eta: float, t: Times, variance: float) -> Bounds:
+    """Theorem E.1 with gradients that are unbiased and have this variance, E‖noise‖², instead of exact.
+
+    Ours: E‖RᵀR(∇f + noise)‖² <= (1 + α)(‖∇f‖² + variance) adds (1 + α) L η² variance / 2 per round, at the
+    same step sizes; as much as (1 + α) L η variance / (2 μ) in the end.
+    """
+    return np.asarray(_strongly_convex(p, eta, t) + noise_floor(p, eta, t, variance))
+
+
+def noise_floor(p: Problem, eta: float, t: Times, variance: float) -> Bounds:
+    """What the noise adds to that bound after t rounds."""
+    left = 1 - (1 - p.convexity * eta) ** t
+    return np.asarray((1 + p.alpha) * p.smoothness * eta * variance / (2 * p.convexity) * left)
+
+
 def _half(rate: Callable[[Problem], float]) -> Callable[[Problem], float]:
     return lambda p: rate(p) / 2
 

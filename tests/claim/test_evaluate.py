@@ -76,6 +76,20 @@ def test_more_comparisons_widen_every_interval(tmp_path: Path) -> None:
     assert widths[1] > 1.2 * widths[0]
 
 
+def test_computed_numbers_take_no_share_of_the_error(tmp_path: Path) -> None:
+    both = [
+        {"test": "equality", "where": {"quantity": "q"}, "margin": 0.1},
+        {"test": "computed", "where": {"quantity": "exact"}},
+    ]
+    claims = read_claims(write(tmp_path, checks=both))
+    number = {"subject": "good", "label": "G", "quantity": "exact", "value": 2.0, "bound": 3.0}
+    measured = pd.concat([table(good=1.0), pd.DataFrame([number])])
+    verdicts, count = evaluate(claims, {"one": measured}, "quick")
+    assert count == 1
+    assert verdicts["verdict"].tolist() == ["holds"]
+    assert verdicts["comparisons"].tolist() == [2]
+
+
 def test_a_study_that_did_not_run(tmp_path: Path) -> None:
     verdicts, count = evaluate(read_claims(write(tmp_path)), {}, "quick")
     assert count == 0

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from sketchbench.claim.tests import TESTS, Comparison, Settings
+from sketchbench.measure.audit import epsilon_proven
 
 ERROR = 1e-6
 
@@ -224,3 +225,39 @@ def test_growth_over_the_compression_at_two_sizes() -> None:
     rows = leads(1.0) + [{**row, "d": 80, "b": 2 * row["b"]} for row in leads(1.0)]
     found = compare("growth", *rows, over="compression")
     assert [c.case for c in found] == ["d=40", "d=80"]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(0.5, "holds"), (1.0, "holds"), (1.0 + 1e-12, "holds"), (1.001, "fails")],
+)
+def test_computed(value: float, expected: str) -> None:
+    (found,) = compare("computed", {"value": value, "bound": 1.0})
+    assert (found.verdict, found.trials) == (expected, 0)
+    assert found.low == found.high == value
+
+
+def audited(hits: int, alarms: int, bound: float) -> dict[str, Any]:
+    counts = {"hits": hits, "false_alarms": alarms, "trials": 10_000, "delta": 1e-5}
+    return {"case": "full", **counts, "bound": bound}
+
+
+@pytest.mark.parametrize(
+    ("hits", "alarms", "bound", "expected"),
+    [
+        (1000, 100, 4.0, "inconclusive"),  # proves 1.6: less than half
+        (1000, 100, 2.5, "holds"),
+        (1000, 100, 1.0, "fails"),
+        (10_000, 0, 2.5, "fails"),
+        (100, 1000, 2.5, "inconclusive"),  # proves nothing
+    ],
+)
+def test_audit(hits: int, alarms: int, bound: float, expected: str) -> None:
+    assert verdict("audit", audited(hits, alarms, bound), margin=0.5) == expected
+
+
+def test_an_audit_is_at_the_error_of_its_comparison() -> None:
+    """The rows' own number, at 99.9 %, is larger than what a run of many comparisons lets it be."""
+    (found,) = compare("audit", audited(1000, 100, 3.0))
+    assert found.statistic == epsilon_proven(1000, 100, 10_000, delta=1e-5, error=ERROR)
+    assert found.statistic < epsilon_proven(1000, 100, 10_000, delta=1e-5, error=1e-3)

@@ -22,6 +22,7 @@ KEPT = (  # sketches and recoveries; count_sketch is both
     "srht",
     "fiht",
     "iht",
+    planning.NO_SUBJECT,
 )
 
 
@@ -32,8 +33,9 @@ def table(study: str) -> pd.DataFrame:
     for run in planning.expand("smoke", "numpy", studies=study).runs[study].values():
         if run.columns["subject"] not in KEPT:
             continue
-        trials = 3 if "rates" in run.config["task"] else 40  # a network takes longer
-        config = {**run.config, "task": {**run.config["task"], "trials": trials}}
+        task = run.config["task"]
+        trials = 3 if "rates" in task else 40  # a network takes longer
+        config = {**run.config, "task": {**task, "trials": trials} if "trials" in task else task}
         frame = pd.DataFrame(execute(config))
         for position, (name, value) in enumerate(run.columns.items()):
             frame.insert(position, name, value)

@@ -7,7 +7,15 @@ import pytest
 
 
 @pytest.mark.parametrize(
-    "name", ["sketchbench.seeds", "sketchbench.kernels", "sketchbench.measure.power"]
+    "name",
+    [
+        "sketchbench.seeds",
+        "sketchbench.kernels",
+        "sketchbench.measure.audit",
+        "sketchbench.measure.power",
+        "sketchbench.privacy.gaussian",
+        "sketchbench.theory.privacy",
+    ],
 )
 def test_examples(name: str) -> None:
     result = doctest.testmod(importlib.import_module(name))

@@ -149,6 +149,8 @@ def test_the_backends_agree(kernels: Kernels) -> None:
         (lambda k: Logistic(k, 10, 0, ridge=0), "ridge=0 must be > 0"),
         (lambda k: Logistic(k, 10, 0, data="letters"), "data=letters is unknown; choose one of"),
         (lambda k: Logistic(k, 5000, 0), "clients=5000 must be <= 1797"),
+        (lambda k: Logistic(k, 10, 0, held_out=1790), "clients=10 must be <= 7, the samples"),
+        (lambda k: Logistic(k, 10, 0, held_out=-1), "held_out=-1 must be >= 0"),
     ],
 )
 def test_bad_objectives(make: Any, message: str) -> None:

@@ -6,7 +6,12 @@ import math
 import numpy as np
 import pytest
 
-from sketchbench.theory.convergence import THEOREMS, Problem
+from sketchbench.theory.convergence import (
+    THEOREMS,
+    Problem,
+    noise_floor,
+    noisy_strongly_convex,
+)
 
 P = Problem(
     smoothness=2.0,
@@ -68,3 +73,20 @@ def test_the_printed_bound_vanishes_with_the_step_and_the_corrected_one_does_not
     corrected = THEOREMS["G.2-corrected"].bound(P, 1e-9, far)[0]
     assert printed < 1e-4
     assert corrected > 1e3
+
+
+def test_what_noise_adds() -> None:
+    """Attained by the quadratic L/2 ‖w‖² without a sketch: every round adds η² V L/2, and shrinks what was there
+    by (1 - ηL)²; with η = 1/L nothing is left of it, and the bound is exact."""
+    flat = dataclasses.replace(P, convexity=2.0, alpha=0.0)
+    t = np.array([1, 2, 50])
+    for eta in (0.5, 0.1):
+        rounds = [
+            eta**2 * 0.3 * 2.0 / 2 * sum((1 - 2 * eta) ** (2 * s) for s in range(n)) for n in t
+        ]
+        floor = noise_floor(flat, eta, t, 0.3)
+        assert (floor >= np.array(rounds) * (1 - 1e-12)).all()
+        assert floor[-1] < 2 * rounds[-1]
+    np.testing.assert_allclose(noise_floor(flat, 0.5, t, 0.3), 0.075)
+    both = noisy_strongly_convex(P, 0.1, t, 0.3)
+    np.testing.assert_allclose(both, THEOREMS["E.1"].bound(P, 0.1, t) + noise_floor(P, 0.1, t, 0.3))

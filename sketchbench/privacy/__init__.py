@@ -1,0 +1,1 @@
+"""Differential privacy: what is released, as data; accountants that interpret it; calibration."""

@@ -1,0 +1,115 @@
+"""The exact privacy curve of the Gaussian mechanism (Balle and Wang 2018, Theorem 8), in log space.
+
+μ is the sensitivity over σ; k releases are one with √k μ. With x = ε/μ - μ/2 and Mills' ratio
+m(x) = Φ(-x)/φ(x), the curve is δ = Φ(-x) - exp(ε) Φ(-x - μ) = φ(x) (m(x) - m(x + μ)).
+"""
+
+import math
+
+import numpy as np
+from scipy import optimize, special
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
+NEGLIGIBLE = 1e-25  # chance of something that then counts as no privacy
+
+
+def log_delta(mu: float, epsilon: float) -> float:
+    """log of the smallest δ at which the mechanism is (ε, δ)-private. Relative error of δ about 1e-12."""
+    _check(mu=mu)
+    if not epsilon >= 0:
+        raise ValueError(f"epsilon={epsilon} must be >= 0")
+    x = epsilon / mu - mu / 2
+    if mu < 1:  # the two ratios are close: integrate -m'(t) = 1 - t m(t) from one to the other
+        t = x + mu * (_NODES + 1) / 2
+        difference = mu / 2 * float(_WEIGHTS @ _slope(t))
+        return -(x**2) / 2 - math.log(2 * math.pi) / 2 + math.log(difference)
+    if x > -5:
+        difference = _mills(x) - _mills(x + mu)
+        return -(x**2) / 2 - math.log(2 * math.pi) / 2 + math.log(difference)
+    other = epsilon + float(special.log_ndtr(-x - mu))  # at most exp(-12): nothing is cancelled
+    return math.log(float(special.ndtr(-x)) - math.exp(other))
+
+
+def delta(mu: float, epsilon: float) -> float:
+    """The smallest δ at this ε; 0 where it is below the smallest float."""
+    return math.exp(log_delta(mu, epsilon))
+
+
+def epsilon(mu: float, delta: float) -> float:
+    """The smallest ε >= 0 at this δ.
+
+    >>> round(epsilon(1.0, 1e-5), 4)
+    4.3772
+    """
+    _check(mu=mu, delta=delta)
+    goal = math.log(delta)
+    if log_delta(mu, 0.0) <= goal:
+        return 0.0
+    high = mu * (mu / 2 + math.sqrt(-2 * goal))  # δ <= Φ(-x) <= exp(-x²/2)
+    return float(
+        optimize.brentq(lambda e: log_delta(mu, e) - goal, 0.0, high, xtol=1e-300, rtol=1e-14)
+    )
+
+
+def mu(epsilon: float, delta: float) -> float:
+    """The largest μ that is (ε, δ)-private: σ is the sensitivity over it.
+
+    >>> round(mu(1.0, 1e-5), 4)
+    0.2681
+    """
+    _check(epsilon=epsilon, delta=delta)
+    goal = math.log(delta)
+
+    def excess(log_mu: float) -> float:
+        return log_delta(math.exp(log_mu), epsilon) - goal
+
+    low = math.log(min(epsilon, 1.0)) - 8  # x > 2900 there: δ is nothing
+    high = math.log(2 * epsilon + 2 * 40)  # x < -40: δ is 1
+    return math.exp(float(optimize.brentq(excess, low, high, xtol=1e-14)))
+
+
+def resampled_delta(mu: float, epsilon: float, batch: int, records: int) -> float:
+    """An upper limit of δ at this ε for a release of the mean over a batch drawn with replacement.
+
+    mu: for a record that is in the batch once. A record that is there j times, with chance w_j, moves
+    the mean by j μ at most: the outputs are P = Σ w_j P_j and Q = Σ w_j Q_j with P_0 = Q_0 = A, any
+    two of A, P_j and Q_j at most j μ apart. Of exp(ε) Q - P, the part w_0 (exp(ε) - 1) A is shared out
+    among j = 1, 2, ... in shares λ_j; then δ <= Σ w_j δ(j μ, ε_j), where exp(ε_j) = exp(ε) +
+    (exp(ε) - 1) λ_j w_0 / w_j. Shares that fall slowly or fast are tried. Equal shares of λ_j ∝ w_j are
+    Theorem 10 of Balle, Barthe and Gaboardi 2018, which is far from tight at small δ.
+    """
+    from scipy import stats  # takes a second to import
+
+    _check(mu=mu, epsilon=epsilon)
+    times = np.arange(batch + 1)
+    chances = stats.binom.pmf(times, batch, 1 / records)
+    times, chances, never = times[1:], chances[1:], chances[0]
+    likely = chances > NEGLIGIBLE
+    times, chances, rest = times[likely], chances[likely], float(chances[~likely].sum())
+
+    def limit(ratio: float) -> float:
+        shares = (1 - ratio) * ratio ** (times - 1)
+        inner = epsilon + np.log1p(-np.expm1(-epsilon) * shares * never / chances)
+        each = [delta(float(j) * mu, float(e)) for j, e in zip(times, inner, strict=True)]
+        return float(chances @ each) + rest
+
+    return min(map(limit, (0.5, 0.1, 0.01)))
+
+
+def _mills(x: float | np.ndarray) -> float:
+    """Mills' ratio Φ(-x)/φ(x); grows like exp(x²/2) for negative x."""
+    return math.sqrt(math.pi / 2) * special.erfcx(x / math.sqrt(2))
+
+
+def _slope(t: np.ndarray) -> np.ndarray:
+    """1 - t m(t) > 0; by its asymptotic series where the difference would cancel."""
+    squared = np.maximum(t, 30.0) ** -2
+    series = squared * (1 - squared * (3 - squared * (15 - squared * (105 - 945 * squared))))
+    return np.where(t > 30.0, series, 1 - t * _mills(np.minimum(t, 30.0)))
+
+
+def _check(**values: float) -> None:
+    for name, value in values.items():
+        top = 1.0 if name == "delta" else math.inf
+        if not 0 < value < top:
+            raise ValueError(f"{name}={value} must satisfy 0 < {name} < {top:g}")
