@@ -26,6 +26,7 @@ VERSIONS = (
     "numpy",
     "scipy",
     "numba",
+    "torch",
     "dp-accounting",
     "hydra-core",
     "snakemake",

@@ -249,7 +249,7 @@ def _read_study(name: str, scale: str) -> dict[str, Any]:
     study: dict[str, Any] = yaml.safe_load(path.read_text())
     validate(study, "study", str(path))
     special = study.get("scales", {}).get(scale, {})
-    for part in ("axes", "set"):
+    for part in ("axes", "set", "with"):
         study[part] = {**study.get(part, {}), **special.get(part, {})}
     return study
 
@@ -262,10 +262,14 @@ def _expand_study(
     digest: Callable[..., str],
 ) -> None:
     study = _read_study(name, plan.scale)
+    if plan.scale not in study.get("only", (plan.scale,)):
+        reason = f"it is for the scales {', '.join(study['only'])} only"
+        plan.skipped.append(Skipped(name, "all runs", reason))
+        return
     runs: dict[str, Run] = {}
     kind = next((kind for kind in SUBJECTS if kind in study), "")
     subjects = study.get(kind, [""])
-    parts = tuple(f"{group}@task.{group}={name}" for group, name in study.get("with", {}).items())
+    parts = tuple(f"{group}@task.{group}={name}" for group, name in study["with"].items())
     for subject in _all(kind, user) if subjects == "all" else subjects:
         composed = base(study["task"], parts, kind, subject)
         needs = study.get("needs", [])

@@ -16,7 +16,9 @@ STUDIES = sorted(path.stem for path in (planning.CONF / "study").glob("*.yaml"))
 @pytest.mark.parametrize("scale", ["smoke", "quick", "paper"])
 def test_every_study_expands(scale: str) -> None:
     plan = planning.expand(scale, "numpy")
-    assert list(plan.runs) == STUDIES
+    left_out = {skipped.study for skipped in plan.skipped if skipped.name == "all runs"}
+    assert list(plan.runs) == [name for name in STUDIES if name not in left_out]
+    assert not left_out or scale == "quick"
     assert all(plan.runs.values())
     records = plan.all_records
     assert len(set(records)) == len(records)

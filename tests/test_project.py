@@ -108,7 +108,10 @@ def test_the_python_of_the_readme_runs() -> None:
     estimate = names["x_hat"]
     assert estimate.shape == (1_000_000,)  # type: ignore[attr-defined]
     assert abs(estimate.mean() - 1) < 0.1  # type: ignore[attr-defined]
-    (recovering,) = (block for block in blocks if "recovered, iterations" in block)
+    (training,) = (block for block in blocks if "SketchedLinear" in block)
+    exec(training, names)
+    assert names["layer"].weight.grad is not None  # type: ignore[attr-defined]
+    (recovering,) = (block for block in blocks if "recovered" in block)
     exec(recovering, names)
     x, recovered = names["x"], names["recovered"]
     assert ((x - recovered) ** 2).sum() < 0.05 * (x**2).sum()  # type: ignore[operator, attr-defined]

@@ -79,6 +79,11 @@ def test_probabilities(study: str, delta: float) -> None:
     assert min(tasks["deltas"]) == 0.001
 
 
+def test_the_median_training() -> None:
+    """Where no training is worse than allowed, less than half of all are."""
+    assert trials_for_zero(0.5, error=LEVEL) <= min(quick("federated_mlp"))
+
+
 # Recoveries
 
 PADDING = {

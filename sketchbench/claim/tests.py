@@ -19,7 +19,6 @@ from sketchbench.measure.interval import ROUNDING, log_slope, mean_interval, pro
 # Hall's correction is of the first order in skewness/√trials; beyond this, simulations of heavy tails
 # miss the nominal error rate, so a mean is then not judged.
 TRUSTED_SKEWNESS = 0.2
-
 # The columns that tell a comparison from the others of its subject, where they are there.
 TELLING = [
     "case",
@@ -38,6 +37,7 @@ TELLING = [
     "channel_noise",
     "local_steps",
     "heterogeneity",
+    "participation",
     "round",
 ]
 

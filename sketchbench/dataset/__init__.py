@@ -1,1 +1,1 @@
-"""Data sets."""
+"""Image data sets, and how their samples are dealt out to clients."""

@@ -1,40 +1,52 @@
-"""MNIST from its four official IDX files, gzipped or not, where a data root has them."""
+"""MNIST from its four official IDX files, gzipped or not, in the folder `mnist` of the data root."""
 
 import gzip
-import os
+import hashlib
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-VARIABLE = "SKETCHBENCH_DATA"  # the data root: a folder with mnist/ in it
+from sketchbench.dataset.dataset import Dataset, Split, data_root, missing
+
+# SHA-256 of the official files, decompressed.
+CHECKSUMS = {
+    "train-images-idx3-ubyte": "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
+    "train-labels-idx1-ubyte": "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
+    "t10k-images-idx3-ubyte": "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
+    "t10k-labels-idx1-ubyte": "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
+}
 
 
-def load(part: str = "train") -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Features (60000, 784) in [0, 1] and labels (60000,) in 0..9; `part` test has 10,000.
+def load(root: str | None = None) -> Dataset:
+    """60,000 training and 10,000 test images of 28 × 28 pixels, in 10 classes.
 
-    Raises FileNotFoundError that says what is missing, where it was looked for and how to get it.
+    Raises FileNotFoundError that says what is missing, where it was looked for and how to get it, and
+    ValueError for a file that is damaged or another one.
     """
-    prefix = {"train": "train", "test": "t10k"}[part]
-    images = _read(f"{prefix}-images-idx3-ubyte")
-    labels = _read(f"{prefix}-labels-idx1-ubyte")
-    return images.reshape(len(images), -1) / 255.0, labels.astype(np.int64)
+    folder = data_root(root) / "mnist"
+    parts = []
+    for prefix in ("train", "t10k"):
+        images = _read(folder, f"{prefix}-images-idx3-ubyte")
+        labels = _read(folder, f"{prefix}-labels-idx1-ubyte")
+        parts.append(Split(images[:, None], labels.astype(np.int64)))
+    return Dataset("MNIST", 10, 255, *parts)
 
 
-def _read(name: str) -> NDArray[np.uint8]:
+def _read(folder: Path, name: str) -> NDArray[np.uint8]:
     """An IDX file of bytes."""
-    folder = Path(os.environ.get(VARIABLE, "data")) / "mnist"
     for path in (folder / f"{name}.gz", folder / name):
         if path.is_file():
             break
     else:
-        raise FileNotFoundError(
-            f"MNIST: {name}[.gz] is not in {folder.absolute()}; get the official files and set "
-            f"{VARIABLE} to the folder above `mnist`"
-        )
+        raise missing(f"MNIST: {name}[.gz]", folder, "get the official files")
     content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     dimensions = content[3]
     shape = np.frombuffer(content, ">i4", dimensions, offset=4)
     if content[:3] != b"\0\0\x08" or len(content) != 4 + 4 * dimensions + shape.prod():
         raise ValueError(f"MNIST: {path} is no IDX file of bytes, or is cut off; get it again")
+    if hashlib.sha256(content).hexdigest() != CHECKSUMS[name]:
+        raise ValueError(
+            f"MNIST: {path} is not the official file: its checksum differs; get it again"
+        )
     return np.frombuffer(content, np.uint8, offset=4 + 4 * dimensions).reshape(shape)

@@ -133,6 +133,15 @@ CATALOGUE = {
         "is the theorem's slack. "
         f"{INTERVALS}",
     ),
+    "training": Entry(
+        ("federated_mlp",),
+        "Zhang and Wang (2021), Section 6: a perceptron trained by FedAvg, plain and double-blind "
+        "with sketches of half size, on made-up images (on MNIST at the paper's size). Left: test "
+        "accuracy over the rounds; middle: over what all clients together have sent. Right: how far a "
+        "client's two estimates of an update are from it, relative to the update; dashed: the error of "
+        "an estimate of zero. "
+        f"{INTERVALS}",
+    ),
     "communication": Entry(
         ("communication", "communication_flat", "communication_logistic"),
         "Song et al. (2023), Corollaries 5.2 and 5.4: with the steps that the theorems allow, iterative "

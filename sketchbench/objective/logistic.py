@@ -11,6 +11,7 @@ from sketchbench.kernels import Array, Kernels
 from sketchbench.objective.empirical import EmpiricalRisk
 
 DATASETS = {"digits": digits.load, "mnist": mnist.load}
+SPLIT = ("mnist",)  # officially, into training and test images: those are left alone
 SOLVED = 1e-10  # norm of the gradient at the minimiser
 
 
@@ -56,8 +57,10 @@ class Logistic(EmpiricalRisk):
             raise ValueError(f"data={data} is unknown; choose one of {', '.join(DATASETS)}")
         if not ridge > 0:
             raise ValueError(f"ridge={ridge} must be > 0")
-        features, labels = DATASETS[data]()
-        features = _normalised(features)
+        dataset = DATASETS[data]()
+        samples = dataset.train if data in SPLIT else dataset.whole
+        labels = samples.labels
+        features = _normalised(dataset.features(samples))
         classes = int(labels.max()) + 1
         super().__init__(kernels, features.shape[1] * classes, clients)
         if held_out < 0:

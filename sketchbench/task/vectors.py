@@ -47,7 +47,8 @@ def gradients(d: int, seed: int) -> tuple[Vector, Vector]:
     The data is split at random into halves, one to each client; the common weights have taken ten
     steps of gradient descent (step 1) from zero, so that neither noise nor the start dominates.
     """
-    features, labels = digits.load()
+    data = digits.load()
+    features, labels = data.features(data.whole), data.whole.labels
     size = features.shape[1] * (int(labels.max()) + 1)
     if d != size:
         raise ValueError(f"pair gradient needs d={size}, not d={d}; leave it out of task.pairs")

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from sketchbench import kernels as backends
 from sketchbench import plan
-from sketchbench.dataset import mnist
 from sketchbench.kernels import Kernels
 from sketchbench.objective.logistic import Logistic
 from sketchbench.objective.objective import Objective
@@ -157,26 +156,6 @@ def test_the_backends_agree(kernels: Kernels) -> None:
 def test_bad_objectives(make: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message.replace("(", r"\(")):
         make(backends.load("numpy"))
-
-
-def test_mnist_says_where_it_looked(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(mnist.VARIABLE, str(tmp_path))
-    with pytest.raises(
-        FileNotFoundError, match=r"train-images.* is not in .*mnist; get the official"
-    ):
-        mnist.load()
-    folder = tmp_path / "mnist"
-    folder.mkdir()
-    images = b"\0\0\x08\x03" + np.array([2, 2, 3], ">i4").tobytes() + bytes(range(12))
-    labels = b"\0\0\x08\x01" + np.array([2], ">i4").tobytes() + bytes([7, 1])
-    (folder / "train-images-idx3-ubyte").write_bytes(images)
-    (folder / "train-labels-idx1-ubyte").write_bytes(labels)
-    features, classes = mnist.load()
-    np.testing.assert_allclose(features * 255, np.arange(12).reshape(2, 6))
-    assert classes.tolist() == [7, 1]
-    (folder / "train-labels-idx1-ubyte").write_bytes(labels[:-1])
-    with pytest.raises(ValueError, match="is no IDX file of bytes, or is cut off"):
-        mnist.load()
 
 
 def test_noise_of_sparse_gradients() -> None:

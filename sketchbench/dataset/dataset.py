@@ -1,0 +1,79 @@
+"""What a data set is: labelled images in two parts that share none."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+VARIABLE = "SKETCHBENCH_DATA"  # the data root, where no option gives one
+
+
+class Split(NamedTuple):
+    """images: uint8 (n, channels, height, width), from 0 to the data set's `white`; labels: int64 (n,), the
+    classes from 0."""
+
+    images: NDArray[np.uint8]
+    labels: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """label: what tables and pages call it, with what is special about this copy; white: the largest
+    value of a pixel."""
+
+    label: str
+    classes: int
+    white: int
+    train: Split
+    test: Split
+
+    def __post_init__(self) -> None:
+        for name, (images, labels) in (("train", self.train), ("test", self.test)):
+            if images.ndim != 4 or images.dtype != np.uint8 or len(images) != len(labels):
+                raise ValueError(
+                    f"{self.label}: {name} has images of shape {images.shape} and type {images.dtype} for "
+                    f"{len(labels)} labels; it needs uint8 (n, channels, height, width) for n labels"
+                )
+            if not len(labels) or labels.min() < 0 or labels.max() >= self.classes:
+                raise ValueError(
+                    f"{self.label}: the labels of {name} must be 0 to {self.classes - 1}"
+                )
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Channels, height and width."""
+        return self.train.images.shape[1:]
+
+    @property
+    def whole(self) -> Split:
+        """The training samples and then the test samples, for what is never tested."""
+        images = np.concatenate([self.train.images, self.test.images])
+        return Split(images, np.concatenate([self.train.labels, self.test.labels]))
+
+    def features(self, split: Split) -> NDArray[np.float64]:
+        """The images as rows of numbers in [0, 1]: (n, channels * height * width)."""
+        return split.images.reshape(len(split.images), -1) / self.white
+
+    def repeated(self) -> int:
+        """How many test images are also training images, pixel by pixel. O(n) memory and time."""
+        seen = {image.tobytes() for image in self.train.images}
+        return sum(image.tobytes() in seen for image in self.test.images)
+
+
+MakeDataset = Callable[[], Dataset]  # what a config of conf/dataset gives
+
+
+def data_root(root: str | None) -> Path:
+    """The data root: the option, else the environment variable, else `data` in the current folder."""
+    return Path(root or os.environ.get(VARIABLE) or "data").expanduser().absolute()
+
+
+def missing(what: str, folder: Path, remedy: str) -> FileNotFoundError:
+    """The error for a file that isn't there: what, where it was looked for, and how to get it."""
+    return FileNotFoundError(
+        f"{what} is not in {folder}; {remedy}, and set {VARIABLE} (or the option root) to the data root"
+    )

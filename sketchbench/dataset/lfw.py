@@ -1,0 +1,77 @@
+"""Labelled Faces in the Wild with the public attributes, for the classification of gender (zhang2021 §6.2).
+
+The folder `lfw_home` of the data root, as scikit-learn lays it out: `lfw_funneled/NAME/NAME_0001.jpg`, and
+beside it `lfw_attributes.txt` of Kumar et al. (2009).
+"""
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sketchbench import seeds
+from sketchbench.dataset.dataset import Dataset, Split, data_root, missing
+
+HEIGHT, WIDTH = 64, 47
+CROP = (
+    78,
+    70,
+    172,
+    195,
+)  # left, upper, right, lower: the face, as scikit-learn cuts it out of 250 × 250
+TRAIN, TEST = 8150, 3400  # images in the paper's subset
+ATTRIBUTES = "lfw_attributes.txt"
+
+
+def load(root: str | None = None, seed: int = 0) -> Dataset:
+    """Faces of 3 × 64 × 47 pixels, class 1 for male; 8,150 to train and 3,400 to test.
+
+    The paper does not say which images it took: these are drawn at random, with `seed`. Where there are
+    fewer, they are divided in the same proportion. Raises FileNotFoundError that says what is missing, where
+    it was looked for and how to get it, and ValueError for a list that can't be read.
+    """
+    folder = data_root(root) / "lfw_home"
+    faces = _faces(folder)
+    order = seeds.generator(seed, data="lfw").permutation(len(faces))
+    wanted = min(len(faces), TRAIN + TEST)
+    train = wanted * TRAIN // (TRAIN + TEST)
+    parts = []
+    for chosen in (order[:train], order[train:wanted]):
+        images = np.stack([_image(faces[i][0]) for i in chosen])
+        parts.append(Split(images, np.array([faces[i][1] for i in chosen], np.int64)))
+    return Dataset("LFW", 2, 255, *parts)
+
+
+def _faces(folder: Path) -> list[tuple[Path, int]]:
+    """The images of the list of attributes that are there, with their class."""
+    listed, images = folder / ATTRIBUTES, folder / "lfw_funneled"
+    if not listed.is_file():
+        raise missing(f"LFW: {ATTRIBUTES}", folder, "get the public attributes of LFW")
+    if not images.is_dir():
+        remedy = "get it with sklearn.datasets.fetch_lfw_people(data_home=ROOT)"
+        raise missing("LFW: lfw_funneled", folder, remedy)
+    lines = [line.rstrip("\n").split("\t") for line in listed.read_text().splitlines()]
+    header = next((line[1:] for line in lines if line[:2] == ["#", "person"]), [])
+    if "imagenum" not in header or "Male" not in header:
+        raise ValueError(f"LFW: {listed} has no header with person, imagenum and Male")
+    number, male = header.index("imagenum"), header.index("Male")
+    found = []
+    for line in lines:
+        if line[0].startswith("#"):
+            continue
+        name = line[0].replace(" ", "_")
+        path = images / name / f"{name}_{int(line[number]):04d}.jpg"
+        if path.is_file():
+            found.append((path, int(float(line[male]) > 0)))
+    if len(found) < 2:
+        raise missing("LFW: the images that the list of attributes names", images, "get them again")
+    return found
+
+
+def _image(path: Path) -> NDArray[np.uint8]:
+    """The face of a picture: (3, 64, 47)."""
+    from PIL import Image  # only here
+
+    with Image.open(path) as picture:
+        face = picture.convert("RGB").crop(CROP).resize((WIDTH, HEIGHT))
+    return np.asarray(face, np.uint8).transpose(2, 0, 1)

@@ -1,0 +1,38 @@
+"""What is kept of a training, round by round."""
+
+from dataclasses import dataclass, field
+
+from sketchbench.federated.fedavg import Round, Samples
+from sketchbench.model import classification
+
+
+@dataclass
+class Curve:
+    """Lists with an entry for each round from 0 on, but for the messages.
+
+    accuracy: on the test images; auc: the area under the ROC curve, for two classes only. bytes_up, bytes_down:
+    sent and received by all clients together so far. broadcast_bytes, reply_bytes: of every single message, in
+    order.
+    """
+
+    accuracy: list[float] = field(default_factory=list)
+    auc: list[float] = field(default_factory=list)
+    bytes_up: list[int] = field(default_factory=list)
+    bytes_down: list[int] = field(default_factory=list)
+    broadcast_bytes: list[int] = field(default_factory=list)
+    reply_bytes: list[int] = field(default_factory=list)
+
+    def add(self, at: Round, test: Samples, classes: int) -> None:
+        """Evaluate the server's model, and count what was sent."""
+        scores = classification.scores(at.model, test.images)
+        self.accuracy.append(classification.accuracy(scores, test.labels))
+        if classes == 2:
+            self.auc.append(classification.area_under_roc(scores, test.labels))
+        self.bytes_up.append(at.state.bytes_up)
+        self.bytes_down.append(at.state.bytes_down)
+        self.broadcast_bytes.append(at.broadcast.nbytes)
+        self.reply_bytes += [reply.nbytes for reply in at.replies]
+
+    def reached(self, target: float) -> int | None:
+        """The first round whose accuracy reaches a target, or None."""
+        return next((t for t, value in enumerate(self.accuracy) if value >= target), None)

@@ -1,0 +1,1 @@
+"""Neural networks, and layers of them that are trained through sketches."""

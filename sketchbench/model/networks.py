@@ -1,0 +1,88 @@
+"""The networks of zhang2021 §6.2, plain or with every layer but the last sketched.
+
+Each function takes the shape of an image and the number of classes; `family` gives the kind of sketch and the
+share of every layer's inputs that it keeps (see `sketched.resized`), None or Identity plain layers. Convolutions
+have no padding, as in the listing of Appendix E. Scores come without softmax or sigmoid, which belong to the
+loss.
+"""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import nn
+
+from sketchbench.model.sketched import SketchedConv2d, SketchedLinear, resized
+from sketchbench.sketch.family import Family
+from sketchbench.sketch.identity import Identity
+
+Shape = tuple[int, int, int]
+MakeModel = Callable[
+    ..., nn.Module
+]  # what a config of conf/model gives; it wants shape, classes, family
+
+
+def mlp(
+    shape: Shape, classes: int, family: Family | None = None, hidden: Sequence[int] = (200, 200)
+) -> nn.Sequential:
+    """Dense layers with ReLU between them; for MNIST 199,210 parameters."""
+    inputs = shape[0] * shape[1] * shape[2]
+    parts: list[nn.Module] = [nn.Flatten()]
+    for outputs in hidden:
+        parts += [_dense(inputs, outputs, family), nn.ReLU()]
+        inputs = outputs
+    return nn.Sequential(*parts, nn.Linear(inputs, classes))
+
+
+def cnn(
+    shape: Shape,
+    classes: int,
+    family: Family | None = None,
+    *,
+    filters: Sequence[int],
+    kernel: int,
+    pooled: Sequence[bool],
+    hidden: Sequence[int],
+) -> nn.Sequential:
+    """Convolutions with so many `filters` of kernel × kernel, each with ReLU and, where `pooled`, a maximum
+    over 2 × 2; then `hidden` dense layers with ReLU, and the scores: for two classes a single one, of class 1.
+
+    For MNIST, CIFAR-10 and LFW, as in conf/model, 582,026, 670,434 and 212,001 parameters.
+    """
+    body: list[nn.Module] = []
+    channels = shape[0]
+    for outputs, pool in zip(filters, pooled, strict=True):
+        body += [_convolution(channels, outputs, kernel, family), nn.ReLU()]
+        body += [nn.MaxPool2d(2)] if pool else []
+        channels = outputs
+    first = nn.Sequential(*body, nn.Flatten())
+    with torch.no_grad():
+        inputs = first.eval()(torch.zeros(1, *shape)).numel()
+    first.train()
+    for outputs in hidden:
+        first.extend([_dense(inputs, outputs, family), nn.ReLU()])
+        inputs = outputs
+    return first.append(nn.Linear(inputs, 1 if classes == 2 else classes))
+
+
+def initialised(make: Callable[[], nn.Module], seed: int) -> nn.Module:
+    """A model with torch's default initialisation, drawn from this seed of 64 bits and from nothing else."""
+    with torch.random.fork_rng():
+        torch.manual_seed(seed % 2**63)
+        return make()
+
+
+def parameters(model: nn.Module) -> int:
+    """The number of trainable parameters."""
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def _dense(inputs: int, outputs: int, family: Family | None) -> nn.Module:
+    if family is None or isinstance(family, Identity):
+        return nn.Linear(inputs, outputs)
+    return SketchedLinear(inputs, outputs, resized(family, inputs))
+
+
+def _convolution(channels: int, filters: int, kernel: int, family: Family | None) -> nn.Module:
+    if family is None or isinstance(family, Identity):
+        return nn.Conv2d(channels, filters, kernel)
+    return SketchedConv2d(channels, filters, kernel, resized(family, channels * kernel**2))

@@ -1,0 +1,142 @@
+"""Gradients of sketched layers, against the formulas of zhang2021 written out with dense matrices."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from sketchbench import seeds
+from sketchbench.kernels import Kernels
+from sketchbench.model.sketched import SketchedConv2d, SketchedLinear
+from sketchbench.sketch.family import Family
+from sketchbench.task import trials
+from sketchbench.theory.known import Known
+
+KERNEL = 2  # of the convolution, so that d = 4 channels
+PIXELS = 6  # height and width of its images
+ALLOWED = 1e-10  # relative to the largest entry, in float64
+
+
+@dataclass(frozen=True)
+class SketchedLayers:
+    """A fresh operator, inputs X, weights W and directions G = ∂L/∂Z in every trial, in float64. Rows
+
+    `value`: of Z = (X S)(W S)ᵀ + bias; `input_gradient`: of ∂L/∂X = G (W S) Sᵀ (Eq. 7); `weight_gradient`:
+    of ∂L/∂W = Gᵀ (X S) Sᵀ (Eq. 8); `curvature`: of the derivative of ‖∂(Σ sin Z)/∂X‖² by W. Each is the
+    largest entry of the difference between the layer and the formula with S formed, over the largest entry of
+    the latter: its `maximum`, and how many of the trials exceed the `bound`.
+
+    Cases: `dense` with fewer outputs than rows of X, `tall` with more, and a `convolution`, with d/4
+    channels, filters of 2 × 2 and the patches as rows of X (Appendix B.2).
+    """
+
+    family: Family
+    known: Known
+    kernels: Kernels
+    seed: int
+    trials: int
+    batch: int
+    outputs: int
+
+    def run(self) -> list[dict[str, Any]]:
+        d = self.family.d
+        if d % KERNEL**2:
+            raise ValueError(f"d={d} must be a multiple of {KERNEL**2}, the pixels of a filter")
+        channels = d // KERNEL**2
+        image = (self.batch, channels, PIXELS, PIXELS)
+        cases: list[tuple[str, SketchedLinear | SketchedConv2d, tuple[int, ...]]] = [
+            ("dense", SketchedLinear(d, self.batch - 1, self.family), (self.batch, d)),
+            ("tall", SketchedLinear(d, self.outputs, self.family), (self.batch, d)),
+            ("convolution", SketchedConv2d(channels, self.outputs, KERNEL, self.family), image),
+        ]
+        return [row for case in cases for row in self._rows(*case)]
+
+    def _rows(
+        self, case: str, layer: SketchedLinear | SketchedConv2d, shape: tuple[int, ...]
+    ) -> Iterator[dict[str, Any]]:
+        layer = layer.double()
+        random = torch.Generator().manual_seed(
+            seeds.key(self.seed, data="layers", case=case) % 2**63
+        )
+        errors: dict[str, list[float]] = {}
+        for first, count in trials.blocks(self.trials, layer.weight.numel()):
+            for t in range(first, first + count):
+                key = seeds.key(self.seed, task=f"layers {case}", trial=t, family=repr(self.family))
+                S = torch.from_numpy(
+                    self.kernels.to_numpy(layer.draw(key, self.kernels).materialize())
+                ).T
+                x = torch.randn(shape, dtype=torch.float64, generator=random, requires_grad=True)
+                for parameter in layer.parameters():
+                    nn.init.normal_(parameter, generator=random)
+                for name, error in _errors(layer, S, x, random).items():
+                    errors.setdefault(name, []).append(error)
+        for name, found in errors.items():
+            yield {
+                "quantity": name,
+                "case": case,
+                "trials": self.trials,
+                "bound": ALLOWED,
+                "count": trials.exceeding(torch.tensor(found), ALLOWED),
+                "maximum": max(found),
+            }
+
+
+def _errors(
+    layer: SketchedLinear | SketchedConv2d, S: Tensor, x: Tensor, random: torch.Generator
+) -> dict[str, float]:
+    """The relative errors of one trial, by the name of what is compared."""
+    z, expected = layer(x), _formula(layer, S, x)
+    G = torch.randn(z.shape, dtype=z.dtype, generator=random)
+    by_input, by_weight = torch.autograd.grad(z, (x, layer.weight), G, retain_graph=True)
+    rows, gradient = _rows_of(x), _columns_last(G)
+    weight = layer.weight.flatten(1)
+    to_rows = gradient @ (weight @ S) @ S.T
+    to_weight = gradient.flatten(0, -2).T @ (rows @ S).flatten(0, -2) @ S.T
+    return {
+        "value": _distance(z, expected),
+        "input_gradient": _distance(by_input, _back(to_rows, x)),
+        "weight_gradient": _distance(by_weight, to_weight.view_as(by_weight)),
+        "curvature": _distance(
+            _curvature(z, x, layer.weight), _curvature(expected, x, layer.weight)
+        ),
+    }
+
+
+def _formula(layer: SketchedLinear | SketchedConv2d, S: Tensor, x: Tensor) -> Tensor:
+    """(X S)(W S)ᵀ + bias."""
+    assert layer.bias is not None
+    z: Tensor = (_rows_of(x) @ S) @ (layer.weight.flatten(1) @ S).T + layer.bias
+    if x.dim() == 2:
+        return z
+    side = PIXELS + 1 - KERNEL
+    return z.transpose(1, 2).reshape(len(x), -1, side, side)
+
+
+def _curvature(z: Tensor, x: Tensor, weight: Tensor) -> Tensor:
+    """The derivative of ‖∂(Σ sin Z)/∂X‖² by W."""
+    (slope,) = torch.autograd.grad(z.sin().sum(), x, create_graph=True)
+    return torch.autograd.grad((slope**2).sum(), weight)[0]
+
+
+def _rows_of(x: Tensor) -> Tensor:
+    """The rows that are sketched: inputs (N, d), or patches (N, positions, d)."""
+    return x if x.dim() == 2 else nn.functional.unfold(x, KERNEL).transpose(1, 2)
+
+
+def _columns_last(G: Tensor) -> Tensor:
+    """Gradients of outputs (N, out), or (N, out, height, width) as (N, positions, out)."""
+    return G if G.dim() == 2 else G.flatten(2).transpose(1, 2)
+
+
+def _back(rows: Tensor, x: Tensor) -> Tensor:
+    """The transpose of `_rows_of`."""
+    if x.dim() == 2:
+        return rows
+    return nn.functional.fold(rows.transpose(1, 2), (PIXELS, PIXELS), KERNEL)
+
+
+def _distance(found: Tensor, expected: Tensor) -> float:
+    """The largest entry of the difference, over that of what is expected."""
+    return float((found - expected).detach().abs().max() / expected.detach().abs().max())

@@ -1,0 +1,238 @@
+"""Federated training of networks, plain and through sketches, side by side."""
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+
+from sketchbench import seeds
+from sketchbench.dataset.dataset import Dataset, MakeDataset, Split
+from sketchbench.dataset.partition import MakeParts
+from sketchbench.federated.curve import Curve
+from sketchbench.federated.double_blind import KEY_BYTES
+from sketchbench.federated.experiment import OPTIONS, Experiment, Trained, described
+from sketchbench.federated.fedavg import FedAvg, LocalStep, Samples
+from sketchbench.kernels import Kernels
+from sketchbench.measure.summary import summarize
+from sketchbench.model import sketched
+from sketchbench.model.networks import MakeModel
+from sketchbench.sketch.family import Family
+from sketchbench.task.trials import exceeding
+from sketchbench.theory.known import Known
+
+log = logging.getLogger(__name__)
+WORD_BYTES = 4  # float32
+MEDIAN = 0.5  # what happens in at most half of all trainings, happens beyond their median
+LAST = 10  # one in so many rounds counts as the end of a training
+HELD_OUT = 10  # one in so many training samples is held out to choose the learning rate
+
+
+@dataclass(frozen=True)
+class Training:
+    """FedAvg of a network, `plain` and with its layers `sketched` (double-blind), in `trials` pairs that start
+    from the same weights and have the same clients in every round. Rows
+
+    `accuracy`: on the test images, by `case`, at about `points` rounds, with the bytes that all clients
+    together have sent and received by then; `auc` beside it for two classes. `accuracy_loss` and `auc_loss`:
+    plain less sketched, in the mean over the last tenth of the rounds, with the `count` of the pairs that lose
+    more than `allowed_loss`.
+    `rounds_to_target`: the first round whose test accuracy reaches `target`, by case; `rounds_ratio`: sketched
+    over plain, with the count of the pairs where it is more than `allowed_ratio`, or not known. Where some
+    training never gets there, the status is `unfinished`, and there is no mean.
+    The bound of these counts is that of a probability, 1/2: they are about the median training.
+    `bytes_down`, `bytes_up`: of one message, as it was sent, against out · s words for every sketched layer and
+    the other parameters.
+    `error`: ‖Δ̂ - Δ‖/‖Δ‖ of a client's estimate Δ̂ of what the sketched layers' weights did in the round before
+    (zhang2021 §6.3; cases `option I` and `option II`); `inverse_error` and `cosine`, the absolute one of the
+    angle between Δ̂ and Δ, with `allowed_inverse_error` and `allowed_cosine` as bounds, and how often they
+    exceed them.
+
+    The learning rate is the one of `rates` whose training reaches `target` in the fewest rounds on a tenth of
+    the training images, held out for this, within `tuning_rounds`; of those that don't, or that draw, the one
+    with the highest accuracy there. It is chosen for each case, and the test images have no part in it.
+
+    checkpoints: a folder for what a stopped training goes on from; null for none.
+    """
+
+    family: Family
+    known: Known
+    kernels: Kernels
+    seed: int
+    dataset: MakeDataset
+    partition: MakeParts
+    model: MakeModel
+    rates: list[float]
+    tuning_rounds: int
+    participation: float
+    epochs: int
+    batch: int
+    local_step: LocalStep
+    rounds: int
+    trials: int
+    points: int
+    target: float
+    allowed_loss: float
+    allowed_ratio: float
+    allowed_inverse_error: float
+    allowed_cosine: float
+    checkpoints: str | None
+
+    def run(self) -> list[dict[str, Any]]:
+        if self.trials < 2 or self.rounds < 1 or not self.rates:
+            raise ValueError(
+                f"trials={self.trials} must be >= 2, rounds={self.rounds} >= 1, and rates={self.rates} not empty"
+            )
+        data = self.dataset()
+        if repeated := data.repeated():
+            raise ValueError(f"{repeated} test images of {data.label} are also training images")
+        device = "cuda" if self.kernels.NAME == "cupy" else "cpu"
+        train, test = (_samples(data, split, device) for split in (data.train, data.test))
+        found: dict[str, list[Trained]] = {}
+        for case, family in (("plain", None), ("sketched", self.family)):
+            rate = self._rate(data, train, family)
+            log.info("%s: learning rate %g", case, rate)
+            found[case] = [
+                self._trained(data, train, test, family, rate, f"trial {trial}")
+                for trial in range(self.trials)
+            ]
+        return list(self._rows(data, found))
+
+    def _rate(self, data: Dataset, train: Samples, family: Family | None) -> float:
+        """The learning rate of a case, by the rule above."""
+        if len(self.rates) == 1:
+            return self.rates[0]
+        order = seeds.generator(self.seed, data="held out").permutation(len(train.labels))
+        held, kept = np.split(order, [len(order) // HELD_OUT])
+        own, test = (Samples(train.images[part], train.labels[part]) for part in (kept, held))
+
+        def merit(rate: float) -> tuple[float, float]:
+            curve, _ = self._trained(data, own, test, family, rate, "tuning")
+            return -(curve.reached(self.target) or np.inf), max(curve.accuracy)
+
+        return max(self.rates, key=merit)
+
+    def _trained(
+        self,
+        data: Dataset,
+        train: Samples,
+        test: Samples,
+        family: Family | None,
+        rate: float,
+        name: str,
+    ) -> Trained:
+        """One training: a trial, or one to tune with."""
+        model = self._model(data, family)
+        given = (data.label, described(self.dataset), name)
+        experiment = Experiment(
+            model, self.partition, data.classes, self.kernels, self.checkpoints, repr(given)
+        )
+        algorithm = FedAvg(rate, self.epochs, self.batch, self.participation, self.local_step)
+        seed = seeds.key(self.seed, task="training", name=name)
+        if name == "tuning":
+            return experiment.train(algorithm, train, test, seed, rounds=self.tuning_rounds)
+        options: dict[str, Any] = {"rounds": self.rounds, "shown": self._shown()}
+        return experiment.train(algorithm, train, test, seed, **options)
+
+    def _model(self, data: Dataset, family: Family | None) -> MakeModel:
+        return partial(self.model, shape=data.shape, classes=data.classes, family=family)
+
+    def _shown(self) -> list[int]:
+        """The rounds that rows speak of."""
+        spread = np.geomspace(1, self.rounds, self.points).round().astype(int)
+        return [int(t) for t in np.unique(spread)]
+
+    def _rows(self, data: Dataset, found: dict[str, list[Trained]]) -> Iterator[dict[str, Any]]:
+        yield from self._scores(data, found)
+        yield from self._targets(found)
+        for case, trained in found.items():
+            yield from self._messages(data, case, [curve for curve, _ in trained])
+        yield from self._guesses([estimates for _, estimates in found["sketched"]])
+
+    def _scores(self, data: Dataset, found: dict[str, list[Trained]]) -> Iterator[dict[str, Any]]:
+        for quantity in ("accuracy", "auc") if data.classes == 2 else ("accuracy",):
+            values = {
+                case: np.array([getattr(curve, quantity) for curve, _ in trained])
+                for case, trained in found.items()
+            }
+            for case, trained in found.items():
+                for t in self._shown():
+                    yield {
+                        "quantity": quantity,
+                        "case": case,
+                        "round": t,
+                        "bytes_up": trained[0].curve.bytes_up[t],
+                        "bytes_down": trained[0].curve.bytes_down[t],
+                        "status": "finite",
+                        **summarize(values[case][:, t]),
+                    }
+            end = -max(1, self.rounds // LAST)
+            plain, own = (values[case][:, end:].mean(axis=1) for case in ("plain", "sketched"))
+            yield {
+                "quantity": f"{quantity}_loss",
+                "status": "finite",
+                "count": int((plain - own > self.allowed_loss).sum()),
+                "bound": MEDIAN,
+                **summarize(plain - own),
+            }
+
+    def _targets(self, found: dict[str, list[Trained]]) -> Iterator[dict[str, Any]]:
+        reached = {
+            case: [curve.reached(self.target) for curve, _ in trained]
+            for case, trained in found.items()
+        }
+        for case, rounds in reached.items():
+            yield self._reached({"quantity": "rounds_to_target", "case": case}, rounds)
+        pairs = zip(reached["plain"], reached["sketched"], strict=True)
+        ratios = [b / a if a and b else None for a, b in pairs]
+        longer = sum(ratio is None or ratio > self.allowed_ratio for ratio in ratios)
+        yield self._reached({"quantity": "rounds_ratio", "count": longer, "bound": MEDIAN}, ratios)
+
+    def _reached(self, row: dict[str, Any], values: Sequence[float | None]) -> dict[str, Any]:
+        """A row about all trials, or without a mean where some of them never reach the target."""
+        known = [value for value in values if value is not None]
+        if len(known) < self.trials:
+            return {**row, "status": "unfinished", "trials": self.trials}
+        return {**row, "status": "finite", **summarize(known)}
+
+    def _messages(self, data: Dataset, case: str, curves: list[Curve]) -> Iterator[dict[str, Any]]:
+        family = self.family if case == "sketched" else None
+        model = self._model(data, family)()
+        words = {name: parameter.numel() for name, parameter in model.named_parameters()}
+        for name, layer in sketched.layers(model):
+            words[f"{name}.weight"] = len(layer.weight) * layer.family.b  # out · s
+        size = WORD_BYTES * sum(words.values())
+        down = [size for curve in curves for size in curve.broadcast_bytes]
+        up = [size for curve in curves for size in curve.reply_bytes]
+        row = {"case": case, "status": "finite"}
+        yield {"quantity": "bytes_down", **row, "exact": size + KEY_BYTES, **summarize(down)}
+        yield {"quantity": "bytes_up", **row, "exact": size, **summarize(up)}
+
+    def _guesses(self, trials: list[list[list[float]]]) -> Iterator[dict[str, Any]]:
+        """Estimates of shape (trials, rounds shown, options × quantities)."""
+        values = np.array(trials)
+        for number, option in enumerate(OPTIONS):
+            for place, t in enumerate(self._shown()):
+                error, cosine = values[:, place, 2 * number], values[:, place, 2 * number + 1]
+                row = {"case": f"option {option}", "round": t, "status": "finite"}
+                yield {"quantity": "error", **row, **summarize(error)}
+                for quantity, found, bound in (
+                    ("inverse_error", 1 / error, self.allowed_inverse_error),
+                    ("cosine", cosine, self.allowed_cosine),
+                ):
+                    count = exceeding(found, bound)
+                    yield {
+                        "quantity": quantity,
+                        **row,
+                        "count": count,
+                        "bound": bound,
+                        **summarize(found),
+                    }
+
+
+def _samples(data: Dataset, split: Split, device: str) -> Samples:
+    images = torch.tensor(split.images, device=device)
+    return Samples(images.float() / data.white, torch.tensor(split.labels, device=device))

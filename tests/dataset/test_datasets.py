@@ -1,0 +1,212 @@
+"""Every data set: its shape, its checks, and what it says where files are missing."""
+
+import functools
+import hashlib
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hydra import compose, initialize_config_dir
+from hydra.utils import instantiate
+from PIL import Image
+
+from sketchbench import plan
+from sketchbench.dataset import cifar10, digits, lfw, mnist, synthetic
+from sketchbench.dataset.dataset import VARIABLE, Dataset, Split
+
+NAMES = sorted(path.stem for path in (plan.CONF / "dataset").glob("*.yaml"))
+SHAPES = {"digits": (1, 8, 8), "mnist": (1, 28, 28), "cifar10": (3, 32, 32), "lfw": (3, 64, 47)}
+
+
+@functools.cache
+def made(name: str) -> Dataset:
+    """The data set of a config, where it can be loaded."""
+    with initialize_config_dir(str(plan.CONF), version_base="1.3"):
+        config = compose(f"dataset/{name}")
+    make = instantiate(config["dataset"])
+    try:
+        return make()
+    except FileNotFoundError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_data_set(name: str) -> None:
+    """Shapes as announced, every class in both parts, and no test image among those to train with."""
+    data = made(name)
+    assert data.shape == SHAPES[name.removeprefix("synthetic_")]
+    for split in (data.train, data.test):
+        assert split.images.shape[1:] == data.shape
+        assert set(np.unique(split.labels)) == set(range(data.classes))
+        assert split.images.max() <= data.white
+    few = Split(data.train.images[:9], data.train.labels[:9])
+    assert data.features(few).shape == (9, int(np.prod(data.shape)))
+    assert data.features(few).max() <= 1
+    assert data.repeated() == 0
+
+
+def test_repeated_images_are_counted() -> None:
+    data = made("digits")
+    leaked = Split(
+        *(np.concatenate([a, b[:3]]) for a, b in zip(data.train, data.test, strict=True))
+    )
+    assert Dataset("leaked", 10, 16, leaked, data.test).repeated() == 3
+
+
+@pytest.mark.parametrize(
+    ("images", "labels", "message"),
+    [
+        (np.zeros((2, 1, 3, 3)), [0, 1], "it needs uint8"),
+        (np.zeros((2, 3, 3), np.uint8), [0, 1], "it needs uint8"),
+        (np.zeros((2, 1, 3, 3), np.uint8), [0], "for 1 labels"),
+        (np.zeros((2, 1, 3, 3), np.uint8), [0, 2], "must be 0 to 1"),
+        (np.zeros((0, 1, 3, 3), np.uint8), [], "must be 0 to 1"),
+    ],
+)
+def test_what_is_no_data_set(images: Any, labels: list[int], message: str) -> None:
+    split = Split(images, np.array(labels, np.int64))
+    with pytest.raises(ValueError, match=message):
+        Dataset("none", 2, 255, split, split)
+
+
+def test_synthetic_images_follow_from_the_seed() -> None:
+    one, same, other = (synthetic.load(train=20, test=5, seed=s) for s in (1, 1, 2))
+    assert np.array_equal(one.train.images, same.train.images)
+    assert not np.array_equal(one.train.images, other.train.images)
+    faces = synthetic.load("lfw", 2000, 5, classes=2, minority=0.1)
+    assert faces.train.labels.mean() == pytest.approx(0.1, abs=0.04)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"like": "letters"}, "like=letters is unknown; choose one of mnist, cifar10, lfw"),
+        ({"test": 0}, "test=0 must be >= 1"),
+        ({"classes": 1}, "classes=1 >= 2"),
+        ({"minority": 1.0}, "minority=1.0 must satisfy"),
+    ],
+)
+def test_impossible_synthetic_images(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        synthetic.load(**change)
+
+
+@pytest.mark.parametrize(
+    ("load", "message"),
+    [
+        (mnist.load, r"MNIST: train-images-idx3-ubyte\[.gz\] is not in .*/mnist; get the official"),
+        (cifar10.load, "CIFAR-10: data_batch_1.bin is not in .*/cifar-10-batches-bin; get the"),
+        (lfw.load, "LFW: lfw_attributes.txt is not in .*/lfw_home; get the public attributes"),
+    ],
+)
+def test_missing_files(
+    load: Any, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One line: what is missing, where it was looked for, and how to get it; by variable or option."""
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "elsewhere"))
+    for root, folder in ((None, "elsewhere"), (str(tmp_path / "here"), "here")):
+        with pytest.raises(FileNotFoundError, match=message) as caught:
+            load(root)
+        assert f"/{folder}/" in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+
+def test_mnist_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "mnist"
+    folder.mkdir()
+    images = b"\0\0\x08\x03" + np.array([2, 2, 3], ">i4").tobytes() + bytes(range(12))
+    labels = b"\0\0\x08\x01" + np.array([2], ">i4").tobytes() + bytes([7, 1])
+    for name in mnist.CHECKSUMS:
+        content = images if "images" in name else labels
+        (folder / name).write_bytes(content)
+    with pytest.raises(ValueError, match="is not the official file: its checksum differs"):
+        mnist.load(str(tmp_path))
+    for name in mnist.CHECKSUMS:
+        checksum = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        monkeypatch.setitem(mnist.CHECKSUMS, name, checksum)
+    data = mnist.load(str(tmp_path))
+    assert data.train.images.reshape(2, 6).tolist() == np.arange(12).reshape(2, 6).tolist()
+    assert data.test.labels.tolist() == [7, 1]
+    (folder / "train-labels-idx1-ubyte").write_bytes(labels[:-1])
+    with pytest.raises(ValueError, match="is no IDX file of bytes, or is cut off"):
+        mnist.load(str(tmp_path))
+
+
+def cifar(folder: Path, labels: list[int]) -> Path:
+    """A made-up binary version, with the same few records in every file."""
+    binary = folder / "cifar-10-batches-bin"
+    binary.mkdir()
+    records = b"".join(bytes([label]) + bytes([label] * 3072) for label in labels)
+    for name in (*cifar10.BATCHES, "test_batch"):
+        (binary / f"{name}.bin").write_bytes(records)
+    return binary
+
+
+def test_cifar10_binary(tmp_path: Path) -> None:
+    """Planes of a colour, one after the other; a copy in another order is labelled so."""
+    binary = cifar(tmp_path, cifar10.FIRST)
+    data = cifar10.load(str(tmp_path))
+    assert data.label == "CIFAR-10"
+    assert (data.train.images.shape, data.test.images.shape) == ((50, 3, 32, 32), (10, 3, 32, 32))
+    assert data.train.images[3].min() == data.train.images[3].max() == data.train.labels[3] == 4
+    (binary / "data_batch_1.bin").write_bytes(bytes([5]) + bytes(1024) + bytes([1] * 2048))
+    other = cifar10.load(str(tmp_path))
+    assert "not the official one" in other.label
+    assert other.train.images[0].reshape(3, -1).max(axis=1).tolist() == [0, 1, 1]
+    (binary / "data_batch_1.bin").write_bytes(bytes(3000))
+    with pytest.raises(ValueError, match="has 3000 bytes, no multiple of 3073: it is cut off"):
+        cifar10.load(str(tmp_path))
+
+
+def test_cifar10_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pickle is opened only if it is the published one."""
+    folder = tmp_path / "cifar-10-batches-py"
+    folder.mkdir()
+    batch = {b"data": np.full((2, 3072), 9, np.uint8), b"labels": [9, 0]}
+    for name in cifar10.CHECKSUMS:
+        (folder / name).write_bytes(pickle.dumps(batch))
+    monkeypatch.setattr(
+        pickle, "loads", lambda *a, **k: pytest.fail("an unknown pickle was opened")
+    )
+    with pytest.raises(ValueError, match="is not the official file: its checksum differs"):
+        cifar10.load(str(tmp_path))
+    monkeypatch.undo()
+    for name in cifar10.CHECKSUMS:
+        checksum = hashlib.md5((folder / name).read_bytes()).hexdigest()
+        monkeypatch.setitem(cifar10.CHECKSUMS, name, checksum)
+    assert cifar10.load(str(tmp_path)).train.labels.tolist() == [9, 0] * 5
+
+
+def test_lfw_files(tmp_path: Path) -> None:
+    """A made-up folder in the real layout: names with spaces, tabs, a comment, a picture that isn't there."""
+    home = tmp_path / "lfw_home"
+    people = [("Ada Lovelace", 1, -1.5), ("Ada Lovelace", 2, -0.2), ("Alan Turing", 1, 2.0)]
+    people += [("Carl Gauss", number, 0.7) for number in range(1, 5)]
+    lines = ["#\tlfw_attributes.txt of somewhere", "#\tperson\timagenum\tYoung\tMale"]
+    lines += [f"{name}\t{number}\t0.3\t{male}" for name, number, male in people]
+    lines += ["Nobody Here\t1\t0.3\t1.0"]
+    for name, number, male in people:
+        folder = home / "lfw_funneled" / name.replace(" ", "_")
+        folder.mkdir(parents=True, exist_ok=True)
+        colour = (200, 0, 0) if male > 0 else (0, 0, 200)
+        Image.new("RGB", (250, 250), colour).save(folder / f"{folder.name}_{number:04d}.jpg")
+    (home / lfw.ATTRIBUTES).write_text("\n".join(lines) + "\n")
+    data = lfw.load(str(tmp_path))
+    assert data.shape == (3, 64, 47)
+    assert (len(data.train.labels), len(data.test.labels)) == (4, 3)
+    for split in (data.train, data.test):
+        red, _, blue = split.images.mean(axis=(2, 3)).T
+        assert ((red > blue) == split.labels).all()
+    (home / lfw.ATTRIBUTES).write_text("#\tperson\tMale\n")
+    with pytest.raises(ValueError, match="has no header with person, imagenum and Male"):
+        lfw.load(str(tmp_path))
+
+
+def test_digits_are_those_of_the_library() -> None:
+    from sklearn.datasets import load_digits
+
+    data, whole = digits.load(), load_digits()
+    np.testing.assert_array_equal(data.features(data.whole), whole.data / 16)
+    np.testing.assert_array_equal(data.whole.labels, whole.target)

@@ -1,0 +1,72 @@
+"""Partitions: disjoint, of the shares that they promise, and the same for the same seed."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sketchbench.dataset import partition
+
+LABELS = np.random.default_rng(0).integers(0, 10, 3000)
+
+
+@given(seed=st.integers(0, 99), clients=st.integers(1, 40), kind=st.sampled_from("ibd"))
+def test_no_sample_twice(seed: int, clients: int, kind: str) -> None:
+    def parts(seed: int) -> partition.Parts:
+        if kind == "d":
+            return partition.dirichlet(LABELS, seed, clients, 5.0)
+        return partition.iid(LABELS, seed, clients, balanced=kind == "b")
+
+    dealt = parts(seed)
+    assert len(dealt) == clients
+    every = np.concatenate(dealt)
+    assert len(np.unique(every)) == len(every) > len(LABELS) - clients
+    if kind != "d":
+        assert {len(part) for part in dealt} == {len(LABELS) // clients}
+    assert all(np.array_equal(a, b) for a, b in zip(dealt, parts(seed), strict=True))
+    assert not np.array_equal(every, np.concatenate(parts(seed + 100)))
+
+
+def test_balanced_shares_have_every_class_alike() -> None:
+    """tang2021 Appendix C.2: 50 samples of each class for each of 100 clients."""
+    labels = np.random.default_rng(1).permutation(np.repeat(np.arange(10), 500))
+    for part in partition.iid(labels, 0, 10, balanced=True):
+        assert np.bincount(labels[part]).tolist() == [50] * 10
+    uneven = [np.bincount(labels[part], minlength=10) for part in partition.iid(labels, 0, 10)]
+    assert np.ptp(uneven) > 10
+
+
+def test_one_class_to_a_client() -> None:
+    """As many clients of each class, with five samples each, which nobody else has."""
+    labels = np.random.default_rng(2).permutation(np.repeat(np.arange(10), 50))
+    dealt = partition.one_class(labels, 0, 100, 5)
+    assert len(np.unique(np.concatenate(dealt))) == 500
+    found = [set(labels[part]) for part in dealt]
+    assert [len(classes) for classes in found] == [1] * 100
+    assert np.bincount([classes.pop() for classes in found]).tolist() == [10] * 10
+
+
+def test_dirichlet_shares_differ_the_more_the_smaller_alpha() -> None:
+    def spread(alpha: float) -> float:
+        dealt = partition.dirichlet(LABELS, 0, 10, alpha)
+        shares = [np.bincount(LABELS[part], minlength=10) / len(part) for part in dealt]
+        return float(np.std(shares, axis=0).mean())
+
+    assert spread(0.3) > 2 * spread(3.0) > 4 * spread(100.0)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: partition.iid(LABELS, 0, 0), "clients=0 must satisfy 1 <= clients <= 3000"),
+        (lambda: partition.iid(LABELS, 0, 3001), "clients=3001 must satisfy"),
+        (lambda: partition.one_class(LABELS, 0, 1000, 5), "need more than the"),
+        (lambda: partition.dirichlet(LABELS, 0, 10, 0.0), "alpha=0.0 must be > 0"),
+        (lambda: partition.dirichlet(LABELS, 0, 500, 0.01), "clients without a sample"),
+    ],
+)
+def test_impossible_partitions(make: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()

@@ -1,0 +1,86 @@
+"""The papers' networks: their sizes, what of them is sketched, and their initialisation."""
+
+from typing import Any
+
+import pytest
+import torch
+from hydra import compose, initialize_config_dir
+from hydra.utils import instantiate
+from torch import nn
+
+from sketchbench import plan
+from sketchbench.model import sketched
+from sketchbench.model.networks import initialised, mlp, parameters
+from sketchbench.sketch import CountSketch, Identity
+
+MNIST, CIFAR, LFW = (1, 28, 28), (3, 32, 32), (3, 64, 47)
+# Weights and biases, counted by hand; the last is the number in tang2021 §4.2.
+SIZES = {
+    "mlp": (MNIST, 10, 784 * 200 + 200 + 200 * 200 + 200 + 2010),
+    "mnist_cnn": (MNIST, 10, 832 + 51_264 + 1024 * 512 + 512 + 5130),
+    "cifar10_cnn": (CIFAR, 10, 2432 + 51_264 + 204_928 + 2048 * 200 + 200 + 2010),
+    "lfw_cnn": (LFW, 2, 1792 + 36_928 + 73_856 + 3072 * 32 + 32 + 1056 + 33),
+    "small_cnn": ((1, 8, 8), 10, 160 + 32 * 144 + 32 + 32 * 64 + 64 + 650),
+    "residual": (CIFAR, 10, 668_426),
+}
+EACH = pytest.mark.parametrize("name", SIZES)
+
+
+def made(name: str, **given: Any) -> nn.Module:
+    with initialize_config_dir(str(plan.CONF), version_base="1.3"):
+        make = instantiate(compose(f"model/{name}")["model"])
+    shape, classes, _ = SIZES[name]
+    return initialised(lambda: make(shape=shape, classes=classes, **given), 5)
+
+
+def test_every_model_has_a_size() -> None:
+    assert {path.stem for path in (plan.CONF / "model").glob("*.yaml")} == SIZES.keys()
+
+
+@EACH
+def test_parameters_and_scores(name: str) -> None:
+    shape, classes, size = SIZES[name]
+    model = made(name)
+    assert parameters(model) == size
+    assert all(part.training for part in model.modules())
+    scores = model.eval()(torch.rand(2, *shape))
+    assert scores.shape == (2, 1 if classes == 2 else classes)
+
+
+@pytest.mark.parametrize("name", [name for name in SIZES if name != "residual"])
+def test_all_but_the_last_layer_is_sketched(name: str) -> None:
+    """At half of its inputs; with the same parameters, and the same scores in evaluation."""
+    shape, _, size = SIZES[name]
+    plain, model = made(name), made(name, family=CountSketch(2, 1))
+    assert parameters(model) == size
+    weighted = [part for part in model.modules() if isinstance(part, nn.Linear | nn.Conv2d)]
+    own = [part for _, part in sketched.layers(model)]
+    assert own == weighted[:-1]
+    assert all(part.family.b == part.family.d // 2 == part.weight[0].numel() // 2 for part in own)
+    x = torch.rand(2, *shape)
+    assert torch.equal(plain.eval()(x), model.eval()(x))
+    with pytest.raises(RuntimeError, match="has no sketch to train with"):
+        model.train()(x)
+    sketched.draw(model, 3, "numba")
+    assert not torch.allclose(plain(x), model(x))
+
+
+def test_the_identity_leaves_layers_plain() -> None:
+    assert not list(sketched.layers(mlp(MNIST, 10, Identity(784, 784))))
+
+
+def test_the_residual_network_refuses_a_sketch() -> None:
+    with pytest.raises(ValueError, match="has no sketched layers"):
+        made("residual", family=CountSketch(2, 1))
+
+
+def test_initialisation_follows_from_the_seed_alone() -> None:
+    def weights(seed: int) -> torch.Tensor:
+        return initialised(lambda: mlp(MNIST, 10), seed).state_dict()["1.weight"]
+
+    before = torch.random.get_rng_state()
+    first = weights(2**64 - 1)
+    assert torch.equal(before, torch.random.get_rng_state())
+    torch.rand(3)
+    assert torch.equal(first, weights(2**64 - 1))
+    assert not torch.equal(first, weights(1))

@@ -1,0 +1,179 @@
+"""Sketched layers, against autograd through dense matrices: values, gradients, and gradients of gradients."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from sketchbench.kernels import Kernels
+from sketchbench.model import autograd, sketched
+from sketchbench.model.sketched import SketchedConv2d, SketchedLinear, resized
+from sketchbench.sketch import CountSketch, Family, SubsampledHadamard
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "contract"))
+from configs import NAMES, family
+
+D, OUT, KEY = 24, 5, 7
+CASES = [
+    ("wide", lambda f: SketchedLinear(D, 40, f), (3, D)),  # fewer inputs than outputs
+    ("narrow", lambda f: SketchedLinear(D, 2, f), (2, 4, D)),
+    ("convolution", lambda f: SketchedConv2d(6, OUT, 2, f, padding=1), (2, 6, 4, 5)),
+]
+EACH = pytest.mark.parametrize("name", NAMES)
+
+
+def dense(layer: Any, x: Tensor) -> Tensor:
+    """(X S)(W S)ᵀ + bias as it is written, with S formed and patches unfolded."""
+    S = torch.from_numpy(layer.operator.materialize()).T
+    weight = layer.weight.flatten(1)
+    if isinstance(layer, SketchedLinear):
+        return (x @ S) @ (weight @ S).T + layer.bias
+    patches = nn.functional.unfold(x, layer.kernel_size, padding=layer.padding).transpose(1, 2)
+    z = (patches @ S) @ (weight @ S).T + layer.bias
+    height = x.shape[2] + 2 * layer.padding[0] - layer.kernel_size[0] + 1
+    return z.transpose(1, 2).reshape(len(x), len(weight), height, -1)
+
+
+def gradients(z: Tensor, x: Tensor, layer: nn.Module, G: Tensor) -> tuple[Tensor, ...]:
+    return torch.autograd.grad(z, (x, *layer.parameters()), G)
+
+
+@EACH
+@pytest.mark.parametrize(("case", "make", "shape"), CASES, ids=[case for case, _, _ in CASES])
+def test_values_and_gradients(name: str, case: str, make: Any, shape: tuple[int, ...]) -> None:
+    torch.manual_seed(0)
+    layer = make(family(name)).double()
+    layer.draw(KEY, "numba")
+    x = torch.randn(shape, dtype=torch.float64, requires_grad=True)
+    ours, theirs = layer(x), dense(layer, x)
+    torch.testing.assert_close(ours, theirs, rtol=1e-10, atol=1e-10)
+    G = torch.randn_like(ours)
+    found = gradients(ours, x, layer, G)
+    for a, b in zip(found, gradients(theirs, x, layer, G), strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-10)
+
+
+@EACH
+def test_twice_differentiable(name: str) -> None:
+    torch.manual_seed(1)
+    operator = family(name).draw(KEY, kernels="numba")
+    x = torch.randn(2, D, dtype=torch.float64, requires_grad=True)
+    y = torch.randn(2, operator.b, dtype=torch.float64, requires_grad=True)
+    # A nonlinearity, so that second derivatives aren't 0.
+    for function, v in (
+        (lambda v: autograd.sketch(operator, v).sin(), x),
+        (lambda v: autograd.desketch(operator, v).sin(), y),
+        (lambda v: autograd.project(operator, v).sin(), x),
+    ):
+        assert torch.autograd.gradcheck(function, v)
+        assert torch.autograd.gradgradcheck(function, v)
+
+
+@pytest.mark.parametrize(("case", "make", "shape"), CASES, ids=[case for case, _, _ in CASES])
+def test_layers_are_twice_differentiable(case: str, make: Any, shape: tuple[int, ...]) -> None:
+    torch.manual_seed(2)
+    layer = make(CountSketch(D, 8)).double()
+    layer.draw(KEY, "numba")
+    x = torch.randn(shape, dtype=torch.float64, requires_grad=True)
+    names = [name for name, _ in layer.named_parameters()]
+
+    def function(x: Tensor, *parameters: Tensor) -> Any:
+        given = dict(zip(names, parameters, strict=True))
+        return torch.func.functional_call(layer, given, x).sin()
+
+    inputs = (x, *layer.parameters())
+    assert torch.autograd.gradcheck(function, inputs, fast_mode=True)
+    assert torch.autograd.gradgradcheck(function, inputs, fast_mode=True)
+
+
+def test_a_wrong_transpose_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The negative control: a desketch that is no adjoint gives gradients that differ."""
+    operator = CountSketch(D, 8).draw(KEY, kernels="numba")
+    right = operator.desketch
+    monkeypatch.setattr(operator, "desketch", lambda y, **given: 2 * right(y, **given))
+    x = torch.randn(2, D, dtype=torch.float64, requires_grad=True)
+    with pytest.raises(RuntimeError, match="Jacobian mismatch"):
+        torch.autograd.gradcheck(lambda v: autograd.sketch(operator, v), x)
+
+
+def test_memory_is_shared() -> None:
+    """What the kernels see is the tensor's own memory, and the result is theirs."""
+    operator = CountSketch(D, 8).draw(KEY, kernels="numpy")
+    seen: list[Any] = []
+    inner = operator._sketch
+
+    def spy(x: Any) -> Any:
+        seen.extend([x, inner(x)])
+        return seen[1]
+
+    operator._sketch = spy  # type: ignore[method-assign]
+    x = torch.randn(3, D)
+    y = autograd.sketch(operator, x)
+    assert seen[0].ctypes.data == x.data_ptr()
+    assert seen[1].ctypes.data == y.data_ptr()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_every_backend(kernels: Kernels, dtype: torch.dtype) -> None:
+    """On the device of its kernels, with the same values as on the CPU."""
+    device = "cuda" if kernels.NAME == "cupy" else "cpu"
+    torch.manual_seed(3)
+    layer = SketchedLinear(D, OUT, SubsampledHadamard(D, 8)).to(device, dtype)
+    layer.draw(KEY, kernels)
+    x = torch.randn(3, D, dtype=dtype)
+    ours = layer(x.to(device))
+    ours.square().sum().backward()
+    assert layer.weight.grad is not None
+    other = SketchedLinear(D, OUT, SubsampledHadamard(D, 8)).to(dtype=dtype)
+    other.load_state_dict({k: v.cpu() for k, v in layer.state_dict().items()})
+    other.draw(KEY, "numpy")
+    torch.testing.assert_close(ours.cpu(), other(x))
+
+
+def test_evaluation_is_plain() -> None:
+    layer = SketchedLinear(D, OUT, CountSketch(D, 8)).eval()
+    x = torch.randn(3, D)
+    assert torch.equal(layer(x), nn.functional.linear(x, layer.weight, layer.bias))
+    convolution = SketchedConv2d(6, OUT, 2, CountSketch(D, 8)).eval()
+    x = torch.randn(3, 6, 5, 5)
+    plain = nn.functional.conv2d(x, convolution.weight, convolution.bias)
+    assert torch.equal(convolution(x), plain)
+
+
+def test_layers_have_operators_of_their_own() -> None:
+    """They follow from the key and the layer's name, and a fresh key gives fresh ones."""
+    f = CountSketch(D, 8)
+    model = nn.Sequential(SketchedLinear(D, D, f), nn.ReLU(), SketchedLinear(D, 2, f))
+
+    def drawn(key: int) -> list[Tensor]:
+        sketched.draw(model, key, "numpy")
+        return [torch.from_numpy(part.operator.materialize()) for _, part in sketched.layers(model)]  # type: ignore[union-attr]
+
+    first, second = drawn(1)
+    assert not torch.equal(first, second)
+    assert torch.equal(first, drawn(1)[0])
+    assert not torch.equal(first, drawn(2)[0])
+
+
+@pytest.mark.parametrize(
+    ("inputs", "expected"), [(784, 392), (200, 100), (25, 12), (1, 1), (800, 400)]
+)
+def test_resized(inputs: int, expected: int) -> None:
+    assert resized(CountSketch(784, 392), inputs) == CountSketch(inputs, expected)
+
+
+def test_errors() -> None:
+    f: Family = CountSketch(D, 8)
+    with pytest.raises(ValueError, match="the sketch's d=24 must be the layer's inputs, 25"):
+        SketchedLinear(25, 2, f)
+    with pytest.raises(ValueError, match="the sketch's d=24 must be the layer's inputs, 27"):
+        SketchedConv2d(3, 2, 3, f)
+    with pytest.raises(RuntimeError, match=r"has no sketch to train with; call draw\(key\) first"):
+        SketchedLinear(D, 2, f)(torch.ones(2, D))
+    layer = SketchedLinear(D, 2, f).to("meta")
+    layer.draw(KEY, "numpy")
+    with pytest.raises(TypeError, match="a tensor on meta can't go through numpy kernels"):
+        layer(torch.ones(1, D, device="meta"))

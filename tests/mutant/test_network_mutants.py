@@ -1,0 +1,130 @@
+"""Broken layers and protocols are rejected by the claims that pass the sound ones."""
+
+import dataclasses
+import functools
+from typing import Any
+
+import pytest
+import torch
+from operators import DesketchNotAdjoint
+from test_other_claims import shared, verdicts
+
+from sketchbench.dataset import partition, synthetic
+from sketchbench.federated import double_blind, fedavg
+from sketchbench.model import sketched
+from sketchbench.model.networks import mlp
+from sketchbench.sketch import CountSketch
+from sketchbench.task import sketched_layers
+from sketchbench.task.sketched_layers import SketchedLayers
+from sketchbench.task.training import Training
+from sketchbench.theory.known import Known
+
+
+@pytest.fixture(autouse=True)
+def one_torch_thread() -> None:
+    torch.set_num_threads(1)
+
+
+def layers(family: type[CountSketch]) -> set[str]:
+    """The verdicts of Z5."""
+    return verdicts(
+        "Z5", SketchedLayers(**shared(family(24, 8), Known(), 3), batch=4, outputs=6).run()
+    )
+
+
+def test_sound_layers() -> None:
+    assert layers(CountSketch) == {"holds"}
+
+
+def test_a_desketch_that_is_no_adjoint() -> None:
+    assert "fails" in layers(DesketchNotAdjoint)
+
+
+def test_a_layer_that_sketches_both_factors_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """S Sᵀ twice, as where someone sketches the inputs and the weights."""
+    project = sketched.project
+    monkeypatch.setattr(sketched, "project", lambda op, x: project(op, project(op, x)))
+    assert "fails" in layers(CountSketch)
+
+
+def test_gradients_that_stop_at_the_sketch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The gradient of the plain layer, passed straight through."""
+
+    class Straight(sketched_layers.SketchedLinear):
+        def forward(self, x: Any) -> Any:
+            z = super().forward(x)
+            plain = x @ self.weight.T + self.bias
+            return z.detach() + plain - plain.detach()
+
+    monkeypatch.setattr(sketched_layers, "SketchedLinear", Straight)
+    assert "fails" in layers(CountSketch)
+
+
+# Training
+
+SOUND = Training(
+    **shared(CountSketch(8, 4), Known(), 24),
+    dataset=functools.partial(synthetic.load, train=120, test=60, classes=3, noise=0.05),
+    partition=functools.partial(partition.iid, clients=4),
+    model=functools.partial(mlp, hidden=(32,)),
+    rates=[0.1],
+    tuning_rounds=1,
+    participation=0.5,
+    epochs=1,
+    batch=10,
+    local_step="sketch",
+    rounds=12,
+    points=1,
+    target=0.9,
+    allowed_loss=0.1,
+    allowed_ratio=5.6,
+    allowed_inverse_error=0.5,
+    allowed_cosine=0.3,
+    checkpoints=None,
+)
+CLAIMS = ("Z6", "Z7-accuracy", "Z7-rounds", "Z10")
+
+
+def trained(task: Training = SOUND) -> dict[str, set[str]]:
+    """The verdicts of every claim about training."""
+    rows = task.run()
+    return {claim: verdicts(claim, rows) for claim in CLAIMS}
+
+
+def test_sound_training() -> None:
+    assert trained() == {claim: {"holds"} for claim in CLAIMS}
+
+
+def test_weights_that_are_sent_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside the sketched ones: Z6 counts them."""
+    broadcast = double_blind.broadcast
+
+    def leaking(model: Any, key: int, kernels: Any = None) -> Any:
+        message = broadcast(model, key, kernels)
+        message.weights.update(whole=model.state_dict()["1.weight"])
+        return message
+
+    monkeypatch.setattr(fedavg, "broadcast", leaking)
+    found = trained(dataclasses.replace(SOUND, trials=2, rounds=2))
+    assert "fails" in found["Z6"]
+
+
+def test_sketches_that_are_not_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One S for all rounds: option II then gives the update within its row space."""
+    broadcast = double_blind.broadcast
+    monkeypatch.setattr(
+        fedavg, "broadcast", lambda model, key, kernels=None: broadcast(model, 7, kernels)
+    )
+    assert "fails" in trained(dataclasses.replace(SOUND, trials=2, rounds=2))["Z10"]
+
+
+def test_clients_with_sketches_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clients that draw sketches of their own instead of those of the key."""
+    receive = fedavg.receive
+
+    def wrong(twin: Any, message: Any, kernels: Any = None) -> None:
+        receive(twin, message, kernels)
+        sketched.draw(twin, message.key ^ 1, kernels)
+
+    monkeypatch.setattr(fedavg, "receive", wrong)
+    assert "fails" in trained()["Z7-accuracy"]

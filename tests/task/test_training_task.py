@@ -1,0 +1,297 @@
+"""The training task: its rows, its rule for the learning rate, and going on after an interruption."""
+
+import dataclasses
+import functools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from sketchbench import job, kernels, plan
+from sketchbench.dataset import partition, synthetic
+from sketchbench.dataset.dataset import Dataset, Split
+from sketchbench.federated import experiment
+from sketchbench.federated.curve import Curve
+from sketchbench.federated.experiment import described
+from sketchbench.federated.fedavg import FedAvg
+from sketchbench.model.networks import mlp
+from sketchbench.sketch import CountSketch, SubsampledCosine
+from sketchbench.task import training
+from sketchbench.task.training import Training
+from sketchbench.theory.known import Known
+
+SMALL = Training(
+    family=CountSketch(8, 4),
+    known=Known(),
+    kernels=kernels.load("numba"),
+    seed=4,
+    dataset=functools.partial(synthetic.load, train=120, test=40, classes=3, noise=0.1),
+    partition=functools.partial(partition.iid, clients=4),
+    model=functools.partial(mlp, hidden=(16,)),
+    rates=[0.1],
+    tuning_rounds=3,
+    participation=0.5,
+    epochs=1,
+    batch=10,
+    local_step="sketch",
+    rounds=4,
+    trials=2,
+    points=3,
+    target=0.8,
+    allowed_loss=0.02,
+    allowed_ratio=5.6,
+    allowed_inverse_error=0.5,
+    allowed_cosine=0.2,
+    checkpoints=None,
+)
+
+
+@pytest.fixture(autouse=True)
+def one_torch_thread() -> None:
+    torch.set_num_threads(1)
+
+
+@functools.cache
+def rows() -> list[dict[str, Any]]:
+    return SMALL.run()
+
+
+def of(quantity: str, case: str | None = None, found: Any = None) -> list[dict[str, Any]]:
+    chosen = [row for row in found or rows() if row["quantity"] == quantity]
+    return [row for row in chosen if case in (None, row.get("case"))]
+
+
+def test_accuracies() -> None:
+    for case in ("plain", "sketched"):
+        shown = of("accuracy", case)
+        assert [row["round"] for row in shown] == [1, 2, 4]
+        assert all(0 <= row["mean"] <= 1 and row["trials"] == 2 for row in shown)
+    (loss,) = of("accuracy_loss")
+    ends = [of("accuracy", case)[-1]["mean"] for case in ("plain", "sketched")]
+    assert loss["mean"] == pytest.approx(ends[0] - ends[1])
+    assert loss["bound"] == 0.5
+
+
+def test_the_end_of_a_training() -> None:
+    """The mean of the last 2 of 20 rounds, pair by pair."""
+    task = dataclasses.replace(SMALL, rounds=20)
+    base = [0.0] * 21
+    found = {
+        case: [
+            training.Trained(
+                Curve(accuracy=[*base[:19], *end], bytes_up=[0] * 21, bytes_down=[0] * 21), []
+            )
+            for end in ends
+        ]
+        for case, ends in (
+            ("plain", [(0.9, 1.0), (0.8, 0.8)]),
+            ("sketched", [(0.5, 0.6), (0.8, 0.6)]),
+        )
+    }
+    (loss,) = of("accuracy_loss", found=list(task._scores(synthetic.load(train=9, test=9), found)))
+    assert (loss["mean"], loss["maximum"]) == (pytest.approx(0.25), pytest.approx(0.4))
+    assert loss["count"] == 2
+
+
+def test_bytes() -> None:
+    """784 → 16 → 3 units in float32; sketched, the first layer sends 392 columns. Two clients a round."""
+    plain, sketched = 4 * (784 * 16 + 16 + 48 + 3), 4 * (392 * 16 + 16 + 48 + 3)
+    for case, size in (("plain", plain), ("sketched", sketched)):
+        (down,), (up,) = of("bytes_down", case), of("bytes_up", case)
+        assert (down["exact"], down["mean"], down["sd"]) == (size + 8, size + 8, 0)
+        assert (up["exact"], up["mean"], up["sd"]) == (size, size, 0)
+        assert (down["trials"], up["trials"]) == (2 * 5, 2 * 2 * 4)
+        assert of("accuracy", case)[-1]["bytes_up"] == 2 * 4 * size
+
+
+def test_estimates() -> None:
+    """Far from the update, and the nearest weights are nearer than the unbiased ones."""
+    errors = {option: of("error", f"option {option}") for option in ("I", "II")}
+    for option, shown in errors.items():
+        assert [row["round"] for row in shown] == [1, 2, 4]
+        for row, inverse in zip(shown, of("inverse_error", f"option {option}"), strict=True):
+            assert row["minimum"] > 2
+            assert inverse["minimum"] == pytest.approx(1 / row["maximum"])
+            assert (inverse["bound"], inverse["count"]) == (0.5, 0)
+        assert all(
+            0 <= row["minimum"] <= row["maximum"] <= 1 for row in of("cosine", f"option {option}")
+        )
+    for one, two in zip(errors["I"], errors["II"], strict=True):
+        assert two["mean"] < one["mean"]
+
+
+def test_a_run_with_nothing_to_hide_is_estimated_exactly() -> None:
+    """The control: with as many rows as inputs, S is invertible, and option II finds the update."""
+    whole = dataclasses.replace(
+        SMALL,
+        family=SubsampledCosine(8, 8),
+        dataset=functools.partial(synthetic.load, train=30, test=10),
+    )
+    found = whole.run()
+    assert all(row["maximum"] < 1e-2 for row in of("error", "option II", found))
+    assert all(row["minimum"] > 0.99 for row in of("cosine", "option II", found))
+
+
+def test_rounds_to_the_target() -> None:
+    curve = Curve(accuracy=[0.1, 0.5, 0.9, 0.7])
+    assert (curve.reached(0.5), curve.reached(0.6), curve.reached(0.95)) == (1, 2, None)
+    easy = dataclasses.replace(SMALL, target=0.0001, rounds=1).run()
+    assert [row["status"] for row in of("rounds_to_target", found=easy)] == ["finite"] * 2
+    hard = dataclasses.replace(SMALL, target=1.1, rounds=1).run()
+    for row in [*of("rounds_to_target", found=hard), *of("rounds_ratio", found=hard)]:
+        assert row["status"] == "unfinished"
+        assert "mean" not in row
+    (ratio,) = of("rounds_ratio", found=hard)
+    assert (ratio["count"], ratio["trials"], ratio["bound"]) == (2, 2, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("plain", "own", "expected"),
+    [((2, 2), (4, 6), 0), ((2, 2), (4, 12), 1), ((2, None), (4, 4), 1), ((2, 2), (None, 13), 2)],
+)
+def test_ratios_of_rounds(plain: Any, own: Any, expected: int) -> None:
+    """More than 5.6, or not known: both count."""
+
+    def curves(rounds: Any) -> list[training.Trained]:
+        return [
+            training.Trained(Curve(accuracy=[0.0] * (t or 20) + [1.0] * bool(t)), [])
+            for t in rounds
+        ]
+
+    *_, ratio = SMALL._targets({"plain": curves(plain), "sketched": curves(own)})
+    assert ratio["count"] == expected
+    if None not in (*plain, *own):
+        assert ratio["mean"] == pytest.approx(np.mean(np.array(own) / np.array(plain)))
+
+
+def test_two_classes_have_an_area_under_the_curve() -> None:
+    faces = functools.partial(synthetic.load, train=60, test=30, classes=2, minority=0.3)
+    found = dataclasses.replace(SMALL, dataset=faces, rounds=1).run()
+    assert {row["case"] for row in of("auc", found=found)} == {"plain", "sketched"}
+    assert len(of("auc_loss", found=found)) == 1
+
+
+def test_the_learning_rate_is_chosen_on_held_out_training_images(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The one that reaches the target first, else the most accurate; the test images play no part."""
+    seen: list[tuple[float, str, int, int]] = []
+    curves = {0.1: [0.0, 0.3, 0.9], 0.2: [0.0, 0.85, 0.85], 0.3: [0.0, 0.7, 0.79]}
+
+    def trained(
+        self: Any, data: Any, train: Any, test: Any, family: Any, rate: Any, name: str
+    ) -> Any:
+        seen.append((rate, name, len(train.labels), len(test.labels)))
+        if name == "tuning":
+            return training.Trained(Curve(accuracy=curves[rate]), [])
+        raise StopIteration
+
+    monkeypatch.setattr(Training, "_trained", trained)
+    for target, rates, best in ((0.8, [0.1, 0.2, 0.3], 0.2), (0.95, [0.3, 0.1, 0.2], 0.1)):
+        seen.clear()
+        with pytest.raises(StopIteration):
+            dataclasses.replace(SMALL, rates=rates, target=target).run()
+        assert seen[:3] == [(rate, "tuning", 108, 12) for rate in rates]
+        assert seen[3] == (best, "trial 0", 120, 40)
+
+
+def test_an_interrupted_training_goes_on_bit_for_bit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(experiment, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    task = dataclasses.replace(SMALL, checkpoints=str(tmp_path))
+    add, calls = Curve.add, 0
+
+    def interrupted(self: Curve, *given: Any) -> None:
+        nonlocal calls
+        calls += 1
+        if calls in (8, 14):
+            raise KeyboardInterrupt
+        add(self, *given)
+
+    monkeypatch.setattr(Curve, "add", interrupted)
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            task.run()
+    assert task.run() == rows()
+    assert calls == 4 * 5 + 2  # every round was evaluated once, and twice where it stopped
+    calls = 100
+    assert task.run() == rows()  # all from the checkpoints
+    assert calls == 100
+    other = dataclasses.replace(task, batch=20)
+    assert other.run() != rows()  # another training has checkpoints of its own
+
+
+def test_names_of_checkpoints_are_the_same_in_every_process() -> None:
+    """No address of a function gets into them, whatever the data set and the model are made by."""
+    for value in (
+        SMALL.dataset,
+        SMALL.partition,
+        functools.partial(SMALL.model, family=SMALL.family),
+    ):
+        assert "0x" not in described(value)
+        assert "<" not in described(value)
+    assert described(SMALL.dataset) != described(functools.partial(SMALL.dataset, seed=1))
+
+
+def test_pairs_share_their_start_and_their_clients(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: dict[bool, list[torch.Tensor]] = {}
+    run = FedAvg.run
+
+    def spy(self: Any, model: Any, *given: Any, **options: Any) -> Any:
+        plain = not list(training.sketched.layers(model))
+        started.setdefault(plain, []).append(model.state_dict()["1.weight"].clone())
+        return run(self, model, *given, **options)
+
+    monkeypatch.setattr(FedAvg, "run", spy)
+    dataclasses.replace(SMALL, rounds=1).run()
+    for a, b in zip(started[True], started[False], strict=True):
+        assert torch.equal(a, b)
+    assert not torch.equal(*started[True])
+
+
+def test_leaked_test_images_are_refused() -> None:
+    def leaked() -> Dataset:
+        data = synthetic.load(train=30, test=10)
+        train = Split(*(np.concatenate(pair) for pair in zip(data.train, data.test, strict=True)))
+        return Dataset("leaked", 10, 255, train, data.test)
+
+    with pytest.raises(ValueError, match="10 test images of leaked are also training images"):
+        dataclasses.replace(SMALL, dataset=leaked).run()
+
+
+@pytest.mark.parametrize("change", [{"trials": 1}, {"rounds": 0}, {"rates": []}])
+def test_bad_settings(change: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="must be >= 2, rounds="):
+        dataclasses.replace(SMALL, **change).run()
+
+
+@pytest.mark.parametrize("study", ["federated_mlp", "federated_cnn", "federated_cifar10"])
+def test_one_round_of_the_paper_size(study: str) -> None:
+    """The full configurations run, on made-up images of the same shape where the real ones aren't needed."""
+    runs = plan.expand("paper", "numba", studies=study).runs[study]
+    config = next(iter(runs.values())).config
+    like = "cifar10" if study == "federated_cifar10" else "mnist"
+    task = {
+        **config["task"],
+        "dataset": {
+            "_target_": "sketchbench.dataset.synthetic.load",
+            "_partial_": True,
+            "like": like,
+            "train": 200,
+            "test": 20,
+        },
+        "rates": [0.03],
+        "epochs": 1,
+        "rounds": 1,
+        "trials": 2,
+        "points": 1,
+        "participation": 0.02,
+        "checkpoints": None,
+    }
+    found = job.execute({**config, "task": task})
+    (row,) = (row for row in of("bytes_up", "sketched", found))
+    assert row["mean"] == row["exact"]
+    assert task["partition"]["clients"] == 100
