@@ -90,3 +90,32 @@ def test_an_error_leaves_the_old_file(tmp_path: Path) -> None:
         raise RuntimeError("disk full")
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_every_kind_of_value_comes_back(tmp_path: Path) -> None:
+    """Numbers exactly, large and small; text that looks like a date stays text; a gap stays one."""
+    rows = [
+        {
+            "a": 1,
+            "b": 0.1 + 0.2,
+            "c": "2026-01-01T00:00:00",
+            "d": True,
+            "e": None,
+            "f": 2**62,
+            "g": 0,
+        },
+        {"a": 2, "b": 5e-324, "c": 'quote " and \n line', "d": None, "e": None, "f": -1, "g": 0.5},
+        {"a": None, "b": -1.7e308, "c": "ε", "d": False, "e": None, "f": 0, "g": None},
+    ]
+    path = tmp_path / "r.parquet"
+    write(path, Record(rows, {"signature": "s"}))
+    assert read(path).rows == rows
+
+
+def test_values_of_two_kinds_in_a_column(tmp_path: Path) -> None:
+    rows = [{"a": 1}, {"a": "one"}]
+    with pytest.raises(
+        TypeError, match="column a has values of int, str; they must be of one kind"
+    ):
+        write(tmp_path / "r.parquet", Record(rows, {}))
+    assert not list(tmp_path.iterdir())

@@ -22,26 +22,20 @@ class LocalStep(NamedTuple):
 class Round(NamedTuple):
     """What can be seen at the start of round t = 0, 1, ..., T; of so many trials, T_r.
 
-    w: (T_r, d), the weights that all clients start from. before: the local steps of the round before, none
-    at t = 0. bytes_up, bytes_down: what a client has sent and received so far. messages: (T_r, N, b), what the
+    w: (T_r, d), the weights that all clients start from. local: (T_r, d), the mean over clients and local
+    steps of the weights at which the round before took its gradients (w itself at t = 0). path: these local steps,
+    where they are kept. bytes_up, bytes_down: what a client has sent and received so far. messages: (T_r, N, b), what the
     clients sent in the round before, and operators, one per trial, with which they sketched; None at t = 0.
     """
 
     t: int
     w: Array
-    before: tuple[LocalStep, ...]
+    local: Array
     bytes_up: int
     bytes_down: int
     messages: Array | None = None
     operators: Sketch | None = None
-
-    @property
-    def local(self) -> Array:
-        """(T_r, d), the mean over clients and local steps of the weights at which the round before took its
-        gradients; w itself at t = 0."""
-        if not self.before:
-            return self.w
-        return sum(step.weights.mean(axis=1) for step in self.before) / len(self.before)
+    path: tuple[LocalStep, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -79,13 +73,14 @@ class IterativeSketching:
         trials: int,
         rounds: int,
         gradients: Callable[[Array], Array] | None = None,
+        keep_path: bool = False,
     ) -> Iterator[Round]:
         """Rounds 0 to `rounds` of so many independent trials, which differ in their sketches only.
 
         key: 64 bits, as from `seeds.key`. gradients: what local steps follow at the clients' weights
-        (trials, clients, d) instead of `objective.gradients`, such as noisy ones. Raises ValueError where
-        family and objective don't fit. Memory: O(trials clients local_steps d), and that of a stack of
-        `trials` operators.
+        (trials, clients, d) instead of `objective.gradients`, such as noisy ones. keep_path: of the local steps,
+        with `local_steps` times the memory. Raises ValueError where family and objective don't fit. Memory:
+        O(trials clients d), and that of a stack of `trials` operators.
         """
         if self.family.d != objective.d:
             raise ValueError(
@@ -97,24 +92,26 @@ class IterativeSketching:
         kernels = objective.kernels
         xp = kernels.xp
         w = xp.repeat(kernels.asarray(objective.start)[None], trials, axis=0)
-        before: tuple[LocalStep, ...] = ()
-        up = down = 0
+        path: list[LocalStep] = []
+        local, up, down = w, 0, 0
         messages: Array | None = None
         operators: Sketch | None = None
         following: Sketch | None = (
             None  # the operators of the next round, where they are drawn already
         )
         for t in range(rounds + 1):
-            yield Round(t, w, before, up, down, messages, operators)
+            yield Round(t, w, local, up, down, messages, operators, tuple(path))
             if t == rounds:
                 return
             shape = (trials, objective.clients, objective.d)
             u = xp.broadcast_to(w[:, None], shape)
-            path = []
+            local, path = xp.zeros_like(w), []
             for _ in range(self.local_steps):
-                path.append(LocalStep(u, gradients(u)))
-                u = u - self.local_rate * path[-1].gradients
-            before = tuple(path)
+                local += u.mean(axis=1) / self.local_steps
+                slopes = gradients(u)
+                if keep_path:
+                    path.append(LocalStep(u, slopes))
+                u = u - self.local_rate * slopes
             operators = following or self._operators(key, t, trials, objective)
             following = None if self.fresh else operators
             messages = operators.sketch(u - w[:, None], check_finite=False)

@@ -77,23 +77,23 @@ class Convergence:
         )
         key = seeds.key(self.seed, task=f"convergence {theorem.place}", family=repr(self.family))
         shown = np.unique(np.geomspace(1, self.rounds, self.points).round().astype(int))
-        bounds = dict(zip(shown.tolist(), theorem.bound(problem, eta, shown).tolist(), strict=True))
-        if self.claim == "none":
-            bounds = dict.fromkeys(bounds, math.nan)
         rounds = algorithm.run(objective, key, trials=self.trials, rounds=self.rounds)
         rows: list[dict[str, Any]] = []
         for at, values in MEASURED[theorem.measured](objective, rounds):
             found = self.kernels.to_numpy(values)
             gone = diverged(found, objective.gap)
-            if at.t not in bounds and not gone:
+            if at.t not in shown and not gone:
                 continue
+            bound = None
+            if self.claim == "theorem":
+                bound = float(theorem.bound(problem, eta, np.array(at.t)))
             shared = {
                 "quantity": theorem.measured,
                 "case": theorem.place,
                 "round": at.t,
                 "bytes_up": at.bytes_up,
                 "bytes_down": at.bytes_down,
-                "bound": bounds.get(at.t, float(theorem.bound(problem, eta, np.array([at.t]))[0])),
+                "bound": bound,
                 "trials": self.trials,
             }
             if gone:

@@ -54,10 +54,13 @@ class LocalLemmas:
         shown = set(np.geomspace(1, self.rounds, self.points).round().astype(int).tolist())
         worst = {name: np.zeros(self.trials) for name in ("F.3", "F.4", "F.5", "F.6")}
         rows: list[Row] = []
-        for at in algorithm.run(objective, key, trials=self.trials, rounds=self.rounds):
-            if not at.before:
+        states = algorithm.run(
+            objective, key, trials=self.trials, rounds=self.rounds, keep_path=True
+        )
+        for at in states:
+            if not at.path:
                 continue
-            path = [_state(step, objective) for step in at.before]
+            path = [_state(step, objective) for step in at.path]
             for name, found in _ratios(path, problem, eta, objective).items():
                 worst[name] = np.maximum(worst[name], self.kernels.to_numpy(found))
             if at.t in shown:
