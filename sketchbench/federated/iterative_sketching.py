@@ -23,9 +23,10 @@ class Round(NamedTuple):
     """What can be seen at the start of round t = 0, 1, ..., T; of so many trials, T_r.
 
     w: (T_r, d), the weights that all clients start from. local: (T_r, d), the mean over clients and local
-    steps of the weights at which the round before took its gradients (w itself at t = 0). path: these local steps,
-    where they are kept. bytes_up, bytes_down: what a client has sent and received so far. messages: (T_r, N, b), what the
-    clients sent in the round before, and operators, one per trial, with which they sketched; None at t = 0.
+    steps of the weights at which the round before took its gradients (w itself at t = 0). path: these local
+    steps, where they are kept. bytes_up, bytes_down: what a client has sent and received so far. messages:
+    (T_r, N, b), what the clients sent in the round before, and operators, one per trial, with which they
+    sketched; None at t = 0.
     """
 
     t: int

@@ -25,7 +25,8 @@ class Objective(ABC):
     at once. The constants are those of the problem, not of a run:
     smoothness: L, every ∇f_c is L-Lipschitz. convexity: μ >= 0, every f_c is μ-strongly convex; -inf
     where they are not convex. mean_smoothness, mean_convexity: those of f, where they are better.
-    noise_energy: E‖noise‖² of the mean of all clients' stochastic gradients. gradient_bound: G >= ‖∇f_c(w)‖₂ for all c and w; inf where there is none.
+    noise_energy: E‖noise‖² of the mean of all clients' stochastic gradients. gradient_bound: G >=
+    ‖∇f_c(w)‖₂ for all c and w; inf where there is none.
     minimiser: w*, (d,), and minimum: f(w*), a NumPy array and a number; start: w⁰, (d,).
     """
 

@@ -40,8 +40,9 @@ class Communication:
     `bytes`: sent by a client, likewise, against 2(1 + α) b/d;
     `curve`: what is bounded over f(w⁰) - f*, at about `points` rounds, by algorithm (`case`).
 
-    rounds: the most without sketches; with them there are `patience` (1 + α) times as many as it took without. Where a trial
-    does not arrive by then, or diverges, both ratios have the status `diverged`, and no mean.
+    rounds: the most without sketches; with them there are `patience` (1 + α) times as many as it took
+    without. Where a trial does not arrive by then, or diverges, both ratios have the status `diverged`, and no
+    mean.
     """
 
     family: Family

@@ -30,8 +30,8 @@ class FeedbackBound:
     `squared_gradient`: the mean over rounds of ‖∇f(x(t))‖², and `average_excess`: f(x̄) - f*, against Theorem 1;
     `condition`: in how many runs (7) does not hold in every round, and the largest sp(p(t));
     `tail_constant`, `noise_constant`: C_s and C_n of Lemma 2, the largest that `probes` signals through
-    the same operator need, none of them from a run. The noise of a probe is spread over all measurements, or looks like that of
-    k wrong coordinates, which is worse.
+    the same operator need, none of them from a run: lower limits of what any signal needs. The noise of a probe
+    is spread over all measurements, or looks like that of k wrong coordinates, which is worse.
     """
 
     family: Family

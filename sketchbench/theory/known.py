@@ -38,7 +38,8 @@ class Known:
     def exact_alpha(self, d: int, b: int) -> float:
         """The smallest α that holds for every basis vector h, from the exact E‖RᵀRh‖².
 
-        Where signs make entries of RᵀR uncorrelated, as in every family here, E‖RᵀRh‖² is a mean of those of basis vectors, so α serves every h.
+        Where signs make entries of RᵀR uncorrelated, as in every family here, E‖RᵀRh‖² is a mean of those of
+        basis vectors, so α serves every h.
         O(d²). Raises ValueError without an exact moment.
         """
         if self.norm is None:
