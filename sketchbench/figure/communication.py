@@ -82,6 +82,5 @@ def _curves(axes: Axes, rows: pd.DataFrame, shown: list[style.Family], over: str
     for family in shown:
         own = rows[(rows["subject"] == family.subject) & (rows["case"] == "sketch")]
         own = own.sort_values("round")
-        axes.plot(own[over], own["mean"], color=family.colour, linewidth=1.0)
-        axes.fill_between(own[over], own["low"], own["high"], color=family.colour, alpha=0.2, lw=0)
+        style.curve(axes, own[over], own, color=family.colour, linewidth=1.0)
     style.plain_log(axes)

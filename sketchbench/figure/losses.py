@@ -21,10 +21,8 @@ def curves(axes: Axes, rows: pd.DataFrame, over: str) -> None:
     for case, (_, colour, line) in LOOKS.items():
         own = rows[rows["case"] == case].sort_values("round")
         means = own[own["mean"].notna() & (own[over] > 0)]
-        axes.plot(means[over], means["mean"], color=colour, linestyle=line, linewidth=1.2, zorder=3)
-        axes.fill_between(
-            means[over], means["low"], means["high"], color=colour, alpha=0.2, linewidth=0
-        )
+        look = {"color": colour, "linestyle": line, "linewidth": 1.2}
+        style.curve(axes, means[over], means, zorder=3, **look)
         for at in own.loc[own["status"] == "diverged", over]:
             axes.axvline(at, color=colour, linewidth=0.7, linestyle=":")
 

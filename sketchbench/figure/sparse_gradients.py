@@ -37,17 +37,8 @@ def _sparsities(axes: Axes, table: pd.DataFrame) -> None:
     drawn = style.with_intervals(table[table["quantity"].isin(SPARSITIES)])
     for quantity, (label, colour) in SPARSITIES.items():
         own = drawn[drawn["quantity"] == quantity].sort_values("round")
-        axes.plot(
-            own["round"], own["mean"], color=style.COLOURS[colour], linewidth=1.2, label=label
-        )
-        axes.fill_between(
-            own["round"],
-            own["low"],
-            own["high"],
-            color=style.COLOURS[colour],
-            alpha=0.2,
-            linewidth=0,
-        )
+        look = {"color": style.COLOURS[colour], "linewidth": 1.2, "label": label}
+        style.curve(axes, own["round"], own, **look)
     allowed = table.loc[table["quantity"] == "start", "bound"].max()
     axes.axhline(allowed, color=style.INK, linewidth=0.9, linestyle="--", label="$2K/d$")
     axes.set_ylim(bottom=0)
@@ -65,9 +56,7 @@ def _noises(axes: Axes, rows: pd.DataFrame, silent: pd.DataFrame) -> None:
     for noise, own in runs:
         means = own[own["mean"].notna() & (own["round"] > 0)].sort_values("round")
         colour = shades(0.15 + 0.85 * noise / most) if noise else style.EXACT
-        axes.plot(means["round"], means["mean"], color=colour, linewidth=1.2, label=f"{noise:g}")
-        axes.fill_between(
-            means["round"], means["low"], means["high"], color=colour, alpha=0.2, linewidth=0
-        )
+        text = f"{noise:g}"
+        style.curve(axes, means["round"], means, color=colour, linewidth=1.2, label=text)
     axes.set_title("(c) FIHT, noise in the channel")
     axes.legend(title="$W$", fontsize=6, title_fontsize=6, loc="upper right")

@@ -191,6 +191,12 @@ def points(
     axes.plot(x, mean, linestyle="none", zorder=5 if family.filled else 4, **marks)
 
 
+def curve(axes: Axes, x: ArrayLike, rows: pd.DataFrame, *, band: float = 0.2, **line: Any) -> None:
+    """The line through the means, and their intervals as a band of this opacity; line: as of a Line2D."""
+    axes.plot(x, rows["mean"], **line)
+    axes.fill_between(x, rows["low"], rows["high"], color=line["color"], alpha=band, linewidth=0)
+
+
 def joined(
     axes: Axes,
     x: ArrayLike,

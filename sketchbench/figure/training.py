@@ -51,5 +51,5 @@ def _curves(axes: Axes, rows: pd.DataFrame, over: str, colour: object, marker: s
     """Means with bands, one curve for each run."""
     for _, own in rows.groupby(["subject", "b", "participation"]):
         run = own.sort_values(over)
-        axes.plot(run[over], run["mean"], color=colour, marker=marker, markersize=3, linewidth=0.8)
-        axes.fill_between(run[over], run["low"], run["high"], color=colour, alpha=0.15, linewidth=0)
+        look = {"color": colour, "marker": marker, "markersize": 3, "linewidth": 0.8}
+        style.curve(axes, run[over], run, band=0.15, **look)

@@ -21,6 +21,13 @@ def sparsity(x: Vectors) -> Vectors:
     return np.asarray(abs(x).sum(-1) ** 2 / ((x**2).sum(-1) * x.shape[-1]))
 
 
+def tail_constants(errors: Vectors, x: Vectors, k: int) -> Vectors:
+    """The smallest C with error <= (C + 1)‖x - x^[k]‖₂ + C/√k ‖x - x^[k]‖₁ for each error (...) of recovering
+    x (..., d): what C_s of tang2021 Lemma 2 is at least."""
+    two, one = tail_norms(x, k)
+    return np.asarray((errors - two) / (two + one / np.sqrt(k)))
+
+
 def tail_norms(x: Vectors, k: int) -> Tail:
     """Norms of what the k largest magnitudes leave of x (..., d)."""
     if not 0 <= k <= x.shape[-1]:

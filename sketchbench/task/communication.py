@@ -16,6 +16,7 @@ from sketchbench.measure.summary import summarize
 from sketchbench.objective.objective import MakeObjective, Objective
 from sketchbench.sketch import Family, Identity
 from sketchbench.task.convergence import MEASURED, problem_of, theorem_named
+from sketchbench.task.trials import shown_rounds
 from sketchbench.theory.convergence import ROUNDS_FACTOR
 from sketchbench.theory.known import Known
 
@@ -103,7 +104,7 @@ class Communication:
         algorithm = IterativeSketching(family, theorem.rate(problem))
         key = seeds.key(self.seed, task="communication", family=repr(family))
         states = algorithm.run(objective, key, trials=trials, rounds=rounds)
-        shown = np.geomspace(1, max(rounds, 1), self.points).round()
+        shown = shown_rounds(rounds, self.points)
         arrived, sent = np.full((2, trials), np.nan)
         rows: list[Row] = []
         for at, values in MEASURED[theorem.measured](objective, states):

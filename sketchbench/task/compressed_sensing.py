@@ -1,5 +1,6 @@
 """SGD with compressed sensing beside its competitors on one objective."""
 
+import functools
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -102,11 +103,11 @@ class CompressedSensing:
     def _late(self) -> int:
         return max(1, round(LATE * self.rounds))
 
-    @property
+    @functools.cached_property  # it is asked for in every round
     def _shown(self) -> set[int]:
         """The rounds that have rows."""
-        spread = np.geomspace(1, self.rounds, self.points).round().astype(int)
-        return {0, *spread.tolist(), self._late, max(1, self.rounds // 2)}
+        spread = trials.shown_rounds(self.rounds, self.points)
+        return {0, *spread, self._late, max(1, self.rounds // 2)}
 
     @property
     def _rate(self) -> float:

@@ -15,6 +15,7 @@ from sketchbench.measure.divergence import diverged
 from sketchbench.measure.summary import summarize
 from sketchbench.objective.objective import MakeObjective, Objective
 from sketchbench.sketch.family import Family
+from sketchbench.task.trials import shown_rounds
 from sketchbench.theory.convergence import THEOREMS, Problem, Theorem
 from sketchbench.theory.known import Known
 
@@ -76,7 +77,7 @@ class Convergence:
             self.family, eta, problem.local_steps, fresh=self.fresh, desketch=self.desketch
         )
         key = seeds.key(self.seed, task=f"convergence {theorem.place}", family=repr(self.family))
-        shown = np.unique(np.geomspace(1, self.rounds, self.points).round().astype(int))
+        shown = shown_rounds(self.rounds, self.points)
         rounds = algorithm.run(objective, key, trials=self.trials, rounds=self.rounds)
         rows: list[dict[str, Any]] = []
         for at, values in MEASURED[theorem.measured](objective, rounds):

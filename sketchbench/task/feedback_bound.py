@@ -1,6 +1,5 @@
 """SGD with compressed sensing against tang2021 Theorem 1, where its condition can hold."""
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,14 +9,13 @@ from numpy.typing import NDArray
 from sketchbench import seeds
 from sketchbench.federated.compressed_sensing import CompressedSensingSGD, tracked
 from sketchbench.kernels import Array, Kernels
-from sketchbench.measure.sparsity import sparsity, tail_norms
+from sketchbench.measure.sparsity import sparsity, tail_constants
 from sketchbench.measure.summary import summarize
 from sketchbench.objective.objective import MakeObjective, Objective
 from sketchbench.recovery.recovery import MakeRecovery, Recovery
 from sketchbench.sketch import Family
 from sketchbench.sketch.operator import Sketch
 from sketchbench.task import signals, trials
-from sketchbench.task.trials import exceeding
 from sketchbench.theory.compressed_sensing import Setting, sparsity_limit
 
 Vectors = NDArray[np.float64]
@@ -81,14 +79,7 @@ class FeedbackBound:
                 "bound": setting.average_excess,
                 **summarize(excess),
             },
-            {
-                "quantity": "condition",
-                **shared,
-                "bound": limit,
-                "count": exceeding(densest, limit),
-                "trials": self.trials,
-                "maximum": float(densest.max()),
-            },
+            {"quantity": "condition", **shared, **trials.exceedances(densest, limit)},
             {"quantity": "tail_constant", "mean": tail, "trials": self.probes},
             {"quantity": "noise_constant", "mean": noise, "trials": self.probes},
         ]
@@ -123,9 +114,7 @@ class FeedbackBound:
         for size in (0.01, 0.1, 1.0):
             x = signals.sparse(d, self.k, self.probes, self.seed, noise=size)
             errors = self._errors(sketch, recovery, x, np.zeros((self.probes, self.family.b)))
-            two, one = tail_norms(x, self.k)
-            needed = (errors - two) / (two + one / math.sqrt(self.k))
-            largest = max(largest, float(needed.max()))
+            largest = max(largest, float(tail_constants(errors, x, self.k).max()))
         return largest
 
     def _noise_constant(self, sketch: Sketch, recovery: Recovery) -> float:

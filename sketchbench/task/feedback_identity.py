@@ -51,14 +51,7 @@ class FeedbackIdentity:
             ):
                 worst[name] = np.maximum(worst[name], self._norm(difference) / length)
         return [
-            {
-                "quantity": name,
-                "bound": EXACT,
-                "count": int((found > EXACT).sum()),
-                "trials": self.trials,
-                "maximum": float(found.max()),
-            }
-            for name, found in worst.items()
+            {"quantity": name, **trials.exceedances(found, EXACT)} for name, found in worst.items()
         ]
 
     def _norm(self, v: Array) -> Any:

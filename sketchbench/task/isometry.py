@@ -11,7 +11,6 @@ from sketchbench.measure.summary import summarize
 from sketchbench.sketch.family import Family
 from sketchbench.task import trials
 from sketchbench.theory.isometry import proposition_1
-from sketchbench.theory.known import Known
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,6 @@ class Isometry:
     """
 
     family: Family
-    known: Known
     kernels: Kernels
     seed: int
     trials: int

@@ -14,7 +14,7 @@ from sketchbench.measure.summary import summarize
 from sketchbench.objective.objective import MakeObjective, Objective
 from sketchbench.sketch import Family
 from sketchbench.task.convergence import problem_of, theorem_named
-from sketchbench.task.trials import exceeding
+from sketchbench.task.trials import exceedances, shown_rounds
 from sketchbench.theory import local_steps as lemmas
 from sketchbench.theory.convergence import Problem
 from sketchbench.theory.known import Known
@@ -51,7 +51,7 @@ class LocalLemmas:
         eta = theorem.rate(problem)
         algorithm = IterativeSketching(self.family, eta, self.local_steps)
         key = seeds.key(self.seed, task="local lemmas", family=repr(self.family))
-        shown = set(np.geomspace(1, self.rounds, self.points).round().astype(int).tolist())
+        shown = shown_rounds(self.rounds, self.points)
         worst = {name: np.zeros(self.trials) for name in ("F.3", "F.4", "F.5", "F.6")}
         rows: list[Row] = []
         states = algorithm.run(
@@ -71,14 +71,7 @@ class LocalLemmas:
                 shared = {"quantity": "difference", "lemma": "F.6", "round": at.t, "bound": 0.0}
                 rows.append({**shared, **summarize(difference)})
         return rows + [
-            {
-                "quantity": "ratio",
-                "lemma": name,
-                "bound": 1.0,
-                "count": exceeding(found, 1.0),
-                "trials": self.trials,
-                "maximum": float(found.max()),
-            }
+            {"quantity": "ratio", "lemma": name, **exceedances(found, 1.0)}
             for name, found in worst.items()
         ]
 

@@ -21,7 +21,6 @@ from sketchbench.privacy.mechanism import mean_sensitivity, with_sigma
 from sketchbench.privacy.sampling import Kind, Sampling
 from sketchbench.sketch.family import Family
 from sketchbench.task import trials as blocks
-from sketchbench.theory.known import Known
 
 Row = dict[str, Any]
 ERROR = 1e-3  # of the ε that a row says is proven
@@ -45,7 +44,6 @@ class PrivacyAudit:
     """
 
     family: Family
-    known: Known
     kernels: Kernels
     seed: int
     trials: int

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,9 +24,8 @@ from sketchbench.theory.known import Known
 log = logging.getLogger(__name__)
 Row = dict[str, Any]
 NONE = "none"  # the case without noise
-HARDLY = (
-    0.1  # our reading of noise that hardly affects convergence: a tenth of the progress is lost
-)
+# Our reading of noise that hardly affects convergence: a tenth of the progress is lost.
+HARDLY = 0.1
 
 
 @dataclass(frozen=True)
@@ -113,7 +112,7 @@ class PrivateTraining:
 
     def _trained(self, objective: Logistic, training: PrivateSketching, sigma: float) -> Round:
         """The last round with this σ."""
-        noisy = PrivateSketching(training.algorithm, training.sampling, sigma, training.bound)
+        noisy = replace(training, sigma=sigma)
         key = seeds.key(self.seed, task="private training", family=repr(self.family))
         *_, end = noisy.run(objective, self.seed, key, trials=self.trials, rounds=self.rounds)
         return end

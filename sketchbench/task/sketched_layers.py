@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -12,7 +13,6 @@ from sketchbench.kernels import Kernels
 from sketchbench.model.sketched import SketchedConv2d, SketchedLinear
 from sketchbench.sketch.family import Family
 from sketchbench.task import trials
-from sketchbench.theory.known import Known
 
 KERNEL = 2  # of the convolution, so that d = 4 channels
 PIXELS = 6  # height and width of its images
@@ -33,7 +33,6 @@ class SketchedLayers:
     """
 
     family: Family
-    known: Known
     kernels: Kernels
     seed: int
     trials: int
@@ -73,14 +72,7 @@ class SketchedLayers:
                 for name, error in _errors(layer, S, x, random).items():
                     errors.setdefault(name, []).append(error)
         for name, found in errors.items():
-            yield {
-                "quantity": name,
-                "case": case,
-                "trials": self.trials,
-                "bound": ALLOWED,
-                "count": trials.exceeding(torch.tensor(found), ALLOWED),
-                "maximum": max(found),
-            }
+            yield {"quantity": name, "case": case, **trials.exceedances(np.array(found), ALLOWED)}
 
 
 def _errors(

@@ -1,6 +1,5 @@
 """How the error of a recovery grows with noise in the measurements and with the signal's tail."""
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +7,7 @@ import numpy as np
 
 from sketchbench import seeds
 from sketchbench.kernels import Kernels
-from sketchbench.measure.sparsity import tail_norms
+from sketchbench.measure.sparsity import tail_constants
 from sketchbench.measure.summary import summarize
 from sketchbench.recovery.recovery import MakeRecovery
 from sketchbench.sketch import Family
@@ -60,9 +59,8 @@ class Stability:
                     {"quantity": f"{name}_ratio", **shared, **summarize(errors / amount)},
                 ]
                 if name == "tail":
-                    two, one = tail_norms(whole, self.k)
-                    constant = (errors - two) / (two + one / math.sqrt(self.k))
-                    rows.append({"quantity": "tail_constant", **shared, **summarize(constant)})
+                    constants = tail_constants(errors, whole, self.k)
+                    rows.append({"quantity": "tail_constant", **shared, **summarize(constants)})
         return rows
 
 

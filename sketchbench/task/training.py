@@ -21,8 +21,7 @@ from sketchbench.measure.summary import summarize
 from sketchbench.model import sketched
 from sketchbench.model.networks import MakeModel
 from sketchbench.sketch.family import Family
-from sketchbench.task.trials import exceeding
-from sketchbench.theory.known import Known
+from sketchbench.task.trials import exceeding, shown_rounds
 
 log = logging.getLogger(__name__)
 WORD_BYTES = 4  # float32
@@ -59,7 +58,6 @@ class Training:
     """
 
     family: Family
-    known: Known
     kernels: Kernels
     seed: int
     dataset: MakeDataset
@@ -134,16 +132,14 @@ class Training:
         seed = seeds.key(self.seed, task="training", name=name)
         if name == "tuning":
             return experiment.train(algorithm, train, test, seed, rounds=self.tuning_rounds)
-        options: dict[str, Any] = {"rounds": self.rounds, "shown": self._shown()}
+        options: dict[str, Any] = {
+            "rounds": self.rounds,
+            "shown": shown_rounds(self.rounds, self.points),
+        }
         return experiment.train(algorithm, train, test, seed, **options)
 
     def _model(self, data: Dataset, family: Family | None) -> MakeModel:
         return partial(self.model, shape=data.shape, classes=data.classes, family=family)
-
-    def _shown(self) -> list[int]:
-        """The rounds that rows speak of."""
-        spread = np.geomspace(1, self.rounds, self.points).round().astype(int)
-        return [int(t) for t in np.unique(spread)]
 
     def _rows(self, data: Dataset, found: dict[str, list[Trained]]) -> Iterator[dict[str, Any]]:
         yield from self._scores(data, found)
@@ -159,7 +155,7 @@ class Training:
                 for case, trained in found.items()
             }
             for case, trained in found.items():
-                for t in self._shown():
+                for t in shown_rounds(self.rounds, self.points):
                     yield {
                         "quantity": quantity,
                         "case": case,
@@ -215,7 +211,7 @@ class Training:
         """Estimates of shape (trials, rounds shown, options × quantities)."""
         values = np.array(trials)
         for number, option in enumerate(OPTIONS):
-            for place, t in enumerate(self._shown()):
+            for place, t in enumerate(shown_rounds(self.rounds, self.points)):
                 error, cosine = values[:, place, 2 * number], values[:, place, 2 * number + 1]
                 row = {"case": f"option {option}", "round": t, "status": "finite"}
                 yield {"quantity": "error", **row, **summarize(error)}

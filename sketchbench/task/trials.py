@@ -3,6 +3,10 @@
 import logging
 import time
 from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sketchbench import seeds
 from sketchbench.kernels import Array, Kernels
@@ -42,6 +46,18 @@ def check_deltas(deltas: list[float]) -> None:
 def exceeding(values: Array, bound: float) -> int:
     """How many values exceed a bound, by more than rounding."""
     return int((values > bound * (1 + ROUNDING)).sum())
+
+
+def exceedances(values: NDArray[np.float64], bound: float) -> dict[str, Any]:
+    """What the test `always` needs to know of every trial's value: how many exceed a bound, and the largest."""
+    count = exceeding(values, bound)
+    return {"bound": bound, "count": count, "trials": values.size, "maximum": float(values.max())}
+
+
+def shown_rounds(rounds: int, points: int) -> list[int]:
+    """About so many of the rounds 1 to `rounds`, evenly spread on a log scale."""
+    spread = np.geomspace(1, max(rounds, 1), points).round().astype(int)
+    return [int(t) for t in np.unique(spread)]
 
 
 def operators(

@@ -12,7 +12,6 @@ from sketchbench.measure.summary import summarize
 from sketchbench.sketch.family import Family
 from sketchbench.task import trials
 from sketchbench.theory import weight_sketch
-from sketchbench.theory.known import Known
 
 Matrix = NDArray[np.float64]
 
@@ -36,7 +35,6 @@ class WeightSketch:
     """
 
     family: Family
-    known: Known
     kernels: Kernels
     seed: int
     trials: int

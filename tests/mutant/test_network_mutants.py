@@ -17,7 +17,6 @@ from sketchbench.sketch import CountSketch
 from sketchbench.task import sketched_layers
 from sketchbench.task.sketched_layers import SketchedLayers
 from sketchbench.task.training import Training
-from sketchbench.theory.known import Known
 
 
 @pytest.fixture(autouse=True)
@@ -27,9 +26,7 @@ def one_torch_thread() -> None:
 
 def layers(family: type[CountSketch]) -> set[str]:
     """The verdicts of Z5."""
-    return verdicts(
-        "Z5", SketchedLayers(**shared(family(24, 8), Known(), 3), batch=4, outputs=6).run()
-    )
+    return verdicts("Z5", SketchedLayers(**shared(family(24, 8), 3), batch=4, outputs=6).run())
 
 
 def test_sound_layers() -> None:
@@ -63,7 +60,7 @@ def test_gradients_that_stop_at_the_sketch(monkeypatch: pytest.MonkeyPatch) -> N
 # Training
 
 SOUND = Training(
-    **shared(CountSketch(8, 4), Known(), 24),
+    **shared(CountSketch(8, 4), 24),
     dataset=functools.partial(synthetic.load, train=120, test=60, classes=3, noise=0.05),
     partition=functools.partial(partition.iid, clients=4),
     model=functools.partial(mlp, hidden=(32,)),

@@ -74,10 +74,9 @@ def verdicts(claim: str, rows: list[dict[str, Any]]) -> set[str]:
     return found
 
 
-def shared(family: Family, known: Known, trials: int) -> dict[str, Any]:
+def shared(family: Family, trials: int) -> dict[str, Any]:
     return {
         "family": family,
-        "known": known,
         "kernels": kernels.load("numba"),
         "seed": 2,
         "trials": trials,
@@ -101,7 +100,11 @@ SAMPLING = Known(always={"D.28": tail.uniform_sampling})
 )
 def test_tails(family: Family, known: Known, expected: bool) -> None:
     task = Tails(
-        **shared(family, known, 9000), pairs=["flat", "spike"], deltas=[0.1, 0.01, 0.001], points=4
+        **shared(family, 9000),
+        known=known,
+        pairs=["flat", "spike"],
+        deltas=[0.1, 0.01, 0.001],
+        points=4,
     )
     assert ("fails" in verdicts("S6", task.run())) is expected
 
@@ -113,7 +116,7 @@ def test_inner_products(family: type[BlockSparseEmbedding]) -> None:
         return inner_product.derived_sparse(delta, d=d, b=b, s=32)
 
     known = Known(inner_products={"derived": derived})
-    task = InnerProducts(**shared(family(64, 128, s=32), known, 800), deltas=[0.1, 0.01])
+    task = InnerProducts(**shared(family(64, 128, s=32), 800), known=known, deltas=[0.1, 0.01])
     rows = [{**row, "d": 64, "b": 128} for row in task.run()]
     assert ("fails" in verdicts("S5-corrected", rows)) is (family is BucketsShared)
 
@@ -121,7 +124,7 @@ def test_inner_products(family: type[BlockSparseEmbedding]) -> None:
 @pytest.mark.parametrize("family", [CountSketch, CountSketchTwice])
 def test_largest_inner_product_of_count_sketch(family: type[CountSketch]) -> None:
     known = Known(inner_products={"always": inner_product.count_sketch})
-    rows = InnerProducts(**shared(family(64, 16), known, 20), deltas=[0.1]).run()
+    rows = InnerProducts(**shared(family(64, 16), 20), known=known, deltas=[0.1]).run()
     assert ("fails" in verdicts("S5b", rows)) is (family is CountSketchTwice)
 
 
@@ -131,7 +134,7 @@ def test_decay_with_the_sketch_size(family: type[Family]) -> None:
     """The largest inner product falls like 1/√b for AMS, not for CountSketch."""
     rows = []
     for b in (32, 128):
-        for row in InnerProducts(**shared(family(64, b), Known(), 200), deltas=[0.1]).run():
+        for row in InnerProducts(**shared(family(64, b), 200), known=Known(), deltas=[0.1]).run():
             rows.append({"case": None, **row, "d": 64, "b": b})
     assert verdicts("S5-corrected", rows) == ({"holds"} if family is AMS else {"fails"})
 
@@ -145,7 +148,7 @@ def test_growth_of_the_relative_error(case: str) -> None:
         for d in (32, 128):
             for b in (4, 16):
                 task = WeightSketch(
-                    **shared(family(d, b), Known(), 2000), cases=[case], outputs=16, features=16
+                    **shared(family(d, b), 2000), cases=[case], outputs=16, features=16
                 )
                 rows += [{**row, "d": d, "b": b} for row in task.run()]
         found = verdicts(f"Z3-{case}", rows)
@@ -159,7 +162,9 @@ def test_growth(constant: str) -> None:
     rows = []
     for d in (32, 128, 512):
         known = Known(embedding_constant=d if constant == "d" else 2)
-        task = Moments(**shared(UniformSampling(d, 8), known, 10_000), pairs=["spike", "flat"])
+        task = Moments(
+            **shared(UniformSampling(d, 8), 10_000), known=known, pairs=["spike", "flat"]
+        )
         rows += [{**row, "d": d, "b": 8} for row in task.run()]
     assert verdicts("S4", rows) == ({"holds"} if constant == "d" else {"fails"})
 
@@ -171,7 +176,7 @@ def test_growth(constant: str) -> None:
 )
 def test_weights(family: type[CountSketch], claim: str) -> None:
     task = WeightSketch(
-        **shared(family(24, 8), Known(), 10_000),
+        **shared(family(24, 8), 10_000),
         cases=["centred", "structured"],
         outputs=4,
         features=3,

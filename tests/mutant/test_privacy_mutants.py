@@ -32,7 +32,6 @@ from sketchbench.theory.privacy import Guarantee
 LEVEL = FAMILY_WISE_ERROR / 4500
 SOUND = PrivacyAudit(
     family=Identity(16, 16),
-    known=Known(),
     kernels=load("numba"),
     seed=5,
     trials=20_000,

@@ -53,7 +53,6 @@ from sketchbench.task.reconstruction import Reconstruction
 from sketchbench.task.signals import sparse
 from sketchbench.task.stability import Stability
 from sketchbench.task.units import Units
-from sketchbench.theory.known import Known
 
 TESTS_FOLDER = Path(__file__).parents[1]
 CONF = TESTS_FOLDER.parent / "conf"
@@ -111,7 +110,7 @@ def units(recovery: Any) -> list[dict[str, Any]]:
 def isometry(kind: Callable[[int, int], Family]) -> list[dict[str, Any]]:
     rows = []
     for b in (64, 128, 256, 512):
-        task = Isometry(kind(D, b), Known(), kernels.load("numba"), 1, 200, 16)
+        task = Isometry(kind(D, b), kernels.load("numba"), 1, 200, 16)
         rows += [{**row, "d": D, "b": b} for row in task.run()]
     return rows
 

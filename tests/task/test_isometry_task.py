@@ -20,13 +20,12 @@ from sketchbench.sketch import (
 from sketchbench.task import trials
 from sketchbench.task.isometry import Isometry
 from sketchbench.theory.isometry import proposition_1
-from sketchbench.theory.known import Known
 
 TRIALS, K, SEED = 9, 4, 5
 
 
 def measured(family: Family, kernels: Kernels, k: int = K) -> dict[str, Any]:
-    task = Isometry(family, Known(), kernels, seed=SEED, trials=TRIALS, k=k)
+    task = Isometry(family, kernels, seed=SEED, trials=TRIALS, k=k)
     (row,) = task.run()
     assert row["quantity"] == "isometry"
     assert row["bound"] == proposition_1(d=family.d, b=family.b, k=k)
@@ -74,7 +73,7 @@ def test_sampling_is_none(kernels: Kernels) -> None:
 @pytest.mark.parametrize("k", [0, -2, 31])
 def test_numbers_of_nonzeros(kernels: Kernels, k: int) -> None:
     with pytest.raises(ValueError, match=f"nonzeros k={k} must satisfy 1 <= k <= d=30"):
-        Isometry(Gaussian(30, 12), Known(), kernels, SEED, TRIALS, k).run()
+        Isometry(Gaussian(30, 12), kernels, SEED, TRIALS, k).run()
 
 
 @pytest.mark.parametrize("k", [1, 30])

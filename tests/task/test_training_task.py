@@ -20,11 +20,9 @@ from sketchbench.model.networks import mlp
 from sketchbench.sketch import CountSketch, SubsampledCosine
 from sketchbench.task import training
 from sketchbench.task.training import Training
-from sketchbench.theory.known import Known
 
 SMALL = Training(
     family=CountSketch(8, 4),
-    known=Known(),
     kernels=kernels.load("numba"),
     seed=4,
     dataset=functools.partial(synthetic.load, train=120, test=40, classes=3, noise=0.1),

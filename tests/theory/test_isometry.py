@@ -9,7 +9,6 @@ from sketchbench.kernels import load
 from sketchbench.sketch import SubsampledHadamard
 from sketchbench.task.isometry import Isometry
 from sketchbench.theory.isometry import proposition_1
-from sketchbench.theory.known import Known
 
 
 def test_by_hand() -> None:
@@ -35,5 +34,5 @@ def test_the_constant_is_small(replacement: bool) -> None:
     """Random supports stay below the shape itself, with the constant 1."""
     for b in (32, 128):
         family = SubsampledHadamard(512, b, replacement)
-        (row,) = Isometry(family, Known(), load("numpy"), seed=1, trials=30, k=8).run()
+        (row,) = Isometry(family, load("numpy"), seed=1, trials=30, k=8).run()
         assert row["maximum"] < row["bound"]
