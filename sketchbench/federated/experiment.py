@@ -61,15 +61,17 @@ class Experiment:
         *,
         rounds: int,
         shown: Sequence[int] = (),
+        target: float | None = None,
     ) -> Trained:
-        """Rounds 0 to `rounds`, evaluated on `test`, with a client's estimates in the rounds `shown` (from 1 on)
-        where layers are sketched. The same seed gives the same training, stopped or not."""
+        """Rounds 0 to `rounds`, or to the first from 1 on whose accuracy reaches `target`, evaluated on `test`,
+        with a client's estimates in the rounds `shown` (from 1 on) where layers are sketched. The same seed gives the
+        same training, stopped or not."""
         device = train.labels.device
         model = initialised(self.model, seeds.key(seed, what="weights")).to(device)
         twin = blinded(initialised(self.model, 0)).to(device)
         blind = any(True for _ in sketched.layers(model))
         parts = self.partition(labels=train.labels.cpu().numpy(), seed=seed)
-        path = self._checkpoint(algorithm, seed, rounds)
+        path = self._checkpoint(algorithm, seed, rounds, target)
         saved = checkpoint.load(path) if path else None
         curve = Curve(**saved["curve"]) if saved else Curve()
         estimates: list[list[float]] = saved["estimates"] if saved else []
@@ -86,19 +88,26 @@ class Experiment:
                     estimates.append(list(self._estimates(twin, before, at)))
             before = at
             now = time.monotonic()
-            if path and (now - written > SECONDS_BETWEEN_CHECKPOINTS or at.t == rounds):
+            last = at.t == rounds or (
+                target is not None and at.t > 0 and curve.accuracy[-1] >= target
+            )
+            if path and (now - written > SECONDS_BETWEEN_CHECKPOINTS or last):
                 content = {"curve": asdict(curve), "estimates": estimates, "state": tuple(at.state)}
                 checkpoint.save(path, content)
                 log.info("round %d of %d, accuracy %.4f", at.t, rounds, curve.accuracy[-1])
                 written = now
+            if last:
+                break
         return Trained(curve, estimates)
 
-    def _checkpoint(self, algorithm: FedAvg, seed: int, rounds: int) -> Path | None:
+    def _checkpoint(
+        self, algorithm: FedAvg, seed: int, rounds: int, target: float | None
+    ) -> Path | None:
         """A file of its own for every training, and for every version of the code."""
         if self.checkpoints is None:
             return None
         parts = (self.name, described(self.model), described(self.partition), algorithm, seed)
-        text = repr((*parts, rounds, self.kernels.NAME, code_digest([__name__])))
+        text = repr((*parts, rounds, target, self.kernels.NAME, code_digest([__name__])))
         return Path(self.checkpoints) / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.pt"
 
     def _estimates(self, twin: nn.Module, before: Round, at: Round) -> Iterator[float]:

@@ -30,6 +30,7 @@ SMALL = Training(
     model=functools.partial(mlp, hidden=(16,)),
     rates=[0.1],
     tuning_rounds=3,
+    tuning_participation=None,
     participation=0.5,
     epochs=1,
     batch=10,
@@ -38,6 +39,7 @@ SMALL = Training(
     trials=2,
     points=3,
     target=0.8,
+    stop=False,
     allowed_loss=0.02,
     allowed_ratio=5.6,
     allowed_inverse_error=0.5,
@@ -130,6 +132,38 @@ def test_a_run_with_nothing_to_hide_is_estimated_exactly() -> None:
     found = whole.run()
     assert all(row["maximum"] < 1e-2 for row in of("error", "option II", found))
     assert all(row["minimum"] > 0.99 for row in of("cosine", "option II", found))
+
+
+def test_a_training_that_stops_at_the_target() -> None:
+    """The same curves, up to there; what comes after it is not shown."""
+    data = SMALL.dataset()
+    train, test = (training._samples(data, split, "cpu") for split in (data.train, data.test))
+    whole = SMALL._trained(data, train, test, None, 0.1, "trial 0").curve.accuracy
+    target = whole[2]
+    first = next(t for t, value in enumerate(whole) if t and value >= target)
+    stopping = dataclasses.replace(SMALL, target=target, stop=True)
+    assert (
+        stopping._trained(data, train, test, None, 0.1, "trial 0").curve.accuracy
+        == (whole[: first + 1])
+    )
+    found = dataclasses.replace(SMALL, target=1e-4, rounds=20, stop=True).run()
+    assert [(row["case"], row["round"]) for row in of("accuracy", found=found)] == [
+        ("plain", 1),
+        ("sketched", 1),
+    ]
+    assert {row["round"] for row in of("error", found=found)} == {1}
+    assert [row["mean"] for row in of("rounds_to_target", found=found)] == [0, 0]
+
+
+def test_tuning_with_other_clients() -> None:
+    data = SMALL.dataset()
+    train, test = (training._samples(data, split, "cpu") for split in (data.train, data.test))
+    tuned = dataclasses.replace(SMALL, target=1.1, tuning_participation=1.0)
+    for task, clients in ((SMALL, 2), (tuned, 4)):
+        for name, share in (("tuning", clients), ("trial 0", 2)):
+            curve, _ = task._trained(data, train, test, None, 0.1, name)
+            assert len(curve.reply_bytes) % share == 0
+            assert len(curve.reply_bytes) == share * (len(curve.accuracy) - 1)
 
 
 def test_rounds_to_the_target() -> None:
