@@ -16,7 +16,8 @@ from sketchbench.sketch.operator import Sketch
 
 
 def sketch(operator: Sketch, x: Tensor) -> Tensor:
-    """R x along the last axis: (..., d) -> (..., b), in the dtype of x, float32 or float64.
+    """R x along the last axis: (..., d) -> (..., b), in the dtype of x, float32 or float64; float32 for half
+    precision, which no kernel computes in.
 
     The tensor must be where the operator's kernels compute: on a CUDA device for `cupy`, else on the CPU.
     Raises TypeError where it is not. Entries are not searched for non-finite ones: a training that diverges
@@ -43,6 +44,8 @@ Operation = Callable[..., Array]
 
 
 def _applied(x: Tensor, operator: Sketch, forward: Operation, backward: Operation) -> Tensor:
+    if x.dtype in (torch.bfloat16, torch.float16):
+        x = x.float()
     result: Tensor = _Linear.apply(x, operator.kernels, forward, backward)  # type: ignore[no-untyped-call]
     return result
 

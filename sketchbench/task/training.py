@@ -14,7 +14,7 @@ from sketchbench.dataset.dataset import Dataset, MakeDataset, Split
 from sketchbench.dataset.partition import MakeParts
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.double_blind import KEY_BYTES
-from sketchbench.federated.experiment import OPTIONS, Experiment, Trained, described
+from sketchbench.federated.experiment import OPTIONS, Experiment, Precision, Trained, described
 from sketchbench.federated.fedavg import FedAvg, LocalStep, Samples
 from sketchbench.kernels import Kernels
 from sketchbench.measure.summary import summarize
@@ -55,7 +55,7 @@ class Training:
     with the highest accuracy there. It is chosen for each case, with a share `tuning_participation` of the
     clients (null: the same as after it), and the test images have no part in it.
 
-    checkpoints: a folder for what a stopped training goes on from; null for none.
+    precision: see `federated.experiment`. checkpoints: a folder for what a stopped training goes on from; null for none.
     """
 
     family: Family
@@ -80,6 +80,7 @@ class Training:
     allowed_ratio: float
     allowed_inverse_error: float
     allowed_cosine: float
+    precision: Precision
     checkpoints: str | None
 
     def run(self) -> list[dict[str, Any]]:
@@ -129,7 +130,13 @@ class Training:
         model = self._model(data, family)
         given = (data.label, described(self.dataset), name)
         experiment = Experiment(
-            model, self.partition, data.classes, self.kernels, self.checkpoints, repr(given)
+            model,
+            self.partition,
+            data.classes,
+            self.kernels,
+            self.checkpoints,
+            repr(given),
+            self.precision,
         )
         tuning = name == "tuning"
         share = (tuning and self.tuning_participation) or self.participation

@@ -16,7 +16,7 @@ from sketchbench.federated import experiment
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.experiment import described
 from sketchbench.federated.fedavg import FedAvg
-from sketchbench.model.networks import mlp
+from sketchbench.model.networks import cnn, mlp
 from sketchbench.sketch import CountSketch, SubsampledCosine
 from sketchbench.task import training
 from sketchbench.task.training import Training
@@ -44,6 +44,7 @@ SMALL = Training(
     allowed_ratio=5.6,
     allowed_inverse_error=0.5,
     allowed_cosine=0.2,
+    precision="float32",
     checkpoints=None,
 )
 
@@ -254,6 +255,24 @@ def test_an_interrupted_training_goes_on_bit_for_bit(
     assert calls == 100
     other = dataclasses.replace(task, batch=20)
     assert other.run() != rows()  # another training has checkpoints of its own
+
+
+def test_half_precision(tmp_path: Path) -> None:
+    """Nearly the same training, of its own checkpoints; messages stay as large as they are."""
+    model = functools.partial(cnn, filters=[4], kernel=3, pooled=[True], hidden=[16])
+    full = dataclasses.replace(SMALL, model=model, checkpoints=str(tmp_path))
+    half = dataclasses.replace(full, precision="bfloat16")
+    found = {task.precision: task.run() for task in (full, half)}
+    assert len(list(tmp_path.iterdir())) == 2 * 4
+    assert half.run() == found["bfloat16"]
+    for quantity in ("bytes_up", "bytes_down"):
+        a, b = (of(quantity, "sketched", rows) for rows in found.values())
+        assert a == b
+    errors = [np.array([r["mean"] for r in of("error", found=rows)]) for rows in found.values()]
+    assert not np.array_equal(*errors)
+    np.testing.assert_allclose(*errors, rtol=0.2)
+    with pytest.raises(ValueError, match="precision=float16 is unknown; choose one of float32, bf"):
+        dataclasses.replace(SMALL, precision="float16").run()  # type: ignore[arg-type]
 
 
 def test_names_of_checkpoints_are_the_same_in_every_process() -> None:
