@@ -8,7 +8,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sketchbench.figure import style
-from sketchbench.figure.training import CASES
 
 # zhang2021 Table 1, the perceptron on MNIST: rounds to 97 % by the share of clients in a round.
 PRINTED: dict[str, dict[float, int]] = {
@@ -24,17 +23,23 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     A share at which some training never got there has no point.
     """
     table = tables["federated_mlp"]
+    families = style.families(table)
     figure = style.new_figure(2.7)
     rounds, ratio = figure.subplots(1, 2)
-    for case, (colour, marker) in CASES.items():
-        own = table[(table["quantity"] == "rounds_to_target") & (table["case"] == case)]
-        _measured(rounds, own, colour, marker)
-        _printed(rounds, PRINTED[case], colour, marker)
-    colour, marker = CASES["sketched"]
-    _measured(ratio, table[table["quantity"] == "rounds_ratio"], colour, marker)
-    _printed(
-        ratio, {c: PRINTED["sketched"][c] / t for c, t in PRINTED["plain"].items()}, colour, marker
-    )
+    reached = table[table["quantity"] == "rounds_to_target"]
+    plain = reached[reached["case"] == "plain"]
+    first = plain[plain["subject"] == plain["subject"].iloc[0]]  # the same for all
+    _measured(rounds, first, {"color": style.EXACT, "marker": "o", "markersize": 4})
+    for family in families:
+        look = family.marks()
+        own = reached[(reached["case"] == "sketched") & (reached["subject"] == family.subject)]
+        _measured(rounds, own, look)
+        quotient = table[(table["quantity"] == "rounds_ratio")]
+        _measured(ratio, quotient[quotient["subject"] == family.subject], look)
+    _printed(rounds, PRINTED["plain"], style.EXACT, "o")
+    _printed(rounds, PRINTED["sketched"], style.INK, "s")
+    ratios = {c: PRINTED["sketched"][c] / t for c, t in PRINTED["plain"].items()}
+    _printed(ratio, ratios, style.INK, "s")
     ratio.axhline(1, color=style.INK, linewidth=0.9, linestyle="--", zorder=1)
     rounds.set_yscale("log")
     style.plain_log(rounds)
@@ -48,19 +53,21 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
         axes.set_xticks([], minor=True)
         axes.set_xlabel("clients in a round")
     handles = [
-        style.handle(f"{case}, {kind}", color=colour, marker=marker, linestyle="none", **look)
-        for case, (colour, marker) in CASES.items()
-        for kind, look in (("measured", {}), ("printed", {"markerfacecolor": "none"}))
+        style.handle(label, color=colour, marker=marker, linestyle="none", markerfacecolor=face)
+        for label, colour, marker, face in (
+            ("plain", style.EXACT, "o", style.EXACT),
+            ("plain, as printed", style.EXACT, "o", "none"),
+            ("sketched, as printed", style.INK, "s", "none"),
+        )
     ]
-    style.legend(figure, [], handles)
+    style.legend(figure, families, handles)
     return figure
 
 
-def _measured(axes: Axes, rows: pd.DataFrame, colour: object, marker: str) -> None:
+def _measured(axes: Axes, rows: pd.DataFrame, look: dict[str, Any]) -> None:
     rows = rows[rows["mean"].notna()].sort_values("participation")
     spread = [rows["mean"] - rows["minimum"], rows["maximum"] - rows["mean"]]
-    look: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 4, "linewidth": 0.8}
-    axes.errorbar(rows["participation"], rows["mean"], spread, **look)
+    axes.errorbar(rows["participation"], rows["mean"], spread, linewidth=0.8, **look)
 
 
 def _printed(axes: Axes, values: Mapping[float, float], colour: object, marker: str) -> None:
