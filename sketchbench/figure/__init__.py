@@ -199,6 +199,16 @@ CATALOGUE = {
         "than accounted; the audit has power where they lie above the line. A sketch hides a part of the "
         "record, which no account makes use of.",
     ),
+    "leakage": Entry(
+        ("attack_convergence", "spectrum"),
+        "Song et al. (2023), Section 7: gradient descent on L(x) = ‖R∇F(x) - Rg‖². Left: a loss that is bilinear in "
+        "weights and input, with the steps of Theorem 7.5 and constants that are true; dashed: what the theorem then "
+        "promises, which the curves must stay below. Middle: a perceptron, of which Theorems 7.4 and 7.5 can promise "
+        "nothing: their constants exclude each other. Right: the extreme singular values of Rᵀ, joined; with "
+        "γ₁ = 0, as where a bucket of a CountSketch stays empty, some gradients can't be told from none; lines: the "
+        "spectral norm 1 that Assumption M.2 calls typical. "
+        f"{INTERVALS}",
+    ),
 }
 
 
