@@ -60,7 +60,7 @@ def _values(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
     present = [family for family in shown if family.subject in set(rows["subject"])]
     for place, family in enumerate(present):
         own = rows[rows["subject"] == family.subject]
-        root = np.sqrt(own["d"] / own["b"])
+        root = (own["d"] / own["b"]) ** 0.5
         scaled = own.assign(**{name: own[name] / root for name in ("mean", "low", "high")})
         x = np.full(len(own), float(place))
         axes.plot(x, scaled["mean"], color=family.colour, linewidth=0.8)
