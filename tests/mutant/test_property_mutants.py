@@ -20,7 +20,7 @@ SOUND = PropertyInference(
     model=functools.partial(mlp, hidden=(8,)),
     property_classes=[0, 1],
     positive=2,
-    share=0.5,
+    share=0.75,
     batch=24,
     rate=0.01,
     warm_up=5,
