@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import torch
 from torch import Tensor, nn
@@ -25,6 +25,7 @@ from sketchbench.model.blind import blinded
 from sketchbench.model.networks import MakeModel, initialised
 
 log = logging.getLogger(__name__)
+Precision = Literal["float32", "bfloat16"]
 OPTIONS: tuple[Option, ...] = ("I", "II")
 SECONDS_BETWEEN_CHECKPOINTS = 60.0
 
@@ -43,6 +44,9 @@ class Experiment:
 
     model: as a config of conf/model gives it, with shape, classes and family filled in. checkpoints: the folder
     for what a stopped training goes on from, or None; name: all that tells this experiment from others there.
+    precision: of the products and convolutions; weights, gradients, sketches and messages are float32 either
+    way. bfloat16 is torch's autocast: up to 5 times as fast on processors that have such products, and no
+    faster on others.
     """
 
     model: MakeModel
@@ -51,6 +55,12 @@ class Experiment:
     kernels: Kernels
     checkpoints: str | None
     name: str
+    precision: Precision = "float32"
+
+    def __post_init__(self) -> None:
+        if self.precision not in get_args(Precision):
+            known = ", ".join(get_args(Precision))
+            raise ValueError(f"precision={self.precision} is unknown; choose one of {known}")
 
     def train(
         self,
@@ -61,15 +71,34 @@ class Experiment:
         *,
         rounds: int,
         shown: Sequence[int] = (),
+        target: float | None = None,
     ) -> Trained:
-        """Rounds 0 to `rounds`, evaluated on `test`, with a client's estimates in the rounds `shown` (from 1 on)
-        where layers are sketched. The same seed gives the same training, stopped or not."""
+        """Rounds 0 to `rounds`, or to the first from 1 on whose accuracy reaches `target`, evaluated on `test`,
+        with a client's estimates in the rounds `shown` (from 1 on) where layers are sketched. The same seed
+        gives the same training, stopped or not."""
+        given = (algorithm, train, test, seed, rounds, shown, target)
+        if self.precision == "float32":
+            return self._train(*given)
+        # Weights change in place, so that no cast of them may be kept.
+        with torch.autocast(train.labels.device.type, torch.bfloat16, cache_enabled=False):
+            return self._train(*given)
+
+    def _train(
+        self,
+        algorithm: FedAvg,
+        train: Samples,
+        test: Samples,
+        seed: int,
+        rounds: int,
+        shown: Sequence[int],
+        target: float | None,
+    ) -> Trained:
         device = train.labels.device
         model = initialised(self.model, seeds.key(seed, what="weights")).to(device)
         twin = blinded(initialised(self.model, 0)).to(device)
         blind = any(True for _ in sketched.layers(model))
         parts = self.partition(labels=train.labels.cpu().numpy(), seed=seed)
-        path = self._checkpoint(algorithm, seed, rounds)
+        path = self._checkpoint(algorithm, seed, rounds, target)
         saved = checkpoint.load(path) if path else None
         curve = Curve(**saved["curve"]) if saved else Curve()
         estimates: list[list[float]] = saved["estimates"] if saved else []
@@ -86,19 +115,28 @@ class Experiment:
                     estimates.append(list(self._estimates(twin, before, at)))
             before = at
             now = time.monotonic()
-            if path and (now - written > SECONDS_BETWEEN_CHECKPOINTS or at.t == rounds):
+            last = at.t == rounds or (
+                target is not None and at.t > 0 and curve.accuracy[-1] >= target
+            )
+            if path and (now - written > SECONDS_BETWEEN_CHECKPOINTS or last):
                 content = {"curve": asdict(curve), "estimates": estimates, "state": tuple(at.state)}
                 checkpoint.save(path, content)
                 log.info("round %d of %d, accuracy %.4f", at.t, rounds, curve.accuracy[-1])
                 written = now
+            if last:
+                break
         return Trained(curve, estimates)
 
-    def _checkpoint(self, algorithm: FedAvg, seed: int, rounds: int) -> Path | None:
+    def _checkpoint(
+        self, algorithm: FedAvg, seed: int, rounds: int, target: float | None
+    ) -> Path | None:
         """A file of its own for every training, and for every version of the code."""
         if self.checkpoints is None:
             return None
         parts = (self.name, described(self.model), described(self.partition), algorithm, seed)
-        text = repr((*parts, rounds, self.kernels.NAME, code_digest([__name__])))
+        text = repr(
+            (*parts, rounds, target, self.precision, self.kernels.NAME, code_digest([__name__]))
+        )
         return Path(self.checkpoints) / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.pt"
 
     def _estimates(self, twin: nn.Module, before: Round, at: Round) -> Iterator[float]:
@@ -131,3 +169,8 @@ def described(value: Any) -> str:
 
 def _joined(weights: Weights) -> Tensor:
     return torch.cat([value.flatten() for value in weights.values()]).double()
+
+
+def _channels_last(samples: Samples) -> Samples:
+    """The same samples, laid out as convolutions in half precision want them."""
+    return samples._replace(images=samples.images.contiguous(memory_format=torch.channels_last))

@@ -14,12 +14,12 @@ OPTIONS = {
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """From study federated_mlp: the quantity accuracy by case, over rounds and over what all clients have sent;
-    and the quantity error by option, over rounds. A curve for every subject and share of participants.
+    """From a study of the task `training`: the quantity accuracy by case, over rounds and over what all clients
+    have sent; and the quantity error by option, over rounds. A curve for every subject and share of participants.
 
     All intervals of the figure hold at once, but with probability 1e-3.
     """
-    table = tables["federated_mlp"]
+    (table,) = tables.values()
     rows = style.with_intervals(table[table["quantity"].isin(["accuracy", "error"])])
     accuracy = rows[rows["quantity"] == "accuracy"]
     figure = style.new_figure(2.7)
