@@ -68,12 +68,17 @@ def test_estimates_from_the_weights_themselves(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_sketches_that_are_not_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One S for all rounds: option II then gives the update within its row space."""
+    """One S for all rounds: option II then gives the update within its row space. The areas are so near to 1, and so
+    skewed, that no mean of ten is judged: nothing holds, and no training looks safe."""
     broadcast = property_inference.broadcast
     monkeypatch.setattr(
         property_inference, "broadcast", lambda model, key, kernels: broadcast(model, 7, kernels)
     )
-    assert "fails" in judged()["Z12-client"]
+    rows = SOUND.run()
+    assert "holds" not in verdicts("Z12-client", rows)
+    areas = [r for r in rows if r["quantity"] == "auc" and r["case"].startswith("client option")]
+    assert len(areas) == 2
+    assert all(row["minimum"] > 0.75 for row in areas)
 
 
 @pytest.mark.parametrize("leaking", [False, True])
