@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench import seeds
-from sketchbench.dataset.dataset import Dataset, Split, data_root, missing
+from sketchbench.dataset.dataset import Dataset, Split, data_root, fetching, missing
 
 HEIGHT, WIDTH = 64, 47
 CROP = (
@@ -49,10 +49,9 @@ def _faces(folder: Path, names: list[str]) -> list[tuple[Path, int]]:
     """The images of the list of attributes that are there, with their class: a bit for each name."""
     listed, images = folder / ATTRIBUTES, folder / "lfw_funneled"
     if not listed.is_file():
-        raise missing(f"LFW: {ATTRIBUTES}", folder, "get the public attributes of LFW")
+        raise missing(f"LFW: {ATTRIBUTES}", folder, fetching("lfw"))
     if not images.is_dir():
-        remedy = "get it with sklearn.datasets.fetch_lfw_people(data_home=ROOT)"
-        raise missing("LFW: lfw_funneled", folder, remedy)
+        raise missing("LFW: lfw_funneled", folder, fetching("lfw"))
     lines = [line.rstrip("\n").split("\t") for line in listed.read_text().splitlines()]
     header = next((line[1:] for line in lines if line[:2] == ["#", "person"]), [])
     if not {"imagenum", *names} <= set(header):
@@ -69,7 +68,7 @@ def _faces(folder: Path, names: list[str]) -> list[tuple[Path, int]]:
             bits = (2**k * (float(line[column]) > 0) for k, column in enumerate(columns))
             found.append((path, int(sum(bits))))
     if len(found) < 2:
-        raise missing("LFW: the images that the list of attributes names", images, "get them again")
+        raise missing("LFW: the images that the list of attributes names", images, fetching("lfw"))
     return found
 
 

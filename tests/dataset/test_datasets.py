@@ -97,9 +97,12 @@ def test_impossible_synthetic_images(change: dict[str, Any], message: str) -> No
 @pytest.mark.parametrize(
     ("load", "message"),
     [
-        (mnist.load, r"MNIST: train-images-idx3-ubyte\[.gz\] is not in .*/mnist; get the official"),
-        (cifar10.load, "CIFAR-10: data_batch_1.bin is not in .*/cifar-10-batches-bin; get the"),
-        (lfw.load, "LFW: lfw_attributes.txt is not in .*/lfw_home; get the public attributes"),
+        (mnist.load, r"MNIST: train-images-idx3-ubyte\[.gz\] is not in .*/mnist; .* fetch mnist`"),
+        (
+            cifar10.load,
+            "CIFAR-10: data_batch_1.bin is not in .*/cifar-10-batches-bin; .* fetch cifar10`",
+        ),
+        (lfw.load, "LFW: lfw_attributes.txt is not in .*/lfw_home; .* fetch lfw`"),
     ],
 )
 def test_missing_files(
