@@ -134,6 +134,13 @@ class _Attack:
     """The attacks on one problem; `operators` is a stack with one for each trial."""
 
     def __init__(self, task: AttackConvergence, problem: Problem, operators: Sketch) -> None:
+        device = "cuda" if operators.kernels.NAME == "cupy" else "cpu"
+        problem = problem._replace(
+            w=problem.w.to(device),
+            data=problem.data.to(device),
+            private=problem.private.to(device),
+            start=problem.start.to(device),
+        )
         self._task, self._problem, self._operators = task, problem, operators
         values = singular_values(operators)
         self._gammas = values[:, 0], values[:, -1]
@@ -161,8 +168,8 @@ class _Attack:
 
     def _descent(self, step: Numbers, rounds: int) -> Iterator[tuple[Tensor, Tensor]]:
         """x_t and L(x_t) for t = 0 to `rounds`."""
-        rate = torch.from_numpy(step)[:, None]
         x = self._problem.start
+        rate = torch.from_numpy(step)[:, None].to(x.device)
         for _ in range(rounds + 1):
             loss, slope = self._matched(x)
             yield x, loss
@@ -177,17 +184,17 @@ class _Attack:
         safe = 1 / (2 * (first.lipschitz * first.gamma_2) ** 2)
         low, high = leakage.non_critical(first)
         _, b = leakage.semi_smoothness(first)
-        promising = (
-            self._full if bilinear else np.zeros_like(self._full)
-        )  # else γ₁ = 0, and so the step
+        # the theorem has a step where γ₁ > 0 and a = 0
+        promising = self._full if bilinear else np.zeros_like(self._full)
         step = np.where(promising, leakage.step_7_5(low, high, 0.0, b), safe)
         rate = np.where(promising, leakage.rate_7_5(low, high, 0.0, step), 0.0)
         path = list(self._descent(step, task.rounds))
-        losses = np.stack([loss for _, loss in path])
+        losses = np.stack([_numbers(loss) for _, loss in path])
         shown = trials.shown_rounds(task.rounds, task.points)
         random = task._random("points")
         tried = [path[t][0] for t in shown]
-        tried += [_normal(random, *problem.start.shape) for _ in range(task.points)]
+        shape, device = problem.start.shape, problem.start.device
+        tried += [_normal(random, *shape).to(device) for _ in range(task.points)]
         points = [self._at(x) for x in tried]
         constants = self._constants([*known, *points])
         yield from self._non_critical(points)
@@ -225,8 +232,8 @@ class _Attack:
             worst = np.zeros(self._task.trials)
             for point in points:
                 low, high = between(self._constants([point]))
-                square = (point.slope**2).sum(dim=1).numpy()
-                loss = point.loss.numpy()
+                square = _numbers((point.slope**2).sum(dim=1))
+                loss = _numbers(point.loss)
                 found = np.maximum(square / (high**2 * loss), low**2 * loss / square)
                 worst = np.maximum(worst, found)
             yield {"quantity": name, **trials.exceedances(worst, 1.0)}
@@ -256,7 +263,7 @@ class _Attack:
         *_, (last, _) = self._descent(step, self._task.recovery_rounds)
         private, start = self._problem.private, self._problem.start
         left = ((last - private) ** 2).sum(dim=1) / ((start - private) ** 2).sum(dim=1)
-        row = {"quantity": "recovered", **summarize(1 - left)}
+        row = {"quantity": "recovered", **summarize(_numbers(1 - left))}
         if self._task.known.spectrum is None:
             return row
         d, b = self._task.family.d, self._task.family.b
@@ -269,13 +276,17 @@ def _normal(random: torch.Generator, *shape: int) -> Tensor:
 
 def _singular(point: Points) -> Numbers:
     """The singular values of Φ, ascending: (T, d)."""
-    return np.asarray(torch.linalg.svdvals(point.pseudo_hessian).flip(-1))
+    return _numbers(torch.linalg.svdvals(point.pseudo_hessian).flip(-1))
 
 
 def _remainder(x: Points, y: Points, a: Numbers, b: Numbers) -> Numbers:
     """What L(y) exceeds its linear part at x by, over what semi-smoothness allows (song2023 Definition 7.2)."""
     move = y.x - x.x
-    distance = move.norm(dim=1).numpy()
+    distance = _numbers(move.norm(dim=1))
     linear = x.loss + (x.slope * move).sum(dim=1)
-    allowed = b * distance**2 + a * distance * x.loss.sqrt().numpy()
-    return np.asarray((y.loss - linear).numpy() / allowed)
+    allowed = b * distance**2 + a * distance * _numbers(x.loss.sqrt())
+    return np.asarray(_numbers(y.loss - linear) / allowed)
+
+
+def _numbers(values: Tensor) -> Numbers:
+    return np.asarray(values.cpu())
