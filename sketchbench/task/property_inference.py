@@ -1,5 +1,6 @@
 """Property inference from what the protocols send: zhang2021 §6.3 and Appendix A.2."""
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -35,9 +36,11 @@ LEVEL = 2e-7  # at which the control must be met: that of a single comparison of
 CHANCE = 0.5  # the area under the ROC curve of an attack that knows nothing
 MEDIAN = 0.5  # what happens in at most half of all trainings, happens beyond their median
 OPTIONS: tuple[Option, ...] = ("I", "II")
-CLIENT, VICTIM, SERVER = range(
-    3
-)  # whose data: of the client that attacks, of the other one, and of the server
+CLIENT, SERVER = (
+    0,
+    2,
+)  # whose data: that of the client that attacks, and of the server; the victim has 1
+log = logging.getLogger(__name__)
 
 
 class Batches:
@@ -90,7 +93,7 @@ class Seen:
 class PropertyInference:
     """Two clients train a network, each by one batch in every round, to tell even from odd classes of a data set;
     an attacker wants to know which of the victim's batches contain images of `property_classes`. In each trial a
-    training of its own, plain and double-blind, whose areas under the ROC curve are independent over trials.
+    training of its own, plain and double-blind, whose areas under the ROC curve are, given the data set, independent over trials.
 
     Of every ten batches `positive` have the property, with a `share` of their images, at random; the others have
     none. After `warm_up` rounds the attacker learns for `fit_rounds` rounds, from as many gradients of its own data,
@@ -142,6 +145,7 @@ class PropertyInference:
         for trial in range(self.trials):
             for case, value in self._trial(data, trial).items():
                 found.setdefault(case, []).append(value)
+            log.info("%d of %d trainings", trial + 1, self.trials)
         return list(self._rows(found))
 
     def _rows(self, found: dict[str, list[float]]) -> Iterator[dict[str, Any]]:
