@@ -219,18 +219,18 @@ CATALOGUE = {
     ),
     "roc": Entry(
         ("federated_lfw",),
-        "Zhang and Wang (2021), Figure 2: gender on faces (LFW; made-up images where it is only to be seen to run), plain "
-        "and double-blind with sketches of half size. Left: the ROC curves after training, which according to the "
-        "paper nearly coincide; dashed: guessing. Right: the area under them, over the rounds. "
+        "Zhang and Wang (2021), Figure 2: gender on faces (LFW; made-up images where it is only to be seen to run), "
+        "plain and double-blind with sketches of half size. Left: the ROC curves after training, which according to "
+        "the paper nearly coincide; dashed: guessing. Right: the area under them, over the rounds. "
         f"{INTERVALS}",
     ),
     "property_inference": Entry(
         ("property_inference",),
         "Zhang and Wang (2021), Section 6.3 and Appendix A.2: a random forest learns from gradients of the attacker's "
         "own batches to tell which batches of the victim have images with a property: here digits 0 and 1, in a "
-        "training that tells even from odd. Bars: the mean area under the ROC curve over independent trainings, from 1/2, "
-        "the area of knowing nothing; diamonds: what the paper states for faces. Open parameters are the biases and the "
-        "output layer, which DBCL does not sketch. Below: what servers of the other papers see, without DBCL. "
+        "training that tells even from odd. Bars: the mean area under the ROC curve over independent trainings, from "
+        "1/2, the area of knowing nothing; diamonds: what the paper states for faces. Open parameters are the biases "
+        "and the output layer, which DBCL does not sketch. Below: what servers of the other papers see, without DBCL. "
         f"{INTERVALS}",
     ),
     "leakage": Entry(

@@ -64,8 +64,8 @@ class AttackConvergence:
     the largest ‖Φ‖ at the points, so that the bound is rather too strict.
     `condition`, `condition_printed`: a θ₂/θ₁², with the constants of Theorem 7.4, its two readings as above; Theorem
     7.5 needs it below 1, and γ₁ > 0, so that draws of deficient rank are left out.
-    `contraction`: of bilinear losses, L(x_{t+1}) over (1 - γ) L(x_t), for the largest step of Theorem 7.5 with a = 0 and
-    b = τ²β²; the same draws.
+    `contraction`: of bilinear losses, L(x_{t+1}) over (1 - γ) L(x_t), for the largest step of Theorem 7.5 with a = 0
+    and b = τ²β²; the same draws.
 
     The descent takes these steps; for the network, and where γ₁ = 0, steps of 1/(2β²γ₂²).
     `log_loss`: log₁₀ L(x_t)/L(x₀); of bilinear losses for the same draws, with what the theorem promises as bound.

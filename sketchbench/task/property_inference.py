@@ -92,8 +92,8 @@ class Seen:
 @dataclass(frozen=True)
 class PropertyInference:
     """Two clients train a network, each by one batch in every round, to tell even from odd classes of a data set;
-    an attacker wants to know which of the victim's batches contain images of `property_classes`. In each trial a
-    training of its own, plain and double-blind, whose areas under the ROC curve are, given the data set, independent over trials.
+    an attacker wants to know which of the victim's batches contain images of `property_classes`. Each trial is a
+    training of its own, plain and double-blind; given the data set, trials are independent.
 
     Of every ten batches `positive` have the property, with a `share` of their images, at random; the others have
     none. After `warm_up` rounds the attacker learns for `fit_rounds` rounds, from as many gradients of its own data,
@@ -105,9 +105,9 @@ class PropertyInference:
     between two broadcasts; `client, open parameters`: from the other parameters alone. `iterative sketching`: the
     server, from RᵀR∇F of the plain training with a fresh R in every round (song2023); `compressed sensing`: from Φ∇F
     with one Φ for all (tang2021); b/d as for the layers.
-    `auc_loss`: of the plain cases, 1 less it; the count is of the trials where it is more than `allowed_loss`. `no_leak`:
-    of the others, where it is at most 1/2; `no_loss`: of the server's, where it is no less than `plain server`. The bound
-    of these counts is that of a probability, 1/2: they are about the median training.
+    `auc_loss`: of the plain cases, 1 less it; the count is of the trials where it is more than `allowed_loss`.
+    `no_leak`: of the others, where it is at most 1/2; `no_loss`: of the server's, where it is no less than `plain
+    server`. The bound of these counts is that of a probability, 1/2: they are about the median training.
 
     `controlled` is false in all rows where the plain cases can't be shown to keep to the allowed loss in most
     trainings: then the attack is too weak to show that anything is safe from it.
