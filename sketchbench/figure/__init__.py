@@ -221,8 +221,8 @@ CATALOGUE = {
         ("federated_lfw",),
         "Zhang and Wang (2021), Figure 2: gender on faces (LFW; made-up images where it is only to be seen to run), "
         "plain and double-blind with sketches of half size. Left: the ROC curves after training, which according to "
-        "the paper nearly coincide; dashed: guessing. Right: the area under them, over the rounds. "
-        f"{INTERVALS}",
+        "the paper nearly coincide; dashed: guessing. Right: the area under them, over the rounds. Bands: from the "
+        "least to the largest of few trainings.",
     ),
     "property_inference": Entry(
         ("property_inference",),
