@@ -39,6 +39,7 @@ TELLING = [
     "heterogeneity",
     "participation",
     "round",
+    "share",
 ]
 
 # Along these, what grows although it should not grows in proportion.
@@ -263,7 +264,15 @@ def _comparison(
     bound: float,
     slack: float,
 ) -> Comparison:
+    if not _controlled(row):
+        verdict = "inconclusive"
     return Comparison(verdict, _name(row), statistic, low, high, bound, slack, int(row["trials"]))
+
+
+def _controlled(row: Row) -> bool:
+    """Whether the positive control of an attack, where a row has one, succeeded: else nothing follows from it."""
+    value = row.get("controlled")
+    return value is None or bool(value)  # an empty cell is true
 
 
 def _name(row: Row) -> str:

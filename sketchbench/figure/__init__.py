@@ -217,6 +217,32 @@ CATALOGUE = {
         "than accounted; the audit has power where they lie above the line. A sketch hides a part of the "
         "record, which no account makes use of.",
     ),
+    "roc": Entry(
+        ("federated_lfw",),
+        "Zhang and Wang (2021), Figure 2: gender on faces (LFW; made-up images where it is only to be seen to run), "
+        "plain and double-blind with sketches of half size. Left: the ROC curves after training, which according to "
+        "the paper nearly coincide; dashed: guessing. Right: the area under them, over the rounds. Bands: from the "
+        "least to the largest of few trainings.",
+    ),
+    "property_inference": Entry(
+        ("property_inference",),
+        "Zhang and Wang (2021), Section 6.3 and Appendix A.2: a random forest learns from gradients of the attacker's "
+        "own batches to tell which batches of the victim have images with a property: here digits 0 and 1, in a "
+        "training that tells even from odd. Bars: the mean area under the ROC curve over independent trainings, from "
+        "1/2, the area of knowing nothing; diamonds: what the paper states for faces. Open parameters are the biases "
+        "and the output layer, which DBCL does not sketch. Below: what servers of the other papers see, without DBCL. "
+        f"{INTERVALS}",
+    ),
+    "leakage": Entry(
+        ("attack_convergence", "spectrum"),
+        "Song et al. (2023), Section 7: gradient descent on L(x) = ‖R∇F(x) - Rg‖². Left: a loss that is bilinear in "
+        "weights and input, with the steps of Theorem 7.5 and constants that are true; dashed: what the theorem then "
+        "promises, which the curves must stay below. Middle: a perceptron, of which Theorems 7.4 and 7.5 can promise "
+        "nothing: their constants exclude each other. Right: the extreme singular values of Rᵀ, joined; with "
+        "γ₁ = 0, as where a bucket of a CountSketch stays empty, some gradients can't be told from none; lines: the "
+        "spectral norm 1 that Assumption M.2 calls typical. "
+        f"{INTERVALS}",
+    ),
 }
 
 

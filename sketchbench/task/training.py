@@ -12,7 +12,7 @@ import torch
 from sketchbench import seeds
 from sketchbench.dataset.dataset import Dataset, MakeDataset, Split
 from sketchbench.dataset.partition import MakeParts
-from sketchbench.federated.curve import Curve
+from sketchbench.federated.curve import FALSE_POSITIVES, Curve
 from sketchbench.federated.double_blind import KEY_BYTES
 from sketchbench.federated.experiment import OPTIONS, Experiment, Precision, Trained, described
 from sketchbench.federated.fedavg import FedAvg, LocalStep, Samples
@@ -39,6 +39,8 @@ class Training:
     together have sent and received by then; `auc` beside it for two classes. `accuracy_loss` and `auc_loss`:
     plain less sketched, each in the mean over the last tenth of its rounds, with the `count` of the pairs that
     lose more than `allowed_loss`. Where trainings `stop` at the target, a round is shown that all have seen.
+    `roc`: for two classes, the share of class 1 that is found at the end, by case and `false_positives`, the share of
+    class 0 that is taken for it.
     `rounds_to_target`: the first round whose test accuracy reaches `target`, by case; `rounds_ratio`: sketched
     over plain, with the count of the pairs where it is more than `allowed_ratio`, or not known. Where some
     training never gets there, the status is `unfinished`, and there is no mean.
@@ -156,6 +158,7 @@ class Training:
 
     def _rows(self, data: Dataset, found: dict[str, list[Trained]]) -> Iterator[dict[str, Any]]:
         yield from self._scores(data, found)
+        yield from self._roc(found)
         yield from self._targets(found)
         for case, trained in found.items():
             yield from self._messages(data, case, [curve for curve, _ in trained])
@@ -188,6 +191,14 @@ class Training:
                 "bound": MEDIAN,
                 **summarize(plain - own),
             }
+
+    def _roc(self, found: dict[str, list[Trained]]) -> Iterator[dict[str, Any]]:
+        """The curves at the end, of two classes."""
+        for case, trained in found.items():
+            points = zip(*(curve.roc for curve, _ in trained), strict=True)
+            for rate, values in zip(FALSE_POSITIVES, points, strict=False):
+                row = {"quantity": "roc", "case": case, "false_positives": rate}
+                yield {**row, "status": "finite", **summarize(values)}
 
     def _shown(self, curves: list[list[float]]) -> list[int]:
         """The rounds that are shown, of those that all of these trainings have seen."""

@@ -46,6 +46,18 @@ def test_equality_of_what_never_varies() -> None:
     assert verdict("equality", {"mean": 1e-6, **still}) == "fails"
 
 
+@pytest.mark.parametrize("value", [1.0, 1.06])
+def test_nothing_follows_from_an_attack_whose_control_failed(value: float) -> None:
+    """Neither that a defence holds nor that it fails; an empty cell is no control."""
+    assert verdict("equality", mean(value, exact=1.0, controlled=False)) == "inconclusive"
+    sound = "holds" if value == 1 else "fails"
+    for controlled in (True, np.nan, None):
+        assert verdict("equality", mean(value, exact=1.0, controlled=controlled)) == sound
+    row = {"count": 0, "trials": 1000, "bound": 0.5}
+    assert verdict("probability", {**row, "controlled": False}) == "inconclusive"
+    assert verdict("probability", {**row, "controlled": True}) == "holds"
+
+
 def test_a_bias_is_not_excused_by_a_wide_margin() -> None:
     assert verdict("equality", mean(1.06, exact=1.0), margin=100.0) == "fails"
 

@@ -13,7 +13,7 @@ from sketchbench import job, kernels, plan
 from sketchbench.dataset import partition, synthetic
 from sketchbench.dataset.dataset import Dataset, Split
 from sketchbench.federated import experiment
-from sketchbench.federated.curve import Curve
+from sketchbench.federated.curve import FALSE_POSITIVES, Curve
 from sketchbench.federated.experiment import described
 from sketchbench.federated.fedavg import FedAvg
 from sketchbench.model.networks import cnn, mlp
@@ -204,6 +204,12 @@ def test_two_classes_have_an_area_under_the_curve() -> None:
     found = dataclasses.replace(SMALL, dataset=faces, rounds=1).run()
     assert {row["case"] for row in of("auc", found=found)} == {"plain", "sketched"}
     assert len(of("auc_loss", found=found)) == 1
+    for case in ("plain", "sketched"):
+        curve = of("roc", case, found)
+        assert [row["false_positives"] for row in curve] == list(FALSE_POSITIVES)
+        means = [row["mean"] for row in curve]
+        assert means == sorted(means)
+    assert not of("roc")
 
 
 def test_the_learning_rate_is_chosen_on_held_out_training_images(
