@@ -5,7 +5,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from sketchbench.figure import style
-from sketchbench.figure.training import CASES
+
+CASES = {"plain": (style.EXACT, "o"), "sketched": (style.COLOURS[3], "^")}
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
