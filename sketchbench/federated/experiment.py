@@ -1,13 +1,11 @@
 """One training from start to end, with what is kept of it, going on from its checkpoint."""
 
-import functools
-import hashlib
 import logging
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -16,6 +14,7 @@ from sketchbench import seeds
 from sketchbench.dataset.partition import MakeParts
 from sketchbench.digest import code_digest
 from sketchbench.federated import checkpoint
+from sketchbench.federated.checkpoint import SECONDS_BETWEEN, described, place
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.double_blind import Option, Weights, estimated_weights
 from sketchbench.federated.fedavg import FedAvg, Round, Samples, State
@@ -26,7 +25,6 @@ from sketchbench.model.networks import MakeModel, initialised
 
 log = logging.getLogger(__name__)
 OPTIONS: tuple[Option, ...] = ("I", "II")
-SECONDS_BETWEEN_CHECKPOINTS = 60.0
 
 
 class Trained(NamedTuple):
@@ -86,7 +84,7 @@ class Experiment:
                     estimates.append(list(self._estimates(twin, before, at)))
             before = at
             now = time.monotonic()
-            if path and (now - written > SECONDS_BETWEEN_CHECKPOINTS or at.t == rounds):
+            if path and (now - written > SECONDS_BETWEEN or at.t == rounds):
                 content = {"curve": asdict(curve), "estimates": estimates, "state": tuple(at.state)}
                 checkpoint.save(path, content)
                 log.info("round %d of %d, accuracy %.4f", at.t, rounds, curve.accuracy[-1])
@@ -98,8 +96,7 @@ class Experiment:
         if self.checkpoints is None:
             return None
         parts = (self.name, described(self.model), described(self.partition), algorithm, seed)
-        text = repr((*parts, rounds, self.kernels.NAME, code_digest([__name__])))
-        return Path(self.checkpoints) / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.pt"
+        return place(self.checkpoints, *parts, rounds, self.kernels.NAME, code_digest([__name__]))
 
     def _estimates(self, twin: nn.Module, before: Round, at: Round) -> Iterator[float]:
         """For each option, the error and the cosine of all sketched layers together."""
@@ -113,20 +110,6 @@ class Experiment:
             estimate = old - new
             yield float((estimate - truth).norm() / truth.norm())
             yield float(abs(estimate @ truth) / (estimate.norm() * truth.norm()))
-
-
-def described(value: Any) -> str:
-    """A text that is the same in every process, unlike the repr of a function.
-
-    >>> described(functools.partial(described, value=3))
-    "sketchbench.federated.experiment.described{'value': '3'}"
-    """
-    if isinstance(value, functools.partial):
-        keywords = {name: described(given) for name, given in sorted(value.keywords.items())}
-        return f"{described(value.func)}{keywords}"
-    if callable(value):
-        return f"{value.__module__}.{value.__qualname__}"
-    return repr(value)
 
 
 def _joined(weights: Weights) -> Tensor:

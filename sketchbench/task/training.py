@@ -12,9 +12,10 @@ import torch
 from sketchbench import seeds
 from sketchbench.dataset.dataset import Dataset, MakeDataset, Split
 from sketchbench.dataset.partition import MakeParts
+from sketchbench.federated.checkpoint import described
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.double_blind import KEY_BYTES
-from sketchbench.federated.experiment import OPTIONS, Experiment, Trained, described
+from sketchbench.federated.experiment import OPTIONS, Experiment, Trained
 from sketchbench.federated.fedavg import FedAvg, LocalStep, Samples
 from sketchbench.kernels import Kernels
 from sketchbench.measure.summary import summarize
