@@ -29,7 +29,7 @@ class ClientNorm(nn.BatchNorm2d):
             nn.functional.batch_norm(
                 part, mean, variance, self.weight, self.bias, True, 1 / (1 + i), self.eps
             )
-            for i, part in enumerate(x.split(self.batch))
+            for i, part in enumerate(torch.split(x, self.batch))
         ]
         return torch.cat(normalised)
 

@@ -76,7 +76,7 @@ class Network(Problem):
         self._device = "cuda" if kernels.NAME == "cupy" else "cpu"
         made = initialised(lambda: model(shape=data.shape, classes=data.classes), seeds.key(seed))
         self._norms = by_client(made)
-        self._model = made.to(self._device, memory_format=torch.channels_last)
+        self._model = made.to(self._device)
         self._dropouts = [part for part in made.modules() if isinstance(part, nn.Dropout)]
         parameters = dict(self._model.named_parameters())
         self._shapes = {name: value.shape for name, value in parameters.items()}
@@ -100,7 +100,7 @@ class Network(Problem):
             self._scale = 1.0
             self._mean = torch.tensor(means, device=self._device).float()[:, None, None]
         random = seeds.generator(seed, data="measured")
-        some = random.choice(self.clients, min(self.clients, MEASURED), replace=False)
+        some = random.choice(np.arange(self.clients), min(self.clients, MEASURED), replace=False)
         self._measured = self._drawn(np.sort(some), random)
 
     def loss(self, w: Array) -> Array:
@@ -131,7 +131,7 @@ class Network(Problem):
     def stochastic_gradient(self, w: Array, random: np.random.Generator) -> Array:
         """The batches are those of `stochastic_gradients`, the dropout is another. Raises as there."""
 
-        def slope(row: Tensor, _: int) -> Tensor:
+        def slope(row: Tensor, trial: int) -> Tensor:
             _, batches, dropped = self._draw(random)
             return self._slope(row, batches, dropped)
 
@@ -160,7 +160,7 @@ class Network(Problem):
         """The clients that take part, in ascending order, their batches, and a seed for dropout."""
         clients = np.arange(self.clients)
         if self.participants < self.clients:
-            clients = np.sort(random.choice(self.clients, self.participants, replace=False))
+            clients = np.sort(random.choice(clients, self.participants, replace=False))
         return clients, self._drawn(clients, random), int(random.integers(2**62))
 
     def _drawn(self, clients: NDArray[np.int64], random: np.random.Generator) -> Batches:
