@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -14,6 +15,7 @@ from sketchbench.federated import checkpoint
 from sketchbench.federated.checkpoint import SECONDS_BETWEEN
 from sketchbench.federated.compressed_sensing import CompressedSensingSGD, Sent, Step
 from sketchbench.kernels import Array, Kernels
+from sketchbench.measure.divergence import diverged
 from sketchbench.model import classification
 from sketchbench.objective.network import Network, Samples
 from sketchbench.sketch.operator import Sketch
@@ -31,7 +33,8 @@ class Judged(NamedTuple):
 @dataclass
 class History:
     """Of a network with d weights: lists with an entry for each round that is shown, until the last one or until
-    the training diverged, in round `diverged`: a gradient was not finite then.
+    the training diverged, which shows after round `diverged`: a gradient or loss is not finite then, or the loss has
+    grown a million times.
 
     loss, train_accuracy: on training images; accuracy: on test images. bytes_up, bytes_down: sent and received by
     a client so far that takes part in every round.
@@ -47,12 +50,15 @@ class History:
     diverged: int | None = None
 
     def add(self, at: Step, network: Network, judged: Judged) -> None:
-        """Evaluate the server's weights, of the first trial."""
+        """Evaluate the server's weights, of the first trial. Raises FloatingPointError where it has diverged."""
         images = torch.cat([judged.train.images, judged.test.images])
         scores = network.scores(at.w[0], images)
         train, test = torch.split(scores, [len(part.labels) for part in judged])
+        loss = float(classification.loss(train, judged.train.labels))
+        if diverged(np.array(loss), self.loss[0] if self.loss else loss):
+            raise FloatingPointError(f"the loss is {loss}: the training has diverged")
         self.round.append(at.t)
-        self.loss.append(float(classification.loss(train, judged.train.labels)))
+        self.loss.append(loss)
         self.train_accuracy.append(classification.accuracy(train, judged.train.labels))
         self.accuracy.append(classification.accuracy(test, judged.test.labels))
         self.bytes_up.append(at.bytes_up)
@@ -71,7 +77,7 @@ def train(
     path: Path | None,
     name: str,
 ) -> History:
-    """Rounds 0 to `rounds`, evaluated in those `shown`, or until a gradient is not finite.
+    """Rounds 0 to `rounds`, evaluated in those `shown`, or until it diverges.
 
     The same arguments give the same training, stopped or not. path: of the checkpoint, or None; name: in the log.
     """
@@ -96,8 +102,8 @@ def train(
                 checkpoint.save(path, {"history": asdict(history), "step": step})
                 written = now
     except FloatingPointError:
-        history.diverged = at.t + 1
-        log.info("%s: diverged in round %d", name, history.diverged)
+        history.diverged = at.t
+        log.info("%s: diverged after round %d", name, history.diverged)
         if path:
             checkpoint.save(path, {"history": asdict(history), "step": None})
     return history

@@ -92,6 +92,9 @@ class Network(Problem):
         self.batch = batch
         self.participants = max(1, round(participation * self.clients))
         self._parts = parts
+        self._table = np.full((self.clients, max(len(part) for part in parts)), -1)
+        for row, part in zip(self._table, parts, strict=True):
+            row[: len(part)] = part
         self._bfloat16 = precision == "bfloat16"
         self._train = Samples(*(torch.tensor(part, device=self._device) for part in data.train))
         self._scale, self._mean = 1.0 / data.white, torch.zeros(1, device=self._device)
@@ -165,12 +168,10 @@ class Network(Problem):
 
     def _drawn(self, clients: NDArray[np.int64], random: np.random.Generator) -> Batches:
         """A batch of each of these clients, without replacement."""
-        longest = max(len(self._parts[c]) for c in clients)
-        order = random.random((len(clients), longest))
-        for row, c in zip(order, clients, strict=True):
-            row[len(self._parts[c]) :] = np.inf
-        places = order.argsort(axis=1)[:, : self.batch]
-        return [self._parts[c][place] for c, place in zip(clients, places, strict=True)]
+        own = self._table[clients]
+        keys = np.where(own < 0, np.inf, random.random(own.shape))
+        places = keys.argsort(axis=1)[:, : self.batch]
+        return list(np.take_along_axis(own, places, axis=1))
 
     def _value(self, w: Tensor) -> Tensor:
         """f(w), float32."""
@@ -192,10 +193,11 @@ class Network(Problem):
     def _sum_of_slopes(self, w: Tensor, batches: Batches, dropping: bool = False) -> Tensor:
         total = torch.zeros_like(w)
         self._mode(training=True, dropping=dropping)
+        own = {name: part.requires_grad_() for name, part in self._split(w).items()}
         for pooled in _pooled(batches):
-            leaf = w.clone().requires_grad_()
-            loss = self._mean_loss(self._split(leaf), pooled)
-            total += torch.autograd.grad(loss, leaf)[0] * (len(pooled) / len(batches))
+            slopes = torch.autograd.grad(self._mean_loss(own, pooled), list(own.values()))
+            flat = torch.cat([slope.flatten() for slope in slopes])
+            total += flat * (len(pooled) / len(batches))
         return total
 
     def _mean_loss(self, own: dict[str, Tensor], pooled: Batches) -> Tensor:

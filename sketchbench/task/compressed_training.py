@@ -64,8 +64,8 @@ class CompressedTraining:
     its compressions.
     The bound of these counts is that of a probability, 1/2: they are about the median training.
 
-    The rate is the one of `rates` whose uncompressed training has the highest accuracy on a tenth of the training
-    images, held out for this, after `tuning_rounds`. All arms have it; test images play no part.
+    The rate is the one of `rates` whose uncompressed training has the lowest loss on a tenth of the training images,
+    held out for this, after `tuning_rounds`. All arms have it; test images play no part.
 
     A single trial has no standard deviation, and can't show anything of a probability.
     checkpoints: a folder for what a stopped training goes on from; null for none.
@@ -111,7 +111,8 @@ class CompressedTraining:
         for trial in range(self.trials):
             for arm, histories in found.items():
                 name = f"trial {trial}"
-                histories.append(self._trained(data, data.test, arm, rate, self.rounds, name))
+                judged = (data.train, data.test)
+                histories.append(self._trained(data, judged, arm, rate, self.rounds, name))
         return list(self._rows(found))
 
     def _arms(self) -> list[Arm]:
@@ -138,15 +139,21 @@ class CompressedTraining:
         )
         own = Dataset(data.label, data.classes, data.white, kept, held)
 
-        def merit(rate: float) -> float:
+        def held_out_loss(rate: float) -> float:
             name, rounds = "tuning", self.tuning_rounds
-            history = self._trained(own, held, UNCOMPRESSED, rate, rounds, name)
-            return -1.0 if history.diverged else history.accuracy[-1]
+            history = self._trained(own, (held, held), UNCOMPRESSED, rate, rounds, name)
+            return history.loss[-1] if history.diverged is None else np.inf
 
-        return max(self.rates, key=merit)
+        return min(self.rates, key=held_out_loss)
 
     def _trained(
-        self, data: Dataset, test: Split, arm: Arm, rate: float, rounds: int, name: str
+        self,
+        data: Dataset,
+        judged: Sequence[Split],
+        arm: Arm,
+        rate: float,
+        rounds: int,
+        name: str,
     ) -> History:
         """One training of one arm: a trial, or one to tune with."""
         seed = seeds.key(self.seed, task="compressed training", name=name)
@@ -166,7 +173,7 @@ class CompressedTraining:
             recovery, rate, feedback=self.feedback, momentum=self.momentum, clients="mean"
         )
         key = seeds.key(seed, family=repr(family))
-        parts = [network.samples(*self._some(split, seed)) for split in (data.train, test)]
+        parts = [network.samples(*self._some(split, seed)) for split in judged]
         shown = [t for t in self._shown if t < rounds] + [rounds]
         return train(
             algorithm,
@@ -207,7 +214,7 @@ class CompressedTraining:
             told = {"case": arm.case, "compression": arm.compression, "d": histories[0].d}
             for row in self._curves(histories):
                 yield told | row
-            alive = [not h.diverged and h.loss[-1] < h.loss[0] for h in histories]
+            alive = [h.diverged is None and h.loss[-1] < h.loss[0] for h in histories]
             counted = {"bound": MEDIAN, "trials": self.trials, **told}
             yield {"quantity": "survives", "count": sum(alive), **counted}
             ends = [self._end(history) for history in histories]
@@ -234,9 +241,9 @@ class CompressedTraining:
 
     def _end(self, history: History) -> float:
         """The accuracy at the end; 0 of a training that diverged."""
-        late = zip(history.round, history.accuracy, strict=True)
-        if history.diverged:
+        if history.diverged is not None:
             return 0.0
+        late = zip(history.round, history.accuracy, strict=True)
         return float(np.mean([value for t, value in late if t >= LATE * self.rounds]))
 
     def _lost(self, plain: Sequence[float], ends: Sequence[float]) -> Row:
