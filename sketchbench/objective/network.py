@@ -242,7 +242,8 @@ class Network(Problem):
 
     def _tensor(self, w: Array) -> Tensor:
         """Weights (d,) in float32: a copy, which may be of what is shared or can't be written to."""
-        copied: Tensor = dlpack.from_dlpack(self.kernels.xp.array(w, dtype="float32"))
+        with np.errstate(over="ignore"):  # infinite weights are told by their gradient
+            copied: Tensor = dlpack.from_dlpack(self.kernels.xp.array(w, dtype="float32"))
         return copied
 
     def _rows(self, w: Array, function: Callable[[Tensor, int], Tensor]) -> Array:

@@ -13,8 +13,8 @@ from sketchbench import job, kernels, plan
 from sketchbench.dataset import partition, synthetic
 from sketchbench.dataset.dataset import Dataset, Split
 from sketchbench.federated import experiment
-from sketchbench.federated.curve import Curve
 from sketchbench.federated.checkpoint import described
+from sketchbench.federated.curve import Curve
 from sketchbench.federated.fedavg import FedAvg
 from sketchbench.model.networks import mlp
 from sketchbench.sketch import CountSketch, SubsampledCosine
