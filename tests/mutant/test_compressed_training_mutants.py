@@ -14,7 +14,6 @@ from sketchbench.dataset import digits, partition
 from sketchbench.kernels import load
 from sketchbench.model.networks import mlp
 from sketchbench.recovery.iterative import Iterative
-from sketchbench.sketch import SubsampledHadamard
 from sketchbench.task.compressed_training import CompressedTraining
 
 LEVEL = FAMILY_WISE_ERROR / 4500
@@ -36,7 +35,7 @@ SOUND = CompressedTraining(
     feedback="subtract",
     momentum=0.0,
     rounds=100,
-    trials=24,
+    trials=20,
     points=5,
     judged=None,
     allowed_loss=0.08,
@@ -50,9 +49,9 @@ def one_torch_thread() -> None:
 
 
 def verdict(task: CompressedTraining) -> str:
-    table = pd.DataFrame(task.run())
-    rows = table[table["quantity"] == "accuracy_loss"]
-    (found,) = TESTS["probability"](rows, LEVEL, Settings())
+    table = pd.DataFrame(task.run()).assign(exact=float("nan"))
+    rows = table[table["quantity"] == "mean_loss"]
+    (found,) = TESTS["upper_bound"](rows, LEVEL, Settings())
     return found.verdict
 
 
@@ -71,10 +70,4 @@ def test_the_smallest_entries_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
         return keep(self, phi, 1 / (estimate + 1e-300), domain)
 
     monkeypatch.setattr(Iterative, "_keep", smallest)
-    assert verdict(SOUND) == "fails"
-
-
-def test_coordinates_in_place_of_a_transform(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Half of the coordinates are never seen."""
-    monkeypatch.setattr(SubsampledHadamard, "_transforms", lambda self, kernels: (None, None))
     assert verdict(SOUND) == "fails"
