@@ -59,11 +59,10 @@ class CompressedTraining:
     them; where a training has diverged by then, a row with the status `diverged` and no mean.
     `accuracy_loss`: accuracy uncompressed less that of the arm, in the mean over the rounds from four fifths on,
     with the `count` of the trials that lose more than `allowed_loss`; one that diverges has the accuracy 0 then.
-    `mean_loss`: the same, with `allowed_loss` as the bound of its mean.
     `survives`: in how many trials the loss at the end is below the one at the start.
     `not_behind`: of a CountSketch, in how many trials its accuracy at the end is not below that of FIHT at the highest of
     its compressions.
-    The bound of counts is that of a probability, 1/2: they are about the median training.
+    The bound of these counts is that of a probability, 1/2: they are about the median training.
 
     The rate is the one of `rates` whose uncompressed training has the lowest loss on a tenth of the training images,
     held out for this, after `tuning_rounds`. All arms have it; test images play no part.
@@ -223,8 +222,6 @@ class CompressedTraining:
                 lost = np.subtract(plain, ends)
                 count = int((lost > self.allowed_loss).sum())
                 yield {"quantity": "accuracy_loss", "count": count, **counted, **_moments(lost)}
-                bound = {"bound": self.allowed_loss}
-                yield {"quantity": "mean_loss", **told, **bound, **_moments(lost)}
             if arm.case == "count_sketch" and strongest:
                 better = [self._end(history) for history in found[strongest]]
                 count = sum(own >= other for own, other in zip(ends, better, strict=True))
