@@ -13,7 +13,7 @@ from sketchbench.claim.evaluate import FAMILY_WISE_ERROR
 from sketchbench.claim.tests import TRUSTED_SKEWNESS
 from sketchbench.kernels import load
 from sketchbench.measure.audit import epsilon_proven, strongest_threshold
-from sketchbench.measure.interval import log_slope, mean_interval
+from sketchbench.measure.interval import log_slope, mean_interval, proportion_interval
 from sketchbench.measure.power import trials_for_mean, trials_for_zero
 from sketchbench.privacy import gaussian
 from sketchbench.sketch import (
@@ -81,6 +81,13 @@ def test_probabilities(study: str, delta: float) -> None:
 def test_the_median_training() -> None:
     """Where no training is worse than allowed, less than half of all are."""
     assert trials_for_zero(0.5, error=LEVEL) <= min(quick("federated_mlp"))
+
+
+def test_the_median_compressed_training() -> None:
+    """As above, and of the iid workers' trainings one may be another than most."""
+    assert trials_for_zero(0.5, error=LEVEL) <= min(quick("compressed_noniid"))
+    (trials,) = set(quick("compressed_iid"))
+    assert proportion_interval(1, trials, error=LEVEL).high < 0.5
 
 
 # Recoveries

@@ -230,6 +230,9 @@ def _independent(rows: pd.DataFrame, over: str) -> list[str]:
 
 
 def _mean_interval(row: Row, error: float) -> tuple[float, float]:
+    """Of a single trial, all numbers: it says nothing of the spread."""
+    if row["trials"] < 2:
+        return -float("inf"), float("inf")
     scales = [abs(row[name]) for name in ("exact", "bound") if not np.isnan(row[name])]
     return mean_interval(
         row["mean"],
@@ -243,7 +246,8 @@ def _mean_interval(row: Row, error: float) -> tuple[float, float]:
 
 def _trusted(row: Row) -> bool:
     """Whether there are enough trials for the skewness of what they measured."""
-    return bool(abs(row["skewness"]) <= TRUSTED_SKEWNESS * np.sqrt(row["trials"]))
+    enough = row["trials"] > 1
+    return bool(enough and abs(row["skewness"]) <= TRUSTED_SKEWNESS * np.sqrt(row["trials"]))
 
 
 def _below(row: Row, statistic: float, low: float, high: float, bound: float) -> Comparison:

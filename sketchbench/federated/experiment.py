@@ -1,13 +1,11 @@
 """One training from start to end, with what is kept of it, going on from its checkpoint."""
 
-import functools
-import hashlib
 import logging
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -16,6 +14,7 @@ from sketchbench import seeds
 from sketchbench.dataset.partition import MakeParts
 from sketchbench.digest import code_digest
 from sketchbench.federated import checkpoint
+from sketchbench.federated.checkpoint import SECONDS_BETWEEN, described, place
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.double_blind import Option, Weights, estimated_weights
 from sketchbench.federated.fedavg import FedAvg, Round, Samples, State
@@ -23,11 +22,10 @@ from sketchbench.kernels import Kernels
 from sketchbench.model import sketched
 from sketchbench.model.blind import blinded
 from sketchbench.model.networks import MakeModel, initialised
+from sketchbench.model.precision import Precision, computing_in
 
 log = logging.getLogger(__name__)
-Precision = Literal["float32", "bfloat16"]
 OPTIONS: tuple[Option, ...] = ("I", "II")
-SECONDS_BETWEEN_CHECKPOINTS = 60.0
 
 
 class Trained(NamedTuple):
@@ -44,9 +42,7 @@ class Experiment:
 
     model: as a config of conf/model gives it, with shape, classes and family filled in. checkpoints: the folder
     for what a stopped training goes on from, or None; name: all that tells this experiment from others there.
-    precision: of the products and convolutions; weights, gradients, sketches and messages are float32 either
-    way. bfloat16 is torch's autocast: up to 5 times as fast on processors that have such products, and no
-    faster on others.
+    precision: see `model.precision`.
     """
 
     model: MakeModel
@@ -56,11 +52,6 @@ class Experiment:
     checkpoints: str | None
     name: str
     precision: Precision = "float32"
-
-    def __post_init__(self) -> None:
-        if self.precision not in get_args(Precision):
-            known = ", ".join(get_args(Precision))
-            raise ValueError(f"precision={self.precision} is unknown; choose one of {known}")
 
     def train(
         self,
@@ -77,10 +68,7 @@ class Experiment:
         with a client's estimates in the rounds `shown` (from 1 on) where layers are sketched. The same seed
         gives the same training, stopped or not."""
         given = (algorithm, train, test, seed, rounds, shown, target)
-        if self.precision == "float32":
-            return self._train(*given)
-        # Weights change in place, so that no cast of them may be kept.
-        with torch.autocast(train.labels.device.type, torch.bfloat16, cache_enabled=False):
+        with computing_in(self.precision, train.labels.device):
             return self._train(*given)
 
     def _train(
@@ -118,7 +106,7 @@ class Experiment:
             last = at.t == rounds or (
                 target is not None and at.t > 0 and curve.accuracy[-1] >= target
             )
-            if path and (now - written > SECONDS_BETWEEN_CHECKPOINTS or last):
+            if path and (now - written > SECONDS_BETWEEN or last):
                 content = {"curve": asdict(curve), "estimates": estimates, "state": tuple(at.state)}
                 checkpoint.save(path, content)
                 log.info("round %d of %d, accuracy %.4f", at.t, rounds, curve.accuracy[-1])
@@ -134,10 +122,8 @@ class Experiment:
         if self.checkpoints is None:
             return None
         parts = (self.name, described(self.model), described(self.partition), algorithm, seed)
-        text = repr(
-            (*parts, rounds, target, self.precision, self.kernels.NAME, code_digest([__name__]))
-        )
-        return Path(self.checkpoints) / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.pt"
+        settings = (rounds, target, self.precision, self.kernels.NAME, code_digest([__name__]))
+        return place(self.checkpoints, *parts, *settings)
 
     def _estimates(self, twin: nn.Module, before: Round, at: Round) -> Iterator[float]:
         """For each option, the error and the cosine of all sketched layers together."""
@@ -153,24 +139,5 @@ class Experiment:
             yield float(abs(estimate @ truth) / (estimate.norm() * truth.norm()))
 
 
-def described(value: Any) -> str:
-    """A text that is the same in every process, unlike the repr of a function.
-
-    >>> described(functools.partial(described, value=3))
-    "sketchbench.federated.experiment.described{'value': '3'}"
-    """
-    if isinstance(value, functools.partial):
-        keywords = {name: described(given) for name, given in sorted(value.keywords.items())}
-        return f"{described(value.func)}{keywords}"
-    if callable(value):
-        return f"{value.__module__}.{value.__qualname__}"
-    return repr(value)
-
-
 def _joined(weights: Weights) -> Tensor:
     return torch.cat([value.flatten() for value in weights.values()]).double()
-
-
-def _channels_last(samples: Samples) -> Samples:
-    """The same samples, laid out as convolutions in half precision want them."""
-    return samples._replace(images=samples.images.contiguous(memory_format=torch.channels_last))

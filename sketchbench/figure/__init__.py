@@ -160,6 +160,14 @@ CATALOGUE = {
         "round; read as the figure of the perceptron. Where two trainings are all there are, intervals say "
         "nothing.",
     ),
+    "compressed_training": Entry(
+        ("compressed_iid", "compressed_noniid"),
+        "Tang et al. (2021), Figures 2 and 3, measured again: test accuracy of a network trained from compressed "
+        "gradients with error feedback, over the rounds and over what a client that always takes part has sent; "
+        "the numbers are compressions *d/b*. On digits, and at the paper's size on CIFAR-10, as far as the rounds "
+        "reach that are given. A cross: some training diverged after it. "
+        f"{INTERVALS}",
+    ),
     "communication": Entry(
         ("communication", "communication_flat", "communication_logistic"),
         "Song et al. (2023), Corollaries 5.2 and 5.4: with the steps that the theorems allow, iterative "

@@ -12,14 +12,16 @@ import torch
 from sketchbench import seeds
 from sketchbench.dataset.dataset import Dataset, MakeDataset, Split
 from sketchbench.dataset.partition import MakeParts
+from sketchbench.federated.checkpoint import described
 from sketchbench.federated.curve import FALSE_POSITIVES, Curve
 from sketchbench.federated.double_blind import KEY_BYTES
-from sketchbench.federated.experiment import OPTIONS, Experiment, Precision, Trained, described
+from sketchbench.federated.experiment import OPTIONS, Experiment, Trained
 from sketchbench.federated.fedavg import FedAvg, LocalStep, Samples
 from sketchbench.kernels import Kernels
 from sketchbench.measure.summary import summarize
 from sketchbench.model import sketched
 from sketchbench.model.networks import MakeModel
+from sketchbench.model.precision import Precision
 from sketchbench.sketch.family import Family
 from sketchbench.task.trials import exceeding, shown_rounds
 
@@ -57,7 +59,7 @@ class Training:
     with the highest accuracy there. It is chosen for each case, with a share `tuning_participation` of the
     clients (null: the same as after it), and the test images have no part in it.
 
-    precision: see `federated.experiment`. checkpoints: a folder for what a stopped training goes on from; null for none.
+    precision: see `model.precision`. checkpoints: a folder for what a stopped training goes on from; null for none.
     """
 
     family: Family
@@ -267,5 +269,6 @@ def _end(curve: list[float]) -> float:
 
 
 def _samples(data: Dataset, split: Split, device: str) -> Samples:
-    images = torch.tensor(split.images, device=device)
-    return Samples(images.float() / data.white, torch.tensor(split.labels, device=device))
+    images = torch.tensor(split.images, device=device).float() / data.white
+    images = images.contiguous(memory_format=torch.channels_last)  # faster convolutions
+    return Samples(images, torch.tensor(split.labels, device=device))

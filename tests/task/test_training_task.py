@@ -13,8 +13,8 @@ from sketchbench import job, kernels, plan
 from sketchbench.dataset import partition, synthetic
 from sketchbench.dataset.dataset import Dataset, Split
 from sketchbench.federated import experiment
+from sketchbench.federated.checkpoint import described
 from sketchbench.federated.curve import FALSE_POSITIVES, Curve
-from sketchbench.federated.experiment import described
 from sketchbench.federated.fedavg import FedAvg
 from sketchbench.model.networks import cnn, mlp
 from sketchbench.sketch import CountSketch, SubsampledCosine
@@ -239,7 +239,7 @@ def test_the_learning_rate_is_chosen_on_held_out_training_images(
 def test_an_interrupted_training_goes_on_bit_for_bit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(experiment, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    monkeypatch.setattr(experiment, "SECONDS_BETWEEN", 0.0)
     task = dataclasses.replace(SMALL, checkpoints=str(tmp_path))
     add, calls = Curve.add, 0
 
