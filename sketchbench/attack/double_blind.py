@@ -11,12 +11,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from sketchbench import seeds
 from sketchbench.attack.victim import MakeNetwork, Victim, gradients
 from sketchbench.attack.view import View
 from sketchbench.federated.double_blind import (
     Broadcast,
-    Option,
     Reply,
     Weights,
     estimated_weights,
@@ -78,9 +76,9 @@ def server(
         twin = _twin(victim.network, family)
         receive(twin, first, kernels)
         return _view(victim, twin, steps, reply.nbytes)
-    for name, layer in sketched.layers(known):
-        key = f"{name}.weight"
-        steps[key] = autograd.desketch(layer.current, steps[key])
+    for layer, part in sketched.layers(known):
+        name = f"{layer}.weight"
+        steps[name] = autograd.desketch(part.current, steps[name])
     return _view(victim, known.eval(), steps, reply.nbytes)
 
 
@@ -116,17 +114,20 @@ def client(
     nbytes = second.nbytes
     if update not in ("I", "II"):
         receive(twin, first, kernels)
-        *_, output, _ = first.weights  # the last layer's weights, and its biases
-        layer = output.rpartition(".")[0]
-        parts = {"exact": "", "last": f"{layer}.", "biases": "bias"}
-        kept = {name: step for name, step in steps.items() if parts[update] in name}
-        return _view(victim, twin, kept, nbytes)
+        *_, weight, bias = first.weights  # the names of the last layer's
+        kept = {
+            "exact": set(steps),
+            "last": {weight, bias},
+            "biases": {name for name in steps if name.endswith("bias")},
+        }[update]
+        known = {name: steps[name] for name in steps if name in kept}
+        return _view(victim, twin, known, nbytes)
     after = estimated_weights(twin, second, update, kernels)
     before = estimated_weights(twin, first, update, kernels)
-    for name, layer in sketched.layers(twin):  # drawn for the first broadcast, as Γ is
-        key = f"{name}.weight"
-        mine = autograd.desketch(layer.current, own.steps[key])
-        steps[key] = others(before[key], after[key], mine)
+    for layer, part in sketched.layers(twin):  # drawn for the first broadcast, as Γ is
+        name = f"{layer}.weight"
+        mine = autograd.desketch(part.current, own.steps[name])
+        steps[name] = others(before[name], after[name], mine)
     return _view(victim, _with(victim.network(None), {**first.weights, **before}), steps, nbytes)
 
 
@@ -155,8 +156,5 @@ def _view(victim: Victim, network: nn.Module, steps: Weights, nbytes: int) -> Vi
     def predicted(image: Tensor, label: Tensor) -> Tensor:
         return flat(gradients(network, image, label))
 
-    last = names[-1]
-    facts = {"parameters": len(names)}
-    return View(
-        flat(steps).detach(), predicted, victim.shape, victim.classes, nbytes, steps[last], facts
-    )
+    shape, classes = victim.shape, victim.classes
+    return View(flat(steps).detach(), predicted, shape, classes, nbytes, output=steps[names[-1]])

@@ -5,7 +5,6 @@ All attacks minimise ‖R ∇F(x) - R g‖² over the image x, here relative to 
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
@@ -35,8 +34,8 @@ class Inversion(ABC):
     """A way to minimise, and how often it starts.
 
     evaluations: of loss and gradient from each start; a line search may take some more. starts: images of
-    uniform noise that it starts from, one after the other until the loss is below `goal`; the result with the
-    smallest loss is kept. label: `read` takes the class with the smallest entry in the gradient of the last
+    uniform noise that it starts from, one after the other until the loss is down to `goal`, or to twice what the
+    noise in the view makes of it; the result with the smallest loss is kept. label: `read` takes the class with the smallest entry in the gradient of the last
     layer's biases, the only negative one for a single image (Zhao et al. 2020), and `soft` optimises
     probabilities along with the image (Zhu et al. 2019); where that gradient isn't seen, `read` does so, too.
     """
@@ -61,40 +60,35 @@ class Inversion(ABC):
         """Attack a view; seed: of the starts. Raises ValueError for a view of nothing."""
         size = float(view.observed.square().sum())
         if not 0 < size < math.inf:
-            raise ValueError(f"‖observed‖²={size} must be > 0 and finite; there is nothing to match")
+            raise ValueError(
+                f"‖observed‖²={size} must be > 0 and finite; there is nothing to match"
+            )
         best: Found | None = None
         total = 0
         for start in range(self.starts):
-            image, label, known = self._start(view, seed, start)
-
-            def loss() -> Tensor:
-                shares = label if known else label.softmax(dim=-1)
-                return (view.predicted(image, shares) - view.observed).square().sum() / size
-
-            matching = _Matching(loss, [image] if known else [image, label], self.goal)
+            matching = self._start(view, seed, start)
             with suppress(_Reached):
                 self._minimise(matching)
             total += matching.evaluations
-            last = float(loss().detach())
+            last = float(matching.loss().detach())
             if best is None or last < best.loss:
-                clean = image.detach()[0].nan_to_num().clamp(0, 1)
-                best = Found(clean, int(label.argmax()), last, 0, 0)
-            if last <= self.goal:
+                image = matching.image.detach()[0].nan_to_num().clamp(0, 1)
+                best = Found(image, int(matching.label.argmax()), last, 0, 0)
+            if last <= max(self.goal, 2 * view.noise / size):
                 break
         assert best is not None  # after a start
         return best._replace(evaluations=total, starts=start + 1)
 
-    def _start(self, view: View, seed: int, start: int) -> tuple[Tensor, Tensor, bool]:
-        """An image of uniform noise, a label, and whether it is known."""
-        like = {"dtype": view.observed.dtype, "device": view.observed.device}
+    def _start(self, view: View, seed: int, start: int) -> "_Matching":
+        """An image of uniform noise, and a label that is read, or random logits."""
         random = seeds.generator(seed, attack="start", start=start)
-        image = torch.tensor(random.random((1, *view.shape)), **like).requires_grad_()
-        if self.label == "read" and view.output is not None:
-            label = torch.zeros(1, view.classes, **like)
-            label[0, view.output.argmin()] = 1
-            return image, label, True
-        logits = torch.tensor(random.standard_normal((1, view.classes)), **like)
-        return image, logits.requires_grad_(), False
+        image = torch.tensor(random.random((1, *view.shape))).to(view.observed)
+        label = torch.tensor(random.standard_normal((1, view.classes))).to(image)
+        if self.label == "soft" or view.output is None:
+            return _Matching(view, image, label, False, self.goal)
+        read = torch.zeros_like(label)
+        read[0, view.output.argmin()] = 1
+        return _Matching(view, image, read, True, self.goal)
 
     @abstractmethod
     def _minimise(self, matching: "_Matching") -> None:
@@ -106,22 +100,42 @@ class _Reached(Exception):  # noqa: N818 (no error)
 
 
 class _Matching:
-    """What is minimised, and over what; it counts."""
+    """What is minimised, and over what; it counts.
 
-    def __init__(self, loss: Callable[[], Tensor], variables: list[Tensor], goal: float) -> None:
-        self.variables = variables
+    label: probabilities, or, where they aren't `known`, logits that are to be found.
+    """
+
+    def __init__(self, view: View, image: Tensor, label: Tensor, known: bool, goal: float) -> None:
+        self.image, self.label = image, label
+        self.variables = [image] if known else [image, label]
+        for variable in self.variables:
+            variable.requires_grad_()
         self.evaluations = 0
-        self._loss, self._goal = loss, goal
+        self._view, self._known, self._goal = view, known, goal
+        self._size = view.observed.square().sum()
+
+    def loss(self) -> Tensor:
+        """‖predicted - observed‖² over ‖observed‖²."""
+        shares = self.label if self._known else self.label.softmax(dim=-1)
+        difference = self._view.predicted(self.image, shares) - self._view.observed
+        return difference.square().sum() / self._size
 
     def differentiated(self) -> Tensor:
         """The loss, with the gradients of the variables set. Raises _Reached at the goal."""
         self.evaluations += 1
-        value = self._loss()
+        value = self.loss()
         if value <= self._goal:
             raise _Reached
-        for v, slope in zip(self.variables, torch.autograd.grad(value, self.variables), strict=True):
+        for v, slope in zip(
+            self.variables, torch.autograd.grad(value, self.variables), strict=True
+        ):
             v.grad = slope
         return value.detach()
+
+    def state(self) -> tuple[list[Tensor], list[Tensor]]:
+        """Copies of the variables and of their gradients."""
+        slopes = [v.grad.clone() for v in self.variables if v.grad is not None]
+        return [v.detach().clone() for v in self.variables], slopes
 
 
 @dataclass(frozen=True)
@@ -140,7 +154,7 @@ class LBFGS(Inversion):
             tolerance_change=1e-16,
             line_search_fn="strong_wolfe",
         )
-        optimiser.step(matching.differentiated)
+        optimiser.step(matching.differentiated)  # type: ignore[no-untyped-call]
 
 
 @dataclass(frozen=True)
@@ -168,17 +182,17 @@ class GradientDescent(Inversion):
     def _minimise(self, matching: _Matching) -> None:
         variables = matching.variables
         rate, before = self.rate, matching.differentiated()
+        kept, slopes = matching.state()
         while matching.evaluations < self.evaluations:
-            kept = [(v.detach().clone(), v.grad) for v in variables]
             with torch.no_grad():
-                for v in variables:
-                    v.sub_(v.grad, alpha=rate)
+                for v, value, slope in zip(variables, kept, slopes, strict=True):
+                    v.copy_(value - rate * slope)
             after = matching.differentiated()
             if after < before:
                 rate, before = 1.1 * rate, after
-                continue
-            rate /= 2
-            with torch.no_grad():
-                for v, (value, slope) in zip(variables, kept, strict=True):
-                    v.copy_(value)
-                    v.grad = slope
+                kept, slopes = matching.state()
+            else:
+                rate /= 2
+        with torch.no_grad():
+            for v, value in zip(variables, kept, strict=True):
+                v.copy_(value)

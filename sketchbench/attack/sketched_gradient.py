@@ -1,6 +1,8 @@
 """What the server sees of protocols that sketch the gradient itself: R ∇F, with R and w public (song2023 §7.2)."""
 
-import torch
+from collections.abc import Mapping
+from dataclasses import replace
+
 from torch import Tensor
 from torch.utils import dlpack
 
@@ -19,6 +21,7 @@ from sketchbench.recovery.recovery import Recovery
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch
 
+Facts = Mapping[str, float | str]
 RATE = 1.0  # of the client's step: public, and divided out
 
 
@@ -55,10 +58,15 @@ def private(
     noise, key = seeds.key(seed, part="noise"), seeds.key(seed)
     *_, last = protocol.run(loss, noise, key, trials=1, rounds=1)
     sensitivity = mean_sensitivity(clip, sampling.batch, sampling.neighbours)
-    facts = {"sigma": sigma, "sensitivity": sensitivity, "neighbours": sampling.neighbours}
+    facts: dict[str, float | str] = {
+        "sigma": sigma,
+        "sensitivity": sensitivity,
+        "neighbours": sampling.neighbours,
+    }
     if epsilon is not None:
-        facts |= {"epsilon": epsilon, "delta": delta, "accountant": "exact"}
-    return _of_round(victim, last, clip, facts)
+        facts |= {"epsilon": float(epsilon), "delta": delta, "accountant": "exact"}
+    view = _of_round(victim, last, clip, facts)
+    return replace(view, noise=sigma**2 * family.d)  # E‖R noise‖², since E[RᵀR] = I
 
 
 def compressed_sensing(
@@ -73,7 +81,7 @@ def compressed_sensing(
 
 
 def _of_round(
-    victim: Victim, last: Round, clip: float = float("inf"), facts: dict[str, float | str] | None = None
+    victim: Victim, last: Round, clip: float = float("inf"), facts: Facts | None = None
 ) -> View:
     assert last.messages is not None  # after a round
     assert last.operators is not None
@@ -85,7 +93,7 @@ def _view(
     R: Sketch,
     message: Array,
     clip: float = float("inf"),
-    facts: dict[str, float | str] | None = None,
+    facts: Facts | None = None,
 ) -> View:
     """The view of a message (1, b), which the server holds against the sketch of a clipped gradient."""
     network = victim.network(None)

@@ -5,10 +5,6 @@ from dataclasses import dataclass, field
 
 from torch import Tensor
 
-from sketchbench.attack.victim import Victim
-from sketchbench.kernels import Kernels
-from sketchbench.sketch.family import Family
-
 
 @dataclass(frozen=True)
 class View:
@@ -17,6 +13,7 @@ class View:
     observed: float64 (m,), messages, or what the party makes of them. predicted: what they would be for an image
     (1, channels, height, width) and probabilities of its label (1, classes), as far as the party knows; twice
     differentiable. output: (classes,), the gradient by the biases of the last layer, where it is seen.
+    noise: E‖noise‖² of what is observed, where it is known that there is some.
     nbytes: of the messages about the victim's data. facts: what else is to be known of the view, as columns.
     """
 
@@ -26,9 +23,10 @@ class View:
     classes: int
     nbytes: int
     output: Tensor | None = None
+    noise: float = 0.0
     facts: Mapping[str, float | str] = field(default_factory=dict)
 
 
-# What a config of conf/view gives: it runs the protocol for the victim, with sketches of the family, kernels and
-# a seed of 64 bits.
-MakeView = Callable[[Victim, Family, Kernels, int], View]
+# What a config of conf/view gives. It wants a Victim, a Family, Kernels and a seed of 64 bits, and runs the protocol
+# with sketches of this family.
+MakeView = Callable[..., View]

@@ -112,12 +112,19 @@ def upper_bound(rows: pd.DataFrame, error: float, settings: Settings) -> list[Co
 
 
 def probability(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
-    """The probability behind `count` out of `trials` is at most `bound`."""
+    """The probability behind `count` out of `trials` is at most `bound`.
+
+    Where rows have a `control`, the count of those trials in which what was to be seen without a defence was seen,
+    the verdict is inconclusive unless the probability behind that is above a half.
+    """
     comparisons = []
     for row in rows[rows["bound"].notna()].to_dict("records"):
         low, high = proportion_interval(int(row["count"]), int(row["trials"]), error=error)
         share = row["count"] / row["trials"]
-        comparisons.append(_below(row, share, low, high, row["bound"]))
+        found = _below(row, share, low, high, row["bound"])
+        comparisons.append(
+            found if _controlled(row, error) else replace(found, verdict="inconclusive")
+        )
     return comparisons
 
 
@@ -243,6 +250,14 @@ def _mean_interval(row: Row, error: float) -> tuple[float, float]:
 def _trusted(row: Row) -> bool:
     """Whether there are enough trials for the skewness of what they measured."""
     return bool(abs(row["skewness"]) <= TRUSTED_SKEWNESS * np.sqrt(row["trials"]))
+
+
+def _controlled(row: Row, error: float) -> bool:
+    """Whether the positive control of a row, if it has one, has succeeded in most trials."""
+    control = row.get("control", np.nan)
+    if np.isnan(control):
+        return True
+    return proportion_interval(int(control), int(row["trials"]), error=error).low > 0.5
 
 
 def _below(row: Row, statistic: float, low: float, high: float, bound: float) -> Comparison:

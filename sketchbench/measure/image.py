@@ -34,5 +34,5 @@ def likeness(image: NDArray[np.float64], truth: NDArray[np.float64]) -> Likeness
                 f"an image from {values.min()} to {values.max()} must be in [0, 1]; clip it"
             )
     mse = float(mean_squared_error(truth, image))
-    ssim = structural_similarity(truth, image, data_range=1.0, channel_axis=0)
+    ssim = structural_similarity(truth, image, data_range=1.0, channel_axis=0)  # type: ignore[no-untyped-call]
     return Likeness(mse, float(-10 * np.log10(max(mse, EXACT))), float(ssim))

@@ -82,7 +82,10 @@ def sigmoid_cnn(
     parts: list[nn.Module] = []
     channels, height, breadth = shape
     for outputs, stride in zip(filters, strides, strict=True):
-        parts += [_convolution(channels, outputs, kernel, family, kernel // 2, stride), nn.Sigmoid()]
+        parts += [
+            _convolution(channels, outputs, kernel, family, kernel // 2, stride),
+            nn.Sigmoid(),
+        ]
         channels, height, breadth = outputs, -(-height // stride), -(-breadth // stride)
     parts += [nn.Flatten(), nn.Linear(channels * height * breadth, classes)]
     model = nn.Sequential(*parts)

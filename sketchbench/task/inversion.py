@@ -86,10 +86,10 @@ class ImageInversion:
         truths = [self._pixels(victim.samples.images[0]) for victim in victims]
         guess = data.features(data.train).mean(axis=0).reshape(data.shape)
         guesses = [likeness(guess, truth) for truth in truths]
-        rows = [
+        rows: list[Row] = []
+        pictures = [
             *self._pictures("original", truths, [likeness(t, t) for t in truths], {}),
             *self._pictures("mean image", [guess] * self.trials, guesses, {}),
-            *self._likeness("mean image", guesses, {}),
         ]
         control: list[Attacked] = []
         for case in (Case("control", self.control, self.family, {}), *self._cases(victims)):
@@ -98,13 +98,16 @@ class ImageInversion:
             control = control or found
             columns = {**case.columns, **views[0].facts, **self._size(data, views[0])}
             rows += self._rows(case.name, columns, found, control, guesses)
+            images, close = [one.image for one in found], [one.likeness for one in found]
+            pictures += self._pictures(case.name, images, close, columns)
             log.info(
                 "%s %s: median PSNR %.1f dB",
                 case.name,
                 case.columns,
                 np.median([result.likeness.psnr for result in found]),
             )
-        return rows + self._more(victims)
+        rows += self._likeness("mean image", guesses, {})
+        return [*rows, *self._more(victims), *pictures]
 
     def _cases(self, victims: list[Victim]) -> Iterator[Case]:
         """What is attacked beside the control."""
@@ -132,7 +135,11 @@ class ImageInversion:
 
     def _attacked(self, case: Case, victim: Victim, trial: int) -> tuple[View, Attacked]:
         """The attack sees the view, and nothing else of the victim; every view has the same starts."""
-        axes = {"trial": trial, "family": repr(case.family), "case": case.name}
+        axes: dict[str, int | str] = {
+            "trial": trial,
+            "family": repr(case.family),
+            "case": case.name,
+        }
         view = case.make(victim, case.family, self.kernels, seeds.key(self.seed, **axes))
         start = time.perf_counter()
         found = self.attack.run(view, seeds.key(self.seed, attack="inversion", trial=trial))
@@ -156,8 +163,7 @@ class ImageInversion:
         control: list[Attacked],
         guesses: list[Likeness],
     ) -> Iterator[Row]:
-        close = [result.likeness for result in found]
-        yield from self._likeness(name, close, columns)
+        yield from self._likeness(name, [result.likeness for result in found], columns)
         for quantity in ("evaluations", "starts", "seconds"):
             values = [getattr(result, quantity) for result in found]
             yield {"quantity": quantity, "case": name, **columns, **summarize(values)}
@@ -180,7 +186,6 @@ class ImageInversion:
                 "bound": MEDIAN,
                 "control": sum(map(self._reached, control)),
             }
-        yield from self._pictures(name, [result.image for result in found], close, columns)
 
     def _reached(self, result: Attacked) -> bool:
         return result.likeness.psnr >= self.level

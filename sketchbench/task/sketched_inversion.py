@@ -4,7 +4,6 @@ import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch.utils import dlpack
 
@@ -14,7 +13,9 @@ from sketchbench.measure.summary import summarize
 from sketchbench.sketch.operator import Sketch
 from sketchbench.task.inversion import Case, ImageInversion, Row
 
-EXAMPLES = 4  # trials whose singular values are computed; a singular value decomposition takes a while
+EXAMPLES = (
+    4  # trials whose singular values are computed; a singular value decomposition takes a while
+)
 
 
 @dataclass(frozen=True)
@@ -65,9 +66,7 @@ class SketchedInversion(ImageInversion):
                 ],
             }
             for quantity, found in values.items():
-                rows.append(
-                    {"quantity": quantity, "compression": compression, **summarize(found)}
-                )
+                rows.append({"quantity": quantity, "compression": compression, **summarize(found)})
         return rows
 
     def _span(self, victim: Victim) -> torch.Tensor:
