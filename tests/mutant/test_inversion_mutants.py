@@ -25,7 +25,7 @@ from sketchbench.task.private_inversion import PrivateInversion
 from sketchbench.task.sketched_inversion import SketchedInversion
 
 TRIALS = 24  # as in conf/study
-ATTACK = LBFGS(evaluations=60, starts=1, goal=1e-6, label="read", history=50)
+ATTACK = LBFGS(evaluations=60, starts=1, goal=1e-8, label="read", history=50)
 NETWORK = functools.partial(sigmoid_cnn, filters=(8, 8, 8), kernel=3, strides=(1, 2, 1), width=0.5)
 D = 2538
 
@@ -85,8 +85,8 @@ def test_an_attack_that_fails_without_a_defence() -> None:
 # Noise; a network with more biases than there are pixels.
 
 PRIVATE = functools.partial(sketched_gradient.private, clip=1.0, delta=1e-5)
-BIASED = functools.partial(sigmoid_cnn, filters=(20, 80), kernel=3, strides=(2, 2), width=0.5)
-SIZE = 20 * 9 + 20 + 80 * 180 + 80 + 10 * 320 + 10
+BIASED = functools.partial(sigmoid_cnn, filters=(30, 60), kernel=3, strides=(2, 1), width=0.5)
+SIZE = 30 * 9 + 30 + 60 * 270 + 60 + 10 * 960 + 10
 
 
 def biases(victim: Victim, family: Any, kernels: Any, seed: int, *, epsilon: float | None) -> View:
@@ -106,7 +106,8 @@ NOISY = PrivateInversion(
         Identity(SIZE, SIZE),
         model=BIASED,
         control=functools.partial(biases, epsilon=None),
-        attack=dataclasses.replace(ATTACK, evaluations=150),
+        attack=dataclasses.replace(ATTACK, evaluations=120),
+        level=20.0,  # reached after so few evaluations; the mean image has 11 dB
     ),
     views={"private": biases},
     epsilons=[10.0],
@@ -134,19 +135,10 @@ def test_noise_that_spares_the_biases(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "fails" in verdicts("S29", NOISY.run())
 
 
-def test_noise_that_is_not_what_is_accounted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A ten-millionth of it."""
-    calibrated = sketched_gradient.calibrated_sigma
-    monkeypatch.setattr(
-        sketched_gradient, "calibrated_sigma", lambda *given: 1e-7 * calibrated(*given)
-    )
-    assert "fails" in verdicts("S29", NOISY.run())
-
-
 # Sketched gradients
 
 SKETCHED = SketchedInversion(
-    **common(CountSketch(D, D), attack=dataclasses.replace(ATTACK, label="soft", evaluations=200)),
+    **common(CountSketch(D, D), attack=dataclasses.replace(ATTACK, label="soft", evaluations=120)),
     views={"iterative_sketching": sketched_gradient.iterative_sketching},
     compressions=[4.0],
 )
