@@ -13,10 +13,6 @@ from sketchbench.measure.summary import summarize
 from sketchbench.sketch.operator import Sketch
 from sketchbench.task.inversion import Case, ImageInversion, Row
 
-EXAMPLES = (
-    4  # trials whose singular values are computed; a singular value decomposition takes a while
-)
-
 
 @dataclass(frozen=True)
 class SketchedInversion(ImageInversion):
@@ -26,10 +22,11 @@ class SketchedInversion(ImageInversion):
     `gamma`: the smallest singular value of Rᵀ, γ₁ of song2023 Theorem 7.8, and `restricted`: that of R on the
     span of what the gradient's derivatives by the pixels are at the victim's image: 0 where there are fewer
     measurements than pixels, since then some change of the image changes nothing that is seen, to first order.
-    Both of operators drawn for it, in EXAMPLES trials.
+    Both of operators drawn for it, in the first `examples` trials: O(d b² + d pixels²) each, so 0 of them for large d.
     """
 
     compressions: list[float]
+    examples: int
 
     def _cases(self, victims: list[Victim]) -> Iterator[Case]:
         pixels = victims[0].samples.images[0].numel()
@@ -51,7 +48,9 @@ class SketchedInversion(ImageInversion):
 
     def _more(self, victims: list[Victim]) -> list[Row]:
         rows: list[Row] = []
-        spans = [self._span(victim) for victim in victims[:EXAMPLES]]
+        if not self.examples:
+            return rows
+        spans = [self._span(victim) for victim in victims[: self.examples]]
         for compression in self.compressions:
             family = dataclasses.replace(self.family, b=self._size_of(compression))
             key = seeds.key(self.seed, task="singular values", family=repr(family))

@@ -141,6 +141,7 @@ SKETCHED = SketchedInversion(
     **common(CountSketch(D, D), attack=dataclasses.replace(ATTACK, label="soft", evaluations=120)),
     views={"iterative_sketching": sketched_gradient.iterative_sketching},
     compressions=[4.0],
+    examples=0,
 )
 
 

@@ -130,6 +130,7 @@ SIZES = SketchedInversion(
     family=CountSketch(D, D),
     views={"R": sketched_gradient.iterative_sketching},
     compressions=[10.0, 60.0],
+    examples=2,
     **{**SHARED, "trials": 2},
 )
 
