@@ -70,6 +70,25 @@ def test_probability(count: int, trials: int, expected: str) -> None:
     assert verdict("probability", {"count": count, "trials": trials, "bound": 0.05}) == expected
 
 
+@pytest.mark.parametrize(
+    ("count", "control", "expected"),
+    [
+        (0, 24, "holds"),
+        (24, 24, "fails"),
+        (0, 23, "inconclusive"),  # whatever was counted
+        (24, 12, "inconclusive"),
+        (0, 0, "inconclusive"),
+        (0, float("nan"), "holds"),  # no control asked for
+    ],
+)
+def test_probability_with_a_positive_control(count: int, control: float, expected: str) -> None:
+    """At 2e-7, 24 of 24 show that a probability is above a half, and 23 do not."""
+    row = {"count": count, "trials": 24, "bound": 0.5, "control": control}
+    (comparison,) = TESTS["probability"](pd.DataFrame([row]), 2e-7, Settings())
+    assert comparison.verdict == expected
+    assert comparison.statistic == count / 24
+
+
 def test_always() -> None:
     row = {"case": "x", "maximum": 0.9, "trials": 50, "bound": 1.0}
     (comparison,) = compare("always", {**row, "count": 0})
