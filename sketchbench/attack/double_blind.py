@@ -5,7 +5,7 @@ clients the easiest for an attacker among them. Layers that aren't sketched trav
 paper's experiments the last one, and with it all biases.
 """
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import torch
@@ -66,8 +66,9 @@ def server(
     """The server knows W, the key and Γ (zhang2021 A.1).
 
     matched: `paper` holds Γ Sᵀ against the gradient of the plain network; `sketched` holds Γ against that of the
-    network with sketched layers, which is what the client computed.
+    network with sketched layers, which is what the client computed. Raises ValueError for another.
     """
+    _check("matched", matched, get_args(Matched))
     first, (reply, _), _ = exchange(victim, family, kernels, seed)
     known = victim.network(family)  # W is the server's own
     sketched.draw(known, first.key, kernels)
@@ -96,7 +97,9 @@ def client(
     update: of sketched layers: the estimate of option `I` (S Sᵀ) or `II` (S S⁺), held against the gradient of
     the plain network with weights estimated the same way; or `exact`, which leaves these layers out and keeps
     what is not sketched, and so known exactly: the last layer and all biases; `last` and `biases` are parts of it.
+    Raises ValueError for another.
     """
+    _check("update", update, get_args(Update))
     first, (reply, own), second = exchange(victim, family, kernels, seed)
     twin = _twin(victim.network, family)
     hidden = {f"{name}.weight" for name, _ in sketched.layers(twin)}
@@ -129,6 +132,11 @@ def client(
         mine = autograd.desketch(part.current, own.steps[name])
         steps[name] = others(before[name], after[name], mine)
     return _view(victim, _with(victim.network(None), {**first.weights, **before}), steps, nbytes)
+
+
+def _check(name: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise ValueError(f"{name}={value} is unknown; choose one of {', '.join(known)}")
 
 
 def _twin(network: MakeNetwork, family: Family | None) -> nn.Module:

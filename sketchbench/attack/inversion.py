@@ -35,9 +35,10 @@ class Inversion(ABC):
 
     evaluations: of loss and gradient from each start; a line search may take some more. starts: images of
     uniform noise that it starts from, one after the other until the loss is down to `goal`, or to twice what the
-    noise in the view makes of it; the result with the smallest loss is kept. label: `read` takes the class with the smallest entry in the gradient of the last
-    layer's biases, the only negative one for a single image (Zhao et al. 2020), and `soft` optimises
-    probabilities along with the image (Zhu et al. 2019); where that gradient isn't seen, `read` does so, too.
+    noise in the view makes of it; the result with the smallest loss is kept. label: `read` takes the class with
+    the smallest entry in the gradient of the last layer's biases, the only negative one for a single image (Zhao
+    et al. 2020), and `soft` optimises probabilities along with the image (Zhu et al. 2019); where that gradient
+    isn't seen, `read` does so, too.
     """
 
     evaluations: int

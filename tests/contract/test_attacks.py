@@ -335,6 +335,18 @@ def test_bad_privacy_is_refused(given: dict[str, float], message: str) -> None:
         seen("private", victim(), **given)
 
 
+@pytest.mark.parametrize(
+    ("view", "given", "message"),
+    [
+        ("server", {"matched": "plain"}, "matched=plain is unknown; choose one of paper, sketched"),
+        ("client", {"update": "III"}, "update=III is unknown; choose one of I, II, exact, last"),
+    ],
+)
+def test_unknown_readings_are_refused(view: str, given: dict[str, str], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        seen(view, victim(), **given)
+
+
 def test_the_families_that_double_blind_views_take() -> None:
     """Any, at any share; and the network's weights are the same, sketched or not."""
     for family in (None, CountSketch(4, 1)):
