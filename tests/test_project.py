@@ -30,7 +30,8 @@ SECTION_5 = (
 
 INVERSION = (
     "S28 S28-effort S28-fewer S28-mnist S28-descent S29 S29-weak "
-    "Z11-plain Z11-estimates Z11-server Z11-client"
+    "Z11-plain Z11-estimates Z11-server Z11-client "
+    "Z11-estimates-mnist Z11-server-mnist Z11-client-mnist"
 ).split()
 
 
