@@ -38,7 +38,8 @@ def describe(folder: Path | None) -> str:
 
 def shown(rows: list[dict[str, Any]], limit: int = 40) -> str:
     """A short table of rows: the columns that say something, numbers to four digits."""
-    names = [name for name in rows[0] if any(row.get(name) is not None for row in rows)]
+    filled = (name for row in rows[:limit] for name, value in row.items() if value is not None)
+    names = list(dict.fromkeys(filled))
     hidden = {"minimum", "maximum", "skewness"}
     names = [name for name in names if name not in hidden]
     cells = [names] + [[_cell(row.get(name)) for name in names] for row in rows[:limit]]

@@ -210,8 +210,29 @@ def audit(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparis
 
 
 Test = Callable[[pd.DataFrame, float, Settings], list[Comparison]]
+
+
+def _with_control(test: Test) -> Test:
+    """The same test of rows that may have a `control`: in how many of their trials an attack did without a defence
+    what it is held to. Unless the probability behind that is shown to be above a half, nothing follows from them."""
+
+    def judged(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
+        if "control" in rows:
+            found = [_controlled(row, error) for row in rows.to_dict("records")]
+            rows = rows.assign(controlled=found)
+        return test(rows, error, settings)
+
+    return judged
+
+
+def _controlled(row: Row, error: float) -> bool:
+    if pd.isna(row["control"]):
+        return True
+    return proportion_interval(int(row["control"]), int(row["trials"]), error=error).low > 0.5
+
+
 TESTS: dict[str, Test] = {
-    test.__name__: test
+    test.__name__: _with_control(test)
     for test in (equality, upper_bound, probability, always, growth, computed, audit)
 }
 
@@ -268,15 +289,9 @@ def _comparison(
     bound: float,
     slack: float,
 ) -> Comparison:
-    if not _controlled(row):
+    if not row.get("controlled", True):
         verdict = "inconclusive"
     return Comparison(verdict, _name(row), statistic, low, high, bound, slack, int(row["trials"]))
-
-
-def _controlled(row: Row) -> bool:
-    """Whether the positive control of an attack, where a row has one, succeeded: else nothing follows from it."""
-    value = row.get("controlled")
-    return value is None or bool(value)  # an empty cell is true
 
 
 def _name(row: Row) -> str:

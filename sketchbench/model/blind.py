@@ -33,12 +33,13 @@ class BlindConv2d(Blind):
 
     def __init__(self, layer: SketchedConv2d) -> None:
         super().__init__(layer)
-        self._filter, self._padding = layer.weight.shape[1:], layer.padding
+        self._filter = layer.weight.shape[1:]
+        self._stride, self._padding = layer.stride, layer.padding
 
     def forward(self, x: Tensor) -> Tensor:
         """(N, channels, height, width) -> (N, out, height', width')."""
         filters = desketch(self.current, self.weight).view(-1, *self._filter)
-        return nn.functional.conv2d(x, filters, self.bias, padding=self._padding)
+        return nn.functional.conv2d(x, filters, self.bias, self._stride, self._padding)
 
 
 def blinded(model: nn.Module) -> nn.Module:

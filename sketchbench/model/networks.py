@@ -1,9 +1,8 @@
-"""The networks of zhang2021 §6.2, plain or with every layer but the last sketched.
+"""The networks of zhang2021 §6.2 and A.3, plain or with every layer but the last sketched.
 
 Each function takes the shape of an image and the number of classes; `family` gives the kind of sketch and the
-share of every layer's inputs that it keeps (see `sketched.resized`), None or Identity plain layers. Convolutions
-have no padding, as in the listing of Appendix E. Scores come without softmax or sigmoid, which belong to the
-loss.
+share of every layer's inputs that it keeps (see `sketched.resized`), None or Identity plain layers. Scores
+come without softmax or sigmoid, which belong to the loss.
 """
 
 from collections.abc import Callable, Sequence
@@ -45,6 +44,7 @@ def cnn(
 ) -> nn.Sequential:
     """Convolutions with so many `filters` of kernel × kernel, each with ReLU and, where `pooled`, a maximum
     over 2 × 2; then `hidden` dense layers with ReLU, and the scores: for two classes a single one, of class 1.
+    Convolutions have no padding, as in the listing of Appendix E.
 
     For MNIST, CIFAR-10 and LFW, as in conf/model, 582,026, 670,434 and 212,001 parameters.
     """
@@ -62,6 +62,36 @@ def cnn(
         first.extend([_dense(inputs, outputs, family), nn.ReLU()])
         inputs = outputs
     return first.append(nn.Linear(inputs, 1 if classes == 2 else classes))
+
+
+def sigmoid_cnn(
+    shape: Shape,
+    classes: int,
+    family: Family | None = None,
+    *,
+    filters: Sequence[int],
+    kernel: int,
+    strides: Sequence[int],
+    width: float,
+) -> nn.Sequential:
+    """The network that gradients are inverted of (Zhu et al. 2019; zhang2021 A.3): padded convolutions with
+    sigmoids, then the scores of all classes, and every weight and bias uniform in [-width, width].
+
+    Smooth, so that gradients can be matched by gradients; and no weight is small, so that no pixel is hidden.
+    """
+    parts: list[nn.Module] = []
+    channels, height, breadth = shape
+    for outputs, stride in zip(filters, strides, strict=True):
+        parts += [
+            _convolution(channels, outputs, kernel, family, kernel // 2, stride),
+            nn.Sigmoid(),
+        ]
+        channels, height, breadth = outputs, -(-height // stride), -(-breadth // stride)
+    parts += [nn.Flatten(), nn.Linear(channels * height * breadth, classes)]
+    model = nn.Sequential(*parts)
+    for parameter in model.parameters():
+        nn.init.uniform_(parameter, -width, width)
+    return model
 
 
 def initialised(make: Callable[[], nn.Module], seed: int) -> nn.Module:
@@ -82,7 +112,15 @@ def _dense(inputs: int, outputs: int, family: Family | None) -> nn.Module:
     return SketchedLinear(inputs, outputs, resized(family, inputs))
 
 
-def _convolution(channels: int, filters: int, kernel: int, family: Family | None) -> nn.Module:
+def _convolution(
+    channels: int,
+    filters: int,
+    kernel: int,
+    family: Family | None,
+    padding: int = 0,
+    stride: int = 1,
+) -> nn.Module:
     if family is None or isinstance(family, Identity):
-        return nn.Conv2d(channels, filters, kernel)
-    return SketchedConv2d(channels, filters, kernel, resized(family, channels * kernel**2))
+        return nn.Conv2d(channels, filters, kernel, stride, padding)
+    share = resized(family, channels * kernel**2)
+    return SketchedConv2d(channels, filters, kernel, share, padding, stride)

@@ -90,8 +90,9 @@ class SketchedConv2d(nn.Conv2d, Sketched):
         kernel_size: int,
         family: Family,
         padding: int = 0,
+        stride: int = 1,
     ) -> None:
-        super().__init__(in_channels, out_channels, kernel_size, padding=padding)
+        super().__init__(in_channels, out_channels, kernel_size, stride, padding)
         self.family = family
         self._check()
 

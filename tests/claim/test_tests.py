@@ -49,13 +49,11 @@ def test_equality_of_what_never_varies() -> None:
 @pytest.mark.parametrize("value", [1.0, 1.06])
 def test_nothing_follows_from_an_attack_whose_control_failed(value: float) -> None:
     """Neither that a defence holds nor that it fails; an empty cell is no control."""
-    assert verdict("equality", mean(value, exact=1.0, controlled=False)) == "inconclusive"
+    row = mean(value, exact=1.0)
+    assert verdict("equality", {**row, "control": row["trials"] // 2}) == "inconclusive"
     sound = "holds" if value == 1 else "fails"
-    for controlled in (True, np.nan, None):
-        assert verdict("equality", mean(value, exact=1.0, controlled=controlled)) == sound
-    row = {"count": 0, "trials": 1000, "bound": 0.5}
-    assert verdict("probability", {**row, "controlled": False}) == "inconclusive"
-    assert verdict("probability", {**row, "controlled": True}) == "holds"
+    for control in (row["trials"], np.nan, None):
+        assert verdict("equality", {**row, "control": control}) == sound
 
 
 def test_a_bias_is_not_excused_by_a_wide_margin() -> None:
@@ -80,6 +78,25 @@ def test_upper_bound(value: float, expected: str) -> None:
 )
 def test_probability(count: int, trials: int, expected: str) -> None:
     assert verdict("probability", {"count": count, "trials": trials, "bound": 0.05}) == expected
+
+
+@pytest.mark.parametrize(
+    ("count", "control", "expected"),
+    [
+        (0, 24, "holds"),
+        (24, 24, "fails"),
+        (0, 23, "inconclusive"),  # whatever was counted
+        (24, 12, "inconclusive"),
+        (0, 0, "inconclusive"),
+        (0, float("nan"), "holds"),  # no control asked for
+    ],
+)
+def test_probability_with_a_positive_control(count: int, control: float, expected: str) -> None:
+    """At 2e-7, 24 of 24 show that a probability is above a half, and 23 do not."""
+    row = {"count": count, "trials": 24, "bound": 0.5, "control": control}
+    (comparison,) = TESTS["probability"](pd.DataFrame([row]), 2e-7, Settings())
+    assert comparison.verdict == expected
+    assert comparison.statistic == count / 24
 
 
 def test_always() -> None:

@@ -21,6 +21,7 @@ SIZES = {
     "cifar10_cnn": (CIFAR, 10, 2432 + 51_264 + 204_928 + 2048 * 200 + 200 + 2010),
     "lfw_cnn": (LFW, 2, 1792 + 36_928 + 73_856 + 3072 * 32 + 32 + 1056 + 33),
     "small_cnn": ((1, 8, 8), 10, 160 + 32 * 144 + 32 + 32 * 64 + 64 + 650),
+    "sigmoid_cnn": (MNIST, 10, 312 + 2 * 3612 + 5890),
     "residual": (CIFAR, 10, 668_426),
 }
 EACH = pytest.mark.parametrize("name", SIZES)
@@ -72,6 +73,15 @@ def test_the_identity_leaves_layers_plain() -> None:
 def test_the_residual_network_refuses_a_sketch() -> None:
     with pytest.raises(ValueError, match="has no sketched layers"):
         made("residual", family=CountSketch(2, 1))
+
+
+def test_the_network_that_is_inverted_has_wide_weights() -> None:
+    """Uniform in [-1/2, 1/2], biases too, and the same with sketched layers."""
+    plain, own = made("sigmoid_cnn"), made("sigmoid_cnn", family=CountSketch(2, 1))
+    flat = nn.utils.parameters_to_vector(plain.parameters())
+    assert torch.equal(flat, nn.utils.parameters_to_vector(own.parameters()))
+    assert 0.49 < float(flat.detach().abs().max()) <= 0.5
+    assert float(flat.detach().std()) == pytest.approx(12**-0.5, rel=0.05)
 
 
 def test_initialisation_follows_from_the_seed_alone() -> None:

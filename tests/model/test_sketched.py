@@ -21,6 +21,7 @@ CASES = [
     ("wide", lambda f: SketchedLinear(D, 40, f), (3, D)),  # fewer inputs than outputs
     ("narrow", lambda f: SketchedLinear(D, 2, f), (2, 4, D)),
     ("convolution", lambda f: SketchedConv2d(6, OUT, 2, f, padding=1), (2, 6, 4, 5)),
+    ("strided", lambda f: SketchedConv2d(6, OUT, 2, f, padding=1, stride=2), (2, 6, 4, 5)),
 ]
 EACH = pytest.mark.parametrize("name", NAMES)
 
@@ -31,9 +32,10 @@ def dense(layer: Any, x: Tensor) -> Tensor:
     weight = layer.weight.flatten(1)
     if isinstance(layer, SketchedLinear):
         return (x @ S) @ (weight @ S).T + layer.bias
-    patches = nn.functional.unfold(x, layer.kernel_size, padding=layer.padding).transpose(1, 2)
+    geometry = {"padding": layer.padding, "stride": layer.stride}
+    patches = nn.functional.unfold(x, layer.kernel_size, **geometry).transpose(1, 2)
     z = (patches @ S) @ (weight @ S).T + layer.bias
-    height = x.shape[2] + 2 * layer.padding[0] - layer.kernel_size[0] + 1
+    height = (x.shape[2] + 2 * layer.padding[0] - layer.kernel_size[0]) // layer.stride[0] + 1
     return z.transpose(1, 2).reshape(len(x), len(weight), height, -1)
 
 

@@ -71,17 +71,13 @@ def test_rows() -> None:
     }
 
 
-def test_two_trainings_are_too_few_for_the_control() -> None:
-    assert not any(row["controlled"] for row in rows())
-
-
 def test_the_control_looks_at_both_attackers() -> None:
     task = dataclasses.replace(SMALL, trials=24)
     perfect = {case: [1.0] * 24 for case in CASES}
-    assert all(row["controlled"] for row in task._rows(perfect))
+    assert {row["control"] for row in task._rows(perfect)} == {24}
     for case in ("plain server", "plain client"):
         weak = perfect | {case: [1.0] * 22 + [0.9] * 2}
-        assert not any(row["controlled"] for row in task._rows(weak))
+        assert {row["control"] for row in task._rows(weak)} == {22}
 
 
 def test_the_same_again() -> None:

@@ -1,0 +1,199 @@
+"""Gradient inversion: the image whose gradient would have been seen (song2023 §7; Zhu et al. 2019).
+
+All attacks minimise ‖R ∇F(x) - R g‖² over the image x, here relative to ‖R g‖², and differ in how.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, get_args
+
+import torch
+from torch import Tensor
+
+from sketchbench import seeds
+from sketchbench.attack.view import View
+
+Label = Literal["read", "soft"]
+
+
+class Found(NamedTuple):
+    """image: (channels, height, width), in [0, 1]. label: its class. loss: ‖predicted - observed‖² over
+    ‖observed‖². evaluations: of the gradient of the loss, over all `starts`."""
+
+    image: Tensor
+    label: int
+    loss: float
+    evaluations: int
+    starts: int
+
+
+@dataclass(frozen=True)
+class Inversion(ABC):
+    """A way to minimise, and how often it starts.
+
+    evaluations: of loss and gradient from each start; a line search may take some more. starts: images of
+    uniform noise that it starts from, one after the other until the loss is down to `goal`, or to twice what the
+    noise in the view makes of it; the result with the smallest loss is kept. label: `read` takes the class with
+    the smallest entry in the gradient of the last layer's biases, the only negative one for a single image (Zhao
+    et al. 2020), and `soft` optimises probabilities along with the image (Zhu et al. 2019); where that gradient
+    isn't seen, `read` does so, too.
+    """
+
+    evaluations: int
+    starts: int
+    goal: float
+    label: Label
+
+    def __post_init__(self) -> None:
+        if self.evaluations < 1 or self.starts < 1:
+            raise ValueError(
+                f"evaluations={self.evaluations} and starts={self.starts} must be >= 1"
+            )
+        if not 0 <= self.goal < 1:
+            raise ValueError(f"goal={self.goal} must satisfy 0 <= goal < 1, relative to no match")
+        if self.label not in get_args(Label):
+            known = ", ".join(get_args(Label))
+            raise ValueError(f"label={self.label} is unknown; choose one of {known}")
+
+    def run(self, view: View, seed: int) -> Found:
+        """Attack a view; seed: of the starts. Raises ValueError for a view of nothing."""
+        size = float(view.observed.square().sum())
+        if not 0 < size < math.inf:
+            raise ValueError(
+                f"‖observed‖²={size} must be > 0 and finite; there is nothing to match"
+            )
+        best: Found | None = None
+        total = 0
+        for start in range(self.starts):
+            matching = self._start(view, seed, start)
+            with suppress(_Reached):
+                self._minimise(matching)
+            total += matching.evaluations
+            last = float(matching.loss().detach())
+            if best is None or last < best.loss:
+                image = matching.image.detach()[0].nan_to_num().clamp(0, 1)
+                best = Found(image, int(matching.label.argmax()), last, 0, 0)
+            if last <= max(self.goal, 2 * view.noise / size):
+                break
+        assert best is not None  # after a start
+        return best._replace(evaluations=total, starts=start + 1)
+
+    def _start(self, view: View, seed: int, start: int) -> "_Matching":
+        """An image of uniform noise, and a label that is read, or random logits."""
+        random = seeds.generator(seed, attack="start", start=start)
+        image = torch.tensor(random.random((1, *view.shape))).to(view.observed)
+        label = torch.tensor(random.standard_normal((1, view.classes))).to(image)
+        if self.label == "soft" or view.output is None:
+            return _Matching(view, image, label, False, self.goal)
+        read = torch.zeros_like(label)
+        read[0, view.output.argmin()] = 1
+        return _Matching(view, image, read, True, self.goal)
+
+    @abstractmethod
+    def _minimise(self, matching: "_Matching") -> None:
+        """Change the variables in place, with about `evaluations` evaluations at most."""
+
+
+class _Reached(Exception):  # noqa: N818 (no error)
+    """The goal is reached, by the variables as they are."""
+
+
+class _Matching:
+    """What is minimised, and over what; it counts.
+
+    label: probabilities, or, where they aren't `known`, logits that are to be found.
+    """
+
+    def __init__(self, view: View, image: Tensor, label: Tensor, known: bool, goal: float) -> None:
+        self.image, self.label = image, label
+        self.variables = [image] if known else [image, label]
+        for variable in self.variables:
+            variable.requires_grad_()
+        self.evaluations = 0
+        self._view, self._known, self._goal = view, known, goal
+        self._size = view.observed.square().sum()
+
+    def loss(self) -> Tensor:
+        """‖predicted - observed‖² over ‖observed‖²."""
+        shares = self.label if self._known else self.label.softmax(dim=-1)
+        difference = self._view.predicted(self.image, shares) - self._view.observed
+        return difference.square().sum() / self._size
+
+    def differentiated(self) -> Tensor:
+        """The loss, with the gradients of the variables set. Raises _Reached at the goal."""
+        self.evaluations += 1
+        value = self.loss()
+        if value <= self._goal:
+            raise _Reached
+        for v, slope in zip(
+            self.variables, torch.autograd.grad(value, self.variables), strict=True
+        ):
+            v.grad = slope
+        return value.detach()
+
+    def state(self) -> tuple[list[Tensor], list[Tensor]]:
+        """Copies of the variables and of their gradients."""
+        slopes = [v.grad.clone() for v in self.variables if v.grad is not None]
+        return [v.detach().clone() for v in self.variables], slopes
+
+
+@dataclass(frozen=True)
+class LBFGS(Inversion):
+    """PyTorch's L-BFGS with a line search that keeps the strong Wolfe conditions."""
+
+    history: int
+
+    def _minimise(self, matching: _Matching) -> None:
+        optimiser = torch.optim.LBFGS(
+            matching.variables,
+            max_iter=self.evaluations,
+            max_eval=self.evaluations,
+            history_size=self.history,
+            tolerance_grad=1e-14,
+            tolerance_change=1e-16,
+            line_search_fn="strong_wolfe",
+        )
+        optimiser.step(matching.differentiated)  # type: ignore[no-untyped-call]
+
+
+@dataclass(frozen=True)
+class Adam(Inversion):
+    """Adam with a rate that falls to zero along a cosine."""
+
+    rate: float
+
+    def _minimise(self, matching: _Matching) -> None:
+        optimiser = torch.optim.Adam(matching.variables, lr=self.rate)
+        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, self.evaluations)
+        for _ in range(self.evaluations):
+            matching.differentiated()
+            optimiser.step()
+            schedule.step()
+
+
+@dataclass(frozen=True)
+class GradientDescent(Inversion):
+    """x ← x - η ∇L(x), as in song2023 §7.1, with a step η that is halved where the loss would not fall, and
+    else grows by a tenth."""
+
+    rate: float
+
+    def _minimise(self, matching: _Matching) -> None:
+        variables = matching.variables
+        rate, before = self.rate, matching.differentiated()
+        kept, slopes = matching.state()
+        while matching.evaluations < self.evaluations:
+            with torch.no_grad():
+                for v, value, slope in zip(variables, kept, slopes, strict=True):
+                    v.copy_(value - rate * slope)
+            after = matching.differentiated()
+            if after < before:
+                rate, before = 1.1 * rate, after
+                kept, slopes = matching.state()
+            else:
+                rate /= 2
+        with torch.no_grad():
+            for v, value in zip(variables, kept, strict=True):
+                v.copy_(value)

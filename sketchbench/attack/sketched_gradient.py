@@ -1,0 +1,106 @@
+"""What the server sees of protocols that sketch the gradient itself: R ∇F, with R and w public (song2023 §7.2)."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from torch import Tensor
+from torch.utils import dlpack
+
+from sketchbench import seeds
+from sketchbench.attack.victim import Victim, clipped, gradient
+from sketchbench.attack.view import View
+from sketchbench.federated.compressed_sensing import CompressedSensingSGD
+from sketchbench.federated.iterative_sketching import IterativeSketching, Round
+from sketchbench.federated.private_sketching import PrivateSketching
+from sketchbench.kernels import Array, Kernels
+from sketchbench.model.autograd import sketch
+from sketchbench.privacy.calibration import calibrated_sigma
+from sketchbench.privacy.mechanism import mean_sensitivity
+from sketchbench.privacy.sampling import Sampling
+from sketchbench.recovery.recovery import Recovery
+from sketchbench.sketch.family import Family
+from sketchbench.sketch.operator import Sketch
+
+Facts = Mapping[str, float | str]
+RATE = 1.0  # of the client's step: public, and divided out
+
+
+def iterative_sketching(victim: Victim, family: Family, kernels: Kernels, seed: int) -> View:
+    """The message of song2023 Algorithm 1 after one local step: R ∇F times the step."""
+    protocol = IterativeSketching(family, RATE)
+    rounds = protocol.run(victim.loss(kernels), seeds.key(seed), trials=1, rounds=1)
+    *_, last = rounds
+    return _of_round(victim, last)
+
+
+def private(
+    victim: Victim,
+    family: Family,
+    kernels: Kernels,
+    seed: int,
+    *,
+    clip: float,
+    epsilon: float | None,
+    delta: float = 1e-5,
+) -> View:
+    """The message of song2023 Algorithm 2: the gradient, clipped to `clip`, plus noise, all sketched.
+
+    The batch is the victim's only record, full, and the noise is calibrated to `epsilon` by the exact curve
+    (neighbours replace the record); None stands for no noise. The attacker knows the clip.
+    """
+    loss, sampling = victim.loss(kernels), Sampling("full", 1, 1)
+    protocol = PrivateSketching(IterativeSketching(family, RATE), sampling, 1.0, clip)
+    sigma = 0.0
+    if epsilon is not None:
+        mechanism = protocol.mechanism(loss, 1, sampling.neighbours)
+        sigma = calibrated_sigma("exact", mechanism, epsilon, delta)
+    protocol = PrivateSketching(protocol.algorithm, sampling, sigma, clip)
+    noise, key = seeds.key(seed, part="noise"), seeds.key(seed)
+    *_, last = protocol.run(loss, noise, key, trials=1, rounds=1)
+    sensitivity = mean_sensitivity(clip, sampling.batch, sampling.neighbours)
+    facts: dict[str, float | str] = {
+        "sigma": sigma,
+        "sensitivity": sensitivity,
+        "neighbours": sampling.neighbours,
+    }
+    if epsilon is not None:
+        facts |= {"epsilon": float(epsilon), "delta": delta, "accountant": "exact"}
+    view = _of_round(victim, last, clip, facts)
+    return replace(view, noise=sigma**2 * family.d)  # E‖R noise‖², since E[RᵀR] = I
+
+
+def compressed_sensing(
+    victim: Victim, family: Family, kernels: Kernels, seed: int, *, recovery: Recovery, rate: float
+) -> View:
+    """What reaches the server in the first round of tang2021 Algorithm 1: Φ ∇F times the step."""
+    phi = family.draw(seeds.key(seed), kernels=kernels)
+    protocol = CompressedSensingSGD(recovery, rate)
+    *_, last = protocol.run(victim.loss(kernels), phi, seed, trials=1, rounds=1)
+    assert last.sent is not None  # after a round
+    return _view(victim, phi, last.sent.z / rate)
+
+
+def _of_round(
+    victim: Victim, last: Round, clip: float = float("inf"), facts: Facts | None = None
+) -> View:
+    assert last.messages is not None  # after a round
+    assert last.operators is not None
+    return _view(victim, last.operators, last.messages[0] / -RATE, clip, facts)
+
+
+def _view(
+    victim: Victim,
+    R: Sketch,
+    message: Array,
+    clip: float = float("inf"),
+    facts: Facts | None = None,
+) -> View:
+    """The view of a message (1, b), which the server holds against the sketch of a clipped gradient."""
+    network = victim.network(None)
+
+    def predicted(image: Tensor, label: Tensor) -> Tensor:
+        return sketch(R, clipped(gradient(network, image, label), clip)[None])[0]
+
+    observed = dlpack.from_dlpack(message[0])
+    size = observed.numel() * observed.element_size()
+    return View(observed, predicted, victim.shape, victim.classes, size, facts=facts or {})

@@ -1,0 +1,118 @@
+"""Who is attacked: a client that takes one training step on a single image."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.utils import dlpack
+
+from sketchbench.federated.fedavg import Samples
+from sketchbench.kernels import Array, Kernels
+from sketchbench.objective.empirical import EmpiricalRisk
+from sketchbench.sketch.family import Family
+
+MakeNetwork = Callable[[Family | None], nn.Module]
+
+
+@dataclass(frozen=True)
+class Victim:
+    """network: gives the network of the round, plain (None) or with sketched layers, always with the same weights,
+    which are public unless a protocol hides them. samples: the victim's image and label, then those of the
+    other client that takes part, the attacker where it is a client; images float64.
+    """
+
+    network: MakeNetwork
+    samples: Samples
+    classes: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Channels, height and width."""
+        return tuple(self.samples.images.shape[1:])
+
+    def loss(self, kernels: Kernels) -> "ImageLoss":
+        """What the victim minimises, for the protocols on flat weights."""
+        own = Samples(*(part[:1] for part in self.samples))
+        return ImageLoss(kernels, self.network(None), own)
+
+
+def gradient(network: nn.Module, image: Tensor, label: Tensor) -> Tensor:
+    """∇_w of the cross-entropy, flat (d,), in the order of the network's parameters.
+
+    label: class (1,), or probabilities (1, classes). Can be differentiated by the image and the probabilities.
+    """
+    return torch.cat([part.flatten() for part in gradients(network, image, label).values()])
+
+
+def gradients(network: nn.Module, image: Tensor, label: Tensor) -> dict[str, Tensor]:
+    """The same by the names of the parameters."""
+    named = dict(network.named_parameters())
+    loss = nn.functional.cross_entropy(network(image), label)
+    create = image.requires_grad or label.requires_grad
+    found = torch.autograd.grad(loss, list(named.values()), create_graph=create)
+    return dict(zip(named, found, strict=True))
+
+
+def jacobian(network: nn.Module, image: Tensor, label: Tensor) -> Tensor:
+    """The derivative of the gradient by the pixels, (d, pixels), at one image and class. As many forward
+    derivatives at once as there are pixels."""
+    weights = {name: value.detach() for name, value in network.named_parameters()}
+
+    def loss(weights: dict[str, Tensor], image: Tensor) -> Tensor:
+        scores = torch.func.functional_call(network, weights, (image,))
+        return nn.functional.cross_entropy(scores, label)
+
+    def flat(image: Tensor) -> Tensor:
+        parts = torch.func.grad(loss)(weights, image)
+        return torch.cat([part.flatten() for part in parts.values()])
+
+    return torch.func.jacfwd(flat)(image).flatten(1)
+
+
+def clipped(vector: Tensor, bound: float) -> Tensor:
+    """A vector (d,), shortened to the norm `bound` where it is longer."""
+    return vector / (vector.norm() / bound).clamp(min=1.0)
+
+
+class ImageLoss(EmpiricalRisk):
+    """The loss of a network on the image of the only client, as a function of its flat weights.
+
+    Without a minimum and constants that theorems could use. One gradient per weight vector, in sequence.
+    """
+
+    convexity = -np.inf
+    smoothness = np.inf
+    record_bound = np.inf
+    minimum = -np.inf
+
+    def __init__(self, kernels: Kernels, network: nn.Module, own: Samples) -> None:
+        weights = nn.utils.parameters_to_vector(network.parameters()).detach()
+        super().__init__(kernels, weights.numel(), clients=1)
+        self.records = np.zeros((1, 1), dtype=np.int64)
+        self.start = weights.cpu().numpy()
+        self.minimiser = np.full(self.d, np.nan)
+        self._network, self._own = network, own
+
+    def loss(self, w: Array) -> Array:
+        return self._of_each(w, lambda: self._loss().detach()[None])[..., 0]
+
+    def batch_gradients(self, w: Array, shares: Array, bound: float = np.inf) -> Array:
+        def own() -> Tensor:
+            return clipped(gradient(self._network, *self._own), bound)
+
+        return shares * self._of_each(w, own)
+
+    def _loss(self) -> Tensor:
+        return nn.functional.cross_entropy(self._network(self._own.images), self._own.labels)
+
+    def _of_each(self, w: Array, value: Callable[[], Tensor]) -> Array:
+        """`value` with the network at each of the weights (..., d): (..., n)."""
+        xp = self.kernels.xp
+        found = []
+        for weights in w.reshape(-1, self.d):
+            flat = dlpack.from_dlpack(xp.ascontiguousarray(weights))
+            nn.utils.vector_to_parameters(flat.clone(), self._network.parameters())
+            found.append(xp.from_dlpack(value().contiguous()))
+        return xp.stack(found).reshape(*w.shape[:-1], -1)

@@ -1,0 +1,32 @@
+"""Views: what a party of a protocol sees of one training step on one image, and nothing else."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class View:
+    """What an attack starts from; it holds the messages of a protocol and public things, never the victim.
+
+    observed: float64 (m,), messages, or what the party makes of them. predicted: what they would be for an image
+    (1, channels, height, width) and probabilities of its label (1, classes), as far as the party knows; twice
+    differentiable. output: (classes,), the gradient by the biases of the last layer, where it is seen.
+    noise: E‖noise‖² of what is observed, where it is known that there is some.
+    nbytes: of the messages about the victim's data. facts: what else is to be known of the view, as columns.
+    """
+
+    observed: Tensor
+    predicted: Callable[[Tensor, Tensor], Tensor]
+    shape: tuple[int, ...]
+    classes: int
+    nbytes: int
+    output: Tensor | None = None
+    noise: float = 0.0
+    facts: Mapping[str, float | str] = field(default_factory=dict)
+
+
+# What a config of conf/view gives. It wants a Victim, a Family, Kernels and a seed of 64 bits, and runs the protocol
+# with sketches of this family.
+MakeView = Callable[..., View]

@@ -1,0 +1,58 @@
+"""How well images are recovered from private gradients, over ε."""
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from sketchbench.figure import style
+from sketchbench.measure.interval import proportion_interval
+
+LINES = {"control": ("no noise", "-"), "mean image": ("mean image", ":")}
+
+
+def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+    """From study inversion_noise: PSNR over ε, and the share of images that are recovered.
+
+    All intervals of the figure hold at once, but with probability 1e-3.
+    """
+    table = tables["inversion_noise"]
+    psnr = table[table["quantity"] == "psnr"]
+    shares = table[(table["quantity"] == "failure") & table["epsilon"].notna()]
+    drawn = style.with_intervals(psnr, candidates=len(psnr) + len(shares))
+    shown = style.families(drawn)
+    figure = style.new_figure(2.5)
+    left, right = figure.subplots(1, 2)
+    for case, (_, line) in LINES.items():
+        mean = drawn.loc[drawn["case"] == case, "mean"].mean()
+        left.axhline(mean, color=style.EXACT, linewidth=1, linestyle=line)
+    error = style.ERROR / (len(psnr) + len(shares))
+    for family in shown:
+        own = drawn[(drawn["subject"] == family.subject) & drawn["epsilon"].notna()]
+        own = own.sort_values("epsilon")
+        style.joined(left, own["epsilon"], own, family, width=0.7)
+        found = shares[shares["subject"] == family.subject].sort_values("epsilon")
+        counts = zip(found["trials"] - found["count"], found["trials"], strict=True)
+        limits = [
+            proportion_interval(int(hits), int(trials), error=error) for hits, trials in counts
+        ]
+        right.vlines(
+            found["epsilon"], [i.low for i in limits], [i.high for i in limits], color=family.colour
+        )
+        right.plot(
+            found["epsilon"],
+            1 - found["count"] / found["trials"],
+            linestyle="none",
+            **family.marks(),
+        )
+    left.set_ylabel("PSNR in dB")
+    left.set_ylim(bottom=0)
+    right.set_ylabel("share recovered, PSNR ≥ 30 dB")
+    right.set_ylim(-0.03, 1.03)
+    for axes in (left, right):
+        axes.set_xscale("log")
+        axes.set_xlabel(r"$\varepsilon$, accounted")
+    others = [
+        style.handle(label, color=style.EXACT, linewidth=1, linestyle=line)
+        for label, line in LINES.values()
+    ]
+    style.legend(figure, shown, others)
+    return figure

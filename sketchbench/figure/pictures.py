@@ -1,0 +1,83 @@
+"""Recovered images beside the original ones."""
+
+import base64
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from sketchbench.figure import style
+
+NAMES = {
+    "original": "original",
+    "mean image": "mean image",
+    "control": "no defence",
+    "server_paper": "server: $\\Gamma S^T$",
+    "server": "server: $\\Gamma$",
+    "option_1": "client: I",
+    "option_2": "client: II",
+    "client": "client: exact",
+    "client_last": "output layer",
+    "client_biases": "biases",
+}
+SIZE = 0.78  # inches, of an image and what is around it
+
+
+def gallery(blocks: Sequence[tuple[str, pd.DataFrame]]) -> Figure:
+    """Blocks of rows from tables of inversion, each with its name: a row per trial, a column per case."""
+    shown = [(name, _columns(table)) for name, table in blocks]
+    rows = sum(len(columns[0][1]) for _, columns in shown)
+    width = max(len(columns) for _, columns in shown)
+    figure = style.new_figure(1.12 * SIZE * rows + 0.2, width=max(SIZE * width + 0.3, 3.0))
+    grid = figure.subplots(rows, width, squeeze=False)
+    first = 0
+    for name, columns in shown:
+        count = len(columns[0][1])
+        for place, (title, pictures) in enumerate(columns):
+            for line, picture in enumerate(pictures):
+                axes = grid[first + line, place]
+                _draw(axes, picture)
+                if line == 0:
+                    axes.set_title(title, fontsize=6, pad=2)
+        grid[first, 0].set_ylabel(name, fontsize=6)
+        first += count
+    for axes in grid.flat:
+        axes.set(xticks=[], yticks=[])
+        axes.spines[:].set_visible(False)
+    return figure
+
+
+def _columns(table: pd.DataFrame) -> list[tuple[str, list[dict[Any, Any]]]]:
+    """The pictures of one subject, by what distinguishes them, with a title."""
+    pictures = table[table["quantity"] == "picture"]
+    pictures = pictures[pictures["subject"] == pictures["subject"].iloc[0]]
+    telling = [name for name in ("case", "compression", "epsilon") if name in pictures]
+    groups = pictures.groupby(telling, sort=False, dropna=False)
+    return [
+        (_title(dict(zip(telling, key, strict=True))), group.to_dict("records"))
+        for key, group in groups
+    ]
+
+
+def _title(values: dict[str, Any]) -> str:
+    for name, sign in (("compression", "$d/b$"), ("epsilon", r"$\varepsilon$")):
+        value = values.get(name)
+        if value is not None and not np.isnan(value):
+            return f"{sign} = {value:g}"
+    return NAMES.get(values["case"], values["case"])
+
+
+def _draw(axes: Axes, picture: dict[Any, Any]) -> None:
+    channels, height, width = map(int, picture["shape"].split("x"))
+    pixels = np.frombuffer(base64.b64decode(picture["picture"]), np.uint8)
+    image = pixels.reshape(channels, height, width)
+    if channels == 3:
+        axes.imshow(image.transpose(1, 2, 0), interpolation="nearest")
+    else:
+        axes.imshow(image[0], cmap="gray", vmin=0, vmax=255, interpolation="nearest")
+    axes.grid(visible=False)
+    if picture["case"] != "original":
+        axes.set_xlabel(f"{picture['value']:.0f} dB", fontsize=6, labelpad=1)
