@@ -19,6 +19,7 @@ from sketchbench.privacy.mechanism import mean_sensitivity
 from sketchbench.privacy.sampling import Sampling
 from sketchbench.recovery.recovery import Recovery
 from sketchbench.sketch.family import Family
+from sketchbench.sketch.identity import Identity
 from sketchbench.sketch.operator import Sketch
 
 Facts = Mapping[str, float | str]
@@ -30,7 +31,7 @@ def iterative_sketching(victim: Victim, family: Family, kernels: Kernels, seed: 
     protocol = IterativeSketching(family, RATE)
     rounds = protocol.run(victim.loss(kernels), seeds.key(seed), trials=1, rounds=1)
     *_, last = rounds
-    return _of_round(victim, last)
+    return _of_round(victim, family, last)
 
 
 def private(
@@ -65,7 +66,7 @@ def private(
     }
     if epsilon is not None:
         facts |= {"epsilon": float(epsilon), "delta": delta, "accountant": "exact"}
-    view = _of_round(victim, last, clip, facts)
+    view = _of_round(victim, family, last, clip, facts)
     return replace(view, noise=sigma**2 * family.d)  # E‖R noise‖², since E[RᵀR] = I
 
 
@@ -77,19 +78,24 @@ def compressed_sensing(
     protocol = CompressedSensingSGD(recovery, rate)
     *_, last = protocol.run(victim.loss(kernels), phi, seed, trials=1, rounds=1)
     assert last.sent is not None  # after a round
-    return _view(victim, phi, last.sent.z / rate)
+    return _view(victim, family, phi, last.sent.z / rate)
 
 
 def _of_round(
-    victim: Victim, last: Round, clip: float = float("inf"), facts: Facts | None = None
+    victim: Victim,
+    family: Family,
+    last: Round,
+    clip: float = float("inf"),
+    facts: Facts | None = None,
 ) -> View:
     assert last.messages is not None  # after a round
     assert last.operators is not None
-    return _view(victim, last.operators, last.messages[0] / -RATE, clip, facts)
+    return _view(victim, family, last.operators, last.messages[0] / -RATE, clip, facts)
 
 
 def _view(
     victim: Victim,
+    family: Family,
     R: Sketch,
     message: Array,
     clip: float = float("inf"),
@@ -102,5 +108,7 @@ def _view(
         return sketch(R, clipped(gradient(network, image, label), clip)[None])[0]
 
     observed = dlpack.from_dlpack(message[0])
+    plain = isinstance(family, Identity)
+    output = observed[-victim.classes :] if plain else None  # the output layer's biases come last
     size = observed.numel() * observed.element_size()
-    return View(observed, predicted, victim.shape, victim.classes, size, facts=facts or {})
+    return View(observed, predicted, victim.shape, victim.classes, size, output, facts=facts or {})

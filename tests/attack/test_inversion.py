@@ -13,9 +13,11 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "contract"))
 from victims import ATTACKS, CLASSES, KERNELS, SHAPE, VIEWS, D, attack, network, seen, victim
 
 from sketchbench.attack.inversion import LBFGS, GradientDescent
+from sketchbench.attack.sketched_gradient import private
 from sketchbench.attack.victim import clipped, gradient, jacobian
 from sketchbench.attack.view import View
 from sketchbench.measure.image import likeness
+from sketchbench.sketch import CountSketch, Identity
 
 KNOWING = ["undefended", "iterative_sketching", "compressed_sensing"]
 
@@ -46,6 +48,15 @@ def test_the_label_is_read_where_the_output_layer_is_seen(view: str) -> None:
     for number in range(8):
         found = once.run(seen(view, victim(number)), 5)
         assert found.label == int(victim(number).samples.labels[0])
+
+
+def test_the_label_of_a_private_gradient_is_read_without_a_sketch_only() -> None:
+    of = victim()
+    for family, is_seen in ((Identity(D, D), True), (CountSketch(D, 100), False)):
+        view = private(of, family, KERNELS, 1, clip=1.0, epsilon=None)
+        assert (view.output is not None) == is_seen
+        if view.output is not None:
+            assert int(view.output.argmin()) == int(of.samples.labels[0])
 
 
 def toy(observed: float = 1.0, noise: float = 0.0) -> View:
