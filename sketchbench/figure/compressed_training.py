@@ -27,9 +27,9 @@ CASES = {
     "fiht": ("FIHT", style.RECOVERY_LOOKS["fiht"][1]),
     "count_sketch": ("CountSketch", style.RECOVERY_LOOKS["count_sketch"][1]),
 }
-LINES = ("-", "--", "-.", ":")
+LINES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
 
-Look = tuple[str, Any, str]  # label, colour, line
+Look = tuple[str, Any, Any]  # label, colour, line
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
