@@ -1,6 +1,5 @@
 """Figures 2 and 3 of tang2021, measured again: test accuracy of networks trained from compressed gradients."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,9 @@ CASES = {
     "fiht": ("FIHT", style.RECOVERY_LOOKS["fiht"][1]),
     "count_sketch": ("CountSketch", style.RECOVERY_LOOKS["count_sketch"][1]),
 }
-LINES = ("-", "--", "-.", ":")
+LINES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
+
+Look = tuple[str, Any, Any]  # label, colour, line
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
@@ -41,31 +42,25 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     rows = _with_intervals(rows[rows["quantity"] == "accuracy"])
     figure = style.new_figure(4.6)
     panels = figure.subplots(2, 2)
+    looks = _looks(rows)
     for (over_rounds, over_bytes), study in zip(panels, STATED, strict=True):
         own = rows[rows["study"] == study]
         workers, statement, rounds = STATED[study]
-        for (_, _, colour, line), run in _arms(own):
-            _curve(over_rounds, run, "round", colour, line)
-            _curve(over_bytes, run[run["sent"] > 0], "sent", colour, line)
-        reached = int(own["round"].max())
-        same = (own["d"] == PAPER_D).all()
-        of = f" of the paper's {rounds:,}" if same else ""
-        over_rounds.set_title(f"{workers}, {reached} rounds{of}")
+        for (case, c), look in looks.items():
+            run = own[(own["case"] == case) & (own["compression"] == c)].sort_values("round")
+            _curve(over_rounds, run, "round", look)
+            _curve(over_bytes, run, "sent", look)
+        of = f" of the paper's {rounds:,}" if (own["d"] == PAPER_D).all() else ""
+        over_rounds.set_title(f"{workers}, {int(own['round'].max())} rounds{of}")
         over_bytes.set_title(statement)
-        over_bytes.set_xscale("log")
         over_rounds.set_xlabel("round")
         over_bytes.set_xlabel("sent by a client that always takes part, MB")
         for axes in (over_rounds, over_bytes):
             axes.set_ylabel("test accuracy")
             axes.set_ylim(bottom=0)
-    entries = {
-        f"{label}, {style.compression(c)}" if case != "uncompressed" else label: (colour, line)
-        for (case, c, colour, line), _ in _arms(rows)
-        for label in (CASES[case][0],)
-    }
     handles = [
         style.handle(text, color=colour, linestyle=line, linewidth=1.2)
-        for text, (colour, line) in entries.items()
+        for text, colour, line in looks.values()
     ]
     if rows["last"].any():
         handles.append(style.handle("diverged", color=style.INK, marker="x", linestyle="none"))
@@ -87,16 +82,19 @@ def _with_intervals(rows: pd.DataFrame) -> pd.DataFrame:
     return found.assign(last=last, sent=found["bytes_up"] / 1e6)
 
 
-def _arms(rows: pd.DataFrame) -> Iterator[tuple[tuple[str, float, Any, str], pd.DataFrame]]:
-    """Every arm with its colour, its line, by the order of its compression, and its rows."""
-    for case, (_, colour) in CASES.items():
-        own = rows[rows["case"] == case]
-        for i, c in enumerate(sorted(own["compression"].unique())):
-            run = own[own["compression"] == c].sort_values("round")
-            yield (case, c, colour, LINES[i % len(LINES)]), run
+def _looks(rows: pd.DataFrame) -> dict[tuple[str, float], Look]:
+    """Of every arm its label, its colour and its line, in the order of their compressions."""
+    looks: dict[tuple[str, float], Look] = {}
+    for case, (label, colour) in CASES.items():
+        compressions = sorted(rows.loc[rows["case"] == case, "compression"].unique())
+        for i, c in enumerate(compressions):
+            text = label if case == "uncompressed" else f"{label}, {style.compression(c)}"
+            looks[case, c] = (text, colour, LINES[i % len(LINES)])
+    return looks
 
 
-def _curve(axes: Axes, run: pd.DataFrame, over: str, colour: Any, line: str) -> None:
+def _curve(axes: Axes, run: pd.DataFrame, over: str, look: Look) -> None:
+    _, colour, line = look
     style.curve(axes, run[over], run, band=0.12, color=colour, linestyle=line, linewidth=1.2)
     ends = run[run["last"]]
     axes.plot(ends[over], ends["mean"], "x", color=colour, markersize=5)

@@ -42,9 +42,9 @@ class Network(Problem):
 
     A stochastic gradient is of `batch` samples of every client that takes part, drawn without replacement, anew
     in every round, with dropout. participation: the share of the clients that do, drawn uniformly, at least one.
-    Without batch normalisation its mean is ∇f. Batch normalisation normalises every client's batch by itself, as
-    a client would that sees no other; what a network is evaluated with are the averages of these means and
-    variances over up to 100 clients' batches of training images, always the same ones, at the weights that are
+    Its mean is ∇f where there is neither dropout nor batch normalisation. That normalises every client's batch by
+    itself, as a client would that sees no other; what a network is evaluated with are the averages of these means
+    and variances over up to 100 clients' batches of training images, always the same ones, at the weights that are
     evaluated: a function of w, of which nothing is sent or carried over.
 
     inputs: `unit` has pixels from 0 to 1; `centred` has them from 0 to `white`, less the mean of their channel
@@ -104,7 +104,6 @@ class Network(Problem):
         self._measured = self._drawn(np.sort(some), random)
 
     def loss(self, w: Array) -> Array:
-        self._mode(training=True)
         return self._rows(w, lambda row, _: self._value(row)[None]).reshape(w.shape[:-1])
 
     def gradients(self, w: Array) -> Array:

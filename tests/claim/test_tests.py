@@ -158,6 +158,13 @@ def test_growth_of_nothing() -> None:
     assert compare("growth", rows[0], over="d") == []
 
 
+@pytest.mark.parametrize("test", ["equality", "upper_bound"])
+def test_a_single_trial_decides_nothing(test: str) -> None:
+    """It has no spread, and its table perhaps no such column."""
+    row = {"mean": 0.0, "trials": 1, "exact": 1.0, "bound": 1.0}
+    assert verdict(test, row) == "inconclusive"
+
+
 def test_rows_without_a_reference_are_no_comparison() -> None:
     for test in ("equality", "upper_bound"):
         assert compare(test, mean(1.0)) == []

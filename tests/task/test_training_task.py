@@ -239,6 +239,7 @@ def test_the_learning_rate_is_chosen_on_held_out_training_images(
 def test_an_interrupted_training_goes_on_bit_for_bit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    rows()  # without what follows, whichever test is the first
     monkeypatch.setattr(experiment, "SECONDS_BETWEEN", 0.0)
     task = dataclasses.replace(SMALL, checkpoints=str(tmp_path))
     add, calls = Curve.add, 0
