@@ -121,10 +121,14 @@ def test_the_python_of_the_readme_runs() -> None:
     exec(recovering, names)
     x, recovered = names["x"], names["recovered"]
     assert ((x - recovered) ** 2).sum() < 0.05 * (x**2).sum()  # type: ignore[operator, attr-defined]
-    (training,) = (block for block in blocks if "CompressedSensingSGD" in block)
+    (training,) = (block for block in blocks if "SparseGradients" in block)
     exec(training, names)
     objective, step = names["objective"], names["step"]
     assert objective.loss(step.w).mean() < objective.gap / 2  # type: ignore[attr-defined]
+    (network,) = (block for block in blocks if "Network(" in block)
+    exec(network, names)
+    network, step = names["network"], names["step"]
+    assert network.loss(step.w) < network.loss(network.start)  # type: ignore[attr-defined]
     (accounting,) = (block for block in blocks if "privacy.accountant" in block)
     exec(accounting, names)
     assert names["spent"] > 1  # type: ignore[operator]

@@ -39,6 +39,7 @@ TELLING = [
     "heterogeneity",
     "participation",
     "round",
+    "share",
 ]
 
 # Along these, what grows although it should not grows in proportion.
@@ -112,19 +113,12 @@ def upper_bound(rows: pd.DataFrame, error: float, settings: Settings) -> list[Co
 
 
 def probability(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
-    """The probability behind `count` out of `trials` is at most `bound`.
-
-    Where rows have a `control`, the count of those trials in which what was to be seen without a defence was seen,
-    the verdict is inconclusive unless the probability behind that is above a half.
-    """
+    """The probability behind `count` out of `trials` is at most `bound`."""
     comparisons = []
     for row in rows[rows["bound"].notna()].to_dict("records"):
         low, high = proportion_interval(int(row["count"]), int(row["trials"]), error=error)
         share = row["count"] / row["trials"]
-        found = _below(row, share, low, high, row["bound"])
-        comparisons.append(
-            found if _controlled(row, error) else replace(found, verdict="inconclusive")
-        )
+        comparisons.append(_below(row, share, low, high, row["bound"]))
     return comparisons
 
 
@@ -216,8 +210,29 @@ def audit(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparis
 
 
 Test = Callable[[pd.DataFrame, float, Settings], list[Comparison]]
+
+
+def _with_control(test: Test) -> Test:
+    """The same test of rows that may have a `control`: in how many of their trials an attack did without a defence
+    what it is held to. Unless the probability behind that is shown to be above a half, nothing follows from them."""
+
+    def judged(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
+        if "control" in rows:
+            found = [_controlled(row, error) for row in rows.to_dict("records")]
+            rows = rows.assign(controlled=found)
+        return test(rows, error, settings)
+
+    return judged
+
+
+def _controlled(row: Row, error: float) -> bool:
+    if pd.isna(row["control"]):
+        return True
+    return proportion_interval(int(row["control"]), int(row["trials"]), error=error).low > 0.5
+
+
 TESTS: dict[str, Test] = {
-    test.__name__: test
+    test.__name__: _with_control(test)
     for test in (equality, upper_bound, probability, always, growth, computed, audit)
 }
 
@@ -236,6 +251,9 @@ def _independent(rows: pd.DataFrame, over: str) -> list[str]:
 
 
 def _mean_interval(row: Row, error: float) -> tuple[float, float]:
+    """Of a single trial, all numbers: it says nothing of the spread."""
+    if row["trials"] < 2:
+        return -float("inf"), float("inf")
     scales = [abs(row[name]) for name in ("exact", "bound") if not np.isnan(row[name])]
     return mean_interval(
         row["mean"],
@@ -249,15 +267,8 @@ def _mean_interval(row: Row, error: float) -> tuple[float, float]:
 
 def _trusted(row: Row) -> bool:
     """Whether there are enough trials for the skewness of what they measured."""
-    return bool(abs(row["skewness"]) <= TRUSTED_SKEWNESS * np.sqrt(row["trials"]))
-
-
-def _controlled(row: Row, error: float) -> bool:
-    """Whether the positive control of a row, if it has one, has succeeded in most trials."""
-    control = row.get("control", np.nan)
-    if np.isnan(control):
-        return True
-    return proportion_interval(int(control), int(row["trials"]), error=error).low > 0.5
+    enough = row["trials"] > 1
+    return bool(enough and abs(row["skewness"]) <= TRUSTED_SKEWNESS * np.sqrt(row["trials"]))
 
 
 def _below(row: Row, statistic: float, low: float, high: float, bound: float) -> Comparison:
@@ -278,6 +289,8 @@ def _comparison(
     bound: float,
     slack: float,
 ) -> Comparison:
+    if not row.get("controlled", True):
+        verdict = "inconclusive"
     return Comparison(verdict, _name(row), statistic, low, high, bound, slack, int(row["trials"]))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench.dataset.dataset import Dataset, Split, data_root, missing
+from sketchbench.dataset.dataset import Dataset, Split, data_root, fetching, missing
 
 SHAPE = (3, 32, 32)
 BATCHES = [f"data_batch_{k}" for k in range(1, 6)]
@@ -46,9 +46,7 @@ def load(root: str | None = None) -> Dataset:
 
 def _content(folder: Path, name: str) -> bytes:
     if not (folder / name).is_file():
-        raise missing(
-            f"CIFAR-10: {name}", folder, "get the official binary or Python version and unpack it"
-        )
+        raise missing(f"CIFAR-10: {name}", folder, fetching("cifar10"))
     return (folder / name).read_bytes()
 
 

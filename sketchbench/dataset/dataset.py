@@ -77,3 +77,8 @@ def missing(what: str, folder: Path, remedy: str) -> FileNotFoundError:
     return FileNotFoundError(
         f"{what} is not in {folder}; {remedy}, and set {VARIABLE} (or the option root) to the data root"
     )
+
+
+def fetching(name: str) -> str:
+    """The remedy that a command of this project is."""
+    return f"with internet, run `python -m sketchbench.dataset fetch {name}`; else put it there by hand"

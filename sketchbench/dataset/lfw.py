@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench import seeds
-from sketchbench.dataset.dataset import Dataset, Split, data_root, missing
+from sketchbench.dataset.dataset import Dataset, Split, data_root, fetching, missing
 
 HEIGHT, WIDTH = 64, 47
 CROP = (
@@ -23,15 +23,18 @@ TRAIN, TEST = 8150, 3400  # images in the paper's subset
 ATTRIBUTES = "lfw_attributes.txt"
 
 
-def load(root: str | None = None, seed: int = 0) -> Dataset:
+def load(root: str | None = None, seed: int = 0, attribute: str | None = None) -> Dataset:
     """Faces of 3 × 64 × 47 pixels, class 1 for male; 8,150 to train and 3,400 to test.
+
+    attribute: a second one of the list of attributes, such as Black; faces that have it are of classes 2 and 3.
 
     The paper does not say which images it took: these are drawn at random, with `seed`. Where there are
     fewer, they are divided in the same proportion. Raises FileNotFoundError that says what is missing, where
     it was looked for and how to get it, and ValueError for a list that can't be read.
     """
     folder = data_root(root) / "lfw_home"
-    faces = _faces(folder)
+    names = ["Male"] if attribute is None else ["Male", attribute]
+    faces = _faces(folder, names)
     order = seeds.generator(seed, data="lfw").permutation(len(faces))
     wanted = min(len(faces), TRAIN + TEST)
     train = wanted * TRAIN // (TRAIN + TEST)
@@ -39,22 +42,22 @@ def load(root: str | None = None, seed: int = 0) -> Dataset:
     for chosen in (order[:train], order[train:wanted]):
         images = np.stack([_image(faces[i][0]) for i in chosen])
         parts.append(Split(images, np.array([faces[i][1] for i in chosen], np.int64)))
-    return Dataset("LFW", 2, 255, *parts)
+    return Dataset("LFW", 2 ** len(names), 255, *parts)
 
 
-def _faces(folder: Path) -> list[tuple[Path, int]]:
-    """The images of the list of attributes that are there, with their class."""
+def _faces(folder: Path, names: list[str]) -> list[tuple[Path, int]]:
+    """The images of the list of attributes that are there, with their class: a bit for each name."""
     listed, images = folder / ATTRIBUTES, folder / "lfw_funneled"
     if not listed.is_file():
-        raise missing(f"LFW: {ATTRIBUTES}", folder, "get the public attributes of LFW")
+        raise missing(f"LFW: {ATTRIBUTES}", folder, fetching("lfw"))
     if not images.is_dir():
-        remedy = "get it with sklearn.datasets.fetch_lfw_people(data_home=ROOT)"
-        raise missing("LFW: lfw_funneled", folder, remedy)
+        raise missing("LFW: lfw_funneled", folder, fetching("lfw"))
     lines = [line.rstrip("\n").split("\t") for line in listed.read_text().splitlines()]
     header = next((line[1:] for line in lines if line[:2] == ["#", "person"]), [])
-    if "imagenum" not in header or "Male" not in header:
-        raise ValueError(f"LFW: {listed} has no header with person, imagenum and Male")
-    number, male = header.index("imagenum"), header.index("Male")
+    if not {"imagenum", *names} <= set(header):
+        wanted = " and ".join(["imagenum", *names])
+        raise ValueError(f"LFW: {listed} has no header with person, {wanted}")
+    number, columns = header.index("imagenum"), [header.index(name) for name in names]
     found = []
     for line in lines:
         if line[0].startswith("#"):
@@ -62,9 +65,10 @@ def _faces(folder: Path) -> list[tuple[Path, int]]:
         name = line[0].replace(" ", "_")
         path = images / name / f"{name}_{int(line[number]):04d}.jpg"
         if path.is_file():
-            found.append((path, int(float(line[male]) > 0)))
+            bits = (2**k * (float(line[column]) > 0) for k, column in enumerate(columns))
+            found.append((path, int(sum(bits))))
     if len(found) < 2:
-        raise missing("LFW: the images that the list of attributes names", images, "get them again")
+        raise missing("LFW: the images that the list of attributes names", images, fetching("lfw"))
     return found
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench.dataset.dataset import Dataset, Split, data_root, missing
+from sketchbench.dataset.dataset import Dataset, Split, data_root, fetching, missing
 
 # SHA-256 of the official files, decompressed.
 CHECKSUMS = {
@@ -39,7 +39,7 @@ def _read(folder: Path, name: str) -> NDArray[np.uint8]:
         if path.is_file():
             break
     else:
-        raise missing(f"MNIST: {name}[.gz]", folder, "get the official files")
+        raise missing(f"MNIST: {name}[.gz]", folder, fetching("mnist"))
     content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     dimensions = content[3]
     shape = np.frombuffer(content, ">i4", dimensions, offset=4)

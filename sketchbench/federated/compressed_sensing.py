@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple, get_args
 
 from sketchbench import seeds
 from sketchbench.kernels import Array
-from sketchbench.objective.objective import Objective
+from sketchbench.objective.problem import Problem
 from sketchbench.recovery.recovery import Recovery
 from sketchbench.sketch.operator import Sketch
 from sketchbench.sketch.scattered import Scattered
@@ -31,13 +31,15 @@ class Sent(NamedTuple):
 class Step(NamedTuple):
     """What can be seen after t = 0, 1, ..., T rounds, of so many trials, T_r.
 
-    w: (T_r, d), the weights (x in the paper). error: (T_r, b), what the server carries over, ε. sent: the last
-    round's exchange; None at t = 0. bytes_up, bytes_down: what a client has sent and received so far.
+    w: (T_r, d), the weights (x in the paper). error: (T_r, b), what the server carries over, ε. received:
+    (T_r, b), the mean of the messages that arrived, with momentum where there is any. sent: the last round's
+    exchange; None at t = 0. bytes_up, bytes_down: what a client has sent and received so far, in as many rounds.
     """
 
     t: int
     w: Array
     error: Array
+    received: Array
     sent: Sent | None
     bytes_up: int
     bytes_down: int
@@ -77,12 +79,20 @@ class CompressedSensingSGD:
                 raise ValueError(f"{name}={value} is unknown; choose one of {', '.join(known)}")
 
     def run(
-        self, objective: Objective, sketch: Sketch, seed: int, *, trials: int, rounds: int
+        self,
+        objective: Problem,
+        sketch: Sketch,
+        seed: int,
+        *,
+        trials: int,
+        rounds: int,
+        after: Step | None = None,
     ) -> Iterator[Step]:
         """States after 0 to `rounds` rounds of so many independent trials, all with the one Φ = `sketch`.
 
         Trials differ in the noise of gradients and channel, which follows from the seed and the round only: two
-        algorithms with the same seed meet the same. Raises ValueError where sketch and objective don't fit,
+        algorithms with the same seed meet the same. after: a state to go on from, which is the first one then;
+        the states are the same as if nothing had been stopped. Raises ValueError where sketch and objective don't fit,
         TypeError for zeroing the cells of a sketch that has none. Memory: O(trials clients d), with
         clients=mean O(trials d).
         """
@@ -95,45 +105,49 @@ class CompressedSensingSGD:
                 f"feedback=zero needs a sketch whose coordinates have cells, not "
                 f"{type(sketch).__name__}; choose a CountSketch, or feedback=subtract"
             )
-        kernels, xp = objective.kernels, objective.kernels.xp
-        w = xp.repeat(kernels.asarray(objective.start)[None], trials, axis=0)
-        error = xp.zeros((trials, sketch.b))
-        mean, received, noise = xp.zeros_like(w), xp.zeros_like(error), xp.zeros_like(error)
-        sent, up, down = None, 0, 0
-        for t in range(rounds + 1):
-            yield Step(t, w, error, sent, up, down)
-            if t == rounds:
-                return
-            gradient, message, size = self._messages(objective, sketch, w, seed, t)
-            random = seeds.generator(seed, noise="channel", round=t)
-            fresh = xp.zeros_like(message)
-            if self.channel_noise:
-                drawn = random.standard_normal(message.shape)
-                fresh = self.channel_noise * kernels.asarray(drawn)
-            mean = gradient + self.momentum * mean
-            noise = fresh + self.momentum * noise
-            received = message + fresh + self.momentum * received
-            z = self.rate * received + error
-            step = self.recovery.recover(sketch, z).x
-            w = w - step
-            error = self._kept(sketch, z, step)
-            sent = Sent(mean, noise, z, step)
-            up += size
-            down += _bytes_of_sparse(step[0])
+        kernels = objective.kernels
+        xp = kernels.xp
+        if after is None:
+            w = xp.repeat(kernels.asarray(objective.start)[None], trials, axis=0)
+            nothing = xp.zeros((trials, sketch.b))
+            after = Step(0, w, nothing, nothing, None, 0, 0)
+        yield after
+        for _ in range(after.t, rounds):
+            after = self._next(objective, sketch, seed, after)
+            yield after
+
+    def _next(self, objective: Problem, sketch: Sketch, seed: int, at: Step) -> Step:
+        """The state one round later."""
+        kernels = objective.kernels
+        gradient, message, size = self._messages(objective, sketch, at.w, seed, at.t)
+        fresh = kernels.xp.zeros_like(message)
+        if self.channel_noise:
+            random = seeds.generator(seed, noise="channel", round=at.t)
+            fresh = self.channel_noise * kernels.asarray(random.standard_normal(message.shape))
+        mean, noise = gradient, fresh
+        if at.sent is not None:
+            mean = mean + self.momentum * at.sent.gradient
+            noise = noise + self.momentum * at.sent.noise
+        received = message + fresh + self.momentum * at.received
+        z = self.rate * received + at.error
+        step = self.recovery.recover(sketch, z).x
+        error = self._kept(sketch, z, step)
+        sent = Sent(mean, noise, z, step)
+        up, down = at.bytes_up + size, at.bytes_down + _bytes_of_sparse(step[0])
+        return Step(at.t + 1, at.w - step, error, received, sent, up, down)
 
     def _messages(
-        self, objective: Objective, sketch: Sketch, w: Array, seed: int, t: int
+        self, objective: Problem, sketch: Sketch, w: Array, seed: int, t: int
     ) -> tuple[Array, Array, int]:
         """The clients' mean gradient (trials, d), the mean of their messages (trials, b), and the bytes of one."""
         xp = objective.kernels.xp
         random = seeds.generator(seed, noise="gradients", round=t)
         if self.clients == "mean":
-            gradient = objective.gradient(w) + objective.mean_noise(random, len(w))
+            gradient = objective.stochastic_gradient(w, random)
             message = sketch.sketch(gradient, check_finite=False)
             return gradient, message, message[0].nbytes
         shape = (len(w), objective.clients, objective.d)
-        gradients = objective.gradients(xp.broadcast_to(w[:, None], shape))
-        gradients = gradients + objective.noise(random, len(w))
+        gradients = objective.stochastic_gradients(xp.broadcast_to(w[:, None], shape), random)
         messages = sketch.sketch(gradients, check_finite=False)
         return gradients.mean(axis=1), messages.mean(axis=1), messages[0, 0].nbytes
 

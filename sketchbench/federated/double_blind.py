@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from sketchbench.kernels import Kernels
-from sketchbench.model import autograd, sketched
+from sketchbench.model import autograd, classification, sketched
 
 KEY_BYTES = 8
 Option = Literal["I", "II"]  # of a client's estimate
@@ -112,3 +112,12 @@ def estimated_weights(
                 inverse = torch.linalg.pinv(R @ R.T, hermitian=True)  # S⁺ = (SᵀS)⁺ Sᵀ
                 found[name] = (weights.double() @ inverse @ R).to(weights.dtype)
     return found
+
+
+def respond(twin: nn.Module, client: int, images: Tensor, labels: Tensor, rate: float) -> Reply:
+    """A client's answer after a single step on one batch (zhang2021 §4.2): images (N, channels, height, width)
+    and labels (N,), with a model set up by `receive`, which stays as it is."""
+    names, parameters = zip(*twin.named_parameters(), strict=True)
+    gradients = torch.autograd.grad(classification.loss(twin(images), labels), parameters)
+    steps = {name: rate * gradient for name, gradient in zip(names, gradients, strict=True)}
+    return Reply(client, len(labels), steps)

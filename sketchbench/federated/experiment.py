@@ -1,13 +1,11 @@
 """One training from start to end, with what is kept of it, going on from its checkpoint."""
 
-import functools
-import hashlib
 import logging
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -16,6 +14,7 @@ from sketchbench import seeds
 from sketchbench.dataset.partition import MakeParts
 from sketchbench.digest import code_digest
 from sketchbench.federated import checkpoint
+from sketchbench.federated.checkpoint import SECONDS_BETWEEN, described, place
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.double_blind import Option, Weights, estimated_weights
 from sketchbench.federated.fedavg import FedAvg, Round, Samples, State
@@ -23,10 +22,10 @@ from sketchbench.kernels import Kernels
 from sketchbench.model import sketched
 from sketchbench.model.blind import blinded
 from sketchbench.model.networks import MakeModel, initialised
+from sketchbench.model.precision import Precision, computing_in
 
 log = logging.getLogger(__name__)
 OPTIONS: tuple[Option, ...] = ("I", "II")
-SECONDS_BETWEEN_CHECKPOINTS = 60.0
 
 
 class Trained(NamedTuple):
@@ -43,6 +42,7 @@ class Experiment:
 
     model: as a config of conf/model gives it, with shape, classes and family filled in. checkpoints: the folder
     for what a stopped training goes on from, or None; name: all that tells this experiment from others there.
+    precision: see `model.precision`.
     """
 
     model: MakeModel
@@ -51,6 +51,7 @@ class Experiment:
     kernels: Kernels
     checkpoints: str | None
     name: str
+    precision: Precision = "float32"
 
     def train(
         self,
@@ -61,15 +62,31 @@ class Experiment:
         *,
         rounds: int,
         shown: Sequence[int] = (),
+        target: float | None = None,
     ) -> Trained:
-        """Rounds 0 to `rounds`, evaluated on `test`, with a client's estimates in the rounds `shown` (from 1 on)
-        where layers are sketched. The same seed gives the same training, stopped or not."""
+        """Rounds 0 to `rounds`, or to the first from 1 on whose accuracy reaches `target`, evaluated on `test`,
+        with a client's estimates in the rounds `shown` (from 1 on) where layers are sketched. The same seed
+        gives the same training, stopped or not."""
+        given = (algorithm, train, test, seed, rounds, shown, target)
+        with computing_in(self.precision, train.labels.device):
+            return self._train(*given)
+
+    def _train(
+        self,
+        algorithm: FedAvg,
+        train: Samples,
+        test: Samples,
+        seed: int,
+        rounds: int,
+        shown: Sequence[int],
+        target: float | None,
+    ) -> Trained:
         device = train.labels.device
         model = initialised(self.model, seeds.key(seed, what="weights")).to(device)
         twin = blinded(initialised(self.model, 0)).to(device)
         blind = any(True for _ in sketched.layers(model))
         parts = self.partition(labels=train.labels.cpu().numpy(), seed=seed)
-        path = self._checkpoint(algorithm, seed, rounds)
+        path = self._checkpoint(algorithm, seed, rounds, target)
         saved = checkpoint.load(path) if path else None
         curve = Curve(**saved["curve"]) if saved else Curve()
         estimates: list[list[float]] = saved["estimates"] if saved else []
@@ -86,20 +103,27 @@ class Experiment:
                     estimates.append(list(self._estimates(twin, before, at)))
             before = at
             now = time.monotonic()
-            if path and (now - written > SECONDS_BETWEEN_CHECKPOINTS or at.t == rounds):
+            last = at.t == rounds or (
+                target is not None and at.t > 0 and curve.accuracy[-1] >= target
+            )
+            if path and (now - written > SECONDS_BETWEEN or last):
                 content = {"curve": asdict(curve), "estimates": estimates, "state": tuple(at.state)}
                 checkpoint.save(path, content)
                 log.info("round %d of %d, accuracy %.4f", at.t, rounds, curve.accuracy[-1])
                 written = now
+            if last:
+                break
         return Trained(curve, estimates)
 
-    def _checkpoint(self, algorithm: FedAvg, seed: int, rounds: int) -> Path | None:
+    def _checkpoint(
+        self, algorithm: FedAvg, seed: int, rounds: int, target: float | None
+    ) -> Path | None:
         """A file of its own for every training, and for every version of the code."""
         if self.checkpoints is None:
             return None
         parts = (self.name, described(self.model), described(self.partition), algorithm, seed)
-        text = repr((*parts, rounds, self.kernels.NAME, code_digest([__name__])))
-        return Path(self.checkpoints) / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.pt"
+        settings = (rounds, target, self.precision, self.kernels.NAME, code_digest([__name__]))
+        return place(self.checkpoints, *parts, *settings)
 
     def _estimates(self, twin: nn.Module, before: Round, at: Round) -> Iterator[float]:
         """For each option, the error and the cosine of all sketched layers together."""
@@ -113,20 +137,6 @@ class Experiment:
             estimate = old - new
             yield float((estimate - truth).norm() / truth.norm())
             yield float(abs(estimate @ truth) / (estimate.norm() * truth.norm()))
-
-
-def described(value: Any) -> str:
-    """A text that is the same in every process, unlike the repr of a function.
-
-    >>> described(functools.partial(described, value=3))
-    "sketchbench.federated.experiment.described{'value': '3'}"
-    """
-    if isinstance(value, functools.partial):
-        keywords = {name: described(given) for name, given in sorted(value.keywords.items())}
-        return f"{described(value.func)}{keywords}"
-    if callable(value):
-        return f"{value.__module__}.{value.__qualname__}"
-    return repr(value)
 
 
 def _joined(weights: Weights) -> Tensor:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
 from sketchbench.kernels import Array
-from sketchbench.objective.objective import Objective
+from sketchbench.objective.problem import Problem
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch
 
@@ -68,7 +68,7 @@ class IterativeSketching:
 
     def run(
         self,
-        objective: Objective,
+        objective: Problem,
         key: int,
         *,
         trials: int,
@@ -125,7 +125,7 @@ class IterativeSketching:
                 desketching = following
             w = w + desketching.desketch(answer, check_finite=False)
 
-    def _operators(self, key: int, t: int, trials: int, objective: Objective) -> Sketch:
+    def _operators(self, key: int, t: int, trials: int, objective: Problem) -> Sketch:
         """The operators of round t, one per trial."""
         first = t * trials if self.fresh else 0
         return self.family.draw(key, operators=trials, first=first, kernels=objective.kernels)

@@ -1,35 +1,47 @@
 """Networks trained plainly and through sketches: accuracy over rounds and traffic, a client's estimates."""
 
+from typing import Any
+
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sketchbench.figure import style
 
-CASES = {"plain": (style.EXACT, "o"), "sketched": (style.COLOURS[3], "^")}
+PLAIN = {"color": style.EXACT, "marker": "o", "markersize": 3}
 OPTIONS = {
-    "option I": (style.COLOURS[0], "o", r"option I, $WSS^T$"),
-    "option II": (style.COLOURS[2], "D", r"option II, $WSS^+$"),
+    "option I": ("-", r"option I, $WSS^T$"),
+    "option II": (":", r"option II, $WSS^+$"),
 }
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """From study federated_mlp: the quantity accuracy by case, over rounds and over what all clients have sent;
-    and the quantity error by option, over rounds. A curve for every subject and share of participants.
+    """From a study of the task `training`: the quantity accuracy by case, over rounds and over what all clients
+    have sent; and the quantity error by option, over rounds. A curve for every subject and share of participants.
 
     All intervals of the figure hold at once, but with probability 1e-3.
     """
-    table = tables["federated_mlp"]
+    (table,) = tables.values()
     rows = style.with_intervals(table[table["quantity"].isin(["accuracy", "error"])])
     accuracy = rows[rows["quantity"] == "accuracy"]
+    accuracy = accuracy.assign(sent=accuracy["bytes_up"] / 1e6)
+    families = style.families(table)
     figure = style.new_figure(2.7)
     rounds, traffic, error = figure.subplots(1, 3)
-    for case, (colour, marker) in CASES.items():
-        own = accuracy[accuracy["case"] == case]
-        _curves(rounds, own, "round", colour, marker)
-        _curves(traffic, own.assign(sent=own["bytes_up"] / 1e6), "sent", colour, marker)
-    for option, (colour, marker, _) in OPTIONS.items():
-        _curves(error, rows[rows["case"] == option], "round", colour, marker)
+    plain = accuracy[(accuracy["case"] == "plain")]
+    plain = plain[plain["subject"] == plain["subject"].iloc[0]]  # the same for all
+    for axes, over in ((rounds, "round"), (traffic, "sent")):
+        _curves(axes, plain, over, PLAIN)
+    for family in families:
+        own = rows[rows["subject"] == family.subject]
+        look = family.marks(3)
+        sketched = accuracy[
+            (accuracy["case"] == "sketched") & (accuracy["subject"] == family.subject)
+        ]
+        for axes, over in ((rounds, "round"), (traffic, "sent")):
+            _curves(axes, sketched, over, look)
+        for option, (line, _) in OPTIONS.items():
+            _curves(error, own[own["case"] == option], "round", {**look, "linestyle": line})
     for axes in (rounds, traffic):
         axes.set_ylim(0, 1.02)
         axes.set_ylabel("test accuracy")
@@ -39,17 +51,18 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     for axes, text in ((rounds, "round"), (traffic, "sent by clients, MB"), (error, "round")):
         axes.set_xscale("log")
         axes.set_xlabel(text)
-    entries = [(case, *look) for case, look in CASES.items()]
-    entries += [(label, colour, marker) for colour, marker, label in OPTIONS.values()]
-    handles = [style.handle(text, color=c, marker=m, linewidth=0.8) for text, c, m in entries]
+    handles = [style.handle("plain", linewidth=0.8, **PLAIN)]
+    handles += [
+        style.handle(label, color=style.INK, linestyle=line, linewidth=0.8)
+        for line, label in OPTIONS.values()
+    ]
     nothing = style.handle("knowing nothing", color=style.INK, linewidth=0.9, linestyle="--")
-    style.legend(figure, [], [*handles, nothing])
+    style.legend(figure, families, [*handles, nothing])
     return figure
 
 
-def _curves(axes: Axes, rows: pd.DataFrame, over: str, colour: object, marker: str) -> None:
+def _curves(axes: Axes, rows: pd.DataFrame, over: str, look: dict[str, Any]) -> None:
     """Means with bands, one curve for each run."""
     for _, own in rows.groupby(["subject", "b", "participation"]):
         run = own.sort_values(over)
-        look = {"color": colour, "marker": marker, "markersize": 3, "linewidth": 0.8}
-        style.curve(axes, run[over], run, band=0.15, **look)
+        style.curve(axes, run[over], run, band=0.15, linewidth=0.8, **look)

@@ -325,6 +325,7 @@ def distinct(words: NDArray[np.uint32], b: int) -> NDArray[np.int32]:
     return out
 
 
+_WORTH_A_TEAM = 2**15  # products; fewer are done before other threads have woken up
 _COLUMNS = 2**14  # of a sparse matrix that a thread takes at a time
 _PARTS = 16  # partial sums of a scatter, at most
 _SPREAD = 2**16  # entries of a vector that a thread fills at a time
@@ -345,6 +346,9 @@ def _scatter(
         for r in range(s):
             for j in range(part * share, min(d, (part + 1) * share)):
                 y[t, n, part, buckets[t, r, j]] += signs[t, r, j] * x[source, n, j]
+
+
+_scatter_alone = njit(cache=True)(_scatter.py_func)
 
 
 @njit(cache=True, parallel=True)
@@ -369,7 +373,8 @@ def scatter(matrix: SparseMatrix, x: NDArray[Any], out: NDArray[Any] | None = No
     # The sizes alone decide about the parts, so that the sums are the same on any number of threads.
     parts = max(1, min(_PARTS // max(lines, 1), s * d // (4 * matrix.b), d // _COLUMNS))
     sums = y[:, :, None] if parts == 1 else np.empty((*shape[:2], parts, matrix.b), dtype=x.dtype)
-    _scatter(matrix.buckets, matrix.signs, np.ascontiguousarray(x), sums)
+    apply = _scatter_alone if lines * s * d < _WORTH_A_TEAM else _scatter
+    apply(matrix.buckets, matrix.signs, np.ascontiguousarray(x), sums)
     if parts > 1:
         _sum_parts(sums.reshape(lines, parts, matrix.b), y.reshape(lines, matrix.b))
     return y
@@ -389,9 +394,14 @@ def _gather(
                 x[t, n, j] += signs[t, r, j] * y[source, n, buckets[t, r, j]]
 
 
+_gather_alone = njit(cache=True)(_gather.py_func)
+
+
 def gather(matrix: SparseMatrix, y: NDArray[Any]) -> NDArray[Any]:
-    x = np.zeros((matrix.buckets.shape[0], y.shape[1], matrix.buckets.shape[2]), dtype=y.dtype)
-    _gather(matrix.buckets, matrix.signs, np.ascontiguousarray(y), x)
+    operators, s, d = matrix.buckets.shape
+    x = np.zeros((operators, y.shape[1], d), dtype=y.dtype)
+    apply = _gather_alone if operators * y.shape[1] * s * d < _WORTH_A_TEAM else _gather
+    apply(matrix.buckets, matrix.signs, np.ascontiguousarray(y), x)
     return x
 
 

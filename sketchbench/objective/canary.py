@@ -4,7 +4,7 @@ import numpy as np
 
 from sketchbench.kernels import Array, Kernels
 from sketchbench.objective.empirical import EmpiricalRisk
-from sketchbench.objective.objective import Vector
+from sketchbench.objective.problem import Vector
 
 
 class Canary(EmpiricalRisk):

@@ -4,7 +4,8 @@ import numpy as np
 
 from sketchbench import seeds
 from sketchbench.kernels import Array, Kernels
-from sketchbench.objective.objective import Objective, Vector
+from sketchbench.objective.objective import Objective
+from sketchbench.objective.problem import Vector
 
 
 class SparseGradients(Objective):

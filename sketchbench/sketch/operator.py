@@ -46,6 +46,11 @@ class Sketch(ABC):
         lifted = self.lift(y, self.b, "b", check_finite)
         return self.lower(self._desketch(lifted), y, self.d)
 
+    def project(self, x: Array, *, check_finite: bool = True) -> Array:
+        """RᵀR x along the last axis: (..., d) -> (..., d); `desketch` of `sketch` in one step, errors as there."""
+        lifted = self.lift(x, self.d, "d", check_finite)
+        return self.lower(self._desketch(self._sketch(lifted)), x, self.d)
+
     def sketch_sparse(self, *terms: tuple[Array, Array]) -> Array:
         """R of a sum of sparse vectors, for one operator: (N, b).
 

@@ -131,7 +131,7 @@ class CompressedSensing:
         random = seeds.generator(self.seed, noise="gradients", peer="desketch")
 
         def gradients(w: Array) -> Array:
-            return objective.gradients(w) + objective.noise(random, len(w))
+            return objective.stochastic_gradients(w, random)
 
         key = seeds.key(self.seed, task="compressed sensing", peer="desketch")
         return unbiased.run(

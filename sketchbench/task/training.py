@@ -12,14 +12,16 @@ import torch
 from sketchbench import seeds
 from sketchbench.dataset.dataset import Dataset, MakeDataset, Split
 from sketchbench.dataset.partition import MakeParts
-from sketchbench.federated.curve import Curve
+from sketchbench.federated.checkpoint import described
+from sketchbench.federated.curve import FALSE_POSITIVES, Curve
 from sketchbench.federated.double_blind import KEY_BYTES
-from sketchbench.federated.experiment import OPTIONS, Experiment, Trained, described
+from sketchbench.federated.experiment import OPTIONS, Experiment, Trained
 from sketchbench.federated.fedavg import FedAvg, LocalStep, Samples
 from sketchbench.kernels import Kernels
 from sketchbench.measure.summary import summarize
 from sketchbench.model import sketched
 from sketchbench.model.networks import MakeModel
+from sketchbench.model.precision import Precision
 from sketchbench.sketch.family import Family
 from sketchbench.task.trials import exceeding, shown_rounds
 
@@ -37,8 +39,10 @@ class Training:
 
     `accuracy`: on the test images, by `case`, at about `points` rounds, with the bytes that all clients
     together have sent and received by then; `auc` beside it for two classes. `accuracy_loss` and `auc_loss`:
-    plain less sketched, in the mean over the last tenth of the rounds, with the `count` of the pairs that lose
-    more than `allowed_loss`.
+    plain less sketched, each in the mean over the last tenth of its rounds, with the `count` of the pairs that
+    lose more than `allowed_loss`. Where trainings `stop` at the target, a round is shown that all have seen.
+    `roc`: for two classes, the share of class 1 that is found at the end, by case and `false_positives`, the share of
+    class 0 that is taken for it.
     `rounds_to_target`: the first round whose test accuracy reaches `target`, by case; `rounds_ratio`: sketched
     over plain, with the count of the pairs where it is more than `allowed_ratio`, or not known. Where some
     training never gets there, the status is `unfinished`, and there is no mean.
@@ -52,9 +56,10 @@ class Training:
 
     The learning rate is the one of `rates` whose training reaches `target` in the fewest rounds on a tenth of
     the training images, held out for this, within `tuning_rounds`; of those that don't, or that draw, the one
-    with the highest accuracy there. It is chosen for each case, and the test images have no part in it.
+    with the highest accuracy there. It is chosen for each case, with a share `tuning_participation` of the
+    clients (null: the same as after it), and the test images have no part in it.
 
-    checkpoints: a folder for what a stopped training goes on from; null for none.
+    precision: see `model.precision`. checkpoints: a folder for what a stopped training goes on from; null for none.
     """
 
     family: Family
@@ -65,6 +70,7 @@ class Training:
     model: MakeModel
     rates: list[float]
     tuning_rounds: int
+    tuning_participation: float | None
     participation: float
     epochs: int
     batch: int
@@ -73,10 +79,12 @@ class Training:
     trials: int
     points: int
     target: float
+    stop: bool
     allowed_loss: float
     allowed_ratio: float
     allowed_inverse_error: float
     allowed_cosine: float
+    precision: Precision
     checkpoints: str | None
 
     def run(self) -> list[dict[str, Any]]:
@@ -126,36 +134,46 @@ class Training:
         model = self._model(data, family)
         given = (data.label, described(self.dataset), name)
         experiment = Experiment(
-            model, self.partition, data.classes, self.kernels, self.checkpoints, repr(given)
+            model,
+            self.partition,
+            data.classes,
+            self.kernels,
+            self.checkpoints,
+            repr(given),
+            self.precision,
         )
-        algorithm = FedAvg(rate, self.epochs, self.batch, self.participation, self.local_step)
-        seed = seeds.key(self.seed, task="training", name=name)
-        if name == "tuning":
-            return experiment.train(algorithm, train, test, seed, rounds=self.tuning_rounds)
-        options: dict[str, Any] = {
-            "rounds": self.rounds,
-            "shown": shown_rounds(self.rounds, self.points),
-        }
-        return experiment.train(algorithm, train, test, seed, **options)
+        tuning = name == "tuning"
+        share = (tuning and self.tuning_participation) or self.participation
+        algorithm = FedAvg(rate, self.epochs, self.batch, share, self.local_step)
+        return experiment.train(
+            algorithm,
+            train,
+            test,
+            seeds.key(self.seed, task="training", name=name),
+            rounds=self.tuning_rounds if tuning else self.rounds,
+            shown=() if tuning else shown_rounds(self.rounds, self.points),
+            target=self.target if tuning or self.stop else None,
+        )
 
     def _model(self, data: Dataset, family: Family | None) -> MakeModel:
         return partial(self.model, shape=data.shape, classes=data.classes, family=family)
 
     def _rows(self, data: Dataset, found: dict[str, list[Trained]]) -> Iterator[dict[str, Any]]:
         yield from self._scores(data, found)
+        yield from self._roc(found)
         yield from self._targets(found)
         for case, trained in found.items():
             yield from self._messages(data, case, [curve for curve, _ in trained])
-        yield from self._guesses([estimates for _, estimates in found["sketched"]])
+        yield from self._guesses(found["sketched"])
 
     def _scores(self, data: Dataset, found: dict[str, list[Trained]]) -> Iterator[dict[str, Any]]:
         for quantity in ("accuracy", "auc") if data.classes == 2 else ("accuracy",):
-            values = {
-                case: np.array([getattr(curve, quantity) for curve, _ in trained])
+            values: dict[str, list[list[float]]] = {
+                case: [getattr(curve, quantity) for curve, _ in trained]
                 for case, trained in found.items()
             }
             for case, trained in found.items():
-                for t in shown_rounds(self.rounds, self.points):
+                for t in self._shown(values[case]):
                     yield {
                         "quantity": quantity,
                         "case": case,
@@ -163,10 +181,11 @@ class Training:
                         "bytes_up": trained[0].curve.bytes_up[t],
                         "bytes_down": trained[0].curve.bytes_down[t],
                         "status": "finite",
-                        **summarize(values[case][:, t]),
+                        **summarize([curve[t] for curve in values[case]]),
                     }
-            end = -max(1, self.rounds // LAST)
-            plain, own = (values[case][:, end:].mean(axis=1) for case in ("plain", "sketched"))
+            plain, own = (
+                np.array([_end(curve) for curve in values[case]]) for case in ("plain", "sketched")
+            )
             yield {
                 "quantity": f"{quantity}_loss",
                 "status": "finite",
@@ -174,6 +193,19 @@ class Training:
                 "bound": MEDIAN,
                 **summarize(plain - own),
             }
+
+    def _roc(self, found: dict[str, list[Trained]]) -> Iterator[dict[str, Any]]:
+        """The curves at the end, of two classes."""
+        for case, trained in found.items():
+            points = zip(*(curve.roc for curve, _ in trained), strict=True)
+            for rate, values in zip(FALSE_POSITIVES, points, strict=False):
+                row = {"quantity": "roc", "case": case, "false_positives": rate}
+                yield {**row, "status": "finite", **summarize(values)}
+
+    def _shown(self, curves: list[list[float]]) -> list[int]:
+        """The rounds that are shown, of those that all of these trainings have seen."""
+        last = min(len(curve) for curve in curves) - 1
+        return [t for t in shown_rounds(self.rounds, self.points) if t <= last]
 
     def _targets(self, found: dict[str, list[Trained]]) -> Iterator[dict[str, Any]]:
         reached = {
@@ -207,11 +239,12 @@ class Training:
         yield {"quantity": "bytes_down", **row, "exact": size + KEY_BYTES, **summarize(down)}
         yield {"quantity": "bytes_up", **row, "exact": size, **summarize(up)}
 
-    def _guesses(self, trials: list[list[list[float]]]) -> Iterator[dict[str, Any]]:
-        """Estimates of shape (trials, rounds shown, options × quantities)."""
-        values = np.array(trials)
+    def _guesses(self, trained: list[Trained]) -> Iterator[dict[str, Any]]:
+        """A client's estimates, in the rounds that all trials have seen."""
+        shown = self._shown([curve.accuracy for curve, _ in trained])
+        values = np.array([estimates[: len(shown)] for _, estimates in trained])
         for number, option in enumerate(OPTIONS):
-            for place, t in enumerate(shown_rounds(self.rounds, self.points)):
+            for place, t in enumerate(shown):
                 error, cosine = values[:, place, 2 * number], values[:, place, 2 * number + 1]
                 row = {"case": f"option {option}", "round": t, "status": "finite"}
                 yield {"quantity": "error", **row, **summarize(error)}
@@ -229,6 +262,13 @@ class Training:
                     }
 
 
+def _end(curve: list[float]) -> float:
+    """The mean over the last tenth of a training's rounds."""
+    rounds = len(curve) - 1
+    return float(np.mean(curve[-max(1, rounds // LAST) :]))
+
+
 def _samples(data: Dataset, split: Split, device: str) -> Samples:
-    images = torch.tensor(split.images, device=device)
-    return Samples(images.float() / data.white, torch.tensor(split.labels, device=device))
+    images = torch.tensor(split.images, device=device).float() / data.white
+    images = images.contiguous(memory_format=torch.channels_last)  # faster convolutions
+    return Samples(images, torch.tensor(split.labels, device=device))

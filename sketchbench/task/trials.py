@@ -82,4 +82,4 @@ def desketched(sketch: Sketch, vectors: Array) -> Array:
 
     The vectors are our own, so they are not searched for non-finite entries again.
     """
-    return sketch.desketch(sketch.sketch(vectors, check_finite=False), check_finite=False)
+    return sketch.project(vectors, check_finite=False)

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from sketchbench.theory.leakage import MakeSpectrum
+
 Moment = Callable[..., Any]  # as in theory.second_moment and theory.norm
 Threshold = Callable[..., float]  # as in theory.tail and theory.inner_product
 
@@ -20,6 +22,7 @@ class Known:
     always: thresholds that no draw exceeds, by lemma.
     inner_products: thresholds for the largest inner product of two columns, by reading; `always`
     holds in every draw.
+    spectrum: singular values, exact or bounded.
     """
 
     embedding_constant: float | None = None
@@ -28,6 +31,7 @@ class Known:
     tails: Mapping[str, Threshold] = field(default_factory=dict)
     always: Mapping[str, Threshold] = field(default_factory=dict)
     inner_products: Mapping[str, Threshold] = field(default_factory=dict)
+    spectrum: MakeSpectrum | None = None
 
     def claimed_alpha(self, d: int, b: int) -> float:
         """α = a d/b (song2023 Theorem 4.2): E‖RᵀRh‖² <= (1 + α)‖h‖². Raises ValueError without an a."""

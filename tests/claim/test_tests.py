@@ -46,6 +46,16 @@ def test_equality_of_what_never_varies() -> None:
     assert verdict("equality", {"mean": 1e-6, **still}) == "fails"
 
 
+@pytest.mark.parametrize("value", [1.0, 1.06])
+def test_nothing_follows_from_an_attack_whose_control_failed(value: float) -> None:
+    """Neither that a defence holds nor that it fails; an empty cell is no control."""
+    row = mean(value, exact=1.0)
+    assert verdict("equality", {**row, "control": row["trials"] // 2}) == "inconclusive"
+    sound = "holds" if value == 1 else "fails"
+    for control in (row["trials"], np.nan, None):
+        assert verdict("equality", {**row, "control": control}) == sound
+
+
 def test_a_bias_is_not_excused_by_a_wide_margin() -> None:
     assert verdict("equality", mean(1.06, exact=1.0), margin=100.0) == "fails"
 
@@ -146,6 +156,13 @@ def test_growth_of_nothing() -> None:
     rows = [{"d": d, "mean": 0.0, "sd": 0.0, "trials": 9, "bound": 2.0} for d in (2, 4)]
     assert verdict("growth", *rows, over="d") == "holds"
     assert compare("growth", rows[0], over="d") == []
+
+
+@pytest.mark.parametrize("test", ["equality", "upper_bound"])
+def test_a_single_trial_decides_nothing(test: str) -> None:
+    """It has no spread, and its table perhaps no such column."""
+    row = {"mean": 0.0, "trials": 1, "exact": 1.0, "bound": 1.0}
+    assert verdict(test, row) == "inconclusive"
 
 
 def test_rows_without_a_reference_are_no_comparison() -> None:

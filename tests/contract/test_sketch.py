@@ -107,6 +107,17 @@ def test_adjoint(kernels: Kernels, name: str) -> None:
 
 
 @EVERY
+def test_project(kernels: Kernels, name: str) -> None:
+    for operators in (None, 4):
+        sketch = family(name).draw(KEY, operators=operators, kernels=kernels)
+        x = normal(kernels, operators or 1, 3, sketch.d)
+        both = sketch.desketch(sketch.sketch(x))
+        np.testing.assert_array_equal(*map(kernels.to_numpy, (sketch.project(x), both)))
+        with pytest.raises(ValueError, match=f"d={sketch.d}"):
+            sketch.project(x[..., :-1])
+
+
+@EVERY
 def test_matrix(kernels: Kernels, name: str) -> None:
     """materialize() holds R's columns, the sketches of unit vectors; its rows desketch."""
     for operators in (None, 3):

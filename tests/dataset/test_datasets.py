@@ -18,6 +18,7 @@ from sketchbench.dataset.dataset import VARIABLE, Dataset, Split
 
 NAMES = sorted(path.stem for path in (plan.CONF / "dataset").glob("*.yaml"))
 SHAPES = {"digits": (1, 8, 8), "mnist": (1, 28, 28), "cifar10": (3, 32, 32), "lfw": (3, 64, 47)}
+SHAPES["lfw_property"] = SHAPES["lfw"]
 
 
 @functools.cache
@@ -96,9 +97,12 @@ def test_impossible_synthetic_images(change: dict[str, Any], message: str) -> No
 @pytest.mark.parametrize(
     ("load", "message"),
     [
-        (mnist.load, r"MNIST: train-images-idx3-ubyte\[.gz\] is not in .*/mnist; get the official"),
-        (cifar10.load, "CIFAR-10: data_batch_1.bin is not in .*/cifar-10-batches-bin; get the"),
-        (lfw.load, "LFW: lfw_attributes.txt is not in .*/lfw_home; get the public attributes"),
+        (mnist.load, r"MNIST: train-images-idx3-ubyte\[.gz\] is not in .*/mnist; .* fetch mnist`"),
+        (
+            cifar10.load,
+            "CIFAR-10: data_batch_1.bin is not in .*/cifar-10-batches-bin; .* fetch cifar10`",
+        ),
+        (lfw.load, "LFW: lfw_attributes.txt is not in .*/lfw_home; .* fetch lfw`"),
     ],
 )
 def test_missing_files(
@@ -185,7 +189,7 @@ def test_lfw_files(tmp_path: Path) -> None:
     people = [("Ada Lovelace", 1, -1.5), ("Ada Lovelace", 2, -0.2), ("Alan Turing", 1, 2.0)]
     people += [("Carl Gauss", number, 0.7) for number in range(1, 5)]
     lines = ["#\tlfw_attributes.txt of somewhere", "#\tperson\timagenum\tYoung\tMale"]
-    lines += [f"{name}\t{number}\t0.3\t{male}" for name, number, male in people]
+    lines += [f"{name}\t{number}\t{number - 2.5}\t{male}" for name, number, male in people]
     lines += ["Nobody Here\t1\t0.3\t1.0"]
     for name, number, male in people:
         folder = home / "lfw_funneled" / name.replace(" ", "_")
@@ -199,6 +203,13 @@ def test_lfw_files(tmp_path: Path) -> None:
     for split in (data.train, data.test):
         red, _, blue = split.images.mean(axis=(2, 3)).T
         assert ((red > blue) == split.labels).all()
+    young = lfw.load(str(tmp_path), attribute="Young")
+    assert young.classes == 4
+    assert (young.train.labels % 2 == data.train.labels).all()
+    both = np.concatenate([young.train.labels, young.test.labels])
+    assert np.bincount(both).tolist() == [2, 3, 0, 2]
+    with pytest.raises(ValueError, match="has no header with person, imagenum and Male and Old"):
+        lfw.load(str(tmp_path), attribute="Old")
     (home / lfw.ATTRIBUTES).write_text("#\tperson\tMale\n")
     with pytest.raises(ValueError, match="has no header with person, imagenum and Male"):
         lfw.load(str(tmp_path))

@@ -68,6 +68,21 @@ def test_one_sketch_of_the_mean_is_the_mean_of_all_sketches(monkeypatch: Any) ->
     assert (each.bytes_up, each.bytes_down) == (mean.bytes_up, mean.bytes_down)
 
 
+@pytest.mark.parametrize("momentum", [0.0, 0.5])
+def test_it_goes_on_from_any_state(objective: Any, momentum: float) -> None:
+    """Bit for bit, with noise and momentum in everything."""
+    algorithm = CompressedSensingSGD(FIHT(6), RATE, 0.3, momentum=momentum)
+    whole = run(objective, algorithm, HADAMARD)
+    for t in (0, 3, 6):
+        sketch = HADAMARD.draw(3, kernels=objective.kernels)
+        rest = algorithm.run(objective, sketch, SEED, trials=3, rounds=6, after=whole[t])
+        for own, other in zip(rest, whole[t:], strict=True):
+            assert own.t == other.t
+            np.testing.assert_array_equal(own.w, other.w)
+            np.testing.assert_array_equal(own.error, other.error)
+            assert (own.bytes_up, own.bytes_down) == (other.bytes_up, other.bytes_down)
+
+
 def test_uncompressed_it_is_gradient_descent() -> None:
     problem = Quadratic(load("numpy"), D, 3, 0)
     algorithm = CompressedSensingSGD(Desketch(D), 0.2)

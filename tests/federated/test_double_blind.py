@@ -284,6 +284,18 @@ def test_scores_and_losses() -> None:
     assert classification.area_under_roc(both, labels) == 0.0
 
 
+def test_points_of_a_roc_curve() -> None:
+    """4 of class 0 and 2 of class 1, with a tie: the curve by hand, and its area."""
+    labels = torch.tensor([0, 0, 0, 0, 1, 1])
+    scores = torch.tensor([[0.1], [0.2], [0.4], [0.8], [0.4], [0.9]])
+    rates = [0.0, 0.125, 0.25, 0.375, 0.5, 1.0]
+    found = classification.true_positives(scores, labels, rates)
+    assert found == pytest.approx([0.5, 0.5, 0.5, 0.75, 1.0, 1.0])
+    fine = np.linspace(0, 1, 1001)
+    area = np.trapezoid(classification.true_positives(scores, labels, fine.tolist()), fine)
+    assert area == pytest.approx(classification.area_under_roc(scores, labels))
+
+
 def test_a_network_learns() -> None:
     """Three blobs, to more than 95 %, with and without sketches."""
     random = np.random.default_rng(4)

@@ -135,6 +135,19 @@ def test_every_backend(kernels: Kernels, dtype: torch.dtype) -> None:
     torch.testing.assert_close(ours.cpu(), other(x))
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precision_is_widened(dtype: torch.dtype) -> None:
+    """No kernel computes in it: the same as float32, with gradients that come back in half."""
+    operator = CountSketch(12, 6).draw(5, kernels="numpy")
+    x = torch.randn(3, 12, dtype=dtype, requires_grad=True)
+    for function in (autograd.sketch, autograd.project):
+        found = function(operator, x)
+        assert found.dtype == torch.float32
+        assert torch.equal(found, function(operator, x.detach().float()))
+        (gradient,) = torch.autograd.grad(found.square().sum(), x)
+        assert gradient.dtype == dtype
+
+
 def test_evaluation_is_plain() -> None:
     layer = SketchedLinear(D, OUT, CountSketch(D, 8)).eval()
     x = torch.randn(3, D)

@@ -13,10 +13,10 @@ from sketchbench import job, kernels, plan
 from sketchbench.dataset import partition, synthetic
 from sketchbench.dataset.dataset import Dataset, Split
 from sketchbench.federated import experiment
-from sketchbench.federated.curve import Curve
-from sketchbench.federated.experiment import described
+from sketchbench.federated.checkpoint import described
+from sketchbench.federated.curve import FALSE_POSITIVES, Curve
 from sketchbench.federated.fedavg import FedAvg
-from sketchbench.model.networks import mlp
+from sketchbench.model.networks import cnn, mlp
 from sketchbench.sketch import CountSketch, SubsampledCosine
 from sketchbench.task import training
 from sketchbench.task.training import Training
@@ -30,6 +30,7 @@ SMALL = Training(
     model=functools.partial(mlp, hidden=(16,)),
     rates=[0.1],
     tuning_rounds=3,
+    tuning_participation=None,
     participation=0.5,
     epochs=1,
     batch=10,
@@ -38,10 +39,12 @@ SMALL = Training(
     trials=2,
     points=3,
     target=0.8,
+    stop=False,
     allowed_loss=0.02,
     allowed_ratio=5.6,
     allowed_inverse_error=0.5,
     allowed_cosine=0.2,
+    precision="float32",
     checkpoints=None,
 )
 
@@ -132,6 +135,38 @@ def test_a_run_with_nothing_to_hide_is_estimated_exactly() -> None:
     assert all(row["minimum"] > 0.99 for row in of("cosine", "option II", found))
 
 
+def test_a_training_that_stops_at_the_target() -> None:
+    """The same curves, up to there; what comes after it is not shown."""
+    data = SMALL.dataset()
+    train, test = (training._samples(data, split, "cpu") for split in (data.train, data.test))
+    whole = SMALL._trained(data, train, test, None, 0.1, "trial 0").curve.accuracy
+    target = whole[2]
+    first = next(t for t, value in enumerate(whole) if t and value >= target)
+    stopping = dataclasses.replace(SMALL, target=target, stop=True)
+    assert (
+        stopping._trained(data, train, test, None, 0.1, "trial 0").curve.accuracy
+        == (whole[: first + 1])
+    )
+    found = dataclasses.replace(SMALL, target=1e-4, rounds=20, stop=True).run()
+    assert [(row["case"], row["round"]) for row in of("accuracy", found=found)] == [
+        ("plain", 1),
+        ("sketched", 1),
+    ]
+    assert {row["round"] for row in of("error", found=found)} == {1}
+    assert [row["mean"] for row in of("rounds_to_target", found=found)] == [0, 0]
+
+
+def test_tuning_with_other_clients() -> None:
+    data = SMALL.dataset()
+    train, test = (training._samples(data, split, "cpu") for split in (data.train, data.test))
+    tuned = dataclasses.replace(SMALL, target=1.1, tuning_participation=1.0)
+    for task, clients in ((SMALL, 2), (tuned, 4)):
+        for name, share in (("tuning", clients), ("trial 0", 2)):
+            curve, _ = task._trained(data, train, test, None, 0.1, name)
+            assert len(curve.reply_bytes) % share == 0
+            assert len(curve.reply_bytes) == share * (len(curve.accuracy) - 1)
+
+
 def test_rounds_to_the_target() -> None:
     curve = Curve(accuracy=[0.1, 0.5, 0.9, 0.7])
     assert (curve.reached(0.5), curve.reached(0.6), curve.reached(0.95)) == (1, 2, None)
@@ -169,6 +204,12 @@ def test_two_classes_have_an_area_under_the_curve() -> None:
     found = dataclasses.replace(SMALL, dataset=faces, rounds=1).run()
     assert {row["case"] for row in of("auc", found=found)} == {"plain", "sketched"}
     assert len(of("auc_loss", found=found)) == 1
+    for case in ("plain", "sketched"):
+        curve = of("roc", case, found)
+        assert [row["false_positives"] for row in curve] == list(FALSE_POSITIVES)
+        means = [row["mean"] for row in curve]
+        assert means == sorted(means)
+    assert not of("roc")
 
 
 def test_the_learning_rate_is_chosen_on_held_out_training_images(
@@ -198,7 +239,8 @@ def test_the_learning_rate_is_chosen_on_held_out_training_images(
 def test_an_interrupted_training_goes_on_bit_for_bit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(experiment, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    rows()  # without what follows, whichever test is the first
+    monkeypatch.setattr(experiment, "SECONDS_BETWEEN", 0.0)
     task = dataclasses.replace(SMALL, checkpoints=str(tmp_path))
     add, calls = Curve.add, 0
 
@@ -220,6 +262,24 @@ def test_an_interrupted_training_goes_on_bit_for_bit(
     assert calls == 100
     other = dataclasses.replace(task, batch=20)
     assert other.run() != rows()  # another training has checkpoints of its own
+
+
+def test_half_precision(tmp_path: Path) -> None:
+    """Nearly the same training, of its own checkpoints; messages stay as large as they are."""
+    model = functools.partial(cnn, filters=[4], kernel=3, pooled=[True], hidden=[16])
+    full = dataclasses.replace(SMALL, model=model, checkpoints=str(tmp_path))
+    half = dataclasses.replace(full, precision="bfloat16")
+    found = {task.precision: task.run() for task in (full, half)}
+    assert len(list(tmp_path.iterdir())) == 2 * 4
+    assert half.run() == found["bfloat16"]
+    for quantity in ("bytes_up", "bytes_down"):
+        a, b = (of(quantity, "sketched", rows) for rows in found.values())
+        assert a == b
+    errors = [np.array([r["mean"] for r in of("error", found=rows)]) for rows in found.values()]
+    assert not np.array_equal(*errors)
+    np.testing.assert_allclose(*errors, rtol=0.2)
+    with pytest.raises(ValueError, match="precision=float16 is unknown; choose one of float32, bf"):
+        dataclasses.replace(SMALL, precision="float16").run()  # type: ignore[arg-type]
 
 
 def test_names_of_checkpoints_are_the_same_in_every_process() -> None:

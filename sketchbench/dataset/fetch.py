@@ -1,0 +1,94 @@
+"""Getting data sets from where they are published: only when asked for, with their published checksums."""
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+
+from sketchbench.dataset.dataset import VARIABLE, data_root
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class File:
+    """A file to get. folder: where it belongs in the data root; checksum: `md5:...`, or None where none is
+    published; archive: whether it is a tar file, to be unpacked there."""
+
+    url: str
+    checksum: str | None
+    folder: str = "."
+    archive: bool = False
+
+
+MNIST = "https://ossci-datasets.s3.amazonaws.com/mnist"
+SOURCES = {
+    "mnist": [
+        File(f"{MNIST}/{name}-ubyte.gz", f"md5:{checksum}", "mnist")
+        for name, checksum in {
+            "train-images-idx3": "f68b3c2dcbeaaa9fbdd348bbdeb94873",
+            "train-labels-idx1": "d53e105ee54ea40749a09fcbcd1e9432",
+            "t10k-images-idx3": "9fb629c4189551a2d022fa330f9573f3",
+            "t10k-labels-idx1": "ec29112dd5afa0611ce80d1b7f02629c",
+        }.items()
+    ],
+    "cifar10": [
+        File(
+            "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz",
+            "md5:c58f30108f718f92721af3b95e74349a",
+            archive=True,
+        )
+    ],
+    "lfw": [
+        File(
+            "https://www.cs.columbia.edu/CAVE/databases/pubfig/download/lfw_attributes.txt",
+            None,
+            "lfw_home",
+        )
+    ],
+}
+
+
+def fetch(name: str, root: str | None = None) -> Path:
+    """Download a data set into the data root, and return that. What is there already is not downloaded again.
+
+    The images of LFW are got by scikit-learn, which checks them; of its attributes no checksum is published.
+    Raises ValueError for an unknown name or a wrong checksum, and OSError, with what to do, without internet.
+    """
+    if name not in SOURCES:
+        raise ValueError(f"data set {name} is unknown; choose one of {', '.join(SOURCES)}")
+    base = data_root(root)
+    for file in SOURCES[name]:
+        _get(file, base / file.folder)
+    if name == "lfw":
+        _faces(base)
+    return base
+
+
+def _get(file: File, folder: Path) -> None:
+    import pooch  # 0.3 s that only downloads need
+
+    processor = pooch.Untar(extract_dir=".") if file.archive else None
+    log.info("%s to %s", file.url, folder)
+    given = {"fname": file.url.rpartition("/")[2], "path": folder, "processor": processor}
+    try:
+        pooch.retrieve(file.url, file.checksum, **given)
+    except OSError as error:
+        raise _offline(file.url, folder, error) from None
+
+
+def _faces(base: Path) -> None:
+    from sklearn.datasets import fetch_lfw_people
+
+    log.info("images of LFW (230 MB) to %s", base / "lfw_home")
+    try:
+        fetch_lfw_people(data_home=str(base), min_faces_per_person=500)  # loads one person only
+    except OSError as error:
+        raise _offline("the images of LFW", base / "lfw_home", error) from None
+
+
+def _offline(what: str, folder: Path, error: OSError) -> OSError:
+    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return OSError(
+        f"can't get {what} ({reason}); with internet, run this again, or put it into {folder} by hand. The data root "
+        f"is --root, or {VARIABLE}"
+    )

@@ -1,0 +1,24 @@
+"""The precision that a network is computed in."""
+
+from contextlib import AbstractContextManager
+from typing import Literal, get_args
+
+import torch
+
+Precision = Literal["float32", "bfloat16"]
+
+
+def computing_in(precision: Precision, device: torch.device | str) -> AbstractContextManager[None]:
+    """A context in which products and convolutions are computed so; weights, gradients and losses are float32
+    either way.
+
+    bfloat16 is torch's autocast: up to 5 times as fast on processors that have such products (with images in the
+    channels-last layout), and no faster on others. No cast is kept, so that weights may change inside. Raises
+    ValueError for another precision.
+    """
+    if precision not in get_args(Precision):
+        known = ", ".join(get_args(Precision))
+        raise ValueError(f"precision={precision} is unknown; choose one of {known}")
+    half = precision == "bfloat16"
+    kind = torch.device(device).type
+    return torch.autocast(kind, torch.bfloat16, enabled=half, cache_enabled=False)

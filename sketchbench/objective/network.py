@@ -1,0 +1,268 @@
+"""A network's cross-entropy on clients' images, on flat weights."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.func import functional_call
+from torch.utils import dlpack
+
+from sketchbench import seeds
+from sketchbench.dataset.dataset import Dataset
+from sketchbench.dataset.partition import MakeParts
+from sketchbench.kernels import Array, Kernels
+from sketchbench.model import classification
+from sketchbench.model.client_norm import by_client
+from sketchbench.model.networks import MakeModel, initialised
+from sketchbench.model.precision import Precision, computing_in
+from sketchbench.objective.problem import Problem
+
+Inputs = Literal["unit", "centred"]
+POOLED = 200  # images that go through the network together
+MEASURED = 100  # batches that evaluation has its means and variances from
+
+Batches = Sequence[NDArray[np.int64]]  # a client's samples each
+
+
+class Samples(NamedTuple):
+    """images: uint8 (n, channels, height, width); labels: int64 (n,); on one device."""
+
+    images: Tensor
+    labels: Tensor
+
+
+class Network(Problem):
+    """f_c is the mean cross-entropy of a model on the samples of client c, in one batch and without dropout.
+
+    Nothing else is known of it: no smoothness, convexity, bound or minimum, so no theorem about steps or rounds
+    applies, and nothing here makes any up.
+
+    A stochastic gradient is of `batch` samples of every client that takes part, drawn without replacement, anew
+    in every round, with dropout. participation: the share of the clients that do, drawn uniformly, at least one.
+    Its mean is ∇f where there is neither dropout nor batch normalisation. That normalises every client's batch by
+    itself, as a client would that sees no other; what a network is evaluated with are the averages of these means
+    and variances over up to 100 clients' batches of training images, always the same ones, at the weights that are
+    evaluated: a function of w, of which nothing is sent or carried over.
+
+    inputs: `unit` has pixels from 0 to 1; `centred` has them from 0 to `white`, less the mean of their channel
+    over the training images. precision: see `model.precision`. Gradients come in float64, as everything outside of the model.
+    """
+
+    def __init__(
+        self,
+        kernels: Kernels,
+        seed: int,
+        *,
+        data: Dataset,
+        model: MakeModel,
+        partition: MakeParts,
+        batch: int,
+        participation: float = 1.0,
+        inputs: Inputs = "unit",
+        precision: Precision = "float32",
+    ) -> None:
+        if inputs not in get_args(Inputs):
+            known = ", ".join(get_args(Inputs))
+            raise ValueError(f"inputs={inputs} is unknown; choose one of {known}")
+        computing_in(precision, "cpu")  # raises for one that is unknown
+        if not 0 < participation <= 1:
+            raise ValueError(f"participation={participation} must satisfy 0 < it <= 1")
+        self._device = "cuda" if kernels.NAME == "cupy" else "cpu"
+        made = initialised(lambda: model(shape=data.shape, classes=data.classes), seeds.key(seed))
+        self._norms = by_client(made)
+        self._model = made.to(self._device)
+        self._dropouts = [part for part in made.modules() if isinstance(part, nn.Dropout)]
+        parameters = dict(self._model.named_parameters())
+        self._shapes = {name: value.shape for name, value in parameters.items()}
+        flat = torch.cat([value.detach().flatten() for value in parameters.values()])
+        parts = partition(labels=data.train.labels, seed=seed)
+        super().__init__(kernels, len(flat), len(parts))
+        self.start = flat.double().cpu().numpy()
+        fewest = min(len(part) for part in parts)
+        if not 1 <= batch <= fewest:
+            raise ValueError(
+                f"batch={batch} must satisfy 1 <= batch <= {fewest}, the samples of a client"
+            )
+        self.batch = batch
+        self.participants = max(1, round(participation * self.clients))
+        self._parts = parts
+        self._table = np.full((self.clients, max(len(part) for part in parts)), -1)
+        for row, part in zip(self._table, parts, strict=True):
+            row[: len(part)] = part
+        self._precision = precision
+        self._train = Samples(*(torch.tensor(part, device=self._device) for part in data.train))
+        self._scale, self._mean = 1.0 / data.white, torch.zeros(1, device=self._device)
+        if inputs == "centred":
+            means = data.train.images.mean(axis=(0, 2, 3), dtype=np.float64)
+            self._scale = 1.0
+            self._mean = torch.tensor(means, device=self._device).float()[:, None, None]
+        random = seeds.generator(seed, data="measured")
+        some = random.choice(np.arange(self.clients), min(self.clients, MEASURED), replace=False)
+        self._measured = self._drawn(np.sort(some), random)
+
+    def loss(self, w: Array) -> Array:
+        return self._rows(w, lambda row, _: self._value(row)[None]).reshape(w.shape[:-1])
+
+    def gradients(self, w: Array) -> Array:
+        own = self._parts
+        return self._rows(w, lambda row, i: self._slope(row, [own[i % self.clients]]))
+
+    def gradient(self, w: Array) -> Array:
+        return self._rows(w, lambda row, _: self._slope(row, self._parts))
+
+    def stochastic_gradients(self, w: Array, random: np.random.Generator) -> Array:
+        """Raises FloatingPointError where one is not finite: the training has diverged."""
+        trials = []
+        for own in w:
+            clients, batches, dropped = self._draw(random)
+
+            def slope(
+                row: Tensor, i: int, batches: Batches = batches, seed: int = dropped
+            ) -> Tensor:
+                return self._slope(row, [batches[i]], seed + i)
+
+            trials.append(self._rows(own[clients], slope))
+        return self._finite(self.kernels.xp.stack(trials))
+
+    def stochastic_gradient(self, w: Array, random: np.random.Generator) -> Array:
+        """The batches are those of `stochastic_gradients`, the dropout is another. Raises as there."""
+
+        def slope(row: Tensor, trial: int) -> Tensor:
+            _, batches, dropped = self._draw(random)
+            return self._slope(row, batches, dropped)
+
+        return self._finite(self._rows(w, slope))
+
+    def scores(self, w: Array, images: Tensor) -> Tensor:
+        """Of uint8 images (n, channels, height, width), by the network with the weights w (d,), in evaluation:
+        (n, classes)."""
+        own = self._split(self._tensor(w))
+        if self._norms:
+            self._mode(training=True, measuring=True, batch=self.batch)
+            with torch.no_grad():
+                self._scored(own, self._images(np.concatenate(self._measured)))
+        self._mode(training=False)
+        with torch.no_grad():
+            parts = [self._scored(own, self._inputs(part)) for part in torch.split(images, POOLED)]
+        return torch.cat(parts)
+
+    def samples(self, images: NDArray[np.uint8], labels: NDArray[np.int64]) -> Samples:
+        """On the device of the network."""
+        return Samples(
+            torch.tensor(images, device=self._device), torch.tensor(labels, device=self._device)
+        )
+
+    def _draw(self, random: np.random.Generator) -> tuple[NDArray[np.int64], Batches, int]:
+        """The clients that take part, in ascending order, their batches, and a seed for dropout."""
+        clients = np.arange(self.clients)
+        if self.participants < self.clients:
+            clients = np.sort(random.choice(clients, self.participants, replace=False))
+        return clients, self._drawn(clients, random), int(random.integers(2**62))
+
+    def _drawn(self, clients: NDArray[np.int64], random: np.random.Generator) -> Batches:
+        """A batch of each of these clients, without replacement."""
+        own = self._table[clients]
+        keys = np.where(own < 0, np.inf, random.random(own.shape))
+        places = keys.argsort(axis=1)[:, : self.batch]
+        return list(np.take_along_axis(own, places, axis=1))
+
+    def _value(self, w: Tensor) -> Tensor:
+        """f(w), float32."""
+        self._mode(training=True)
+        with torch.no_grad():
+            own = self._split(w)
+            terms = [self._mean_loss(own, pooled) * len(pooled) for pooled in _pooled(self._parts)]
+        return torch.stack(terms).sum() / len(self._parts)
+
+    def _slope(self, w: Tensor, batches: Batches, dropout: int | None = None) -> Tensor:
+        """The gradient of the mean over these clients' batches, float32 (d,); dropout: its seed, or None for
+        none."""
+        if dropout is None or not self._dropouts:  # a seed takes torch as long as a small network
+            return self._sum_of_slopes(w, batches)
+        with torch.random.fork_rng():
+            torch.manual_seed(dropout)
+            return self._sum_of_slopes(w, batches, dropping=True)
+
+    def _sum_of_slopes(self, w: Tensor, batches: Batches, dropping: bool = False) -> Tensor:
+        total = torch.zeros_like(w)
+        self._mode(training=True, dropping=dropping)
+        own = {name: part.requires_grad_() for name, part in self._split(w).items()}
+        for pooled in _pooled(batches):
+            slopes = torch.autograd.grad(self._mean_loss(own, pooled), list(own.values()))
+            flat = torch.cat([slope.flatten() for slope in slopes])
+            total += flat * (len(pooled) / len(batches))
+        return total
+
+    def _mean_loss(self, own: dict[str, Tensor], pooled: Batches) -> Tensor:
+        """Of batches of one size, which are normalised one by one."""
+        for norm in self._norms:
+            norm.batch = len(pooled[0])
+        at = np.concatenate(pooled)
+        labels = self._train.labels[torch.from_numpy(at).to(self._device)]
+        return classification.loss(self._scored(own, self._images(at)), labels)
+
+    def _scored(self, own: dict[str, Tensor], inputs: Tensor) -> Tensor:
+        with computing_in(self._precision, self._device):
+            found: Tensor = functional_call(self._model, own, inputs)
+        return found.float()
+
+    def _images(self, at: NDArray[np.int64]) -> Tensor:
+        return self._inputs(self._train.images[torch.from_numpy(at).to(self._device)])
+
+    def _inputs(self, images: Tensor) -> Tensor:
+        scaled = (images.float() - self._mean) * self._scale
+        return scaled.contiguous(memory_format=torch.channels_last)
+
+    def _mode(
+        self, *, training: bool, dropping: bool = False, measuring: bool = False, batch: int = 1
+    ) -> None:
+        """The model in training or evaluation, with or without dropout."""
+        self._model.train(training)
+        for part in self._dropouts:
+            part.train(training and dropping)
+        for norm in self._norms:
+            norm.measuring, norm.batch = measuring, batch
+
+    def _split(self, w: Tensor) -> dict[str, Tensor]:
+        """The model's parameters as views of flat weights; filters in the layout of the images."""
+        sizes = [shape.numel() for shape in self._shapes.values()]
+        parts = zip(self._shapes.items(), torch.split(w, sizes), strict=True)
+        views = {name: part.view(shape) for (name, shape), part in parts}
+        return {
+            name: view.contiguous(memory_format=torch.channels_last) if view.ndim == 4 else view
+            for name, view in views.items()
+        }
+
+    def _tensor(self, w: Array) -> Tensor:
+        """Weights (d,) in float32: a copy, which may be of what is shared or can't be written to."""
+        with np.errstate(over="ignore"):  # infinite weights are told by their gradient
+            copied: Tensor = dlpack.from_dlpack(self.kernels.xp.array(w, dtype="float32"))
+        return copied
+
+    def _rows(self, w: Array, function: Callable[[Tensor, int], Tensor]) -> Array:
+        """A function of every vector of w (..., d) and its number, as float64 (..., whatever it gives)."""
+        flat = w.reshape(-1, self.d)
+        found = torch.stack([function(self._tensor(row), i) for i, row in enumerate(flat)])
+        return self.kernels.xp.from_dlpack(found.double()).reshape(*w.shape[:-1], -1)
+
+    def _finite(self, gradients: Array) -> Array:
+        if not bool(self.kernels.xp.isfinite(gradients).all()):
+            raise FloatingPointError(
+                "a stochastic gradient is not finite: the training has diverged"
+            )
+        return gradients
+
+
+def _pooled(batches: Batches) -> Iterator[Batches]:
+    """Consecutive batches of one size, as many as go through the network together."""
+    first = 0
+    while first < len(batches):
+        size, last = len(batches[first]), first + 1
+        most = first + max(1, POOLED // size)
+        while last < min(most, len(batches)) and len(batches[last]) == size:
+            last += 1
+        yield batches[first:last]
+        first = last

@@ -1,0 +1,74 @@
+"""Broken training from compressed gradients is rejected by the check of T12-fiht that passes the sound one."""
+
+import dataclasses
+import functools
+from typing import Any
+
+import pandas as pd
+import pytest
+import torch
+
+from sketchbench.claim.evaluate import FAMILY_WISE_ERROR
+from sketchbench.claim.tests import TESTS, Settings
+from sketchbench.dataset import digits, partition
+from sketchbench.kernels import load
+from sketchbench.model.networks import mlp
+from sketchbench.recovery.iterative import Iterative
+from sketchbench.task.compressed_training import CompressedTraining
+
+LEVEL = FAMILY_WISE_ERROR / 4500
+SOUND = CompressedTraining(
+    kernels=load("numba"),
+    seed=3,
+    dataset=functools.cache(digits.load),
+    partition=functools.partial(partition.iid, clients=25, balanced=True),
+    model=functools.partial(mlp, hidden=(12,)),
+    compressions={"fiht": [2]},
+    k=41,
+    rates=[0.5],
+    tuning_rounds=1,
+    batch=8,
+    participation=1.0,
+    inputs="unit",
+    augmented=False,
+    precision="float32",
+    feedback="subtract",
+    momentum=0.0,
+    rounds=180,
+    trials=24,
+    points=5,
+    judged=None,
+    allowed_loss=0.1,
+    checkpoints=None,
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_torch_thread() -> None:
+    torch.set_num_threads(1)
+
+
+def verdict(task: CompressedTraining) -> str:
+    table = pd.DataFrame(task.run())
+    rows = table[table["quantity"] == "accuracy_loss"]
+    (found,) = TESTS["probability"](rows, LEVEL, Settings())
+    return found.verdict
+
+
+def test_sound() -> None:
+    assert verdict(SOUND) == "holds"
+
+
+def test_a_server_that_forgets() -> None:
+    """It trains all the same, but too slowly: in half of the trainings more than allowed is lost."""
+    assert verdict(dataclasses.replace(SOUND, feedback="none")) != "holds"
+
+
+def test_the_smallest_entries_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    keep = Iterative._keep
+
+    def smallest(self: Any, phi: Any, estimate: Any, domain: int) -> Any:
+        return keep(self, phi, 1 / (estimate + 1e-300), domain)
+
+    monkeypatch.setattr(Iterative, "_keep", smallest)
+    assert verdict(SOUND) == "fails"

@@ -1,0 +1,111 @@
+"""Broken sketches and slopes are rejected by the claims on gradient matching that pass the sound ones."""
+
+import dataclasses
+from typing import Any
+
+import pytest
+import torch
+from operators import BucketNeverUsed, DesketchNotAdjoint, GaussianUnscaled, OperatorReused
+from test_other_claims import CountSketchTwice, shared, verdicts
+
+from sketchbench.sketch import CountSketch, Family, Gaussian, Identity
+from sketchbench.task import attack_convergence
+from sketchbench.task.attack_convergence import AttackConvergence
+from sketchbench.task.spectrum import Spectrum
+from sketchbench.theory import leakage
+from sketchbench.theory.known import Known
+
+HASHED = Known(spectrum=leakage.count_sketch_spectrum)
+DENSE = Known(spectrum=leakage.gaussian_spectrum)
+SOUND = AttackConvergence(
+    **shared(CountSketch(32, 8), 60),
+    known=HASHED,
+    lipschitz=[0.5, 8],
+    batch=12,
+    rounds=60,
+    recovery_rounds=300,
+    points=2,
+)
+EXPECTED = {
+    "S23": {"holds"},
+    "S24": {"fails"},
+    "S25-corrected": {"holds"},
+    "S26-printed": {"fails"},
+    "S26-squared": {"holds"},
+}
+
+
+@pytest.fixture(autouse=True)
+def one_torch_thread() -> None:
+    torch.set_num_threads(1)
+
+
+def judged(task: AttackConvergence) -> dict[str, set[str]]:
+    rows = task.run()
+    return {claim: verdicts(claim, rows) for claim in EXPECTED}
+
+
+def test_the_sound_ones() -> None:
+    assert judged(SOUND) == EXPECTED
+    assert judged(dataclasses.replace(SOUND, family=Gaussian(32, 8), known=DENSE)) == EXPECTED
+
+
+def test_the_printed_constants_without_a_sketch() -> None:
+    known = Known(spectrum=leakage.orthogonal_spectrum)
+    rows = dataclasses.replace(SOUND, family=Identity(32, 32), known=known).run()
+    assert "fails" in verdicts("S25-printed", rows)
+    assert verdicts("S23", rows) == {"holds"}
+    small = [row for row in rows if row["case"] != "bilinear, β = 8"]
+    found = [row["count"] for row in small if row["quantity"] == "semi_smoothness_printed"]
+    assert found[0] == 0  # β = 1/2: the printed constant is the larger one
+
+
+def test_a_desketch_that_is_no_adjoint() -> None:
+    """Slopes by another matrix than Rᵀ, with the same singular values."""
+    found = judged(dataclasses.replace(SOUND, family=DesketchNotAdjoint(32, 8)))
+    assert "fails" in found["S23"]
+
+
+def test_slopes_without_the_factor_2(monkeypatch: pytest.MonkeyPatch) -> None:
+    matched = attack_convergence._Attack._matched
+
+    def halved(self: Any, x: Any) -> Any:
+        loss, slope = matched(self, x)
+        return loss, slope / 2
+
+    monkeypatch.setattr(attack_convergence._Attack, "_matched", halved)
+    assert "fails" in judged(SOUND)["S25-corrected"]
+
+
+def test_another_operator_than_what_was_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An attacker who draws a sketch of his own does not find what is there."""
+    init = attack_convergence._Attack.__init__
+
+    def wrong(self: Any, task: Any, problem: Any, operators: Any) -> None:
+        init(self, task, problem, operators)
+        self._operators = task.family.draw(99, operators=task.trials, kernels=task.kernels)
+
+    monkeypatch.setattr(attack_convergence._Attack, "__init__", wrong)
+    assert "fails" in judged(SOUND)["S23"]
+
+
+def derived(family: Family, known: Known) -> set[str]:
+    return verdicts("S27-derived", Spectrum(**shared(family, 1000), known=known).run())
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("family", "known", "expected"),
+    [
+        (CountSketch(64, 16), HASHED, {"holds"}),
+        (CountSketchTwice(64, 16), HASHED, {"fails"}),
+        (BucketNeverUsed(64, 16), HASHED, {"fails"}),
+        (OperatorReused(64, 16), HASHED, {"fails"}),
+        (Gaussian(64, 16), DENSE, {"holds"}),
+        (GaussianUnscaled(64, 16), DENSE, {"fails"}),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_spectra(family: Family, known: Known, expected: set[str]) -> None:
+    found = derived(family, known)
+    assert found == expected or (expected == {"fails"} and "fails" in found)

@@ -1,0 +1,301 @@
+"""The task of training networks from compressed gradients: its rows, its rule for the learning rate, and going on
+after an interruption."""
+
+import dataclasses
+import functools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from sketchbench import job, kernels, plan
+from sketchbench.dataset import augmentation, digits, partition, synthetic
+from sketchbench.dataset.dataset import Dataset, Split
+from sketchbench.federated import compressed_experiment
+from sketchbench.federated.compressed_experiment import History
+from sketchbench.model.networks import mlp
+from sketchbench.model.residual import residual
+from sketchbench.objective.network import Network
+from sketchbench.task.compressed_training import UNCOMPRESSED, Arm, CompressedTraining
+
+SMALL = CompressedTraining(
+    kernels=kernels.load("numba"),
+    seed=4,
+    dataset=functools.cache(digits.load),
+    partition=functools.partial(partition.iid, clients=10),
+    model=functools.partial(mlp, hidden=(4,)),
+    compressions={"fiht": [1, 2], "count_sketch": [1.25]},
+    k=14,
+    rates=[0.5],
+    tuning_rounds=5,
+    batch=4,
+    participation=0.5,
+    inputs="unit",
+    augmented=False,
+    precision="float32",
+    feedback="subtract",
+    momentum=0.0,
+    rounds=20,
+    trials=3,
+    points=4,
+    judged=200,
+    allowed_loss=0.05,
+    checkpoints=None,
+)
+D = 64 * 4 + 4 + 40 + 10
+
+
+@pytest.fixture(autouse=True)
+def one_torch_thread() -> None:
+    torch.set_num_threads(1)
+
+
+@functools.cache
+def rows() -> list[dict[str, Any]]:
+    return SMALL.run()
+
+
+def of(quantity: str, found: Any = None, **where: Any) -> list[dict[str, Any]]:
+    chosen = [row for row in found or rows() if row["quantity"] == quantity]
+    return [row for row in chosen if all(row.get(name) == value for name, value in where.items())]
+
+
+def test_curves() -> None:
+    arms = [("uncompressed", 1.0), ("fiht", 1), ("fiht", 2), ("count_sketch", 1.25)]
+    for case, compression in arms:
+        for quantity in ("loss", "train_accuracy", "accuracy"):
+            shown = of(quantity, case=case, compression=compression)
+            assert [row["round"] for row in shown] == [0, 5, 10, 15, 20]
+            assert all(row["trials"] == 3 and row["d"] == D for row in shown)
+    starts = {row["mean"] for row in of("loss", round=0)}
+    assert len(starts) == 1  # all arms start from the same weights
+    assert of("loss", case="uncompressed")[-1]["mean"] < 0.95 * starts.pop()
+
+
+def test_bytes() -> None:
+    """Up, b numbers of 8 bytes a round; down, k of them with their places."""
+    for case, compression, b in (
+        ("uncompressed", 1.0, D),
+        ("fiht", 2, D / 2),
+        ("count_sketch", 1.25, 5 * round(D / 6.25)),
+    ):
+        last = of("accuracy", case=case, compression=compression)[-1]
+        assert last["bytes_up"] == 20 * 8 * b
+    assert of("accuracy", case="fiht", compression=2)[-1]["bytes_down"] <= 20 * 14 * 12
+
+
+def histories(*ends: list[float], start: float = 2.0, end: float = 1.0) -> list[History]:
+    """Trainings of 20 rounds with these accuracies at 16 and 20, and losses."""
+    shown = [0, 10, 16, 20]
+    zeros = [0] * 4
+    return [
+        History(D, shown, [start, 1.5, 1.2, end], zeros, [0.0, 0.9, *own], zeros, zeros)
+        for own in ends
+    ]
+
+
+def test_what_is_counted() -> None:
+    task = dataclasses.replace(SMALL, trials=2, points=4)
+    gone = histories([0.9, 0.9])[0]
+    gone = dataclasses.replace(gone, round=[0, 10], diverged=13)
+    found = {
+        UNCOMPRESSED: histories([0.8, 0.9], [0.9, 0.9]),
+        Arm("fiht", 2): histories([0.8, 0.82], [0.4, 0.6]),
+        Arm("count_sketch", 1.25): [*histories([0.8, 0.84], end=2.1), gone],
+    }
+    task_rows = list(task._rows(found))
+    (lost,) = of("accuracy_loss", task_rows, case="fiht")
+    assert (lost["mean"], lost["count"]) == (pytest.approx((0.04 + 0.4) / 2), 1)
+    (lost,) = of("accuracy_loss", task_rows, case="count_sketch")
+    assert (lost["maximum"], lost["count"]) == (pytest.approx(0.9), 1)
+    assert of("survives", task_rows, case="fiht")[0]["count"] == 2
+    assert of("survives", task_rows, case="count_sketch")[0]["count"] == 0
+    (behind,) = of("not_behind", task_rows)
+    assert (behind["case"], behind["count"], behind["bound"]) == ("count_sketch", 1, 0.5)
+    shown = of("accuracy", task_rows, case="count_sketch")
+    assert [row["status"] for row in shown] == ["finite", "finite", "diverged"]
+    assert "mean" not in shown[-1]
+
+
+def test_a_training_that_diverges_ends_there() -> None:
+    """A step far too long."""
+    found = dataclasses.replace(SMALL, rates=[1e25], trials=2, compressions={"fiht": [2]}).run()
+    for case in ("uncompressed", "fiht"):
+        assert of("loss", found, case=case)[-1]["status"] == "diverged"
+        assert of("survives", found, case=case)[0]["count"] == 0
+    assert of("accuracy_loss", found)[0]["mean"] == 0  # both are counted as 0
+
+
+def test_a_single_training_has_no_spread() -> None:
+    found = dataclasses.replace(SMALL, trials=1, rounds=2, points=1).run()
+    for row in [*of("accuracy", found), *of("accuracy_loss", found)]:
+        assert row["trials"] == 1
+        assert "sd" not in row
+        assert row["minimum"] == row["mean"] == row["maximum"]
+
+
+def test_the_learning_rate_is_chosen_on_held_out_training_images(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    losses = {0.1: 0.5, 0.2: 0.3, 0.3: 0.4, 0.4: 0.1}
+    seen: list[tuple[float, int, int, int]] = []
+
+    def trained(
+        self: Any, data: Any, judged: Any, arm: Any, rate: float, rounds: int, name: str
+    ) -> Any:
+        seen.append((rate, rounds, len(data.train.labels), len(judged[0].labels)))
+        if name != "tuning":
+            raise StopIteration
+        assert judged[0] is judged[1]
+        kept = {image.tobytes() for image in data.train.images}
+        assert not any(image.tobytes() in kept for image in judged[0].images)
+        return History(D, loss=[losses[rate]], diverged=3 if rate == 0.4 else None)
+
+    monkeypatch.setattr(CompressedTraining, "_trained", trained)
+    with pytest.raises(StopIteration):
+        dataclasses.replace(SMALL, rates=[0.1, 0.2, 0.3, 0.4]).run()
+    assert seen[:4] == [(rate, 5, 1294, 143) for rate in (0.1, 0.2, 0.3, 0.4)]
+    assert seen[4] == (0.2, 20, 1437, 1437)
+
+
+def interrupted(task: CompressedTraining, monkeypatch: pytest.MonkeyPatch, *stops: int) -> Any:
+    """Its rows, after it was killed in the gradients of these numbers; and how many there were."""
+    calls = 0
+    sound = Network.stochastic_gradient
+
+    def stopping(self: Network, w: Any, random: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls in stops:
+            raise KeyboardInterrupt
+        return sound(self, w, random)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(compressed_experiment, "SECONDS_BETWEEN", 0.0)
+        patched.setattr(Network, "stochastic_gradient", stopping)
+        for _ in stops:
+            with pytest.raises(KeyboardInterrupt):
+                task.run()
+        return task.run(), calls
+
+
+def test_an_interrupted_training_goes_on_bit_for_bit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = dataclasses.replace(SMALL, checkpoints=str(tmp_path))
+    found, calls = interrupted(task, monkeypatch, 33, 100, 171)
+    assert found == rows()
+    assert calls == 3 * 4 * 20 + 3  # only what was stopped is made again
+    assert interrupted(task, monkeypatch) == (rows(), 0)
+    other = dataclasses.replace(task, batch=3)
+    assert other.run() != rows()  # another training has checkpoints of its own
+
+
+def test_diverged_trainings_are_not_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = dataclasses.replace(
+        SMALL, rates=[1e25], trials=1, compressions={"fiht": [2]}, checkpoints=str(tmp_path)
+    )
+    found = task.run()
+    assert interrupted(task, monkeypatch) == (found, 0)
+
+
+def images(count: int = 900) -> Dataset:
+    """In the shape of CIFAR-10, as many of each class."""
+    data = synthetic.load("cifar10", train=count, test=20)
+    labels = np.arange(count) % 10
+    return dataclasses.replace(data, train=Split(data.train.images, labels))
+
+
+def paper(study: str, **change: Any) -> dict[str, Any]:
+    """The paper's configuration for one round, on made-up images, with fewer clients only where there aren't
+    enough images."""
+    (run,) = plan.expand("paper", "numba", studies=study).runs[study].values()
+    made = {"_target_": f"{__name__}.images", "_partial_": True}
+    task = {**run.config["task"], "dataset": made, "rounds": 1, "points": 1, "judged": 20}
+    return {**run.config, "task": {**task, "checkpoints": None, **change}}
+
+
+@pytest.mark.parametrize("study", ["compressed_iid", "compressed_noniid"])
+def test_one_round_of_the_paper_size(study: str) -> None:
+    config = paper(study)
+    task = config["task"]
+    assert task["k"] == 30_000
+    assert task["rates"] == [0.01]
+    if study == "compressed_noniid":
+        assert task["partition"]["clients"] == 10_000
+        task["partition"] = {**task["partition"], "clients": 180}
+        task["participation"] = 100 / 180
+    found = job.execute(config)
+    arms = [(case, c) for case, several in task["compressions"].items() for c in several]
+    for case, compression in [("uncompressed", 1.0), *arms]:
+        (row,) = of("accuracy", found, case=case, compression=compression, round=1)
+        assert row["d"] == 668_426
+        b = row["bytes_up"] / 8
+        assert b == pytest.approx(668_426 / compression, abs=3)
+    assert of("accuracy", found, case="fiht", round=1)[0]["bytes_down"] <= 12 * 30_000
+
+
+def test_a_residual_network_goes_on_bit_for_bit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With batch normalisation, dropout and mixed precision, at its full size."""
+    task = dataclasses.replace(
+        SMALL,
+        dataset=functools.partial(images, 40),
+        partition=functools.partial(partition.iid, clients=4),
+        model=residual,
+        compressions={"fiht": [2]},
+        k=30_000,
+        rates=[0.01],
+        inputs="centred",
+        augmented=True,
+        precision="bfloat16",
+        rounds=3,
+        trials=1,
+        points=3,
+        judged=20,
+        checkpoints=str(tmp_path),
+    )
+    whole = dataclasses.replace(task, checkpoints=None).run()
+    assert interrupted(task, monkeypatch, 5) == (whole, 7)
+
+
+def test_leaked_test_images_are_refused() -> None:
+    def leaked() -> Dataset:
+        data = digits.load()
+        return dataclasses.replace(data, test=data.train)
+
+    with pytest.raises(ValueError, match="1437 test images of digits are also training images"):
+        dataclasses.replace(SMALL, dataset=leaked).run()
+
+
+@pytest.mark.parametrize("change", [{"trials": 0}, {"rounds": 0}, {"points": 0}, {"rates": []}])
+def test_bad_settings(change: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="must be >= 1, and"):
+        dataclasses.replace(SMALL, **change).run()
+
+
+def test_unknown_arms() -> None:
+    with pytest.raises(ValueError, match="arm other is unknown; choose from fiht, count_sketch"):
+        dataclasses.replace(SMALL, compressions={"other": [2]}).run()
+
+
+def test_images_are_turned_and_mirrored() -> None:
+    """An image that is symmetric stays what it is, but for what interpolation does to it; others move."""
+    data = images(60).train
+    first, again = (augmentation.turned(data, 3) for _ in range(2))
+    np.testing.assert_array_equal(first.images, again.images)
+    assert (first.labels == data.labels).all()
+    moved = (first.images != data.images).any(axis=(1, 2, 3))
+    assert moved.mean() > 0.9
+    flat = Split(np.full((4, 3, 8, 8), 77, np.uint8), np.zeros(4, np.int64))
+    assert (augmentation.turned(flat, 3).images == 77).all()
+    still = augmentation.turned(data, 3, degrees=0.0).images
+    mirrored = (still == data.images[..., ::-1]).all(axis=(1, 2, 3))
+    kept = (still == data.images).all(axis=(1, 2, 3))
+    assert (mirrored | kept).all()
+    assert 15 < mirrored.sum() < 45
