@@ -38,15 +38,21 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     failures = joined[joined["quantity"] == "failure"]
     recovered = _grid(failures.assign(hits=failures["trials"] - failures["count"]), "hits")
     trials = int(failures["trials"].max())
-    texts = psnr.map("{:.1f} dB".format)
-    for view, row in recovered.iterrows():
-        for attack, hits in row.dropna().items():
-            texts.loc[view, attack] += f", {hits:.0f}/{trials}"
+    counts = recovered.reindex(psnr.index)  # a guess has none
+    texts = [
+        [
+            f"{mean:.1f} dB" + ("" if pd.isna(hits) else f", {hits:.0f}/{trials}")
+            for mean, hits in pairs
+        ]
+        for pairs in (
+            zip(*rows, strict=True) for rows in zip(psnr.to_numpy(), counts.to_numpy(), strict=True)
+        )
+    ]
     figure = style.new_figure(4.2)
     axes = figure.subplots()
     sns.heatmap(
         psnr.rename(index=VIEWS),
-        annot=texts.to_numpy(),
+        annot=pd.DataFrame(texts).to_numpy(),
         fmt="",
         cmap="viridis",
         vmin=0,
