@@ -1,4 +1,7 @@
-"""What the server sees of protocols that sketch the gradient itself: R ∇F, with R and w public (song2023 §7.2)."""
+"""What the server sees of protocols that sketch the gradient itself: R ∇F, with R and w public (song2023 §7.2).
+
+Sketches have the family's share b/d of the network's parameters.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,6 +17,7 @@ from sketchbench.federated.iterative_sketching import IterativeSketching, Round
 from sketchbench.federated.private_sketching import PrivateSketching
 from sketchbench.kernels import Array, Kernels
 from sketchbench.model.autograd import sketch
+from sketchbench.model.sketched import resized
 from sketchbench.privacy.calibration import calibrated_sigma
 from sketchbench.privacy.mechanism import mean_sensitivity
 from sketchbench.privacy.sampling import Sampling
@@ -28,8 +32,9 @@ RATE = 1.0  # of the client's step: public, and divided out
 
 def iterative_sketching(victim: Victim, family: Family, kernels: Kernels, seed: int) -> View:
     """The message of song2023 Algorithm 1 after one local step: R ∇F times the step."""
-    protocol = IterativeSketching(family, RATE)
-    rounds = protocol.run(victim.loss(kernels), seeds.key(seed), trials=1, rounds=1)
+    loss = victim.loss(kernels)
+    protocol = IterativeSketching(resized(family, loss.d), RATE)
+    rounds = protocol.run(loss, seeds.key(seed), trials=1, rounds=1)
     *_, last = rounds
     return _of_round(victim, family, last)
 
@@ -50,7 +55,8 @@ def private(
     (neighbours replace the record); None stands for no noise. The attacker knows the clip.
     """
     loss, sampling = victim.loss(kernels), Sampling("full", 1, 1)
-    protocol = PrivateSketching(IterativeSketching(family, RATE), sampling, 1.0, clip)
+    iterative = IterativeSketching(resized(family, loss.d), RATE)
+    protocol = PrivateSketching(iterative, sampling, 1.0, clip)
     sigma = 0.0
     if epsilon is not None:
         mechanism = protocol.mechanism(loss, 1, sampling.neighbours)
@@ -74,9 +80,10 @@ def compressed_sensing(
     victim: Victim, family: Family, kernels: Kernels, seed: int, *, recovery: Recovery, rate: float
 ) -> View:
     """What reaches the server in the first round of tang2021 Algorithm 1: Φ ∇F times the step."""
-    phi = family.draw(seeds.key(seed), kernels=kernels)
+    loss = victim.loss(kernels)
+    phi = resized(family, loss.d).draw(seeds.key(seed), kernels=kernels)
     protocol = CompressedSensingSGD(recovery, rate)
-    *_, last = protocol.run(victim.loss(kernels), phi, seed, trials=1, rounds=1)
+    *_, last = protocol.run(loss, phi, seed, trials=1, rounds=1)
     assert last.sent is not None  # after a round
     return _view(victim, family, phi, last.sent.z / rate)
 

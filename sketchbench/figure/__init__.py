@@ -260,6 +260,12 @@ CATALOGUE = {
         "layer and the biases), has the images. Then: sketched gradients R∇F (Song et al., 2023, Section 7.2) over the "
         "compression; and clipped gradients with noise, over ε.",
     ),
+    "inversion_grid": Entry(
+        ("inversion_grid", "inversion_grid_adam", "inversion_grid_descent"),
+        "Every attack on every view, across the papers: images of 8 × 8 pixels recovered from what a party sees of one "
+        "step, with sketches of half size (SRHT), single starts and ten trials each. Colours and numbers: mean PSNR; "
+        "and in how many trials it is at least 30 dB. An overview without verdicts.",
+    ),
     "inversion_images": Entry(
         ("inversion_mnist", "inversion_cifar10"),
         "Song et al. (2023), Section 7.2: images of MNIST and CIFAR-10 (at small scales made-up ones in their shape) that "

@@ -1,0 +1,74 @@
+"""What each attack recovers from each view, in one grid."""
+
+import pandas as pd
+import seaborn as sns
+from matplotlib.figure import Figure
+
+from sketchbench.figure import style
+
+ATTACKS = {
+    "inversion_grid": "L-BFGS",
+    "inversion_grid_adam": "Adam",
+    "inversion_grid_descent": "gradient descent",
+}
+VIEWS = {
+    "control": "no defence",
+    "iterative_sketching": "song2023: R∇F",
+    "compressed_sensing": "tang2021: Φ∇F",
+    "private_1e7": "R(∇F + noise), ε = 10⁷",
+    "private_1e5": "R(∇F + noise), ε = 10⁵",
+    "private_1e3": "R(∇F + noise), ε = 10³",
+    "private_10": "R(∇F + noise), ε = 10",
+    "server_paper": "zhang2021, server: ΓSᵀ as a gradient",
+    "server": "zhang2021, server: Γ, sketches known",
+    "option_1": "zhang2021, client: option I",
+    "option_2": "zhang2021, client: option II",
+    "client": "zhang2021, client: all that isn't sketched",
+    "client_last": "zhang2021, client: output layer",
+    "client_biases": "zhang2021, client: biases",
+    "mean image": "(the mean image, a guess)",
+}
+
+
+def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+    """From the studies inversion_grid*: the mean PSNR by view and attack, and in how many trials the image was
+    recovered."""
+    joined = pd.concat([table.assign(attack=ATTACKS[name]) for name, table in tables.items()])
+    psnr = _grid(joined[joined["quantity"] == "psnr"], "mean")
+    failures = joined[joined["quantity"] == "failure"]
+    recovered = _grid(failures.assign(hits=failures["trials"] - failures["count"]), "hits")
+    trials = int(failures["trials"].max())
+    counts = recovered.reindex(psnr.index)  # a guess has none
+    texts = [
+        [
+            f"{mean:.1f} dB" + ("" if pd.isna(hits) else f", {hits:.0f}/{trials}")
+            for mean, hits in pairs
+        ]
+        for pairs in (
+            zip(*rows, strict=True) for rows in zip(psnr.to_numpy(), counts.to_numpy(), strict=True)
+        )
+    ]
+    figure = style.new_figure(4.2)
+    axes = figure.subplots()
+    sns.heatmap(
+        psnr.rename(index=VIEWS),
+        annot=pd.DataFrame(texts).to_numpy(),
+        fmt="",
+        cmap="viridis",
+        vmin=0,
+        vmax=50,
+        linewidths=0.5,
+        cbar_kws={"label": "mean PSNR in dB"},
+        ax=axes,
+    )
+    axes.set_xlabel("")
+    axes.set_ylabel("")
+    return figure
+
+
+def _grid(rows: pd.DataFrame, value: str) -> pd.DataFrame:
+    """The first subject's values, by view and attack."""
+    own = rows[rows["subject"] == rows["subject"].iloc[0]]
+    wide = own.pivot_table(index="case", columns="attack", values=value)
+    views = [view for view in VIEWS if view in wide.index]
+    return wide.loc[views, [name for name in ATTACKS.values() if name in wide.columns]]
