@@ -57,7 +57,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
         over_bytes.set_xlabel("sent by a client that always takes part, MB")
         for axes in (over_rounds, over_bytes):
             axes.set_ylabel("test accuracy")
-            axes.set_ylim(bottom=0)
+            axes.set_ylim(0, 1.02)
     handles = [
         style.handle(text, color=colour, linestyle=line, linewidth=1.2)
         for text, colour, line in looks.values()

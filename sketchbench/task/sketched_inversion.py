@@ -10,6 +10,7 @@ from torch.utils import dlpack
 from sketchbench import seeds
 from sketchbench.attack.victim import Victim, jacobian
 from sketchbench.measure.summary import summarize
+from sketchbench.model.networks import parameters
 from sketchbench.sketch.operator import Sketch
 from sketchbench.task.inversion import Case, ImageInversion, Row
 
@@ -29,6 +30,11 @@ class SketchedInversion(ImageInversion):
     examples: int
 
     def _cases(self, victims: list[Victim]) -> Iterator[Case]:
+        d = parameters(victims[0].network(None))
+        if self.family.d != d:
+            raise ValueError(
+                f"d={self.family.d} must be the number of the network's parameters, {d}"
+            )
         pixels = victims[0].samples.images[0].numel()
         for compression in self.compressions:
             family = dataclasses.replace(self.family, b=self._size_of(compression))

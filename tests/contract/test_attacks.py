@@ -34,7 +34,7 @@ from sketchbench.federated.compressed_sensing import CompressedSensingSGD
 from sketchbench.federated.iterative_sketching import IterativeSketching
 from sketchbench.federated.private_sketching import PrivateSketching
 from sketchbench.measure.image import likeness
-from sketchbench.sketch import CountSketch, Identity
+from sketchbench.sketch import CountSketch, Identity, SubsampledHadamard
 
 EACH_VIEW = pytest.mark.parametrize("view", VIEWS)
 EACH_ATTACK = pytest.mark.parametrize("name", ATTACKS)
@@ -320,10 +320,13 @@ def test_a_view_of_zeros_is_refused(name: str) -> None:
         short(name).run(nothing, 0)
 
 
-def test_sizes_that_do_not_fit_are_refused() -> None:
-    make = configured("lbfgs", "iterative_sketching")[1]
-    with pytest.raises(ValueError, match=f"must be the objective's, {D}"):
-        make(victim(), CountSketch(100, 10), KERNELS, 0)
+@pytest.mark.parametrize("name", ["iterative_sketching", "compressed_sensing", "private"])
+def test_only_the_share_of_a_sketch_counts(name: str) -> None:
+    """Families of d = 2 and b = 1 are those of all parameters and half as many entries."""
+    make = configured("lbfgs", name)[1]
+    small, whole = (make(victim(), SubsampledHadamard(d, d // 2), KERNELS, 0) for d in (2, D))
+    assert torch.equal(small.observed, whole.observed)
+    assert len(whole.observed) == D // 2
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[2]
 KEPT = (  # sketches and recoveries; count_sketch is both
     "gaussian",
     "count_sketch",
+    "balanced_count_sketch",
     "uniform_sampling",
     "identity",
     "block_sparse_embedding",

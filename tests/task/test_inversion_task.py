@@ -189,7 +189,11 @@ def test_noise() -> None:
         (BLIND, {"pictures": 4}, "pictures=4 from 0 to as many"),
         (SIZES, {"compressions": [0.5]}, "compression=0.5 must satisfy 1 <= compression <= d=2538"),
         (SIZES, {"compressions": [1e4]}, r"compression=10000.0 must satisfy"),
-        (SIZES, {"family": CountSketch(100, 10), "compressions": [4.0]}, "must be the objective's"),
+        (
+            SIZES,
+            {"family": CountSketch(100, 10), "compressions": [4.0]},
+            "d=100 must be the number",
+        ),
     ],
 )
 def test_bad_settings(task: ImageInversion, change: dict[str, Any], message: str) -> None:
