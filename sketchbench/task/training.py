@@ -52,7 +52,7 @@ class Training:
     `error`: ‖Δ̂ - Δ‖/‖Δ‖ of a client's estimate Δ̂ of what the sketched layers' weights did in the round before
     (zhang2021 §6.3; cases `option I` and `option II`); `inverse_error` and `cosine`, the absolute one of the
     angle between Δ̂ and Δ, with `allowed_inverse_error` and `allowed_cosine` as bounds, and how often they
-    exceed them.
+    exceed them. Where some training's weights have overflown, the status is `diverged`, and there is no mean.
 
     The learning rate is the one of `rates` whose training reaches `target` in the fewest rounds on a tenth of
     the training images, held out for this, within `tuning_rounds`; of those that don't, or that draw, the one
@@ -247,6 +247,12 @@ class Training:
             for place, t in enumerate(shown):
                 error, cosine = values[:, place, 2 * number], values[:, place, 2 * number + 1]
                 row = {"case": f"option {option}", "round": t, "status": "finite"}
+                if not (np.isfinite(error) & np.isfinite(cosine)).all():
+                    row = {**row, "status": "diverged", "trials": self.trials}
+                    yield from (
+                        {"quantity": q, **row} for q in ("error", "inverse_error", "cosine")
+                    )
+                    continue
                 yield {"quantity": "error", **row, **summarize(error)}
                 for quantity, found, bound in (
                     ("inverse_error", 1 / error, self.allowed_inverse_error),

@@ -123,6 +123,16 @@ def test_estimates() -> None:
         assert two["mean"] < one["mean"]
 
 
+def test_estimates_of_a_training_that_diverges() -> None:
+    """A rate far too large: no means of what is not finite, and nothing to judge."""
+    wild = dataclasses.replace(SMALL, rates=[1e8], rounds=6).run()
+    for quantity in ("error", "inverse_error", "cosine"):
+        last = of(quantity, "option I", wild)[-1]
+        assert last["status"] == "diverged"
+        assert not {"mean", "bound", "count"} & last.keys()
+    assert all(np.isfinite(row["mean"]) for row in of("accuracy", "sketched", wild))
+
+
 def test_a_run_with_nothing_to_hide_is_estimated_exactly() -> None:
     """The control: with as many rows as inputs, S is invertible, and option II finds the update."""
     whole = dataclasses.replace(
