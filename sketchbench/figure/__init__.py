@@ -152,13 +152,12 @@ CATALOGUE = {
     "training_mnist": Entry(
         ("federated_cnn",),
         "Zhang and Wang (2021), Table 1: the convolutional network on MNIST, a tenth of the clients in a round; "
-        "read as the figure of the perceptron. Where two trainings are all there are, intervals say nothing.",
+        "read as the figure of the perceptron. Bands: from the least to the largest of few trainings.",
     ),
     "training_cifar10": Entry(
         ("federated_cifar10",),
         "Zhang and Wang (2021), Figure 1: the convolutional network on CIFAR-10, a tenth of the clients in a "
-        "round; read as the figure of the perceptron. Where two trainings are all there are, intervals say "
-        "nothing.",
+        "round; read as the figure of the perceptron. Bands: from the least to the largest of few trainings.",
     ),
     "compressed_training": Entry(
         ("compressed_iid", "compressed_noniid"),

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from sketchbench.figure import style
 
 PLAIN = {"color": style.EXACT, "marker": "o", "markersize": 3}
+FEW = 10  # trainings; intervals of fewer say nothing
 OPTIONS = {
     "option I": ("-", r"option I, $WSS^T$"),
     "option II": (":", r"option II, $WSS^+$"),
@@ -19,10 +20,15 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """From a study of the task `training`: the quantity accuracy by case, over rounds and over what all clients
     have sent; and the quantity error by option, over rounds. A curve for every subject and share of participants.
 
-    All intervals of the figure hold at once, but with probability 1e-3.
+    All intervals of the figure hold at once, but with probability 1e-3; of fewer than ten trainings the bands
+    are no intervals, but go from the least to the largest.
     """
     (table,) = tables.values()
     rows = style.with_intervals(table[table["quantity"].isin(["accuracy", "error"])])
+    few = rows["trials"] < FEW
+    rows = rows.assign(
+        low=rows["low"].where(~few, rows["minimum"]), high=rows["high"].where(~few, rows["maximum"])
+    )
     accuracy = rows[rows["quantity"] == "accuracy"]
     accuracy = accuracy.assign(sent=accuracy["bytes_up"] / 1e6)
     families = style.families(table)
