@@ -12,6 +12,7 @@ from sketchbench.attack.victim import Victim, jacobian
 from sketchbench.measure.summary import summarize
 from sketchbench.model.networks import parameters
 from sketchbench.sketch.operator import Sketch
+from sketchbench.sketch.spectrum import gamma_1
 from sketchbench.task.inversion import Case, ImageInversion, Row
 
 
@@ -65,7 +66,7 @@ class SketchedInversion(ImageInversion):
                 for trial in range(len(spans))
             ]
             values = {
-                "gamma": [_smallest(_dense(R).T) for R in drawn],
+                "gamma": [float(gamma_1(R)) for R in drawn],
                 "restricted": [
                     _smallest(_dense(R) @ span) for R, span in zip(drawn, spans, strict=True)
                 ],
