@@ -56,8 +56,8 @@ class Training:
 
     The learning rate is the one of `rates` whose training reaches `target` in the fewest rounds on a tenth of
     the training images, held out for this, within `tuning_rounds`; of those that don't, or that draw, the one
-    with the highest accuracy there. It is chosen for each case, with a share `tuning_participation` of the
-    clients (null: the same as after it), and the test images have no part in it.
+    with the highest accuracy there. It is chosen for each case, with the same share of the clients as after it or
+    `tuning_participation` if that is less, and the test images have no part in it.
 
     precision: see `model.precision`. checkpoints: a folder for what a stopped training goes on from; null for none.
     """
@@ -70,7 +70,7 @@ class Training:
     model: MakeModel
     rates: list[float]
     tuning_rounds: int
-    tuning_participation: float | None
+    tuning_participation: float
     participation: float
     epochs: int
     batch: int
@@ -143,7 +143,8 @@ class Training:
             self.precision,
         )
         tuning = name == "tuning"
-        share = (tuning and self.tuning_participation) or self.participation
+        largest = self.tuning_participation if tuning else 1
+        share = min(largest, self.participation)
         algorithm = FedAvg(rate, self.epochs, self.batch, share, self.local_step)
         return experiment.train(
             algorithm,

@@ -66,7 +66,7 @@ SOUND = Training(
     model=functools.partial(mlp, hidden=(32,)),
     rates=[0.1],
     tuning_rounds=1,
-    tuning_participation=None,
+    tuning_participation=1,
     stop=False,
     precision="float32",
     participation=0.5,
