@@ -93,6 +93,9 @@ class Kernels(Protocol):
     def gather(self, matrix: Any, y: Array) -> Array:
         """Apply the transpose: y (T or 1, N, b) -> (T, N, d). O(T N s d)."""
 
+    def project(self, matrix: Any, x: Array) -> Array:
+        """`gather` of `scatter`: x (T or 1, N, d) -> (T, N, d), in one pass where that is faster."""
+
     def median(self, matrix: Any, y: Array) -> Array:
         """Like `gather`, with the median over r (the mean of the middle two for even s) instead of the
         sum: y (T or 1, N, b) -> (T, N, d)."""

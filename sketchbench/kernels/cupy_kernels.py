@@ -654,6 +654,10 @@ def gather(matrix: SparseMatrix, y: Array) -> Array:
     return _by_column("gather", matrix, y)
 
 
+def project(matrix: SparseMatrix, x: Array) -> Array:
+    return gather(matrix, scatter(matrix, x))
+
+
 def median(matrix: SparseMatrix, y: Array) -> Array:
     if (s := matrix.buckets.shape[1]) > _VALUES:
         raise ValueError(f"a median of s={s} values exceeds the limit of {_VALUES} on a GPU")

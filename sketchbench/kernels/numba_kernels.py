@@ -365,13 +365,19 @@ def _sum_parts(parts: NDArray[Any], y: NDArray[Any]) -> None:
                 y[m, k] += parts[m, part, k]
 
 
+def _parts(matrix: SparseMatrix, lines: int) -> int:
+    """In how many partial sums so many lines are scattered: the sizes alone decide, so that the sums are the
+    same on any number of threads."""
+    _, s, d = matrix.buckets.shape
+    return max(1, min(_PARTS // max(lines, 1), s * d // (4 * matrix.b), d // _COLUMNS))
+
+
 def scatter(matrix: SparseMatrix, x: NDArray[Any], out: NDArray[Any] | None = None) -> NDArray[Any]:
     operators, s, d = matrix.buckets.shape
     shape = (operators, x.shape[1], matrix.b)
     y = np.empty(shape, dtype=x.dtype) if out is None else out
     lines = operators * x.shape[1]
-    # The sizes alone decide about the parts, so that the sums are the same on any number of threads.
-    parts = max(1, min(_PARTS // max(lines, 1), s * d // (4 * matrix.b), d // _COLUMNS))
+    parts = _parts(matrix, lines)
     sums = y[:, :, None] if parts == 1 else np.empty((*shape[:2], parts, matrix.b), dtype=x.dtype)
     apply = _scatter_alone if lines * s * d < _WORTH_A_TEAM else _scatter
     apply(matrix.buckets, matrix.signs, np.ascontiguousarray(x), sums)
@@ -403,6 +409,39 @@ def gather(matrix: SparseMatrix, y: NDArray[Any]) -> NDArray[Any]:
     apply = _gather_alone if operators * y.shape[1] * s * d < _WORTH_A_TEAM else _gather
     apply(matrix.buckets, matrix.signs, np.ascontiguousarray(y), x)
     return x
+
+
+@njit(cache=True, parallel=True)
+def _project(
+    buckets: NDArray[np.int32], signs: NDArray[np.int8], b: int, x: NDArray[Any], out: NDArray[Any]
+) -> None:
+    operators, vectors, d = out.shape
+    s = buckets.shape[1]
+    for index in prange(operators * vectors):
+        t, n = index // vectors, index % vectors
+        source = t % x.shape[0]
+        y = np.zeros(b, x.dtype)
+        for r in range(s):
+            for j in range(d):
+                y[buckets[t, r, j]] += signs[t, r, j] * x[source, n, j]
+        out[t, n] = 0
+        for r in range(s):
+            for j in range(d):
+                out[t, n, j] += signs[t, r, j] * y[buckets[t, r, j]]
+
+
+_project_alone = njit(cache=True)(_project.py_func)
+
+
+def project(matrix: SparseMatrix, x: NDArray[Any]) -> NDArray[Any]:
+    operators, s, d = matrix.buckets.shape
+    lines = operators * x.shape[1]
+    if _parts(matrix, lines) > 1:
+        return gather(matrix, scatter(matrix, x))
+    out = np.empty((operators, x.shape[1], d), dtype=x.dtype)
+    apply = _project_alone if lines * s * d < _WORTH_A_TEAM else _project
+    apply(matrix.buckets, matrix.signs, matrix.b, np.ascontiguousarray(x), out)
+    return out
 
 
 @njit(cache=True, parallel=True)

@@ -164,6 +164,10 @@ def gather(matrix: SparseMatrix, y: NDArray[Any]) -> NDArray[Any]:
     return x
 
 
+def project(matrix: SparseMatrix, x: NDArray[Any]) -> NDArray[Any]:
+    return gather(matrix, scatter(matrix, x))
+
+
 def median(matrix: SparseMatrix, y: NDArray[Any]) -> NDArray[Any]:
     operators, _, d = matrix.buckets.shape
     x = np.empty((operators, y.shape[1], d), dtype=y.dtype)

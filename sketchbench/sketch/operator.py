@@ -49,7 +49,7 @@ class Sketch(ABC):
     def project(self, x: Array, *, check_finite: bool = True) -> Array:
         """RᵀR x along the last axis: (..., d) -> (..., d); `desketch` of `sketch` in one step, errors as there."""
         lifted = self.lift(x, self.d, "d", check_finite)
-        return self.lower(self._desketch(self._sketch(lifted)), x, self.d)
+        return self.lower(self._project(lifted), x, self.d)
 
     def sketch_sparse(self, *terms: tuple[Array, Array]) -> Array:
         """R of a sum of sparse vectors, for one operator: (N, b).
@@ -121,6 +121,10 @@ class Sketch(ABC):
     @abstractmethod
     def _desketch(self, y: Array) -> Array:
         """Rᵀ y for y of shape (T or 1, N, b), to (T, N, d)."""
+
+    def _project(self, x: Array) -> Array:
+        """RᵀR x for x of shape (T or 1, N, d), to (T, N, d)."""
+        return self._desketch(self._sketch(x))
 
     def lift(self, v: Array, length: int, name: str, check_finite: bool) -> Array:
         """Check v and give it the shape (T or 1, N, length)."""

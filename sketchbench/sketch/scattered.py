@@ -23,8 +23,11 @@ class Scattered(Sketch):
     def _desketch(self, y: Array) -> Array:
         return self._scaled(self.kernels.gather(self._matrix, y))
 
-    def _scaled(self, result: Array) -> Array:
-        return result if self._scale == 1.0 else result * result.dtype.type(self._scale)
+    def _project(self, x: Array) -> Array:
+        return self._scaled(self.kernels.project(self._matrix, x), 2)
+
+    def _scaled(self, result: Array, times: int = 1) -> Array:
+        return result if self._scale == 1.0 else result * result.dtype.type(self._scale**times)
 
     def median(self, y: Array) -> Array:
         """For every coordinate, the median of what its s cells say of it: (..., b) -> (..., d).

@@ -256,6 +256,20 @@ def test_sparse_equals_dense(
         )
 
 
+@DTYPES
+@pytest.mark.parametrize("d", [40, 2**17])
+def test_projecting_is_scattering_and_gathering(kernels: Kernels, dtype: Any, d: int) -> None:
+    """In one pass, or, where a vector is long, in partial sums."""
+    buckets, signs, _ = draw_sparse(3, 2, 2, d, 12)
+    matrix = prepare(kernels, buckets, signs, 12)
+    for first in (1, 2):
+        x = kernels.asarray(np.random.default_rng(4).standard_normal((first, 3, d)).astype(dtype))
+        both = kernels.to_numpy(kernels.gather(matrix, kernels.scatter(matrix, x)))
+        once = kernels.to_numpy(kernels.project(matrix, x))
+        assert once.dtype == dtype
+        np.testing.assert_allclose(once, both, 0, abs(both).max() * ROUNDING[dtype])
+
+
 def test_gather_is_the_adjoint_of_scatter(kernels: Kernels) -> None:
     buckets, signs, _ = draw_sparse(4, 3, 2, 500, 40)
     matrix = prepare(kernels, buckets, signs, 40)

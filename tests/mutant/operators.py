@@ -12,6 +12,7 @@ from sketchbench.sketch.count_sketch import CountSketch
 from sketchbench.sketch.dense import Dense
 from sketchbench.sketch.draws import BUCKETS, ENTRIES, ROWS, SIGNS, Draws
 from sketchbench.sketch.gaussian import Gaussian
+from sketchbench.sketch.operator import Sketch
 from sketchbench.sketch.sampled import Sampled
 from sketchbench.sketch.scattered import Scattered
 from sketchbench.sketch.sparse import BlockSparseEmbedding, SparseEmbedding
@@ -189,6 +190,8 @@ class BalancedByChance(BalancedCountSketch):
 
 class _NotTheAdjoint(Scattered):
     """Desketching forgets the signs."""
+
+    _project = Sketch._project  # also where both are done in one step
 
     def _desketch(self, y: Array) -> Array:
         rows, signs, b = self._matrix
