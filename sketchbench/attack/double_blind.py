@@ -5,12 +5,14 @@ clients the easiest for an attacker among them. Layers that aren't sketched trav
 paper's experiments the last one, and with it all biases.
 """
 
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from sketchbench.attack import messages
+from sketchbench.attack.messages import flattened, full_steps, of_the_other
 from sketchbench.attack.victim import MakeNetwork, Victim, gradients
 from sketchbench.attack.view import View
 from sketchbench.federated.double_blind import (
@@ -22,7 +24,7 @@ from sketchbench.federated.double_blind import (
 )
 from sketchbench.federated.fedavg import FedAvg
 from sketchbench.kernels import Kernels
-from sketchbench.model import autograd, sketched
+from sketchbench.model import sketched
 from sketchbench.model.blind import blinded
 from sketchbench.sketch.family import Family
 
@@ -70,17 +72,13 @@ def server(
     """
     _check("matched", matched, get_args(Matched))
     first, (reply, _), _ = exchange(victim, family, kernels, seed)
-    known = victim.network(family)  # W is the server's own
-    sketched.draw(known, first.key, kernels)
-    steps = {name: step / RATE for name, step in reply.steps.items()}
-    if matched == "sketched":
-        twin = _twin(victim.network, family)
-        receive(twin, first, kernels)
-        return _view(victim, twin, steps, reply.nbytes)
-    for layer, part in sketched.layers(known):
-        name = f"{layer}.weight"
-        steps[name] = autograd.desketch(part.current, steps[name])
-    return _view(victim, known.eval(), steps, reply.nbytes)
+    if matched == "paper":
+        known = victim.network(family)  # W is the server's own
+        sketched.draw(known, first.key, kernels)
+        return _view(victim, known.eval(), full_steps(known, reply), reply.nbytes)
+    twin = _twin(victim.network, family)
+    receive(twin, first, kernels)
+    return _view(victim, twin, reply.steps, reply.nbytes)
 
 
 def client(
@@ -103,35 +101,22 @@ def client(
     first, (reply, own), second = exchange(victim, family, kernels, seed)
     twin = _twin(victim.network, family)
     hidden = {f"{name}.weight" for name, _ in sketched.layers(twin)}
-    ratio = (reply.samples + own.samples) / reply.samples
-    share = own.samples / reply.samples
-
-    def others(before: Tensor, after: Tensor, mine: Tensor) -> Tensor:
-        return (ratio * (before - after) - share * mine) / RATE
-
-    steps = {
-        name: others(first.weights[name], second.weights[name], own.steps[name])
-        for name in first.weights
-        if name not in hidden
-    }
+    share = own.samples / (reply.samples + own.samples)
     nbytes = second.nbytes
-    if update not in ("I", "II"):
-        receive(twin, first, kernels)
-        *_, weight, bias = first.weights  # the names of the last layer's
-        kept = {
-            "exact": set(steps),
-            "last": {weight, bias},
-            "biases": {name for name in steps if name.endswith("bias")},
-        }[update]
-        known = {name: steps[name] for name in steps if name in kept}
-        return _view(victim, twin, known, nbytes)
-    after = estimated_weights(twin, second, update, kernels)
-    before = estimated_weights(twin, first, update, kernels)
-    for layer, part in sketched.layers(twin):  # drawn for the first broadcast, as Γ is
-        name = f"{layer}.weight"
-        mine = autograd.desketch(part.current, own.steps[name])
-        steps[name] = others(before[name], after[name], mine)
-    return _view(victim, _with(victim.network(None), {**first.weights, **before}), steps, nbytes)
+    if update in ("I", "II"):
+        moved = messages.update(twin, first, second, update, kernels)
+        steps = of_the_other(moved, full_steps(twin, own), share)
+        guess = first.weights | estimated_weights(twin, first, update, kernels)
+        return _view(victim, _with(victim.network(None), guess), steps, nbytes)
+    receive(twin, first, kernels)
+    *_, weight, bias = first.weights  # the names of the last layer's
+    kept = {
+        "exact": set(first.weights) - hidden,
+        "last": {weight, bias},
+        "biases": {name for name in first.weights if name.endswith("bias")},
+    }[update]
+    moved = {name: first.weights[name] - second.weights[name] for name in kept}
+    return _view(victim, twin, of_the_other(moved, own.steps, share), nbytes)
 
 
 def _check(name: str, value: str, known: tuple[str, ...]) -> None:
@@ -152,17 +137,14 @@ def _with(network: nn.Module, weights: Weights) -> nn.Module:
 
 
 def _view(victim: Victim, network: nn.Module, steps: Weights, nbytes: int) -> View:
-    """A view of the steps of these parameters, held against the gradients of a network.
+    """A view of these parameters' steps, over the rate, held against the gradients of a network.
 
     Nothing of the victim but public things goes into it.
     """
     names = [name for name, _ in network.named_parameters() if name in steps]
 
-    def flat(parts: dict[str, Any]) -> Tensor:
-        return torch.cat([parts[name].flatten() for name in names])
-
     def predicted(image: Tensor, label: Tensor) -> Tensor:
-        return flat(gradients(network, image, label))
+        return flattened(gradients(network, image, label), names)
 
-    shape, classes = victim.shape, victim.classes
-    return View(flat(steps).detach(), predicted, shape, classes, nbytes, output=steps[names[-1]])
+    observed, output = flattened(steps, names).detach() / RATE, steps[names[-1]] / RATE
+    return View(observed, predicted, victim.shape, victim.classes, nbytes, output)

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.utils import dlpack
 
-from sketchbench.federated.fedavg import Samples
 from sketchbench.kernels import Array, Kernels
+from sketchbench.model.classification import Samples
 from sketchbench.objective.empirical import EmpiricalRisk
 from sketchbench.sketch.family import Family
 

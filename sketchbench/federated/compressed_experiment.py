@@ -17,7 +17,8 @@ from sketchbench.federated.compressed_sensing import CompressedSensingSGD, Sent,
 from sketchbench.kernels import Array, Kernels
 from sketchbench.measure.divergence import diverged
 from sketchbench.model import classification
-from sketchbench.objective.network import Network, Samples
+from sketchbench.model.classification import Samples
+from sketchbench.objective.network import Network
 from sketchbench.sketch.operator import Sketch
 
 log = logging.getLogger(__name__)

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass, field
 
-from sketchbench.federated.fedavg import Round, Samples
+from sketchbench.federated.fedavg import Round
 from sketchbench.model import classification
+from sketchbench.model.classification import Samples
 
 FALSE_POSITIVES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 

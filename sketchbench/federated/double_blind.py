@@ -41,8 +41,8 @@ class Broadcast:
 class Reply:
     """What a client returns, and all that the server sees of its data.
 
-    steps: for sketched layers Γ, the sum of its local gradients by W̃ times the learning rate, (out, s); for
-    the other parameters how far they moved. samples: how many the client has.
+    steps: the learning rate times the sum of its local gradients: for sketched layers those by W̃, which is Γ,
+    (out, s). samples: how many the client has.
     """
 
     client: int

@@ -17,10 +17,11 @@ from sketchbench.federated import checkpoint
 from sketchbench.federated.checkpoint import SECONDS_BETWEEN, described, place
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.double_blind import Option, Weights, estimated_weights
-from sketchbench.federated.fedavg import FedAvg, Round, Samples, State
+from sketchbench.federated.fedavg import FedAvg, Round, State
 from sketchbench.kernels import Kernels
 from sketchbench.model import sketched
 from sketchbench.model.blind import blinded
+from sketchbench.model.classification import Samples
 from sketchbench.model.networks import MakeModel, initialised
 from sketchbench.model.precision import Precision, computing_in
 

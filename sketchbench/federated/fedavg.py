@@ -1,12 +1,12 @@
 """Federated averaging, open or double-blind: some clients train for a while, and the server averages."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from sketchbench import seeds
 from sketchbench.dataset.partition import Parts
@@ -17,20 +17,15 @@ from sketchbench.federated.double_blind import (
     aggregate,
     broadcast,
     receive,
+    respond,
 )
 from sketchbench.kernels import Kernels
-from sketchbench.model import classification
 from sketchbench.model.autograd import desketch, sketch
+from sketchbench.model.classification import Samples
 from sketchbench.model.sketched import layers
+from sketchbench.sketch.operator import Sketch
 
 LocalStep = Literal["weights", "sketch"]
-
-
-class Samples(NamedTuple):
-    """images: float32 (n, channels, height, width) in [0, 1]; labels: int64 (n,); on one device."""
-
-    images: Tensor
-    labels: Tensor
 
 
 class State(NamedTuple):
@@ -151,39 +146,24 @@ class FedAvg:
         random = seeds.generator(seed, what="local", round=t, client=client)
         own = torch.from_numpy(part).to(samples.labels.device)
         images, labels = samples.images[own], samples.labels[own]
-        local = _LocalDescent(twin, self.rate, self.local_step)
+        through = layers(twin) if self.local_step == "weights" else ()
+        operators = {f"{name}.weight": layer.current for name, layer in through}
+        total = {name: torch.zeros_like(value) for name, value in twin.named_parameters()}
         with torch.random.fork_rng():  # for dropout
             torch.manual_seed(int(random.integers(2**63)))
             for _ in range(self.epochs):
                 order = torch.from_numpy(random.permutation(len(part))).to(labels.device)
                 for batch in torch.split(order, self.batch):
-                    local.step(classification.loss(twin(images[batch]), labels[batch]))
-        return Reply(client, len(part), local.steps(message))
+                    reply = respond(twin, client, images[batch], labels[batch], self.rate)
+                    _move(twin, reply.steps, operators)
+                    for name, step in reply.steps.items():
+                        total[name] += step
+        return Reply(client, len(part), total)
 
 
-class _LocalDescent:
-    """The steps of one client; see `FedAvg` for the two kinds."""
-
-    def __init__(self, twin: nn.Module, rate: float, local_step: LocalStep) -> None:
-        self._rate = rate
-        self._parameters = dict(twin.named_parameters())
-        through = layers(twin) if local_step == "weights" else ()
-        self._operators = {f"{name}.weight": layer.current for name, layer in through}
-        self._sums = {name: torch.zeros_like(self._parameters[name]) for name in self._operators}
-
-    def step(self, loss: Tensor) -> None:
-        gradients = torch.autograd.grad(loss, list(self._parameters.values()))
-        with torch.no_grad():
-            for (name, value), gradient in zip(self._parameters.items(), gradients, strict=True):
-                if operator := self._operators.get(name):
-                    self._sums[name].add_(gradient, alpha=self._rate)
-                    value.sub_(sketch(operator, desketch(operator, gradient)), alpha=self._rate)
-                else:
-                    value.sub_(gradient, alpha=self._rate)
-
-    def steps(self, message: Broadcast) -> Weights:
-        """What goes back: the sums of the gradients by W̃, and how far everything else has moved."""
-        return {
-            name: self._sums.get(name, message.weights[name] - value.detach())
-            for name, value in self._parameters.items()
-        }
+def _move(twin: nn.Module, steps: Weights, operators: Mapping[str, Sketch]) -> None:
+    """A local step, and where there are operators S, that times Sᵀ S."""
+    with torch.no_grad():
+        for name, parameter in twin.named_parameters():
+            step, operator = steps[name], operators.get(name)
+            parameter.sub_(step if operator is None else sketch(operator, desketch(operator, step)))

@@ -1,12 +1,20 @@
-"""What scores of a network mean: losses and predictions of labels."""
+"""Labelled images, and what scores of a network mean: losses and predictions of labels."""
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 BATCH = 1000  # images that are evaluated at a time
+
+
+class Samples(NamedTuple):
+    """images: (n, channels, height, width); labels: int64 (n,); on one device."""
+
+    images: Tensor
+    labels: Tensor
 
 
 def loss(scores: Tensor, labels: Tensor) -> Tensor:

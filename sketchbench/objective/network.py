@@ -1,7 +1,7 @@
 """A network's cross-entropy on clients' images, on flat weights."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from sketchbench.dataset.dataset import Dataset
 from sketchbench.dataset.partition import MakeParts
 from sketchbench.kernels import Array, Kernels
 from sketchbench.model import classification
+from sketchbench.model.classification import Samples
 from sketchbench.model.client_norm import by_client
 from sketchbench.model.networks import MakeModel, initialised
 from sketchbench.model.precision import Precision, computing_in
@@ -25,13 +26,6 @@ POOLED = 200  # images that go through the network together
 MEASURED = 100  # batches that evaluation has its means and variances from
 
 Batches = Sequence[NDArray[np.int64]]  # a client's samples each
-
-
-class Samples(NamedTuple):
-    """images: uint8 (n, channels, height, width); labels: int64 (n,); on one device."""
-
-    images: Tensor
-    labels: Tensor
 
 
 class Network(Problem):

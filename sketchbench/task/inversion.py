@@ -16,10 +16,10 @@ from sketchbench.attack.inversion import Inversion
 from sketchbench.attack.victim import Victim
 from sketchbench.attack.view import MakeView, View
 from sketchbench.dataset.dataset import Dataset, MakeDataset
-from sketchbench.federated.fedavg import Samples
 from sketchbench.kernels import Kernels
 from sketchbench.measure.image import Likeness, likeness
 from sketchbench.measure.summary import summarize
+from sketchbench.model.classification import Samples
 from sketchbench.model.networks import MakeModel, initialised
 from sketchbench.sketch.family import Family
 

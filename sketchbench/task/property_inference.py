@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sketchbench import seeds
-from sketchbench.attack import property as attack
+from sketchbench.attack.messages import flattened, full_steps, of_the_other, update
+from sketchbench.attack.property import RandomForest
 from sketchbench.dataset.dataset import Dataset, MakeDataset
 from sketchbench.federated.double_blind import (
     Broadcast,
@@ -198,7 +199,7 @@ class PropertyInference:
             watched = _Watched(self, make, batches, truth, trial, device)
             for attacker, seen in watched.run().items():
                 tested = truth[self.warm_up + self.fit_rounds :]
-                values = attack.RandomForest(self.trees).area_under_roc(
+                values = RandomForest(self.trees).area_under_roc(
                     torch.stack(seen.own).cpu().numpy(),
                     np.array(seen.labels),
                     [torch.stack(view).cpu().numpy() for view in seen.views.values()],
@@ -258,7 +259,7 @@ class _Watched:
                 for client, kind in enumerate(kinds)
             ]
             operators = self._operators(t)
-            own, victims = (attack.server_view(self._twin, reply, rate) for reply in replies)
+            own, victims = (full_steps(self._twin, reply) for reply in replies)
             if fit <= t < end:
                 self._learn(operators)
             elif t >= end:
@@ -279,12 +280,12 @@ class _Watched:
             "compressed sensing": draw(seeds.key(self._seed, what="compressed")),
         }
 
-    def _views(self, gradients: Weights, operators: dict[str, Sketch]) -> dict[str, Tensor]:
+    def _views(self, steps: Weights, operators: dict[str, Sketch]) -> dict[str, Tensor]:
         """The features of a server's attacks."""
-        whole = attack.flattened(gradients, self._all)
+        whole = flattened(steps, self._all)
         if not self._plain:
             return {
-                "server": attack.flattened(gradients, self._hidden),
+                "server": flattened(steps, self._hidden),
                 "server, whole reply": whole,
             }
         views = {"plain server": whole}
@@ -302,15 +303,15 @@ class _Watched:
                 reply = respond(
                     self._twin, party, *self._batches[party].draw(kind), self._task.rate
                 )
-                gradients = attack.server_view(self._twin, reply, self._task.rate)
+                steps = full_steps(self._twin, reply)
                 if party == SERVER:
-                    own = self._views(gradients, operators)
+                    own = self._views(steps, operators)
                 elif self._plain:
-                    own = {"plain client": attack.flattened(gradients, self._all)}
+                    own = {"plain client": flattened(steps, self._all)}
                 else:
                     own = {
-                        "client": attack.flattened(gradients, self._hidden),
-                        "client, open parameters": attack.flattened(gradients, self._open),
+                        "client": flattened(steps, self._hidden),
+                        "client, open parameters": flattened(steps, self._open),
                     }
                 for attacker, features in own.items():
                     seen = self._seen.setdefault(attacker, Seen())
@@ -324,14 +325,13 @@ class _Watched:
     def _client_tested(self, old: Broadcast, own: Weights, new: Broadcast) -> None:
         """What the client sees of the victim's step between two broadcasts."""
         for option in OPTIONS:
-            update = attack.client_view(self._twin, old, new, option, self._task.kernels)
-            sized = {name: update[name].view_as(own[name]) for name in own}
-            other = attack.of_the_other(sized, own, self._task.rate)
+            moved = update(self._twin, old, new, option, self._task.kernels)
+            other = of_the_other(moved, own)
             if self._plain:
-                self._test("plain client", "plain client", attack.flattened(other, self._all))
+                self._test("plain client", "plain client", flattened(other, self._all))
                 return
-            self._test("client", f"client option {option}", attack.flattened(other, self._hidden))
-        exact = attack.flattened(other, self._open)
+            self._test("client", f"client option {option}", flattened(other, self._hidden))
+        exact = flattened(other, self._open)
         self._test("client, open parameters", "client, open parameters", exact)
 
     def _test(self, attacker: str, case: str, features: Tensor) -> None:

@@ -16,10 +16,11 @@ from sketchbench.federated.checkpoint import described
 from sketchbench.federated.curve import FALSE_POSITIVES, Curve
 from sketchbench.federated.double_blind import KEY_BYTES
 from sketchbench.federated.experiment import OPTIONS, Experiment, Trained
-from sketchbench.federated.fedavg import FedAvg, LocalStep, Samples
+from sketchbench.federated.fedavg import FedAvg, LocalStep
 from sketchbench.kernels import Kernels
 from sketchbench.measure.summary import summarize
 from sketchbench.model import sketched
+from sketchbench.model.classification import Samples
 from sketchbench.model.networks import MakeModel
 from sketchbench.model.precision import Precision
 from sketchbench.sketch.family import Family

@@ -13,7 +13,7 @@ from sketchbench import kernels, plan
 from sketchbench.attack.inversion import Inversion
 from sketchbench.attack.victim import Victim
 from sketchbench.attack.view import View
-from sketchbench.federated.fedavg import Samples
+from sketchbench.model.classification import Samples
 from sketchbench.model.networks import initialised, sigmoid_cnn
 from sketchbench.sketch import CountSketch, Family, SubsampledHadamard
 

@@ -13,9 +13,10 @@ from sketchbench import seeds
 from sketchbench.dataset import partition
 from sketchbench.federated import checkpoint
 from sketchbench.federated.double_blind import estimated_weights
-from sketchbench.federated.fedavg import FedAvg, Round, Samples, State
+from sketchbench.federated.fedavg import FedAvg, Round, State
 from sketchbench.model import classification, sketched
 from sketchbench.model.blind import blinded
+from sketchbench.model.classification import Samples
 from sketchbench.model.networks import cnn, initialised, mlp
 from sketchbench.model.residual import residual
 from sketchbench.sketch import CountSketch, Family, Gaussian, Identity, SubsampledHadamard

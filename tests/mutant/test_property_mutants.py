@@ -8,6 +8,7 @@ import pytest
 import torch
 from test_other_claims import shared, verdicts
 
+from sketchbench.attack.property import RandomForest
 from sketchbench.dataset import digits
 from sketchbench.model.networks import mlp
 from sketchbench.sketch import CountSketch
@@ -65,8 +66,8 @@ def test_estimates_from_the_weights_themselves(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(property_inference, "broadcast", leaking)
     monkeypatch.setattr(
-        property_inference.attack,
-        "client_view",
+        property_inference,
+        "update",
         lambda twin, old, new, *_: {n: old.whole[n] - new.whole[n] for n in old.whole},
     )
     assert "fails" in judged()["Z12-client"]
@@ -98,9 +99,9 @@ def test_labels_that_follow_from_time(monkeypatch: pytest.MonkeyPatch, leaking: 
 
     task = dataclasses.replace(SOUND, allowed_loss=1.0)  # nothing is seen without a defence, either
     monkeypatch.setattr(
-        property_inference.attack,
+        property_inference,
         "flattened",
-        lambda gradients, names: torch.tensor([float(now[0] % 2)]),
+        lambda steps, names: torch.tensor([float(now[0] % 2)]),
     )
     monkeypatch.setattr(watched, "_operators", at)
     if leaking:
@@ -123,7 +124,7 @@ def test_labels_that_follow_from_time(monkeypatch: pytest.MonkeyPatch, leaking: 
 
 def test_an_attack_too_weak_to_show_anything(monkeypatch: pytest.MonkeyPatch) -> None:
     """A forest that guesses: nothing is then said to be safe."""
-    forest = property_inference.attack.RandomForest
+    forest = RandomForest
     monkeypatch.setattr(
         forest, "area_under_roc", lambda self, own, labels, seen, truth, seed: [0.5 for _ in seen]
     )

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from sketchbench.attack.property import RandomForest
 from sketchbench.dataset import digits
 from sketchbench.kernels import load
 from sketchbench.model.networks import mlp
@@ -124,13 +125,13 @@ def test_the_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
 
         monkeypatch.setattr(watched, name, spy)
     found = []
-    forest = property_inference.attack.RandomForest.area_under_roc
+    forest = RandomForest.area_under_roc
 
     def shown(self: Any, own: Any, labels: Any, seen: Any, truth: Any, seed: int) -> list[float]:
         found.append((len(own), int(labels.sum()), [len(x) for x in seen], len(truth)))
         return forest(self, own, labels, seen, truth, seed)
 
-    monkeypatch.setattr(property_inference.attack.RandomForest, "area_under_roc", shown)
+    monkeypatch.setattr(RandomForest, "area_under_roc", shown)
     SMALL._trial(digits.load(), 0)
     once = events[: len(events) // 2]
     learnt = [once[i - 1] for i, event in enumerate(once) if event == "_learn"]

@@ -1,0 +1,61 @@
+"""What a party of double-blind learning makes of its messages, and of nothing else (zhang2021 §6.3, A.1).
+
+Steps are learning rates times gradients, by the name of the parameter; those of sketched layers have the shape
+(out, d).
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from sketchbench.federated.double_blind import (
+    Broadcast,
+    Option,
+    Reply,
+    Weights,
+    estimated_weights,
+)
+from sketchbench.kernels import Kernels
+from sketchbench.model import autograd, sketched
+
+
+def full_steps(model: nn.Module, reply: Reply) -> Weights:
+    """What a server makes of a reply to its last broadcast, and a client of its own: Γ Sᵀ for sketched layers, and
+    the others as they are (zhang2021 A.1).
+
+    model: the server's or a client's, whose sketches are those of that broadcast: both sides know them.
+    """
+    operators = {f"{name}.weight": layer.current for name, layer in sketched.layers(model)}
+    with torch.no_grad():
+        return {
+            name: autograd.desketch(operators[name], step) if name in operators else step
+            for name, step in reply.steps.items()
+        }
+
+
+def update(
+    twin: nn.Module,
+    old: Broadcast,
+    new: Broadcast,
+    option: Option,
+    kernels: str | Kernels | None = None,
+) -> Weights:
+    """What a client makes of the update between two broadcasts: W_old - W_new, estimated for sketched layers
+    (zhang2021 §6.3), and exact for all others. Leaves its model with the sketches of the old one."""
+    after, before = (
+        message.weights | estimated_weights(twin, message, option, kernels)
+        for message in (new, old)
+    )
+    return {name: before[name] - after[name] for name in before}
+
+
+def of_the_other(update: Weights, own: Weights, share: float = 0.5) -> Weights:
+    """The step of the other of two clients, from the update and one's own step, whose weight in the mean is
+    `share`; for the parameters of the update."""
+    return {name: (update[name] - share * own[name]) / (1 - share) for name in update}
+
+
+def flattened(steps: Weights, names: Sequence[str]) -> Tensor:
+    """The entries of these parameters' steps, in one vector."""
+    return torch.cat([steps[name].flatten() for name in names])
