@@ -35,7 +35,7 @@ def table(study: str) -> pd.DataFrame:
         if run.columns["subject"] not in KEPT:
             continue
         task = run.config["task"]
-        trials = 3 if "model" in task else 40  # a network takes longer
+        trials = 3 if "model" in task else 10  # a network takes longer
         config = {**run.config, "task": {**task, "trials": trials} if "trials" in task else task}
         frame = pd.DataFrame(execute(config))
         for position, (name, value) in enumerate(run.columns.items()):
