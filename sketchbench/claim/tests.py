@@ -14,7 +14,8 @@ import numpy as np
 import pandas as pd
 
 from sketchbench.measure.audit import epsilon_proven
-from sketchbench.measure.interval import ROUNDING, log_slope, mean_interval, proportion_interval
+from sketchbench.measure.interval import log_slope, mean_interval, proportion_interval
+from sketchbench.measure.summary import ROUNDING
 
 # Hall's correction is of the first order in skewness/√trials; beyond this, simulations of heavy tails
 # miss the nominal error rate, so a mean is then not judged.

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-ROUNDING = 1e-9  # relative: what float64 sums over 10^6 terms can lose, with room to spare
+from sketchbench.measure.summary import ROUNDING
 
 
 class Interval(NamedTuple):

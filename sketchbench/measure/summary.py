@@ -3,6 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
+ROUNDING = 1e-9  # relative: what float64 sums over 10^6 terms can lose, with room to spare
+
 
 def summarize(values: ArrayLike) -> dict[str, float | int]:
     """The moments of one measured quantity over its trials, as columns of a tidy row.

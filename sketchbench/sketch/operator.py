@@ -123,7 +123,7 @@ class Sketch(ABC):
         """Rᵀ y for y of shape (T or 1, N, b), to (T, N, d)."""
 
     def _project(self, x: Array) -> Array:
-        """RᵀR x for x of shape (T or 1, N, d), to (T, N, d)."""
+        """RᵀR x for x of shape (T or 1, N, d), to (T, N, d); what overrides it speaks for both of the above."""
         return self._desketch(self._sketch(x))
 
     def lift(self, v: Array, length: int, name: str, check_finite: bool) -> Array:

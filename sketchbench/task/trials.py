@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sketchbench import seeds
 from sketchbench.kernels import Array, Kernels
-from sketchbench.measure.interval import ROUNDING
+from sketchbench.measure.summary import ROUNDING
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch
 
