@@ -76,7 +76,11 @@ def main(arguments: list[str] | None = None) -> None:
             return
         with initialize_config_dir(str(plan.CONF), version_base="1.3"):
             config = plan.frozen(plan.compose_run(options.overrides, folder))
-        rows = job.run(config, options.result, folder) if options.result else job.execute(config)
+        rows = (
+            job.run(config, options.result, folder)
+            if options.result
+            else job.execute(config, folder)
+        )
     except (ValueError, TypeError, RuntimeError, ArithmeticError, OSError) as error:
         sys.exit(f"sketchbench: error: {error}")
     said = [config[kind]["name"] for kind in plan.SUBJECTS if kind in config]

@@ -60,12 +60,16 @@ def family_of(config: dict[str, Any]) -> Any:
     return family(**described, d=config["d"], b=config["b"])
 
 
-def execute(config: dict[str, Any]) -> list[dict[str, Any]]:
+def execute(config: dict[str, Any], folder: Path | None = None) -> list[dict[str, Any]]:
     """Run the task of a resolved config and return its rows.
 
-    A task is given what it asks for of kernels, seed, family, known and recovery.
+    A task is given what it asks for of kernels, seed, code (see `code_of`), family, known and recovery.
     """
-    given: dict[str, Any] = {"kernels": kernels.load(config["kernels"]), "seed": config["seed"]}
+    given: dict[str, Any] = {
+        "kernels": kernels.load(config["kernels"]),
+        "seed": config["seed"],
+        "code": code_of(config, folder),
+    }
     if "sketch" in config:
         given["family"] = family_of(config)
         theory = instantiate(config["sketch"]["theory"] or {}, _convert_="all")
@@ -88,19 +92,27 @@ def targets(node: Any) -> Iterator[str]:
             yield from targets(value)
 
 
-def signature(
+def code_of(
     config: dict[str, Any],
     folder: Path | None = None,
     digest: Callable[..., str] = code_digest,
 ) -> str:
-    """16 hex digits that change with a resolved config and with the code that it runs.
+    """16 hex digits that change with the code that a resolved config runs.
 
     digest: another `code_digest`, such as one that remembers its answers while no file changes.
     """
     modules = {f"sketchbench.kernels.{config['kernels']}_kernels", "sketchbench.job"}
     modules |= {target.rpartition(".")[0] for target in targets(config)}
-    code = digest(tuple(sorted(modules)), (folder,) if folder else ())
-    text = json.dumps([config, code], sort_keys=True)
+    return digest(tuple(sorted(modules)), (folder,) if folder else ())
+
+
+def signature(
+    config: dict[str, Any],
+    folder: Path | None = None,
+    digest: Callable[..., str] = code_digest,
+) -> str:
+    """16 hex digits that change with a resolved config and with the code that it runs; digest as for `code_of`."""
+    text = json.dumps([config, code_of(config, folder, digest)], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -108,7 +120,7 @@ def run(config: dict[str, Any], path: Path, folder: Path | None = None) -> list[
     """Execute a config and write its record. Returns the rows."""
     start = time.monotonic()
     signed = signature(config, folder)
-    rows = execute(config)
+    rows = execute(config, folder)
     provenance = {
         "signature": signed,
         "config": config,

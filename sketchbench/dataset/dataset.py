@@ -1,8 +1,10 @@
 """What a data set is: labelled images in two parts that share none."""
 
+import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,6 +44,15 @@ class Dataset:
                 raise ValueError(
                     f"{self.label}: the labels of {name} must be 0 to {self.classes - 1}"
                 )
+
+    @cached_property
+    def digest(self) -> str:
+        """64 hex digits over all images and labels, with their shapes."""
+        found = hashlib.sha256()
+        for part in (*self.train, *self.test):
+            found.update(repr(part.shape).encode())
+            found.update(np.ascontiguousarray(part).data)
+        return found.hexdigest()
 
     @property
     def shape(self) -> tuple[int, int, int]:

@@ -59,13 +59,17 @@ def _faces(folder: Path, names: list[str]) -> list[tuple[Path, int]]:
         raise ValueError(f"LFW: {listed} has no header with person, {wanted}")
     number, columns = header.index("imagenum"), [header.index(name) for name in names]
     found = []
-    for line in lines:
-        if line[0].startswith("#"):
+    for place, line in enumerate(lines, start=1):
+        if not line[0] or line[0].startswith("#"):
             continue
         name = line[0].replace(" ", "_")
-        path = images / name / f"{name}_{int(line[number]):04d}.jpg"
+        try:
+            path = images / name / f"{name}_{int(line[number]):04d}.jpg"
+            bits = [2**k * (float(line[column]) > 0) for k, column in enumerate(columns)]
+        except (IndexError, ValueError):
+            wanted = f"line {place} has no number of an image, or no numbers for {names}"
+            raise ValueError(f"LFW: {listed}: {wanted}; get the list again") from None
         if path.is_file():
-            bits = (2**k * (float(line[column]) > 0) for k, column in enumerate(columns))
             found.append((path, int(sum(bits))))
     if len(found) < 2:
         raise missing("LFW: the images that the list of attributes names", images, fetching("lfw"))

@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -40,13 +41,19 @@ def _read(folder: Path, name: str) -> NDArray[np.uint8]:
             break
     else:
         raise missing(f"MNIST: {name}[.gz]", folder, fetching("mnist"))
-    content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    dimensions = content[3]
-    shape = np.frombuffer(content, ">i4", dimensions, offset=4)
-    if content[:3] != b"\0\0\x08" or len(content) != 4 + 4 * dimensions + shape.prod():
-        raise ValueError(f"MNIST: {path} is no IDX file of bytes, or is cut off; get it again")
+    broken = ValueError(f"MNIST: {path} is no IDX file of bytes, or is cut off; get it again")
+    try:
+        content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    except (OSError, EOFError, zlib.error) as error:
+        raise broken from error
+    start = 4 + 4 * (content[3] if len(content) > 3 else 0)
+    if content[:3] != b"\0\0\x08" or len(content) < start:
+        raise broken
+    shape = np.frombuffer(content[4:start], ">i4")
+    if len(content) != start + shape.prod():
+        raise broken
     if hashlib.sha256(content).hexdigest() != CHECKSUMS[name]:
         raise ValueError(
             f"MNIST: {path} is not the official file: its checksum differs; get it again"
         )
-    return np.frombuffer(content, np.uint8, offset=4 + 4 * dimensions).reshape(shape)
+    return np.frombuffer(content, np.uint8, offset=start).reshape(shape)

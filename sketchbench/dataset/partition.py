@@ -15,17 +15,16 @@ MakeParts = Callable[..., Parts]  # what a config of conf/partition gives; it wa
 def iid(labels: Labels, seed: int, clients: int, balanced: bool = False) -> Parts:
     """Equal shares at random; what is left over is dropped.
 
-    balanced: with as many samples of each class as possible, the same for every client, as tang2021 §4.2
+    balanced: with equally many samples of each class for every client, or one more or less, as tang2021 §4.2
     has it; else uniformly at random (zhang2021 §6.2).
     """
     _check(clients, len(labels))
-    order = _shuffled(labels, seed)
-    if balanced:
-        order = order[np.argsort(labels[order], kind="stable")]
     share = len(labels) // clients
+    order = _shuffled(labels, seed)[: share * clients]
     if balanced:  # client c gets every clients-th sample of the order by class
-        return [order[c : share * clients : clients] for c in range(clients)]
-    return list(order[: share * clients].reshape(clients, share))
+        order = order[np.argsort(labels[order], kind="stable")]
+        return [order[c::clients] for c in range(clients)]
+    return list(order.reshape(clients, share))
 
 
 def one_class(labels: Labels, seed: int, clients: int, samples: int = 5) -> Parts:
@@ -34,6 +33,8 @@ def one_class(labels: Labels, seed: int, clients: int, samples: int = 5) -> Part
     Raises ValueError where a class has too few samples.
     """
     _check(clients, len(labels))
+    if samples < 1:
+        raise ValueError(f"samples={samples} of a client must be >= 1")
     classes = np.unique(labels)
     order = _shuffled(labels, seed)
     own = {c: order[labels[order] == c] for c in classes}

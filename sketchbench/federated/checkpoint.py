@@ -21,11 +21,11 @@ def described(value: Any) -> str:
     """A text that is the same in every process, unlike the repr of a function.
 
     >>> described(functools.partial(described, value=3))
-    "sketchbench.federated.checkpoint.described{'value': '3'}"
+    "sketchbench.federated.checkpoint.described[]{'value': '3'}"
     """
     if isinstance(value, functools.partial):
         keywords = {name: described(given) for name, given in sorted(value.keywords.items())}
-        return f"{described(value.func)}{keywords}"
+        return f"{described(value.func)}{[described(given) for given in value.args]}{keywords}"
     if callable(value):
         return f"{value.__module__}.{value.__qualname__}"
     return repr(value)

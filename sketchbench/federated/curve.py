@@ -11,12 +11,12 @@ FALSE_POSITIVES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.
 
 @dataclass
 class Curve:
-    """Lists with an entry for each round from 0 on, but for the messages.
+    """Lists with an entry for each round from 0 on, but for the replies.
 
     accuracy: on the test images; auc: the area under the ROC curve, and roc: what it is at FALSE_POSITIVES, in the last
     round only, for two classes only. bytes_up, bytes_down:
-    sent and received by all clients together so far. broadcast_bytes, reply_bytes: of every single message, in
-    order.
+    sent and received by all clients together so far. broadcast_bytes: of what the clients of a round are sent;
+    reply_bytes: of every single reply, in order.
     """
 
     accuracy: list[float] = field(default_factory=list)

@@ -12,7 +12,6 @@ from torch import Tensor, nn
 
 from sketchbench import seeds
 from sketchbench.dataset.partition import MakeParts
-from sketchbench.digest import code_digest
 from sketchbench.federated import checkpoint
 from sketchbench.federated.checkpoint import SECONDS_BETWEEN, described, place
 from sketchbench.federated.curve import Curve
@@ -42,7 +41,8 @@ class Experiment:
     """What all trainings of a network have in common.
 
     model: as a config of conf/model gives it, with shape, classes and family filled in. checkpoints: the folder
-    for what a stopped training goes on from, or None; name: all that tells this experiment from others there.
+    for what a stopped training goes on from, or None; name: what tells this experiment from others there beside
+    what is given here, such as its data and the code behind it.
     precision: see `model.precision`.
     """
 
@@ -87,7 +87,7 @@ class Experiment:
         twin = blinded(initialised(self.model, 0)).to(device)
         blind = any(True for _ in sketched.layers(model))
         parts = self.partition(labels=train.labels.cpu().numpy(), seed=seed)
-        path = self._checkpoint(algorithm, seed, rounds, target)
+        path = self._checkpoint(algorithm, seed, rounds, shown, target)
         saved = checkpoint.load(path) if path else None
         curve = Curve(**saved["curve"]) if saved else Curve()
         estimates: list[list[float]] = saved["estimates"] if saved else []
@@ -117,13 +117,13 @@ class Experiment:
         return Trained(curve, estimates)
 
     def _checkpoint(
-        self, algorithm: FedAvg, seed: int, rounds: int, target: float | None
+        self, algorithm: FedAvg, seed: int, rounds: int, shown: Sequence[int], target: float | None
     ) -> Path | None:
-        """A file of its own for every training, and for every version of the code."""
+        """A file of its own for every training."""
         if self.checkpoints is None:
             return None
         parts = (self.name, described(self.model), described(self.partition), algorithm, seed)
-        settings = (rounds, target, self.precision, self.kernels.NAME, code_digest([__name__]))
+        settings = (rounds, tuple(shown), target, self.precision, self.kernels.NAME)
         return place(self.checkpoints, *parts, *settings)
 
     def _estimates(self, twin: nn.Module, before: Round, at: Round) -> Iterator[float]:

@@ -100,7 +100,10 @@ class FedAvg:
         state is the same as one that was never stopped.
         """
         if next(model.buffers(), None) is not None:
-            raise ValueError("a model with batch normalisation or other buffers can't be averaged")
+            raise ValueError(
+                "a model with batch normalisation or other buffers can't be averaged; choose another model, or "
+                "the task compressed_training"
+            )
         t, up, down = 0, 0, 0
         if state is not None:
             t, weights, up, down = state

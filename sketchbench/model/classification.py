@@ -31,11 +31,11 @@ def predicted(scores: Tensor) -> Tensor:
 
 
 def scores(model: nn.Module, images: Tensor) -> Tensor:
-    """A model's scores in evaluation, without sketches and gradients; the model is left as it was."""
+    """A model's scores in evaluation, float32, without sketches and gradients; the model is left as it was."""
     before = model.training
     model.eval()
     with torch.no_grad():
-        found = torch.cat([model(batch) for batch in _batches(images)])
+        found = torch.cat([model(batch).float() for batch in _batches(images)])
     model.train(before)
     return found
 
@@ -46,18 +46,25 @@ def accuracy(scores: Tensor, labels: Tensor) -> float:
 
 
 def area_under_roc(scores: Tensor, labels: Tensor) -> float:
-    """The area under the ROC curve of two classes: the probability that one of class 1 scores higher."""
+    """The area under the ROC curve of two classes: the probability that one of class 1 scores higher. 1/2 where
+    some score is not finite: a network that has overflown tells nothing."""
     from sklearn.metrics import roc_auc_score  # 1.4 s that only two classes need
 
-    return float(roc_auc_score(labels.cpu().numpy(), _margin(scores).cpu().numpy()))
+    margin = _margin(scores)
+    if not margin.isfinite().all():
+        return 0.5
+    return float(roc_auc_score(labels.cpu().numpy(), margin.cpu().numpy()))
 
 
 def true_positives(scores: Tensor, labels: Tensor, rates: Sequence[float]) -> list[float]:
     """The ROC curve of two classes: the share of class 1 found at each of these shares of class 0 taken for it,
-    interpolated between the thresholds as its area is."""
+    interpolated between the thresholds as its area is; the same shares where some score is not finite."""
     from sklearn.metrics import roc_curve
 
-    false, true, _ = roc_curve(labels.cpu().numpy(), _margin(scores).cpu().numpy())
+    margin = _margin(scores)
+    if not margin.isfinite().all():
+        return list(rates)
+    false, true, _ = roc_curve(labels.cpu().numpy(), margin.cpu().numpy())
     # at a vertical piece of the curve its upper end counts
     last = np.append(np.diff(false) > 0, True)
     return [float(rate) for rate in np.interp(rates, false[last], true[last])]

@@ -55,8 +55,14 @@ def cnn(
         body += [nn.MaxPool2d(2)] if pool else []
         channels = outputs
     first = nn.Sequential(*body, nn.Flatten())
-    with torch.no_grad():
-        inputs = first.eval()(torch.zeros(1, *shape)).numel()
+    try:
+        with torch.no_grad():
+            inputs = first.eval()(torch.zeros(1, *shape)).numel()
+    except RuntimeError:  # nothing is left of the image on the way
+        raise ValueError(
+            f"images of {shape[1]} × {shape[2]} are too small for {len(filters)} convolutions with "
+            f"kernel={kernel} and pooled={list(pooled)}; choose a smaller network, such as small_cnn"
+        ) from None
     first.train()
     for outputs in hidden:
         first.extend([_dense(inputs, outputs, family), nn.ReLU()])

@@ -12,7 +12,6 @@ from sketchbench import seeds
 from sketchbench.dataset.augmentation import turned
 from sketchbench.dataset.dataset import Dataset, MakeDataset, Split
 from sketchbench.dataset.partition import MakeParts
-from sketchbench.digest import code_digest
 from sketchbench.federated.checkpoint import described, place
 from sketchbench.federated.compressed_experiment import History, Judged, train
 from sketchbench.federated.compressed_sensing import CompressedSensingSGD, Feedback
@@ -69,11 +68,13 @@ class CompressedTraining:
     held out for this, after `tuning_rounds`. All arms have it; test images play no part.
 
     A single trial has no standard deviation, and can't show anything of a probability.
-    checkpoints: a folder for what a stopped training goes on from; null for none.
+    checkpoints: a folder for what a stopped training goes on from; null for none. code: a digest of the code behind
+    the trainings; those of another are not gone on with.
     """
 
     kernels: Kernels
     seed: int
+    code: str
     dataset: MakeDataset
     partition: MakeParts
     model: MakeModel
@@ -103,7 +104,10 @@ class CompressedTraining:
             )
         data = self.dataset()
         if repeated := data.repeated():
-            raise ValueError(f"{repeated} test images of {data.label} are also training images")
+            raise ValueError(
+                f"{repeated} test images of {data.label} are also training images; use another copy of it, or "
+                "another data set"
+            )
         if self.augmented:
             data = replace(data, train=turned(data.train, self.seed))
         rate = self._rate(data)
@@ -199,14 +203,13 @@ class CompressedTraining:
     def _place(
         self, data: Dataset, arm: Arm, algorithm: CompressedSensingSGD, rounds: int, seed: int
     ) -> Path | None:
-        """A checkpoint of its own for every training, and for every version of the code."""
+        """A checkpoint of its own for every training."""
         if self.checkpoints is None:
             return None
-        made = [described(part) for part in (self.dataset, self.partition, self.model)]
-        training = (self.batch, self.participation, self.inputs, self.precision, self.augmented)
-        curve = (rounds, self.points, self.judged, len(data.train.labels), data.label)
-        code = (self.kernels.NAME, code_digest([__name__]))
-        return place(self.checkpoints, *made, *training, *curve, arm, algorithm, seed, *code)
+        made = [self.code, data.digest, described(self.partition), described(self.model)]
+        training = (self.batch, self.participation, self.inputs, self.precision, self.kernels.NAME)
+        curve = (rounds, self.points, self.judged)
+        return place(self.checkpoints, *made, *training, *curve, arm, algorithm, seed)
 
     def _rows(self, found: dict[Arm, list[History]]) -> Iterator[Row]:
         plain = [self._end(history) for history in found[UNCOMPRESSED]]

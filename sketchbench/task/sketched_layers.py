@@ -1,6 +1,6 @@
 """Gradients of sketched layers, against the formulas of zhang2021 written out with dense matrices."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,7 +55,8 @@ class SketchedLayers:
     def _rows(
         self, case: str, layer: SketchedLinear | SketchedConv2d, shape: tuple[int, ...]
     ) -> Iterator[dict[str, Any]]:
-        layer = layer.double()
+        device = "cuda" if self.kernels.NAME == "cupy" else "cpu"
+        layer = layer.double().to(device)
         random = torch.Generator().manual_seed(
             seeds.key(self.seed, data="layers", case=case) % 2**63
         )
@@ -63,12 +64,12 @@ class SketchedLayers:
         for first, count in trials.blocks(self.trials, layer.weight.numel()):
             for t in range(first, first + count):
                 key = seeds.key(self.seed, task=f"layers {case}", trial=t, family=repr(self.family))
-                S = torch.from_numpy(
-                    self.kernels.to_numpy(layer.draw(key, self.kernels).materialize())
-                ).T
-                x = torch.randn(shape, dtype=torch.float64, generator=random, requires_grad=True)
-                for parameter in layer.parameters():
-                    nn.init.normal_(parameter, generator=random)
+                R = self.kernels.to_numpy(layer.draw(key, self.kernels).materialize())
+                S = torch.from_numpy(R).T.to(device)
+                x = _normal(shape, random).to(device).requires_grad_()
+                with torch.no_grad():
+                    for parameter in layer.parameters():
+                        parameter.copy_(_normal(parameter.shape, random))
                 for name, error in _errors(layer, S, x, random).items():
                     errors.setdefault(name, []).append(error)
         for name, found in errors.items():
@@ -80,7 +81,7 @@ def _errors(
 ) -> dict[str, float]:
     """The relative errors of one trial, by the name of what is compared."""
     z, expected = layer(x), _formula(layer, S, x)
-    G = torch.randn(z.shape, dtype=z.dtype, generator=random)
+    G = _normal(z.shape, random).to(z.device)
     by_input, by_weight = torch.autograd.grad(z, (x, layer.weight), G, retain_graph=True)
     rows, gradient = _rows_of(x), _columns_last(G)
     weight = layer.weight.flatten(1)
@@ -94,6 +95,11 @@ def _errors(
             _curvature(z, x, layer.weight), _curvature(expected, x, layer.weight)
         ),
     }
+
+
+def _normal(shape: Sequence[int], random: torch.Generator) -> Tensor:
+    """On the CPU, so that it is the same on every device."""
+    return torch.randn(tuple(shape), dtype=torch.float64, generator=random)
 
 
 def _formula(layer: SketchedLinear | SketchedConv2d, S: Tensor, x: Tensor) -> Tensor:

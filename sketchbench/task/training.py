@@ -12,7 +12,6 @@ import torch
 from sketchbench import seeds
 from sketchbench.dataset.dataset import Dataset, MakeDataset, Split
 from sketchbench.dataset.partition import MakeParts
-from sketchbench.federated.checkpoint import described
 from sketchbench.federated.curve import FALSE_POSITIVES, Curve
 from sketchbench.federated.double_blind import KEY_BYTES
 from sketchbench.federated.experiment import OPTIONS, Experiment, Trained
@@ -41,7 +40,8 @@ class Training:
     `accuracy`: on the test images, by `case`, at about `points` rounds, with the bytes that all clients
     together have sent and received by then; `auc` beside it for two classes. `accuracy_loss` and `auc_loss`:
     plain less sketched, each in the mean over the last tenth of its rounds, with the `count` of the pairs that
-    lose more than `allowed_loss`. Where trainings `stop` at the target, a round is shown that all have seen.
+    lose more than `allowed_loss`. Where trainings `stop` at the target, a round is shown that all have seen, and
+    two that have both got there can hardly differ: a loss is then a training that has not.
     `roc`: for two classes, the share of class 1 that is found at the end, by case and `false_positives`, the share of
     class 0 that is taken for it.
     `rounds_to_target`: the first round whose test accuracy reaches `target`, by case; `rounds_ratio`: sketched
@@ -61,11 +61,13 @@ class Training:
     `tuning_participation` if that is less, and the test images have no part in it.
 
     precision: see `model.precision`. checkpoints: a folder for what a stopped training goes on from; null for none.
+    code: a digest of the code behind the trainings; those of another are not gone on with.
     """
 
     family: Family
     kernels: Kernels
     seed: int
+    code: str
     dataset: MakeDataset
     partition: MakeParts
     model: MakeModel
@@ -95,7 +97,10 @@ class Training:
             )
         data = self.dataset()
         if repeated := data.repeated():
-            raise ValueError(f"{repeated} test images of {data.label} are also training images")
+            raise ValueError(
+                f"{repeated} test images of {data.label} are also training images; use another copy of it, or "
+                "another data set"
+            )
         device = "cuda" if self.kernels.NAME == "cupy" else "cpu"
         train, test = (_samples(data, split, device) for split in (data.train, data.test))
         found: dict[str, list[Trained]] = {}
@@ -133,7 +138,7 @@ class Training:
     ) -> Trained:
         """One training: a trial, or one to tune with."""
         model = self._model(data, family)
-        given = (data.label, described(self.dataset), name)
+        given = (self.code, data.digest, name)
         experiment = Experiment(
             model,
             self.partition,
@@ -242,7 +247,9 @@ class Training:
         yield {"quantity": "bytes_up", **row, "exact": size, **summarize(up)}
 
     def _guesses(self, trained: list[Trained]) -> Iterator[dict[str, Any]]:
-        """A client's estimates, in the rounds that all trials have seen."""
+        """A client's estimates, in the rounds that all trials have seen; none where nothing is sketched."""
+        if not any(estimates for _, estimates in trained):
+            return
         shown = self._shown([curve.accuracy for curve, _ in trained])
         values = np.array([estimates[: len(shown)] for _, estimates in trained])
         for number, option in enumerate(OPTIONS):

@@ -1,6 +1,8 @@
 """Every data set: its shape, its checks, and what it says where files are missing."""
 
+import dataclasses
 import functools
+import gzip
 import hashlib
 import pickle
 from pathlib import Path
@@ -133,9 +135,20 @@ def test_mnist_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = mnist.load(str(tmp_path))
     assert data.train.images.reshape(2, 6).tolist() == np.arange(12).reshape(2, 6).tolist()
     assert data.test.labels.tolist() == [7, 1]
-    (folder / "train-labels-idx1-ubyte").write_bytes(labels[:-1])
-    with pytest.raises(ValueError, match="is no IDX file of bytes, or is cut off"):
-        mnist.load(str(tmp_path))
+    assert len({data.digest, dataclasses.replace(data, test=data.train).digest}) == 1
+    other = Split(data.train.images + 1, data.train.labels)
+    assert dataclasses.replace(data, train=other).digest != data.digest
+    packed = gzip.compress(labels)
+    for name, content in (
+        ("", labels[:-1]),
+        ("", labels[:5]),
+        ("", b""),
+        (".gz", packed[:-4]),
+        (".gz", labels),
+    ):
+        (folder / f"train-labels-idx1-ubyte{name}").write_bytes(content)
+        with pytest.raises(ValueError, match="is no IDX file of bytes, or is cut off"):
+            mnist.load(str(tmp_path))
 
 
 def cifar(folder: Path, labels: list[int]) -> Path:
@@ -208,6 +221,13 @@ def test_lfw_files(tmp_path: Path) -> None:
     assert (young.train.labels % 2 == data.train.labels).all()
     both = np.concatenate([young.train.labels, young.test.labels])
     assert np.bincount(both).tolist() == [2, 3, 0, 2]
+    listed = (home / lfw.ATTRIBUTES).read_text()
+    (home / lfw.ATTRIBUTES).write_text(listed + "\n")
+    assert lfw.load(str(tmp_path)).digest == data.digest
+    (home / lfw.ATTRIBUTES).write_text(listed + "Ada Lovelace\t3\n")
+    with pytest.raises(ValueError, match="line 11 has no number of an image, or no numbers for"):
+        lfw.load(str(tmp_path))
+    (home / lfw.ATTRIBUTES).write_text(listed)
     with pytest.raises(ValueError, match="has no header with person, imagenum and Male and Old"):
         lfw.load(str(tmp_path), attribute="Old")
     (home / lfw.ATTRIBUTES).write_text("#\tperson\tMale\n")

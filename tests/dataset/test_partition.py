@@ -34,6 +34,14 @@ def test_balanced_shares_have_every_class_alike() -> None:
     labels = np.random.default_rng(1).permutation(np.repeat(np.arange(10), 500))
     for part in partition.iid(labels, 0, 10, balanced=True):
         assert np.bincount(labels[part]).tolist() == [50] * 10
+    some = labels[
+        :4987
+    ]  # 13 too few: as many of each class as can be, and nobody's share is larger
+    counts = [
+        np.bincount(some[part], minlength=10) for part in partition.iid(some, 0, 10, balanced=True)
+    ]
+    assert {int(count.sum()) for count in counts} == {498}
+    assert np.ptp(counts, axis=0).max() == 1
     uneven = [np.bincount(labels[part], minlength=10) for part in partition.iid(labels, 0, 10)]
     assert np.ptp(uneven) > 10
 
@@ -63,6 +71,7 @@ def test_dirichlet_shares_differ_the_more_the_smaller_alpha() -> None:
         (lambda: partition.iid(LABELS, 0, 0), "clients=0 must satisfy 1 <= clients <= 3000"),
         (lambda: partition.iid(LABELS, 0, 3001), "clients=3001 must satisfy"),
         (lambda: partition.one_class(LABELS, 0, 1000, 5), "need more than the"),
+        (lambda: partition.one_class(LABELS, 0, 10, 0), "samples=0 of a client must be >= 1"),
         (lambda: partition.dirichlet(LABELS, 0, 10, 0.0), "alpha=0.0 must be > 0"),
         (lambda: partition.dirichlet(LABELS, 0, 500, 0.01), "clients without a sample"),
     ],

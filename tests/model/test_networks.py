@@ -10,7 +10,7 @@ from torch import nn
 
 from sketchbench import plan
 from sketchbench.model import sketched
-from sketchbench.model.networks import initialised, mlp, parameters
+from sketchbench.model.networks import cnn, initialised, mlp, parameters
 from sketchbench.sketch import CountSketch, Identity
 
 MNIST, CIFAR, LFW = (1, 28, 28), (3, 32, 32), (3, 64, 47)
@@ -95,3 +95,8 @@ def test_initialisation_follows_from_the_seed_alone() -> None:
     torch.rand(3)
     assert torch.equal(first, weights(2**64 - 1))
     assert not torch.equal(first, weights(1))
+
+
+def test_images_too_small_for_a_network() -> None:
+    with pytest.raises(ValueError, match="images of 8 × 8 are too small for 2 convolutions"):
+        cnn((1, 8, 8), 10, filters=[4, 4], kernel=5, pooled=[True, True], hidden=[8])

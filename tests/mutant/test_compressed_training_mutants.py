@@ -40,6 +40,7 @@ SOUND = CompressedTraining(
     judged=None,
     allowed_loss=0.1,
     checkpoints=None,
+    code="",
 )
 
 

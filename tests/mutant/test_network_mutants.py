@@ -81,6 +81,7 @@ SOUND = Training(
     allowed_inverse_error=0.5,
     allowed_cosine=0.3,
     checkpoints=None,
+    code="",
 )
 CLAIMS = ("Z6", "Z7-accuracy", "Z7-rounds", "Z10")
 

@@ -43,6 +43,7 @@ SMALL = CompressedTraining(
     judged=200,
     allowed_loss=0.05,
     checkpoints=None,
+    code="",
 )
 D = 64 * 4 + 4 + 40 + 10
 
@@ -191,6 +192,9 @@ def test_an_interrupted_training_goes_on_bit_for_bit(
     assert interrupted(task, monkeypatch) == (rows(), 0)
     other = dataclasses.replace(task, batch=3)
     assert other.run() != rows()  # another training has checkpoints of its own
+    before = len(list(tmp_path.iterdir()))
+    dataclasses.replace(task, code="another").run()  # and so has another version of the code
+    assert len(list(tmp_path.iterdir())) > before
 
 
 def test_diverged_trainings_are_not_made_again(

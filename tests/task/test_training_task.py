@@ -17,7 +17,7 @@ from sketchbench.federated.checkpoint import described
 from sketchbench.federated.curve import FALSE_POSITIVES, Curve
 from sketchbench.federated.fedavg import FedAvg
 from sketchbench.model.networks import cnn, mlp
-from sketchbench.sketch import CountSketch, SubsampledCosine
+from sketchbench.sketch import CountSketch, Identity, SubsampledCosine
 from sketchbench.task import training
 from sketchbench.task.training import Training
 
@@ -46,6 +46,7 @@ SMALL = Training(
     allowed_cosine=0.2,
     precision="float32",
     checkpoints=None,
+    code="",
 )
 
 
@@ -274,6 +275,44 @@ def test_an_interrupted_training_goes_on_bit_for_bit(
     assert other.run() != rows()  # another training has checkpoints of its own
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"code": "another"},
+        {"points": 2},
+        {"dataset": functools.partial(synthetic.load, train=120, test=40, classes=3, noise=0.2)},
+    ],
+)
+def test_checkpoints_of_another_training_are_left_alone(
+    tmp_path: Path, change: dict[str, Any]
+) -> None:
+    """Of other code, other data of the same name, or with a client's estimates in other rounds."""
+    task = dataclasses.replace(SMALL, checkpoints=str(tmp_path))
+    task.run()
+    assert len(list(tmp_path.iterdir())) == 4
+    other = dataclasses.replace(task, **change)
+    found = other.run()
+    assert len(list(tmp_path.iterdir())) == 8
+    assert found == dataclasses.replace(other, checkpoints=None).run()
+
+
+def test_a_sketch_that_leaves_layers_as_they_are() -> None:
+    """There is nothing to estimate then."""
+    found = dataclasses.replace(SMALL, family=Identity(8, 8), rounds=2).run()
+    (loss,) = of("accuracy_loss", found=found)
+    assert loss["mean"] == 0
+    assert not of("error", found=found)
+
+
+def test_two_classes_that_diverge() -> None:
+    """A network that has overflown tells nothing."""
+    two = functools.partial(synthetic.load, train=120, test=40, classes=2, noise=0.1)
+    found = dataclasses.replace(SMALL, dataset=two, rates=[1e30], rounds=2).run()
+    assert [row["mean"] for row in of("auc", "plain", found)][-1] == 0.5
+    half = dataclasses.replace(SMALL, dataset=two, rounds=1, precision="bfloat16").run()
+    assert of("auc", found=half)
+
+
 def test_half_precision(tmp_path: Path) -> None:
     """Nearly the same training, of its own checkpoints; messages stay as large as they are."""
     model = functools.partial(cnn, filters=[4], kernel=3, pooled=[True], hidden=[16])
@@ -306,18 +345,23 @@ def test_names_of_checkpoints_are_the_same_in_every_process() -> None:
 
 def test_pairs_share_their_start_and_their_clients(monkeypatch: pytest.MonkeyPatch) -> None:
     started: dict[bool, list[torch.Tensor]] = {}
+    answered: dict[bool, list[int]] = {}
     run = FedAvg.run
 
     def spy(self: Any, model: Any, *given: Any, **options: Any) -> Any:
         plain = not list(training.sketched.layers(model))
         started.setdefault(plain, []).append(model.state_dict()["1.weight"].clone())
-        return run(self, model, *given, **options)
+        for at in run(self, model, *given, **options):
+            answered.setdefault(plain, []).extend(reply.client for reply in at.replies)
+            yield at
 
     monkeypatch.setattr(FedAvg, "run", spy)
     dataclasses.replace(SMALL, rounds=1).run()
     for a, b in zip(started[True], started[False], strict=True):
         assert torch.equal(a, b)
     assert not torch.equal(*started[True])
+    assert answered[True] == answered[False]
+    assert len(set(answered[True])) > 2
 
 
 def test_leaked_test_images_are_refused() -> None:
