@@ -11,15 +11,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from sketchbench.attack import messages
-from sketchbench.attack.messages import flattened, full_steps, of_the_other
+from sketchbench.attack.messages import flattened, full_steps, full_weights, of_the_other
 from sketchbench.attack.victim import MakeNetwork, Victim, gradients
 from sketchbench.attack.view import View
 from sketchbench.federated.double_blind import (
     Broadcast,
     Reply,
     Weights,
-    estimated_weights,
     receive,
 )
 from sketchbench.federated.fedavg import FedAvg
@@ -101,22 +99,25 @@ def client(
     first, (reply, own), second = exchange(victim, family, kernels, seed)
     twin = _twin(victim.network, family)
     hidden = {f"{name}.weight" for name, _ in sketched.layers(twin)}
-    share = own.samples / (reply.samples + own.samples)
-    nbytes = second.nbytes
     if update in ("I", "II"):
-        moved = messages.update(twin, first, second, update, kernels)
-        steps = of_the_other(moved, full_steps(twin, own), share)
-        guess = first.weights | estimated_weights(twin, first, update, kernels)
-        return _view(victim, _with(victim.network(None), guess), steps, nbytes)
-    receive(twin, first, kernels)
-    *_, weight, bias = first.weights  # the names of the last layer's
-    kept = {
-        "exact": set(first.weights) - hidden,
-        "last": {weight, bias},
-        "biases": {name for name in first.weights if name.endswith("bias")},
-    }[update]
-    moved = {name: first.weights[name] - second.weights[name] for name in kept}
-    return _view(victim, twin, of_the_other(moved, own.steps, share), nbytes)
+        after, before = (full_weights(twin, m, update, kernels) for m in (second, first))
+        kept, steps = (
+            set(before),
+            full_steps(twin, own),
+        )  # the sketches are those of the first, as Γ's are
+        network = _with(victim.network(None), before)
+    else:
+        after, before, steps, network = second.weights, first.weights, own.steps, twin
+        receive(twin, first, kernels)
+        *_, weight, bias = before  # the names of the last layer's
+        kept = {
+            "exact": set(before) - hidden,
+            "last": {weight, bias},
+            "biases": {name for name in before if name.endswith("bias")},
+        }[update]
+    moved = {name: before[name] - after[name] for name in kept}
+    share = own.samples / (reply.samples + own.samples)
+    return _view(victim, network, of_the_other(moved, steps, share), second.nbytes)
 
 
 def _check(name: str, value: str, known: tuple[str, ...]) -> None:

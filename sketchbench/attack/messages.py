@@ -26,12 +26,20 @@ def full_steps(model: nn.Module, reply: Reply) -> Weights:
 
     model: the server's or a client's, whose sketches are those of that broadcast: both sides know them.
     """
-    operators = {f"{name}.weight": layer.current for name, layer in sketched.layers(model)}
+    operators = sketched.operators(model)
     with torch.no_grad():
         return {
             name: autograd.desketch(operators[name], step) if name in operators else step
             for name, step in reply.steps.items()
         }
+
+
+def full_weights(
+    twin: nn.Module, message: Broadcast, option: Option, kernels: str | Kernels | None = None
+) -> Weights:
+    """What a client makes of a broadcast: W estimated for sketched layers (zhang2021 §6.3), and exact for all others.
+    Leaves its model with the sketches of this broadcast."""
+    return message.weights | estimated_weights(twin, message, option, kernels)
 
 
 def update(
@@ -43,10 +51,7 @@ def update(
 ) -> Weights:
     """What a client makes of the update between two broadcasts: W_old - W_new, estimated for sketched layers
     (zhang2021 §6.3), and exact for all others. Leaves its model with the sketches of the old one."""
-    after, before = (
-        message.weights | estimated_weights(twin, message, option, kernels)
-        for message in (new, old)
-    )
+    after, before = (full_weights(twin, message, option, kernels) for message in (new, old))
     return {name: before[name] - after[name] for name in before}
 
 

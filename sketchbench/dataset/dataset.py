@@ -74,6 +74,14 @@ class Dataset:
         seen = {image.tobytes() for image in self.train.images}
         return sum(image.tobytes() in seen for image in self.test.images)
 
+    def check_disjoint(self) -> None:
+        """Raise ValueError where a test image is also a training image."""
+        if repeated := self.repeated():
+            raise ValueError(
+                f"{repeated} test images of {self.label} are also training images; use another copy of it, or "
+                "another data set"
+            )
+
 
 MakeDataset = Callable[[], Dataset]  # what a config of conf/dataset gives
 

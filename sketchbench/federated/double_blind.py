@@ -81,7 +81,7 @@ def receive(twin: nn.Module, message: Broadcast, kernels: str | Kernels | None =
 def aggregate(model: nn.Module, replies: Sequence[Reply]) -> None:
     """W ← W - Γ Sᵀ with the mean Γ of the replies, weighted by their samples, for the sketches last drawn."""
     total = sum(reply.samples for reply in replies)
-    operators = {f"{name}.weight": layer.current for name, layer in sketched.layers(model)}
+    operators = sketched.operators(model)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             mean = torch.stack([r.steps[name] * (r.samples / total) for r in replies]).sum(0)

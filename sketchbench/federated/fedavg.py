@@ -22,7 +22,7 @@ from sketchbench.federated.double_blind import (
 from sketchbench.kernels import Kernels
 from sketchbench.model.autograd import desketch, sketch
 from sketchbench.model.classification import Samples
-from sketchbench.model.sketched import layers
+from sketchbench.model.sketched import operators
 from sketchbench.sketch.operator import Sketch
 
 LocalStep = Literal["weights", "sketch"]
@@ -149,8 +149,7 @@ class FedAvg:
         random = seeds.generator(seed, what="local", round=t, client=client)
         own = torch.from_numpy(part).to(samples.labels.device)
         images, labels = samples.images[own], samples.labels[own]
-        through = layers(twin) if self.local_step == "weights" else ()
-        operators = {f"{name}.weight": layer.current for name, layer in through}
+        through = operators(twin) if self.local_step == "weights" else {}
         total = {name: torch.zeros_like(value) for name, value in twin.named_parameters()}
         with torch.random.fork_rng():  # for dropout
             torch.manual_seed(int(random.integers(2**63)))
@@ -158,15 +157,15 @@ class FedAvg:
                 order = torch.from_numpy(random.permutation(len(part))).to(labels.device)
                 for batch in torch.split(order, self.batch):
                     reply = respond(twin, client, images[batch], labels[batch], self.rate)
-                    _move(twin, reply.steps, operators)
+                    _move(twin, reply.steps, through)
                     for name, step in reply.steps.items():
                         total[name] += step
         return Reply(client, len(part), total)
 
 
-def _move(twin: nn.Module, steps: Weights, operators: Mapping[str, Sketch]) -> None:
+def _move(twin: nn.Module, steps: Weights, through: Mapping[str, Sketch]) -> None:
     """A local step, and where there are operators S, that times Sᵀ S."""
     with torch.no_grad():
         for name, parameter in twin.named_parameters():
-            step, operator = steps[name], operators.get(name)
+            step, operator = steps[name], through.get(name)
             parameter.sub_(step if operator is None else sketch(operator, desketch(operator, step)))

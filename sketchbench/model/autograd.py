@@ -15,6 +15,11 @@ from sketchbench.kernels import Array, Kernels
 from sketchbench.sketch.operator import Sketch
 
 
+def device_of(kernels: Kernels) -> str:
+    """The kind of device that tensors must be on to go through these kernels."""
+    return "cuda" if kernels.NAME == "cupy" else "cpu"
+
+
 def sketch(operator: Sketch, x: Tensor) -> Tensor:
     """R x along the last axis: (..., d) -> (..., b), in the dtype of x, float32 or float64; float32 for half
     precision, which no kernel computes in.
@@ -68,7 +73,7 @@ class _Linear(torch.autograd.Function):
 
 
 def _computed(x: Tensor, kernels: Kernels, operation: Operation) -> Tensor:
-    wanted = "cuda" if kernels.NAME == "cupy" else "cpu"
+    wanted = device_of(kernels)
     if x.device.type != wanted:
         raise TypeError(
             f"a tensor on {x.device.type} can't go through {kernels.NAME} kernels; draw the operator with "

@@ -109,6 +109,11 @@ def layers(model: nn.Module) -> Iterator[tuple[str, Sketched]]:
     return ((name, part) for name, part in model.named_modules() if isinstance(part, Sketched))
 
 
+def operators(model: nn.Module) -> dict[str, Sketch]:
+    """The current operators, by the name of the parameter that goes through each."""
+    return {f"{name}.weight": layer.current for name, layer in layers(model)}
+
+
 def draw(model: nn.Module, key: int, kernels: str | Kernels | None = None) -> None:
     """Draw every layer's operator, each from a key of its own that follows from this one (zhang2021 §4.1)."""
     for name, layer in layers(model):

@@ -15,6 +15,7 @@ from sketchbench.dataset.dataset import Dataset
 from sketchbench.dataset.partition import MakeParts
 from sketchbench.kernels import Array, Kernels
 from sketchbench.model import classification
+from sketchbench.model.autograd import device_of
 from sketchbench.model.classification import Samples
 from sketchbench.model.client_norm import by_client
 from sketchbench.model.networks import MakeModel, initialised
@@ -64,7 +65,7 @@ class Network(Problem):
         computing_in(precision, "cpu")  # raises for one that is unknown
         if not 0 < participation <= 1:
             raise ValueError(f"participation={participation} must satisfy 0 < it <= 1")
-        self._device = "cuda" if kernels.NAME == "cupy" else "cpu"
+        self._device = device_of(kernels)
         made = initialised(lambda: model(shape=data.shape, classes=data.classes), seeds.key(seed))
         self._norms = by_client(made)
         self._model = made.to(self._device)

@@ -13,6 +13,7 @@ from sketchbench import seeds
 from sketchbench.kernels import Kernels
 from sketchbench.measure.summary import summarize
 from sketchbench.model import autograd
+from sketchbench.model.autograd import device_of
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch
 from sketchbench.sketch.spectrum import rank, singular_values
@@ -134,7 +135,7 @@ class _Attack:
     """The attacks on one problem; `operators` is a stack with one for each trial."""
 
     def __init__(self, task: AttackConvergence, problem: Problem, operators: Sketch) -> None:
-        device = "cuda" if operators.kernels.NAME == "cupy" else "cpu"
+        device = device_of(operators.kernels)
         problem = problem._replace(
             w=problem.w.to(device),
             data=problem.data.to(device),

@@ -103,11 +103,7 @@ class CompressedTraining:
                 f"rates={self.rates} not empty"
             )
         data = self.dataset()
-        if repeated := data.repeated():
-            raise ValueError(
-                f"{repeated} test images of {data.label} are also training images; use another copy of it, or "
-                "another data set"
-            )
+        data.check_disjoint()
         if self.augmented:
             data = replace(data, train=turned(data.train, self.seed))
         rate = self._rate(data)

@@ -19,6 +19,7 @@ from sketchbench.dataset.dataset import Dataset, MakeDataset
 from sketchbench.kernels import Kernels
 from sketchbench.measure.image import Likeness, likeness
 from sketchbench.measure.summary import summarize
+from sketchbench.model.autograd import device_of
 from sketchbench.model.classification import Samples
 from sketchbench.model.networks import MakeModel, initialised
 from sketchbench.sketch.family import Family
@@ -122,7 +123,7 @@ class ImageInversion:
         """Two test images, and a network with weights of its own."""
         random = seeds.generator(self.seed, data="victims", trial=trial)
         chosen = random.choice(len(data.test.labels), 2, replace=False)
-        device = "cuda" if self.kernels.NAME == "cupy" else "cpu"
+        device = device_of(self.kernels)
         images = torch.tensor(data.test.images[chosen] / data.white, device=device)
         labels = torch.tensor(data.test.labels[chosen], device=device)
         weights = seeds.key(self.seed, weights="network", trial=trial)

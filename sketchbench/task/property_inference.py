@@ -27,6 +27,7 @@ from sketchbench.federated.double_blind import (
 from sketchbench.kernels import Kernels
 from sketchbench.measure.summary import summarize
 from sketchbench.model import autograd, sketched
+from sketchbench.model.autograd import device_of
 from sketchbench.model.blind import blinded
 from sketchbench.model.networks import MakeModel, initialised
 from sketchbench.sketch.family import Family
@@ -178,7 +179,7 @@ class PropertyInference:
             len(data.train.labels)
         )
         parts = np.array_split(order, 3)
-        device = "cuda" if self.kernels.NAME == "cupy" else "cpu"
+        device = device_of(self.kernels)
         images = torch.tensor(data.train.images, device=device).float() / data.white
         truth = self._truth(trial)
         found: dict[str, float] = {}

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from sketchbench import seeds
 from sketchbench.kernels import Kernels
+from sketchbench.model.autograd import device_of
 from sketchbench.model.sketched import SketchedConv2d, SketchedLinear
 from sketchbench.sketch.family import Family
 from sketchbench.task import trials
@@ -55,7 +56,7 @@ class SketchedLayers:
     def _rows(
         self, case: str, layer: SketchedLinear | SketchedConv2d, shape: tuple[int, ...]
     ) -> Iterator[dict[str, Any]]:
-        device = "cuda" if self.kernels.NAME == "cupy" else "cpu"
+        device = device_of(self.kernels)
         layer = layer.double().to(device)
         random = torch.Generator().manual_seed(
             seeds.key(self.seed, data="layers", case=case) % 2**63

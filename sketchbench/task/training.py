@@ -19,6 +19,7 @@ from sketchbench.federated.fedavg import FedAvg, LocalStep
 from sketchbench.kernels import Kernels
 from sketchbench.measure.summary import summarize
 from sketchbench.model import sketched
+from sketchbench.model.autograd import device_of
 from sketchbench.model.classification import Samples
 from sketchbench.model.networks import MakeModel
 from sketchbench.model.precision import Precision
@@ -96,12 +97,8 @@ class Training:
                 f"trials={self.trials} must be >= 2, rounds={self.rounds} >= 1, and rates={self.rates} not empty"
             )
         data = self.dataset()
-        if repeated := data.repeated():
-            raise ValueError(
-                f"{repeated} test images of {data.label} are also training images; use another copy of it, or "
-                "another data set"
-            )
-        device = "cuda" if self.kernels.NAME == "cupy" else "cpu"
+        data.check_disjoint()
+        device = device_of(self.kernels)
         train, test = (_samples(data, split, device) for split in (data.train, data.test))
         found: dict[str, list[Trained]] = {}
         for case, family in (("plain", None), ("sketched", self.family)):
