@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,9 @@ Overrides are Hydra's: GROUP=OPTION chooses a file of conf/GROUP, KEY=VALUE sets
 def describe(folder: Path | None) -> str:
     """The groups with their options, and the default config."""
     lines = ["groups and their options:"]
-    for group in ("task", *plan.SUBJECTS, "kernels", "scale"):
+    for group in ("task", *plan.METHODS, "kernels", "scale"):
         places = [plan.CONF / group] + ([folder / group] if folder else [])
-        options = {
-            str(path.relative_to(place).with_suffix(""))
-            for place in places
-            for path in place.rglob("*.yaml")
-        }
+        options = {str(path.relative_to(place).with_suffix("")) for place in places for path in place.rglob("*.yaml")}
         lines.append(f"  {group + ':':10s}{', '.join(sorted(options))}")
     with initialize_config_dir(str(plan.CONF), version_base="1.3"):
         config = plan.compose_run([], folder)
@@ -36,7 +33,7 @@ def describe(folder: Path | None) -> str:
     return "\n".join(lines)
 
 
-def shown(rows: list[dict[str, Any]], limit: int = 40) -> str:
+def shown(rows: Sequence[Mapping[str, Any]], limit: int = 40) -> str:
     """A short table of rows: the columns that say something, numbers to four digits."""
     filled = (name for row in rows[:limit] for name, value in row.items() if value is not None)
     names = list(dict.fromkeys(filled))
@@ -76,14 +73,10 @@ def main(arguments: list[str] | None = None) -> None:
             return
         with initialize_config_dir(str(plan.CONF), version_base="1.3"):
             config = plan.frozen(plan.compose_run(options.overrides, folder))
-        rows = (
-            job.run(config, options.result, folder)
-            if options.result
-            else job.execute(config, folder)
-        )
+        rows = job.run(config, options.result, folder) if options.result else job.execute(config, folder)
     except (ValueError, TypeError, RuntimeError, ArithmeticError, OSError) as error:
         sys.exit(f"sketchbench: error: {error}")
-    said = [config[kind]["name"] for kind in plan.SUBJECTS if kind in config]
+    said = [config[kind]["name"] for kind in plan.METHODS if kind in config]
     said += [f"{letter}={config[letter]}" for letter in "db" if letter in config]
     print(", ".join([*said, f"{config['kernels']} kernels"]))
     print(shown(rows))

@@ -19,6 +19,7 @@ from hydra.utils import instantiate
 
 from sketchbench import kernels, record
 from sketchbench.digest import PROJECT, code_digest
+from sketchbench.measure.row import Row
 from sketchbench.theory.known import Known
 
 VERSIONS = (
@@ -60,7 +61,7 @@ def family_of(config: dict[str, Any]) -> Any:
     return family(**described, d=config["d"], b=config["b"])
 
 
-def execute(config: dict[str, Any], folder: Path | None = None) -> list[dict[str, Any]]:
+def execute(config: dict[str, Any], folder: Path | None = None) -> list[Row]:
     """Run the task of a resolved config and return its rows.
 
     A task is given what it asks for of kernels, seed, code (see `code_of`), family, known and recovery.
@@ -72,12 +73,12 @@ def execute(config: dict[str, Any], folder: Path | None = None) -> list[dict[str
         given["known"] = Known(**theory)
     if "recovery" in config:
         given["family"] = family_of(config)
-        given["recovery"] = instantiate(config["recovery"]["method"], _partial_=True)
+        given["recovery"] = instantiate(config["recovery"]["algorithm"], _partial_=True)
     make_task = instantiate(config["task"], _partial_=True, _convert_="all")
     asked = inspect.signature(make_task.func).parameters
     if "code" in asked:  # few tasks do, and it takes a moment
         given["code"] = code_of(config, folder)
-    rows: list[dict[str, Any]] = make_task(**{k: given[k] for k in given if k in asked}).run()
+    rows: list[Row] = make_task(**{k: given[k] for k in given if k in asked}).run()
     return rows
 
 
@@ -114,7 +115,7 @@ def signature(
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def run(config: dict[str, Any], path: Path, folder: Path | None = None) -> list[dict[str, Any]]:
+def run(config: dict[str, Any], path: Path, folder: Path | None = None) -> list[Row]:
     """Execute a config and write its record. Returns the rows."""
     start = time.monotonic()
     signed = signature(config, folder)
@@ -152,9 +153,7 @@ def _commit() -> str | None:
 
 def start_logging() -> None:
     """Progress lines, unbuffered, on standard error."""
-    logging.basicConfig(
-        stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S"
-    )
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
 
 
 def main(arguments: list[str] | None = None) -> None:

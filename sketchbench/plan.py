@@ -32,9 +32,9 @@ from sketchbench.theory.known import Known
 CONF = PROJECT / "conf"
 THEORY = tuple(part.name for part in fields(Known))
 # What a study compares: groups of configs, and what decides the outcome of a run in each of their files.
-SUBJECTS = {"sketch": ("name", "family", "theory"), "recovery": ("name", "method", "sensing")}
+METHODS = {"sketch": ("name", "family", "theory"), "recovery": ("name", "algorithm", "sensing")}
 SHOWN = ("label", "size")  # what else may be there
-NO_SUBJECT = "any"  # of a study that compares nothing
+NO_METHOD = "any"  # of a study that compares nothing
 
 
 @dataclass(frozen=True)
@@ -159,10 +159,10 @@ def expand(
             raise ConfigError(f"study {name} is unknown; choose from {', '.join(known)}")
 
     @functools.cache  # composing takes 50 ms, and studies share tasks and sketches
-    def base(task: str, parts: tuple[str, ...], kind: str, subject: str) -> DictConfig:
+    def base(task: str, parts: tuple[str, ...], kind: str, method: str) -> DictConfig:
         options = {"task": task, "scale": scale, "kernels": plan.kernels, "seed": seed}
         if kind:
-            options[kind] = subject
+            options[kind] = method
         overrides = [f"{key}={value}" for key, value in options.items()]
         return compose_run([*overrides, *parts], user)
 
@@ -204,14 +204,14 @@ def frozen(config: DictConfig) -> dict[str, Any]:
         "kernels": kernels.resolve(resolved["kernels"]["name"]),
         "seed": resolved["seed"],
     }
-    for kind, keys in SUBJECTS.items():
-        if subject := resolved.get(kind):
-            _known_keys(subject, keys + SHOWN, f"{kind} {subject['name']}")
-            theory = subject.get("theory") or {}
-            _known_keys(theory, THEORY, f"{kind} {subject['name']}: theory")
-            kept[kind] = {key: subject.get(key) for key in keys}
+    for kind, keys in METHODS.items():
+        if method := resolved.get(kind):
+            _known_keys(method, keys + SHOWN, f"{kind} {method['name']}")
+            theory = method.get("theory") or {}
+            _known_keys(theory, THEORY, f"{kind} {method['name']}: theory")
+            kept[kind] = {key: method.get(key) for key in keys}
             kept["d"] = resolved["d"]
-            kept["b"] = subject.get("size") or resolved["b"]
+            kept["b"] = method.get("size") or resolved["b"]
     return kept
 
 
@@ -225,8 +225,8 @@ def user_folder(folder: str | Path) -> Path | None:
     if not folder:
         return None
     path = Path(folder).expanduser().resolve()
-    if not any((path / kind).is_dir() for kind in SUBJECTS):
-        known = " or ".join(f"`{kind}`" for kind in SUBJECTS)
+    if not any((path / kind).is_dir() for kind in METHODS):
+        known = " or ".join(f"`{kind}`" for kind in METHODS)
         raise ConfigError(f"folder {path} needs a folder {known} with YAML files in it")
     if str(path) not in sys.path:
         sys.path.insert(0, str(path))
@@ -267,16 +267,16 @@ def _expand_study(
         plan.skipped.append(Skipped(name, "all runs", reason))
         return
     runs: dict[str, Run] = {}
-    kind = next((kind for kind in SUBJECTS if kind in study), "")
-    subjects = study.get(kind, [""])
+    kind = next((kind for kind in METHODS if kind in study), "")
+    methods = study.get(kind, [""])
     parts = tuple(f"{group}@task.{group}={name}" for group, name in study["with"].items())
-    for subject in _all(kind, user) if subjects == "all" else subjects:
-        composed = base(study["task"], parts, kind, subject)
+    for method in _all(kind, user) if methods == "all" else methods:
+        composed = base(study["task"], parts, kind, method)
         needs = study.get("needs", [])
         theory = (composed.get(kind) or {}).get("theory") or {}
         if needs and all(theory.get(key) is None for key in needs):
             reason = f"its config claims no {' or '.join(needs)} under `theory`"
-            plan.skipped.append(Skipped(name, subject, reason))
+            plan.skipped.append(Skipped(name, method, reason))
             continue
         for values in itertools.product(*study["axes"].values()):
             axes = dict(zip(study["axes"], values, strict=True))
@@ -313,12 +313,12 @@ def _make_run(
 ) -> Run:
     resolved = frozen(config)
     short = {key.rpartition(".")[2]: value for key, value in axes.items()}
-    subject, label = NO_SUBJECT, NO_SUBJECT
+    method, label = NO_METHOD, NO_METHOD
     if kind:
-        subject, label = config[kind].name, config[kind].get("label", config[kind].name)
+        method, label = config[kind].name, config[kind].get("label", config[kind].name)
         short["b"] = resolved["b"]  # a sketch may have a size of its own
-    name = f"{subject}/" + "-".join(f"{key}{value}" for key, value in short.items())
-    columns = {"subject": subject, "label": label, **short}
+    name = f"{method}/" + "-".join(f"{key}{value}" for key, value in short.items())
+    columns = {"method": method, "label": label, **short}
     return Run(study, name, resolved, signature(resolved, user, digest), columns)
 
 

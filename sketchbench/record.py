@@ -7,6 +7,7 @@ file is an error, never data. Writing is atomic: a reader finds the old file, th
 import hashlib
 import json
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,7 @@ class Record:
     """Rows of one run, and their provenance: `signature` (of config and code, see `plan`), the
     frozen `config`, versions, commit, kernels, machine, wall time."""
 
-    rows: list[dict[str, Any]]
+    rows: Sequence[Mapping[str, Any]]
     provenance: dict[str, Any]
 
 

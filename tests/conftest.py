@@ -7,9 +7,7 @@ from hypothesis import settings
 from sketchbench import kernels as backends
 from sketchbench.kernels import Kernels
 
-settings.register_profile(
-    "deterministic", deadline=None, derandomize=True, database=None, max_examples=40
-)
+settings.register_profile("deterministic", deadline=None, derandomize=True, database=None, max_examples=40)
 settings.load_profile("deterministic")
 
 

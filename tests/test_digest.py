@@ -9,9 +9,7 @@ from sketchbench.digest import code_digest
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "top.py").write_text(
-        '"""Top."""\nimport middle\n\ndef f():\n    """F."""\n    return 1\n'
-    )
+    (tmp_path / "top.py").write_text('"""Top."""\nimport middle\n\ndef f():\n    """F."""\n    return 1\n')
     (tmp_path / "middle.py").write_text("from package import leaf\n")
     (tmp_path / "package").mkdir()
     (tmp_path / "package" / "__init__.py").write_text("x = 1\n")

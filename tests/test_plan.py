@@ -43,10 +43,8 @@ def test_expansion_is_stable() -> None:
 def test_all_means_every_file() -> None:
     files = {path.stem for path in (planning.CONF / "sketch").glob("*.yaml")}
     runs = planning.expand("quick", "numpy", studies="embedding").runs["embedding"]
-    assert {run.columns["subject"] for run in runs.values()} == files
-    assert {run.config["b"] for run in runs.values() if run.columns["subject"] == "identity"} == {
-        16
-    }
+    assert {run.columns["method"] for run in runs.values()} == files
+    assert {run.config["b"] for run in runs.values() if run.columns["method"] == "identity"} == {16}
 
 
 def test_labels_do_not_count() -> None:
@@ -70,9 +68,7 @@ def test_labels_do_not_count() -> None:
         ({"scales": {"huge": {}}}, "scales"),
     ],
 )
-def test_bad_studies(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, object], message: str
-) -> None:
+def test_bad_studies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, object], message: str) -> None:
     for name in ("sketch", "task", "kernels", "scale", "run.yaml"):
         (tmp_path / name).symlink_to(planning.CONF / name)
     study = {"task": "moments", "sketch": ["ams"], "axes": {"d": [8], "b": [4]}, **change}
@@ -110,7 +106,7 @@ def test_reconstruction(scale: str) -> None:
     tang2021 Figure 4; what decides is in the config, labels aren't."""
     plan = planning.expand(scale, "numpy", studies="reconstruction")
     runs = plan.runs["reconstruction"].values()
-    assert {run.columns["subject"] for run in runs} == set(RECOVERIES)
+    assert {run.columns["method"] for run in runs} == set(RECOVERIES)
     compressions = [1, 1.25, 2, 3, 5, 7.5, 10, 20]
     if scale == "paper":
         compressions = sorted([*compressions, 1.5, 4, 15])
@@ -174,7 +170,7 @@ def test_a_study_that_compares_nothing() -> None:
     for run in runs.values():
         assert run.config.keys() == {"task", "kernels", "seed"}
         assert run.columns == {
-            "subject": "any",
+            "method": "any",
             "label": "any",
             "length": run.config["task"]["length"],
         }

@@ -16,8 +16,7 @@ from sketchbench.figure import CATALOGUE
 ROOT = Path(__file__).parents[1]
 CONF = ROOT / "conf"
 SECTION_1 = (
-    "S1 S2 S2x S3 S4 S5-printed S5-corrected S5b S6 S7 "
-    "Z1 Z2 Z3-centred Z3-uncentred Z4-divides Z4-remainder"
+    "S1 S2 S2x S3 S4 S5-printed S5-corrected S5b S6 S7 Z1 Z2 Z3-centred Z3-uncentred Z4-divides Z4-remainder"
 ).split()
 SECTION_3 = (
     "S8 S9 S10 S11 S11-lemmas S12-printed S12-corrected S13 S14 S15 S16 S16-gossip "

@@ -114,8 +114,6 @@ def test_every_kind_of_value_comes_back(tmp_path: Path) -> None:
 
 def test_values_of_two_kinds_in_a_column(tmp_path: Path) -> None:
     rows = [{"a": 1}, {"a": "one"}]
-    with pytest.raises(
-        TypeError, match="column a has values of int, str; they must be of one kind"
-    ):
+    with pytest.raises(TypeError, match="column a has values of int, str; they must be of one kind"):
         write(tmp_path / "r.parquet", Record(rows, {}))
     assert not list(tmp_path.iterdir())

@@ -9,8 +9,8 @@ from scipy import stats
 
 from sketchbench import job, seeds
 from sketchbench import plan as planning
+from sketchbench.claim.criteria import TRUSTED_SKEWNESS
 from sketchbench.claim.evaluate import FAMILY_WISE_ERROR
-from sketchbench.claim.tests import TRUSTED_SKEWNESS
 from sketchbench.kernels import load
 from sketchbench.measure.audit import epsilon_proven, strongest_threshold
 from sketchbench.measure.interval import log_slope, mean_interval, proportion_interval

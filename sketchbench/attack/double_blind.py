@@ -44,9 +44,7 @@ def exchange(victim: Victim, family: Family | None, kernels: Kernels, seed: int)
     model, twin = victim.network(family), _twin(victim.network, family)
     algorithm = FedAvg(RATE, batch=1, participation=1.0)
     parts = [np.array([client]) for client in range(2)]
-    before, after = algorithm.run(
-        model, twin, victim.samples, parts, seed, rounds=1, kernels=kernels
-    )
+    before, after = algorithm.run(model, twin, victim.samples, parts, seed, rounds=1, kernels=kernels)
     return Exchange(before.broadcast, after.replies, after.broadcast)
 
 

@@ -48,9 +48,7 @@ class Inversion(ABC):
 
     def __post_init__(self) -> None:
         if self.evaluations < 1 or self.starts < 1:
-            raise ValueError(
-                f"evaluations={self.evaluations} and starts={self.starts} must be >= 1"
-            )
+            raise ValueError(f"evaluations={self.evaluations} and starts={self.starts} must be >= 1")
         if not 0 <= self.goal < 1:
             raise ValueError(f"goal={self.goal} must satisfy 0 <= goal < 1, relative to no match")
         if self.label not in get_args(Label):
@@ -61,9 +59,7 @@ class Inversion(ABC):
         """Attack a view; seed: of the starts. Raises ValueError for a view of nothing."""
         size = float(view.observed.square().sum())
         if not 0 < size < math.inf:
-            raise ValueError(
-                f"‖observed‖²={size} must be > 0 and finite; there is nothing to match"
-            )
+            raise ValueError(f"‖observed‖²={size} must be > 0 and finite; there is nothing to match")
         best: Found | None = None
         total = 0
         for start in range(self.starts):
@@ -127,9 +123,7 @@ class _Matching:
         value = self.loss()
         if value <= self._goal:
             raise _Reached
-        for v, slope in zip(
-            self.variables, torch.autograd.grad(value, self.variables), strict=True
-        ):
+        for v, slope in zip(self.variables, torch.autograd.grad(value, self.variables), strict=True):
             v.grad = slope
         return value.detach()
 

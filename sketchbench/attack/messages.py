@@ -34,9 +34,7 @@ def full_steps(model: nn.Module, reply: Reply) -> Weights:
         }
 
 
-def full_weights(
-    twin: nn.Module, message: Broadcast, option: Option, kernels: str | Kernels | None = None
-) -> Weights:
+def full_weights(twin: nn.Module, message: Broadcast, option: Option, kernels: str | Kernels | None = None) -> Weights:
     """What a client makes of a broadcast: W estimated for sketched layers (zhang2021 §6.3), and exact for all others.
     Leaves its model with the sketches of this broadcast."""
     return message.weights | estimated_weights(twin, message, option, kernels)

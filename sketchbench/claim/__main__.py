@@ -46,9 +46,7 @@ def run_check(options: argparse.Namespace) -> None:
 
 def differences(verdicts: pd.DataFrame) -> list[str]:
     """A line for each verdict that is not the expected one."""
-    rows = verdicts[
-        (verdicts["verdict"] != verdicts["expected"]) & (verdicts["verdict"] != "not run")
-    ]
+    rows = verdicts[(verdicts["verdict"] != verdicts["expected"]) & (verdicts["verdict"] != "not run")]
     return [
         f"{row.claim} {row.label}: {row.verdict}, expected {row.expected} "
         f"({row.case}: {row.statistic:.4g} in [{row.low:.4g}, {row.high:.4g}], bound {row.bound:.4g})"
@@ -61,15 +59,13 @@ def changes(old: pd.DataFrame, new: pd.DataFrame) -> list[str]:
 
     Numbers are the same if they agree to 6 significant digits.
     """
-    key = ["claim", "subject"]
+    key = ["claim", "method"]
     both = old.merge(new, on=key, how="outer", suffixes=("", "_new"), indicator=True)
     lines = []
     for row in both.to_dict("records"):
-        name = f"{row['claim']} {row['subject']}"
+        name = f"{row['claim']} {row['method']}"
         if row["_merge"] != "both":
-            lines.append(
-                f"{name}: only in the {'older' if row['_merge'] == 'left_only' else 'newer'}"
-            )
+            lines.append(f"{name}: only in the {'older' if row['_merge'] == 'left_only' else 'newer'}")
         elif row["verdict"] != row["verdict_new"]:
             lines.append(f"{name}: {row['verdict_new']}, was {row['verdict']}")
         else:

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from sketchbench.claim.tests import TESTS, Comparison, Settings, Verdict
+from sketchbench.claim.criteria import TESTS, Comparison, Settings, Verdict
 from sketchbench.schema import validate
 
 FAMILY_WISE_ERROR = 1e-3  # over all comparisons of all claims of a run
@@ -32,9 +32,9 @@ class Check:
 class Claim:
     """One file of conf/claim. All checks must hold for the claim to hold.
 
-    subjects: the configs (sketches, recoveries) to speak of; None: all that are not controls. left_out:
+    methods: the configs (sketches, recoveries) to speak of; None: all that are not controls. left_out:
     those not to.
-    expected: the verdict that we expect, by subject, with `default` for the rest.
+    expected: the verdict that we expect, by method, with `default` for the rest.
     """
 
     id: str
@@ -45,13 +45,13 @@ class Claim:
     checks: tuple[Check, ...]
     expected: dict[str, Verdict]
     reason: str
-    subjects: tuple[str, ...] | None = None
+    methods: tuple[str, ...] | None = None
     left_out: tuple[str, ...] = field(default=())
 
-    def speaks_of(self, subject: str) -> bool:
-        if self.subjects is not None:
-            return subject in self.subjects
-        return subject not in self.left_out and not subject.startswith("control/")
+    def speaks_of(self, method: str) -> bool:
+        if self.methods is not None:
+            return method in self.methods
+        return method not in self.left_out and not method.startswith("control/")
 
 
 def read_claims(paths: Iterable[Path]) -> list[Claim]:
@@ -81,9 +81,7 @@ def _claim(text: dict[str, Any], path: Path) -> Claim:
     checks = []
     for check in text["checks"]:
         if check["test"] not in TESTS:
-            raise ClaimError(
-                f"{path}: test {check['test']} is unknown; choose from {', '.join(TESTS)}"
-            )
+            raise ClaimError(f"{path}: test {check['test']} is unknown; choose from {', '.join(TESTS)}")
         settings = {key: check[key] for key in ("margin", "over") if key in check}
         studies = tuple(check.get("studies", text["studies"]))
         checks.append(Check(check["test"], check["where"], studies, Settings(**settings)))
@@ -97,17 +95,15 @@ def _claim(text: dict[str, Any], path: Path) -> Claim:
         checks=tuple(checks),
         expected=expected if isinstance(expected, dict) else {"default": expected},
         reason=text.get("reason", ""),
-        subjects=tuple(text["subjects"]) if "subjects" in text else None,
+        methods=tuple(text["methods"]) if "methods" in text else None,
         left_out=tuple(text.get("left_out", ())),
     )
 
 
-def _select(
-    tables: dict[str, pd.DataFrame], check: Check, study: str, subject: str
-) -> pd.DataFrame:
-    """The rows of a table that a check of one subject is about."""
+def _select(tables: dict[str, pd.DataFrame], check: Check, study: str, method: str) -> pd.DataFrame:
+    """The rows of a table that a check of one method is about."""
     table = tables[study]
-    chosen = table["subject"] == subject
+    chosen = table["method"] == method
     for column, value in check.where.items():
         if column not in table:
             raise ClaimError(f"the table of {study} has no column {column} to select by")
@@ -121,25 +117,23 @@ def _select(
 
 
 def _judge(
-    claim: Claim, tables: dict[str, pd.DataFrame], subject: str, error: float
+    claim: Claim, tables: dict[str, pd.DataFrame], method: str, error: float
 ) -> list[tuple[str, str, Comparison]]:
-    """Every comparison of a claim for one subject, with its study and test."""
+    """Every comparison of a claim for one method, with its study and test."""
     return [
         (study, check.test, comparison)
         for check in claim.checks
         for study in check.studies
-        for comparison in TESTS[check.test](
-            _select(tables, check, study, subject), error, check.settings
-        )
+        for comparison in TESTS[check.test](_select(tables, check, study, method), error, check.settings)
     ]
 
 
 def _labels(claim: Claim, tables: dict[str, pd.DataFrame]) -> dict[str, str]:
-    """The subjects that a claim speaks of in these tables, with their labels."""
+    """The methods that a claim speaks of in these tables, with their labels."""
     labels: dict[str, str] = {}
     for study in sorted(_studies(claim)):
-        pairs = tables[study][["subject", "label"]].drop_duplicates()
-        labels |= dict(zip(pairs["subject"], pairs["label"], strict=True))
+        pairs = tables[study][["method", "label"]].drop_duplicates()
+        labels |= dict(zip(pairs["method"], pairs["label"], strict=True))
     return {s: label for s, label in sorted(labels.items()) if claim.speaks_of(s)}
 
 
@@ -157,36 +151,32 @@ def check_studies(claims: list[Claim], known: Iterable[str]) -> None:
     known = sorted(known)
     for claim in claims:
         for study in sorted(_studies(claim) - set(known)):
-            raise ClaimError(
-                f"{claim.id}: study {study} is unknown; choose from {', '.join(known)}"
-            )
+            raise ClaimError(f"{claim.id}: study {study} is unknown; choose from {', '.join(known)}")
 
 
 def _studies(claim: Claim) -> set[str]:
     return {study for check in claim.checks for study in check.studies}
 
 
-def evaluate(
-    claims: list[Claim], tables: dict[str, pd.DataFrame], scale: str
-) -> tuple[pd.DataFrame, int]:
-    """One row per claim and subject, and the number of comparisons that share the error rate: all but
+def evaluate(claims: list[Claim], tables: dict[str, pd.DataFrame], scale: str) -> tuple[pd.DataFrame, int]:
+    """One row per claim and method, and the number of comparisons that share the error rate: all but
     those of numbers that are computed and have no trials.
 
     tables: by study. A claim is judged where all its studies' tables are there; else it is `not
     run`. Raises ClaimError for a check that finds no row to judge in a table that is there.
     """
     judged = [claim for claim in claims if _studies(claim) <= tables.keys()]
-    subjects = [(claim, *pair) for claim in judged for pair in _labels(claim, tables).items()]
-    found = {(c.id, subject): _judge(c, tables, subject, 0.5) for c, subject, _ in subjects}
+    methods = [(claim, *pair) for claim in judged for pair in _labels(claim, tables).items()]
+    found = {(c.id, method): _judge(c, tables, method, 0.5) for c, method, _ in methods}
     for claim in judged:
         _complain_of_nothing(claim, [f for (id, _), f in found.items() if id == claim.id])
     count = sum(entry.trials > 0 for entries in found.values() for _, _, entry in entries)
     error = FAMILY_WISE_ERROR / max(count, 1)
     rows: list[dict[str, Any]] = [_not_run(claim, scale) for claim in claims if claim not in judged]
     rows += [
-        _row(claim, subject, label, _judge(claim, tables, subject, error), scale)
-        for claim, subject, label in subjects
-        if found[claim.id, subject]
+        _row(claim, method, label, _judge(claim, tables, method, error), scale)
+        for claim, method, label in methods
+        if found[claim.id, method]
     ]
     order = {claim.id: number for number, claim in enumerate(claims)}
     rows.sort(key=lambda row: order[row["claim"]])
@@ -194,20 +184,19 @@ def evaluate(
 
 
 def _complain_of_nothing(claim: Claim, found: list[list[tuple[str, str, Comparison]]]) -> None:
-    """Raise ClaimError if some check of a claim found nothing to judge, in any subject."""
+    """Raise ClaimError if some check of a claim found nothing to judge, in any method."""
     seen = {(study, test) for comparisons in found for study, test, _ in comparisons}
     for check in claim.checks:
         for study in check.studies:
             if (study, check.test) not in seen:
                 raise ClaimError(
-                    f"{claim.id}: test {check.test} finds nothing to judge in study {study} "
-                    f"where {check.where}"
+                    f"{claim.id}: test {check.test} finds nothing to judge in study {study} where {check.where}"
                 )
 
 
 def _row(
     claim: Claim,
-    subject: str,
+    method: str,
     label: str,
     found: list[tuple[str, str, Comparison]],
     scale: str,
@@ -219,7 +208,7 @@ def _row(
         **_identity(claim),
         "label": label,
         "verdict": verdict,
-        "expected": claim.expected.get(subject, claim.expected["default"]),
+        "expected": claim.expected.get(method, claim.expected["default"]),
         "statistic": worst.statistic,
         "low": worst.low,
         "high": worst.high,
@@ -232,7 +221,7 @@ def _row(
         "study": study,
         "scale": scale,
         "dataset": claim.dataset,
-        "subject": subject,
+        "method": method,
     }
 
 

@@ -10,7 +10,7 @@ MARKS = {"holds": "✓", "fails": "✗", "inconclusive": "~", "not run": "–"}
 COLOURS = {"holds": "#d9f0e3", "fails": "#fbe0d5", "inconclusive": "#fdf3cf", "not run": "#eee"}
 EXPLANATION = """\
 A verdict is **holds**, **fails** or **inconclusive** (the interval straddles the bound), from the
-comparison that decides it: of all pairs, sizes and lemmas of a subject, the one with the least slack.
+comparison that decides it: of all pairs, sizes and lemmas of a method, the one with the least slack.
 Bound is the value that the statistic is held against: what the paper allows, or for an equality the exact
 value. Slack is the distance from the interval to the bound, relative to the bound (for an equality: how far
 inside its interval the exact value lies, 1 in the middle, 0 at the edge); negative is outside. What is
@@ -39,22 +39,20 @@ def summary(claims: list[Claim], verdicts: pd.DataFrame) -> list[dict[str, str]]
 
 
 def details(claim: Claim, verdicts: pd.DataFrame) -> list[dict[str, str]]:
-    """One line per subject of a claim."""
+    """One line per method of a claim."""
     lines = []
     for row in verdicts[verdicts["claim"] == claim.id].to_dict("records"):
         if row["verdict"] == "not run":
             continue
         lines.append(
             {
-                "subject": row["label"],
+                "method": row["label"],
                 "verdict": f"{MARKS[row['verdict']]} {row['verdict']}",
                 "expected": row["expected"],
                 "statistic": f"{row['statistic']:.4g}",
                 "interval": f"[{row['low']:.4g}, {row['high']:.4g}]",
                 "bound": f"{row['bound']:.4g}",
-                "slack": f"{row['slack']:.2f}"
-                if abs(row["slack"]) < 1e4
-                else f"{row['slack']:.0e}",
+                "slack": f"{row['slack']:.2f}" if abs(row["slack"]) < 1e4 else f"{row['slack']:.0e}",
                 "case": row["case"],
                 "trials": f"{row['trials']:,.0f}",
             }
@@ -71,9 +69,7 @@ def facts_line(facts: dict[str, Any], comparisons: int) -> str:
     )
 
 
-def markdown(
-    claims: list[Claim], verdicts: pd.DataFrame, facts: dict[str, Any], comparisons: int
-) -> str:
+def markdown(claims: list[Claim], verdicts: pd.DataFrame, facts: dict[str, Any], comparisons: int) -> str:
     """The page as Markdown."""
     parts = ["# Claims and verdicts", facts_line(facts, comparisons), EXPLANATION]
     parts.append(_table(summary(claims, verdicts)))
@@ -90,9 +86,7 @@ def markdown(
     return "\n\n".join(parts) + "\n"
 
 
-def html(
-    claims: list[Claim], verdicts: pd.DataFrame, facts: dict[str, Any], comparisons: int
-) -> str:
+def html(claims: list[Claim], verdicts: pd.DataFrame, facts: dict[str, Any], comparisons: int) -> str:
     """The page as a self-contained HTML document."""
     parts = [
         '<!doctype html><meta charset="utf-8"><title>Claims and verdicts</title>',

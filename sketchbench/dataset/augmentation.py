@@ -21,7 +21,5 @@ def turned(split: Split, seed: int, degrees: float = 36.0) -> Split:
     images = np.empty_like(split.images)
     for i, image in enumerate(split.images):
         own = image[..., ::-1] if mirrored[i] else image
-        rotate(
-            own, angles[i], axes=(1, 2), reshape=False, output=images[i], order=1, mode="reflect"
-        )
+        rotate(own, angles[i], axes=(1, 2), reshape=False, output=images[i], order=1, mode="reflect")
     return Split(images, split.labels)

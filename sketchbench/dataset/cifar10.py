@@ -56,8 +56,7 @@ def _binary(folder: Path, name: str) -> Split:
     size = 1 + int(np.prod(SHAPE))
     if not content or len(content) % size:
         raise ValueError(
-            f"CIFAR-10: {folder / name} has {len(content)} bytes, no multiple of {size}: it is cut off; "
-            "get it again"
+            f"CIFAR-10: {folder / name} has {len(content)} bytes, no multiple of {size}: it is cut off; get it again"
         )
     records = np.frombuffer(content, np.uint8).reshape(-1, size)
     return _split(records[:, 1:], records[:, 0])
@@ -66,9 +65,7 @@ def _binary(folder: Path, name: str) -> Split:
 def _pickled(folder: Path, name: str) -> Split:
     content = _content(folder, name)
     if hashlib.md5(content, usedforsecurity=False).hexdigest() != CHECKSUMS[name]:
-        raise ValueError(
-            f"CIFAR-10: {folder / name} is not the official file: its checksum differs; get it again"
-        )
+        raise ValueError(f"CIFAR-10: {folder / name} is not the official file: its checksum differs; get it again")
     batch = pickle.loads(content, encoding="bytes")
     return _split(batch[b"data"], np.array(batch[b"labels"]))
 

@@ -41,9 +41,7 @@ class Dataset:
                     f"{len(labels)} labels; it needs uint8 (n, channels, height, width) for n labels"
                 )
             if not len(labels) or labels.min() < 0 or labels.max() >= self.classes:
-                raise ValueError(
-                    f"{self.label}: the labels of {name} must be 0 to {self.classes - 1}"
-                )
+                raise ValueError(f"{self.label}: the labels of {name} must be 0 to {self.classes - 1}")
 
     @cached_property
     def digest(self) -> str:

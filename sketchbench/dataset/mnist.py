@@ -53,7 +53,5 @@ def _read(folder: Path, name: str) -> NDArray[np.uint8]:
     if len(content) != start + shape.prod():
         raise broken
     if hashlib.sha256(content).hexdigest() != CHECKSUMS[name]:
-        raise ValueError(
-            f"MNIST: {path} is not the official file: its checksum differs; get it again"
-        )
+        raise ValueError(f"MNIST: {path} is not the official file: its checksum differs; get it again")
     return np.frombuffer(content, np.uint8, offset=start).reshape(shape)

@@ -72,8 +72,7 @@ def dirichlet(labels: Labels, seed: int, clients: int, alpha: float = 0.5) -> Pa
     parts = [np.concatenate(part) for part in dealt]
     if empty := [client for client, part in enumerate(parts) if not len(part)]:
         raise ValueError(
-            f"alpha={alpha} leaves {len(empty)} of {clients} clients without a sample; raise alpha, or "
-            "lower clients"
+            f"alpha={alpha} leaves {len(empty)} of {clients} clients without a sample; raise alpha, or lower clients"
         )
     return parts
 

@@ -26,9 +26,7 @@ def load(
     if like not in SHAPES:
         raise ValueError(f"like={like} is unknown; choose one of {', '.join(SHAPES)}")
     if not (train >= 1 and test >= 1 and classes >= 2 and noise >= 0):
-        raise ValueError(
-            f"train={train} and test={test} must be >= 1, classes={classes} >= 2, noise={noise} >= 0"
-        )
+        raise ValueError(f"train={train} and test={test} must be >= 1, classes={classes} >= 2, noise={noise} >= 0")
     if minority is not None and not 0 < minority < 1:
         raise ValueError(f"minority={minority} must satisfy 0 < minority < 1")
     random = seeds.generator(seed, data="synthetic", like=like, classes=classes)
@@ -42,9 +40,7 @@ def load(
     return Dataset(f"synthetic images in the shape of {like}", classes, 255, *parts)
 
 
-def _patterns(
-    random: np.random.Generator, classes: int, shape: tuple[int, ...]
-) -> NDArray[np.float64]:
+def _patterns(random: np.random.Generator, classes: int, shape: tuple[int, ...]) -> NDArray[np.float64]:
     """The positive part of smoothed noise, up to 1: (classes, channels, height, width)."""
     from scipy.ndimage import gaussian_filter  # 0.2 s that only this data set needs
 
@@ -53,9 +49,7 @@ def _patterns(
     return np.asarray((smooth / smooth.max(axis=(2, 3), keepdims=True)).clip(0))
 
 
-def _images(
-    random: np.random.Generator, patterns: NDArray[np.float64], noise: float
-) -> NDArray[np.uint8]:
+def _images(random: np.random.Generator, patterns: NDArray[np.float64], noise: float) -> NDArray[np.uint8]:
     """Patterns (n, channels, height, width), each moved by up to two pixels and dimmed by up to a half."""
     count = len(patterns)
     moved = np.empty_like(patterns)

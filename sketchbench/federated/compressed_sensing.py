@@ -136,9 +136,7 @@ class CompressedSensingSGD:
         up, down = at.bytes_up + size, at.bytes_down + _bytes_of_sparse(step[0])
         return Step(at.t + 1, at.w - step, error, received, sent, up, down)
 
-    def _messages(
-        self, objective: Problem, sketch: Sketch, w: Array, seed: int, t: int
-    ) -> tuple[Array, Array, int]:
+    def _messages(self, objective: Problem, sketch: Sketch, w: Array, seed: int, t: int) -> tuple[Array, Array, int]:
         """The clients' mean gradient (trials, d), the mean of their messages (trials, b), and the bytes of one."""
         xp = objective.kernels.xp
         random = seeds.generator(seed, noise="gradients", round=t)

@@ -92,9 +92,7 @@ class Experiment:
         curve = Curve(**saved["curve"]) if saved else Curve()
         estimates: list[list[float]] = saved["estimates"] if saved else []
         state = State(*saved["state"]) if saved else None
-        going = algorithm.run(
-            model, twin, train, parts, seed, rounds=rounds, state=state, kernels=self.kernels
-        )
+        going = algorithm.run(model, twin, train, parts, seed, rounds=rounds, state=state, kernels=self.kernels)
         before: Round | None = None
         written = time.monotonic()
         for at in going:
@@ -104,9 +102,7 @@ class Experiment:
                     estimates.append(list(self._estimates(twin, before, at)))
             before = at
             now = time.monotonic()
-            last = at.t == rounds or (
-                target is not None and at.t > 0 and curve.accuracy[-1] >= target
-            )
+            last = at.t == rounds or (target is not None and at.t > 0 and curve.accuracy[-1] >= target)
             if path and (now - written > SECONDS_BETWEEN or last):
                 content = {"curve": asdict(curve), "estimates": estimates, "state": tuple(at.state)}
                 checkpoint.save(path, content)

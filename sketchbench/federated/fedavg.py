@@ -119,8 +119,7 @@ class FedAvg:
                 return
             chosen = self._chosen(len(parts), seed, t)
             replies = [
-                self._reply(twin, message, client, samples, parts[client], seed, t, kernels)
-                for client in chosen
+                self._reply(twin, message, client, samples, parts[client], seed, t, kernels) for client in chosen
             ]
             aggregate(model, replies)
             up += sum(reply.nbytes for reply in replies)

@@ -84,9 +84,7 @@ class IterativeSketching:
         O(trials clients d), and that of a stack of `trials` operators.
         """
         if self.family.d != objective.d:
-            raise ValueError(
-                f"the sketch's d={self.family.d} must be the objective's, {objective.d}"
-            )
+            raise ValueError(f"the sketch's d={self.family.d} must be the objective's, {objective.d}")
         if trials < 1 or rounds < 0:
             raise ValueError(f"trials={trials} must be >= 1, and rounds={rounds} >= 0")
         gradients = gradients or objective.gradients
@@ -97,9 +95,7 @@ class IterativeSketching:
         local, up, down = w, 0, 0
         messages: Array | None = None
         operators: Sketch | None = None
-        following: Sketch | None = (
-            None  # the operators of the next round, where they are drawn already
-        )
+        following: Sketch | None = None  # the operators of the next round, where they are drawn already
         for t in range(rounds + 1):
             yield Round(t, w, local, up, down, messages, operators, tuple(path))
             if t == rounds:

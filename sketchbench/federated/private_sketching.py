@@ -33,9 +33,7 @@ class PrivateSketching:
                 f"bound={self.bound} must be > 0 and finite: without a bound on gradients no noise is enough"
             )
 
-    def run(
-        self, objective: EmpiricalRisk, seed: int, key: int, *, trials: int, rounds: int
-    ) -> Iterator[Round]:
+    def run(self, objective: EmpiricalRisk, seed: int, key: int, *, trials: int, rounds: int) -> Iterator[Round]:
         """Rounds 0 to `rounds` of independent trials, which differ in batches, noise and sketches.
 
         seed, key: of batches and noise, and of the sketches. Runs that differ in σ alone see the same
@@ -72,6 +70,4 @@ class PrivateSketching:
     def _check(self, objective: EmpiricalRisk) -> None:
         count = objective.records.shape[1]
         if self.sampling.records != count:
-            raise ValueError(
-                f"the sampling is from {self.sampling.records} records, and a client has {count}"
-            )
+            raise ValueError(f"the sampling is from {self.sampling.records} records, and a client has {count}")

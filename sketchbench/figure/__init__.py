@@ -12,10 +12,7 @@ class Entry:
     caption: str  # reStructuredText; it states the claim
 
 
-INTERVALS = (
-    "All intervals of the figure hold at once, except with probability 1e-3; very long ones leave "
-    "the frame."
-)
+INTERVALS = "All intervals of the figure hold at once, except with probability 1e-3; very long ones leave the frame."
 
 CATALOGUE = {
     "embedding_constant": Entry(

@@ -125,9 +125,7 @@ def _growth(axes: Axes, rows: pd.DataFrame, growth: pd.DataFrame) -> None:
         look = {"color": colour, "marker": marker, "linewidth": 1, "markersize": 3.5}
         axes.plot(own["d"], own["seconds"], label=label, **look)
     copy = rows[(rows["group"] == "copy") & (rows["dtype"] == "float64")].sort_values("d")
-    axes.plot(
-        copy["d"], copy["seconds"], color=style.INK, linewidth=0.9, linestyle=":", label="copy"
-    )
+    axes.plot(copy["d"], copy["seconds"], color=style.INK, linewidth=0.9, linestyle=":", label="copy")
     _dimensions(axes)
     axes.set(title="growth", ylabel="seconds")
     axes.legend(loc="upper left", bbox_to_anchor=(1, 1), fontsize=6, handlelength=2)
@@ -143,9 +141,7 @@ def _dimensions(axes: Axes) -> None:
 
 def _ratios(axes: Axes, peers: pd.DataFrame) -> None:
     """What each peer takes, at d = 2^20 or the only d it has, relative to ours; the slowest on top."""
-    at = peers.groupby(["group", "name"])["d"].transform(
-        lambda d: SHOWN if SHOWN in set(d) else d.max()
-    )
+    at = peers.groupby(["group", "name"])["d"].transform(lambda d: SHOWN if SHOWN in set(d) else d.max())
     rows = peers[(peers["dtype"] == "float64") & ((peers["d"] == at) | (peers["rows"] > 1))]
     rows = rows.sort_values("peer_ratio").reset_index(drop=True)
     axes.set_xscale("log")

@@ -61,15 +61,13 @@ def relative(rows: pd.DataFrame) -> pd.DataFrame:
 def _panel(value: Axes, ratio: Axes, rows: pd.DataFrame, members: list[style.Family]) -> None:
     value.set_yscale("log")
     ratio.axhline(1, color=style.EXACT, linewidth=1.0)
-    if not (rows["subject"].isin([f.subject for f in members]) & (rows["mean"] > ZERO)).any():
+    if not (rows["method"].isin([f.method for f in members]) & (rows["mean"] > ZERO)).any():
         value.text(0.5, 0.5, "no error", transform=value.transAxes, ha="center", color=style.EXACT)
     for index, family in enumerate(members):
-        own = rows[rows["subject"] == family.subject].sort_values("b")
+        own = rows[rows["method"] == family.method].sort_values("b")
         single = "_" if own["b"].nunique() == 1 else None  # a line through one point is invisible
         line = own[own["exact"] > 0]
-        value.plot(
-            line["b"], line["exact"], color=style.EXACT, linewidth=1.0, marker=single, markersize=12
-        )
+        value.plot(line["b"], line["exact"], color=style.EXACT, linewidth=1.0, marker=single, markersize=12)
         if own["bound"].notna().any():
             value.plot(
                 own["b"],
@@ -81,9 +79,7 @@ def _panel(value: Axes, ratio: Axes, rows: pd.DataFrame, members: list[style.Fam
                 markersize=12,
             )
         positive = own[own["mean"] > ZERO]
-        style.points(
-            value, positive["b"], positive, family, size=_size(index), ring=7.8 / _size(index)
-        )
+        style.points(value, positive["b"], positive, family, size=_size(index), ring=7.8 / _size(index))
         beside = relative(positive)
         style.points(ratio, style.dodge(beside["b"], index, len(members)), beside, family, size=3.6)
 

@@ -40,9 +40,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     below[0].set_ylabel("left of $f(w^0)-f^*$")
     below[0].set_title("logistic regression, over rounds")
     below[1].set_title("the same over bytes")
-    others = [
-        style.handle(label, color=style.INK, linestyle=line) for label, line in STUDIES.values()
-    ]
+    others = [style.handle(label, color=style.INK, linestyle=line) for label, line in STUDIES.values()]
     others += [
         style.handle("allowed: $2(1+\\alpha)$", color=style.INK, linewidth=0.9, linestyle=":"),
         style.handle("no sketch", color=PLAIN, linewidth=1.4),
@@ -54,19 +52,15 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
 def _ratios(axes: Axes, rows: pd.DataFrame, shown: list[style.Family], quantity: str) -> None:
     """Rounds over 1 + α; bytes over those without a sketch."""
     divisor = rows["bound"] / 2 if quantity == "rounds" else 1.0
-    scaled = rows.assign(
-        **{name: rows[name] / divisor for name in ("mean", "low", "high", "bound")}
-    )
+    scaled = rows.assign(**{name: rows[name] / divisor for name in ("mean", "low", "high", "bound")})
     for index, family in enumerate(shown):
         for study, (_, line) in STUDIES.items():
-            own = scaled[(scaled["subject"] == family.subject) & (scaled["study"] == study)]
+            own = scaled[(scaled["method"] == family.method) & (scaled["study"] == study)]
             own = own.sort_values("compression")
             x = style.dodge(own["compression"], index, len(shown), decades=0.1)
             axes.plot(x, own["mean"], color=family.colour, linewidth=0.8, linestyle=line, zorder=2)
             style.points(axes, x, own, family, size=3.6)
-            axes.plot(
-                own["compression"], own["bound"], color=family.colour, linewidth=0.9, linestyle=":"
-            )
+            axes.plot(own["compression"], own["bound"], color=family.colour, linewidth=0.9, linestyle=":")
     axes.set_ylim(bottom=0)
     style.compressions(axes, rows["compression"].dropna(), apart=0.06)
     axes.set_title("rounds to the target" if quantity == "rounds" else "bytes to the target")
@@ -80,7 +74,7 @@ def _curves(axes: Axes, rows: pd.DataFrame, shown: list[style.Family], over: str
     plain = rows[rows["case"] == "no sketch"].drop_duplicates("round").sort_values("round")
     axes.plot(plain[over], plain["mean"], color=PLAIN, linewidth=1.4)
     for family in shown:
-        own = rows[(rows["subject"] == family.subject) & (rows["case"] == "sketch")]
+        own = rows[(rows["method"] == family.method) & (rows["case"] == "sketch")]
         own = own.sort_values("round")
         style.curve(axes, own[over], own, color=family.colour, linewidth=1.0)
     style.plain_log(axes)

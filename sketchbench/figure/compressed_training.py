@@ -58,10 +58,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
         for axes in (over_rounds, over_bytes):
             axes.set_ylabel("test accuracy")
             axes.set_ylim(0, 1.02)
-    handles = [
-        style.handle(text, color=colour, linestyle=line, linewidth=1.2)
-        for text, colour, line in looks.values()
-    ]
+    handles = [style.handle(text, color=colour, linestyle=line, linewidth=1.2) for text, colour, line in looks.values()]
     if rows["last"].any():
         handles.append(style.handle("diverged", color=style.INK, marker="x", linestyle="none"))
     style.legend(figure, [], handles)

@@ -16,7 +16,7 @@ PANELS = {
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study consensus: the rounds it took (exact numbers), and the bound."""
     table = tables["consensus"]
-    table = table[table["subject"] == table["subject"].min()]  # the same for every sketch
+    table = table[table["method"] == table["method"].min()]  # the same for every sketch
     figure = style.new_figure(2.7)
     panels = figure.subplots(1, 2, sharey=True)
     for axes, (quantity, title) in zip(panels, PANELS.items(), strict=True):

@@ -46,7 +46,7 @@ def _panel(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
     axes.axhline(1, color=style.INK, linewidth=0.9, linestyle="--", zorder=1)
     lowest = 1.0
     for family in shown:
-        own = rows[(rows["subject"] == family.subject) & (rows["mean"] > 0)].sort_values("round")
+        own = rows[(rows["method"] == family.method) & (rows["mean"] > 0)].sort_values("round")
         own = own[own["mean"] > LOWEST * own["bound"]]
         if own.empty:
             continue

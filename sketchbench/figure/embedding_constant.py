@@ -15,12 +15,12 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """
     table = tables["embedding"]
     rows = table[table["quantity"] == "embedding_constant"]
-    drawn = style.with_intervals(style.worst(rows, ["subject"]), candidates=len(rows))
+    drawn = style.with_intervals(style.worst(rows, ["method"]), candidates=len(rows))
     shown = style.families(drawn)
     figure = style.new_figure(1.1 + 0.19 * len(shown))
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=[1.7, 1])
     for place, family in enumerate(shown):
-        row = drawn[drawn["subject"] == family.subject]
+        row = drawn[drawn["method"] == family.method]
         left.plot(row["bound"], [place], "|", color=style.INK, markersize=11, markeredgewidth=1.8)
         left.plot(row["exact"], [place], "|", color=style.EXACT, markersize=11, markeredgewidth=1)
         _point(left, place, row, family)
@@ -48,9 +48,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
 def _point(axes: Axes, place: int, row: pd.DataFrame, family: style.Family) -> None:
     if not row.empty:
         bars = [(row["mean"] - row["low"]).clip(lower=0), (row["high"] - row["mean"]).clip(lower=0)]
-        axes.errorbar(
-            row["mean"], [place], xerr=bars, linestyle="none", elinewidth=0.9, **family.marks()
-        )
+        axes.errorbar(row["mean"], [place], xerr=bars, linestyle="none", elinewidth=0.9, **family.marks())
 
 
 def _constants(axes: Axes, largest: float) -> None:

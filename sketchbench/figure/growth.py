@@ -17,10 +17,10 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """
     table = tables["growth"]
     rows = style.without_constants(table[table["quantity"] == "embedding_constant"])
-    drawn = style.with_intervals(style.worst(rows, ["subject", "d"]), candidates=len(rows))
+    drawn = style.with_intervals(style.worst(rows, ["method", "d"]), candidates=len(rows))
     shown = style.families(drawn)
-    largest = drawn.groupby("subject")["mean"].max()
-    small = [f for f in shown if largest[f.subject] <= 3 * drawn["mean"].median()]
+    largest = drawn.groupby("method")["mean"].max()
+    small = [f for f in shown if largest[f.method] <= 3 * drawn["mean"].median()]
     figure = style.new_figure(2.5)
     panels = figure.subplots(1, 2 if small else 1, squeeze=False)[0]
     _all(panels[0], drawn, shown)
@@ -42,7 +42,7 @@ def _all(axes: Axes, drawn: pd.DataFrame, shown: list[style.Family]) -> None:
     axes.plot(ends, ends, color=style.INK, linewidth=0.9, linestyle="--")
     axes.set_xlim(*ends)
     for family in shown:
-        own = drawn[(drawn["subject"] == family.subject) & (drawn["mean"] > 0)].sort_values("d")
+        own = drawn[(drawn["method"] == family.method) & (drawn["mean"] > 0)].sort_values("d")
         axes.plot(own["d"], own["exact"], color=style.EXACT, linewidth=1.0, zorder=2)
         style.points(axes, own["d"], own, family)
     lowest = float(drawn["mean"].where(drawn["mean"] > 0).min())
@@ -54,9 +54,9 @@ def _all(axes: Axes, drawn: pd.DataFrame, shown: list[style.Family]) -> None:
 
 def _enlarged(axes: Axes, drawn: pd.DataFrame, small: list[style.Family]) -> None:
     """Families side by side, on a linear scale."""
-    rows = drawn[drawn["subject"].isin([family.subject for family in small])]
+    rows = drawn[drawn["method"].isin([family.method for family in small])]
     for index, family in enumerate(small):
-        own = rows[rows["subject"] == family.subject].sort_values("d")
+        own = rows[rows["method"] == family.method].sort_values("d")
         axes.plot(own["d"], own["exact"], color=style.EXACT, linewidth=1.0, zorder=2)
         x = style.dodge(own["d"], index, len(small), decades=0.36)
         style.points(axes, x, own, family, size=3.4)

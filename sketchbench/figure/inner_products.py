@@ -21,8 +21,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     All intervals of the figure hold at once, but with probability 1e-3.
     """
     dense, sparse = (
-        table[table["quantity"] == "largest"]
-        for table in (tables["inner_products"], tables["inner_products_sparse"])
+        table[table["quantity"] == "largest"] for table in (tables["inner_products"], tables["inner_products_sparse"])
     )
     count = len(dense) + len(sparse)
     shown = style.families(dense, sparse)
@@ -32,14 +31,9 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     _panel(right, style.with_intervals(sparse, candidates=count), "s")
     left.set_ylabel(r"mean of $M=\max_{i\neq j}\,|\langle R_i,R_j\rangle|$")
     left.set_title(r"printed scaling $\sqrt{\ln d\,/\,b}$")
-    right.set_title(
-        rf"printed scaling $\sqrt{{\ln d\,/\,s}}$, $s$ nonzeros a column{_size(sparse)}"
-    )
+    right.set_title(rf"printed scaling $\sqrt{{\ln d\,/\,s}}$, $s$ nonzeros a column{_size(sparse)}")
     left.set_ylim(0, 1.1 * max([*dense["mean"], *sparse["mean"]], default=1))
-    lines = [
-        style.handle(text, color=style.INK, linewidth=0.9, linestyle=dashes)
-        for _, dashes, text in LINES
-    ]
+    lines = [style.handle(text, color=style.INK, linewidth=0.9, linestyle=dashes) for _, dashes, text in LINES]
     style.legend(figure, shown, lines)
     return figure
 
@@ -57,7 +51,7 @@ def _panel(axes: Axes, rows: pd.DataFrame, size: str) -> None:
         axes.plot([0, reach], [0, slope * reach], color=style.INK, linewidth=0.9, linestyle=dashes)
     for index, family in enumerate(style.families(rows)):
         marker = max(5.6 - 0.9 * index, 3.8)  # so that all are seen where they coincide
-        members = rows[rows["subject"] == family.subject].sort_values("x")
+        members = rows[rows["method"] == family.method].sort_values("x")
         for _, own in members.groupby(size):
             axes.plot(own["x"], own["mean"], color=family.colour, linewidth=0.6, alpha=0.6)
             style.points(axes, own["x"], own, family, marker, ring=7 / marker)

@@ -40,13 +40,8 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     trials = int(failures["trials"].max())
     counts = recovered.reindex(psnr.index)  # a guess has none
     texts = [
-        [
-            f"{mean:.1f} dB" + ("" if pd.isna(hits) else f", {hits:.0f}/{trials}")
-            for mean, hits in pairs
-        ]
-        for pairs in (
-            zip(*rows, strict=True) for rows in zip(psnr.to_numpy(), counts.to_numpy(), strict=True)
-        )
+        [f"{mean:.1f} dB" + ("" if pd.isna(hits) else f", {hits:.0f}/{trials}") for mean, hits in pairs]
+        for pairs in (zip(*rows, strict=True) for rows in zip(psnr.to_numpy(), counts.to_numpy(), strict=True))
     ]
     figure = style.new_figure(4.2)
     axes = figure.subplots()
@@ -67,8 +62,8 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
 
 
 def _grid(rows: pd.DataFrame, value: str) -> pd.DataFrame:
-    """The first subject's values, by view and attack."""
-    own = rows[rows["subject"] == rows["subject"].iloc[0]]
+    """The first method's values, by view and attack."""
+    own = rows[rows["method"] == rows["method"].iloc[0]]
     wide = own.pivot_table(index="case", columns="attack", values=value)
     views = [view for view in VIEWS if view in wide.index]
     return wide.loc[views, [name for name in ATTACKS.values() if name in wide.columns]]

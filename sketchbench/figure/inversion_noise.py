@@ -26,17 +26,13 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
         left.axhline(mean, color=style.EXACT, linewidth=1, linestyle=line)
     error = style.ERROR / (len(psnr) + len(shares))
     for family in shown:
-        own = drawn[(drawn["subject"] == family.subject) & drawn["epsilon"].notna()]
+        own = drawn[(drawn["method"] == family.method) & drawn["epsilon"].notna()]
         own = own.sort_values("epsilon")
         style.joined(left, own["epsilon"], own, family, width=0.7)
-        found = shares[shares["subject"] == family.subject].sort_values("epsilon")
+        found = shares[shares["method"] == family.method].sort_values("epsilon")
         counts = zip(found["trials"] - found["count"], found["trials"], strict=True)
-        limits = [
-            proportion_interval(int(hits), int(trials), error=error) for hits, trials in counts
-        ]
-        right.vlines(
-            found["epsilon"], [i.low for i in limits], [i.high for i in limits], color=family.colour
-        )
+        limits = [proportion_interval(int(hits), int(trials), error=error) for hits, trials in counts]
+        right.vlines(found["epsilon"], [i.low for i in limits], [i.high for i in limits], color=family.colour)
         right.plot(
             found["epsilon"],
             1 - found["count"] / found["trials"],
@@ -50,9 +46,6 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     for axes in (left, right):
         axes.set_xscale("log")
         axes.set_xlabel(r"$\varepsilon$, accounted")
-    others = [
-        style.handle(label, color=style.EXACT, linewidth=1, linestyle=line)
-        for label, line in LINES.values()
-    ]
+    others = [style.handle(label, color=style.EXACT, linewidth=1, linestyle=line) for label, line in LINES.values()]
     style.legend(figure, shown, others)
     return figure

@@ -31,10 +31,8 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     _points(right, drawn[drawn["quantity"] == "restricted"], shown)
     whole = drawn[drawn["quantity"] == "gamma"]
     for family in shown:
-        own = whole[whole["subject"] == family.subject].sort_values("compression")
-        right.plot(
-            own["compression"], own["mean"], color=family.colour, linewidth=0.7, linestyle="--"
-        )
+        own = whole[whole["method"] == family.method].sort_values("compression")
+        right.plot(own["compression"], own["mean"], color=family.colour, linewidth=0.7, linestyle="--")
     right.set_ylabel("smallest singular value")
     right.set_ylim(bottom=0)
     pixels = table["pixels"].max()
@@ -54,6 +52,6 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
 
 def _points(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
     for index, family in enumerate(shown):
-        own = rows[rows["subject"] == family.subject].sort_values("compression")
+        own = rows[rows["method"] == family.method].sort_values("compression")
         x = style.dodge(own["compression"], index, len(shown), decades=SIDE_BY_SIDE)
         style.joined(axes, x, own, family, width=0.7)

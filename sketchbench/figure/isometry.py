@@ -25,8 +25,8 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     drawn = style.with_intervals(rows)
     shown = style.families(drawn)
     scaled = _times_root(drawn)
-    largest = scaled.groupby("subject")["mean"].max()
-    small = [f for f in shown if largest[f.subject] <= 3 * scaled["mean"].median()]
+    largest = scaled.groupby("method")["mean"].max()
+    small = [f for f in shown if largest[f.method] <= 3 * scaled["mean"].median()]
     height = _height(scaled)
     figure = style.new_figure(2.7)
     panels = figure.subplots(1, 2 if small else 1, squeeze=False)[0]
@@ -36,7 +36,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     for axes in panels:
         axes.set_xlabel("sketch size $b$")
     lines = [style.handle(r"guide $\propto 1/\sqrt{b}$", **GUIDE)]
-    if any(family.subject in PROPOSITION for family in shown):
+    if any(family.method in PROPOSITION for family in shown):
         lines.append(style.handle("thick: Proposition 1", color=style.EXACT, linewidth=THICK))
     style.legend(figure, shown, lines)
     return figure
@@ -50,23 +50,23 @@ def _times_root(drawn: pd.DataFrame) -> pd.DataFrame:
 def _height(scaled: pd.DataFrame) -> float:
     """Of the guide: it starts among the proposition's families, if any, at the smallest size."""
     first = scaled[scaled["b"] == scaled["b"].min()]
-    meant = first[first["subject"].isin(PROPOSITION)]
+    meant = first[first["method"].isin(PROPOSITION)]
     return float((first if meant.empty else meant)["mean"].median())
 
 
 def _width(family: style.Family) -> float:
     """Thin where the proposition says nothing."""
-    return THICK if family.subject in PROPOSITION else THIN
+    return THICK if family.method in PROPOSITION else THIN
 
 
 def _size(family: style.Family) -> float:
-    return 4.6 if family.subject in PROPOSITION else 3.0
+    return 4.6 if family.method in PROPOSITION else 3.0
 
 
 def _all(axes: Axes, drawn: pd.DataFrame, shown: list[style.Family], height: float) -> None:
     axes.set_yscale("log")
     for family in shown:
-        own = drawn[(drawn["subject"] == family.subject) & (drawn["mean"] > 0)].sort_values("b")
+        own = drawn[(drawn["method"] == family.method) & (drawn["mean"] > 0)].sort_values("b")
         style.joined(axes, own["b"], own, family, size=_size(family), width=_width(family))
     style.sizes(axes, drawn["b"])
     ends = np.array(axes.get_xlim())
@@ -79,10 +79,10 @@ def _all(axes: Axes, drawn: pd.DataFrame, shown: list[style.Family], height: flo
 
 def _enlarged(axes: Axes, scaled: pd.DataFrame, small: list[style.Family], height: float) -> None:
     """Families side by side, on a linear scale."""
-    rows = scaled[scaled["subject"].isin([family.subject for family in small])]
+    rows = scaled[scaled["method"].isin([family.method for family in small])]
     axes.axhline(height, zorder=1, **GUIDE)
     for index, family in enumerate(small):
-        own = rows[rows["subject"] == family.subject].sort_values("b")
+        own = rows[rows["method"] == family.method].sort_values("b")
         x = style.dodge(own["b"], index, len(small), decades=0.2)
         style.joined(axes, x, own, family, size=_size(family), width=_width(family))
     style.sizes(axes, rows["b"], margin=1.6)

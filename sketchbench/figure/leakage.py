@@ -42,24 +42,22 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
 
 def _curves(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
     for family in shown:
-        own = rows[rows["subject"] == family.subject].sort_values("round")
+        own = rows[rows["method"] == family.method].sort_values("round")
         if own.empty:
             continue
         line = {**family.marks(3.0), "linewidth": 0.8}
         style.curve(axes, own["round"], own, band=0.15, **line)
         if "bound" in own and own["bound"].notna().all():
-            axes.plot(
-                own["round"], own["bound"], color=family.colour, linewidth=0.9, linestyle="--"
-            )
+            axes.plot(own["round"], own["bound"], color=family.colour, linewidth=0.9, linestyle="--")
     axes.set_xscale("log")
     axes.set_xlabel("step of the attack")
 
 
 def _values(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
     """γ₁ and γ₂ side by side, in units of √(d/b)."""
-    present = [family for family in shown if family.subject in set(rows["subject"])]
+    present = [family for family in shown if family.method in set(rows["method"])]
     for place, family in enumerate(present):
-        own = rows[rows["subject"] == family.subject]
+        own = rows[rows["method"] == family.method]
         root = (own["d"] / own["b"]) ** 0.5
         scaled = own.assign(**{name: own[name] / root for name in ("mean", "low", "high")})
         x = np.full(len(own), float(place))

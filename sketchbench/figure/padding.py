@@ -77,6 +77,6 @@ def _shares(axes: Axes, rows: pd.DataFrame, shown: list[style.Family], padding: 
 def _points(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
     decades = min(0.04 * (len(shown) - 1), 0.2)
     for index, family in enumerate(shown):
-        own = rows[rows["subject"] == family.subject].sort_values("compression")
+        own = rows[rows["method"] == family.method].sort_values("compression")
         x = style.dodge(own["compression"], index, len(shown), decades=decades)
         style.points(axes, x, own, family)

@@ -51,15 +51,12 @@ def gallery(blocks: Sequence[tuple[str, pd.DataFrame]]) -> Figure:
 
 
 def _columns(table: pd.DataFrame) -> list[tuple[str, list[dict[Any, Any]]]]:
-    """The pictures of one subject, by what distinguishes them, with a title."""
+    """The pictures of one method, by what distinguishes them, with a title."""
     pictures = table[table["quantity"] == "picture"]
-    pictures = pictures[pictures["subject"] == pictures["subject"].iloc[0]]
+    pictures = pictures[pictures["method"] == pictures["method"].iloc[0]]
     telling = [name for name in ("case", "compression", "epsilon") if name in pictures]
     groups = pictures.groupby(telling, sort=False, dropna=False)
-    return [
-        (_title(dict(zip(telling, key, strict=True))), group.to_dict("records"))
-        for key, group in groups
-    ]
+    return [(_title(dict(zip(telling, key, strict=True))), group.to_dict("records")) for key, group in groups]
 
 
 def _title(values: dict[str, Any]) -> str:

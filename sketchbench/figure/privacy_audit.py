@@ -15,8 +15,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """From studies privacy_audit and privacy_audit_controls: a place per sampling and δ, with the ε accounted
     as a line, and what is proven, per family and for the controls."""
     audits, controls = (
-        tables[name][tables[name]["quantity"] == "audit"]
-        for name in ("privacy_audit", "privacy_audit_controls")
+        tables[name][tables[name]["quantity"] == "audit"] for name in ("privacy_audit", "privacy_audit_controls")
     )
     places = list(dict.fromkeys(zip(audits["case"], audits["delta"], strict=True)))
     shown = style.families(audits)
@@ -29,7 +28,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
             axes.hlines(bound, place - WIDTH, place + WIDTH, color=style.INK, linewidth=1.6)
         x = place + WIDTH * np.linspace(-0.85, 0.85, marks)
         for index, family in enumerate(shown):
-            own = here[here["subject"] == family.subject]
+            own = here[here["method"] == family.method]
             axes.plot(np.full(len(own), x[index]), own["value"], linestyle="none", **family.marks())
         _controls(axes, controls, case, delta, x[len(shown) :])
     texts = [f"{case}\n$\\delta$ = {delta:g}" for case, delta in places]

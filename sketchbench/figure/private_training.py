@@ -20,11 +20,9 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """
     table = tables["private_training"]
     drawn = style.with_intervals(table[table["quantity"].isin(list(PANELS))])
-    sent = table.groupby("subject")["bytes_up"].max()
+    sent = table.groupby("method")["bytes_up"].max()
     shown = [
-        replace(
-            family, label=f"{family.label}: {sent[family.subject] / 1e3:.0f} kB sent by a client"
-        )
+        replace(family, label=f"{family.label}: {sent[family.method] / 1e3:.0f} kB sent by a client")
         for family in style.families(drawn)
     ]
     figure = style.new_figure(2.7)
@@ -44,8 +42,8 @@ def _panel(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
     private = rows[rows["case"] != NONE]
     style.sizes(axes, private["epsilon"].dropna(), margin=1.6)
     for index, family in enumerate(shown):
-        own = private[private["subject"] == family.subject].sort_values("epsilon")
-        free = rows[(rows["case"] == NONE) & (rows["subject"] == family.subject)]
+        own = private[private["method"] == family.method].sort_values("epsilon")
+        free = rows[(rows["case"] == NONE) & (rows["method"] == family.method)]
         for value in free["mean"]:
             axes.axhline(value, color=family.colour, linewidth=0.9, zorder=1)
         x = style.dodge(own["epsilon"], index, len(shown), decades=SIDE_BY_SIDE)

@@ -37,12 +37,8 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
             y = place + (index - (len(shares) - 1) / 2) * height
             mean = own["mean"].to_numpy()
             bars = np.array([mean - own["low"], own["high"] - mean])
-            axes.barh(
-                np.full(len(own), y), mean - 0.5, 0.9 * height, left=0.5, color=colour, alpha=0.5
-            )
-            axes.errorbar(
-                mean, np.full(len(own), y), xerr=bars, fmt=".", color=style.INK, elinewidth=0.9
-            )
+            axes.barh(np.full(len(own), y), mean - 0.5, 0.9 * height, left=0.5, color=colour, alpha=0.5)
+            axes.errorbar(mean, np.full(len(own), y), xerr=bars, fmt=".", color=style.INK, elinewidth=0.9)
         if stated is not None:
             axes.plot([stated], [place], "d", color=style.INK, markerfacecolor="white", zorder=5)
     axes.axvline(0.5, color=style.INK, linewidth=0.9, linestyle="--")

@@ -49,7 +49,7 @@ def _errors(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
     axes.set_yscale("log")
     axes.axhline(1, color=style.INK, linewidth=0.7, linestyle=":", zorder=1)
     for family in shown:
-        own = rows[(rows["subject"] == family.subject) & (rows["mean"] > 0)]
+        own = rows[(rows["method"] == family.method) & (rows["mean"] > 0)]
         own = own.sort_values("compression")
         style.joined(axes, own["compression"], own, family, **_weight(family))
     axes.set_ylabel(r"relative error $\|x-\hat{x}\|^2/\|x\|^2$")
@@ -59,15 +59,13 @@ def _floor(axes: Axes, rows: pd.DataFrame) -> None:
     """One line: it is the same for every recovery, as the signals are."""
     floor = rows[rows["mean"] > 0].groupby("compression")["mean"].first()
     single = "_" if len(floor) == 1 else None  # a line through one point is invisible
-    axes.plot(
-        floor.index, floor, color=style.EXACT, linewidth=1.4, marker=single, markersize=12, zorder=1
-    )
+    axes.plot(floor.index, floor, color=style.EXACT, linewidth=1.4, marker=single, markersize=12, zorder=1)
 
 
 def _times(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
     axes.set_yscale("log")
     for family in shown:
-        own = rows[rows["subject"] == family.subject].sort_values("compression")
+        own = rows[rows["method"] == family.method].sort_values("compression")
         weight = _weight(family)
         axes.plot(
             own["compression"],

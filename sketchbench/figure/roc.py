@@ -35,8 +35,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     areas.set_xlabel("round")
     areas.set_ylabel("area under the ROC curve")
     handles = [
-        style.handle(case, color=colour, marker=marker, linewidth=0.8)
-        for case, (colour, marker) in CASES.items()
+        style.handle(case, color=colour, marker=marker, linewidth=0.8) for case, (colour, marker) in CASES.items()
     ]
     nothing = style.handle("knowing nothing", color=style.INK, linewidth=0.9, linestyle="--")
     style.legend(figure, [], [*handles, nothing])

@@ -30,20 +30,17 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     rounds, ratio = figure.subplots(1, 2)
     reached = table[table["quantity"] == "rounds_to_target"]
     plain = reached[reached["case"] == "plain"]
-    first = plain[plain["subject"] == plain["subject"].iloc[0]]  # the same for all
+    first = plain[plain["method"] == plain["method"].iloc[0]]  # the same for all
     _measured(rounds, first, {"color": style.EXACT, "marker": "o", "markersize": 4})
     for family in families:
         look = family.marks()
-        own = reached[(reached["case"] == "sketched") & (reached["subject"] == family.subject)]
+        own = reached[(reached["case"] == "sketched") & (reached["method"] == family.method)]
         _measured(rounds, own, look)
         quotient = table[(table["quantity"] == "rounds_ratio")]
-        _measured(ratio, quotient[quotient["subject"] == family.subject], look)
+        _measured(ratio, quotient[quotient["method"] == family.method], look)
     _printed(rounds, printed["plain"], style.EXACT, "o")
     _printed(rounds, printed["sketched"], style.INK, "s")
-    ratios = [
-        sketched / plain
-        for plain, sketched in zip(printed["plain"], printed["sketched"], strict=True)
-    ]
+    ratios = [sketched / plain for plain, sketched in zip(printed["plain"], printed["sketched"], strict=True)]
     _printed(ratio, ratios, style.INK, "s")
     ratio.axhline(1, color=style.INK, linewidth=0.9, linestyle="--", zorder=1)
     rounds.set_yscale("log")

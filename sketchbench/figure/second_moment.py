@@ -24,6 +24,4 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
         rows[column] /= rows["b"]
     rows["bound"] = float("nan")
     symbol = r"$\mathrm{E}\,(g^TR^TRh-g^Th)^2$"
-    return by_size.draw(
-        {f"{symbol}\n{CASES.get(case, case)}": rows[rows["case"] == case] for case in chosen}
-    )
+    return by_size.draw({f"{symbol}\n{CASES.get(case, case)}": rows[rows["case"] == case] for case in chosen})

@@ -15,7 +15,5 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     table = tables["norms"]
     rows = table[(table["quantity"] == "squared_norm") & (table["d"] == table["d"].max())]
     rows = style.without_constants(rows)
-    drawn = style.with_intervals(style.worst(rows, ["subject", "b"]), candidates=len(rows))
-    return by_size.draw(
-        {r"$\mathrm{E}\,\|R^TRh\|^2,\ \ \|h\|=1$": drawn}, bound="bound $1+a\\,d/b$"
-    )
+    drawn = style.with_intervals(style.worst(rows, ["method", "b"]), candidates=len(rows))
+    return by_size.draw({r"$\mathrm{E}\,\|R^TRh\|^2,\ \ \|h\|=1$": drawn}, bound="bound $1+a\\,d/b$")

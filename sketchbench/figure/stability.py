@@ -43,7 +43,7 @@ def _errors(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
     ends = amounts[[0, -1]] * [0.7, 1.4] if amounts.size else amounts
     axes.plot(ends, ends, color=style.INK, linewidth=0.9, linestyle="--", zorder=1)
     for index, family in enumerate(shown):
-        own = rows[(rows["subject"] == family.subject) & (rows["mean"] > 0)].sort_values("amount")
+        own = rows[(rows["method"] == family.method) & (rows["mean"] > 0)].sort_values("amount")
         axes.plot(own["amount"], own["mean"], color=family.colour, linewidth=0.7, zorder=2)
         # Larger and larger, so that all are seen where they coincide.
         style.points(axes, own["amount"], own, family, size=4.0, ring=1.2 + 0.2 * index)
@@ -52,7 +52,7 @@ def _errors(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
 def _ratios(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
     axes.axhline(1, color=style.INK, linewidth=0.9, linestyle="--", zorder=1)
     for index, family in enumerate(shown):
-        own = rows[rows["subject"] == family.subject].sort_values("amount")
+        own = rows[rows["method"] == family.method].sort_values("amount")
         x = style.dodge(own["amount"], index, len(shown), decades=SIDE_BY_SIDE)
         style.points(axes, x, own, family, size=3.4)
     style.limits(axes, rows, include=1)

@@ -73,7 +73,7 @@ SPARE = list(itertools.product("<8dHP", (COLOURS[7], COLOURS[6], *COLOURS[:6]), 
 class Family:
     """A sketch family, or a recovery, as the figures show it."""
 
-    subject: str  # its name in conf/sketch or conf/recovery, the `subject` column
+    method: str  # its name in conf/sketch or conf/recovery, the `method` column
     label: str
     group: str
     colour: Any
@@ -94,8 +94,8 @@ class Family:
 
 def families(*tables: pd.DataFrame, looks: Mapping[str, Look] = LOOKS) -> list[Family]:
     """The families of these tables, by group; looks: RECOVERY_LOOKS where they are recoveries."""
-    pairs = pd.concat([table[["subject", "label"]] for table in tables])
-    labels = dict(zip(pairs["subject"], pairs["label"], strict=True))
+    pairs = pd.concat([table[["method", "label"]] for table in tables])
+    labels = dict(zip(pairs["method"], pairs["label"], strict=True))
     known = [name for name in looks if name in labels]
     found = [Family(name, labels[name], *looks[name]) for name in known]
     for index, name in enumerate(sorted(set(labels) - set(known))):
@@ -169,13 +169,11 @@ def worst(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 def without_constants(rows: pd.DataFrame) -> pd.DataFrame:
     """Leaves out the families where nothing ever varies (No sketch), unless there is no other."""
     random = rows["sd"] > 1e-9 * rows["mean"].abs().clip(lower=1)
-    kept = rows[rows["subject"].isin(rows.loc[random, "subject"])]
+    kept = rows[rows["method"].isin(rows.loc[random, "method"])]
     return rows if kept.empty else kept
 
 
-def points(
-    axes: Axes, x: ArrayLike, rows: pd.DataFrame, family: Family, size: float = 4.0, ring: float = 1
-) -> None:
+def points(axes: Axes, x: ArrayLike, rows: pd.DataFrame, family: Family, size: float = 4.0, ring: float = 1) -> None:
     """Means with their intervals, in the family's colour and marker.
 
     ring: how much larger an open marker is; above 1 it surrounds the filled ones at the same place.

@@ -51,8 +51,8 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
             axes.set_axis_off()
             continue
         axes.set_title(textwrap.fill(shown[index].label, 30))
-        _curves(axes, curves[curves["subject"] == shown[index].subject])
-        _lemmas(axes, table[table["subject"] == shown[index].subject])
+        _curves(axes, curves[curves["method"] == shown[index].method])
+        _lemmas(axes, table[table["method"] == shown[index].method])
         axes.tick_params(labelbottom=True)
         if index >= columns * (rows - 1):
             axes.set_xlabel("error $t$")
@@ -67,11 +67,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
         for case, (text, colour, dashes) in CASES.items()
         if (curves["case"] == case).any()
     ]
-    lines.append(
-        style.handle(
-            "allowed by the lemma", color=style.INK, marker="o", markersize=3.2, linewidth=0.6
-        )
-    )
+    lines.append(style.handle("allowed by the lemma", color=style.INK, marker="o", markersize=3.2, linewidth=0.6))
     style.legend(figure, [], lines)
     return figure
 

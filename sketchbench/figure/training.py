@@ -18,7 +18,7 @@ OPTIONS = {
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """From a study of the task `training`: the quantity accuracy by case, over rounds and over what all clients
-    have sent; and the quantity error by option, over rounds. A curve for every subject and share of participants.
+    have sent; and the quantity error by option, over rounds. A curve for every method and share of participants.
 
     All intervals of the figure hold at once, but with probability 1e-3; of fewer than ten trainings the bands
     are no intervals, but go from the least to the largest.
@@ -26,24 +26,20 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     (table,) = tables.values()
     rows = style.with_intervals(table[table["quantity"].isin(["accuracy", "error"])])
     few = rows["trials"] < FEW
-    rows = rows.assign(
-        low=rows["low"].where(~few, rows["minimum"]), high=rows["high"].where(~few, rows["maximum"])
-    )
+    rows = rows.assign(low=rows["low"].where(~few, rows["minimum"]), high=rows["high"].where(~few, rows["maximum"]))
     accuracy = rows[rows["quantity"] == "accuracy"]
     accuracy = accuracy.assign(sent=accuracy["bytes_up"] / 1e6)
     families = style.families(table)
     figure = style.new_figure(2.7)
     rounds, traffic, error = figure.subplots(1, 3)
     plain = accuracy[(accuracy["case"] == "plain")]
-    plain = plain[plain["subject"] == plain["subject"].iloc[0]]  # the same for all
+    plain = plain[plain["method"] == plain["method"].iloc[0]]  # the same for all
     for axes, over in ((rounds, "round"), (traffic, "sent")):
         _curves(axes, plain, over, PLAIN)
     for family in families:
-        own = rows[rows["subject"] == family.subject]
+        own = rows[rows["method"] == family.method]
         look = family.marks(3)
-        sketched = accuracy[
-            (accuracy["case"] == "sketched") & (accuracy["subject"] == family.subject)
-        ]
+        sketched = accuracy[(accuracy["case"] == "sketched") & (accuracy["method"] == family.method)]
         for axes, over in ((rounds, "round"), (traffic, "sent")):
             _curves(axes, sketched, over, look)
         for option, (line, _) in OPTIONS.items():
@@ -58,10 +54,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
         axes.set_xscale("log")
         axes.set_xlabel(text)
     handles = [style.handle("plain", linewidth=0.8, **PLAIN)]
-    handles += [
-        style.handle(label, color=style.INK, linestyle=line, linewidth=0.8)
-        for line, label in OPTIONS.values()
-    ]
+    handles += [style.handle(label, color=style.INK, linestyle=line, linewidth=0.8) for line, label in OPTIONS.values()]
     nothing = style.handle("knowing nothing", color=style.INK, linewidth=0.9, linestyle="--")
     style.legend(figure, families, [*handles, nothing])
     return figure
@@ -69,6 +62,6 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
 
 def _curves(axes: Axes, rows: pd.DataFrame, over: str, look: dict[str, Any]) -> None:
     """Means with bands, one curve for each run."""
-    for _, own in rows.groupby(["subject", "b", "participation"]):
+    for _, own in rows.groupby(["method", "b", "participation"]):
         run = own.sort_values(over)
         style.curve(axes, run[over], run, band=0.15, linewidth=0.8, **look)

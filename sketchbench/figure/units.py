@@ -22,7 +22,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     axes = figure.subplots()
     axes.set_yscale("log")
     for index, family in enumerate(shown):
-        own = drawn[(drawn["subject"] == family.subject) & (drawn["mean"] > 0)].sort_values("unit")
+        own = drawn[(drawn["method"] == family.method) & (drawn["mean"] > 0)].sort_values("unit")
         x = style.dodge(own["unit"], index, len(shown), decades=1.8)
         style.joined(axes, x, own, family, size=4.4, width=0.9)
     style.plain_log(axes)

@@ -55,9 +55,7 @@ def _identity(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None
     cases = [case for case in CASES if (rows["case"] == case).any()]
     slots = [(case, i, b) for case in cases for i in range(len(shown)) for b in _sizes(rows)]
     for slot, (case, index, b) in enumerate(slots):
-        own = rows[
-            (rows["case"] == case) & (rows["subject"] == shown[index].subject) & (rows["b"] == b)
-        ]
+        own = rows[(rows["case"] == case) & (rows["method"] == shown[index].method) & (rows["b"] == b)]
         x = style.dodge(own["d"], slot, len(slots), decades=0.36)
         style.points(axes, x, own, _marks(index, case), size=3.0)
     if rows.empty:
@@ -80,7 +78,7 @@ def _growth(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
     axes.plot(claimed["d"], claimed["bound"], color=style.INK, linestyle="--", **line)
     for case in CASES:
         for index, family in enumerate(shown):
-            own = rows[(rows["case"] == case) & (rows["subject"] == family.subject)]
+            own = rows[(rows["case"] == case) & (rows["method"] == family.method)]
             axes.plot(own["d"], own["exact"], color=style.EXACT, **line)
             style.points(axes, own["d"], own, _marks(index, case), ring=1.6)
     axes.set_yscale("log")
@@ -95,13 +93,11 @@ def _sizes(rows: pd.DataFrame) -> list[int]:
 
 
 def _entries(shown: list[style.Family]) -> list[Artist]:
-    entries: list[Artist] = [
-        style.handle(case, color=colour, linewidth=3) for case, colour in CASES.items()
-    ]
+    entries: list[Artist] = [style.handle(case, color=colour, linewidth=3) for case, colour in CASES.items()]
     for index, family in enumerate(shown):
         marker = {**_marks(index, "centred").marks(4.5), "color": style.INK}
         marker["markeredgecolor"] = style.INK
-        if family.subject and marker["markerfacecolor"] != "white":
+        if family.method and marker["markerfacecolor"] != "white":
             marker["markerfacecolor"] = style.INK
         entries.append(style.handle(family.label, linestyle="none", **marker))
     entries.append(style.handle("the paper's identity", color=style.EXACT, linewidth=1.0))

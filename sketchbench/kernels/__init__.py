@@ -32,19 +32,13 @@ class Kernels(Protocol):
     def random_words(self, key: int, stream: int, first: int, operators: int, count: int) -> Array:
         """Uniform 32-bit words, uint32, shape (T, count)."""
 
-    def random_integers(
-        self, key: int, stream: int, first: int, operators: int, count: int, bound: int
-    ) -> Array:
+    def random_integers(self, key: int, stream: int, first: int, operators: int, count: int, bound: int) -> Array:
         """The same words times bound, divided by 2^32: integers in [0, bound), int32 (T, count)."""
 
-    def sign_rows(
-        self, key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int
-    ) -> Array:
+    def sign_rows(self, key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int) -> Array:
         """Random signs in rows `row` to `row + rows` of T sign matrices, int8 (T, rows, d)."""
 
-    def gaussian_rows(
-        self, key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int
-    ) -> Array:
+    def gaussian_rows(self, key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int) -> Array:
         """Standard normals, float64 (T, rows, d): the normal quantile of (word + 1/2) / 2^32.
 
         The granularity ends the tails at 6.3 and lowers the variance by less than 1e-8."""

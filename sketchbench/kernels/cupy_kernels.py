@@ -573,23 +573,17 @@ def random_words(key: int, stream: int, first: int, operators: int, count: int) 
     return _draw("Word", 4, key, stream, first, 0, out)[:, 0]
 
 
-def random_integers(
-    key: int, stream: int, first: int, operators: int, count: int, bound: int
-) -> Array:
+def random_integers(key: int, stream: int, first: int, operators: int, count: int, bound: int) -> Array:
     words = random_words(key, stream, first, operators, count).astype(np.uint64)
     return (words * np.uint64(bound) >> np.uint64(32)).astype(np.int32)
 
 
-def sign_rows(
-    key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int
-) -> Array:
+def sign_rows(key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int) -> Array:
     out = cupy.empty((operators, rows, d), dtype=np.int8)
     return _draw("Sign", 128, key, stream, first, row, out)
 
 
-def gaussian_rows(
-    key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int
-) -> Array:
+def gaussian_rows(key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int) -> Array:
     out = cupy.empty((operators, rows, d), dtype=np.float64)
     return _draw("Normal", 4, key, stream, first, row, out)
 
@@ -737,9 +731,7 @@ def largest(x: Array, k: int) -> Array:
     return out
 
 
-def dense_sketch(
-    entries: Entries, key: int, stream: int, first: int, operators: int, rows: int, x: Array
-) -> Array:
+def dense_sketch(entries: Entries, key: int, stream: int, first: int, operators: int, rows: int, x: Array) -> Array:
     _, vectors, d = x.shape
     together = 1 if vectors == 1 else _VECTORS
     lines = _LINES[entries]
@@ -753,9 +745,7 @@ def dense_sketch(
     return y.sum(axis=0) if parts > 1 else y[0]
 
 
-def dense_desketch(
-    entries: Entries, key: int, stream: int, first: int, operators: int, d: int, y: Array
-) -> Array:
+def dense_desketch(entries: Entries, key: int, stream: int, first: int, operators: int, d: int, y: Array) -> Array:
     _, vectors, rows = y.shape
     together = 1 if vectors == 1 else _VECTORS
     warps = operators * _ratio(vectors, together) * _ratio(d, 128)

@@ -70,9 +70,7 @@ def _random_words(key: Any, stream: int, first: int, out: NDArray[np.uint32]) ->
         _words(key, stream, first + t, 0, start, out[t, start : start + _DRAWN])
 
 
-def random_words(
-    key: int, stream: int, first: int, operators: int, count: int
-) -> NDArray[np.uint32]:
+def random_words(key: int, stream: int, first: int, operators: int, count: int) -> NDArray[np.uint32]:
     out = np.empty((operators, count), dtype=np.uint32)
     _random_words(np.uint64(key), stream, first, out)
     return out
@@ -91,9 +89,7 @@ def _random_integers(key: Any, stream: int, first: int, bound: Any, out: NDArray
             part[i] = int32((uint64(words[i]) * bound) >> uint64(32))
 
 
-def random_integers(
-    key: int, stream: int, first: int, operators: int, count: int, bound: int
-) -> NDArray[np.int32]:
+def random_integers(key: int, stream: int, first: int, operators: int, count: int, bound: int) -> NDArray[np.int32]:
     out = np.empty((operators, count), dtype=np.int32)
     _random_integers(np.uint64(key), stream, first, np.uint64(bound), out)
     return out
@@ -120,9 +116,7 @@ def _sign_rows(key: Any, stream: int, first: int, row: int, out: NDArray[np.int8
         _signs(key, stream, first + t, row + k, start, out[t, k, start : start + _DRAWN])
 
 
-def sign_rows(
-    key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int
-) -> NDArray[np.int8]:
+def sign_rows(key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int) -> NDArray[np.int8]:
     out = np.empty((operators, rows, d), dtype=np.int8)
     _sign_rows(np.uint64(key), stream, first, row, out)
     return out
@@ -196,9 +190,7 @@ _CHUNK = 2**10  # entries of a dense matrix at a time: a multiple of 128, small 
 
 
 @njit(cache=True, inline="always")
-def _entries(
-    normal: bool, key: Any, stream: int, t: int, k: int, first: int, out: NDArray[np.float64]
-) -> None:
+def _entries(normal: bool, key: Any, stream: int, t: int, k: int, first: int, out: NDArray[np.float64]) -> None:
     if normal:
         _normals(key, stream, t, k, first, out)
     else:
@@ -214,9 +206,7 @@ def _dot(a: NDArray[Any], b: NDArray[Any]) -> Any:
 
 
 @njit(cache=True, parallel=True)
-def _dense_sketch(
-    normal: bool, key: Any, stream: int, first: int, x: NDArray[Any], y: NDArray[Any]
-) -> None:
+def _dense_sketch(normal: bool, key: Any, stream: int, first: int, x: NDArray[Any], y: NDArray[Any]) -> None:
     operators, vectors, rows = y.shape
     d = x.shape[2]
     for index in prange(operators * rows):
@@ -247,9 +237,7 @@ def dense_sketch(
 
 
 @njit(cache=True, parallel=True)
-def _dense_desketch(
-    normal: bool, key: Any, stream: int, first: int, y: NDArray[Any], x: NDArray[Any]
-) -> None:
+def _dense_desketch(normal: bool, key: Any, stream: int, first: int, y: NDArray[Any], x: NDArray[Any]) -> None:
     operators, vectors, d = x.shape
     chunks = -(-d // _CHUNK)
     for index in prange(operators * chunks):
@@ -332,9 +320,7 @@ _SPREAD = 2**16  # entries of a vector that a thread fills at a time
 
 
 @njit(cache=True, parallel=True)
-def _scatter(
-    buckets: NDArray[np.int32], signs: NDArray[np.int8], x: NDArray[Any], y: NDArray[Any]
-) -> None:
+def _scatter(buckets: NDArray[np.int32], signs: NDArray[np.int8], x: NDArray[Any], y: NDArray[Any]) -> None:
     """y has shape (T, N, parts, b): each part sums its share of the columns."""
     operators, vectors, parts, _ = y.shape
     s, d = buckets.shape[1:]
@@ -387,9 +373,7 @@ def scatter(matrix: SparseMatrix, x: NDArray[Any], out: NDArray[Any] | None = No
 
 
 @njit(cache=True, parallel=True)
-def _gather(
-    buckets: NDArray[np.int32], signs: NDArray[np.int8], y: NDArray[Any], x: NDArray[Any]
-) -> None:
+def _gather(buckets: NDArray[np.int32], signs: NDArray[np.int8], y: NDArray[Any], x: NDArray[Any]) -> None:
     operators, vectors, d = x.shape
     chunks = -(-d // _COLUMNS)
     for index in prange(operators * vectors * chunks):
@@ -412,9 +396,7 @@ def gather(matrix: SparseMatrix, y: NDArray[Any]) -> NDArray[Any]:
 
 
 @njit(cache=True, parallel=True)
-def _project(
-    buckets: NDArray[np.int32], signs: NDArray[np.int8], b: int, x: NDArray[Any], out: NDArray[Any]
-) -> None:
+def _project(buckets: NDArray[np.int32], signs: NDArray[np.int8], b: int, x: NDArray[Any], out: NDArray[Any]) -> None:
     operators, vectors, d = out.shape
     s = buckets.shape[1]
     for index in prange(operators * vectors):
@@ -445,9 +427,7 @@ def project(matrix: SparseMatrix, x: NDArray[Any]) -> NDArray[Any]:
 
 
 @njit(cache=True, parallel=True)
-def _median(
-    buckets: NDArray[np.int32], signs: NDArray[np.int8], y: NDArray[Any], x: NDArray[Any]
-) -> None:
+def _median(buckets: NDArray[np.int32], signs: NDArray[np.int8], y: NDArray[Any], x: NDArray[Any]) -> None:
     operators, vectors, d = x.shape
     s = buckets.shape[1]
     chunks = -(-d // _COLUMNS)
@@ -518,9 +498,7 @@ def _spread(at: NDArray[np.int32], values: NDArray[Any], out: NDArray[Any], keep
             target[places[i]] += values[t, n, i]
 
 
-def spread(
-    at: NDArray[np.int32], values: NDArray[Any], out: NDArray[Any], keep: bool = False
-) -> NDArray[Any]:
+def spread(at: NDArray[np.int32], values: NDArray[Any], out: NDArray[Any], keep: bool = False) -> NDArray[Any]:
     _spread(at, values, out, keep)
     return out
 

@@ -30,9 +30,7 @@ def philox(counter: tuple[Any, Any, Any, Any], key: int) -> tuple[NDArray[np.uin
     return c0, c1, c2, c3
 
 
-def _words(
-    key: int, stream: int, first: int, operators: int, row: int, rows: int, count: int
-) -> NDArray[np.uint32]:
+def _words(key: int, stream: int, first: int, operators: int, row: int, rows: int, count: int) -> NDArray[np.uint32]:
     """Word i of row k of operator t is word i % 4 of counter (i // 4, k, t, stream)."""
     calls = -(-count // 4)
     counter = (
@@ -45,22 +43,16 @@ def _words(
     return words.reshape(operators, rows, 4 * calls)[..., :count].astype(np.uint32)
 
 
-def random_words(
-    key: int, stream: int, first: int, operators: int, count: int
-) -> NDArray[np.uint32]:
+def random_words(key: int, stream: int, first: int, operators: int, count: int) -> NDArray[np.uint32]:
     return _words(key, stream, first, operators, 0, 1, count)[:, 0]
 
 
-def random_integers(
-    key: int, stream: int, first: int, operators: int, count: int, bound: int
-) -> NDArray[np.int32]:
+def random_integers(key: int, stream: int, first: int, operators: int, count: int, bound: int) -> NDArray[np.int32]:
     words = random_words(key, stream, first, operators, count).astype(np.uint64)
     return (words * np.uint64(bound) >> _HALF).astype(np.int32)
 
 
-def sign_rows(
-    key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int
-) -> NDArray[np.int8]:
+def sign_rows(key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int) -> NDArray[np.int8]:
     words = _words(key, stream, first, operators, row, rows, -(-d // 32))
     bits = (words[..., None] >> np.arange(32, dtype=np.uint32)) & np.uint32(1)
     bits = bits.reshape(operators, rows, -1)[..., :d]
@@ -124,9 +116,7 @@ def distinct(words: NDArray[np.uint32], b: int) -> NDArray[np.int32]:
     chosen = np.empty(words.shape, dtype=np.int32)
     for r in range(s):
         last = b - s + r
-        draw = ((words[..., r, :].astype(np.uint64) * np.uint64(last + 1)) >> _HALF).astype(
-            np.int32
-        )
+        draw = ((words[..., r, :].astype(np.uint64) * np.uint64(last + 1)) >> _HALF).astype(np.int32)
         taken = (chosen[..., :r, :] == draw[..., None, :]).any(axis=-2)
         chosen[..., r, :] = np.where(taken, last, draw)
     return chosen
@@ -184,9 +174,7 @@ def collect(v: NDArray[Any], at: NDArray[np.int32]) -> NDArray[Any]:
     return np.take_along_axis(v, np.broadcast_to(at, (*shape, at.shape[2])), axis=-1)
 
 
-def spread(
-    at: NDArray[np.int32], values: NDArray[Any], out: NDArray[Any], keep: bool = False
-) -> NDArray[Any]:
+def spread(at: NDArray[np.int32], values: NDArray[Any], out: NDArray[Any], keep: bool = False) -> NDArray[Any]:
     if not keep:
         out[...] = 0
     operators, vectors, _ = values.shape
@@ -205,9 +193,7 @@ def walsh_hadamard(x: NDArray[Any]) -> NDArray[Any]:
     h = 1
     while h < n:
         pairs = x.reshape(-1, n // (2 * h), 2, h)
-        x = np.stack([pairs[:, :, 0] + pairs[:, :, 1], pairs[:, :, 0] - pairs[:, :, 1]], 2).reshape(
-            x.shape
-        )
+        x = np.stack([pairs[:, :, 0] + pairs[:, :, 1], pairs[:, :, 0] - pairs[:, :, 1]], 2).reshape(x.shape)
         h *= 2
     return x * x.dtype.type(n**-0.5)
 

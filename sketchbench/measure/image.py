@@ -25,14 +25,10 @@ def likeness(image: NDArray[np.float64], truth: NDArray[np.float64]) -> Likeness
     from skimage.metrics import mean_squared_error, structural_similarity  # 0.3 s to import
 
     if image.shape != truth.shape or image.ndim != 3:
-        raise ValueError(
-            f"images of shapes {image.shape} and {truth.shape} must both be (channels, height, width)"
-        )
+        raise ValueError(f"images of shapes {image.shape} and {truth.shape} must both be (channels, height, width)")
     for values in (image, truth):
         if not (values.min() >= 0 and values.max() <= 1):
-            raise ValueError(
-                f"an image from {values.min()} to {values.max()} must be in [0, 1]; clip it"
-            )
+            raise ValueError(f"an image from {values.min()} to {values.max()} must be in [0, 1]; clip it")
     mse = float(mean_squared_error(truth, image))
     ssim = structural_similarity(truth, image, data_range=1.0, channel_axis=0)  # type: ignore[no-untyped-call]
     return Likeness(mse, float(-10 * np.log10(max(mse, EXACT))), float(ssim))

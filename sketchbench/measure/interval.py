@@ -71,11 +71,7 @@ def proportion_interval(successes: int, trials: int, *, error: float) -> Interva
         raise ValueError(f"{successes} of {trials} trials is no proportion")
     half = error / 2
     low = 0.0 if successes == 0 else special.betaincinv(successes, trials - successes + 1, half)
-    high = (
-        1.0
-        if successes == trials
-        else special.betaincinv(successes + 1, trials - successes, 1 - half)
-    )
+    high = 1.0 if successes == trials else special.betaincinv(successes + 1, trials - successes, 1 - half)
     return Interval(float(low), float(high))
 
 
@@ -85,9 +81,7 @@ class Slope(NamedTuple):
     high: float
 
 
-def log_slope(
-    x: np.ndarray, mean: np.ndarray, standard_error: np.ndarray, *, error: float
-) -> Slope:
+def log_slope(x: np.ndarray, mean: np.ndarray, standard_error: np.ndarray, *, error: float) -> Slope:
     """Slope of log(mean) over log(x), least squares, with the error of the means carried over.
 
     x, mean (positive) and standard_error: shape (points,). The interval speaks of the

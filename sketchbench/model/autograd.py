@@ -57,9 +57,7 @@ class _Linear(torch.autograd.Function):
     """A linear function of arrays, whose transpose is given."""
 
     @staticmethod
-    def forward(
-        ctx: Any, x: Tensor, kernels: Kernels, forward: Operation, backward: Operation
-    ) -> Tensor:
+    def forward(ctx: Any, x: Tensor, kernels: Kernels, forward: Operation, backward: Operation) -> Tensor:
         ctx.operations = kernels, backward, forward
         return _computed(x, kernels, forward)
 

@@ -26,9 +26,7 @@ class ClientNorm(nn.BatchNorm2d):
             return super().forward(x)
         mean, variance = (self.running_mean, self.running_var) if self.measuring else (None, None)
         normalised = [
-            nn.functional.batch_norm(
-                part, mean, variance, self.weight, self.bias, True, 1 / (1 + i), self.eps
-            )
+            nn.functional.batch_norm(part, mean, variance, self.weight, self.bias, True, 1 / (1 + i), self.eps)
             for i, part in enumerate(torch.split(x, self.batch))
         ]
         return torch.cat(normalised)

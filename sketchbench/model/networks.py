@@ -15,14 +15,10 @@ from sketchbench.sketch.family import Family
 from sketchbench.sketch.identity import Identity
 
 Shape = tuple[int, int, int]
-MakeModel = Callable[
-    ..., nn.Module
-]  # what a config of conf/model gives; it wants shape, classes, family
+MakeModel = Callable[..., nn.Module]  # what a config of conf/model gives; it wants shape, classes, family
 
 
-def mlp(
-    shape: Shape, classes: int, family: Family | None = None, hidden: Sequence[int] = (200, 200)
-) -> nn.Sequential:
+def mlp(shape: Shape, classes: int, family: Family | None = None, hidden: Sequence[int] = (200, 200)) -> nn.Sequential:
     """Dense layers with ReLU between them; for MNIST 199,210 parameters."""
     inputs = shape[0] * shape[1] * shape[2]
     parts: list[nn.Module] = [nn.Flatten()]

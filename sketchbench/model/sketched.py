@@ -41,9 +41,7 @@ class Sketched(nn.Module):
     def current(self) -> Sketch:
         """The operator; RuntimeError before the first `draw`."""
         if self.operator is None:
-            raise RuntimeError(
-                f"{type(self).__name__} has no sketch to train with; call draw(key) first, or eval()"
-            )
+            raise RuntimeError(f"{type(self).__name__} has no sketch to train with; call draw(key) first, or eval()")
         return self.operator
 
     def _check(self) -> None:
@@ -58,9 +56,7 @@ class SketchedLinear(nn.Linear, Sketched):
     Raises ValueError where the family's d is another, RuntimeError in training before the first `draw`.
     """
 
-    def __init__(
-        self, in_features: int, out_features: int, family: Family, bias: bool = True
-    ) -> None:
+    def __init__(self, in_features: int, out_features: int, family: Family, bias: bool = True) -> None:
         super().__init__(in_features, out_features, bias)
         self.family = family
         self._check()

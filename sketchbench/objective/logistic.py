@@ -67,9 +67,7 @@ class Logistic(EmpiricalRisk):
             raise ValueError(f"held_out={held_out} must be >= 0")
         left = len(labels) - held_out
         if clients > left:
-            raise ValueError(
-                f"clients={clients} must be <= {left}, the samples of {data} to deal out"
-            )
+            raise ValueError(f"clients={clients} must be <= {left}, the samples of {data} to deal out")
         order = seeds.generator(seed, data="split", name=data).permutation(len(labels))
         held, order = order[:held_out], order[held_out:]
         if sorted:

@@ -78,9 +78,7 @@ class Network(Problem):
         self.start = flat.double().cpu().numpy()
         fewest = min(len(part) for part in parts)
         if not 1 <= batch <= fewest:
-            raise ValueError(
-                f"batch={batch} must satisfy 1 <= batch <= {fewest}, the samples of a client"
-            )
+            raise ValueError(f"batch={batch} must satisfy 1 <= batch <= {fewest}, the samples of a client")
         self.batch = batch
         self.participants = max(1, round(participation * self.clients))
         self._parts = parts
@@ -114,9 +112,7 @@ class Network(Problem):
         for own in w:
             clients, batches, dropped = self._draw(random)
 
-            def slope(
-                row: Tensor, i: int, batches: Batches = batches, seed: int = dropped
-            ) -> Tensor:
+            def slope(row: Tensor, i: int, batches: Batches = batches, seed: int = dropped) -> Tensor:
                 return self._slope(row, [batches[i]], seed + i)
 
             trials.append(self._rows(own[clients], slope))
@@ -146,9 +142,7 @@ class Network(Problem):
 
     def samples(self, images: NDArray[np.uint8], labels: NDArray[np.int64]) -> Samples:
         """On the device of the network."""
-        return Samples(
-            torch.tensor(images, device=self._device), torch.tensor(labels, device=self._device)
-        )
+        return Samples(torch.tensor(images, device=self._device), torch.tensor(labels, device=self._device))
 
     def _draw(self, random: np.random.Generator) -> tuple[NDArray[np.int64], Batches, int]:
         """The clients that take part, in ascending order, their batches, and a seed for dropout."""
@@ -211,9 +205,7 @@ class Network(Problem):
         scaled = (images.float() - self._mean) * self._scale
         return scaled.contiguous(memory_format=torch.channels_last)
 
-    def _mode(
-        self, *, training: bool, dropping: bool = False, measuring: bool = False, batch: int = 1
-    ) -> None:
+    def _mode(self, *, training: bool, dropping: bool = False, measuring: bool = False, batch: int = 1) -> None:
         """The model in training or evaluation, with or without dropout."""
         self._model.train(training)
         for part in self._dropouts:
@@ -245,9 +237,7 @@ class Network(Problem):
 
     def _finite(self, gradients: Array) -> Array:
         if not bool(self.kernels.xp.isfinite(gradients).all()):
-            raise FloatingPointError(
-                "a stochastic gradient is not finite: the training has diverged"
-            )
+            raise FloatingPointError("a stochastic gradient is not finite: the training has diverged")
         return gradients
 
 

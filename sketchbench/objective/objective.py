@@ -9,9 +9,7 @@ import numpy as np
 from sketchbench.kernels import Array
 from sketchbench.objective.problem import Problem, Vector
 
-MakeObjective = Callable[
-    ..., "Objective"
-]  # what a config of conf/objective gives; it wants kernels and seed
+MakeObjective = Callable[..., "Objective"]  # what a config of conf/objective gives; it wants kernels and seed
 
 
 class Objective(Problem):

@@ -37,9 +37,7 @@ class Problem(ABC):
 
     def gradient(self, w: Array) -> Array:
         """∇f(w) for w of shape (..., d): (..., d)."""
-        shared = self.kernels.xp.broadcast_to(
-            w[..., None, :], (*w.shape[:-1], self.clients, self.d)
-        )
+        shared = self.kernels.xp.broadcast_to(w[..., None, :], (*w.shape[:-1], self.clients, self.d))
         return self.gradients(shared).mean(axis=-2)
 
     @abstractmethod

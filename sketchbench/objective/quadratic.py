@@ -34,13 +34,9 @@ class Quadratic(Objective):
         random = seeds.generator(seed, data="quadratic", d=d, clients=clients)
         spectrum = np.zeros(d)
         spectrum[d // 4 if np.isinf(condition) else 0 :] = 1.0
-        spread = np.geomspace(
-            1 / (10.0 if np.isinf(condition) else condition), 1.0, int(spectrum.sum())
-        )
+        spread = np.geomspace(1 / (10.0 if np.isinf(condition) else condition), 1.0, int(spectrum.sum()))
         spectrum[spectrum > 0] = random.permutation(spread)
-        curvature = (
-            np.linspace(0.5, 1.0, clients)[:, None] * spectrum if clients > 1 else spectrum[None]
-        )
+        curvature = np.linspace(0.5, 1.0, clients)[:, None] * spectrum if clients > 1 else spectrum[None]
         common = random.standard_normal(d) / np.sqrt(d)
         own = heterogeneity * random.standard_normal((clients, d)) / np.sqrt(d)
         self.smoothness = float(curvature.max())

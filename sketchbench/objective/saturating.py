@@ -18,9 +18,7 @@ class Saturating(Objective):
 
     GRID = 4001
 
-    def __init__(
-        self, kernels: Kernels, d: int, clients: int, seed: int, heterogeneity: float = 1.0
-    ) -> None:
+    def __init__(self, kernels: Kernels, d: int, clients: int, seed: int, heterogeneity: float = 1.0) -> None:
         super().__init__(kernels, d, clients)
         if not heterogeneity >= 0:
             raise ValueError(f"heterogeneity={heterogeneity} must be >= 0")
@@ -50,9 +48,7 @@ class Saturating(Objective):
         share = np.linspace(0, 1, self.GRID)[:, None]
         grid = low + share * (high - low)
         squared = (grid[:, None, :] - centres) ** 2
-        w = np.take_along_axis(
-            grid, (squared / (1 + squared)).mean(axis=1).argmin(axis=0)[None], axis=0
-        )[0]
+        w = np.take_along_axis(grid, (squared / (1 + squared)).mean(axis=1).argmin(axis=0)[None], axis=0)[0]
         for _ in range(50):
             r = w - centres
             slope = (2 * r / (1 + r**2) ** 2).mean(axis=0)

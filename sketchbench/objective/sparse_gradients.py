@@ -59,9 +59,7 @@ class SparseGradients(Objective):
         self._best = kernels.asarray(self.minimiser)
         self._amplitude = smooth * mean
         self._spikes, self._spike_rate = spikes, spike_rate
-        self.noise_energy = float(
-            ((self._amplitude**2).sum() + spikes**2 * spike_rate * d) / clients
-        )
+        self.noise_energy = float(((self._amplitude**2).sum() + spikes**2 * spike_rate * d) / clients)
 
     def loss(self, w: Array) -> Array:
         return 0.5 * (self._mean * (w - self._best) ** 2).sum(axis=-1)

@@ -28,9 +28,7 @@ def epsilon(accountant: str, mechanism: Mechanism, delta: float) -> float:
     ArithmeticError where an accountant spends more δ than it has.
     """
     if accountant not in ACCOUNTANTS:
-        raise ValueError(
-            f"accountant={accountant} is unknown; choose from {', '.join(ACCOUNTANTS)}"
-        )
+        raise ValueError(f"accountant={accountant} is unknown; choose from {', '.join(ACCOUNTANTS)}")
     if not 0 < delta < 1:
         raise ValueError(f"delta={delta} must satisfy 0 < delta < 1")
     found = [ACCOUNTANTS[accountant](own, delta) for own in steps(mechanism)]
@@ -127,9 +125,7 @@ def _repeated(own: Steps, sampled: Sampled, goal: float) -> Guarantee:
     # With ε <= 1, as the lemma needs it, and share <= 1/2, the δ of a release is at least goal exp(-4).
     low, high = math.log(goal) - 4, min(math.log(goal / (4 * share)), math.log(0.5))
     if excess(low) > 0:
-        raise OutOfRangeError(
-            "Lemma H.4 needs ε <= 1 and batch <= records/2; use more noise or records"
-        )
+        raise OutOfRangeError("Lemma H.4 needs ε <= 1 and batch <= records/2; use more noise or records")
     alone = math.exp(optimize.brentq(excess, low, high))
     return lemmas.sampling(_each(own, alone), batch, records)
 

@@ -46,9 +46,7 @@ def epsilon(mu: float, delta: float) -> float:
     if log_delta(mu, 0.0) <= goal:
         return 0.0
     high = mu * (mu / 2 + math.sqrt(-2 * goal))  # δ <= Φ(-x) <= exp(-x²/2)
-    return float(
-        optimize.brentq(lambda e: log_delta(mu, e) - goal, 0.0, high, xtol=1e-300, rtol=1e-14)
-    )
+    return float(optimize.brentq(lambda e: log_delta(mu, e) - goal, 0.0, high, xtol=1e-300, rtol=1e-14))
 
 
 def mu(epsilon: float, delta: float) -> float:

@@ -28,9 +28,7 @@ class Sampling:
             known = ", ".join(get_args(Kind))
             raise ValueError(f"sampling={self.kind} is unknown; choose one of {known}")
         if not 1 <= self.batch <= self.records:
-            raise ValueError(
-                f"batch={self.batch} must satisfy 1 <= batch <= {self.records}, the records of a client"
-            )
+            raise ValueError(f"batch={self.batch} must satisfy 1 <= batch <= {self.records}, the records of a client")
         if self.kind == "full" and self.batch != self.records:
             raise ValueError(
                 f"sampling=full takes all records, so batch={self.batch} must be {self.records}; "

@@ -54,8 +54,7 @@ class Recovery(ABC):
         """
         if sketch.operators is not None:
             raise ValueError(
-                f"recovery takes one operator, not a stack of {sketch.operators}; "
-                "draw it without `operators`"
+                f"recovery takes one operator, not a stack of {sketch.operators}; draw it without `operators`"
             )
         if self.k > sketch.d:
             raise ValueError(f"number of nonzeros k={self.k} must satisfy k <= d={sketch.d}")
@@ -86,10 +85,7 @@ def _joined(xp: Any, traces: list[Array]) -> Array:
     """The traces of all blocks, one below the other, as long as the longest."""
     longest = max(trace.shape[1] for trace in traces)
     return xp.concatenate(
-        [
-            xp.pad(trace, ((0, 0), (0, longest - trace.shape[1])), constant_values=xp.nan)
-            for trace in traces
-        ]
+        [xp.pad(trace, ((0, 0), (0, longest - trace.shape[1])), constant_values=xp.nan) for trace in traces]
     )
 
 

@@ -32,6 +32,4 @@ class BalancedCountSketch(Family):
         position = draws.permutation(BUCKETS, self.d)  # of each column
         kept = position < self.d - self.d % self.b
         signs = draws.signs(SIGNS, self.d) * kept
-        return Scattered(
-            draws.kernels, self.b, (position % self.b)[:, None], signs.astype("int8")[:, None]
-        )
+        return Scattered(draws.kernels, self.b, (position % self.b)[:, None], signs.astype("int8")[:, None])

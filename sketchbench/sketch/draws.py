@@ -39,9 +39,7 @@ class Draws:
 
     def gaussian_rows(self, stream: int, row: int, rows: int, d: int) -> Array:
         """Rows of T independent standard normal matrices, float64, shape (T, rows, d)."""
-        return self.kernels.gaussian_rows(
-            self.key, stream, self.first, self.operators, row, rows, d
-        )
+        return self.kernels.gaussian_rows(self.key, stream, self.first, self.operators, row, rows, d)
 
     def dense_sketch(self, entries: Entries, stream: int, rows: int, x: Array) -> Array:
         """E x for T such matrices E of `rows` rows, not formed: (T or 1, N, d) -> (T, N, rows)."""
@@ -58,9 +56,7 @@ class Draws:
 
         Uniform to a relative error of bound / 2^32.
         """
-        return self.kernels.random_integers(
-            self.key, stream, self.first, self.operators, count, bound
-        )
+        return self.kernels.random_integers(self.key, stream, self.first, self.operators, count, bound)
 
     def subset(self, stream: int, count: int, population: int) -> Array:
         """`count` of range(population) without replacement, sorted, int32, shape (T, count)."""

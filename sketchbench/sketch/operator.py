@@ -145,9 +145,7 @@ class Sketch(ABC):
             )
         if check_finite and not bool(xp.isfinite(v).all()):
             position = tuple(int(i) for i in xp.argwhere(~xp.isfinite(v))[0])
-            raise ValueError(
-                f"entry {position} of the vector is {float(v[position])}; every entry must be finite"
-            )
+            raise ValueError(f"entry {position} of the vector is {float(v[position])}; every entry must be finite")
         return v.reshape(1 if self.operators is None else v.shape[0], -1, length)
 
     def lower(self, result: Array, v: Array, length: int) -> Array:

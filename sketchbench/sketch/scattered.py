@@ -10,9 +10,7 @@ class Scattered(Sketch):
     buckets: int32 (T, s, d) in [0, b); signs: int8 (T, s, d), where 0 drops an entry.
     """
 
-    def __init__(
-        self, kernels: Kernels, b: int, buckets: Array, signs: Array, scale: float = 1.0
-    ) -> None:
+    def __init__(self, kernels: Kernels, b: int, buckets: Array, signs: Array, scale: float = 1.0) -> None:
         super().__init__(buckets.shape[-1], b, kernels, buckets.shape[0])
         self._matrix = kernels.prepare(buckets, signs, b)
         self._scale = scale

@@ -35,9 +35,7 @@ class SubsampledTransform(Family):
         )
 
     @abstractmethod
-    def _transforms(
-        self, kernels: Kernels
-    ) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
+    def _transforms(self, kernels: Kernels) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
         """The orthonormal transform H of the last axis, and its transpose."""
 
     def _draw(self, draws: Draws) -> Sampled:
@@ -71,9 +69,7 @@ class SubsampledHadamard(SubsampledTransform):
         )
         super().check()
 
-    def _transforms(
-        self, kernels: Kernels
-    ) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
+    def _transforms(self, kernels: Kernels) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
         return kernels.walsh_hadamard, kernels.walsh_hadamard
 
 
@@ -95,7 +91,5 @@ class SubsampledCosine(SubsampledTransform):
 
         return int(next_fast_len(self.d, real=True))
 
-    def _transforms(
-        self, kernels: Kernels
-    ) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
+    def _transforms(self, kernels: Kernels) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
         return kernels.cosine, kernels.cosine_transpose

@@ -41,9 +41,7 @@ def tabulate(report: dict[str, Any]) -> pd.DataFrame:
             if values is None:
                 timed.append(_timed(more, benchmark["stats"]))
             else:
-                memory += [
-                    {**more, "name": f"{more['name']}.{n}", "value": v} for n, v in values.items()
-                ]
+                memory += [{**more, "name": f"{more['name']}.{n}", "value": v} for n, v in values.items()]
         if not timed and not memory:
             raise ReportError("it has no benchmarks")
         rows = _with_peers(pd.DataFrame(timed, columns=COLUMNS))
@@ -78,9 +76,7 @@ def _growth(rows: pd.DataFrame) -> list[dict[str, Any]]:
             continue
         slope = np.polyfit(np.log(own["d"].astype(float)), np.log(own["seconds"].astype(float)), 1)
         group, name, dtype = key
-        found.append(
-            {"group": "growth", "name": f"{group}.{name}", "dtype": dtype, "value": slope[0]}
-        )
+        found.append({"group": "growth", "name": f"{group}.{name}", "dtype": dtype, "value": slope[0]})
     return found
 
 
@@ -99,10 +95,7 @@ def _paper_size(rows: pd.DataFrame) -> list[dict[str, Any]]:
         values["seconds_per_signal_of_batch"] = per_signal
         if len(alone):
             values["signal_of_batch_over_alone"] = per_signal / alone.iloc[0]
-    return [
-        {"group": "derived", "name": f"fiht.paper.{name}", "value": value}
-        for name, value in values.items()
-    ]
+    return [{"group": "derived", "name": f"fiht.paper.{name}", "value": value} for name, value in values.items()]
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -97,9 +97,7 @@ class AttackConvergence:
         cases = {f"bilinear, β = {beta:g}": self._bilinear(beta) for beta in self.lipschitz}
         cases["network"] = self._network()
         return [
-            {"case": case, **row}
-            for case, problem in cases.items()
-            for row in _Attack(self, problem, operators).rows()
+            {"case": case, **row} for case, problem in cases.items() for row in _Attack(self, problem, operators).rows()
         ]
 
     def _random(self, case: str) -> torch.Generator:
@@ -239,9 +237,7 @@ class _Attack:
                 worst = np.maximum(worst, found)
             yield {"quantity": name, **trials.exceedances(worst, 1.0)}
 
-    def _semi_smoothness(
-        self, points: list[Points], constants: leakage.Constants
-    ) -> Iterator[dict[str, Any]]:
+    def _semi_smoothness(self, points: list[Points], constants: leakage.Constants) -> Iterator[dict[str, Any]]:
         for name, allowed in (
             ("semi_smoothness", leakage.semi_smoothness),
             ("semi_smoothness_printed", leakage.semi_smoothness_printed),

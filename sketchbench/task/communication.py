@@ -14,7 +14,8 @@ from sketchbench.kernels import Kernels
 from sketchbench.measure.divergence import diverged
 from sketchbench.measure.summary import summarize
 from sketchbench.objective.objective import MakeObjective, Objective
-from sketchbench.sketch import Family, Identity
+from sketchbench.sketch.family import Family
+from sketchbench.sketch.identity import Identity
 from sketchbench.task.convergence import MEASURED, problem_of, theorem_named
 from sketchbench.task.trials import shown_rounds
 from sketchbench.theory.convergence import ROUNDS_FACTOR
@@ -84,9 +85,7 @@ class Communication:
             shared = {"quantity": name, "bound": bound, "trials": self.trials}
             late = np.isnan(ratio).any()
             rows.append(
-                {**shared, "status": "diverged"}
-                if late
-                else {**shared, "status": "finite", **summarize(ratio)}
+                {**shared, "status": "diverged"} if late else {**shared, "status": "finite", **summarize(ratio)}
             )
         return rows
 

@@ -23,9 +23,13 @@ from sketchbench.measure.divergence import diverged
 from sketchbench.measure.sparsity import sparsity
 from sketchbench.measure.summary import summarize
 from sketchbench.objective.objective import MakeObjective, Objective
-from sketchbench.recovery import CountSketchMedian, Desketch
+from sketchbench.recovery.count_sketch import CountSketchMedian
+from sketchbench.recovery.desketch import Desketch
 from sketchbench.recovery.recovery import MakeRecovery, Recovery
-from sketchbench.sketch import BlockSparseEmbedding, Family, Identity, SubsampledHadamard
+from sketchbench.sketch.family import Family
+from sketchbench.sketch.identity import Identity
+from sketchbench.sketch.sparse import BlockSparseEmbedding
+from sketchbench.sketch.transform import SubsampledHadamard
 from sketchbench.task import trials
 
 log = logging.getLogger(__name__)
@@ -134,9 +138,7 @@ class CompressedSensing:
             return objective.stochastic_gradients(w, random)
 
         key = seeds.key(self.seed, task="compressed sensing", peer="desketch")
-        return unbiased.run(
-            objective, key, trials=self.trials, rounds=self.rounds, gradients=gradients
-        )
+        return unbiased.run(objective, key, trials=self.trials, rounds=self.rounds, gradients=gradients)
 
     def _with_feedback(self, recovery: Recovery) -> CompressedSensingSGD:
         return CompressedSensingSGD(

@@ -20,9 +20,14 @@ from sketchbench.measure.summary import summarize
 from sketchbench.model.networks import MakeModel
 from sketchbench.model.precision import Precision
 from sketchbench.objective.network import Inputs, Network
-from sketchbench.recovery import FIHT, CountSketchMedian, Desketch
+from sketchbench.recovery.count_sketch import CountSketchMedian
+from sketchbench.recovery.desketch import Desketch
+from sketchbench.recovery.fiht import FIHT
 from sketchbench.recovery.recovery import Recovery
-from sketchbench.sketch import BlockSparseEmbedding, Family, Identity, SubsampledHadamard
+from sketchbench.sketch.family import Family
+from sketchbench.sketch.identity import Identity
+from sketchbench.sketch.sparse import BlockSparseEmbedding
+from sketchbench.sketch.transform import SubsampledHadamard
 
 log = logging.getLogger(__name__)
 MEDIAN = 0.5  # what happens in at most half of all trainings, happens beyond their median
@@ -170,9 +175,7 @@ class CompressedTraining:
             precision=self.precision,
         )
         recovery, family = _compression(arm, self.k, network.d)
-        algorithm = CompressedSensingSGD(
-            recovery, rate, feedback=self.feedback, momentum=self.momentum, clients="mean"
-        )
+        algorithm = CompressedSensingSGD(recovery, rate, feedback=self.feedback, momentum=self.momentum, clients="mean")
         key = seeds.key(seed, family=repr(family))
         parts = [network.samples(*self._some(split, seed)) for split in judged]
         shown = [t for t in self._shown if t < rounds] + [rounds]
@@ -196,9 +199,7 @@ class CompressedTraining:
         at = np.sort(random.choice(len(split.labels), self.judged, replace=False))
         return Split(split.images[at], split.labels[at])
 
-    def _place(
-        self, data: Dataset, arm: Arm, algorithm: CompressedSensingSGD, rounds: int, seed: int
-    ) -> Path | None:
+    def _place(self, data: Dataset, arm: Arm, algorithm: CompressedSensingSGD, rounds: int, seed: int) -> Path | None:
         """A checkpoint of its own for every training."""
         if self.checkpoints is None:
             return None

@@ -11,13 +11,11 @@ import numpy as np
 from sketchbench import seeds
 from sketchbench.federated.decentralised import Talk, gossiped, relayed
 from sketchbench.kernels import Kernels
-from sketchbench.sketch import Family
+from sketchbench.sketch.family import Family
 
 GRAPHS: dict[str, Callable[[int], nx.Graph]] = {
     "ring": nx.cycle_graph,
-    "grid": lambda n: nx.convert_node_labels_to_integers(
-        nx.grid_2d_graph(math.isqrt(n), math.isqrt(n))
-    ),
+    "grid": lambda n: nx.convert_node_labels_to_integers(nx.grid_2d_graph(math.isqrt(n), math.isqrt(n))),
     "star": lambda n: nx.star_graph(n - 1),
     "complete": nx.complete_graph,
 }

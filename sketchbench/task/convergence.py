@@ -73,9 +73,7 @@ class Convergence:
         steps = 1 if theorem.single_step else self.local_steps
         problem = problem_of(objective, theorem, self.family, self.known, steps, self.alpha)
         eta = self.step * theorem.rate(problem)
-        algorithm = IterativeSketching(
-            self.family, eta, problem.local_steps, fresh=self.fresh, desketch=self.desketch
-        )
+        algorithm = IterativeSketching(self.family, eta, problem.local_steps, fresh=self.fresh, desketch=self.desketch)
         key = seeds.key(self.seed, task=f"convergence {theorem.place}", family=repr(self.family))
         shown = shown_rounds(self.rounds, self.points)
         rounds = algorithm.run(objective, key, trials=self.trials, rounds=self.rounds)
@@ -130,9 +128,7 @@ def problem_of(
         objective.gap,
         objective.squared_distance,
         objective.heterogeneity,
-        known.exact_alpha(family.d, family.b)
-        if alpha == "exact"
-        else known.claimed_alpha(family.d, family.b),
+        known.exact_alpha(family.d, family.b) if alpha == "exact" else known.claimed_alpha(family.d, family.b),
         local_steps,
     )
 
@@ -159,9 +155,7 @@ def _average_excess(objective: Objective, rounds: Iterator[Round]) -> Iterator[t
             yield at, objective.loss(total / at.t) - objective.minimum
 
 
-def _squared_gradient(
-    objective: Objective, rounds: Iterator[Round]
-) -> Iterator[tuple[Round, Array]]:
+def _squared_gradient(objective: Objective, rounds: Iterator[Round]) -> Iterator[tuple[Round, Array]]:
     """The mean of ‖∇f(w^s)‖² over s = 0, ..., t."""
     total: Array = 0
     for at in rounds:

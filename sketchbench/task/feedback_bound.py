@@ -13,7 +13,7 @@ from sketchbench.measure.sparsity import sparsity, tail_constants
 from sketchbench.measure.summary import summarize
 from sketchbench.objective.objective import MakeObjective, Objective
 from sketchbench.recovery.recovery import MakeRecovery, Recovery
-from sketchbench.sketch import Family
+from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch
 from sketchbench.task import signals, trials
 from sketchbench.theory.compressed_sensing import Setting, sparsity_limit
@@ -48,8 +48,7 @@ class FeedbackBound:
         objective = self.objective(kernels=self.kernels, seed=self.seed)
         if objective.mean_convexity < 0:
             raise ValueError(
-                "Theorem 1 bounds f(x̄) - f* for convex f; choose a convex objective, such as "
-                "sparse_gradients"
+                "Theorem 1 bounds f(x̄) - f* for convex f; choose a convex objective, such as sparse_gradients"
             )
         sketch = trials.fixed_operator(self.family, self.kernels, self.seed, "feedback bound")
         recovery = self.recovery(k=self.k)

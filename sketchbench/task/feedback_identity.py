@@ -9,7 +9,7 @@ from sketchbench.federated.compressed_sensing import CompressedSensingSGD, track
 from sketchbench.kernels import Array, Kernels
 from sketchbench.objective.objective import MakeObjective
 from sketchbench.recovery.recovery import MakeRecovery
-from sketchbench.sketch import Family
+from sketchbench.sketch.family import Family
 from sketchbench.task import trials
 
 EXACT = 1e-9  # relative: far above what rounds of rounding add up to, far below any other error
@@ -35,9 +35,7 @@ class FeedbackIdentity:
     def run(self) -> list[dict[str, Any]]:
         objective = self.objective(kernels=self.kernels, seed=self.seed)
         sketch = trials.fixed_operator(self.family, self.kernels, self.seed, "feedback")
-        algorithm = CompressedSensingSGD(
-            self.recovery(k=self.k), self.rounds**-0.5, self.channel_noise
-        )
+        algorithm = CompressedSensingSGD(self.recovery(k=self.k), self.rounds**-0.5, self.channel_noise)
         steps = algorithm.run(objective, sketch, self.seed, trials=self.trials, rounds=self.rounds)
         worst = {"memory": np.zeros(self.trials), "target": np.zeros(self.trials)}
         for at, vectors in tracked(steps, algorithm, sketch):
@@ -50,9 +48,7 @@ class FeedbackIdentity:
                 ("target", at.sent.z - target),
             ):
                 worst[name] = np.maximum(worst[name], self._norm(difference) / length)
-        return [
-            {"quantity": name, **trials.exceedances(found, EXACT)} for name, found in worst.items()
-        ]
+        return [{"quantity": name, **trials.exceedances(found, EXACT)} for name, found in worst.items()]
 
     def _norm(self, v: Array) -> Any:
         return np.linalg.norm(self.kernels.to_numpy(v), axis=-1)

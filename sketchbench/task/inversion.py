@@ -79,9 +79,7 @@ class ImageInversion:
 
     def run(self) -> list[Row]:
         if self.trials < 2 or not 0 <= self.pictures <= self.trials:
-            raise ValueError(
-                f"trials={self.trials} must be >= 2, and pictures={self.pictures} from 0 to as many"
-            )
+            raise ValueError(f"trials={self.trials} must be >= 2, and pictures={self.pictures} from 0 to as many")
         data = self.dataset()
         victims = [self._victim(data, trial) for trial in range(self.trials)]
         truths = [self._pixels(victim.samples.images[0]) for victim in victims]
@@ -172,10 +170,7 @@ class ImageInversion:
         counts = {
             "failure": sum(not self._reached(result) for result in found),
             "better": sum(result.likeness.mse < guess.mse for result, _, guess in pairs),
-            "effort": sum(
-                result.evaluations > self.allowed_effort * plain.evaluations
-                for result, plain, _ in pairs
-            ),
+            "effort": sum(result.evaluations > self.allowed_effort * plain.evaluations for result, plain, _ in pairs),
         }
         for quantity, count in counts.items():
             yield {
@@ -196,9 +191,7 @@ class ImageInversion:
             values = [getattr(one, quantity) for one in close]
             yield {"quantity": quantity, "case": name, **columns, **summarize(values)}
 
-    def _pictures(
-        self, name: str, images: list[np.ndarray], close: list[Likeness], columns: Row
-    ) -> Iterator[Row]:
+    def _pictures(self, name: str, images: list[np.ndarray], close: list[Likeness], columns: Row) -> Iterator[Row]:
         for trial in range(self.pictures):
             pixels = np.round(255 * images[trial]).astype(np.uint8)
             yield {

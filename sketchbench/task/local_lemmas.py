@@ -12,7 +12,7 @@ from sketchbench.federated.iterative_sketching import IterativeSketching, LocalS
 from sketchbench.kernels import Array, Kernels
 from sketchbench.measure.summary import summarize
 from sketchbench.objective.objective import MakeObjective, Objective
-from sketchbench.sketch import Family
+from sketchbench.sketch.family import Family
 from sketchbench.task.convergence import problem_of, theorem_named
 from sketchbench.task.trials import exceedances, shown_rounds
 from sketchbench.theory import local_steps as lemmas
@@ -54,9 +54,7 @@ class LocalLemmas:
         shown = shown_rounds(self.rounds, self.points)
         worst = {name: np.zeros(self.trials) for name in ("F.3", "F.4", "F.5", "F.6")}
         rows: list[Row] = []
-        states = algorithm.run(
-            objective, key, trials=self.trials, rounds=self.rounds, keep_path=True
-        )
+        states = algorithm.run(objective, key, trials=self.trials, rounds=self.rounds, keep_path=True)
         for at in states:
             if not at.path:
                 continue
@@ -70,10 +68,7 @@ class LocalLemmas:
                 difference = self.kernels.to_numpy(distance - allowed)
                 shared = {"quantity": "difference", "lemma": "F.6", "round": at.t, "bound": 0.0}
                 rows.append({**shared, **summarize(difference)})
-        return rows + [
-            {"quantity": "ratio", "lemma": name, **exceedances(found, 1.0)}
-            for name, found in worst.items()
-        ]
+        return rows + [{"quantity": "ratio", "lemma": name, **exceedances(found, 1.0)} for name, found in worst.items()]
 
 
 def _state(step: LocalStep, objective: Objective) -> State:
@@ -93,14 +88,10 @@ def _ratios(path: list[State], p: Problem, eta: float, objective: Objective) -> 
     """The smaller over the larger side of every lemma, the largest of a round's local steps, (trials,)."""
     pairs: dict[str, list[tuple[Array, Array]]] = {
         "F.3": [(at.squared_gradient, lemmas.most_gradient(p, at)) for at in path],
-        "F.4": [
-            (lemmas.least_progress(p, at), at.progress + p.smoothness / 2 * at.spread)
-            for at in path
-        ],
+        "F.4": [(lemmas.least_progress(p, at), at.progress + p.smoothness / 2 * at.spread) for at in path],
         "F.5": [(sum(at.spread for at in path), lemmas.most_spread(p, eta, path))],
         "F.6": [
-            (after.squared_distance, lemmas.most_distance(p, eta, before))
-            for before, after in itertools.pairwise(path)
+            (after.squared_distance, lemmas.most_distance(p, eta, before)) for before, after in itertools.pairwise(path)
         ],
     }
     xp = objective.kernels.xp

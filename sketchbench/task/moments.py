@@ -7,7 +7,8 @@ import numpy as np
 
 from sketchbench import seeds
 from sketchbench.kernels import Kernels
-from sketchbench.measure.summary import summarize
+from sketchbench.measure.row import Row
+from sketchbench.parameters import Checked, Several
 from sketchbench.sketch.family import Family
 from sketchbench.task import trials, vectors
 from sketchbench.theory.known import Known
@@ -18,7 +19,7 @@ PLACES = 1024
 
 
 @dataclass(frozen=True)
-class Moments:
+class Moments(Checked):
     """Rows per pair: `inner_product`, the mean of gᵀRᵀRh, whose exact value is gᵀh; and
     `embedding_constant`, the mean of b (gᵀRᵀRh - gᵀh)²: the a of song2023 Definition 4.1 for pairs
     of unit norm, with the exact a (if known) and the claimed one as its bound.
@@ -31,10 +32,10 @@ class Moments:
     known: Known
     kernels: Kernels
     seed: int
-    trials: int
+    trials: Several
     pairs: list[str]
 
-    def run(self) -> list[dict[str, Any]]:
+    def run(self) -> list[Row]:
         d, b, known, xp = self.family.d, self.family.b, self.known, self.kernels.xp
         fixed = [name for name in self.pairs if name != ROAMING]
         pairs = [vectors.pair(name, d, self.seed) for name in fixed]
@@ -52,14 +53,11 @@ class Moments:
                 drawn = places[random.integers(0, len(places), count)]
                 spikes[xp.arange(count), 0, xp.asarray(drawn)] = 1.0
                 left, right = (
-                    xp.concatenate(
-                        [xp.broadcast_to(side, (count, *side.shape[1:])), spikes], axis=1
-                    )
-                    for side in (g, h)
+                    xp.concatenate([xp.broadcast_to(side, (count, *side.shape[1:])), spikes], axis=1) for side in (g, h)
                 )
             products.append((trials.desketched(sketch, right) * left).sum(axis=-1))
         measured = self.kernels.to_numpy(xp.concatenate(products))
-        rows = []
+        rows: list[Row] = []
         for index, (name, (g_one, h_one)) in enumerate(zip(fixed, pairs, strict=True)):
             moment = known.second_moment and float(known.second_moment(g_one, h_one, b=b))
             rows += self._rows(name, measured[:, index], float(g_one @ h_one), moment)
@@ -79,20 +77,10 @@ class Moments:
             total += float(self.known.second_moment(spikes, spikes, b=self.family.b).sum())
         return total / len(places)
 
-    def _rows(
-        self, name: str, measured: Any, inner: float, moment: float | None
-    ) -> list[dict[str, Any]]:
+    def _rows(self, name: str, measured: Any, inner: float, moment: float | None) -> list[Row]:
         """Two rows for the products measured of a pair, whose exact mean and second moment are given."""
         b, known = self.family.b, self.known
         exact = None if moment is None else b * (moment - inner**2)
         error = b * (measured - inner) ** 2
-        return [
-            {"quantity": "inner_product", "case": name, "exact": inner, **summarize(measured)},
-            {
-                "quantity": "embedding_constant",
-                "case": name,
-                "exact": exact,
-                "bound": known.embedding_constant,
-                **summarize(error),
-            },
-        ]
+        constant = Row("embedding_constant", case=name, exact=exact, bound=known.embedding_constant)
+        return [Row("inner_product", case=name, exact=inner).mean(measured), constant.mean(error)]

@@ -1,13 +1,13 @@
 """The mean squared norm of a desketched sketch."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from sketchbench import seeds
 from sketchbench.kernels import Kernels
-from sketchbench.measure.summary import summarize
+from sketchbench.measure.row import Row
+from sketchbench.parameters import Checked, Several
 from sketchbench.sketch.family import Family
 from sketchbench.task import trials, vectors
 from sketchbench.theory import norm
@@ -15,7 +15,7 @@ from sketchbench.theory.known import Known
 
 
 @dataclass(frozen=True)
-class Norms:
+class Norms(Checked):
     """One row per vector h of norm 1, the second of its pair: `squared_norm`, E‖RᵀRh‖², with the
     exact value where it is known and the bound 1 + a d/b (song2023 Theorem 4.2(4)).
     """
@@ -24,10 +24,10 @@ class Norms:
     known: Known
     kernels: Kernels
     seed: int
-    trials: int
+    trials: Several
     pairs: list[str]
 
-    def run(self) -> list[dict[str, Any]]:
+    def run(self) -> list[Row]:
         d, b = self.family.d, self.family.b
         h = np.array([vectors.pair(name, d, self.seed)[1] for name in self.pairs])
         key = seeds.key(self.seed, task="norms", family=repr(self.family))
@@ -37,17 +37,12 @@ class Norms:
             squares.append((back**2).sum(axis=-1))
         measured = self.kernels.to_numpy(self.kernels.xp.concatenate(squares))
         a = self.known.embedding_constant
-        rows: list[dict[str, Any]] = []
+        rows: list[Row] = []
         for index, name in enumerate(self.pairs):
-            exact = self.known.norm(h[index], b=b) if self.known.norm else None
-            bound = None if a is None else norm.bound(h[index], b=b, embedding_constant=a)
-            rows.append(
-                {
-                    "quantity": "squared_norm",
-                    "case": name,
-                    "exact": None if exact is None else float(exact),
-                    "bound": None if bound is None else float(bound),
-                    **summarize(measured[:, index]),
-                }
-            )
+            row = Row("squared_norm", case=name)
+            if self.known.norm:
+                row = row.but(exact=float(self.known.norm(h[index], b=b)))
+            if a is not None:
+                row = row.but(bound=float(norm.bound(h[index], b=b, embedding_constant=a)))
+            rows.append(row.mean(measured[:, index]))
         return rows

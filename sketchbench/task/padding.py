@@ -6,7 +6,7 @@ from typing import Any
 from sketchbench.kernels import Kernels
 from sketchbench.measure.summary import summarize
 from sketchbench.recovery.recovery import MakeRecovery
-from sketchbench.sketch import Family
+from sketchbench.sketch.family import Family
 from sketchbench.task import signals, trials
 
 

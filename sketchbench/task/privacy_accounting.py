@@ -47,10 +47,7 @@ class PrivacyAccounting:
 
     def run(self) -> list[Row]:
         return [
-            row
-            for kind in self.multipliers
-            for accountant in self.accountants
-            for row in self._rows(kind, accountant)
+            row for kind in self.multipliers for accountant in self.accountants for row in self._rows(kind, accountant)
         ]
 
     def _mechanism(self, kind: Kind, rounds: int) -> tuple[Mechanism, Row]:
@@ -61,9 +58,7 @@ class PrivacyAccounting:
         step = mean_step(self.bound, sigma, sampling, sampling.neighbours)
         numbers = range(self.clients * self.records)
         clients = tuple(frozenset(numbers[c :: self.clients]) for c in range(self.clients))
-        mechanism = private_training(
-            step, local_steps=self.local_steps, rounds=rounds, records=clients, sketch="any"
-        )
+        mechanism = private_training(step, local_steps=self.local_steps, rounds=rounds, records=clients, sketch="any")
         told = {"neighbours": step.neighbours, "batch": batch, "sensitivity": sensitivity}
         return mechanism, {**told, "delta": self.delta, "sigma": sigma}
 

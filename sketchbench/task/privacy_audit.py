@@ -110,9 +110,7 @@ class PrivacyAudit:
                     "hits": hits,
                     "false_alarms": alarms,
                     "trials": counted_in.size,
-                    "value": epsilon_proven(
-                        hits, alarms, counted_in.size, delta=delta, error=ERROR
-                    ),
+                    "value": epsilon_proven(hits, alarms, counted_in.size, delta=delta, error=ERROR),
                     "bound": accounted(accountant, mechanism, delta),
                 }
             )

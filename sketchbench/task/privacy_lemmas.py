@@ -88,9 +88,7 @@ class PrivacyLemmas:
             yield {**row, **_compared(total.epsilon, exact)}
 
     def _training(self) -> Iterator[Row]:
-        for (epsilon, delta), count, inner in itertools.product(
-            self._grid(), self.steps, self.local_steps
-        ):
+        for (epsilon, delta), count, inner in itertools.product(self._grid(), self.steps, self.local_steps):
             if count % inner or not epsilon < 1 / math.sqrt(inner) or count * delta >= WHOLE:
                 continue
             total = lemmas.training(Guarantee(epsilon, delta), count // inner, inner)
@@ -98,10 +96,7 @@ class PrivacyLemmas:
             row = {**_row("training", "6.2", epsilon, delta), "steps": count, "local_steps": inner}
             row["range"] = "small" if total.epsilon <= 1 + 1e-9 else "large"
             readings = [("bound", 1, 1.0)]
-            readings += [
-                ("replace_one", batch, mean_sensitivity(1.0, batch, "replace_one"))
-                for batch in self.batches
-            ]
+            readings += [("replace_one", batch, mean_sensitivity(1.0, batch, "replace_one")) for batch in self.batches]
             for reading, batch, sensitivity in readings:
                 mu = math.sqrt(count) * sensitivity / sigma
                 exact = gaussian.epsilon(mu, total.delta)

@@ -137,9 +137,7 @@ class PropertyInference:
                 f"fit_rounds={self.fit_rounds} >= 1 and warm_up={self.warm_up} >= 0"
             )
         if not 1 <= self.positive <= 9 or not 0 < self.share <= 1:
-            raise ValueError(
-                f"positive={self.positive} must be 1 to 9, and share={self.share} satisfy 0 < share <= 1"
-            )
+            raise ValueError(f"positive={self.positive} must be 1 to 9, and share={self.share} satisfy 0 < share <= 1")
         data = self.dataset()
         found: dict[str, list[float]] = {}
         for trial in range(self.trials):
@@ -175,9 +173,7 @@ class PropertyInference:
 
     def _trial(self, data: Dataset, trial: int) -> dict[str, float]:
         """The area under the ROC curve of each case."""
-        order = seeds.generator(self.seed, data="property", trial=trial).permutation(
-            len(data.train.labels)
-        )
+        order = seeds.generator(self.seed, data="property", trial=trial).permutation(len(data.train.labels))
         parts = np.array_split(order, 3)
         device = device_of(self.kernels)
         images = torch.tensor(data.train.images, device=device).float() / data.white
@@ -301,9 +297,7 @@ class _Watched:
         for place in range(10):
             kind = place < self._task.positive
             for party in (SERVER, CLIENT):
-                reply = respond(
-                    self._twin, party, *self._batches[party].draw(kind), self._task.rate
-                )
+                reply = respond(self._twin, party, *self._batches[party].draw(kind), self._task.rate)
                 steps = full_steps(self._twin, reply)
                 if party == SERVER:
                     own = self._views(steps, operators)

@@ -9,9 +9,10 @@ import numpy as np
 
 from sketchbench.kernels import Kernels
 from sketchbench.measure.summary import summarize
-from sketchbench.recovery import CountSketchMedian
+from sketchbench.recovery.count_sketch import CountSketchMedian
 from sketchbench.recovery.recovery import MakeRecovery, best
-from sketchbench.sketch import BlockSparseEmbedding, Family
+from sketchbench.sketch.family import Family
+from sketchbench.sketch.sparse import BlockSparseEmbedding
 from sketchbench.task import signals, trials
 
 

@@ -33,9 +33,7 @@ class SketchedInversion(ImageInversion):
     def _cases(self, victims: list[Victim]) -> Iterator[Case]:
         d = parameters(victims[0].network(None))
         if self.family.d != d:
-            raise ValueError(
-                f"d={self.family.d} must be the number of the network's parameters, {d}"
-            )
+            raise ValueError(f"d={self.family.d} must be the number of the network's parameters, {d}")
         pixels = victims[0].samples.images[0].numel()
         for compression in self.compressions:
             family = dataclasses.replace(self.family, b=self._size_of(compression))
@@ -48,9 +46,7 @@ class SketchedInversion(ImageInversion):
 
     def _size_of(self, compression: float) -> int:
         if not 1 <= compression <= self.family.d:
-            raise ValueError(
-                f"compression={compression} must satisfy 1 <= compression <= d={self.family.d}"
-            )
+            raise ValueError(f"compression={compression} must satisfy 1 <= compression <= d={self.family.d}")
         return round(self.family.d / compression)
 
     def _more(self, victims: list[Victim]) -> list[Row]:
@@ -61,15 +57,10 @@ class SketchedInversion(ImageInversion):
         for compression in self.compressions:
             family = dataclasses.replace(self.family, b=self._size_of(compression))
             key = seeds.key(self.seed, task="singular values", family=repr(family))
-            drawn = [
-                family.draw(seeds.key(key, trial=trial), kernels=self.kernels)
-                for trial in range(len(spans))
-            ]
+            drawn = [family.draw(seeds.key(key, trial=trial), kernels=self.kernels) for trial in range(len(spans))]
             values = {
                 "gamma": [float(gamma_1(R)) for R in drawn],
-                "restricted": [
-                    _smallest(_dense(R) @ span) for R, span in zip(drawn, spans, strict=True)
-                ],
+                "restricted": [_smallest(_dense(R) @ span) for R, span in zip(drawn, spans, strict=True)],
             }
             for quantity, found in values.items():
                 rows.append({"quantity": quantity, "compression": compression, **summarize(found)})

@@ -58,9 +58,7 @@ class SketchedLayers:
     ) -> Iterator[dict[str, Any]]:
         device = device_of(self.kernels)
         layer = layer.double().to(device)
-        random = torch.Generator().manual_seed(
-            seeds.key(self.seed, data="layers", case=case) % 2**63
-        )
+        random = torch.Generator().manual_seed(seeds.key(self.seed, data="layers", case=case) % 2**63)
         errors: dict[str, list[float]] = {}
         for first, count in trials.blocks(self.trials, layer.weight.numel()):
             for t in range(first, first + count):
@@ -77,9 +75,7 @@ class SketchedLayers:
             yield {"quantity": name, "case": case, **trials.exceedances(np.array(found), ALLOWED)}
 
 
-def _errors(
-    layer: SketchedLinear | SketchedConv2d, S: Tensor, x: Tensor, random: torch.Generator
-) -> dict[str, float]:
+def _errors(layer: SketchedLinear | SketchedConv2d, S: Tensor, x: Tensor, random: torch.Generator) -> dict[str, float]:
     """The relative errors of one trial, by the name of what is compared."""
     z, expected = layer(x), _formula(layer, S, x)
     G = _normal(z.shape, random).to(z.device)
@@ -92,9 +88,7 @@ def _errors(
         "value": _distance(z, expected),
         "input_gradient": _distance(by_input, _back(to_rows, x)),
         "weight_gradient": _distance(by_weight, to_weight.view_as(by_weight)),
-        "curvature": _distance(
-            _curvature(z, x, layer.weight), _curvature(expected, x, layer.weight)
-        ),
+        "curvature": _distance(_curvature(z, x, layer.weight), _curvature(expected, x, layer.weight)),
     }
 
 

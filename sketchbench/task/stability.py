@@ -10,7 +10,7 @@ from sketchbench.kernels import Kernels
 from sketchbench.measure.sparsity import tail_constants
 from sketchbench.measure.summary import summarize
 from sketchbench.recovery.recovery import MakeRecovery
-from sketchbench.sketch import Family
+from sketchbench.sketch.family import Family
 from sketchbench.task import signals, trials
 
 

@@ -44,11 +44,7 @@ class Tails:
             products = (trials.desketched(sketch, h[None]) * g).sum(axis=-1)
             errors.append(abs(products - inner))
         measured = self.kernels.to_numpy(self.kernels.xp.concatenate(errors))
-        return [
-            row
-            for index, name in enumerate(self.pairs)
-            for row in self._rows(name, measured[:, index])
-        ]
+        return [row for index, name in enumerate(self.pairs) for row in self._rows(name, measured[:, index])]
 
     def _rows(self, name: str, errors: Any) -> list[dict[str, Any]]:
         sizes = {"d": self.family.d, "b": self.family.b}

@@ -17,6 +17,7 @@ from sketchbench.federated.double_blind import KEY_BYTES
 from sketchbench.federated.experiment import OPTIONS, Experiment, Trained
 from sketchbench.federated.fedavg import FedAvg, LocalStep
 from sketchbench.kernels import Kernels
+from sketchbench.measure.row import exceeding
 from sketchbench.measure.summary import summarize
 from sketchbench.model import sketched
 from sketchbench.model.autograd import device_of
@@ -24,7 +25,7 @@ from sketchbench.model.classification import Samples
 from sketchbench.model.networks import MakeModel
 from sketchbench.model.precision import Precision
 from sketchbench.sketch.family import Family
-from sketchbench.task.trials import exceeding, shown_rounds
+from sketchbench.task.trials import shown_rounds
 
 log = logging.getLogger(__name__)
 WORD_BYTES = 4  # float32
@@ -105,8 +106,7 @@ class Training:
             rate = self._rate(data, train, family)
             log.info("%s: learning rate %g", case, rate)
             found[case] = [
-                self._trained(data, train, test, family, rate, f"trial {trial}")
-                for trial in range(self.trials)
+                self._trained(data, train, test, family, rate, f"trial {trial}") for trial in range(self.trials)
             ]
         return list(self._rows(data, found))
 
@@ -173,8 +173,7 @@ class Training:
     def _scores(self, data: Dataset, found: dict[str, list[Trained]]) -> Iterator[dict[str, Any]]:
         for quantity in ("accuracy", "auc") if data.classes == 2 else ("accuracy",):
             values: dict[str, list[list[float]]] = {
-                case: [getattr(curve, quantity) for curve, _ in trained]
-                for case, trained in found.items()
+                case: [getattr(curve, quantity) for curve, _ in trained] for case, trained in found.items()
             }
             for case, trained in found.items():
                 for t in self._shown(values[case]):
@@ -187,9 +186,7 @@ class Training:
                         "status": "finite",
                         **summarize([curve[t] for curve in values[case]]),
                     }
-            plain, own = (
-                np.array([_end(curve) for curve in values[case]]) for case in ("plain", "sketched")
-            )
+            plain, own = (np.array([_end(curve) for curve in values[case]]) for case in ("plain", "sketched"))
             yield {
                 "quantity": f"{quantity}_loss",
                 "status": "finite",
@@ -212,10 +209,7 @@ class Training:
         return [t for t in shown_rounds(self.rounds, self.points) if t <= last]
 
     def _targets(self, found: dict[str, list[Trained]]) -> Iterator[dict[str, Any]]:
-        reached = {
-            case: [curve.reached(self.target) for curve, _ in trained]
-            for case, trained in found.items()
-        }
+        reached = {case: [curve.reached(self.target) for curve, _ in trained] for case, trained in found.items()}
         for case, rounds in reached.items():
             yield self._reached({"quantity": "rounds_to_target", "case": case}, rounds)
         pairs = zip(reached["plain"], reached["sketched"], strict=True)
@@ -255,9 +249,7 @@ class Training:
                 row = {"case": f"option {option}", "round": t, "status": "finite"}
                 if not (np.isfinite(error) & np.isfinite(cosine)).all():
                     row = {**row, "status": "diverged", "trials": self.trials}
-                    yield from (
-                        {"quantity": q, **row} for q in ("error", "inverse_error", "cosine")
-                    )
+                    yield from ({"quantity": q, **row} for q in ("error", "inverse_error", "cosine"))
                     continue
                 yield {"quantity": "error", **row, **summarize(error)}
                 for quantity, found, bound in (

@@ -67,9 +67,7 @@ class WeightSketch:
         sides = []
         for name, weights in (("old", old), ("new", new)):
             key = seeds.key(self.seed, weights=name, **axes)
-            sides.append(
-                trials.operators(self.family, key, self.kernels, self.trials, 2 * len(weights))
-            )
+            sides.append(trials.operators(self.family, key, self.kernels, self.trials, 2 * len(weights)))
         w_old, w_new, vt = (self.kernels.asarray(m) for m in (old, new, np.ascontiguousarray(v.T)))
         sums: dict[str, list[Any]] = {name: [] for name in ("update", "cross", "product", "plain")}
         for s_old, s_new in zip(*sides, strict=True):

@@ -27,9 +27,7 @@ class Setting:
         if not 0 < self.gamma < 1:
             raise ValueError(f"gamma={self.gamma} must satisfy 0 < gamma < 1")
         if not 1 / 6 + self._root / 2 + 3 * self._lasting / self.rounds <= 1 / 4:
-            raise ValueError(
-                f"rounds={self.rounds} are too few for Theorem 1 with gamma={self.gamma}; take more"
-            )
+            raise ValueError(f"rounds={self.rounds} are too few for Theorem 1 with gamma={self.gamma}; take more")
 
     @property
     def _root(self) -> float:

@@ -98,9 +98,7 @@ def orthogonal_spectrum(*, d: int, b: int) -> Spectrum:
 def hadamard_spectrum(*, d: int, b: int) -> Spectrum:
     """SRHT without repeated rows, of d inputs that need no padding. Raises ValueError for another d."""
     if d & (d - 1):
-        raise ValueError(
-            f"d={d} must be a power of two: rows that padding is cut from are not orthogonal"
-        )
+        raise ValueError(f"d={d} must be a power of two: rows that padding is cut from are not orthogonal")
     return orthogonal_spectrum(d=d, b=b)
 
 

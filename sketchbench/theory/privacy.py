@@ -67,9 +67,7 @@ def sampling(each: Guarantee, batch: int, records: int) -> Guarantee:
     if epsilon > 1:
         raise OutOfRangeError(f"Lemma H.4 needs ε <= 1, not {epsilon:.4g}; use more noise")
     if 2 * batch > records:
-        raise OutOfRangeError(
-            f"Lemma H.4 needs batch <= records/2, not {batch} of {records}; use smaller batches"
-        )
+        raise OutOfRangeError(f"Lemma H.4 needs batch <= records/2, not {batch} of {records}; use smaller batches")
     share = batch / records
     return Guarantee(6 * epsilon * share, math.exp(6 * epsilon * share) * 4 * share * delta)
 
@@ -87,8 +85,7 @@ def training(each: Guarantee, rounds: int, local_steps: int) -> Guarantee:
     epsilon, delta = each
     if not epsilon < 1 / math.sqrt(local_steps):
         raise OutOfRangeError(
-            f"Lemma 6.1 needs a step's ε < 1/√K = {1 / math.sqrt(local_steps):.4g}, not {epsilon:.4g}; "
-            "use more noise"
+            f"Lemma 6.1 needs a step's ε < 1/√K = {1 / math.sqrt(local_steps):.4g}, not {epsilon:.4g}; use more noise"
         )
     count = rounds * local_steps
     return Guarantee(math.sqrt(count) * epsilon, count * delta)

@@ -52,9 +52,7 @@ def sampled_hadamard(g: Vector, h: Vector, *, b: int, replacement: bool = False)
     (gᵀh)² + off/b, times (n - b)/(n - 1) in the second term without replacement.
     """
     n = 1 << (g.shape[-1] - 1).bit_length()
-    return np.asarray(
-        _inner(g, h) ** 2 + _off(g, h) / b * sampling.variance_left(b, n, replacement)
-    )
+    return np.asarray(_inner(g, h) ** 2 + _off(g, h) / b * sampling.variance_left(b, n, replacement))
 
 
 def sampled_cosine(g: Vector, h: Vector, *, b: int, replacement: bool = False) -> Vector:

@@ -156,9 +156,7 @@ def test_the_jacobian() -> None:
     direction = torch.from_numpy(np.random.default_rng(2).standard_normal((1, *SHAPE)))
     step = 1e-5
     up, down = (gradient(model, image + sign * step * direction, label) for sign in (1, -1))
-    torch.testing.assert_close(
-        J @ direction.flatten(), (up - down) / (2 * step), rtol=1e-6, atol=1e-8
-    )
+    torch.testing.assert_close(J @ direction.flatten(), (up - down) / (2 * step), rtol=1e-6, atol=1e-8)
 
 
 def test_labels_and_probabilities_mean_the_same() -> None:

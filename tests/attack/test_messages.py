@@ -51,9 +51,7 @@ def test_the_server_sees_the_gradient_through_the_sketch(family: Family | None) 
     assert all(torch.equal(value, before[name]) for name, value in twin.state_dict().items())
     seen = full_steps(twin, reply)
     for name, expected in gradients(model, *batch(1)).items():
-        torch.testing.assert_close(
-            seen[name].view_as(expected), RATE * expected, rtol=1e-4, atol=1e-6
-        )
+        torch.testing.assert_close(seen[name].view_as(expected), RATE * expected, rtol=1e-4, atol=1e-6)
 
 
 def test_a_single_step_is_that_of_federated_averaging() -> None:
@@ -73,9 +71,7 @@ def test_a_single_step_is_that_of_federated_averaging() -> None:
     ("family", "option"),
     [(None, "I"), (SubsampledCosine(16, 16), "I"), (SubsampledCosine(16, 16), "II")],
 )
-def test_a_client_finds_the_other_gradient_where_nothing_is_hidden(
-    family: Family | None, option: str
-) -> None:
+def test_a_client_finds_the_other_gradient_where_nothing_is_hidden(family: Family | None, option: str) -> None:
     """Plainly, or where S is invertible: the control of what it can't find otherwise."""
     model, twin = pair(family)
     old = broadcast(model, 1, "numpy")

@@ -11,9 +11,7 @@ from sketchbench.kernels import Kernels
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("d", SIZES)
-def test_copy(
-    timed: Any, kernels: Kernels, normals: Callable[..., Any], d: int, dtype: str
-) -> None:
+def test_copy(timed: Any, kernels: Kernels, normals: Callable[..., Any], d: int, dtype: str) -> None:
     x = normals(d, dtype)
     target = kernels.xp.empty_like(x)
     timed(lambda: kernels.xp.copyto(target, x), x, group="copy", name="copyto")

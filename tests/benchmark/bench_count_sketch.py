@@ -24,9 +24,7 @@ CASES = (
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("d", SIZES)
-def test_count_sketch(
-    timed: Any, kernels: Kernels, normals: Callable[..., Any], d: int, case: str
-) -> None:
+def test_count_sketch(timed: Any, kernels: Kernels, normals: Callable[..., Any], d: int, case: str) -> None:
     b, xp, x = d // 16, kernels.xp, normals((d,))
     family, key = CountSketch(d, b), seeds.key(0)
     sketch = family.draw(key, kernels=kernels)

@@ -21,9 +21,7 @@ DRAWN = f"{STORED}+fit"  # drawn and applied: what the others do
 
 @pytest.mark.parametrize("case", [*FAMILIES, STORED, DRAWN])
 @pytest.mark.parametrize("rows", [1, 64])
-def test_dense(
-    timed: Any, kernels: Kernels, normals: Callable[..., Any], rows: int, case: str
-) -> None:
+def test_dense(timed: Any, kernels: Kernels, normals: Callable[..., Any], rows: int, case: str) -> None:
     d, b = 2**16, 256
     x = normals((rows, d))
     if case in FAMILIES:

@@ -16,12 +16,8 @@ OUT = 200
 
 
 @pytest.mark.parametrize("case", ["sketched", "torch.nn.Linear"])
-@pytest.mark.parametrize(
-    ("rows", "d"), [(10, 784), (1, 784), (1, 4 * 784), (1, 16 * 784), (1, 64 * 784)]
-)
-def test_layer(
-    timed: Any, kernels: Kernels, normals: Callable[..., Any], rows: int, d: int, case: str
-) -> None:
+@pytest.mark.parametrize(("rows", "d"), [(10, 784), (1, 784), (1, 4 * 784), (1, 16 * 784), (1, 64 * 784)])
+def test_layer(timed: Any, kernels: Kernels, normals: Callable[..., Any], rows: int, d: int, case: str) -> None:
     nn = torch(kernels).nn
     from sketchbench.model.sketched import SketchedLinear
 

@@ -14,12 +14,8 @@ from sketchbench.sketch import SparseEmbedding
 S = 4
 
 
-@pytest.mark.parametrize(
-    "case", ["sketch", "scipy.sparse.csc_matrix", "desketch", "scipy.sparse.csr_matrix"]
-)
-def test_sparse_embedding(
-    timed: Any, kernels: Kernels, normals: Callable[..., Any], case: str
-) -> None:
+@pytest.mark.parametrize("case", ["sketch", "scipy.sparse.csc_matrix", "desketch", "scipy.sparse.csr_matrix"])
+def test_sparse_embedding(timed: Any, kernels: Kernels, normals: Callable[..., Any], case: str) -> None:
     d, b = 2**20, 2**16
     x, y, xp = normals((d,)), normals((b,)), kernels.xp
 
@@ -46,9 +42,7 @@ def test_sparse_embedding(
 
 @pytest.mark.parametrize("case", ["sketch", "sklearn.SparseRandomProjection"])
 @pytest.mark.parametrize("rows", [1, 64])
-def test_few_rows(
-    timed: Any, kernels: Kernels, normals: Callable[..., Any], rows: int, case: str
-) -> None:
+def test_few_rows(timed: Any, kernels: Kernels, normals: Callable[..., Any], rows: int, case: str) -> None:
     """Both check that the input is finite."""
     d, b = 2**16, 256
     x = normals((rows, d))

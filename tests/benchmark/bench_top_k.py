@@ -11,9 +11,7 @@ from sketchbench.kernels import Kernels
 
 @pytest.mark.parametrize("whose", ["ours", "numpy", "torch"])
 @pytest.mark.parametrize("d", SIZES)
-def test_top_k(
-    timed: Any, kernels: Kernels, normals: Callable[..., Any], d: int, whose: str
-) -> None:
+def test_top_k(timed: Any, kernels: Kernels, normals: Callable[..., Any], d: int, whose: str) -> None:
     k, xp, x = d // 32, kernels.xp, normals((d,))
     ours = kernels.largest(x[None], k)[0]
     if whose == "ours":

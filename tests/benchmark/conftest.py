@@ -52,9 +52,7 @@ def kernels(request: pytest.FixtureRequest) -> Kernels:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_benchmark_update_machine_info(
-    config: pytest.Config, machine_info: dict[str, Any]
-) -> None:
+def pytest_benchmark_update_machine_info(config: pytest.Config, machine_info: dict[str, Any]) -> None:
     """What the table wants to know of the machine."""
     name = backends.usable(_kernels(config))
     if name == "cupy":

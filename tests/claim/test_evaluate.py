@@ -29,7 +29,7 @@ CLAIM: dict[str, Any] = {
 def table(**means: float) -> pd.DataFrame:
     rows = [
         {
-            "subject": name,
+            "method": name,
             "label": name.upper(),
             "quantity": quantity,
             "mean": value if quantity == "q" else 7.0,
@@ -51,15 +51,15 @@ def write(folder: Path, **changes: Any) -> list[Path]:
     return [path]
 
 
-def test_verdicts_per_subject(tmp_path: Path) -> None:
+def test_verdicts_per_method(tmp_path: Path) -> None:
     claims = read_claims(write(tmp_path))
     tables = {"one": table(good=1.0, bad=2.0, **{"control/bad": 2.0})}
     verdicts, count = evaluate(claims, tables, "quick")
-    assert count == 2  # one for each subject; a control is none unless it is named
-    found = verdicts.set_index("subject")[["verdict", "expected"]].T.to_dict("list")
+    assert count == 2  # one for each method; a control is none unless it is named
+    found = verdicts.set_index("method")[["verdict", "expected"]].T.to_dict("list")
     assert found == {"good": ["holds", "holds"], "bad": ["fails", "holds"]}
 
-    claims = read_claims(write(tmp_path, subjects=["control/bad"]))
+    claims = read_claims(write(tmp_path, methods=["control/bad"]))
     verdicts, _ = evaluate(claims, tables, "quick")
     assert verdicts[["verdict", "expected"]].to_numpy().tolist() == [["fails", "fails"]]
 
@@ -68,9 +68,7 @@ def test_more_comparisons_widen_every_interval(tmp_path: Path) -> None:
     """Bonferroni: the error rate is shared by all claims of a run."""
     claims = read_claims(write(tmp_path))
     alone, _ = evaluate(claims, {"one": table(good=1.0)}, "quick")
-    among, count = evaluate(
-        claims, {"one": table(good=1.0, **{f"s{i}": 1.0 for i in range(99)})}, "q"
-    )
+    among, count = evaluate(claims, {"one": table(good=1.0, **{f"s{i}": 1.0 for i in range(99)})}, "q")
     assert count == 100
     widths = [(v["high"] - v["low"]).iloc[0] for v in (alone, among)]
     assert widths[1] > 1.2 * widths[0]
@@ -82,7 +80,7 @@ def test_computed_numbers_take_no_share_of_the_error(tmp_path: Path) -> None:
         {"test": "computed", "where": {"quantity": "exact"}},
     ]
     claims = read_claims(write(tmp_path, checks=both))
-    number = {"subject": "good", "label": "G", "quantity": "exact", "value": 2.0, "bound": 3.0}
+    number = {"method": "good", "label": "G", "quantity": "exact", "value": 2.0, "bound": 3.0}
     measured = pd.concat([table(good=1.0), pd.DataFrame([number])])
     verdicts, count = evaluate(claims, {"one": measured}, "quick")
     assert count == 1
@@ -191,10 +189,8 @@ def _claim(*arguments: str) -> "subprocess.CompletedProcess[str]":
     ("column", "value", "surprise"),
     [("high", 1.0000000001, None), ("high", 1.01, "high 1.01, was 1"), ("verdict", "fails", "was")],
 )
-def test_the_check_against_an_older_run(
-    tmp_path: Path, column: str, value: object, surprise: str | None
-) -> None:
-    row = {"claim": "X1", "subject": "good", "label": "GOOD", "verdict": "holds"}
+def test_the_check_against_an_older_run(tmp_path: Path, column: str, value: object, surprise: str | None) -> None:
+    row = {"claim": "X1", "method": "good", "label": "GOOD", "verdict": "holds"}
     row |= {"expected": value if column == "verdict" else "holds", "case": "c"}
     numbers = {"statistic": 1.0, "low": 1.0, "high": 1.0, "bound": 1.0}
     paths = [tmp_path / name for name in ("old.csv", "new.csv")]

@@ -70,8 +70,7 @@ def test_noise_is_as_large_as_the_view_says(view: str) -> None:
     noisy = [seen(view, victim(), seed) for seed in range(20)]
     clean = [seen(view, victim(), seed, epsilon=None) for seed in range(20)]
     energies = [
-        float((shown.observed - plain.observed).square().sum())
-        for shown, plain in zip(noisy, clean, strict=True)
+        float((shown.observed - plain.observed).square().sum()) for shown, plain in zip(noisy, clean, strict=True)
     ]
     assert np.mean(energies) == pytest.approx(noisy[0].noise, rel=0.2)
 
@@ -99,9 +98,7 @@ def test_gradients_of_the_objective(view: str) -> None:
             ends.append(float(objective(*moved)))
         expected = (ends[0] - ends[1]) / (2 * step)
         scale = float(slope.norm() * direction.norm())
-        assert float((slope * direction).sum()) == pytest.approx(
-            expected, rel=1e-5, abs=1e-7 * scale
-        )
+        assert float((slope * direction).sum()) == pytest.approx(expected, rel=1e-5, abs=1e-7 * scale)
 
 
 def reachable(root: Any) -> Iterator[Any]:
@@ -112,9 +109,7 @@ def reachable(root: Any) -> Iterator[Any]:
         found = waiting.pop()
         yield found
         parts = gc.get_referents(found)
-        if isinstance(
-            found, types.FunctionType
-        ):  # what it closes over, not the names of its module
+        if isinstance(found, types.FunctionType):  # what it closes over, not the names of its module
             parts = [found.__closure__, found.__defaults__, found.__kwdefaults__]
         for part in parts:
             if part is not None and not isinstance(part, skipped) and id(part) not in known:
@@ -232,9 +227,7 @@ def with_the_victim(of: Victim) -> View:
 
 
 @pytest.mark.parametrize("make", [with_the_image, with_the_mean, with_the_victim])
-def test_a_view_that_carries_more_is_caught(
-    make: MakeView, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_view_that_carries_more_is_caught(make: MakeView, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not sound(monkeypatch, make)
     assert sound(monkeypatch, of_iterative_sketching)
 
@@ -354,9 +347,7 @@ def test_the_families_that_double_blind_views_take() -> None:
     """Any, at any share; and the network's weights are the same, sketched or not."""
     for family in (None, CountSketch(4, 1)):
         state = network(family).state_dict()
-        assert all(
-            torch.equal(state[name], value) for name, value in network(None).state_dict().items()
-        )
+        assert all(torch.equal(state[name], value) for name, value in network(None).state_dict().items())
 
 
 def test_the_undefended_views_agree() -> None:

@@ -55,9 +55,7 @@ def test_source_without_a_device(path: Path) -> None:
     """Every module has every function, with these parameters, seen without importing it."""
     body = ast.parse(path.read_text()).body
     defined = {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
-    imported = {
-        alias.name for node in body if isinstance(node, ast.ImportFrom) for alias in node.names
-    }
+    imported = {alias.name for node in body if isinstance(node, ast.ImportFrom) for alias in node.names}
     assert set(FUNCTIONS) <= set(defined) | imported
     for name in set(FUNCTIONS) & set(defined):
         expected = list(inspect.signature(getattr(Kernels, name)).parameters)[1:]
@@ -86,9 +84,7 @@ def test_random_words_equal_the_reference(
 
 
 @given(keys, st.integers(1, 2**31), small, st.integers(1, 300))
-def test_random_integers_scale_the_words(
-    kernels: Kernels, key: int, bound: int, T: int, count: int
-) -> None:
+def test_random_integers_scale_the_words(kernels: Kernels, key: int, bound: int, T: int, count: int) -> None:
     found = kernels.to_numpy(kernels.random_integers(key, 1, 5, T, count, bound))
     words = kernels.to_numpy(kernels.random_words(key, 1, 5, T, count))
     assert found.dtype == np.int32
@@ -153,9 +149,7 @@ def test_key_stream_and_operator_all_count(kernels: Kernels) -> None:
 
 
 @given(st.integers(0, 2**32), small, small, st.integers(1, 6))
-def test_polynomial_hash_equals_exact_arithmetic(
-    kernels: Kernels, seed: int, T: int, rows: int, k: int
-) -> None:
+def test_polynomial_hash_equals_exact_arithmetic(kernels: Kernels, seed: int, T: int, rows: int, k: int) -> None:
     coefficients = np.random.default_rng(seed).integers(0, PRIME, (T, rows, k), dtype=np.uint32)
     coefficients[-1, -1] = PRIME - 1
     hashed = kernels.to_numpy(kernels.polynomial_hash(kernels.asarray(coefficients), 50))
@@ -182,9 +176,7 @@ def test_polynomial_hash_far_out(kernels: Kernels) -> None:
 
 
 @given(st.integers(0, 2**32), small, st.integers(1, 6), st.integers(0, 20), st.integers(1, 30))
-def test_distinct(
-    kernels: Kernels, reference: Kernels, seed: int, T: int, s: int, extra: int, d: int
-) -> None:
+def test_distinct(kernels: Kernels, reference: Kernels, seed: int, T: int, s: int, extra: int, d: int) -> None:
     b = s + extra
     words = np.random.default_rng(seed).integers(0, 2**32, (T, s, d), dtype=np.uint32)
     chosen = kernels.to_numpy(kernels.distinct(kernels.asarray(words), b))
@@ -235,9 +227,7 @@ def test_dense_products_equal_the_rows(
 
 @DTYPES
 @given(st.integers(0, 2**32), small, small, small, st.integers(1, 12), st.integers(1, 12))
-def test_sparse_equals_dense(
-    kernels: Kernels, dtype: Any, seed: int, T: int, N: int, s: int, d: int, b: int
-) -> None:
+def test_sparse_equals_dense(kernels: Kernels, dtype: Any, seed: int, T: int, N: int, s: int, d: int, b: int) -> None:
     buckets, signs, dense = draw_sparse(seed, T, s, d, b)
     matrix = prepare(kernels, buckets, signs, b)
     rng = np.random.default_rng(seed + 1)
@@ -251,9 +241,7 @@ def test_sparse_equals_dense(
         np.testing.assert_allclose(
             down, np.einsum("tbd,tnd->tnb", dense, np.broadcast_to(x, (T, N, d))), atol=tolerance
         )
-        np.testing.assert_allclose(
-            up, np.einsum("tbd,tnb->tnd", dense, np.broadcast_to(y, (T, N, b))), atol=tolerance
-        )
+        np.testing.assert_allclose(up, np.einsum("tbd,tnb->tnd", dense, np.broadcast_to(y, (T, N, b))), atol=tolerance)
 
 
 @DTYPES
@@ -313,9 +301,7 @@ def test_sparse_equals_the_reference_at_size(compiled: Kernels, reference: Kerne
 
 
 @pytest.mark.parametrize(("d", "b", "s"), [(70_000, 200, 1), (40_000, 3000, 3), (20_000, 4, 1)])
-def test_one_long_vector_equals_the_reference(
-    compiled: Kernels, reference: Kernels, d: int, b: int, s: int
-) -> None:
+def test_one_long_vector_equals_the_reference(compiled: Kernels, reference: Kernels, d: int, b: int, s: int) -> None:
     """Long enough for one vector to be shared out."""
     rng = np.random.default_rng(d)
     buckets = rng.integers(0, b, (1, s, d), dtype=np.int32)
@@ -330,9 +316,7 @@ def test_one_long_vector_equals_the_reference(
 
 @DTYPES
 @given(st.integers(0, 2**32), small, small, st.integers(1, 8), st.integers(1, 50), small)
-def test_median_equals_numpy(
-    kernels: Kernels, dtype: Any, seed: int, T: int, N: int, s: int, d: int, b: int
-) -> None:
+def test_median_equals_numpy(kernels: Kernels, dtype: Any, seed: int, T: int, N: int, s: int, d: int, b: int) -> None:
     buckets, signs, _ = draw_sparse(seed, T, s, d, b)
     matrix = prepare(kernels, buckets, signs, b)
     for first in {1, T}:
@@ -355,9 +339,7 @@ def test_collect_and_spread(
     values = rng.integers(-9, 9, (T, N, k)).astype(dtype)
     before = rng.integers(-9, 9, (T, N, d)).astype(dtype)
     for first in {1, T}:
-        found = kernels.to_numpy(
-            kernels.collect(kernels.asarray(before[:first]), kernels.asarray(at))
-        )
+        found = kernels.to_numpy(kernels.collect(kernels.asarray(before[:first]), kernels.asarray(at)))
         assert found.shape == (T, N, k)
         assert found.dtype == dtype
         for t, n in itertools.product(range(T), range(N)):
@@ -375,9 +357,7 @@ def test_collect_and_spread(
 
 @pytest.mark.parametrize("k", [1, 7, 1000, 300_000])
 @pytest.mark.parametrize("repeats", [False, True])
-def test_spread_over_long_vectors(
-    compiled: Kernels, reference: Kernels, k: int, repeats: bool
-) -> None:
+def test_spread_over_long_vectors(compiled: Kernels, reference: Kernels, k: int, repeats: bool) -> None:
     """Long enough to be shared out, with runs of equal places across every boundary."""
     d = 2**19
     rng = np.random.default_rng(k)
@@ -393,9 +373,7 @@ def test_spread_over_long_vectors(
 
 @DTYPES
 @given(st.integers(0, 2**32), small, st.integers(1, 200), st.floats(0, 1), st.booleans())
-def test_largest(
-    kernels: Kernels, dtype: Any, seed: int, N: int, d: int, share: float, tie: bool
-) -> None:
+def test_largest(kernels: Kernels, dtype: Any, seed: int, N: int, d: int, share: float, tie: bool) -> None:
     """The k largest magnitudes; of equal ones, the first. Signs and zeros of either sign don't count."""
     k = round(share * d)
     x = np.random.default_rng(seed).standard_normal((N, d)).astype(dtype)
@@ -468,9 +446,7 @@ def test_walsh_hadamard_of_a_strided_array(kernels: Kernels) -> None:
     x = np.random.default_rng(0).standard_normal((8, 3, 2))
     expected = np.moveaxis(x, 0, -1) @ scipy.linalg.hadamard(8) / np.sqrt(8)
     strided = kernels.xp.moveaxis(kernels.asarray(x), 0, -1)
-    np.testing.assert_allclose(
-        kernels.to_numpy(kernels.walsh_hadamard(strided)), expected, atol=1e-14
-    )
+    np.testing.assert_allclose(kernels.to_numpy(kernels.walsh_hadamard(strided)), expected, atol=1e-14)
 
 
 @DTYPES

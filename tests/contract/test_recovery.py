@@ -47,7 +47,7 @@ def config(name: str) -> dict[str, Any]:
 
 def make(name: str) -> Make:
     """What a config gives, which still wants k."""
-    return functools.partial(instantiate, config(name)["recovery"]["method"])
+    return functools.partial(instantiate, config(name)["recovery"]["algorithm"])
 
 
 def family(name: str) -> Family:
@@ -56,9 +56,7 @@ def family(name: str) -> Family:
     return made
 
 
-def sensed(
-    sensing: Family, kernels: Kernels, x: Vectors, dtype: Any = np.float64
-) -> tuple[Sketch, Array]:
+def sensed(sensing: Family, kernels: Kernels, x: Vectors, dtype: Any = np.float64) -> tuple[Sketch, Array]:
     """An operator, and what it makes of the signals."""
     sketch = sensing.draw(KEY, kernels=kernels)
     return sketch, sketch.sketch(kernels.asarray(x.astype(dtype)))
@@ -108,9 +106,7 @@ def check_trace(method: Make, sensing: Family, kernels: Kernels) -> None:
     iterations, trace = kernels.to_numpy(found.iterations), kernels.to_numpy(found.trace)
     assert trace.shape == (20, iterations.max())
     assert isinstance(recovery, Iterative) == (iterations > 0).all() == (iterations > 0).any()
-    np.testing.assert_array_equal(
-        np.isfinite(trace), np.arange(trace.shape[1]) < iterations[:, None]
-    )
+    np.testing.assert_array_equal(np.isfinite(trace), np.arange(trace.shape[1]) < iterations[:, None])
     if isinstance(recovery, Iterative):
         residuals = np.linalg.norm(kernels.to_numpy(y - sketch.sketch(found.x)), axis=1)
         whole = (kernels.to_numpy(found.x) != 0).sum(axis=1) == K  # nothing in the padding is cut
@@ -146,11 +142,11 @@ def test_all_configs_are_found() -> None:
 def test_config_makes_what_it_says(name: str) -> None:
     frozen = config(name)["recovery"]
     assert frozen["name"] == name
-    assert set(frozen) == {"name", "method", "sensing"}
+    assert set(frozen) == {"name", "algorithm", "sensing"}
     recovery, sensing = make(name)(k=K), family(name)
     assert isinstance(recovery, Recovery)
     assert (recovery.k, sensing.d, sensing.b) == (K, D, B)
-    for described, made in ((frozen["method"], recovery), (frozen["sensing"], sensing)):
+    for described, made in ((frozen["algorithm"], recovery), (frozen["sensing"], sensing)):
         for key, value in described.items():
             if key != "_target_":
                 assert getattr(made, key) == value, key
@@ -194,17 +190,13 @@ def test_signals_do_not_depend_on_their_neighbours(
     monkeypatch.setattr(module, "WORKSPACE", 2 * sketch.padded().d)
     in_blocks = recovery.recover(sketch, y)
     for one, other in zip(together, in_blocks, strict=True):
-        np.testing.assert_allclose(
-            kernels.to_numpy(one), kernels.to_numpy(other), rtol=1e-9, atol=1e-12
-        )
+        np.testing.assert_allclose(kernels.to_numpy(one), kernels.to_numpy(other), rtol=1e-9, atol=1e-12)
     for t in range(7):
         alone = recovery.recover(sketch, y[t])
         assert int(alone.iterations) == int(together.iterations[t])
         for one, other in ((alone.x, together.x[t]), (alone.trace, together.trace[t])):
             length = one.shape[0]
-            np.testing.assert_allclose(
-                kernels.to_numpy(one), kernels.to_numpy(other)[:length], rtol=1e-9, atol=1e-12
-            )
+            np.testing.assert_allclose(kernels.to_numpy(one), kernels.to_numpy(other)[:length], rtol=1e-9, atol=1e-12)
 
 
 @EVERY
@@ -213,9 +205,7 @@ def test_leading_axes_are_kept_in_order(kernels: Kernels, name: str) -> None:
     flat = make(name)(k=K).recover(sketch, y)
     shaped = make(name)(k=K).recover(sketch, y.reshape(2, 3, B))
     for one, other in zip(flat, shaped, strict=True):
-        np.testing.assert_array_equal(
-            kernels.to_numpy(one).reshape(other.shape), kernels.to_numpy(other)
-        )
+        np.testing.assert_array_equal(kernels.to_numpy(one).reshape(other.shape), kernels.to_numpy(other))
 
 
 @EVERY
@@ -302,9 +292,7 @@ def dense(sketch: Sketch) -> Any:
 @EVERY_SKETCH
 @settings(max_examples=15)
 @given(data=st.data(), seed=st.integers(0, 2**32))
-def test_sketch_of_sparse_vectors(
-    kernels: Kernels, name: str, data: st.DataObject, seed: int
-) -> None:
+def test_sketch_of_sparse_vectors(kernels: Kernels, name: str, data: st.DataObject, seed: int) -> None:
     """That of the dense sum, where terms overlap, too: before and after padding, with memory or not."""
     sizes = data.draw(st.sampled_from(admissible(name)))
     terms, N = data.draw(st.integers(1, 3)), data.draw(st.integers(0, 4))
@@ -322,9 +310,7 @@ def test_sketch_of_sparse_vectors(
                 pairs.append((kernels.asarray(at), kernels.asarray(values)))
             found = kernels.to_numpy(phi.sketch_sparse(*pairs))
             assert found.dtype == dtype
-            np.testing.assert_allclose(
-                found, x @ dense(phi).T, rtol=0, atol=tolerance * 10 * phi.d**0.5
-            )
+            np.testing.assert_allclose(found, x @ dense(phi).T, rtol=0, atol=tolerance * 10 * phi.d**0.5)
 
 
 @EVERY_SKETCH
@@ -340,9 +326,7 @@ def test_padded_domain(kernels: Kernels, name: str) -> None:
         assert whole.padded().d == whole.d
         y = kernels.asarray(np.random.default_rng(1).standard_normal((2, sizes.b)))
         up = kernels.to_numpy(whole.desketch(y))
-        np.testing.assert_allclose(
-            up[:, : sizes.d], kernels.to_numpy(sketch.desketch(y)), rtol=1e-12, atol=1e-12
-        )
+        np.testing.assert_allclose(up[:, : sizes.d], kernels.to_numpy(sketch.desketch(y)), rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(up, kernels.to_numpy(y) @ S, rtol=1e-12, atol=1e-12)
 
 
@@ -352,9 +336,7 @@ def test_memory_of_its_own_changes_nothing(kernels: Kernels, name: str) -> None:
     sketch = sketch_family(name).draw(KEY, kernels=kernels)
     working = sketch.with_workspace()
     rng = np.random.default_rng(2)
-    for shape, dtype in itertools.product(
-        ((3,), (), (2, 4), (1,), (7,), (0,)), (np.float64, np.float32, np.float64)
-    ):
+    for shape, dtype in itertools.product(((3,), (), (2, 4), (1,), (7,), (0,)), (np.float64, np.float32, np.float64)):
         for side, length in (("sketch", sketch.d), ("desketch", sketch.b)):
             v = kernels.asarray(rng.standard_normal((*shape, length)).astype(dtype))
             before = copy.copy(kernels.to_numpy(v))

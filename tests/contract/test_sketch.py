@@ -45,9 +45,7 @@ def check_adjoint(sketch: Sketch, seed: int) -> None:
     y = normal(sketch.kernels, *stack, sketch.b, seed=seed + 1)
     below = sketch.kernels.to_numpy((sketch.sketch(x) * y).sum(axis=-1))
     above = sketch.kernels.to_numpy((x * sketch.desketch(y)).sum(axis=-1))
-    np.testing.assert_allclose(
-        below, above, rtol=1e-11, atol=1e-11, err_msg=f"<Rx,y> = {below}, <x,R'y> = {above}"
-    )
+    np.testing.assert_allclose(below, above, rtol=1e-11, atol=1e-11, err_msg=f"<Rx,y> = {below}, <x,R'y> = {above}")
 
 
 # The configs
@@ -126,9 +124,7 @@ def test_matrix(kernels: Kernels, name: str) -> None:
         columns = sketch.sketch(kernels.asarray(np.eye(sketch.d).reshape(*stack, -1, sketch.d)))
         rows = sketch.desketch(kernels.asarray(np.eye(sketch.b).reshape(*stack, -1, sketch.b)))
         assert matrix.shape == (*(() if operators is None else (3,)), sketch.b, sketch.d)
-        np.testing.assert_allclose(
-            kernels.to_numpy(columns).swapaxes(-1, -2), matrix, rtol=1e-13, atol=1e-13
-        )
+        np.testing.assert_allclose(kernels.to_numpy(columns).swapaxes(-1, -2), matrix, rtol=1e-13, atol=1e-13)
         np.testing.assert_allclose(kernels.to_numpy(rows), matrix, rtol=1e-13, atol=1e-13)
 
 
@@ -173,9 +169,7 @@ def test_leading_axes(kernels: Kernels, name: str, side: str) -> None:
         )
     x = normal(kernels, 2, 3, n)
     singly = [kernels.to_numpy(one(row)) for row in x.reshape(6, n)]
-    np.testing.assert_allclose(
-        kernels.to_numpy(one(x)).reshape(6, m), singly, rtol=1e-13, atol=1e-13
-    )
+    np.testing.assert_allclose(kernels.to_numpy(one(x)).reshape(6, m), singly, rtol=1e-13, atol=1e-13)
 
 
 @EVERY
@@ -186,9 +180,7 @@ def test_dtypes_agree(kernels: Kernels, name: str, side: str) -> None:
     single, double = getattr(sketch, side)(x), getattr(sketch, side)(x.astype(np.float64))
     assert single.dtype == np.float32
     assert double.dtype == np.float64
-    np.testing.assert_allclose(
-        kernels.to_numpy(single), kernels.to_numpy(double), rtol=1e-5, atol=1e-5
-    )
+    np.testing.assert_allclose(kernels.to_numpy(single), kernels.to_numpy(double), rtol=1e-5, atol=1e-5)
     assert sketch.materialize(np.float32).dtype == np.float32
 
 
@@ -272,9 +264,7 @@ def test_every_admissible_size(kernels: Kernels, name: str, data: st.DataObject,
         x = normal(kernels, 2, 3, made.d, dtype=dtype, seed=seed % 1000)
         result = kernels.to_numpy(sketch.sketch(x))
         expected = kernels.to_numpy(x).astype(np.float64) @ matrix.swapaxes(-1, -2)
-        np.testing.assert_allclose(
-            result, expected, rtol=ROUNDING[dtype], atol=20 * ROUNDING[dtype]
-        )
+        np.testing.assert_allclose(result, expected, rtol=ROUNDING[dtype], atol=20 * ROUNDING[dtype])
 
 
 # SciPy

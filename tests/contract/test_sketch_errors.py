@@ -68,9 +68,7 @@ def test_wrong_first_axis_of_a_stack(kernels: Kernels, name: str, side: str) -> 
     length = made.d if side == "sketch" else made.b
     apply = getattr(made.draw(1, operators=3, kernels=kernels), side)
     for shape in ((2, length), (4, 3, length), (length,), (0, length)):
-        message = re.escape(
-            f"shape {shape} for a stack of 3 operators must start with 3, or with 1"
-        )
+        message = re.escape(f"shape {shape} for a stack of 3 operators must start with 3, or with 1")
         with pytest.raises(ValueError, match=message):
             apply(kernels.asarray(np.ones(shape)))
 

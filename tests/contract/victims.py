@@ -32,9 +32,7 @@ NOISY = {"private"}
 
 def network(family: Family | None, seed: int = 0) -> nn.Module:
     def made() -> nn.Module:
-        return sigmoid_cnn(
-            SHAPE, CLASSES, family, filters=(4, 4), kernel=3, strides=(2, 1), width=0.5
-        )
+        return sigmoid_cnn(SHAPE, CLASSES, family, filters=(4, 4), kernel=3, strides=(2, 1), width=0.5)
 
     return initialised(made, seed).double()
 
@@ -49,13 +47,9 @@ def victim(number: int = 0, weights: int = 0) -> Victim:
 @functools.cache
 def configured(attack: str, view: str) -> tuple[Inversion, Any]:
     with initialize_config_dir(str(plan.CONF), version_base="1.3"):
-        config = plan.compose_run(
-            ["task=inversion", f"attack@task.attack={attack}", f"view@task.control={view}"]
-        )
+        config = plan.compose_run(["task=inversion", f"attack@task.attack={attack}", f"view@task.control={view}"])
         task = plan.frozen(config)["task"]
-    return instantiate(task["attack"], _convert_="all"), instantiate(
-        task["control"], _convert_="all"
-    )
+    return instantiate(task["attack"], _convert_="all"), instantiate(task["control"], _convert_="all")
 
 
 def attack(name: str) -> Inversion:

@@ -52,9 +52,7 @@ def test_a_data_set(name: str) -> None:
 
 def test_repeated_images_are_counted() -> None:
     data = made("digits")
-    leaked = Split(
-        *(np.concatenate([a, b[:3]]) for a, b in zip(data.train, data.test, strict=True))
-    )
+    leaked = Split(*(np.concatenate([a, b[:3]]) for a, b in zip(data.train, data.test, strict=True)))
     assert Dataset("leaked", 10, 16, leaked, data.test).repeated() == 3
 
 
@@ -107,9 +105,7 @@ def test_impossible_synthetic_images(change: dict[str, Any], message: str) -> No
         (lfw.load, "LFW: lfw_attributes.txt is not in .*/lfw_home; .* fetch lfw`"),
     ],
 )
-def test_missing_files(
-    load: Any, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_files(load: Any, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One line: what is missing, where it was looked for, and how to get it; by variable or option."""
     monkeypatch.setenv(VARIABLE, str(tmp_path / "elsewhere"))
     for root, folder in ((None, "elsewhere"), (str(tmp_path / "here"), "here")):
@@ -184,9 +180,7 @@ def test_cifar10_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     batch = {b"data": np.full((2, 3072), 9, np.uint8), b"labels": [9, 0]}
     for name in cifar10.CHECKSUMS:
         (folder / name).write_bytes(pickle.dumps(batch))
-    monkeypatch.setattr(
-        pickle, "loads", lambda *a, **k: pytest.fail("an unknown pickle was opened")
-    )
+    monkeypatch.setattr(pickle, "loads", lambda *a, **k: pytest.fail("an unknown pickle was opened"))
     with pytest.raises(ValueError, match="is not the official file: its checksum differs"):
         cifar10.load(str(tmp_path))
     monkeypatch.undo()

@@ -63,9 +63,7 @@ def test_a_file_that_is_another_one(
     assert not list((tmp_path / "root").rglob("one.gz"))
 
 
-def test_an_archive(
-    server: ThreadingHTTPServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_archive(server: ThreadingHTTPServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is unpacked where the loader looks."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w:gz") as archive:
@@ -99,9 +97,7 @@ def test_faces_come_from_scikit_learn(
         fetch.fetch("lfw", str(root))
 
 
-def test_without_internet(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_internet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """One line, with what to do: of a server that isn't there."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with socket.socket() as free:

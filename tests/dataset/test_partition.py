@@ -34,12 +34,8 @@ def test_balanced_shares_have_every_class_alike() -> None:
     labels = np.random.default_rng(1).permutation(np.repeat(np.arange(10), 500))
     for part in partition.iid(labels, 0, 10, balanced=True):
         assert np.bincount(labels[part]).tolist() == [50] * 10
-    some = labels[
-        :4987
-    ]  # 13 too few: as many of each class as can be, and nobody's share is larger
-    counts = [
-        np.bincount(some[part], minlength=10) for part in partition.iid(some, 0, 10, balanced=True)
-    ]
+    some = labels[:4987]  # 13 too few: as many of each class as can be, and nobody's share is larger
+    counts = [np.bincount(some[part], minlength=10) for part in partition.iid(some, 0, 10, balanced=True)]
     assert {int(count.sum()) for count in counts} == {498}
     assert np.ptp(counts, axis=0).max() == 1
     uneven = [np.bincount(labels[part], minlength=10) for part in partition.iid(labels, 0, 10)]

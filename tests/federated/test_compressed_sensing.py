@@ -48,9 +48,7 @@ def transcribed(objective: Any, family: Any, recovery: Any, W: float, rounds: in
 
 
 @pytest.mark.parametrize("W", [0.0, 0.3])
-@pytest.mark.parametrize(
-    ("family", "recovery"), [(HADAMARD, FIHT(6)), (TABLE, CountSketchMedian(6))], ids=str
-)
+@pytest.mark.parametrize(("family", "recovery"), [(HADAMARD, FIHT(6)), (TABLE, CountSketchMedian(6))], ids=str)
 def test_equals_the_transcription(objective: Any, family: Any, recovery: Any, W: float) -> None:
     states = run(objective, CompressedSensingSGD(recovery, RATE, W), family)
     expected = transcribed(objective, family, recovery, W, 6)

@@ -49,9 +49,7 @@ def parts_of(samples: Samples) -> partition.Parts:
 
 def run(algorithm: FedAvg, make: Callable[[], nn.Module], rounds: int, **given: Any) -> list[Round]:
     samples = given.pop("samples", data())
-    rounds_ = algorithm.run(
-        *made(make), samples, parts_of(samples), SEED, rounds=rounds, kernels="numpy", **given
-    )
+    rounds_ = algorithm.run(*made(make), samples, parts_of(samples), SEED, rounds=rounds, kernels="numpy", **given)
     return list(rounds_)
 
 
@@ -92,9 +90,7 @@ def plain_step(model: nn.Module, gradients: Any, rate: float) -> None:
 
 
 def same(found: nn.Module, expected: nn.Module) -> None:
-    for (name, a), b in zip(
-        found.state_dict().items(), expected.state_dict().values(), strict=True
-    ):
+    for (name, a), b in zip(found.state_dict().items(), expected.state_dict().values(), strict=True):
         torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-11, msg=name)
 
 
@@ -138,13 +134,9 @@ def test_without_sketches_it_is_plain() -> None:
 def test_local_steps_in_the_sketched_space() -> None:
     """W̃ ← W̃ - ηΓ for all steps of a round, then W ← W - (ΣηΓ) Sᵀ; the first step of a round is the same."""
     make = lambda: perceptron(CountSketch(16, 8))  # noqa: E731
-    once = [
-        run(FedAvg(0.3, batch=99, local_step=kind), make, 2)[-1] for kind in ("weights", "sketch")
-    ]
+    once = [run(FedAvg(0.3, batch=99, local_step=kind), make, 2)[-1] for kind in ("weights", "sketch")]
     same(once[0].model, once[1].model)
-    several = [
-        run(FedAvg(0.3, batch=4, local_step=kind), make, 1)[-1] for kind in ("weights", "sketch")
-    ]
+    several = [run(FedAvg(0.3, batch=4, local_step=kind), make, 1)[-1] for kind in ("weights", "sketch")]
     assert not torch.allclose(several[0].model[1].weight, several[1].model[1].weight)
     first, second = run(FedAvg(0.3, batch=4, local_step="sketch"), make, 1)
     (reply,) = second.replies
@@ -189,10 +181,7 @@ def test_what_is_sent(family: Family) -> None:
         assert at.state.bytes_up == 2 * t * size
         assert at.state.bytes_down == 2 * t * (size + 8)
     R = torch.from_numpy(
-        seen[0]
-        .model[1]
-        .family.draw(sketched.layer_key(seen[0].broadcast.key, "1"), kernels="numpy")
-        .materialize()
+        seen[0].model[1].family.draw(sketched.layer_key(seen[0].broadcast.key, "1"), kernels="numpy").materialize()
     )
     weight = seen[0].state.weights["1.weight"]
     torch.testing.assert_close(seen[0].broadcast.weights["1.weight"], weight @ R.T)
@@ -257,9 +246,7 @@ def test_estimates_of_a_client(family: Family) -> None:
     for option in ("I", "II"):
         found = estimated_weights(twin, at.broadcast, option, "numpy")  # type: ignore[arg-type]
         assert found.keys() == {"1.weight", "3.weight"}
-        for (name, layer), (key, estimate) in zip(
-            sketched.layers(at.model), found.items(), strict=True
-        ):
+        for (name, layer), (key, estimate) in zip(sketched.layers(at.model), found.items(), strict=True):
             assert key == f"{name}.weight"
             S = layer.current.materialize().T
             W = layer.weight.detach().numpy()
@@ -301,9 +288,7 @@ def test_a_network_learns() -> None:
     """Three blobs, to more than 95 %, with and without sketches."""
     random = np.random.default_rng(4)
     labels = random.integers(0, 3, 600)
-    images = random.standard_normal((3, *SHAPE))[labels] + 0.3 * random.standard_normal(
-        (600, *SHAPE)
-    )
+    images = random.standard_normal((3, *SHAPE))[labels] + 0.3 * random.standard_normal((600, *SHAPE))
     samples = Samples(torch.from_numpy(images), torch.from_numpy(labels))
     for family in (None, CountSketch(16, 8)):
 

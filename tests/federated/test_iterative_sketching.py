@@ -19,9 +19,7 @@ def objective() -> Quadratic:
     return Quadratic(load("numpy"), 12, 3, 0)
 
 
-def transcribed(
-    objective: Objective, family: Any, trial: int, trials: int, rounds: int, K: int
-) -> Any:
+def transcribed(objective: Objective, family: Any, trial: int, trials: int, rounds: int, K: int) -> Any:
     """The weights of one trial after so many rounds, with dense matrices and loops."""
     w = objective.start.copy()
     for t in range(rounds):
@@ -65,9 +63,7 @@ def test_bytes_are_those_of_the_messages(objective: Quadratic) -> None:
 
 
 def test_the_mean_of_local_weights(objective: Quadratic) -> None:
-    seen = list(
-        IterativeSketching(Identity(12, 12), 0.1, 2).run(objective, KEY, trials=1, rounds=1)
-    )
+    seen = list(IterativeSketching(Identity(12, 12), 0.1, 2).run(objective, KEY, trials=1, rounds=1))
     u = np.repeat(objective.start[None], 3, axis=0)
     after = u - 0.1 * objective.gradients(u)
     np.testing.assert_allclose(seen[1].local[0], (u.mean(0) + after.mean(0)) / 2, atol=1e-14)
@@ -78,9 +74,7 @@ def test_fresh_and_fixed_operators(objective: Quadratic) -> None:
     family = CountSketch(12, 4)
     R = family.draw(KEY, kernels="numpy").materialize()
     for fresh, inside in ((False, True), (True, False)):
-        *_, last = IterativeSketching(family, 0.1, fresh=fresh).run(
-            objective, KEY, trials=1, rounds=9
-        )
+        *_, last = IterativeSketching(family, 0.1, fresh=fresh).run(objective, KEY, trials=1, rounds=9)
         moved = last.w[0] - objective.start
         left = moved - R.T @ np.linalg.lstsq(R.T, moved, rcond=None)[0]
         assert (np.linalg.norm(left) < 1e-10 * np.linalg.norm(moved)) == inside

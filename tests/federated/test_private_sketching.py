@@ -84,9 +84,7 @@ def test_runs_that_differ_in_sigma_are_paired(objective: Logistic) -> None:
     """The same noise, scaled: in the first round of one local step, the difference is proportional to σ."""
 
     def moved(sigma: float) -> np.ndarray:
-        private = PrivateSketching(
-            IterativeSketching(FAMILY, 0.1), Sampling("poisson", 50, 599), sigma, 2.0
-        )
+        private = PrivateSketching(IterativeSketching(FAMILY, 0.1), Sampling("poisson", 50, 599), sigma, 2.0)
         *_, last = private.run(objective, SEED, KEY, trials=1, rounds=1)
         return np.asarray(last.w)
 
@@ -118,9 +116,7 @@ def test_its_mechanism_is_what_it_does(objective: Logistic) -> None:
 def test_refusals(objective: Logistic) -> None:
     sketching = IterativeSketching(FAMILY, 0.1)
     with pytest.raises(ValueError, match="from 60 records, and a client has 599"):
-        PrivateSketching(sketching, Sampling("poisson", 5, 60), 1.0, 1.0).run(
-            objective, SEED, KEY, trials=1, rounds=1
-        )
+        PrivateSketching(sketching, Sampling("poisson", 5, 60), 1.0, 1.0).run(objective, SEED, KEY, trials=1, rounds=1)
     with pytest.raises(ValueError, match=r"sigma=-1.0 must be >= 0"):
         algorithm(sigma=-1.0)
     with pytest.raises(ValueError, match=r"bound=inf must be > 0 and finite"):

@@ -14,9 +14,7 @@ from sketchbench.table import benchmarks as table
 SIZES = [2**14, 2**18, 2**20]
 
 
-def benchmark(
-    group: str, name: str, seconds: float, d: int, ours: str | None = None, **more: Any
-) -> dict[str, Any]:
+def benchmark(group: str, name: str, seconds: float, d: int, ours: str | None = None, **more: Any) -> dict[str, Any]:
     info = {"name": name, "dtype": "float64", "d": d, "b": None, "rows": 1, "ours": ours}
     stats = {"min": seconds, "median": 1.5 * seconds, "rounds": 7}
     extra_info = {**info, "copy_seconds": 1e-9 * d, **more}

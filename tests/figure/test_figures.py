@@ -23,16 +23,16 @@ KEPT = (  # sketches and recoveries; count_sketch is both
     "srht",
     "fiht",
     "iht",
-    planning.NO_SUBJECT,
+    planning.NO_METHOD,
 )
 
 
 @cache
 def table(study: str) -> pd.DataFrame:
-    """The table of a study at smoke scale, for some subjects and very few trials."""
+    """The table of a study at smoke scale, for some methods and very few trials."""
     frames = []
     for run in planning.expand("smoke", "numpy", studies=study).runs[study].values():
-        if run.columns["subject"] not in KEPT:
+        if run.columns["method"] not in KEPT:
             continue
         task = run.config["task"]
         trials = 3 if "model" in task else 10  # a network takes longer
@@ -66,8 +66,8 @@ def test_a_figure_of_one_unknown_family(figure: str, tmp_path: Path) -> None:
     """A user's family has no colour of its own, and perhaps neither exact values nor bounds."""
     given = tables(figure)
     for study, frame in given.items():
-        one = frame[frame["subject"] == frame["subject"].iloc[0]].copy()
-        one["subject"], one["label"] = "mine", "My family"
+        one = frame[frame["method"] == frame["method"].iloc[0]].copy()
+        one["method"], one["label"] = "mine", "My family"
         for column in ("exact", "bound"):
             if column in one and not (one["quantity"] == "exceedance").any():
                 one[column] = float("nan")
@@ -78,9 +78,7 @@ def test_a_figure_of_one_unknown_family(figure: str, tmp_path: Path) -> None:
 def test_looks_of_recoveries() -> None:
     """Each of the project's recoveries has a look, no two the same; one name is also a sketch's."""
     names = sorted(path.stem for path in (ROOT / "conf" / "recovery").glob("*.yaml"))
-    shown = style.families(
-        pd.DataFrame({"subject": names, "label": names}), looks=style.RECOVERY_LOOKS
-    )
+    shown = style.families(pd.DataFrame({"method": names, "label": names}), looks=style.RECOVERY_LOOKS)
     assert {family.group for family in shown} == {"Recoveries"}
     assert len({(family.colour, family.marker, family.filled) for family in shown}) == len(names)
 
@@ -95,9 +93,7 @@ def test_limits_hold_means_without_an_interval() -> None:
     assert axes.get_ylim()[1] > 5
 
 
-@pytest.mark.parametrize(
-    ("value", "text"), [(20888 / 1040, "20"), (1.25003, "1.25"), (1.37, "1.37"), (12.34, "12.3")]
-)
+@pytest.mark.parametrize(("value", "text"), [(20888 / 1040, "20"), (1.25003, "1.25"), (1.37, "1.37"), (12.34, "12.3")])
 def test_the_text_of_a_compression(value: float, text: str) -> None:
     assert style.compression(value) == text
 

@@ -44,9 +44,7 @@ def test_known_answer_of_every_backend(kernels: Kernels) -> None:
 def test_word_i_of_operator_t(kernels: Kernels) -> None:
     """Word i is word i % 4 of counter (i // 4, 0, first + t, stream)."""
     drawn = kernels.to_numpy(kernels.random_words(KEY, 0x03707344, 0x13198A2E, 3, 10))
-    expected = [
-        [words(i // 4, 0, 0x13198A2E + t, 0x03707344)[i % 4] for i in range(10)] for t in range(3)
-    ]
+    expected = [[words(i // 4, 0, 0x13198A2E + t, 0x03707344)[i % 4] for i in range(10)] for t in range(3)]
     assert drawn.tolist() == expected
 
 
@@ -56,10 +54,7 @@ def test_bit_of_a_sign(kernels: Kernels) -> None:
     signs = kernels.to_numpy(kernels.sign_rows(KEY, stream, first, 2, row, 2, 200))
     for t in range(2):
         for k in range(2):
-            bits = [
-                words(i // 128, row + k, first + t, stream)[i // 32 % 4] >> i % 32 & 1
-                for i in range(200)
-            ]
+            bits = [words(i // 128, row + k, first + t, stream)[i // 32 % 4] >> i % 32 & 1 for i in range(200)]
             assert signs[t, k].tolist() == [2 * bit - 1 for bit in bits]
 
 

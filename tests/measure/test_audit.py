@@ -20,9 +20,7 @@ def test_it_proves_too_much_as_rarely_as_it_says(threshold: float) -> None:
     truth = np.log((hit - DELTA) / alarm)
     random = np.random.default_rng(5)
     error, audits = 0.05, 4000
-    counts = zip(
-        random.binomial(500, hit, audits), random.binomial(500, alarm, audits), strict=True
-    )
+    counts = zip(random.binomial(500, hit, audits), random.binomial(500, alarm, audits), strict=True)
     found = [epsilon_proven(int(h), int(a), 500, delta=DELTA, error=error) for h, a in counts]
     missed = int((np.array(found) > truth).sum())
     assert proportion_interval(missed, audits, error=1e-6).low <= error

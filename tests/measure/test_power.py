@@ -23,9 +23,7 @@ def seen(trials: int, effect: float, sd: float, error: float) -> int:
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize(
-    ("effect", "sd", "error", "power"), [(0.2, 1.0, 0.01, 0.9), (3.0, 10.0, 1e-4, 0.8)]
-)
+@pytest.mark.parametrize(("effect", "sd", "error", "power"), [(0.2, 1.0, 0.01, 0.9), (3.0, 10.0, 1e-4, 0.8)])
 def test_power_of_a_mean(effect: float, sd: float, error: float, power: float) -> None:
     """Clopper-Pearson at 1e-6 holds the power; with two thirds of the trials it is too low.
 
@@ -56,9 +54,7 @@ def test_least_trials_for_zero(bound: float, error: float) -> None:
     assert proportion_interval(0, n - 1, error=error).high > bound
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"effect": 0.0}, {"sd": 0.0}, {"power": 1.0}, {"power": 0.4}, {"effect": -1.0}]
-)
+@pytest.mark.parametrize("wrong", [{"effect": 0.0}, {"sd": 0.0}, {"power": 1.0}, {"power": 0.4}, {"effect": -1.0}])
 def test_mean_needs_an_effect(wrong: dict[str, float]) -> None:
     arguments = {"effect": 1.0, "sd": 1.0, "error": 0.1, "power": 0.9, **wrong}
     with pytest.raises(ValueError, match=r"must be > 0, power=.* in \[0.5, 1\)"):

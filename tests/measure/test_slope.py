@@ -41,9 +41,7 @@ def test_coverage() -> None:
     assert low <= 0.05 <= high
 
 
-@pytest.mark.parametrize(
-    ("x", "mean"), [([1.0], [2.0]), ([1.0, 2.0], [1.0, 0.0]), ([0.0, 2.0], [1.0, 2.0])]
-)
+@pytest.mark.parametrize(("x", "mean"), [([1.0], [2.0]), ([1.0, 2.0], [1.0, 0.0]), ([0.0, 2.0], [1.0, 2.0])])
 def test_no_slope(x: list[float], mean: list[float]) -> None:
     with pytest.raises(ValueError, match="needs two points or more, all of them positive"):
         log_slope(np.array(x), np.array(mean), np.ones(len(x)), error=0.1)

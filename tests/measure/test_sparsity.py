@@ -18,9 +18,7 @@ def test_values() -> None:
     assert sparsity(np.array([5.0, 0, 0, 0])) == 0.25
     assert sparsity(np.array([-2.0, 2, -2, 2])) == 1
     assert sparsity(np.array([1.0, -3])) == pytest.approx(16 / 20)
-    np.testing.assert_allclose(
-        sparsity(np.array([[[1.0, 1, 0]], [[3.0, 0, 0]]])), [[2 / 3], [1 / 3]]
-    )
+    np.testing.assert_allclose(sparsity(np.array([[[1.0, 1, 0]], [[3.0, 0, 0]]])), [[2 / 3], [1 / 3]])
 
 
 @given(VECTORS)

@@ -36,9 +36,7 @@ def test_training_leaves_evaluation_alone_and_measuring_averages_clients() -> No
     variances = torch.stack([part.var(dim=(0, 2, 3)) for part in images.split(2)])
     torch.testing.assert_close(layer.running_mean, means.mean(dim=0))
     torch.testing.assert_close(layer.running_var, variances.mean(dim=0))
-    scaled = (images - means.mean(dim=0)[:, None, None]) / (variances.mean(dim=0) + layer.eps)[
-        :, None, None
-    ] ** 0.5
+    scaled = (images - means.mean(dim=0)[:, None, None]) / (variances.mean(dim=0) + layer.eps)[:, None, None] ** 0.5
     torch.testing.assert_close(model.eval()(images), scaled)
 
 

@@ -173,9 +173,7 @@ def test_layers_have_operators_of_their_own() -> None:
     assert not torch.equal(first, drawn(2)[0])
 
 
-@pytest.mark.parametrize(
-    ("inputs", "expected"), [(784, 392), (200, 100), (25, 12), (1, 1), (800, 400)]
-)
+@pytest.mark.parametrize(("inputs", "expected"), [(784, 392), (200, 100), (25, 12), (1, 1), (800, 400)])
 def test_resized(inputs: int, expected: int) -> None:
     assert resized(CountSketch(784, 392), inputs) == CountSketch(inputs, expected)
 

@@ -90,9 +90,7 @@ class ResidualStale(FIHT):
         def desketch(residual: Array, check_finite: bool) -> Array:
             return phi.desketch(state.y - state.w.measured, check_finite=False)
 
-        stale = SimpleNamespace(
-            kernels=phi.kernels, desketch=desketch, sketch_sparse=phi.sketch_sparse
-        )
+        stale = SimpleNamespace(kernels=phi.kernels, desketch=desketch, sketch_sparse=phi.sketch_sparse)
         return super()._next(cast(Sketch, stale), state, domain)
 
 

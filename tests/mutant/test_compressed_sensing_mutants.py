@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sketchbench.claim.criteria import TESTS, Settings
 from sketchbench.claim.evaluate import FAMILY_WISE_ERROR
-from sketchbench.claim.tests import TESTS, Settings
 from sketchbench.federated import compressed_sensing, iterative_sketching
 from sketchbench.kernels import load
 from sketchbench.objective.quadratic import Quadratic
@@ -210,9 +210,7 @@ def test_the_lemmas_on_local_steps() -> None:
 
 def test_lemma_f_6_with_a_wrong_alpha() -> None:
     """A hundredth of the true one, for step and bound."""
-    task = dataclasses.replace(
-        LEMMAS, family=CountSketch(64, 1), local_steps=1, known=Known(embedding_constant=0.01)
-    )
+    task = dataclasses.replace(LEMMAS, family=CountSketch(64, 1), local_steps=1, known=Known(embedding_constant=0.01))
     assert verdict(task.run(), "upper_bound", "difference") == "fails"
 
 

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 import torch
 
+from sketchbench.claim.criteria import TESTS, Settings
 from sketchbench.claim.evaluate import FAMILY_WISE_ERROR
-from sketchbench.claim.tests import TESTS, Settings
 from sketchbench.dataset import digits, partition
 from sketchbench.kernels import load
 from sketchbench.model.networks import mlp

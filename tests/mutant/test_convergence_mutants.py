@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sketchbench.claim.criteria import TESTS, Settings
 from sketchbench.claim.evaluate import FAMILY_WISE_ERROR
-from sketchbench.claim.tests import TESTS, Settings
 from sketchbench.federated import iterative_sketching
 from sketchbench.kernels import load
 from sketchbench.objective.quadratic import Quadratic
@@ -125,9 +125,7 @@ def test_the_server_adds_up_instead_of_averaging(monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_printed_theorem_g_2() -> None:
-    task = dataclasses.replace(
-        SOUND, objective=functools.partial(Saturating, d=64, clients=8), rounds=300
-    )
+    task = dataclasses.replace(SOUND, objective=functools.partial(Saturating, d=64, clients=8), rounds=300)
     printed = dataclasses.replace(task, theorems=["G.2-printed"], step=0.001)
     assert verdict(printed) == "fails"
     corrected = dataclasses.replace(task, theorems=["G.2-corrected"], step=0.001)

@@ -32,8 +32,8 @@ from operators import (
 )
 
 from sketchbench import kernels
+from sketchbench.claim.criteria import TESTS
 from sketchbench.claim.evaluate import FAMILY_WISE_ERROR, read_claims
-from sketchbench.claim.tests import TESTS
 from sketchbench.measure.power import trials_for_mean
 from sketchbench.sketch import (
     AMS,
@@ -130,9 +130,7 @@ def verdicts(family: Family, known: Known, seed: int) -> dict[str, set[str]]:
         "seed": seed,
         "trials": TRIALS,
     }
-    rows = pd.DataFrame(
-        Moments(**shared, pairs=PAIRS).run() + Norms(**shared, pairs=["random", "flat"]).run()
-    )
+    rows = pd.DataFrame(Moments(**shared, pairs=PAIRS).run() + Norms(**shared, pairs=["random", "flat"]).run())
     found: dict[str, set[str]] = {}
     for claim in read_claims((ROOT / "conf" / "claim").glob("*.yaml")):
         if claim.id not in ("S1", "S2x", "S3"):

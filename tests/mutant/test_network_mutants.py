@@ -113,9 +113,7 @@ def test_weights_that_are_sent_as_they_are(monkeypatch: pytest.MonkeyPatch) -> N
 def test_sketches_that_are_not_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     """One S for all rounds: option II then gives the update within its row space."""
     broadcast = double_blind.broadcast
-    monkeypatch.setattr(
-        fedavg, "broadcast", lambda model, key, kernels=None: broadcast(model, 7, kernels)
-    )
+    monkeypatch.setattr(fedavg, "broadcast", lambda model, key, kernels=None: broadcast(model, 7, kernels))
     assert "fails" in trained(dataclasses.replace(SOUND, trials=2, rounds=2))["Z10"]
 
 

@@ -10,8 +10,8 @@ from operators import BucketsShared, DesketchNotAdjoint, OperatorReused
 from test_mutants import LEVEL
 
 from sketchbench import kernels
+from sketchbench.claim.criteria import TESTS
 from sketchbench.claim.evaluate import read_claims
-from sketchbench.claim.tests import TESTS
 from sketchbench.sketch import AMS, BlockSparseEmbedding, CountSketch, Family, UniformSampling
 from sketchbench.sketch.control import EqualSigns
 from sketchbench.sketch.draws import Draws
@@ -147,9 +147,7 @@ def test_growth_of_the_relative_error(case: str) -> None:
         rows = []
         for d in (32, 128):
             for b in (4, 16):
-                task = WeightSketch(
-                    **shared(family(d, b), 2000), cases=[case], outputs=16, features=16
-                )
+                task = WeightSketch(**shared(family(d, b), 2000), cases=[case], outputs=16, features=16)
                 rows += [{**row, "d": d, "b": b} for row in task.run()]
         found = verdicts(f"Z3-{case}", rows)
         assert ("fails" in found) is (expected == {"fails"} or case == "uncentred")
@@ -162,18 +160,14 @@ def test_growth(constant: str) -> None:
     rows = []
     for d in (32, 128, 512):
         known = Known(embedding_constant=d if constant == "d" else 2)
-        task = Moments(
-            **shared(UniformSampling(d, 8), 10_000), known=known, pairs=["spike", "flat"]
-        )
+        task = Moments(**shared(UniformSampling(d, 8), 10_000), known=known, pairs=["spike", "flat"])
         rows += [{**row, "d": d, "b": 8} for row in task.run()]
     assert verdicts("S4", rows) == ({"holds"} if constant == "d" else {"fails"})
 
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("claim", ["Z1", "Z2"])
-@pytest.mark.parametrize(
-    "family", [CountSketch, EqualSigns, DesketchNotAdjoint, OperatorReused, CountSketchTwice]
-)
+@pytest.mark.parametrize("family", [CountSketch, EqualSigns, DesketchNotAdjoint, OperatorReused, CountSketchTwice])
 def test_weights(family: type[CountSketch], claim: str) -> None:
     task = WeightSketch(
         **shared(family(24, 8), 10_000),

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sketchbench.claim.criteria import TESTS, Settings
 from sketchbench.claim.evaluate import FAMILY_WISE_ERROR
-from sketchbench.claim.tests import TESTS, Settings
 from sketchbench.federated.private_sketching import PrivateSketching
 from sketchbench.kernels import load
 from sketchbench.objective.canary import Canary
@@ -73,9 +73,7 @@ def test_a_sketch_does_not_hide_missing_noise() -> None:
 
 @pytest.mark.statistical
 def test_sensitivity_without_the_2(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        mechanism, "mean_sensitivity", lambda bound, batch, neighbours: bound / batch
-    )
+    monkeypatch.setattr(mechanism, "mean_sensitivity", lambda bound, batch, neighbours: bound / batch)
     assert verdict(SOUND) == "fails"
 
 
@@ -129,9 +127,7 @@ def test_parallel_composition_over_overlapping_clients() -> None:
     assert both > lemmas.parallel([Guarantee(alone, 1e-5)] * 2).epsilon * 1.3
 
 
-@pytest.mark.parametrize(
-    ("constant", "expected"), [(1.0, "holds"), (0.85, "fails"), (0.5, "fails")]
-)
+@pytest.mark.parametrize(("constant", "expected"), [(1.0, "holds"), (0.85, "fails"), (0.5, "fails")])
 def test_less_noise_than_lemma_h_7_prints(constant: float, expected: str) -> None:
     """The lemma is tightest at ε = 1 and small δ, where a seventh of σ is to spare."""
     sigma = constant * lemmas.gaussian_noise(1.0, 1e-12, 1.0)

@@ -77,9 +77,7 @@ def test_sketches_that_are_not_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     """One S for all rounds: option II then gives the update within its row space. The areas are so near to 1, and so
     skewed, that no mean of ten is judged: nothing holds, and no training looks safe."""
     broadcast = property_inference.broadcast
-    monkeypatch.setattr(
-        property_inference, "broadcast", lambda model, key, kernels: broadcast(model, 7, kernels)
-    )
+    monkeypatch.setattr(property_inference, "broadcast", lambda model, key, kernels: broadcast(model, 7, kernels))
     rows = SOUND.run()
     assert "holds" not in verdicts("Z12-client", rows)
     areas = [r for r in rows if r["quantity"] == "auc" and r["case"].startswith("client option")]
@@ -125,9 +123,7 @@ def test_labels_that_follow_from_time(monkeypatch: pytest.MonkeyPatch, leaking: 
 def test_an_attack_too_weak_to_show_anything(monkeypatch: pytest.MonkeyPatch) -> None:
     """A forest that guesses: nothing is then said to be safe."""
     forest = RandomForest
-    monkeypatch.setattr(
-        forest, "area_under_roc", lambda self, own, labels, seen, truth, seed: [0.5 for _ in seen]
-    )
+    monkeypatch.setattr(forest, "area_under_roc", lambda self, own, labels, seen, truth, seed: [0.5 for _ in seen])
     rows = SOUND.run()
     assert verdicts("Z12-client", rows) == {"inconclusive"}
     assert "holds" not in verdicts("Z12-plain", rows)

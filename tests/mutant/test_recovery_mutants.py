@@ -44,8 +44,8 @@ from recoveries import (
 )
 
 from sketchbench import kernels
+from sketchbench.claim.criteria import TESTS
 from sketchbench.claim.evaluate import FAMILY_WISE_ERROR, read_claims
-from sketchbench.claim.tests import TESTS
 from sketchbench.recovery import FIHT, CountSketchMedian, Desketch
 from sketchbench.sketch import BlockSparseEmbedding, Family, SubsampledHadamard
 from sketchbench.task.isometry import Isometry

@@ -165,8 +165,7 @@ def test_inputs() -> None:
 def test_mixed_precision_is_near_the_single_one() -> None:
     w, random = network().start[None], seeds.generator
     single, mixed = (
-        network(precision=precision).stochastic_gradient(w, random(3))
-        for precision in ("float32", "bfloat16")
+        network(precision=precision).stochastic_gradient(w, random(3)) for precision in ("float32", "bfloat16")
     )
     away = np.linalg.norm(single - mixed) / np.linalg.norm(single)
     assert 1e-4 < away < 0.2

@@ -88,9 +88,7 @@ def test_the_constants_hold(name: str, seed: int, size: float, apart: float) -> 
     change = objective.gradients(y) - objective.gradients(x)
     squared = ((y - x) ** 2).sum(axis=-1)
     rise = (change * (y - x)).sum(axis=-1)
-    assert (
-        np.linalg.norm(change, axis=-1) <= objective.smoothness * np.sqrt(squared) * (1 + 1e-9)
-    ).all()
+    assert (np.linalg.norm(change, axis=-1) <= objective.smoothness * np.sqrt(squared) * (1 + 1e-9)).all()
     if np.isfinite(objective.convexity):
         assert (rise >= objective.convexity * squared * (1 - 1e-9) - 1e-12).all()
     assert (np.linalg.norm(objective.gradients(x), axis=-1) <= objective.gradient_bound).all()
@@ -188,9 +186,7 @@ def test_sparse_gradients_have_the_curvature_of_the_paper() -> None:
     assert problem.mean_smoothness == pytest.approx(expected.max())
     assert problem.mean_convexity == 0
     assert made("sparse_gradients").mean_convexity == pytest.approx(np.exp(-24 / 300) + 0.001)
-    np.testing.assert_allclose(
-        problem.gradient(problem.start), curvature.mean(0) * -problem.minimiser
-    )
+    np.testing.assert_allclose(problem.gradient(problem.start), curvature.mean(0) * -problem.minimiser)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,4 @@ def training(
     sampling = Sampling(kind, records if kind == "full" else batch, records)
     unit = mean_step(1.0, 1.0, sampling, sampling.neighbours).mechanism.sensitivity
     step = mean_step(1.0, multiplier * unit, sampling, sampling.neighbours)
-    return private_training(
-        step, local_steps=local_steps, rounds=rounds, records=CLIENTS, sketch="R"
-    )
+    return private_training(step, local_steps=local_steps, rounds=rounds, records=CLIENTS, sketch="R")

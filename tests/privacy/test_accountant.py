@@ -66,9 +66,7 @@ def test_sampling_amplifies_and_pld_is_tightest(multiplier: float, rounds: int) 
     [("full", name, "exact") for name in sorted(KNOWN["full"])]
     + [("poisson", name, "pld") for name in ("classical", "rdp")],
 )
-def test_no_accountant_promises_less_than_the_tightest(
-    kind: str, accountant: str, tightest: str
-) -> None:
+def test_no_accountant_promises_less_than_the_tightest(kind: str, accountant: str, tightest: str) -> None:
     """The exact curve of full batches, PLD's of Poisson sampling."""
     mechanism = training(kind, 60.0)
     assert epsilon(accountant, mechanism, 1e-5) >= epsilon(tightest, mechanism, 1e-5) * (1 - 1e-6)
@@ -82,9 +80,7 @@ def test_no_accountant_promises_less_than_the_tightest(
     rounds=st.integers(1, 50),
     batch=st.integers(2, 250),
 )
-def test_monotone(
-    pair: tuple[str, str], multiplier: float, factor: float, rounds: int, batch: int
-) -> None:
+def test_monotone(pair: tuple[str, str], multiplier: float, factor: float, rounds: int, batch: int) -> None:
     """ε falls with σ, and grows with rounds, the sampling rate, and as δ falls."""
     kind, accountant = pair
     sizes = {"rounds": rounds, "batch": batch}

@@ -65,9 +65,7 @@ def test_resampling_is_above_a_real_pair(mu: float, batch: int, records: int) ->
     chances = stats.binom.pmf(times, batch, 1 / records)
     for epsilon in (0.1, 0.5, 1.0):
         limit = gaussian.resampled_delta(mu, epsilon, batch, records)
-        assert (
-            mixed(times * mu / 2, chances, epsilon) <= limit <= gaussian.delta(mu * batch, epsilon)
-        )
+        assert mixed(times * mu / 2, chances, epsilon) <= limit <= gaussian.delta(mu * batch, epsilon)
 
 
 def test_resampling_one_record_is_sampling_without_replacement() -> None:

@@ -135,9 +135,7 @@ def check_iterates(recovery: Iterative, sketch: Sketch, y: Matrix) -> int:
     chosen = [n for n, outcome in enumerate(outcomes) if outcome.margin > MARGIN]
     for s in range(1, max((len(outcomes[n].iterates) for n in chosen), default=0) + 1):
         found = replace(recovery, iterations=s).recover(sketch, kernels.asarray(y))
-        iterations, estimates, trace = (
-            kernels.to_numpy(part) for part in (found.iterations, found.x, found.trace)
-        )
+        iterations, estimates, trace = (kernels.to_numpy(part) for part in (found.iterations, found.x, found.trace))
         for n in chosen:
             last = min(s, len(outcomes[n].iterates))
             assert iterations[n] == last

@@ -29,12 +29,8 @@ DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 
 @DTYPES
 @pytest.mark.parametrize("s", [1, 2, 3, 4, 5, 8])
-@given(
-    seed=st.integers(0, 2**32), d=st.integers(1, 30), block=st.integers(1, 9), N=st.integers(0, 3)
-)
-def test_median(
-    kernels: Kernels, dtype: Any, s: int, seed: int, d: int, block: int, N: int
-) -> None:
+@given(seed=st.integers(0, 2**32), d=st.integers(1, 30), block=st.integers(1, 9), N=st.integers(0, 3))
+def test_median(kernels: Kernels, dtype: Any, s: int, seed: int, d: int, block: int, N: int) -> None:
     """In each block of b/s cells, a coordinate's sign times its cell over the scale 1/√s."""
     sketch = BlockSparseEmbedding(d, s * block, s).draw(seed, kernels=kernels)
     assert isinstance(sketch, Scattered)
@@ -93,17 +89,11 @@ def test_median_refuses_what_desketching_does(kernels: Kernels) -> None:
         (SubsampledCosine, 12, {"pad": True}),
     ],
 )
-def test_without_signs(
-    kernels: Kernels, kind: Any, n: int, options: dict[str, Any], replacement: bool
-) -> None:
+def test_without_signs(kernels: Kernels, kind: Any, n: int, options: dict[str, Any], replacement: bool) -> None:
     """Rows of the matrix itself, scaled (tang2021 Appendix E), in some order; as with signs."""
     d, b = 11, 9
     hadamard = kind is SubsampledHadamard
-    whole = (
-        scipy.linalg.hadamard(n) / n**0.5
-        if hadamard
-        else scipy.fft.dct(np.eye(n), axis=0, norm="ortho")
-    )
+    whole = scipy.linalg.hadamard(n) / n**0.5 if hadamard else scipy.fft.dct(np.eye(n), axis=0, norm="ortho")
     draws = Draws(KEY, 0, 3, kernels)
     rows = draws.integers(ROWS, b, n) if replacement else draws.subset(ROWS, b, n)
     drawn = np.sort(kernels.to_numpy(rows), axis=1)
@@ -114,9 +104,7 @@ def test_without_signs(
         assert family.n == n
         stack = kernels.to_numpy(family.draw(KEY, operators=3, kernels=kernels).materialize())
         plain = stack * signs if signed else stack
-        number = (
-            np.abs(plain[:, :, None] - (n / b) ** 0.5 * whole[:, :d]).sum(axis=3).argmin(axis=2)
-        )
+        number = np.abs(plain[:, :, None] - (n / b) ** 0.5 * whole[:, :d]).sum(axis=3).argmin(axis=2)
         np.testing.assert_array_equal(np.sort(number, axis=1), drawn)
         for R, rows_of, places in zip(plain, expected, number, strict=True):
             np.testing.assert_allclose(R[np.argsort(places)], rows_of, rtol=1e-12, atol=1e-13)
@@ -147,9 +135,7 @@ def test_generated_entries(
         found[workspace] = [kernels.to_numpy(result) for result in results]
     whole = found.pop(entries)
     R = whole[2].astype(np.float64)
-    np.testing.assert_allclose(
-        whole[0], kernels.to_numpy(x) @ R.swapaxes(-1, -2), rtol=1e-4, atol=1e-4
-    )
+    np.testing.assert_allclose(whole[0], kernels.to_numpy(x) @ R.swapaxes(-1, -2), rtol=1e-4, atol=1e-4)
     tolerance = 1e-5 if dtype == np.float32 else 1e-13
     for results in found.values():
         for one, other in zip(whole, results, strict=True):
@@ -157,9 +143,7 @@ def test_generated_entries(
 
 
 @pytest.mark.parametrize("entries", ["kept", "generated"])
-def test_a_shared_vector_meets_every_operator(
-    monkeypatch: pytest.MonkeyPatch, kernels: Kernels, entries: str
-) -> None:
+def test_a_shared_vector_meets_every_operator(monkeypatch: pytest.MonkeyPatch, kernels: Kernels, entries: str) -> None:
     if entries == "generated":
         monkeypatch.setattr(module, "WORKSPACE", 1)
     for family in (Gaussian(30, 4), AMS(30, 4)):
@@ -170,6 +154,4 @@ def test_a_shared_vector_meets_every_operator(
         for t in range(3):
             one = family.draw(KEY, first=2 + t, kernels=kernels)
             for found, expected in ((y[t], one.sketch(x[0])), (up[t], one.desketch(y[0]))):
-                np.testing.assert_allclose(
-                    kernels.to_numpy(found), kernels.to_numpy(expected), rtol=1e-12, atol=1e-12
-                )
+                np.testing.assert_allclose(kernels.to_numpy(found), kernels.to_numpy(expected), rtol=1e-12, atol=1e-12)

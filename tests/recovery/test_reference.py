@@ -57,9 +57,7 @@ def test_iterates_equal_the_reference(
 @EACH
 @pytest.mark.parametrize("support", ["padded", "true"])
 @pytest.mark.parametrize("signals", ["sparse", "heavy_tail"])
-def test_long_runs_equal_the_reference(
-    kernels: Kernels, kind: type[Iterative], support: Any, signals: str
-) -> None:
+def test_long_runs_equal_the_reference(kernels: Kernels, kind: type[Iterative], support: Any, signals: str) -> None:
     """Up to 25 iterations, where most signals settle earlier and some never."""
     sketch = SubsampledHadamard(300, 110, signs=False).draw(5, kernels=kernels)
     y = kernels.to_numpy(sketch.sketch(kernels.asarray(draw(signals, 300, 30, 6, 3))))
@@ -80,9 +78,7 @@ def test_the_support_may_lie_in_the_padding(kernels: Kernels) -> None:
 
 @EACH
 @pytest.mark.parametrize("signals", [1, 5])
-def test_transforms(
-    monkeypatch: pytest.MonkeyPatch, kernels: Kernels, kind: type[Iterative], signals: int
-) -> None:
+def test_transforms(monkeypatch: pytest.MonkeyPatch, kernels: Kernels, kind: type[Iterative], signals: int) -> None:
     """Two to start with; then five an iteration (two of them transposes), and three (one) for IHT."""
     calls: Counter[str] = Counter()
 

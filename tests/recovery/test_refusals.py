@@ -24,9 +24,7 @@ D, B = 20, 10
 def drawn(kind: type[Recovery], kernels: Kernels, **options: Any) -> Any:
     """An operator that this recovery can decode."""
     family = BlockSparseEmbedding if kind is CountSketchMedian else SubsampledHadamard
-    return family(D, B, **({"s": 5} if family is BlockSparseEmbedding else {})).draw(
-        1, kernels=kernels, **options
-    )
+    return family(D, B, **({"s": 5} if family is BlockSparseEmbedding else {})).draw(1, kernels=kernels, **options)
 
 
 @EACH
@@ -86,9 +84,7 @@ def test_wrong_kind_of_array(kernels: Kernels, kind: type[Recovery]) -> None:
 def test_stack_of_operators(kernels: Kernels, kind: type[Recovery]) -> None:
     for operators in (1, 3):
         stack = drawn(kind, kernels, operators=operators)
-        message = (
-            f"recovery takes one operator, not a stack of {operators}; draw it without `operators`"
-        )
+        message = f"recovery takes one operator, not a stack of {operators}; draw it without `operators`"
         with pytest.raises(ValueError, match=message):
             kind(2).recover(stack, kernels.asarray(np.ones((operators, B))))
 
@@ -109,9 +105,7 @@ def test_unknown_options(kind: Any, options: dict[str, Any], message: str) -> No
         kind(2, **options)
 
 
-@pytest.mark.parametrize(
-    "family", [SubsampledHadamard(D, B), UniformSampling(D, B), Gaussian(D, B)], ids=repr
-)
+@pytest.mark.parametrize("family", [SubsampledHadamard(D, B), UniformSampling(D, B), Gaussian(D, B)], ids=repr)
 def test_median_of_what_has_no_cells(kernels: Kernels, family: Any) -> None:
     sketch = family.draw(1, kernels=kernels)
     message = (
@@ -138,9 +132,7 @@ def test_lengths_that_need_padding() -> None:
     assert SubsampledHadamard(1, 1, pad=False).n == 1
 
 
-@pytest.mark.parametrize(
-    ("kind", "d", "n"), [(SubsampledHadamard, 20, 32), (SubsampledCosine, 20, 20)]
-)
+@pytest.mark.parametrize(("kind", "d", "n"), [(SubsampledHadamard, 20, 32), (SubsampledCosine, 20, 20)])
 def test_more_rows_than_the_transform_has(kind: Any, d: int, n: int) -> None:
     message = re.escape(
         f"b={n + 1} rows without replacement need b <= {n}, the length of the transform for d={d}; "

@@ -40,9 +40,7 @@ def test_neighbours_are_independent() -> None:
 
 @pytest.mark.parametrize("family", [Gaussian(50, 7), AMS(50, 7), AMS(50, 7, "polynomial")])
 @pytest.mark.parametrize("workspace", [1, 50, 333, 1050])
-def test_blocks_do_not_matter(
-    monkeypatch: pytest.MonkeyPatch, family: Gaussian | AMS, workspace: int
-) -> None:
+def test_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch, family: Gaussian | AMS, workspace: int) -> None:
     """Rows generated one by one, in uneven blocks or at once are the same matrix."""
     whole = stack(family, 3)
     monkeypatch.setattr(module, "WORKSPACE", workspace)

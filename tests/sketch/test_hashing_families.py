@@ -86,9 +86,7 @@ def test_balanced(d: int, b: int) -> None:
     assert set(np.unique(R)) <= {-1.0, 0.0, 1.0}
     assert ((R != 0).sum(axis=1) == 1).all()
     assert ((R != 0).sum(axis=2) == d // b).all()
-    np.testing.assert_array_equal(
-        R @ R.swapaxes(1, 2), np.broadcast_to(d // b * np.eye(b), (60, b, b))
-    )
+    np.testing.assert_array_equal(R @ R.swapaxes(1, 2), np.broadcast_to(d // b * np.eye(b), (60, b, b)))
 
 
 @pytest.mark.parametrize(("d", "b"), [(14, 4), (25, 13), (7, 4), (12, 4)])
@@ -101,9 +99,7 @@ def test_remainder_drops_columns(d: int, b: int) -> None:
 
 
 def test_remainder_changes_nothing_where_b_divides_d() -> None:
-    np.testing.assert_array_equal(
-        stack(BalancedCountSketch(12, 4, "paper"), 9), stack(BalancedCountSketch(12, 4), 9)
-    )
+    np.testing.assert_array_equal(stack(BalancedCountSketch(12, 4, "paper"), 9), stack(BalancedCountSketch(12, 4), 9))
 
 
 @pytest.mark.statistical

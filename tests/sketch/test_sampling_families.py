@@ -46,9 +46,7 @@ def test_srht(d: int, b: int, replacement: bool) -> None:
 @REPLACEMENT
 def test_srct(d: int, b: int, replacement: bool) -> None:
     R = stack(SubsampledCosine(d, b, replacement), 6)
-    np.testing.assert_allclose(
-        R, defined(cosine_matrix(d), d, b, replacement, 6), rtol=1e-13, atol=1e-14
-    )
+    np.testing.assert_allclose(R, defined(cosine_matrix(d), d, b, replacement, 6), rtol=1e-13, atol=1e-14)
 
 
 @pytest.mark.parametrize("family", [SubsampledHadamard(8, 8), SubsampledCosine(7, 7)])

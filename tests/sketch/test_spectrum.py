@@ -14,13 +14,8 @@ def test_those_of_the_matrix(kernels: Kernels, family: Family) -> None:
     values = singular_values(stack)
     assert values.shape == (4, 5)
     for found, R in zip(values, kernels.to_numpy(stack.materialize()), strict=True):
-        np.testing.assert_allclose(
-            found**2, np.linalg.eigvalsh(R @ R.T if len(R) == 5 else R.T @ R), atol=1e-9
-        )
-        assert (
-            rank(values, stack)
-            == [np.linalg.matrix_rank(R) for R in kernels.to_numpy(stack.materialize())]
-        ).all()
+        np.testing.assert_allclose(found**2, np.linalg.eigvalsh(R @ R.T if len(R) == 5 else R.T @ R), atol=1e-9)
+        assert (rank(values, stack) == [np.linalg.matrix_rank(R) for R in kernels.to_numpy(stack.materialize())]).all()
     np.testing.assert_array_equal(gamma_1(stack), values[:, 0])
     one = family.draw(3, kernels=kernels)
     np.testing.assert_allclose(singular_values(one), values[0])

@@ -91,10 +91,7 @@ def histories(*ends: list[float], start: float = 2.0, end: float = 1.0) -> list[
     """Trainings of 20 rounds with these accuracies at 16 and 20, and losses."""
     shown = [0, 10, 16, 20]
     zeros = [0] * 4
-    return [
-        History(D, shown, [start, 1.5, 1.2, end], zeros, [0.0, 0.9, *own], zeros, zeros)
-        for own in ends
-    ]
+    return [History(D, shown, [start, 1.5, 1.2, end], zeros, [0.0, 0.9, *own], zeros, zeros) for own in ends]
 
 
 def test_what_is_counted() -> None:
@@ -143,9 +140,7 @@ def test_the_learning_rate_is_chosen_on_held_out_training_images(
     losses = {0.1: 0.5, 0.2: 0.3, 0.3: 0.4, 0.4: 0.1}
     seen: list[tuple[float, int, int, int]] = []
 
-    def trained(
-        self: Any, data: Any, judged: Any, arm: Any, rate: float, rounds: int, name: str
-    ) -> Any:
+    def trained(self: Any, data: Any, judged: Any, arm: Any, rate: float, rounds: int, name: str) -> Any:
         seen.append((rate, rounds, len(data.train.labels), len(judged[0].labels)))
         if name != "tuning":
             raise StopIteration
@@ -182,9 +177,7 @@ def interrupted(task: CompressedTraining, monkeypatch: pytest.MonkeyPatch, *stop
         return task.run(), calls
 
 
-def test_an_interrupted_training_goes_on_bit_for_bit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_training_goes_on_bit_for_bit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     task = dataclasses.replace(SMALL, checkpoints=str(tmp_path))
     found, calls = interrupted(task, monkeypatch, 33, 100, 171)
     assert found == rows()
@@ -197,12 +190,8 @@ def test_an_interrupted_training_goes_on_bit_for_bit(
     assert len(list(tmp_path.iterdir())) > before
 
 
-def test_diverged_trainings_are_not_made_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    task = dataclasses.replace(
-        SMALL, rates=[1e25], trials=1, compressions={"fiht": [2]}, checkpoints=str(tmp_path)
-    )
+def test_diverged_trainings_are_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = dataclasses.replace(SMALL, rates=[1e25], trials=1, compressions={"fiht": [2]}, checkpoints=str(tmp_path))
     found = task.run()
     assert interrupted(task, monkeypatch) == (found, 0)
 
@@ -243,9 +232,7 @@ def test_one_round_of_the_paper_size(study: str) -> None:
     assert of("accuracy", found, case="fiht", round=1)[0]["bytes_down"] <= 12 * 30_000
 
 
-def test_a_residual_network_goes_on_bit_for_bit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_residual_network_goes_on_bit_for_bit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With batch normalisation, dropout and mixed precision, at its full size."""
     task = dataclasses.replace(
         SMALL,

@@ -26,9 +26,7 @@ SHARED: dict[str, Any] = {
     "kernels": kernels.load("numba"),
     "seed": 0,
     "dataset": digits.load,
-    "model": functools.partial(
-        sigmoid_cnn, filters=(8, 8, 8), kernel=3, strides=(1, 2, 1), width=0.5
-    ),
+    "model": functools.partial(sigmoid_cnn, filters=(8, 8, 8), kernel=3, strides=(1, 2, 1), width=0.5),
     "attack": LBFGS(evaluations=60, starts=1, goal=1e-8, label="read", history=50),
     "control": double_blind.undefended,
     "trials": 3,
@@ -92,17 +90,10 @@ def test_pictures() -> None:
     assert [row["case"] for row in shown] == [
         case for case in ("original", "mean image", "control", "paper") for _ in range(2)
     ]
-    pixels = [
-        np.frombuffer(base64.b64decode(row["picture"]), np.uint8).astype(int) for row in shown
-    ]
-    assert all(
-        row["shape"] == "1x8x8" and picture.size == 64
-        for row, picture in zip(shown, pixels, strict=True)
-    )
+    pixels = [np.frombuffer(base64.b64decode(row["picture"]), np.uint8).astype(int) for row in shown]
+    assert all(row["shape"] == "1x8x8" and picture.size == 64 for row, picture in zip(shown, pixels, strict=True))
     for trial in range(2):
-        assert (
-            abs(pixels[4 + trial] - pixels[trial]).max() <= 255 * 8 * 10**-1.5
-        )  # of 30 dB, all in one
+        assert abs(pixels[4 + trial] - pixels[trial]).max() <= 255 * 8 * 10**-1.5  # of 30 dB, all in one
         assert abs(pixels[6 + trial] - pixels[trial]).max() > 50
 
 
@@ -142,17 +133,13 @@ def test_sizes() -> None:
         assert (row["measurements"], row["count"]) == (measured, failures)
         assert row["observed"] == round(D / compression)
         assert row["bytes_seen"] == 8 * row["observed"]
-        (whole,), (restricted,) = (
-            of(name, found, compression=compression) for name in ("gamma", "restricted")
-        )
+        (whole,), (restricted,) = (of(name, found, compression=compression) for name in ("gamma", "restricted"))
         assert (restricted["mean"] > 0.2) == (measured == "more")
         assert (restricted["mean"] == 0) == (measured == "fewer")
         assert whole["minimum"] >= 0
 
 
-@pytest.mark.parametrize(
-    "family", [CountSketch(40, 10), SubsampledHadamard(64, 20)], ids=lambda f: type(f).__name__
-)
+@pytest.mark.parametrize("family", [CountSketch(40, 10), SubsampledHadamard(64, 20)], ids=lambda f: type(f).__name__)
 def test_singular_values(family: Any) -> None:
     """Of a matrix that is formed, against its eigenvalues."""
     R = torch.from_numpy(family.draw(3, kernels="numpy").materialize())

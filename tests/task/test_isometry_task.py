@@ -38,9 +38,7 @@ def measured(family: Family, kernels: Kernels, k: int = K) -> dict[str, Any]:
     [Gaussian(30, 12), SubsampledHadamard(30, 12), SubsampledCosine(30, 12), CountSketch(30, 12)],
     ids=repr,
 )
-def test_constants(
-    monkeypatch: pytest.MonkeyPatch, kernels: Kernels, family: Family, blocks: int
-) -> None:
+def test_constants(monkeypatch: pytest.MonkeyPatch, kernels: Kernels, family: Family, blocks: int) -> None:
     """The extreme squared singular values of R_S less 1; trial t has operator t, and its own support."""
     if blocks > 1:
         monkeypatch.setattr(trials, "WORKSPACE", 3 * K * 30)
@@ -57,9 +55,7 @@ def test_constants(
     assert {key: row[key] for key in expected} == pytest.approx(expected, rel=1e-8, abs=1e-8)
 
 
-@pytest.mark.parametrize(
-    "family", [Identity(16, 16), SubsampledHadamard(16, 16), SubsampledCosine(15, 15)], ids=repr
-)
+@pytest.mark.parametrize("family", [Identity(16, 16), SubsampledHadamard(16, 16), SubsampledCosine(15, 15)], ids=repr)
 def test_orthogonal_matrices_are_isometries(kernels: Kernels, family: Family) -> None:
     assert measured(family, kernels)["maximum"] < 1e-12
 

@@ -46,9 +46,7 @@ def test_slopes_and_pseudo_hessians_by_differences(case: str) -> None:
     found = attack(SMALL, case)
     x = found._problem.start
     point = found._at(x)
-    direction = torch.randn(
-        x.shape, dtype=torch.float64, generator=torch.Generator().manual_seed(0)
-    )
+    direction = torch.randn(x.shape, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     ahead, behind = x + 1e-5 * direction, x - 1e-5 * direction
     loss = (found._matched(ahead)[0] - found._matched(behind)[0]) / 2e-5
     torch.testing.assert_close(loss, (point.slope * direction).sum(dim=1), rtol=1e-6, atol=1e-9)

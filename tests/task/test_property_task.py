@@ -89,10 +89,7 @@ def test_batches() -> None:
     data = digits.load()
     images = torch.from_numpy(data.train.images).float()
     batches = Batches(images, data.train.labels, [0, 1], 16, 5, np.random.default_rng(0))
-    known = {
-        image.numpy().tobytes(): label
-        for image, label in zip(images, data.train.labels, strict=True)
-    }
+    known = {image.numpy().tobytes(): label for image, label in zip(images, data.train.labels, strict=True)}
     for kind, count in ((True, 5), (False, 0)):
         drawn, labels = batches.draw(kind)
         classes = np.array([known[image.numpy().tobytes()] for image in drawn])

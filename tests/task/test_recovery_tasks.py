@@ -42,9 +42,7 @@ def one(rows: list[Row], **wanted: Any) -> Row:
 
 def check_values(row: Row, values: Any) -> None:
     """A row summarizes just these values."""
-    assert {key: row[key] for key in summarize(values)} == pytest.approx(
-        summarize(values), rel=1e-7, abs=1e-12
-    )
+    assert {key: row[key] for key in summarize(values)} == pytest.approx(summarize(values), rel=1e-7, abs=1e-12)
 
 
 def operator(kernels: Kernels, task: str, family: Family = SENSING) -> Sketch:

@@ -13,13 +13,9 @@ from sketchbench.task.signals import KINDS, draw, relative_error, sparse
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(seed=st.integers(0, 2**32), first=st.integers(0, 9), count=st.integers(0, 6))
-def test_a_signal_does_not_depend_on_its_neighbours(
-    kind: str, seed: int, first: int, count: int
-) -> None:
+def test_a_signal_does_not_depend_on_its_neighbours(kind: str, seed: int, first: int, count: int) -> None:
     whole = draw(kind, 30, 4, 15, seed)
-    np.testing.assert_array_equal(
-        draw(kind, 30, 4, count, seed, first), whole[first : first + count]
-    )
+    np.testing.assert_array_equal(draw(kind, 30, 4, count, seed, first), whole[first : first + count])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -73,9 +69,7 @@ def test_negative_noise(noise: float) -> None:
 
 
 def test_unknown_kind() -> None:
-    with pytest.raises(
-        ValueError, match="signals dense are unknown; choose from sparse, heavy_tail"
-    ):
+    with pytest.raises(ValueError, match="signals dense are unknown; choose from sparse, heavy_tail"):
         draw("dense", 8, 2, 1, 0)
 
 

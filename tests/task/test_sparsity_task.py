@@ -62,9 +62,7 @@ def test_transfers(seed: int, d: int) -> None:
         assert len(changed) <= 2
         if len(changed):
             low, high = old[changed].min(), old[changed].max()
-            assert (
-                (new[changed] >= low * (1 - 1e-12)) & (new[changed] <= high * (1 + 1e-12))
-            ).all()
+            assert ((new[changed] >= low * (1 - 1e-12)) & (new[changed] <= high * (1 + 1e-12))).all()
         assert new.sum() == pytest.approx(old.sum(), rel=1e-12)
 
 

@@ -82,9 +82,7 @@ def test_the_end_of_a_training() -> None:
     base = [0.0] * 21
     found = {
         case: [
-            training.Trained(
-                Curve(accuracy=[*base[:19], *end], bytes_up=[0] * 21, bytes_down=[0] * 21), []
-            )
+            training.Trained(Curve(accuracy=[*base[:19], *end], bytes_up=[0] * 21, bytes_down=[0] * 21), [])
             for end in ends
         ]
         for case, ends in (
@@ -117,9 +115,7 @@ def test_estimates() -> None:
             assert row["minimum"] > 2
             assert inverse["minimum"] == pytest.approx(1 / row["maximum"])
             assert (inverse["bound"], inverse["count"]) == (0.5, 0)
-        assert all(
-            0 <= row["minimum"] <= row["maximum"] <= 1 for row in of("cosine", f"option {option}")
-        )
+        assert all(0 <= row["minimum"] <= row["maximum"] <= 1 for row in of("cosine", f"option {option}"))
     for one, two in zip(errors["I"], errors["II"], strict=True):
         assert two["mean"] < one["mean"]
 
@@ -154,10 +150,7 @@ def test_a_training_that_stops_at_the_target() -> None:
     target = whole[2]
     first = next(t for t, value in enumerate(whole) if t and value >= target)
     stopping = dataclasses.replace(SMALL, target=target, stop=True)
-    assert (
-        stopping._trained(data, train, test, None, 0.1, "trial 0").curve.accuracy
-        == (whole[: first + 1])
-    )
+    assert stopping._trained(data, train, test, None, 0.1, "trial 0").curve.accuracy == (whole[: first + 1])
     found = dataclasses.replace(SMALL, target=1e-4, rounds=20, stop=True).run()
     assert [(row["case"], row["round"]) for row in of("accuracy", found=found)] == [
         ("plain", 1),
@@ -199,10 +192,7 @@ def test_ratios_of_rounds(plain: Any, own: Any, expected: int) -> None:
     """More than 5.6, or not known: both count."""
 
     def curves(rounds: Any) -> list[training.Trained]:
-        return [
-            training.Trained(Curve(accuracy=[0.0] * (t or 20) + [1.0] * bool(t)), [])
-            for t in rounds
-        ]
+        return [training.Trained(Curve(accuracy=[0.0] * (t or 20) + [1.0] * bool(t)), []) for t in rounds]
 
     *_, ratio = SMALL._targets({"plain": curves(plain), "sketched": curves(own)})
     assert ratio["count"] == expected
@@ -230,9 +220,7 @@ def test_the_learning_rate_is_chosen_on_held_out_training_images(
     seen: list[tuple[float, str, int, int]] = []
     curves = {0.1: [0.0, 0.3, 0.9], 0.2: [0.0, 0.85, 0.85], 0.3: [0.0, 0.7, 0.79]}
 
-    def trained(
-        self: Any, data: Any, train: Any, test: Any, family: Any, rate: Any, name: str
-    ) -> Any:
+    def trained(self: Any, data: Any, train: Any, test: Any, family: Any, rate: Any, name: str) -> Any:
         seen.append((rate, name, len(train.labels), len(test.labels)))
         if name == "tuning":
             return training.Trained(Curve(accuracy=curves[rate]), [])
@@ -247,9 +235,7 @@ def test_the_learning_rate_is_chosen_on_held_out_training_images(
         assert seen[3] == (best, "trial 0", 120, 40)
 
 
-def test_an_interrupted_training_goes_on_bit_for_bit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_training_goes_on_bit_for_bit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows()  # without what follows, whichever test is the first
     monkeypatch.setattr(experiment, "SECONDS_BETWEEN", 0.0)
     task = dataclasses.replace(SMALL, checkpoints=str(tmp_path))
@@ -283,9 +269,7 @@ def test_an_interrupted_training_goes_on_bit_for_bit(
         {"dataset": functools.partial(synthetic.load, train=120, test=40, classes=3, noise=0.2)},
     ],
 )
-def test_checkpoints_of_another_training_are_left_alone(
-    tmp_path: Path, change: dict[str, Any]
-) -> None:
+def test_checkpoints_of_another_training_are_left_alone(tmp_path: Path, change: dict[str, Any]) -> None:
     """Of other code, other data of the same name, or with a client's estimates in other rounds."""
     task = dataclasses.replace(SMALL, checkpoints=str(tmp_path))
     task.run()

@@ -91,18 +91,13 @@ def block_sparse(d: int, b: int, s: int) -> Distribution:
 def uniform_sampling(d: int, b: int) -> Distribution:
     rows = itertools.combinations(range(d), b)
     return _uniform(
-        np.sqrt(d / b) * np.diag(signs)[list(kept)]
-        for kept, signs in itertools.product(rows, list(_signs(d)))
+        np.sqrt(d / b) * np.diag(signs)[list(kept)] for kept, signs in itertools.product(rows, list(_signs(d)))
     )
 
 
 def _sampled(transform: Matrix, d: int, b: int, replacement: bool) -> Distribution:
     n = len(transform)
-    choose: Any = (
-        itertools.product(range(n), repeat=b)
-        if replacement
-        else itertools.combinations(range(n), b)
-    )
+    choose: Any = itertools.product(range(n), repeat=b) if replacement else itertools.combinations(range(n), b)
     return _uniform(
         np.sqrt(n / b) * transform[list(rows), :d] * np.array(signs)
         for rows, signs in itertools.product(choose, list(_signs(d)))

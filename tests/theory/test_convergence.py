@@ -81,9 +81,7 @@ def test_what_noise_adds() -> None:
     flat = dataclasses.replace(P, convexity=2.0, alpha=0.0)
     t = np.array([1, 2, 50])
     for eta in (0.5, 0.1):
-        rounds = [
-            eta**2 * 0.3 * 2.0 / 2 * sum((1 - 2 * eta) ** (2 * s) for s in range(n)) for n in t
-        ]
+        rounds = [eta**2 * 0.3 * 2.0 / 2 * sum((1 - 2 * eta) ** (2 * s) for s in range(n)) for n in t]
         floor = noise_floor(flat, eta, t, 0.3)
         assert (floor >= np.array(rounds) * (1 - 1e-12)).all()
         assert floor[-1] < 2 * rounds[-1]

@@ -24,9 +24,7 @@ def test_shape(d: int, b: int, k: int) -> None:
     assert proposition_1(d=d, b=4 * b, k=k) == pytest.approx(bound / 2)
     assert proposition_1(d=d**4, b=b, k=k) == pytest.approx(2 * bound)
     assert proposition_1(d=d, b=b, k=k + 1) > bound
-    assert proposition_1(d=d, b=b, k=k) ** 2 * b == pytest.approx(
-        k * np.log(max(k, 2)) ** 2 * np.log(d)
-    )
+    assert proposition_1(d=d, b=b, k=k) ** 2 * b == pytest.approx(k * np.log(max(k, 2)) ** 2 * np.log(d))
 
 
 @pytest.mark.parametrize("replacement", [False, True])

@@ -74,9 +74,7 @@ class Project:
         """Every report, byte for byte."""
         folder = self.path / "reports" / "smoke"
         return {
-            str(path.relative_to(folder)): path.read_bytes()
-            for path in sorted(folder.rglob("*"))
-            if path.is_file()
+            str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
         }
 
 

@@ -37,14 +37,14 @@ def test_a_family_of_ones_own(project: Project, tmp_path: Path) -> None:
     project.succeed()
     assert project.rerun(f"folder={folder}") == {"half_signs/d12-b4"}
     verdicts = pd.read_csv(project.path / "reports" / "smoke" / "claims.csv")
-    mine = verdicts[verdicts["subject"] == "half_signs"].set_index("claim")["verdict"]
+    mine = verdicts[verdicts["method"] == "half_signs"].set_index("claim")["verdict"]
     assert dict(mine) == {"S1": "holds", "S2x": "holds"}
 
     module = folder / "my_sketches.py"
     module.write_text(module.read_text().replace("(2 / self.b)", "(3 / self.b)"))
     assert project.rerun(f"folder={folder}") == {"half_signs/d12-b4"}
     verdicts = pd.read_csv(project.path / "reports" / "smoke" / "claims.csv")
-    mine = verdicts[verdicts["subject"] == "half_signs"].set_index("claim")["verdict"]
+    mine = verdicts[verdicts["method"] == "half_signs"].set_index("claim")["verdict"]
     assert dict(mine) == {"S1": "fails", "S2x": "fails"}
 
 
@@ -57,9 +57,7 @@ def test_a_family_of_ones_own(project: Project, tmp_path: Path) -> None:
         ("sketch/half_signs.yaml", CONFIG.replace("my_sketches", "nobodys"), "nobodys"),
     ],
 )
-def test_a_module_that_cannot_be_imported(
-    project: Project, tmp_path: Path, name: str, text: str, message: str
-) -> None:
+def test_a_module_that_cannot_be_imported(project: Project, tmp_path: Path, name: str, text: str, message: str) -> None:
     folder = write_folder(tmp_path / "mine")
     (folder / name).write_text(text)
     code, output = project.run(f"folder={folder}")

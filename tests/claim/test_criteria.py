@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sketchbench.claim.tests import TESTS, Comparison, Settings
+from sketchbench.claim.criteria import TESTS, Comparison, Settings
 from sketchbench.measure.audit import epsilon_proven
 
 ERROR = 1e-6
@@ -60,9 +60,7 @@ def test_a_bias_is_not_excused_by_a_wide_margin() -> None:
     assert verdict("equality", mean(1.06, exact=1.0), margin=100.0) == "fails"
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"), [(1.9, "holds"), (1.97, "inconclusive"), (2.1, "fails")]
-)
+@pytest.mark.parametrize(("value", "expected"), [(1.9, "holds"), (1.97, "inconclusive"), (2.1, "fails")])
 def test_upper_bound(value: float, expected: str) -> None:
     assert verdict("upper_bound", mean(value, bound=2.0)) == expected
 
@@ -196,9 +194,7 @@ def leads(slope: float, **columns: Any) -> list[dict[str, Any]]:
     ]
 
 
-@pytest.mark.parametrize(
-    ("slope", "expected"), [(1.0, "holds"), (0.52, "holds"), (0.3, "fails"), (-0.5, "fails")]
-)
+@pytest.mark.parametrize(("slope", "expected"), [(1.0, "holds"), (0.52, "holds"), (0.3, "fails"), (-0.5, "fails")])
 def test_growth_over_what_another_column_follows(slope: float, expected: str) -> None:
     """b is no group of its own: it has one value at every compression. d is: it has one altogether."""
     (comparison,) = compare("growth", *leads(slope), over="compression")

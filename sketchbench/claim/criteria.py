@@ -2,7 +2,7 @@
 
 A comparison holds one measured number, with its interval, against one value. It *holds* or *fails*
 when the whole interval says so, and is *inconclusive* otherwise. Every function takes the rows of
-one subject and the error rate of a single comparison; the caller divides the family-wise rate by the
+one method and the error rate of a single comparison; the caller divides the family-wise rate by the
 number of comparisons (Bonferroni).
 """
 
@@ -20,7 +20,7 @@ from sketchbench.measure.summary import ROUNDING
 # Hall's correction is of the first order in skewness/√trials; beyond this, simulations of heavy tails
 # miss the nominal error rate, so a mean is then not judged.
 TRUSTED_SKEWNESS = 0.2
-# The columns that tell a comparison from the others of its subject, where they are there.
+# The columns that tell a comparison from the others of its method, where they are there.
 TELLING = [
     "case",
     "lemma",
@@ -101,9 +101,7 @@ def upper_bound(rows: pd.DataFrame, error: float, settings: Settings) -> list[Co
     for row in rows[rows["bound"].notna()].to_dict("records"):
         if row.get("status") == "diverged":
             infinite, bound = float("inf"), row["bound"]
-            comparisons.append(
-                _comparison(row, "fails", infinite, infinite, infinite, bound, -infinite)
-            )
+            comparisons.append(_comparison(row, "fails", infinite, infinite, infinite, bound, -infinite))
             continue
         low, high = _mean_interval(row, error)
         comparison = _below(row, row["mean"], low, high, row["bound"])
@@ -134,9 +132,7 @@ def always(rows: pd.DataFrame, error: float, settings: Settings) -> list[Compari
         count, trials = int(row["count"]), int(row["trials"])
         low, high = proportion_interval(count, trials, error=error)
         slack = (row["bound"] - row["maximum"]) / abs(row["bound"])
-        found = _comparison(
-            row, "fails" if count else "holds", count / trials, low, high, 0.0, slack
-        )
+        found = _comparison(row, "fails" if count else "holds", count / trials, low, high, 0.0, slack)
         case = f"{found.case}, largest {row['maximum']:.4g} of {row['bound']:.4g}".lstrip(", ")
         comparisons.append(replace(found, case=case))
     return comparisons
@@ -233,8 +229,7 @@ def _controlled(row: Row, error: float) -> bool:
 
 
 TESTS: dict[str, Test] = {
-    test.__name__: _with_control(test)
-    for test in (equality, upper_bound, probability, always, growth, computed, audit)
+    test.__name__: _with_control(test) for test in (equality, upper_bound, probability, always, growth, computed, audit)
 }
 
 
@@ -296,7 +291,7 @@ def _comparison(
 
 
 def _name(row: Row) -> str:
-    """What tells this comparison from the others of its subject."""
+    """What tells this comparison from the others of its method."""
     parts = []
     for name in TELLING:
         value = row.get(name)

@@ -1,0 +1,207 @@
+"""The row: what a task writes, and what tables, claims and figures read.
+
+A result is a list of rows, and a row says one thing: a quantity, where it was measured, and what came out. `Column` is
+the dictionary of everything that may stand in a row; whoever adds a column adds it there, with its meaning and unit.
+"""
+
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sketchbench.measure.summary import ROUNDING, summarize
+
+Value = bool | int | float | str | None
+Status = Literal["finite", "diverged", "unfinished", "accounted", "out of range", "refused"]
+
+MEDIAN = 0.5  # the bound of a count that is about the median trial: an event of at most half of them lies beyond it
+
+
+class Column(StrEnum):
+    """A column of a row or table: its name, the type of its values, its meaning, and its unit ("" where it has none).
+
+    The columns from CASE to SHARE are the axes: what tells two comparisons of one method apart, in the order in which
+    a comparison is named after them.
+    """
+
+    meaning: str
+    unit: str
+    kind: type
+
+    def __new__(cls, name: str, kind: type, meaning: str, unit: str = "") -> "Column":
+        member = str.__new__(cls, name)
+        member._value_ = name
+        member.kind, member.meaning, member.unit = kind, meaning, unit
+        return member
+
+    # what was compared (written by the table, from the plan)
+    METHOD = "method", str, "config that is compared: a sketch or a recovery; `any` where none is"
+    LABEL = "label", str, "the method's name for people"
+    # what was measured
+    QUANTITY = "quantity", str, "what the row is about, as the task's documentation defines it"
+    # the axes
+    CASE = "case", str, "which of the task's cases: a pair of vectors, a theorem, an algorithm, a view"
+    LEMMA = "lemma", str, "lemma or theorem that the bound is from, by its number in the paper"
+    EPSILON = "epsilon", float, "ε that the noise is calibrated to, or that a lemma starts from"
+    DELTA = "delta", float, "failure probability δ", "probability"
+    STEPS = "steps", int, "private steps that are composed", "count"
+    BATCH = "batch", int, "samples of a client's batch", "count"
+    D = "d", int, "dimension of the vectors that are sketched", "count"
+    B = "b", int, "sketch size", "count"
+    S = "s", int, "nonzeros per column of a sparse embedding", "count"
+    NODES = "nodes", int, "nodes of a graph", "count"
+    SEED = "seed", int, "root of all randomness of a run"
+    COMPRESSION = "compression", float, "d/b"
+    AMOUNT = "amount", float, "norm of the noise or tail that was added", "as the signal"
+    CHANNEL_NOISE = "channel_noise", float, "standard deviation of each received entry", "as the entry"
+    LOCAL_STEPS = "local_steps", int, "local steps of a round", "count"
+    HETEROGENEITY = "heterogeneity", float, "how far apart the clients' minimisers are"
+    PARTICIPATION = "participation", float, "share of the clients in a round", "share"
+    ROUND = "round", int, "after so many rounds", "count"
+    SHARE = "share", float, "share of a batch's images that have the property", "share"
+    # further settings and facts
+    ATTACK = "attack", str, "config of the attack"
+    READING = "reading", str, "which reading of the paper's words"
+    RANGE = "range", str, "whether the values are those that a lemma is proven for"
+    SAMPLING = "sampling", str, "how batches are drawn"
+    NEIGHBOURS = "neighbours", str, "which data sets count as neighbours"
+    ACCOUNTANT = "accountant", str, "what accounted for ε"
+    RECORDS = "records", int, "records of a client", "count"
+    CLIENTS = "clients", int, "number of clients", "count"
+    NOISE = "noise", float, "noise in training, relative to what was accounted for"
+    SIGMA = "sigma", float, "standard deviation of the noise in each coordinate", "as the gradient"
+    SENSITIVITY = "sensitivity", float, "distance of neighbours' releases, at most", "as the gradient"
+    THRESHOLD = "threshold", float, "the level whose exceedances were counted", "as the quantity"
+    SUPPORT = "support", str, "where a recovery may choose entries"
+    LENGTH = "length", int, "entries of a vector", "count"
+    UNIT = "unit", float, "unit that the signal is measured in"
+    DIAMETER = "diameter", int, "diameter of the graph", "count"
+    MEASUREMENTS = "measurements", str, "whether there are fewer of them than pixels, or more"
+    OBSERVED = "observed", int, "numbers that the attacker sees", "count"
+    PIXELS = "pixels", int, "numbers of an image", "count"
+    FALSE_POSITIVES = "false_positives", float, "share of class 0 taken for class 1", "share"
+    BYTES_UP = "bytes_up", int, "sent so far, by those whom the task names", "bytes"
+    BYTES_DOWN = "bytes_down", int, "received so far, by those whom the task names", "bytes"
+    BYTES_SEEN = "bytes_seen", int, "of what the attacker sees", "bytes"
+    # what came out
+    STATUS = "status", str, "`finite`, or why there is no number"
+    REASON = "reason", str, "why there is no number, in words"
+    EXACT = "exact", float, "the value that was derived, of what `mean` estimates", "as the quantity"
+    BOUND = "bound", float, "the value that the claim allows", "as the quantity"
+    TRIALS = "trials", int, "independent trials behind the row", "count"
+    MEAN = "mean", float, "mean over the trials", "as the quantity"
+    SD = "sd", float, "standard deviation over the trials (divisor trials - 1)", "as the quantity"
+    SKEWNESS = "skewness", float, "skewness over the trials; 0 where nothing varies"
+    MINIMUM = "minimum", float, "least of the trials", "as the quantity"
+    MAXIMUM = "maximum", float, "largest of the trials", "as the quantity"
+    COUNT = "count", int, "trials in which the event happened", "trials"
+    CONTROL = "control", int, "trials in which the attack succeeds without the defence", "trials"
+    VALUE = "value", float, "a number without randomness", "as the quantity"
+    CLAIMED = "claimed", float, "ε that the lemma claims"
+    EXACT_EPSILON = "exact_epsilon", float, "ε that is true, or an upper limit of it"
+    HITS = "hits", int, "runs with the canary that the attack takes for such", "trials"
+    FALSE_ALARMS = "false_alarms", int, "runs without the canary that the attack takes for runs with it", "trials"
+    SHIFT = "shift", float, "distance of the two worlds' mean statistics", "standard deviations"
+    # pictures
+    TRIAL = "trial", int, "which trial is shown"
+    SHAPE = "shape", str, "channels x height x width of the picture"
+    PICTURE = "picture", str, "pixels as bytes in base64"
+
+
+COLUMNS: dict[str, Column] = {column.value: column for column in Column}
+_ORDER = list(Column)
+AXES = _ORDER[_ORDER.index(Column.CASE) : _ORDER.index(Column.SHARE) + 1]
+
+
+class Row(Mapping[str, Value]):
+    """One row, immutable: a mapping from column names to values, columns without a value left out.
+
+    It is made in two steps, first what it is about, then what came out:
+
+    >>> row = Row("loss", case="srht", round=10, bound=1.0).mean([0.5, 0.7])
+    >>> row["mean"], row["trials"], row.get("exact")
+    (0.6, 2, None)
+
+    Arguments:
+        quantity: what the row is about.
+        columns: values by the names of `Column`.
+
+    Raises:
+        ValueError: for a column that `Column` does not list.
+        TypeError: for a value that is not of the column's type (an int will do for a float).
+    """
+
+    def __init__(self, quantity: str, /, **columns: Value) -> None:
+        given = {"quantity": quantity, **columns}
+        self._values = {name: value for name, value in given.items() if value is not None}
+        for name, value in self._values.items():
+            _check(name, value)
+
+    def __getitem__(self, name: str) -> Value:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return f"Row({', '.join(f'{name}={value!r}' for name, value in self._values.items())})"
+
+    def but(self, **columns: Value) -> "Row":
+        """The row with further columns, or other values in those that it has."""
+        merged = {**self._values, **columns}
+        return Row(str(merged.pop("quantity")), **merged)
+
+    def mean(self, values: ArrayLike) -> "Row":
+        """A mean over trials, with what its interval needs. Values (trials,); a single one has no spread.
+
+        Raises FloatingPointError for a value that is not finite.
+        """
+        measured = np.asarray(values, dtype=np.float64)
+        if measured.size == 1:
+            only = float(measured[0])
+            if not np.isfinite(only):
+                raise FloatingPointError(f"the only trial gave {only}; results must be finite")
+            return self.but(trials=1, mean=only, minimum=only, maximum=only)
+        return self.but(**summarize(measured))
+
+    def counted(self, count: int, trials: int) -> "Row":
+        """An event that happened in `count` of the trials."""
+        return self.but(count=int(count), trials=int(trials))
+
+    def exceedances(self, values: ArrayLike, bound: float) -> "Row":
+        """How many of the trials' values (trials,) exceed a bound by more than rounding, and the largest of them."""
+        measured = np.asarray(values, dtype=np.float64)
+        return self.but(
+            bound=float(bound),
+            count=exceeding(measured, bound),
+            trials=measured.size,
+            maximum=float(measured.max()),
+        )
+
+    def number(self, value: float) -> "Row":
+        """A number without randomness."""
+        return self.but(value=float(value))
+
+    def lost(self, status: Status, reason: str | None = None, trials: int | None = None) -> "Row":
+        """No number: the status says what happened, the reason why."""
+        return self.but(status=status, reason=reason, trials=trials)
+
+
+def exceeding(values: Any, bound: float) -> int:
+    """How many values, of any array kind, exceed a bound by more than rounding."""
+    return int((values > bound * (1 + ROUNDING)).sum())
+
+
+def _check(name: str, value: Value) -> None:
+    if name not in COLUMNS:
+        raise ValueError(f"column {name} is unknown; add it, with its meaning, to {__name__}.Column")
+    kind = COLUMNS[name].kind
+    fits = type(value) is kind or (kind is float and type(value) is int)
+    if not fits:
+        told = type(value).__name__
+        raise TypeError(f"column {name} must hold {kind.__name__}, not {value!r} ({told})")

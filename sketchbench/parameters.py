@@ -1,0 +1,146 @@
+"""Parameters: what values a class's fields may have, said in their types and checked when an object is made.
+
+    @dataclass(frozen=True)
+    class Descent(Checked):
+        rounds: Count
+        rate: Positive
+        variant: Literal["plain", "averaged"] = "plain"
+
+A wrong value is refused in one line that names the field, the value and the condition: `rounds=0 must be >= 1`,
+`variant=best is unknown; choose one of plain, averaged`. Types that say nothing of a range, such as another class or a
+function, are not checked here.
+"""
+
+import dataclasses
+import functools
+import math
+import types
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+
+
+class Range(NamedTuple):
+    """The numbers from low to high; an end that is `open` does not belong to it."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    open_low: bool = False
+    open_high: bool = False
+
+    def __contains__(self, value: Any) -> bool:
+        above = value > self.low if self.open_low else value >= self.low
+        below = value < self.high if self.open_high else value <= self.high
+        return bool(above and below)
+
+    def __str__(self) -> str:
+        low = f"{'>' if self.open_low else '>='} {self.low:g}" if self.low > -math.inf else ""
+        high = f"{'<' if self.open_high else '<='} {self.high:g}" if self.high < math.inf else ""
+        return " and ".join(filter(None, (low, high)))
+
+
+Count = Annotated[int, Range(1)]
+Several = Annotated[int, Range(2)]  # what a spread can be measured of
+Natural = Annotated[int, Range(0)]
+Positive = Annotated[float, Range(0, open_low=True)]
+NonNegative = Annotated[float, Range(0)]
+Share = Annotated[float, Range(0, 1, open_low=True)]
+Probability = Annotated[float, Range(0, 1, open_low=True, open_high=True)]
+
+
+class Checked:
+    """A dataclass whose fields are checked against their types when it is made.
+
+    A class with rules of its own extends `__post_init__`.
+    """
+
+    def __post_init__(self) -> None:
+        check(self)
+
+
+def check(instance: Any) -> None:
+    """Check the fields of a dataclass instance.
+
+    Raises:
+        ValueError: for a value out of range or not among the choices, naming field, value and condition.
+        TypeError: for a value of another type; True is no number, and 2.0 no integer.
+    """
+    hints = _hints(type(instance))
+    for field in dataclasses.fields(instance):
+        _check(field.name, getattr(instance, field.name), hints[field.name])
+
+
+def choose(name: str, value: str, known: Iterable[str]) -> str:
+    """The value, if it is one of the known ones; else ValueError, which lists them."""
+    choices = list(known)
+    if value not in choices:
+        raise ValueError(f"{name}={value} is unknown; choose one of {', '.join(choices)}")
+    return value
+
+
+@functools.cache
+def _hints(cls: Any) -> dict[str, Any]:
+    return get_type_hints(cls, include_extras=True)
+
+
+def _check(name: str, value: Any, hint: Any) -> None:
+    """One value against one type hint."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in _NESTED:
+        _NESTED[origin](name, value, arguments)
+    elif hint in _PLAIN:
+        fitting, told = _PLAIN[hint]
+        if not isinstance(value, fitting) or (isinstance(value, bool) and hint is not bool):
+            raise TypeError(f"{name}={value!r} must be {told}")
+        if hint is float and not math.isfinite(value):
+            raise ValueError(f"{name}={value} must be finite")
+
+
+def _annotated(name: str, value: Any, arguments: tuple[Any, ...]) -> None:
+    _check(name, value, arguments[0])
+    for limit in arguments[1:]:
+        if isinstance(limit, Range) and value not in limit:
+            raise ValueError(f"{name}={value} must be {limit}")
+
+
+def _literal(name: str, value: Any, arguments: tuple[Any, ...]) -> None:
+    choose(name, value, arguments)
+
+
+def _optional(name: str, value: Any, arguments: tuple[Any, ...]) -> None:
+    """Of unions, only those of one type and None are checked."""
+    if value is None and type(None) in arguments:
+        return
+    others = [argument for argument in arguments if argument is not type(None)]
+    if len(others) == 1:
+        _check(name, value, others[0])
+
+
+def _list(name: str, value: Any, arguments: tuple[Any, ...]) -> None:
+    if not isinstance(value, list | tuple):
+        raise TypeError(f"{name}={value!r} must be a list")
+    for entry in value:
+        _check(name, entry, arguments[0])
+
+
+def _dict(name: str, value: Any, arguments: tuple[Any, ...]) -> None:
+    if not isinstance(value, dict):
+        raise TypeError(f"{name}={value!r} must map names to values")
+    for key, entry in value.items():
+        _check(name, key, arguments[0])
+        _check(name, entry, arguments[1])
+
+
+_NESTED: dict[Any, Callable[[str, Any, tuple[Any, ...]], None]] = {
+    Annotated: _annotated,
+    Literal: _literal,
+    Union: _optional,
+    types.UnionType: _optional,
+    list: _list,
+    dict: _dict,
+}
+_PLAIN: dict[Any, tuple[Any, str]] = {
+    bool: (bool, "true or false"),
+    int: (int, "an integer"),
+    float: ((int, float), "a number"),
+    str: (str, "a text"),
+}
