@@ -120,7 +120,7 @@ def test_reconstruction(scale: str) -> None:
         assert b == run.columns["b"]
         assert task["k"] / d == pytest.approx(30_000 / 668_426, rel=0.001)
         assert (1 << (d - 1).bit_length()) / d == pytest.approx(2**20 / 668_426, rel=0.001)
-        assert run.config["recovery"].keys() == {"name", "method", "sensing"}
+        assert run.config["recovery"].keys() == {"name", "algorithm", "sensing"}
         assert "sketch" not in run.config
         assert "label" not in run.payload
         assert not run.needs_folder
@@ -131,7 +131,7 @@ def test_options_of_a_recovery_reach_the_run() -> None:
     """They make another run, with another signature; so does the sensing."""
     runs = planning.expand("quick", "numpy", studies="stability").runs["stability"].values()
     methods = {run.config["recovery"]["name"]: run.config["recovery"] for run in runs}
-    printed, relative = methods["fiht"]["method"], methods["fiht_relative"]["method"]
+    printed, relative = methods["fiht"]["algorithm"], methods["fiht_relative"]["algorithm"]
     assert (printed["stopping"], printed["support"]) == ("paper", "padded")
     assert (relative["stopping"], relative["support"]) == ("relative", "true")
     assert methods["fiht_replacement"]["sensing"]["replacement"] is True

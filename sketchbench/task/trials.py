@@ -3,13 +3,14 @@
 import logging
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
-from typing import Any
 from sketchbench import seeds
 from sketchbench.kernels import Array, Kernels
-from sketchbench.measure.row import Row, exceeding as exceeding
+from sketchbench.measure.row import Row
+from sketchbench.measure.row import exceeding as exceeding
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch
 
