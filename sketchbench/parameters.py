@@ -64,7 +64,7 @@ def check(instance: Any) -> None:
         ValueError: for a value out of range or not among the choices, naming field, value and condition.
         TypeError: for a value of another type; True is no number, and 2.0 no integer.
     """
-    hints = _hints(type(instance))
+    hints = _hints(instance.__class__)
     for field in dataclasses.fields(instance):
         _check(field.name, getattr(instance, field.name), hints[field.name])
 
@@ -77,7 +77,7 @@ def choose(name: str, value: str, known: Iterable[str]) -> str:
     return value
 
 
-@functools.cache
+@functools.cache  # reading hints takes longer than checking them
 def _hints(cls: Any) -> dict[str, Any]:
     return get_type_hints(cls, include_extras=True)
 

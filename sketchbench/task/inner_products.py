@@ -8,6 +8,7 @@ import numpy as np
 
 from sketchbench import seeds
 from sketchbench.kernels import Kernels
+from sketchbench.measure.row import exceeding
 from sketchbench.measure.summary import summarize
 from sketchbench.sketch.family import Family
 from sketchbench.task import trials
@@ -52,7 +53,7 @@ class InnerProducts:
             {
                 "quantity": "largest",
                 "bound": sure() if sure else None,
-                "count": trials.exceeding(measured, sure()) if sure else None,
+                "count": exceeding(measured, sure()) if sure else None,
                 **summarize(measured),
             },
             {"quantity": "scaled", **summarize(scaled)},

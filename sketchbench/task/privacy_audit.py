@@ -13,6 +13,7 @@ from sketchbench.federated.iterative_sketching import IterativeSketching, Round
 from sketchbench.federated.private_sketching import PrivateSketching
 from sketchbench.kernels import Array, Kernels
 from sketchbench.measure.audit import epsilon_proven, strongest_threshold
+from sketchbench.measure.row import exceeding
 from sketchbench.measure.summary import summarize
 from sketchbench.objective.canary import Canary
 from sketchbench.privacy.accountant import epsilon as accounted
@@ -66,7 +67,7 @@ class PrivacyAudit:
         for kind, accountant in self.samplings.items():
             rows += self._audited(kind, accountant, visible)
         values = np.concatenate(visible)
-        count = blocks.exceeding(values, 1.0)
+        count = exceeding(values, 1.0)
         return [
             *rows,
             {"quantity": "visible", "bound": 1.0, "count": count, **summarize(values)},

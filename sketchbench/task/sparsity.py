@@ -7,9 +7,9 @@ import numpy as np
 
 from sketchbench import seeds
 from sketchbench.kernels import Kernels
+from sketchbench.measure.row import exceeding
 from sketchbench.measure.sparsity import sparsity, tail_norms
 from sketchbench.measure.summary import summarize
-from sketchbench.task import trials
 
 KINDS = ("normal", "cauchy", "sparse", "equal", "powers")
 
@@ -44,7 +44,7 @@ class Sparsity:
                 ("sparsity", sparsity(x)),
                 ("concavity", sparsity(x) / sparsity(brought_closer(x, random))),
             ):
-                count = trials.exceeding(values, 1.0)
+                count = exceeding(values, 1.0)
                 shared = {"quantity": quantity, "case": kind, "bound": 1.0, "count": count}
                 rows.append({**shared, **summarize(values)})
         return rows

@@ -7,6 +7,7 @@ import numpy as np
 
 from sketchbench import seeds
 from sketchbench.kernels import Kernels
+from sketchbench.measure.row import exceeding
 from sketchbench.measure.summary import summarize
 from sketchbench.sketch.family import Family
 from sketchbench.task import trials, vectors
@@ -72,7 +73,7 @@ class Tails:
                     "case": name,
                     "lemma": lemma,
                     "bound": level,
-                    "count": trials.exceeding(errors, level),
+                    "count": exceeding(errors, level),
                     **summarize(errors),
                 }
             )

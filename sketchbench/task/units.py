@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sketchbench.kernels import Kernels
+from sketchbench.measure.row import exceeding
 from sketchbench.measure.summary import summarize
 from sketchbench.recovery.recovery import MakeRecovery
 from sketchbench.sketch.family import Family
@@ -51,7 +52,7 @@ class Units:
                     "case": f"unit 2^{exponent}",
                     "unit": 2.0**exponent,
                     "bound": SAME,
-                    "count": trials.exceeding(change, SAME),
+                    "count": exceeding(change, SAME),
                     **summarize(change),
                 }
             )
