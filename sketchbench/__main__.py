@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hydra import initialize_config_dir
 from omegaconf import OmegaConf
 
-from sketchbench import job, plan
+from sketchbench import composition, job
+from sketchbench.composition import CONF, METHODS
+from sketchbench.execution import execute
+from sketchbench.signature import code_of
 
 EPILOG = """\
 Overrides are Hydra's: GROUP=OPTION chooses a file of conf/GROUP, KEY=VALUE sets a value, e.g.
@@ -22,12 +24,11 @@ Overrides are Hydra's: GROUP=OPTION chooses a file of conf/GROUP, KEY=VALUE sets
 def describe(folder: Path | None) -> str:
     """The groups with their options, and the default config."""
     lines = ["groups and their options:"]
-    for group in ("task", *plan.METHODS, "kernels", "scale"):
-        places = [plan.CONF / group] + ([folder / group] if folder else [])
+    for group in ("task", *METHODS, "kernels", "scale"):
+        places = [CONF / group] + ([folder / group] if folder else [])
         options = {str(path.relative_to(place).with_suffix("")) for place in places for path in place.rglob("*.yaml")}
         lines.append(f"  {group + ':':10s}{', '.join(sorted(options))}")
-    with initialize_config_dir(str(plan.CONF), version_base="1.3"):
-        config = plan.compose_run([], folder)
+    config = composition.compose([], folder=folder)
     lines += ["", "keys, with their defaults:"]
     lines += [f"  {line}" for line in OmegaConf.to_yaml(config).splitlines()]
     return "\n".join(lines)
@@ -67,16 +68,15 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     job.start_logging()
     try:
-        folder = plan.user_folder(options.folder)
+        folder = composition.user_folder(options.folder)
         if options.help:
             print(parser.format_help() + "\n" + describe(folder))
             return
-        with initialize_config_dir(str(plan.CONF), version_base="1.3"):
-            config = plan.frozen(plan.compose_run(options.overrides, folder))
-        rows = job.run(config, options.result, folder) if options.result else job.execute(config, folder)
+        config = composition.frozen(composition.compose(options.overrides, folder=folder)).config
+        rows = job.run(config, options.result, folder) if options.result else execute(config, code_of(config, folder))
     except (ValueError, TypeError, RuntimeError, ArithmeticError, OSError) as error:
         sys.exit(f"sketchbench: error: {error}")
-    said = [config[kind]["name"] for kind in plan.METHODS if kind in config]
+    said = [config[kind]["name"] for kind in METHODS if kind in config]
     said += [f"{letter}={config[letter]}" for letter in "db" if letter in config]
     print(", ".join([*said, f"{config['kernels']} kernels"]))
     print(shown(rows))

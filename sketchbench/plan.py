@@ -6,35 +6,20 @@ signature changes, and tables refuse a record that bears another one.
 """
 
 import argparse
-import copy
-import functools
-import itertools
 import json
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-from hydra import compose, initialize_config_dir
-from hydra.errors import HydraException, MissingConfigException
-from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
-
-from sketchbench import kernels, record
-from sketchbench.digest import PROJECT, code_digest
-from sketchbench.job import ConfigError, family_of, signature, targets
+from sketchbench import kernels, study
+from sketchbench.composition import CONF, Composed, Composer, user_folder
+from sketchbench.digest import CodeDigest
+from sketchbench.execution import ConfigError, family_of
 from sketchbench.schema import validate
+from sketchbench.signature import signature, targets
 from sketchbench.sketch.family import SizeError
-from sketchbench.theory.known import Known
-
-CONF = PROJECT / "conf"
-THEORY = tuple(part.name for part in fields(Known))
-# What a study compares: groups of configs, and what decides the outcome of a run in each of their files.
-METHODS = {"sketch": ("name", "family", "theory"), "recovery": ("name", "algorithm", "sensing")}
-SHOWN = ("label", "size")  # what else may be there
-NO_METHOD = "any"  # of a study that compares nothing
+from sketchbench.study import NO_METHOD, Point, Study
 
 
 @dataclass(frozen=True)
@@ -70,11 +55,12 @@ class Skipped:
 
 @dataclass
 class Plan:
-    """All runs of the studies, and the combinations left out."""
+    """All runs of the chosen studies, and the combinations left out; `known` are the names of all studies."""
 
     scale: str
     kernels: str
     seed: int
+    known: list[str] = field(default_factory=list)
     runs: dict[str, dict[str, Run]] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
 
@@ -102,7 +88,7 @@ class Plan:
         """What the page of claims says of the run as a whole, as JSON."""
         left_out = [[s.study, s.name, s.reason] for s in self.skipped]
         facts = {"scale": self.scale, "kernels": self.kernels, "seed": self.seed}
-        return json.dumps({**facts, "skipped": left_out, "studies": _studies()})
+        return json.dumps({**facts, "skipped": left_out, "studies": self.known})
 
     def set_aside_damaged(self) -> list[str]:
         """Rename records that are not whole, so that they are made again; a line for each.
@@ -111,6 +97,8 @@ class Plan:
         record of another config or code is Snakemake's business, whose memory of `params` tells;
         where that memory is gone, such a record is set aside, too.
         """
+        from sketchbench import record  # a quarter of a second that a list of runs does without
+
         forgotten = not any(Path(".snakemake", "metadata").glob("*"))
         lines = []
         for runs in self.runs.values():
@@ -144,182 +132,102 @@ def expand(
     seed: int = 0,
     studies: str = "all",
     folder: str | Path = "",
+    conf: Path = CONF,
 ) -> Plan:
-    """Expand studies (`all`, or names separated by commas) into runs.
+    """Expand studies into runs.
 
-    `folder`: a user's own, with `sketch/*.yaml` and perhaps modules; it is put on the module path.
-    Raises ConfigError, in one line, for whatever is wrong in the configs.
+    Arguments:
+        scale: a file of conf/scale.
+        kernels_name: the backend; `auto` takes what is there.
+        seed: the root of all randomness.
+        studies: `all`, or names separated by commas.
+        folder: a user's own, with `sketch/*.yaml` and perhaps modules; it is put on the module path.
+        conf: the folder of all configs.
+
+    Raises:
+        ConfigError, SchemaError: in one line, for whatever is wrong in the configs.
     """
     user = user_folder(folder)
-    plan = Plan(scale, kernels.resolve(kernels_name), seed)
-    known = _studies()
-    names = known if studies == "all" else [name.strip() for name in studies.split(",")]
-    for name in names:
-        if name not in known:
-            raise ConfigError(f"study {name} is unknown; choose from {', '.join(known)}")
-
-    @functools.cache  # composing takes 50 ms, and studies share tasks and sketches
-    def base(task: str, parts: tuple[str, ...], kind: str, method: str) -> DictConfig:
-        options = {"task": task, "scale": scale, "kernels": plan.kernels, "seed": seed}
-        if kind:
-            options[kind] = method
-        overrides = [f"{key}={value}" for key, value in options.items()]
-        return compose_run([*overrides, *parts], user)
-
-    digest = functools.cache(code_digest)  # runs share code
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        for name in names:
-            _expand_study(plan, name, user, base, digest)
+    plan = Plan(scale, kernels.resolve(kernels_name), seed, known=study.names(conf))
+    chosen = plan.known if studies == "all" else [name.strip() for name in studies.split(",")]
+    for name in chosen:
+        _known_study(name, plan.known)
+    expansion = Expansion(plan, conf, user, Composer(conf, user), CodeDigest())
+    for name in chosen:
+        expansion.add(study.read(conf, name, scale))
+    expansion.composer.remember()
     return plan
 
 
-def compose_run(overrides: list[str], folder: Path | None = None) -> DictConfig:
-    """The config of one run from Hydra overrides, inside `initialize_config_dir`.
-
-    Raises ConfigError, in one line, for an unknown option or key.
-    """
-    search = [f"hydra.searchpath=['file://{folder}']"] if folder else []
-    try:
-        return compose("run", overrides=overrides + search)
-    except MissingConfigException as error:
-        known = f"; choose from {', '.join(error.options)}" if error.options else ""
-        raise ConfigError(f"{error.missing_cfg_file or 'a config'} is unknown{known}") from None
-    except (HydraException, OmegaConfBaseException) as error:
-        message = str(error).splitlines()[0].rstrip(".")
-        raise ConfigError(f"{message}; --help lists the options and keys") from None
+def _known_study(name: str, known: list[str]) -> None:
+    if name not in known:
+        raise ConfigError(f"study {name} is unknown; choose from {', '.join(known)}")
 
 
-def frozen(config: DictConfig) -> dict[str, Any]:
-    """The part of a composed config that decides the outcome, resolved.
+@dataclass(frozen=True)
+class Expansion:
+    """A plan in the making: studies are added, and become runs or reasons why there is none."""
 
-    Raises ConfigError for a missing value or an interpolation that leads nowhere.
-    """
-    try:
-        resolved = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
-    except OmegaConfBaseException as error:
-        raise ConfigError(str(error).splitlines()[0]) from None
-    assert isinstance(resolved, dict)
-    kept: dict[str, Any] = {
-        "task": resolved["task"],
-        "kernels": kernels.resolve(resolved["kernels"]["name"]),
-        "seed": resolved["seed"],
-    }
-    for kind, keys in METHODS.items():
-        if method := resolved.get(kind):
-            _known_keys(method, keys + SHOWN, f"{kind} {method['name']}")
-            theory = method.get("theory") or {}
-            _known_keys(theory, THEORY, f"{kind} {method['name']}: theory")
-            kept[kind] = {key: method.get(key) for key in keys}
-            kept["d"] = resolved["d"]
-            kept["b"] = method.get("size") or resolved["b"]
-    return kept
+    plan: Plan
+    conf: Path
+    user: Path | None
+    composer: Composer
+    digest: CodeDigest
 
+    def add(self, study: Study) -> None:
+        """All runs of a study."""
+        if self.plan.scale not in study.scales:
+            reason = f"it is for the scales {', '.join(study.scales)} only"
+            self.plan.skipped.append(Skipped(study.name, "all runs", reason))
+            return
+        methods = self._all(study.kind) if study.methods == "all" else study.methods
+        runs = [run for method in methods for run in self._runs(study, method)]
+        self.plan.runs[study.name] = {run.name: run for run in sorted(runs, key=lambda run: run.name)}
 
-def _known_keys(section: dict[str, Any], known: tuple[str, ...], name: str) -> None:
-    for key in section:
-        if key not in known:
-            raise ConfigError(f"{name}: key {key} is unknown; choose from {', '.join(known)}")
+    def _all(self, kind: str) -> list[str]:
+        """What e.g. `sketch: all` means: the files in conf/sketch and in the user's folder."""
+        folders = [self.conf / kind] + ([self.user / kind] if self.user else [])
+        return sorted({path.stem for folder in folders for path in folder.glob("*.yaml")})
 
-
-def user_folder(folder: str | Path) -> Path | None:
-    if not folder:
-        return None
-    path = Path(folder).expanduser().resolve()
-    if not any((path / kind).is_dir() for kind in METHODS):
-        known = " or ".join(f"`{kind}`" for kind in METHODS)
-        raise ConfigError(f"folder {path} needs a folder {known} with YAML files in it")
-    if str(path) not in sys.path:
-        sys.path.insert(0, str(path))
-    return path
-
-
-def _studies() -> list[str]:
-    return sorted(path.stem for path in (CONF / "study").glob("*.yaml"))
-
-
-def _all(kind: str, user: Path | None) -> list[str]:
-    """What e.g. `sketch: all` means: the files in conf/sketch and in the user's folder."""
-    folders = [CONF / kind] + ([user / kind] if user else [])
-    return sorted({path.stem for folder in folders for path in folder.glob("*.yaml")})
-
-
-def _read_study(name: str, scale: str) -> dict[str, Any]:
-    """A study with the settings of its scale merged in."""
-    path = CONF / "study" / f"{name}.yaml"
-    study: dict[str, Any] = yaml.safe_load(path.read_text())
-    validate(study, "study", str(path))
-    special = study.get("scales", {}).get(scale, {})
-    for part in ("axes", "set", "with"):
-        study[part] = {**study.get(part, {}), **special.get(part, {})}
-    return study
-
-
-def _expand_study(
-    plan: Plan,
-    name: str,
-    user: Path | None,
-    base: Callable[..., DictConfig],
-    digest: Callable[..., str],
-) -> None:
-    study = _read_study(name, plan.scale)
-    if plan.scale not in study.get("only", (plan.scale,)):
-        reason = f"it is for the scales {', '.join(study['only'])} only"
-        plan.skipped.append(Skipped(name, "all runs", reason))
-        return
-    runs: dict[str, Run] = {}
-    kind = next((kind for kind in METHODS if kind in study), "")
-    methods = study.get(kind, [""])
-    parts = tuple(f"{group}@task.{group}={name}" for group, name in study["with"].items())
-    for method in _all(kind, user) if methods == "all" else methods:
-        composed = base(study["task"], parts, kind, method)
-        needs = study.get("needs", [])
-        theory = (composed.get(kind) or {}).get("theory") or {}
-        if needs and all(theory.get(key) is None for key in needs):
-            reason = f"its config claims no {' or '.join(needs)} under `theory`"
-            plan.skipped.append(Skipped(name, method, reason))
-            continue
-        for values in itertools.product(*study["axes"].values()):
-            axes = dict(zip(study["axes"], values, strict=True))
-            config = copy.deepcopy(composed)
-            for key, value in {**study["set"], **axes}.items():
-                _update(config, key, value, f"conf/study/{name}.yaml")
-            run = _make_run(name, kind, config, axes, user, digest)
+    def _runs(self, study: Study, method: str) -> list[Run]:
+        """The runs of a study on one method."""
+        runs = []
+        for point in study.points():
+            composed = self._composed(study, method, point)
+            theory = composed.config.get(study.kind, {}).get("theory") or {}
+            if study.needs and all(theory.get(key) is None for key in study.needs):
+                reason = f"its config claims no {' or '.join(study.needs)} under `theory`"
+                self.plan.skipped.append(Skipped(study.name, method, reason))
+                return []
+            run = self._run(study, composed, point)
             try:
-                if kind:
+                if study.kind:
                     family_of(run.config)
             except SizeError as error:
-                plan.skipped.append(Skipped(name, run.name, str(error)))
+                self.plan.skipped.append(Skipped(study.name, run.name, str(error)))
                 continue
             except (ValueError, TypeError) as error:
-                raise ConfigError(f"study {name}: {run.name}: {error}") from None
-            runs[run.name] = run
-    plan.runs[name] = dict(sorted(runs.items()))
+                raise ConfigError(f"study {study.name}: {run.name}: {error}") from None
+            runs.append(run)
+        return runs
 
+    def _composed(self, study: Study, method: str, point: Point) -> Composed:
+        options = {"task": study.task, "scale": self.plan.scale, "kernels": self.plan.kernels, "seed": self.plan.seed}
+        if study.kind:
+            options[study.kind] = method
+        options |= {f"{group}@task.{group}": name for group, name in point.parts.items()}
+        overrides = tuple(f"{key}={value}" for key, value in options.items())
+        return self.composer.resolved(overrides, point.values, f"conf/study/{study.name}.yaml")
 
-def _update(config: DictConfig, key: str, value: Any, place: str) -> None:
-    try:
-        OmegaConf.update(config, key, value, merge=False)
-    except OmegaConfBaseException as error:
-        raise ConfigError(f"{place}: {key}: {str(error).splitlines()[0]}") from None
-
-
-def _make_run(
-    study: str,
-    kind: str,
-    config: DictConfig,
-    axes: dict[str, Any],
-    user: Path | None,
-    digest: Callable[..., str],
-) -> Run:
-    resolved = frozen(config)
-    short = {key.rpartition(".")[2]: value for key, value in axes.items()}
-    method, label = NO_METHOD, NO_METHOD
-    if kind:
-        method, label = config[kind].name, config[kind].get("label", config[kind].name)
-        short["b"] = resolved["b"]  # a sketch may have a size of its own
-    name = f"{method}/" + "-".join(f"{key}{value}" for key, value in short.items())
-    columns = {"method": method, "label": label, **short}
-    return Run(study, name, resolved, signature(resolved, user, digest), columns)
+    def _run(self, study: Study, composed: Composed, point: Point) -> Run:
+        config, short = composed.config, dict(point.columns)
+        method = label = NO_METHOD
+        if study.kind:
+            method, label = config[study.kind]["name"], composed.label
+            short["b"] = config["b"]  # a sketch may have a size of its own
+        name = f"{method}/" + "-".join(f"{key}{value}" for key, value in short.items())
+        columns = {"method": method, "label": label, **short}
+        return Run(study.name, name, config, signature(config, self.user, self.digest), columns)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -336,9 +244,9 @@ def main(arguments: list[str] | None = None) -> None:
         plan = expand(options.scale, options.kernels, options.seed, options.studies, options.folder)
     except (ConfigError, ValueError, RuntimeError) as error:
         sys.exit(f"sketchbench: error: {error}")
-    for study, runs in plan.runs.items():
+    for name, runs in plan.runs.items():
         for run in runs.values():
-            print(f"{study:24s} {run.name:56s} {run.signature}")
+            print(f"{name:24s} {run.name:56s} {run.signature}")
     for skipped in plan.skipped:
         print(f"skipped: {skipped.study}: {skipped.name}: {skipped.reason}")
     print(f"{sum(map(len, plan.runs.values()))} runs, {len(plan.skipped)} skipped")

@@ -1,5 +1,6 @@
 """Checking what users write against the schemas of workflow/schemas, with errors of one line."""
 
+import functools
 from typing import Any
 
 import jsonschema
@@ -14,9 +15,16 @@ class SchemaError(ValueError):
 
 def validate(content: Any, schema: str, name: str) -> None:
     """Raise SchemaError, naming the place, unless content fits `workflow/schemas/SCHEMA.schema.yaml`."""
-    path = PROJECT / "workflow" / "schemas" / f"{schema}.schema.yaml"
     try:
-        jsonschema.validate(content, yaml.safe_load(path.read_text()))
+        _validator(schema).validate(content)
     except jsonschema.ValidationError as error:
         place = "/".join(str(step) for step in error.absolute_path) or "the top"
         raise SchemaError(f"{name}: at {place}: {error.message}") from None
+
+
+@functools.cache
+def _validator(schema: str) -> jsonschema.Draft202012Validator:
+    path = PROJECT / "workflow" / "schemas" / f"{schema}.schema.yaml"
+    content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(content)
+    return jsonschema.Draft202012Validator(content)

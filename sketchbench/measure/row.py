@@ -68,6 +68,7 @@ class Column(StrEnum):
     SAMPLING = "sampling", str, "how batches are drawn"
     NEIGHBOURS = "neighbours", str, "which data sets count as neighbours"
     ACCOUNTANT = "accountant", str, "what accounted for ε"
+    ROUNDS = "rounds", int, "rounds of a run, from start to end", "count"
     RECORDS = "records", int, "records of a client", "count"
     CLIENTS = "clients", int, "number of clients", "count"
     NOISE = "noise", float, "noise in training, relative to what was accounted for"

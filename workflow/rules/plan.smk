@@ -6,11 +6,13 @@ from snakemake.logging import logger
 
 from sketchbench import plan as planning
 from sketchbench.digest import code_digest
+from sketchbench.execution import ConfigError
+from sketchbench.schema import SchemaError
 from sketchbench.figure import CATALOGUE, available
 
 try:
     PLAN = planning.from_settings(config)
-except (planning.ConfigError, ValueError, RuntimeError) as error:
+except (ConfigError, SchemaError, ValueError, RuntimeError) as error:
     raise WorkflowError(str(error)) from None
 
 for line in PLAN.set_aside_damaged():

@@ -1,0 +1,67 @@
+"""Running a resolved config: its task is made, given what it asks for, and run."""
+
+import importlib
+import inspect
+from typing import Any
+
+from sketchbench import kernels
+from sketchbench.measure.row import Row
+from sketchbench.theory.known import Known
+
+
+class ConfigError(ValueError):
+    """A config that can't be run; the message is for the user."""
+
+
+def family_of(config: dict[str, Any]) -> Any:
+    """The sketch family that a resolved config describes: the sketch's, or a recovery's `sensing`.
+
+    Raises:
+        ConfigError: where its class can't be imported; the message names the class and the error in its module.
+        ValueError: where the sizes don't fit it.
+    """
+    kind, key = ("sketch", "family") if "sketch" in config else ("recovery", "sensing")
+    described = dict(config[kind][key])
+    target = described.pop("_target_")
+    module, _, attribute = target.rpartition(".")
+    try:
+        family = getattr(importlib.import_module(module), attribute)
+    except Exception as error:  # whatever a user's module raises while it is imported
+        cause: BaseException = error
+        while inner := cause.__cause__ or cause.__context__:
+            cause = inner
+        reason = f"{type(cause).__name__}: {str(cause).splitlines()[0]}"
+        name = config[kind]["name"]
+        raise ConfigError(f"{kind} {name}: can't import {target}: {reason}") from None
+    return family(**described, d=config["d"], b=config["b"])
+
+
+def execute(config: dict[str, Any], code: str = "") -> list[Row]:
+    """Run the task of a resolved config.
+
+    Arguments:
+        config: as `composition.Composer` resolves it.
+        code: a digest of the code behind it (`signature.code_of`), for tasks that go on from checkpoints.
+
+    Returns:
+        The task's rows. A task is given what it asks for of kernels, seed, code, family, known and recovery.
+    """
+    from hydra.errors import InstantiationException
+    from hydra.utils import instantiate  # half a second that planning does without
+
+    given: dict[str, Any] = {"kernels": kernels.load(config["kernels"]), "seed": config["seed"], "code": code}
+    if "sketch" in config:
+        given["family"] = family_of(config)
+        given["known"] = Known(**instantiate(config["sketch"]["theory"] or {}, _convert_="all"))
+    if "recovery" in config:
+        given["family"] = family_of(config)
+        given["recovery"] = instantiate(config["recovery"]["algorithm"], _partial_=True)
+    try:
+        make_task = instantiate(config["task"], _partial_=True, _convert_="all")
+        asked = inspect.signature(make_task.func).parameters
+        rows: list[Row] = make_task(**{name: given[name] for name in given if name in asked}).run()
+    except InstantiationException as error:
+        # a group of the task's parameters refused a value; what it said is the message
+        cause = error.__cause__ or error
+        raise ConfigError(str(cause).splitlines()[0]) from None
+    return rows

@@ -1,0 +1,137 @@
+"""Studies: conf/study read, with the settings of a scale, as the combinations that a plan makes runs of."""
+
+import copy
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from sketchbench.composition import METHODS
+from sketchbench.execution import ConfigError
+from sketchbench.measure.row import COLUMNS
+from sketchbench.schema import validate
+
+PARTS = ("axes", "set", "with")  # what a scale may change
+NO_METHOD = "any"  # of a study that compares nothing
+
+
+class Point(NamedTuple):
+    """One combination of a study's axes.
+
+    parts: groups of the task with their options; values: settings by dotted key; columns: the axes by the names
+    that they have in tables.
+    """
+
+    parts: dict[str, str]
+    values: dict[str, Any]
+    columns: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Study:
+    """One file of conf/study at one scale.
+
+    kind: the group of the methods that it compares, `sketch` or `recovery`, or "" for none. methods: their names,
+    `all` for every file of the group. scales: those that it is for. needs: what a sketch's config must claim under
+    `theory`, one of these at least. groups: the config groups that an axis may name.
+    """
+
+    name: str
+    task: str
+    kind: str
+    methods: list[str] | str
+    scales: tuple[str, ...]
+    needs: tuple[str, ...]
+    axes: dict[str, list[Any]]
+    set: dict[str, Any]
+    parts: dict[str, str]
+    groups: frozenset[str] = field(default=frozenset())
+
+    def points(self) -> Iterator[Point]:
+        """Every combination of the axes, in their order."""
+        for chosen in itertools.product(*self.axes.values()):
+            axes = dict(zip(self.axes, chosen, strict=True))
+            parts = self.parts | {key: value for key, value in axes.items() if key in self.groups}
+            values = self.set | {key: value for key, value in axes.items() if key not in self.groups}
+            yield Point(parts, values, {key.rpartition(".")[2]: value for key, value in axes.items()})
+
+
+def names(conf: Path) -> list[str]:
+    """The names of all studies."""
+    return sorted(path.stem for path in (conf / "study").glob("*.yaml"))
+
+
+def read(conf: Path, name: str, scale: str) -> Study:
+    """A study, with what it takes from the one that it is `like`, and with the settings of its scale.
+
+    Raises:
+        SchemaError, ConfigError: in one line that names the file, for what does not fit.
+    """
+    path = conf / "study" / f"{name}.yaml"
+    text = _read(path)
+    if "like" in text:
+        text = _merged(_model(path, text.pop("like")), text)
+    validate(text, "study", str(path))
+    special = text.get("scales", {}).get(scale, {})
+    axes, settings, parts = ({**text.get(part, {}), **special.get(part, {})} for part in PARTS)
+    if "share" in text:
+        axes |= _sizes(text["share"])
+    groups = frozenset(key for key in axes if (conf / key).is_dir())
+    for key in axes:
+        if key.rpartition(".")[2] not in COLUMNS:
+            raise ConfigError(
+                f"{path}: axis {key} has no column; add it, with its meaning, to sketchbench/measure/row.py, or use `set`"
+            )
+    kind = next((kind for kind in METHODS if kind in text), "")
+    return Study(
+        name=name,
+        task=text["task"],
+        kind=kind,
+        methods=text.get(kind, [NO_METHOD]),
+        scales=tuple(text.get("only", (scale,))),
+        needs=tuple(text.get("needs", ())),
+        axes=axes,
+        set=settings,
+        parts=parts,
+        groups=groups,
+    )
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        text = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path}: {' '.join(str(error).split())}") from None
+    if not isinstance(text, dict):
+        raise ConfigError(f"{path} must map keys to values")
+    return text
+
+
+def _model(path: Path, name: str) -> dict[str, Any]:
+    """The study that another one is like; one that is itself like another would hide what a reader looks for."""
+    model = path.with_name(f"{name}.yaml")
+    if not model.is_file():
+        raise ConfigError(f"{path}: like: study {name} is unknown; choose from {', '.join(names(path.parents[1]))}")
+    text = _read(model)
+    if "like" in text:
+        raise ConfigError(f"{path}: like: study {name} is itself like {text['like']}; name that one")
+    return text
+
+
+def _merged(model: dict[str, Any], text: dict[str, Any]) -> dict[str, Any]:
+    """The model with what the text says instead: mappings key by key, all else as a whole."""
+    merged = copy.deepcopy(model)
+    for key, value in text.items():
+        nested = isinstance(value, dict) and isinstance(merged.get(key), dict)
+        merged[key] = _merged(merged[key], value) if nested else value
+    return merged
+
+
+def _sizes(share: float) -> dict[str, list[int]]:
+    """The smallest d and b with b/d = share, for what depends on the share only."""
+    fraction = Fraction(share).limit_denominator(1000)
+    return {"d": [fraction.denominator], "b": [fraction.numerator]}
