@@ -84,7 +84,8 @@ def read(conf: Path, name: str, scale: str) -> Study:
     for key in axes:
         if key.rpartition(".")[2] not in COLUMNS:
             raise ConfigError(
-                f"{path}: axis {key} has no column; add it, with its meaning, to sketchbench/measure/row.py, or use `set`"
+                f"{path}: axis {key} has no column; add it, with its meaning, to sketchbench/measure/row.py,"
+                " or use `set`"
             )
     kind = next((kind for kind in METHODS if kind in text), "")
     return Study(
