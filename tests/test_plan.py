@@ -1,16 +1,39 @@
 """Studies expand into named, stable runs; every scale of every study can."""
 
 import json
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
+from sketchbench import composition
 from sketchbench import plan as planning
-from sketchbench.job import ConfigError
+from sketchbench.composition import CONF
+from sketchbench.execution import ConfigError
 from sketchbench.schema import SchemaError
 
-STUDIES = sorted(path.stem for path in (planning.CONF / "study").glob("*.yaml"))
+STUDIES = sorted(path.stem for path in (CONF / "study").glob("*.yaml"))
+
+
+@pytest.fixture
+def conf(tmp_path: Path) -> Path:
+    """All configs, without studies."""
+    folder = tmp_path / "conf"
+    folder.mkdir()
+    for entry in CONF.iterdir():
+        if entry.name != "study":
+            (folder / entry.name).symlink_to(entry)
+    (folder / "study").mkdir()
+    return folder
+
+
+def expanded(conf: Path, study: dict[str, Any], scale: str = "quick", **others: dict[str, Any]) -> planning.Plan:
+    """The plan of a study `one`, with others beside it."""
+    for name, text in {"one": study, **others}.items():
+        (conf / "study" / f"{name}.yaml").write_text(yaml.safe_dump(text, sort_keys=False))
+    return planning.expand(scale, "numpy", studies="one", conf=conf)
 
 
 @pytest.mark.parametrize("scale", ["smoke", "quick", "paper"])
@@ -41,7 +64,7 @@ def test_expansion_is_stable() -> None:
 
 
 def test_all_means_every_file() -> None:
-    files = {path.stem for path in (planning.CONF / "sketch").glob("*.yaml")}
+    files = {path.stem for path in (CONF / "sketch").glob("*.yaml")}
     runs = planning.expand("quick", "numpy", studies="embedding").runs["embedding"]
     assert {run.columns["method"] for run in runs.values()} == files
     assert {run.config["b"] for run in runs.values() if run.columns["method"] == "identity"} == {16}
@@ -66,17 +89,15 @@ def test_labels_do_not_count() -> None:
         ({"task": "moment"}, "task/moment is unknown; choose from"),
         ({"sketch": ["count"]}, "sketch/count is unknown; choose from"),
         ({"scales": {"huge": {}}}, "scales"),
+        ({"axes": {"task.trials": [3], "task.pairs": [["flat"]]}}, "axis task.pairs has no column"),
+        ({"like": "another"}, "like: study another is unknown"),
+        ({"share": 2}, "share"),
     ],
 )
-def test_bad_studies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, object], message: str) -> None:
-    for name in ("sketch", "task", "kernels", "scale", "run.yaml"):
-        (tmp_path / name).symlink_to(planning.CONF / name)
+def test_bad_studies(conf: Path, change: dict[str, object], message: str) -> None:
     study = {"task": "moments", "sketch": ["ams"], "axes": {"d": [8], "b": [4]}, **change}
-    (tmp_path / "study").mkdir()
-    (tmp_path / "study" / "bad.yaml").write_text(yaml.safe_dump(study))
-    monkeypatch.setattr(planning, "CONF", tmp_path)
     with pytest.raises((ConfigError, SchemaError)) as caught:
-        planning.expand("quick", "numpy", studies="bad")
+        expanded(conf, study)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -97,7 +118,7 @@ def test_unknown_names() -> None:
         planning.expand(folder="/nonexistent")
 
 
-RECOVERIES = sorted(path.stem for path in (planning.CONF / "recovery").glob("*.yaml"))
+RECOVERIES = sorted(path.stem for path in (CONF / "recovery").glob("*.yaml"))
 
 
 @pytest.mark.parametrize("scale", ["quick", "paper"])
@@ -147,17 +168,11 @@ def test_options_of_a_recovery_reach_the_run() -> None:
     ],
 )
 def test_recoveries_are_left_out_where_their_sensing_has_no_such_size(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recovery: str, b: int, reason: str
+    conf: Path, recovery: str, b: int, reason: str
 ) -> None:
-    for entry in planning.CONF.iterdir():
-        if entry.name != "study":
-            (tmp_path / entry.name).symlink_to(entry)
     study = {"task": "units", "recovery": [recovery], "axes": {"d": [1000], "b": [10, b]}}
-    (tmp_path / "study").mkdir()
-    (tmp_path / "study" / "sizes.yaml").write_text(yaml.safe_dump(study, sort_keys=False))
-    monkeypatch.setattr(planning, "CONF", tmp_path)
-    plan = planning.expand("quick", "numpy", studies="sizes")
-    assert list(plan.runs["sizes"]) == [f"{recovery}/d1000-b10"]
+    plan = expanded(conf, study)
+    assert list(plan.runs["one"]) == [f"{recovery}/d1000-b10"]
     (skipped,) = plan.skipped
     assert skipped.name == f"{recovery}/d1000-b{b}"
     assert reason in skipped.reason
@@ -174,3 +189,104 @@ def test_a_study_that_compares_nothing() -> None:
             "label": "any",
             "length": run.config["task"]["length"],
         }
+
+
+INVERSION = {"task": "inversion", "sketch": ["count_sketch"], "share": 0.5, "axes": {}}
+
+
+def test_a_group_may_be_an_axis(conf: Path) -> None:
+    """Its options are composed by Hydra, and are a column."""
+    runs = expanded(conf, INVERSION | {"axes": {"attack": ["lbfgs", "adam"]}}).runs["one"]
+    attacks = {run.columns["attack"]: run.config["task"]["attack"]["_target_"] for run in runs.values()}
+    assert attacks["lbfgs"].endswith(".LBFGS")
+    assert attacks["adam"].endswith(".Adam")
+    with pytest.raises(ConfigError, match=r"attack/newton is unknown; choose from .*lbfgs"):
+        expanded(conf, INVERSION | {"axes": {"attack": ["newton"]}})
+
+
+def test_a_share_is_the_smallest_sizes(conf: Path) -> None:
+    (run,) = expanded(conf, INVERSION).runs["one"].values()
+    assert (run.config["d"], run.config["b"]) == (2, 1)
+    (run,) = expanded(conf, INVERSION | {"share": 0.3}).runs["one"].values()
+    assert (run.config["d"], run.config["b"]) == (10, 3)
+
+
+def test_a_study_may_be_like_another(conf: Path) -> None:
+    """Mappings are merged key by key, scales, too; a chain is refused."""
+    model = {
+        "task": "moments",
+        "sketch": ["ams"],
+        "axes": {"d": [8], "b": [4]},
+        "set": {"task.trials": 10},
+        "scales": {"smoke": {"axes": {"b": [2]}, "set": {"task.trials": 3}}},
+    }
+    study = {"like": "model", "axes": {"b": [8]}, "scales": {"smoke": {"set": {"task.trials": 4}}}}
+    (run,) = expanded(conf, study, model=model).runs["one"].values()
+    assert (run.config["d"], run.config["b"], run.config["task"]["trials"]) == (8, 8, 10)
+    (run,) = expanded(conf, study, "smoke", model=model).runs["one"].values()
+    assert (run.config["b"], run.config["task"]["trials"]) == (2, 4)
+    with pytest.raises(ConfigError, match="study model is itself like"):
+        expanded(conf, study, model=study)
+
+
+MOMENTS = {"task": "moments", "sketch": "all", "axes": {"d": [8], "b": [4]}}
+
+
+def copied(conf: Path, group: str) -> Path:
+    """A group of the configs that can be edited."""
+    (conf / group).unlink()
+    shutil.copytree(CONF / group, conf / group)
+    return conf / group
+
+
+def test_what_was_composed_is_remembered(conf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second plan asks Hydra nothing, and is the same."""
+    first = expanded(conf, MOMENTS)
+    monkeypatch.setattr(composition, "compose", lambda *_: pytest.fail("composed again"))
+    assert expanded(conf, MOMENTS) == first
+    monkeypatch.undo()
+    memory = conf.parent / composition.MEMORY
+    for text in ("", "[]", memory.read_text()[:-100], memory.read_text().replace("moments", "norms")):
+        memory.write_text(text)
+        assert expanded(conf, MOMENTS) == first
+
+
+def test_a_plan_sees_what_changed(conf: Path, tmp_path: Path) -> None:
+    """An edited config, a new file and a user's folder, although other things are remembered."""
+    sketch, task = copied(conf, "sketch"), copied(conf, "task")
+    before = expanded(conf, MOMENTS).runs["one"]
+
+    moments = task / "moments.yaml"
+    moments.write_text(moments.read_text().replace("pairs: [", "pairs: [flat, "))
+    edited = expanded(conf, MOMENTS).runs["one"]
+    assert all(edited[name].signature != run.signature for name, run in before.items())
+
+    (sketch / "second.yaml").write_text((sketch / "ams.yaml").read_text().replace("name: ams", "name: second"))
+    assert expanded(conf, MOMENTS).runs["one"].keys() - before.keys() == {"second/d8-b4"}
+
+    (tmp_path / "mine" / "sketch").mkdir(parents=True)
+    own = tmp_path / "mine" / "sketch" / "own.yaml"
+    own.write_text((sketch / "ams.yaml").read_text().replace("name: ams", "name: own"))
+    runs = planning.expand("quick", "numpy", folder=tmp_path / "mine", conf=conf).runs["one"]
+    assert runs.keys() - before.keys() == {"second/d8-b4", "own/d8-b4"}
+    own.write_text(own.read_text() + "label: Mine\n" * 0 + "# edited\n" + "size: 8\n")
+    runs = planning.expand("quick", "numpy", folder=tmp_path / "mine", conf=conf).runs["one"]
+    assert "own/d8-b8" in runs
+
+
+def test_what_the_environment_decides_is_not_remembered(conf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    moments = copied(conf, "task") / "moments.yaml"
+    lines = [line for line in moments.read_text().splitlines() if not line.startswith("trials:")]
+    moments.write_text("\n".join([*lines, "trials: ${oc.decode:${oc.env:TRIALS}}", ""]))
+    for trials in (7, 8):
+        monkeypatch.setenv("TRIALS", str(trials))
+        runs = expanded(conf, MOMENTS | {"sketch": ["ams"]}).runs["one"].values()
+        assert [run.config["task"]["trials"] for run in runs] == [trials]
+
+
+def test_a_plan_without_a_place_for_its_memory(conf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(composition, "write_text", full)
+    assert expanded(conf, MOMENTS).runs["one"]
