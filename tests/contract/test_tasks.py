@@ -1,0 +1,158 @@
+"""What every task of conf/task promises, whoever wrote it."""
+
+import dataclasses
+import functools
+import inspect
+import logging
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hydra.utils import get_class
+
+from sketchbench import composition, execution, record
+from sketchbench import plan as planning
+from sketchbench.measure.row import Row
+from sketchbench.parameters import Checked
+from sketchbench.task.task import Task
+
+TASKS = sorted(path.stem for path in (composition.CONF / "task").glob("*.yaml"))
+EXACT = {"consensus", "privacy_accounting", "privacy_lemmas"}  # compute, and draw nothing that shows in their rows
+GIVEN = {"kernels", "seed", "code", "family", "known", "recovery"}  # by the plan, not by the task's config
+MOST_FIELDS = 12
+Config = dict[str, Any]
+
+
+@functools.cache
+def smoke() -> dict[str, Config]:
+    """The smallest run of every task at scale=smoke."""
+    plan = planning.expand("smoke", "numba")
+    found: dict[str, Config] = {}
+    for study, runs in sorted(plan.runs.items()):
+        task = planning.study.read(composition.CONF, study, "smoke").task
+        for run in runs.values():
+            if task not in found or _size(run.config) < _size(found[task]):
+                found[task] = run.config
+    return found
+
+
+def _size(config: Config) -> int:
+    return int(config.get("d", 0)) * int(config.get("b", 0))
+
+
+@functools.cache
+def rows(task: str, seed: int) -> tuple[Row, ...]:
+    return tuple(execution.execute({**smoke()[task], "seed": seed}))
+
+
+def without_times(measured: tuple[Row, ...]) -> list[Row]:
+    return [row for row in measured if row["quantity"] != "seconds"]
+
+
+def task_class(name: str) -> Any:
+    return get_class(smoke()[name]["task"]["_target_"])
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_it_is_a_task(name: str) -> None:
+    """A frozen, documented dataclass whose fields are checked, and few enough to hold in the head."""
+    cls = task_class(name)
+    assert issubclass(cls, Task)
+    assert issubclass(cls, Checked)
+    assert dataclasses.fields(cls)
+    assert cls.__dataclass_params__.frozen
+    assert len(cls.__doc__ or "") > 100
+    assert len(cls.__annotations__) <= MOST_FIELDS, "group what belongs together"
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_it_composes_by_itself(name: str) -> None:
+    """As `python -m sketchbench task=NAME` does it; what its config sets are the class's own fields."""
+    config = composition.compose([f"task={name}", "kernels=numpy"])["task"]
+    names = {field.name for field in dataclasses.fields(task_class(name))}
+    assert set(config) - {"_target_"} == names - GIVEN
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_its_rows_are_valid(name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """They are rows, can be recorded, and are not all lost; the log says how far it is."""
+    rows.cache_clear()
+    with caplog.at_level(logging.INFO, "sketchbench"):
+        measured = rows(name, 0)
+    assert any(entry.name.startswith("sketchbench") for entry in caplog.records), "nothing was logged"
+    assert all(isinstance(row, Row) for row in measured)
+    assert {"mean", "count", "value", "hits"} & {column for row in measured for column in row}
+    record.write(tmp_path / "rows.parquet", record.Record(measured, {}))
+    read = record.read(tmp_path / "rows.parquet").rows
+    assert [{k: v for k, v in row.items() if v is not None} for row in read] == [dict(row) for row in measured]
+    for row in measured:
+        assert not any(isinstance(value, float) and not math.isfinite(value) for value in row.values())
+        if "mean" not in row and "count" not in row and "value" not in row and "hits" not in row:
+            assert row.get("status") not in (None, "finite"), f"{row} has no number and no status"
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_the_seed_is_all_of_its_randomness(name: str) -> None:
+    first = without_times(rows(name, 0))
+    assert without_times(tuple(execution.execute(smoke()[name]))) == first
+    if name not in EXACT:
+        assert without_times(rows(name, 1)) != first
+
+
+def _wrong(value: Any) -> list[Any]:
+    """Values that can't stand in the place of one in a config."""
+    if isinstance(value, bool):
+        return ["maybe", 2]
+    if isinstance(value, int):
+        return [1.5, True, "many", -1]
+    if isinstance(value, float):
+        return ["much", math.nan, True]
+    if isinstance(value, list):
+        return ["one"]
+    return []
+
+
+def _parameters(node: Config, prefix: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The dotted keys of a task's own parameters, and of the groups of them."""
+    for key, value in node.items():
+        if isinstance(value, dict):
+            ours = str(value.get("_target_", "")).startswith("sketchbench.task.")
+            if ours:
+                yield from _parameters(value, (*prefix, key))
+        elif key != "_target_":
+            yield (*prefix, key)
+
+
+def _changed(node: Config, keys: tuple[str, ...], value: Any) -> Config:
+    first, *rest = keys
+    return {**node, first: _changed(node[first], tuple(rest), value) if rest else value}
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_bad_parameters_are_refused_by_name(name: str) -> None:
+    """Of the wrong type or below any range: in one line that names the parameter, before anything is measured."""
+    config = smoke()[name]
+    for keys in _parameters(config["task"]):
+        value = functools.reduce(lambda node, key: node[key], keys, config["task"])
+        for wrong in _wrong(value):
+            bad = {**config, "task": _changed(config["task"], keys, wrong)}
+            with pytest.raises((ValueError, TypeError)) as caught:
+                execution.execute(bad)
+            message = str(caught.value)
+            assert keys[-1].rstrip("s") in message, f"{'.'.join(keys)}={wrong!r}: {message}"
+            assert "\n" not in message
+
+
+def test_every_task_has_a_study() -> None:
+    assert smoke().keys() == set(TASKS)
+
+
+def test_the_contract_covers_every_task_class() -> None:
+    """No task is left without a config."""
+    import sketchbench.task
+
+    files = {path.stem for path in Path(str(sketchbench.task.__file__)).parent.glob("*.py")}
+    configured = {inspect.getfile(task_class(name)).rpartition("/")[2].removesuffix(".py") for name in TASKS}
+    assert files - configured == {"__init__", "task", "trials", "signals", "vectors"}
