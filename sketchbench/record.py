@@ -84,7 +84,8 @@ def read(path: Path, signature: str | None = None) -> Record:
     """Read and verify a record. Raises RecordError for anything but an intact one, and, where a
     signature is given, for one that bears another."""
     try:
-        table = pq.read_table(path)
+        with pq.ParquetFile(path) as file:  # pq.read_table imports pandas
+            table = file.read()
         stamp = json.loads((table.schema.metadata or {})[_FIELD])
         rows = table.to_pylist()
     except FileNotFoundError:
