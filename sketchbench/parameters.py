@@ -91,7 +91,12 @@ def choose(name: str, value: str, known: Iterable[str]) -> str:
 
 @functools.cache  # reading hints takes longer than checking them
 def _hints(cls: Any) -> dict[str, Any]:
-    return get_type_hints(cls, include_extras=True)
+    """The types of a dataclass's fields. Only those written as text are looked up, since types of other modules may
+    refer to names that this class's module doesn't have."""
+    written = {field.name: field.type for field in dataclasses.fields(cls)}
+    if any(isinstance(hint, str) for hint in written.values()):
+        return get_type_hints(cls, include_extras=True)
+    return written
 
 
 def _check(name: str, value: Any, hint: Any) -> None:

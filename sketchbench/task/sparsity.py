@@ -83,7 +83,7 @@ def vectors(kind: Kind, count: int, d: int, random: np.random.Generator) -> Vect
         return np.asarray(random.uniform(0.1, 1, (count, 1)) ** np.arange(d))
     nonzeros = random.integers(1, d, (count, 1), endpoint=True)
     chosen = random.permuted(np.tile(np.arange(d), (count, 1)), axis=1) < nonzeros
-    return chosen * (1.0 if kind == "equal" else random.standard_normal((count, d)))
+    return np.asarray(chosen * (1.0 if kind == "equal" else random.standard_normal((count, d))))
 
 
 def brought_closer(x: Vectors, random: np.random.Generator) -> Vectors:
