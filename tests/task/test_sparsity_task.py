@@ -69,4 +69,4 @@ def test_transfers(seed: int, d: int) -> None:
 @pytest.mark.parametrize("length", [1, 0, -3])
 def test_short_vectors_are_refused(length: int) -> None:
     with pytest.raises(ValueError, match=f"length={length} must be >= 2"):
-        Sparsity(load("numpy"), seed=1, trials=10, length=length).run()
+        Sparsity(load("numpy"), seed=1, trials=10, length=length)
