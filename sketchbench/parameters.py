@@ -57,7 +57,7 @@ NonEmptyList = Annotated[list[Entry], NonEmpty]
 class Checked:
     """A dataclass whose fields are checked against their types when it is made.
 
-    A class with rules of its own extends `__post_init__`.
+    A class with further rules, such as relations between fields, extends `__post_init__` and calls this one first.
     """
 
     def __post_init__(self) -> None:
@@ -105,9 +105,9 @@ def _check(name: str, value: Any, hint: Any) -> None:
     if origin in _NESTED:
         _NESTED[origin](name, value, arguments)
     elif hint in _PLAIN:
-        fitting, told = _PLAIN[hint]
-        if not isinstance(value, fitting) or (isinstance(value, bool) and hint is not bool):
-            raise TypeError(f"{name}={value!r} must be {told}")
+        kinds, description = _PLAIN[hint]
+        if not isinstance(value, kinds) or (isinstance(value, bool) and hint is not bool):
+            raise TypeError(f"{name}={value!r} must be {description}")
         if hint is float and not math.isfinite(value):
             raise ValueError(f"{name}={value} must be finite")
 

@@ -59,7 +59,7 @@ class Column(StrEnum):
     LOCAL_STEPS = "local_steps", int, "local steps of a round", "count"
     HETEROGENEITY = "heterogeneity", float, "how far apart the clients' minimisers are"
     PARTICIPATION = "participation", float, "share of the clients in a round", "share"
-    ROUND = "round", int, "after so many rounds", "count"
+    ROUND = "round", int, "number of rounds before the measurement", "count"
     SHARE = "share", float, "share of a batch's images that have the property", "share"
     # further settings and facts
     ATTACK = "attack", str, "config of the attack"
@@ -101,7 +101,7 @@ class Column(StrEnum):
     VALUE = "value", float, "a number without randomness", "as the quantity"
     CLAIMED = "claimed", float, "ε that the lemma claims"
     EXACT_EPSILON = "exact_epsilon", float, "ε that is true, or an upper limit of it"
-    HITS = "hits", int, "runs with the canary that the attack takes for such", "trials"
+    HITS = "hits", int, "runs with the canary that the attack recognises as such", "trials"
     FALSE_ALARMS = "false_alarms", int, "runs without the canary that the attack takes for runs with it", "trials"
     SHIFT = "shift", float, "distance of the two worlds' mean statistics", "standard deviations"
     # pictures

@@ -30,7 +30,7 @@ class Padding(Checked):
         ratio: mean of the relative error with `true` over the one with `padded`; bound: as in `signals`.
 
     Arguments:
-        recovery: FIHT or IHT, which can be told where to choose the support.
+        recovery: FIHT or IHT, since they have a parameter `support`.
         trials: number of signals of each kind.
         k: nonzeros of a sparse signal, and entries that are recovered.
         signals: bound on the ratio, by kind of `signals.draw`.

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
-from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
 from sketchbench.parameters import Checked, Count, NonEmpty, NonEmptyList, Positive, Probability, choose
 from sketchbench.privacy.accountant import ACCOUNTANTS, RefusedError
@@ -43,8 +42,6 @@ class PrivacyAccounting(Checked):
         epsilons: values of ε to compute σ for; may be empty.
     """
 
-    kernels: Kernels
-    seed: int
     accountants: NonEmptyList[str]
     multipliers: Annotated[dict[Kind, Positive], NonEmpty]
     rounds: NonEmptyList[Count]

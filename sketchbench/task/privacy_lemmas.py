@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from scipy import optimize
 
-from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
 from sketchbench.parameters import Checked, Count, NonEmptyList, Positive, Probability
 from sketchbench.privacy import gaussian
@@ -48,8 +47,6 @@ class PrivacyLemmas(Checked):
         records: records of a client.
     """
 
-    kernels: Kernels
-    seed: int
     epsilons: NonEmptyList[Positive]
     deltas: NonEmptyList[Probability]
     steps: NonEmptyList[Count]

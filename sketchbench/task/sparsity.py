@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench import seeds
-from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
 from sketchbench.measure.sparsity import sparsity, tail_norms
 from sketchbench.parameters import Checked, Several
@@ -35,7 +34,6 @@ class Sparsity(Checked):
         length: entries of a vector, d above.
     """
 
-    kernels: Kernels
     seed: int
     trials: Several
     length: Several
