@@ -6,7 +6,7 @@ the dictionary of everything that may stand in a row; whoever adds a column adds
 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -53,13 +53,13 @@ class Column(StrEnum):
     S = "s", int, "nonzeros per column of a sparse embedding", "count"
     NODES = "nodes", int, "nodes of a graph", "count"
     SEED = "seed", int, "root of all randomness of a run"
-    COMPRESSION = "compression", float, "d/b"
+    COMPRESSION = "compression", float, "dimension of the vectors over the sketch size, d/b"
     AMOUNT = "amount", float, "norm of the noise or tail that was added", "as the signal"
     CHANNEL_NOISE = "channel_noise", float, "standard deviation of each received entry", "as the entry"
     LOCAL_STEPS = "local_steps", int, "local steps of a round", "count"
     HETEROGENEITY = "heterogeneity", float, "how far apart the clients' minimisers are"
     PARTICIPATION = "participation", float, "share of the clients in a round", "share"
-    ROUND = "round", int, "after so many rounds", "count"
+    ROUND = "round", int, "number of rounds before the measurement", "count"
     SHARE = "share", float, "share of a batch's images that have the property", "share"
     # further settings and facts
     ATTACK = "attack", str, "config of the attack"
@@ -102,7 +102,7 @@ class Column(StrEnum):
     VALUE = "value", float, "a number without randomness", "as the quantity"
     CLAIMED = "claimed", float, "ε that the lemma claims"
     EXACT_EPSILON = "exact_epsilon", float, "ε that is true, or an upper limit of it"
-    HITS = "hits", int, "runs with the canary that the attack takes for such", "trials"
+    HITS = "hits", int, "runs with the canary that the attack recognises as such", "trials"
     FALSE_ALARMS = "false_alarms", int, "runs without the canary that the attack takes for runs with it", "trials"
     SHIFT = "shift", float, "distance of the two worlds' mean statistics", "standard deviations"
     # pictures
@@ -135,8 +135,8 @@ class Row(Mapping[str, Value]):
     """
 
     def __init__(self, quantity: str, /, **columns: Value) -> None:
-        given = {"quantity": quantity, **columns}
-        self._values = {name: value for name, value in given.items() if value is not None}
+        given = {name: value for name, value in columns.items() if value is not None}
+        self._values: dict[str, Value] = {"quantity": quantity, **given}
         for name, value in self._values.items():
             _check(name, value)
 
@@ -150,12 +150,13 @@ class Row(Mapping[str, Value]):
         return len(self._values)
 
     def __repr__(self) -> str:
-        return f"Row({', '.join(f'{name}={value!r}' for name, value in self._values.items())})"
+        columns = [f"{name}={value!r}" for name, value in self._values.items() if name != "quantity"]
+        return f"Row({', '.join([repr(self['quantity']), *columns])})"
 
     def but(self, **columns: Value) -> "Row":
         """The row with further columns, or other values in those that it has."""
         merged = {**self._values, **columns}
-        return Row(str(merged.pop("quantity")), **merged)
+        return Row(cast(str, merged.pop("quantity")), **merged)  # where it is no text, Row refuses it
 
     def mean(self, values: ArrayLike) -> "Row":
         """A mean over trials, with what its interval needs. Values (trials,); a single one has no spread.
@@ -175,7 +176,7 @@ class Row(Mapping[str, Value]):
         return self.but(count=int(count), trials=int(trials))
 
     def exceedances(self, values: ArrayLike, bound: float) -> "Row":
-        """How many of the trials' values (trials,) exceed a bound by more than rounding, and the largest of them."""
+        """How many of the values (trials,) exceed a bound by more than rounding, and the largest value of all."""
         measured = np.asarray(values, dtype=np.float64)
         return self.but(
             bound=float(bound),
@@ -204,5 +205,4 @@ def _check(name: str, value: Value) -> None:
     kind = COLUMNS[name].kind
     fits = type(value) is kind or (kind is float and type(value) is int)
     if not fits:
-        told = type(value).__name__
-        raise TypeError(f"column {name} must hold {kind.__name__}, not {value!r} ({told})")
+        raise TypeError(f"column {name} must hold {kind.__name__}, not {value!r} ({type(value).__name__})")

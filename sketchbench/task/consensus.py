@@ -1,75 +1,99 @@
-"""How many rounds it takes all nodes of a graph to have the mean of the sketches."""
+"""How many rounds it takes until all nodes of a graph have the mean of their sketches."""
 
+import logging
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Literal
 
 import networkx as nx
 import numpy as np
+from numpy.typing import NDArray
 
 from sketchbench import seeds
 from sketchbench.federated.decentralised import Talk, gossiped, relayed
 from sketchbench.kernels import Kernels
+from sketchbench.measure.row import Row
+from sketchbench.parameters import Checked, NonEmptyList, Range
 from sketchbench.sketch.family import Family
 
-GRAPHS: dict[str, Callable[[int], nx.Graph]] = {
+log = logging.getLogger(__name__)
+
+GraphName = Literal["ring", "grid", "star", "complete"]
+GRAPHS: dict[GraphName, Callable[[int], nx.Graph]] = {
     "ring": nx.cycle_graph,
     "grid": lambda n: nx.convert_node_labels_to_integers(nx.grid_2d_graph(math.isqrt(n), math.isqrt(n))),
     "star": lambda n: nx.star_graph(n - 1),
     "complete": nx.complete_graph,
 }
-EXACT = 1e-9  # relative
+EXACT = 1e-9  # relative distance that rounding can explain
 
 
 @dataclass(frozen=True)
-class Consensus:
-    """Each node has a sketch of a random change, all by the same operator. Rows, by graph (`case`) and
-    number of `nodes`:
+class Consensus(Checked):
+    """Measures after how many rounds every node of a graph has the mean of all nodes' sketches (song2023 §4).
 
-    `relayed`: rounds until every node's mean is the mean of all, to rounding, against the diameter;
-    `gossiped`: rounds until it is so to `tolerance`, relative, against ln(1/tolerance) diameters;
-    `bytes`: what a node has sent by then, on average, with relaying.
+    Each node starts with the sketch of a random vector, all by the same operator, and talks to its neighbours only. The
+    numbers have no spread, since they depend on the graph alone.
 
-    These numbers have no spread: they depend on the graph only.
+    Rows for each graph (`case`) and number of `nodes`:
+        relayed: rounds until all nodes have the mean up to rounding, if they pass on what they hear; bound: the
+            diameter.
+        gossiped: rounds until all nodes have it up to `tolerance`, if they average with their neighbours; bound:
+            ln(1/tolerance) times the diameter.
+        bytes: what a node has sent, in the mean over the nodes, when all have the mean by relaying.
+
+    Arguments:
+        graphs: names of graphs.
+        nodes: numbers of nodes, squares of at least 4, so that all graphs can be built of them.
+        tolerance: largest distance of a node's vector from the mean, relative to the largest norm of a sketch.
+
+    Raises:
+        ValueError: for a number of nodes that is no square.
     """
 
     family: Family
     kernels: Kernels
     seed: int
-    graphs: list[str]
-    nodes: list[int]
-    tolerance: float
+    graphs: NonEmptyList[GraphName]
+    nodes: NonEmptyList[Annotated[int, Range(4)]]
+    tolerance: Annotated[float, Range(0, 1, open_low=True, open_high=True)]
 
-    def run(self) -> list[dict[str, Any]]:
-        if not 0 < self.tolerance < 1:
-            raise ValueError(f"tolerance={self.tolerance} must satisfy 0 < tolerance < 1")
-        return [row for name in self.graphs for n in self.nodes for row in self._rows(name, n)]
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for nodes in self.nodes:
+            if math.isqrt(nodes) ** 2 != nodes:
+                raise ValueError(f"nodes={nodes} must be a square number, which a grid needs")
 
-    def _rows(self, name: str, nodes: int) -> list[dict[str, Any]]:
-        if name not in GRAPHS:
-            raise ValueError(f"graph {name} is unknown; choose from {', '.join(GRAPHS)}")
-        if nodes < 3 or math.isqrt(nodes) ** 2 != nodes:
-            raise ValueError(f"nodes={nodes} must be a square number >= 4, which a grid needs")
-        graph = GRAPHS[name](nodes)
+    def run(self) -> list[Row]:
+        """Measure; O(nodes² b) for each round."""
+        return [row for graph in self.graphs for nodes in self.nodes for row in self._rows(graph, nodes)]
+
+    def _rows(self, name: GraphName, nodes: int) -> list[Row]:
+        """The rows of one graph."""
+        graph, messages = GRAPHS[name](nodes), self._messages(nodes)
+        diameter = nx.diameter(graph)
+        patience = math.log(1 / self.tolerance) * diameter
+        relay = _first_agreement(relayed(graph, messages), messages, EXACT)
+        gossip = _first_agreement(gossiped(graph, messages), messages, self.tolerance)
+        log.info("%s of %d nodes: %d rounds by relaying, %d by averaging", name, nodes, relay.t, gossip.t)
+        graph_columns = {"case": name, "nodes": nodes, "diameter": diameter}
+        return [
+            Row("relayed", **graph_columns, bound=float(diameter)).number(relay.t),
+            Row("gossiped", **graph_columns, bound=patience).number(gossip.t),
+            Row("bytes", **graph_columns).number(relay.bytes / nodes),
+        ]
+
+    def _messages(self, nodes: int) -> NDArray[np.float64]:
+        """The sketches that the nodes start with, (nodes, b)."""
         random = seeds.generator(self.seed, data="consensus", nodes=nodes, d=self.family.d)
         changes = self.kernels.asarray(random.standard_normal((nodes, self.family.d)))
         key = seeds.key(self.seed, task="consensus", family=repr(self.family))
         sketch = self.family.draw(key, kernels=self.kernels)
-        messages = self.kernels.to_numpy(sketch.sketch(changes))
-        mean = messages.mean(axis=0)
-        diameter = nx.diameter(graph)
+        return self.kernels.to_numpy(sketch.sketch(changes))
 
-        def agreed(talk: Talk, tolerance: float) -> bool:
-            away = np.linalg.norm(talk.means - mean, axis=1).max()
-            return bool(away <= tolerance * np.linalg.norm(messages, axis=1).max())
 
-        told = next(talk for talk in relayed(graph, messages) if agreed(talk, EXACT))
-        mixed = next(talk for talk in gossiped(graph, messages) if agreed(talk, self.tolerance))
-        patient = math.log(1 / self.tolerance) * diameter
-        shared = {"case": name, "nodes": nodes, "diameter": diameter}
-        return [
-            {"quantity": "relayed", **shared, "bound": float(diameter), "value": float(told.t)},
-            {"quantity": "gossiped", **shared, "bound": patient, "value": float(mixed.t)},
-            {"quantity": "bytes", **shared, "value": told.bytes / nodes},
-        ]
+def _first_agreement(rounds: Iterator[Talk], messages: NDArray[np.float64], tolerance: float) -> Talk:
+    """The first round after which each node's vector is as close to the mean of the messages as demanded."""
+    mean, largest = messages.mean(axis=0), np.linalg.norm(messages, axis=1).max()
+    return next(talk for talk in rounds if np.linalg.norm(talk.means - mean, axis=1).max() <= tolerance * largest)

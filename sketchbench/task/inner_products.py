@@ -1,43 +1,58 @@
 """The largest inner product of two different columns of a sketch."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sketchbench import seeds
 from sketchbench.kernels import Kernels
-from sketchbench.measure.row import exceeding
-from sketchbench.measure.summary import summarize
+from sketchbench.measure.row import Row
+from sketchbench.parameters import Checked, NonEmptyList, Probability, Several
 from sketchbench.sketch.family import Family
 from sketchbench.task import trials
 from sketchbench.theory.known import Known
 
+ALWAYS = "always"  # the threshold, among those known of a family, that no draw exceeds
+
 
 @dataclass(frozen=True)
-class InnerProducts:
-    """With M = max over i ≠ j of |⟨R_i, R_j⟩| in every draw, rows
+class InnerProducts(Checked):
+    """Measures M, the largest |⟨R_i, R_j⟩| of two different columns of R, with a fresh R in every trial.
 
-    `largest`: M, against a bound that holds in every draw, where one is known;
-    `scaled`: M √b / √(log d), which the scaling √(log d / b) keeps bounded;
-    `exceedance`: per reading of the lemma and δ, how often M reaches the threshold, against 2δ;
-    `constant`: per reading and δ, the smallest factor on the threshold that M exceeds in a share δ
-    of the draws only (as `mean`; one number, from all draws).
+    Rows:
+        largest: mean of M; bound: what M never exceeds, where that is known, with the number of trials that exceed it.
+        scaled: mean of M √b / √(log d), which stays bounded as d and b grow if M scales like √(log d / b).
+        exceedance: for each reading of the lemma (`case`) and δ, how often M reaches the `threshold`; bound: 2δ, the
+            probability that the lemma allows.
+        constant: for each reading and δ, the (1 - δ)-quantile of M over the threshold: the smallest factor at which
+            the lemma would hold with δ. It is one number from all trials, in the column `mean`.
+
+    Arguments:
+        trials: number of operators.
+        deltas: failure probabilities δ.
+
+    Raises:
+        ValueError: for d = 1, since there are no two columns.
     """
 
     family: Family
     known: Known
     kernels: Kernels
     seed: int
-    trials: int
-    deltas: list[float]
+    trials: Several
+    deltas: NonEmptyList[Probability]
 
-    def run(self) -> list[dict[str, Any]]:
-        trials.check_deltas(self.deltas)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.family.d < 2:
+            raise ValueError(f"inner products of two columns need d >= 2, not d={self.family.d}")
+
+    def run(self) -> list[Row]:
+        """Measure; O(trials d² b)."""
         d, b, xp = self.family.d, self.family.b, self.kernels.xp
-        if d < 2:
-            raise ValueError(f"inner products of two columns need d >= 2, not d={d}")
         key = seeds.key(self.seed, task="inner_products", family=repr(self.family))
         diagonal = xp.arange(d)
         maxima = []
@@ -47,30 +62,19 @@ class InnerProducts:
             gram[:, diagonal, diagonal] = 0.0
             maxima.append(gram.max(axis=(-1, -2)))
         measured = self.kernels.to_numpy(xp.concatenate(maxima))
-        sure = self.known.inner_products.get("always")
+        largest = Row("largest")
+        if ALWAYS in self.known.inner_products:
+            largest = largest.exceedances(measured, self.known.inner_products[ALWAYS]())
         scaled = measured * math.sqrt(b / math.log(d))
-        rows: list[dict[str, Any]] = [
-            {
-                "quantity": "largest",
-                "bound": sure() if sure else None,
-                "count": exceeding(measured, sure()) if sure else None,
-                **summarize(measured),
-            },
-            {"quantity": "scaled", **summarize(scaled)},
-        ]
-        for reading, threshold in self.known.inner_products.items():
-            for delta in self.deltas if reading != "always" else []:
-                level = threshold(delta, d=d, b=b)
-                shared = {"case": reading, "delta": delta, "threshold": level}
-                rows.append(
-                    {
-                        "quantity": "exceedance",
-                        **shared,
-                        "count": int((measured >= level).sum()),
-                        "trials": measured.size,
-                        "bound": 2 * delta,
-                    }
-                )
-                factor = float(np.quantile(measured, 1 - delta, method="higher")) / level
-                rows.append({"quantity": "constant", **shared, "mean": factor})
-        return rows
+        return [largest.mean(measured), Row("scaled").mean(scaled), *self._lemmas(measured)]
+
+    def _lemmas(self, maxima: NDArray[np.float64]) -> Iterator[Row]:
+        """The rows `exceedance` and `constant`, from M of every trial (trials,)."""
+        readings = {name: known for name, known in self.known.inner_products.items() if name != ALWAYS}
+        for reading, threshold in readings.items():
+            for delta in self.deltas:
+                level = float(threshold(delta, d=self.family.d, b=self.family.b))
+                quantile = float(np.quantile(maxima, 1 - delta, method="higher"))
+                exceedance = Row("exceedance", case=reading, delta=delta, threshold=level, bound=2 * delta)
+                yield exceedance.counted((maxima >= level).sum(), maxima.size)
+                yield Row("constant", case=reading, delta=delta, threshold=level, mean=quantile / level)

@@ -1,15 +1,17 @@
-"""Bias and second moment of gᵀRᵀRh over pairs (g, h)."""
+"""Bias and second moment of gᵀRᵀRh over pairs of vectors (g, h)."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sketchbench import seeds
-from sketchbench.kernels import Kernels
+from sketchbench.kernels import Array, Kernels
 from sketchbench.measure.row import Row
-from sketchbench.parameters import Checked, Several
+from sketchbench.parameters import Checked, NonEmptyList, Several
 from sketchbench.sketch.family import Family
+from sketchbench.sketch.operator import Sketch
 from sketchbench.task import trials, vectors
 from sketchbench.theory.known import Known
 
@@ -20,12 +22,19 @@ PLACES = 1024
 
 @dataclass(frozen=True)
 class Moments(Checked):
-    """Rows per pair: `inner_product`, the mean of gᵀRᵀRh, whose exact value is gᵀh; and
-    `embedding_constant`, the mean of b (gᵀRᵀRh - gᵀh)²: the a of song2023 Definition 4.1 for pairs
-    of unit norm, with the exact a (if known) and the claimed one as its bound.
+    """Measures bias and second moment of gᵀRᵀRh for pairs of unit vectors (g, h), with a fresh R in every trial.
 
-    By unbiasedness E[(gᵀRᵀRh)²] - (gᵀh)² = E[(gᵀRᵀRh - gᵀh)²]; the right side, measured here, has a
-    much smaller variance, and a biased operator fails it all the same.
+    Rows for each pair (`case`):
+        inner_product: mean of gᵀRᵀRh; exact: gᵀh.
+        embedding_constant: mean of b (gᵀRᵀRh - gᵀh)², which is the a of song2023 Definition 4.1; exact: b times the
+            exact variance, where it is known; bound: the a that is claimed of the family.
+
+    Without bias E[(gᵀRᵀRh)²] - (gᵀh)² = E[(gᵀRᵀRh - gᵀh)²]. The right side is measured, since it varies much less, and
+    a biased operator fails it all the same.
+
+    Arguments:
+        trials: number of operators.
+        pairs: names of `vectors.pair`, or `roaming_spike`: g = h, a unit vector at another random place in each trial.
     """
 
     family: Family
@@ -33,9 +42,10 @@ class Moments(Checked):
     kernels: Kernels
     seed: int
     trials: Several
-    pairs: list[str]
+    pairs: NonEmptyList[Literal[vectors.Pair, "roaming_spike"]]
 
     def run(self) -> list[Row]:
+        """Measure; returns two rows for each pair."""
         d, b, known, xp = self.family.d, self.family.b, self.known, self.kernels.xp
         fixed = [name for name in self.pairs if name != ROAMING]
         pairs = [vectors.pair(name, d, self.seed) for name in fixed]
@@ -48,12 +58,10 @@ class Moments(Checked):
         for sketch in trials.operators(self.family, key, self.kernels, self.trials, len(pairs) + 1):
             left, right = g, h
             if ROAMING in self.pairs:
-                count = sketch.operators or 1
-                spikes = xp.zeros((count, 1, d))
-                drawn = places[random.integers(0, len(places), count)]
-                spikes[xp.arange(count), 0, xp.asarray(drawn)] = 1.0
+                spikes = self._spikes(sketch, places, random)
                 left, right = (
-                    xp.concatenate([xp.broadcast_to(side, (count, *side.shape[1:])), spikes], axis=1) for side in (g, h)
+                    xp.concatenate([xp.broadcast_to(side, (len(spikes), *side.shape[1:])), spikes], axis=1)
+                    for side in (g, h)
                 )
             products.append((trials.desketched(sketch, right) * left).sum(axis=-1))
         measured = self.kernels.to_numpy(xp.concatenate(products))
@@ -66,7 +74,15 @@ class Moments(Checked):
             rows += self._rows(ROAMING, measured[:, -1], 1.0, moment)
         return rows
 
-    def _mean_moment(self, places: Any) -> float:
+    def _spikes(self, sketch: Sketch, places: NDArray[np.int64], random: np.random.Generator) -> Array:
+        """A unit vector at a random place for each operator of a stack, (T, 1, d)."""
+        xp, count = self.kernels.xp, sketch.operators or 1
+        spikes = xp.zeros((count, 1, self.family.d))
+        drawn = places[random.integers(0, len(places), count)]
+        spikes[xp.arange(count), 0, xp.asarray(drawn)] = 1.0
+        return spikes
+
+    def _mean_moment(self, places: NDArray[np.int64]) -> float:
         """The exact second moment for g = h = a unit vector, averaged over its place."""
         assert self.known.second_moment is not None
         total, step = 0.0, max(1, trials.WORKSPACE // self.family.d)
@@ -77,10 +93,12 @@ class Moments(Checked):
             total += float(self.known.second_moment(spikes, spikes, b=self.family.b).sum())
         return total / len(places)
 
-    def _rows(self, name: str, measured: Any, inner: float, moment: float | None) -> list[Row]:
-        """Two rows for the products measured of a pair, whose exact mean and second moment are given."""
-        b, known = self.family.b, self.known
+    def _rows(self, name: str, products: NDArray[np.float64], inner: float, moment: float | None) -> list[Row]:
+        """Both rows of a pair, from its products (trials,), the exact gᵀh, and the exact second moment if known."""
+        b = self.family.b
         exact = None if moment is None else b * (moment - inner**2)
-        error = b * (measured - inner) ** 2
-        constant = Row("embedding_constant", case=name, exact=exact, bound=known.embedding_constant)
-        return [Row("inner_product", case=name, exact=inner).mean(measured), constant.mean(error)]
+        constant = Row("embedding_constant", case=name, exact=exact, bound=self.known.embedding_constant)
+        return [
+            Row("inner_product", case=name, exact=inner).mean(products),
+            constant.mean(b * (products - inner) ** 2),
+        ]

@@ -7,7 +7,7 @@ import numpy as np
 from sketchbench import seeds
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
-from sketchbench.parameters import Checked, Several
+from sketchbench.parameters import Checked, NonEmptyList, Several
 from sketchbench.sketch.family import Family
 from sketchbench.task import trials, vectors
 from sketchbench.theory import norm
@@ -16,8 +16,15 @@ from sketchbench.theory.known import Known
 
 @dataclass(frozen=True)
 class Norms(Checked):
-    """One row per vector h of norm 1, the second of its pair: `squared_norm`, E‖RᵀRh‖², with the
-    exact value where it is known and the bound 1 + a d/b (song2023 Theorem 4.2(4)).
+    """Measures the squared norm of RᵀRh for unit vectors h, with a fresh R in every trial.
+
+    A row for each h (`case`):
+        squared_norm: mean of ‖RᵀRh‖²; exact: its expectation, where it is known; bound: 1 + a d/b (song2023
+            Theorem 4.2(4)), where an embedding constant a is claimed of the family.
+
+    Arguments:
+        trials: number of operators.
+        pairs: names of `vectors.pair`; h is the second vector of the pair.
     """
 
     family: Family
@@ -25,9 +32,10 @@ class Norms(Checked):
     kernels: Kernels
     seed: int
     trials: Several
-    pairs: list[str]
+    pairs: NonEmptyList[vectors.Pair]
 
     def run(self) -> list[Row]:
+        """Measure; returns one row for each h."""
         d, b = self.family.d, self.family.b
         h = np.array([vectors.pair(name, d, self.seed)[1] for name in self.pairs])
         key = seeds.key(self.seed, task="norms", family=repr(self.family))

@@ -1,52 +1,73 @@
-"""What choosing the support in the padding costs."""
+"""What it costs if a recovery chooses the support among the padded coordinates."""
 
+import logging
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
 
 from sketchbench.kernels import Kernels
-from sketchbench.measure.summary import summarize
+from sketchbench.measure.row import Row
+from sketchbench.parameters import Checked, Count, NonEmpty, Positive, Several
 from sketchbench.recovery.recovery import MakeRecovery
 from sketchbench.sketch.family import Family
-from sketchbench.task import signals, trials
+from sketchbench.sketch.operator import Sketch
+from sketchbench.task import trials
+from sketchbench.task.signals import Kind, draw, relative_error
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Padding:
-    """For each kind of signals, and one operator for all of them, rows
+class Padding(Checked):
+    """Measures the error of a recovery that chooses the support among all coordinates of the padded transform
+    (`padded`), and of one that chooses it among the d coordinates of the signal (`true`).
 
-    `relative_error`: ‖x - x̂‖² / ‖x‖² with the support among all padded coordinates (`padded`) and among
-    the d of the signal (`true`); `wasted`: the share of the k entries that fell into the padding;
-    `ratio`: the error with `true` over the one with `padded`, on the same signals, against a `bound`.
-    signals: the kinds, with their bounds.
+    All signals go through one operator, and both recoveries get the same signals.
+
+    Rows for each kind of signals (`case`):
+        relative_error: for both supports, the mean of ‖x - x̂‖² / ‖x‖².
+        wasted: for both supports, the mean share of the k entries that were chosen in the padding.
+        ratio: mean of the relative error with `true` over the one with `padded`; bound: as in `signals`.
+
+    Arguments:
+        recovery: FIHT or IHT, since they have a parameter `support`.
+        trials: number of signals of each kind.
+        k: nonzeros of a sparse signal, and entries that are recovered.
+        signals: bound on the ratio, by kind of `signals.draw`.
+
+    Raises:
+        ValueError: for another recovery.
     """
 
     family: Family
     recovery: MakeRecovery
     kernels: Kernels
     seed: int
-    trials: int
-    k: int
-    signals: dict[str, float]
+    trials: Several
+    k: Count
+    signals: Annotated[dict[Kind, Positive], NonEmpty]
 
-    def run(self) -> list[dict[str, Any]]:
+    def __post_init__(self) -> None:
+        super().__post_init__()
         if not hasattr(self.recovery(k=self.k), "support"):
             raise ValueError("task padding needs a recovery with a `support`: FIHT or IHT")
+
+    def run(self) -> list[Row]:
+        """Measure; returns five rows for each kind of signals."""
         sketch = trials.fixed_operator(self.family, self.kernels, self.seed, "padding")
-        rows: list[dict[str, Any]] = []
-        for kind, bound in self.signals.items():
-            x = signals.draw(kind, self.family.d, self.k, self.trials, self.seed)
-            y = sketch.sketch(self.kernels.asarray(x))
-            errors = {}
-            for support in ("padded", "true"):
-                recovery = self.recovery(k=self.k, support=support)
-                found = self.kernels.to_numpy(recovery.recover(sketch, y).x)
-                errors[support] = signals.relative_error(x, found)
-                wasted = 1 - (found != 0).sum(axis=-1) / self.k
-                shared = {"case": kind, "support": support}
-                rows += [
-                    {"quantity": "relative_error", **shared, **summarize(errors[support])},
-                    {"quantity": "wasted", **shared, **summarize(wasted)},
-                ]
-            ratio = errors["true"] / errors["padded"]
-            rows.append({"quantity": "ratio", "case": kind, "bound": bound, **summarize(ratio)})
-        return rows
+        return [row for kind in self.signals for row in self._rows(kind, sketch)]
+
+    def _rows(self, kind: Kind, sketch: Sketch) -> Iterator[Row]:
+        """The rows of one kind of signals."""
+        x = draw(kind, self.family.d, self.k, self.trials, self.seed)
+        y = sketch.sketch(self.kernels.asarray(x))
+        errors = {}
+        for support in ("padded", "true"):
+            recovery = self.recovery(k=self.k, support=support)
+            estimates = self.kernels.to_numpy(recovery.recover(sketch, y).x)
+            errors[support] = relative_error(x, estimates)
+            wasted = 1 - (estimates != 0).sum(axis=-1) / self.k
+            log.info("%s: recovered %d signals with support=%s", kind, self.trials, support)
+            yield Row("relative_error", case=kind, support=support).mean(errors[support])
+            yield Row("wasted", case=kind, support=support).mean(wasted)
+        yield Row("ratio", case=kind, bound=self.signals[kind]).mean(errors["true"] / errors["padded"])

@@ -1,88 +1,105 @@
-"""ε over the rounds of private training, and the noise for a given ε, by every accountant that knows how."""
+"""ε over the rounds of private training, and the noise for a given ε, by every accountant."""
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
 
-from sketchbench.kernels import Kernels
-from sketchbench.privacy.accountant import RefusedError
+from sketchbench.measure.row import Row
+from sketchbench.parameters import Checked, Count, NonEmpty, NonEmptyList, Positive, Probability, choose
+from sketchbench.privacy.accountant import ACCOUNTANTS, RefusedError
 from sketchbench.privacy.accountant import epsilon as accounted
 from sketchbench.privacy.calibration import calibrated_sigma
-from sketchbench.privacy.mechanism import (
-    Mechanism,
-    mean_sensitivity,
-    mean_step,
-    private_training,
-)
+from sketchbench.privacy.mechanism import Mechanism, mean_sensitivity, mean_step, private_training
 from sketchbench.privacy.sampling import Kind, Sampling
 from sketchbench.theory.privacy import OutOfRangeError
 
-Row = dict[str, Any]
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class PrivacyAccounting:
-    """For each sampling and accountant, rows
+class PrivacyAccounting(Checked):
+    """Computes ε of private iterative sketching (song2023 Algorithm 2), and the noise for a given ε, by accountant.
 
-    `epsilon`: ε after each of `rounds`, with the noise multiplier given, σ/sensitivity;
-    `sigma`: the σ that is needed for each of `epsilons` after the last round.
-    An accountant that has no theorem for the sampling has one row of the status `refused`, with the reason;
-    where a lemma's condition is not met, the row is `out of range`. No randomness.
+    There is no randomness. Neighbouring data sets are those that the sampling of batches has an amplification for, and
+    differ in one replaced record where batches are full.
 
-    multipliers: by sampling. neighbours: of a full batch, replace_one; else as the sampling needs it.
+    Rows for each `sampling` and accountant (`case`):
+        epsilon: ε after each number of `rounds`; the status is `out of range` where a lemma's condition is not met.
+        sigma: the σ with which each of `epsilons` holds after the last round.
+    An accountant that has no theorem for the sampling has one row `epsilon` of the status `refused`, with the reason.
+
+    Arguments:
+        accountants: names of `privacy.accountant.ACCOUNTANTS`.
+        multipliers: noise multiplier, σ over the sensitivity, by sampling.
+        rounds: numbers of rounds, T, in ascending order.
+        local_steps: private steps of a round, K.
+        batch: samples of a batch, where it is not full.
+        records: records of a client.
+        clients: number of clients.
+        bound: largest norm of a record's gradient, ℓ.
+        delta: δ of the whole training.
+        epsilons: values of ε to compute σ for; may be empty.
     """
 
-    kernels: Kernels
-    seed: int
-    accountants: list[str]
-    multipliers: dict[Kind, float]
-    rounds: list[int]
-    local_steps: int
-    batch: int
-    records: int
-    clients: int
-    bound: float
-    delta: float
-    epsilons: list[float]
+    accountants: NonEmptyList[str]
+    multipliers: Annotated[dict[Kind, Positive], NonEmpty]
+    rounds: NonEmptyList[Count]
+    local_steps: Count
+    batch: Count
+    records: Count
+    clients: Count
+    bound: Positive
+    delta: Probability
+    epsilons: list[Positive]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for accountant in self.accountants:
+            choose("accountants", accountant, ACCOUNTANTS)
 
     def run(self) -> list[Row]:
+        """Compute; returns the rows of each sampling, and of each accountant for it, in turn."""
         return [
             row for kind in self.multipliers for accountant in self.accountants for row in self._rows(kind, accountant)
         ]
 
-    def _mechanism(self, kind: Kind, rounds: int) -> tuple[Mechanism, Row]:
+    def _rows(self, kind: Kind, accountant: str) -> Iterator[Row]:
+        """The rows of one sampling and accountant."""
+        try:
+            yield from self._epsilons(kind, accountant)
+            yield from self._sigmas(kind, accountant)
+            log.info("sampling=%s: accounted by %s", kind, accountant)
+        except RefusedError as error:
+            log.info("sampling=%s: refused by %s", kind, accountant)
+            yield Row("epsilon", case=accountant, sampling=kind).lost("refused", str(error))
+
+    def _epsilons(self, kind: Kind, accountant: str) -> Iterator[Row]:
+        """ε for the noise that is given."""
+        for rounds in self.rounds:
+            mechanism, row = self._training("epsilon", kind, accountant, rounds)
+            try:
+                yield row.but(status="accounted").number(accounted(accountant, mechanism, self.delta))
+            except OutOfRangeError as error:
+                yield row.lost("out of range", str(error))
+
+    def _sigmas(self, kind: Kind, accountant: str) -> Iterator[Row]:
+        """σ for the values of ε that are given."""
+        for goal in self.epsilons:
+            mechanism, row = self._training("sigma", kind, accountant, self.rounds[-1])
+            sigma = calibrated_sigma(accountant, mechanism, goal, self.delta)
+            yield row.but(epsilon=goal, sigma=sigma, status="accounted").number(sigma)
+
+    def _training(self, quantity: str, kind: Kind, accountant: str, rounds: int) -> tuple[Mechanism, Row]:
+        """What is released in that many rounds, and the settings of a row about it."""
         batch = self.records if kind == "full" else self.batch
         sampling = Sampling(kind, batch, self.records)
-        sensitivity = mean_sensitivity(self.bound, batch, sampling.neighbours)
+        neighbours = sampling.neighbours
+        sensitivity = mean_sensitivity(self.bound, batch, neighbours)
         sigma = self.multipliers[kind] * sensitivity
-        step = mean_step(self.bound, sigma, sampling, sampling.neighbours)
+        step = mean_step(self.bound, sigma, sampling, neighbours)
         numbers = range(self.clients * self.records)
         clients = tuple(frozenset(numbers[c :: self.clients]) for c in range(self.clients))
         mechanism = private_training(step, local_steps=self.local_steps, rounds=rounds, records=clients, sketch="any")
-        told = {"neighbours": step.neighbours, "batch": batch, "sensitivity": sensitivity}
-        return mechanism, {**told, "delta": self.delta, "sigma": sigma}
-
-    def _rows(self, kind: Kind, accountant: str) -> Iterator[Row]:
-        shared = {"case": accountant, "sampling": kind}
-        try:
-            for rounds in self.rounds:
-                mechanism, told = self._mechanism(kind, rounds)
-                row = {"quantity": "epsilon", **shared, **told, "round": rounds}
-                try:
-                    value = accounted(accountant, mechanism, self.delta)
-                    yield {**row, "status": "accounted", "value": value}
-                except OutOfRangeError as reason:
-                    yield {**row, "status": "out of range", "reason": str(reason)}
-            for goal in self.epsilons:
-                mechanism, told = self._mechanism(kind, self.rounds[-1])
-                sigma = calibrated_sigma(accountant, mechanism, goal, self.delta)
-                row = {"quantity": "sigma", **shared, **told, "round": self.rounds[-1]}
-                yield {
-                    **row,
-                    "epsilon": goal,
-                    "sigma": sigma,
-                    "status": "accounted",
-                    "value": sigma,
-                }
-        except RefusedError as reason:
-            yield {"quantity": "epsilon", **shared, "status": "refused", "reason": str(reason)}
+        row = Row(quantity, case=accountant, sampling=kind, neighbours=neighbours, batch=batch, round=rounds)
+        return mechanism, row.but(sensitivity=sensitivity, delta=self.delta, sigma=sigma)

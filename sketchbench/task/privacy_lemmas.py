@@ -1,123 +1,139 @@
 """The privacy lemmas of song2023 against exact accounts."""
 
 import itertools
+import logging
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from scipy import optimize
 
-from sketchbench.kernels import Kernels
+from sketchbench.measure.row import Row
+from sketchbench.parameters import Checked, Count, NonEmptyList, Positive, Probability
 from sketchbench.privacy import gaussian
 from sketchbench.privacy.accountant import epsilon as accounted
 from sketchbench.privacy.mechanism import Gaussian, Parallel, mean_sensitivity
 from sketchbench.theory import privacy as lemmas
 from sketchbench.theory.privacy import Guarantee
 
-Row = dict[str, Any]
-WHOLE = 1.0  # total δ and more is no privacy
+log = logging.getLogger(__name__)
+
+WHOLE = 1.0  # a total δ of this size or more leaves no privacy
 
 
 @dataclass(frozen=True)
-class PrivacyLemmas:
-    """What a lemma claims, over a grid of its values: rows with `claimed` and `exact`, the ε of both at the
-    claimed δ, and `value`, exact over claimed, which is at most 1 where the lemma is right. No randomness.
+class PrivacyLemmas(Checked):
+    """Computes the ε that a lemma claims and the ε that is true at the same δ, over a grid of parameters.
 
-    `gaussian` (Lemma H.7): σ for (ε, δ), against the exact curve; `range` is proven for ε <= 1, as its source
-    has it, else beyond.
-    `composition` (H.3): of `steps` Gaussian releases with exactly (ε, δ) each, and δ' = δ.
-    `sampling` (H.4): of one on a batch drawn with replacement; an upper limit stands for the exact ε.
-    `parallel` (H.2): of one per client with σ of their own.
-    `training` (Theorem 6.2): of T = steps/K rounds of K steps of (ε, δ) each with the σ of Lemma H.7 and no
-    amplification. `reading`: the sensitivity is `bound`, ℓ, as the paper has it, or `replace_one`, that
-    of the mean over a batch, 2ℓ/batch. `range` is small where the total claimed is at most 1, else large.
+    There is no randomness. Grid points at which a lemma's condition is not met have no row.
+
+    Rows, all with `claimed`, `exact_epsilon` and, as `value`, exact over claimed; bound: 1, if the lemma is right:
+        gaussian (Lemma H.7): a Gaussian release with the lemma's σ for (ε, δ). `range` is `proven` for ε <= 1, as in
+            the lemma's source, else `beyond`.
+        composition (H.3): `steps` Gaussian releases of exactly (ε, δ) each, with δ' = δ.
+        sampling (H.4): such a release on a batch drawn with replacement; an upper bound stands for the exact ε.
+        parallel (H.2): such a release by each of three clients, with different σ.
+        training (Theorem 6.2): T = steps/K rounds of K local steps, of (ε, δ) each by Lemma H.7, without amplification.
+            `reading` tells the sensitivity: `bound`, ℓ, as the paper has it, or `replace_one`, 2ℓ/batch, that of the
+            mean over a batch. `range` is `small` where the ε of the whole training is claimed to be at most 1, else
+            `large`.
+
+    Arguments:
+        epsilons: ε of one release.
+        deltas: δ of one release.
+        steps: numbers of releases that are composed, T K for training.
+        local_steps: local steps of a round, K.
+        batches: sizes of a batch.
+        records: records of a client.
     """
 
-    kernels: Kernels
-    seed: int
-    epsilons: list[float]
-    deltas: list[float]
-    steps: list[int]
-    local_steps: list[int]
-    batches: list[int]
-    records: int
+    epsilons: NonEmptyList[Positive]
+    deltas: NonEmptyList[Probability]
+    steps: NonEmptyList[Count]
+    local_steps: NonEmptyList[Count]
+    batches: NonEmptyList[Count]
+    records: Count
 
     def run(self) -> list[Row]:
-        parts = (self._gaussian, self._composition, self._sampling, self._parallel, self._training)
-        return [{**row, "bound": 1.0} for part in parts for row in part()]
+        """Compute; returns the rows of each lemma in turn."""
+        rows: list[Row] = []
+        for lemma in (self._gaussian, self._composition, self._sampling, self._parallel, self._training):
+            rows += lemma()
+            log.info("%s: %d rows so far", lemma.__name__.strip("_"), len(rows))
+        return rows
 
     def _grid(self) -> Iterator[tuple[float, float]]:
+        """All pairs (ε, δ)."""
         return itertools.product(self.epsilons, self.deltas)
 
     def _gaussian(self) -> Iterator[Row]:
+        """Lemma H.7."""
         for epsilon, delta in self._grid():
             sigma = lemmas.gaussian_noise(epsilon, delta, 1.0)
-            row = _row("gaussian", "H.7", epsilon, delta)
-            row["range"] = "proven" if epsilon <= 1 else "beyond"
-            yield {**row, **_compared(epsilon, gaussian.epsilon(1 / sigma, delta))}
+            row = Row("gaussian", lemma="H.7", epsilon=epsilon, delta=delta)
+            row = row.but(range="proven" if epsilon <= 1 else "beyond")
+            yield _compared(row, epsilon, gaussian.epsilon(1 / sigma, delta))
 
     def _composition(self) -> Iterator[Row]:
+        """Lemma H.3."""
         for (epsilon, delta), count in itertools.product(self._grid(), self.steps):
             if epsilon > 1 or (count + 1) * delta >= WHOLE:
                 continue
             total = lemmas.advanced(Guarantee(epsilon, delta), count, slack=delta)
             mu = math.sqrt(count) * gaussian.mu(epsilon, delta)
-            row = {**_row("composition", "H.3", epsilon, delta), "steps": count}
-            yield {**row, **_compared(total.epsilon, gaussian.epsilon(mu, total.delta))}
+            row = Row("composition", lemma="H.3", epsilon=epsilon, delta=delta, steps=count)
+            yield _compared(row, total.epsilon, gaussian.epsilon(mu, total.delta))
 
     def _sampling(self) -> Iterator[Row]:
+        """Lemma H.4."""
         for (epsilon, delta), batch in itertools.product(self._grid(), self.batches):
             if epsilon > 1 or 2 * batch > self.records:
                 continue
             total = lemmas.sampling(Guarantee(epsilon, delta), batch, self.records)
             exact = _resampled(gaussian.mu(epsilon, delta), total.delta, batch, self.records)
-            row = {**_row("sampling", "H.4", epsilon, delta), "batch": batch}
-            yield {**row, **_compared(total.epsilon, exact)}
+            row = Row("sampling", lemma="H.4", epsilon=epsilon, delta=delta, batch=batch)
+            yield _compared(row, total.epsilon, exact)
 
     def _parallel(self) -> Iterator[Row]:
-        """The first client with this ε and δ, another with half the ε, one with half the δ."""
+        """Lemma H.2: a client with this ε and δ, one with half the ε, and one with half the δ."""
         for epsilon, delta in self._grid():
-            each = [Guarantee(epsilon, delta), Guarantee(epsilon / 2, delta)]
-            each.append(Guarantee(epsilon, delta / 2))
-            clients = tuple(Gaussian(gaussian.mu(*own), 1.0) for own in each)
+            each = [Guarantee(epsilon, delta), Guarantee(epsilon / 2, delta), Guarantee(epsilon, delta / 2)]
+            clients = tuple(Gaussian(gaussian.mu(*guarantee), 1.0) for guarantee in each)
             records = tuple(frozenset({client}) for client in range(len(each)))
             total = lemmas.parallel(each)
             exact = accounted("exact", Parallel(clients, records), total.delta)
-            row = {**_row("parallel", "H.2", epsilon, delta), "clients": len(each)}
-            yield {**row, **_compared(total.epsilon, exact)}
+            row = Row("parallel", lemma="H.2", epsilon=epsilon, delta=delta, clients=len(each))
+            yield _compared(row, total.epsilon, exact)
 
     def _training(self) -> Iterator[Row]:
+        """Theorem 6.2."""
         for (epsilon, delta), count, inner in itertools.product(self._grid(), self.steps, self.local_steps):
             if count % inner or not epsilon < 1 / math.sqrt(inner) or count * delta >= WHOLE:
                 continue
             total = lemmas.training(Guarantee(epsilon, delta), count // inner, inner)
             sigma = lemmas.gaussian_noise(epsilon, delta, 1.0)
-            row = {**_row("training", "6.2", epsilon, delta), "steps": count, "local_steps": inner}
-            row["range"] = "small" if total.epsilon <= 1 + 1e-9 else "large"
+            row = Row("training", lemma="6.2", epsilon=epsilon, delta=delta, steps=count, local_steps=inner)
+            row = row.but(range="small" if total.epsilon <= 1 + 1e-9 else "large")
             readings = [("bound", 1, 1.0)]
             readings += [("replace_one", batch, mean_sensitivity(1.0, batch, "replace_one")) for batch in self.batches]
             for reading, batch, sensitivity in readings:
                 mu = math.sqrt(count) * sensitivity / sigma
                 exact = gaussian.epsilon(mu, total.delta)
-                told = {"reading": reading, "batch": batch, "sensitivity": sensitivity}
-                yield {**row, **told, **_compared(total.epsilon, exact)}
+                read = row.but(reading=reading, batch=batch, sensitivity=sensitivity)
+                yield _compared(read, total.epsilon, exact)
 
 
-def _row(quantity: str, lemma: str, epsilon: float, delta: float) -> Row:
-    return {"quantity": quantity, "lemma": lemma, "epsilon": epsilon, "delta": delta}
-
-
-def _compared(claimed: float, exact: float) -> Row:
-    return {"claimed": claimed, "exact_epsilon": exact, "value": exact / claimed}
+def _compared(row: Row, claimed: float, exact: float) -> Row:
+    """The row with the ε that the lemma claims, the exact one, and their ratio."""
+    return row.but(claimed=claimed, exact_epsilon=float(exact), bound=1.0).number(exact / claimed)
 
 
 def _resampled(mu: float, delta: float, batch: int, records: int) -> float:
-    """The ε at which `gaussian.resampled_delta` is δ; 0 where it is below even at almost 0."""
+    """The ε at which `gaussian.resampled_delta` is δ; 0 if it is below δ even for ε of almost 0."""
 
     def excess(log_epsilon: float) -> float:
-        found = gaussian.resampled_delta(mu, math.exp(log_epsilon), batch, records)
-        return math.log(max(found, 1e-300) / delta)
+        reached = gaussian.resampled_delta(mu, math.exp(log_epsilon), batch, records)
+        return math.log(max(reached, 1e-300) / delta)
 
     low, high = math.log(1e-9), math.log(100.0)
     if excess(low) <= 0:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from sketchbench.kernels import Kernels
-from sketchbench.measure.summary import summarize
+from sketchbench.measure.row import Row
+from sketchbench.parameters import Checked, Count, NonNegative, Several
 from sketchbench.recovery.count_sketch import CountSketchMedian
 from sketchbench.recovery.recovery import MakeRecovery, best
 from sketchbench.sketch.family import Family
@@ -17,34 +18,61 @@ from sketchbench.task import signals, trials
 
 
 @dataclass(frozen=True)
-class Reconstruction:
-    """For signals with k large entries and `noise` everywhere, and one operator for all of them, rows
+class Reconstruction(Checked):
+    """Measures error, effort and time of recovering sparse signals with noise from their sketches.
 
-    `relative_error`: ‖x - x̂‖² / ‖x‖², beside the `floor`, that of the best k terms of x;
-    `difference`: that error less the one of CountSketch, `rows` rows with b cells altogether and
-    median decoding, on the same signals, against 0;
-    `lead`: the same with the opposite sign, over the `compression` d/b;
-    `iterations`, and `seconds` per signal, sketching included: the least of all blocks of signals, which
-    is what is left when no other job gets in the way.
+    All signals go through one operator. The recovery is compared with a CountSketch table of the same size b, decoded
+    by medians, on the same signals.
+
+    Rows, all with the `compression` d/b:
+        relative_error: mean of ‖x - x̂‖² / ‖x‖².
+        floor: the same for the best approximation of x with k nonzeros.
+        difference: mean of the relative error less that of the table; bound: 0.
+        lead: mean of the relative error of the table less that of the recovery; bound: d/b.
+        iterations: mean number of iterations for a signal.
+        seconds: time to sketch and recover a signal (in the column `mean`), in the block of signals that took least,
+            since other jobs may have slowed down the others.
+
+    Arguments:
+        trials: number of signals.
+        k: large entries of a signal, and entries that are recovered.
+        noise: standard deviation of what is added to every entry.
+        rows: rows of the CountSketch table; b must be a multiple.
     """
 
     family: Family
     recovery: MakeRecovery
     kernels: Kernels
     seed: int
-    trials: int
-    k: int
-    noise: float
-    rows: int
+    trials: Several
+    k: Count
+    noise: NonNegative
+    rows: Count
 
-    def run(self) -> list[dict[str, Any]]:
+    def run(self) -> list[Row]:
+        """Measure; returns the six rows. Raises ValueError for k > d, or a b that is no multiple of `rows`."""
+        d, b = self.family.d, self.family.b
+        measured, seconds = self._measured()
+        errors, table = measured["recovery"], measured["table"]
+        compression = {"compression": d / b}
+        return [
+            Row("relative_error", **compression).mean(errors),
+            Row("floor", **compression).mean(measured["best"]),
+            Row("difference", **compression, bound=0.0).mean(errors - table),
+            Row("lead", **compression, bound=d / b).mean(table - errors),
+            Row("iterations", **compression).mean(measured["iterations"]),
+            Row("seconds", **compression, mean=seconds),
+        ]
+
+    def _measured(self) -> tuple[dict[str, Any], float]:
+        """Relative errors and iterations of all signals, (trials,) each, and the seconds for a signal."""
         d, b = self.family.d, self.family.b
         tested, table = (
             trials.fixed_operator(family, self.kernels, self.seed, "reconstruction")
             for family in (self.family, BlockSparseEmbedding(d, b, s=self.rows))
         )
         recovery, median = self.recovery(k=self.k), CountSketchMedian(self.k)
-        found: dict[str, list[Any]] = defaultdict(list)
+        blocks: dict[str, list[Any]] = defaultdict(list)
         seconds = float("inf")
         for first, count in trials.blocks(self.trials, 4 * d):
             x = signals.sparse(d, self.k, count, self.seed, first, noise=self.noise)
@@ -53,23 +81,12 @@ class Reconstruction:
                 recovery.recover(tested, tested.sketch(sent[:1]))  # compiles what is to be timed
             start = time.perf_counter()
             result = recovery.recover(tested, tested.sketch(sent))
-            found["iterations"].append(self.kernels.to_numpy(result.iterations))  # waits for a GPU
+            blocks["iterations"].append(self.kernels.to_numpy(result.iterations))  # waits for a GPU
             seconds = min(seconds, (time.perf_counter() - start) / count)
             for name, estimate in (
-                ("errors", result.x),
-                ("peers", median.recover(table, table.sketch(sent)).x),
-                ("floors", best(self.kernels, sent, self.k)),
+                ("recovery", result.x),
+                ("table", median.recover(table, table.sketch(sent)).x),
+                ("best", best(self.kernels, sent, self.k)),
             ):
-                found[name].append(signals.relative_error(x, self.kernels.to_numpy(estimate)))
-        errors, peers, floors, iterations = (
-            np.concatenate(found[name]) for name in ("errors", "peers", "floors", "iterations")
-        )
-        shared = {"compression": d / b}
-        return [
-            {"quantity": "relative_error", **shared, **summarize(errors)},
-            {"quantity": "floor", **shared, **summarize(floors)},
-            {"quantity": "difference", **shared, "bound": 0.0, **summarize(errors - peers)},
-            {"quantity": "lead", **shared, "bound": d / b, **summarize(peers - errors)},
-            {"quantity": "iterations", **shared, **summarize(iterations)},
-            {"quantity": "seconds", **shared, "mean": seconds},
-        ]
+                blocks[name].append(signals.relative_error(x, self.kernels.to_numpy(estimate)))
+        return {name: np.concatenate(values) for name, values in blocks.items()}, seconds

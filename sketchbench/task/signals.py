@@ -1,23 +1,38 @@
-"""The signals that recoveries are tried on, the same for every recovery."""
+"""Test signals for recoveries: sparse and heavy-tailed vectors, the same for every recovery."""
+
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench import seeds
+from sketchbench.parameters import choose
 
 Signals = NDArray[np.float64]
-KINDS = ("sparse", "heavy_tail")
+Kind = Literal["sparse", "heavy_tail"]
 
 
 def draw(kind: str, d: int, k: int, count: int, seed: int, first: int = 0) -> Signals:
-    """Signals first, first + 1, ... of a kind, shape (count, d); signal t is always the same.
+    """Draw signals of a kind. Signal t depends on the other arguments only, not on how many are drawn with it.
 
-    sparse: k entries N(0, 1) at random places, plus N(0, 0.05²) everywhere (tang2021 Appendix C).
-    heavy_tail: independent entries with Student's t distribution with 2 degrees of freedom: no entry
-    is zero, and the largest dominate.
+    Arguments:
+        kind: what signals.
+            sparse: k entries N(0, 1) at random places, plus N(0, 0.05²) in every entry (tang2021 Appendix C).
+            heavy_tail: independent entries with Student's t distribution with 2 degrees of freedom: none is zero, and
+                a few large ones dominate.
+        d: number of entries.
+        k: number of nonzeros of a sparse signal.
+        count: number of signals.
+        seed: root of all randomness.
+        first: number of the first signal.
+
+    Returns:
+        Signals first, ..., first + count - 1, of shape (count, d).
+
+    Raises:
+        ValueError: for an unknown kind, or unless 1 <= k <= d for sparse signals.
     """
-    if kind not in KINDS:
-        raise ValueError(f"signals {kind} are unknown; choose from {', '.join(KINDS)}")
+    choose("signals", kind, get_args(Kind))
     if kind == "sparse":
         return sparse(d, k, count, seed, first, noise=0.05)
     signals = np.empty((count, d))
@@ -27,7 +42,13 @@ def draw(kind: str, d: int, k: int, count: int, seed: int, first: int = 0) -> Si
 
 
 def sparse(d: int, k: int, count: int, seed: int, first: int = 0, *, noise: float = 0.0) -> Signals:
-    """k entries N(0, 1) at random places, plus N(0, noise²) everywhere, shape (count, d)."""
+    """Draw signals with k entries N(0, 1) at random places, plus N(0, noise²) in every entry.
+
+    Arguments and result are those of `draw`; `noise` is a standard deviation, and without it, all other entries are 0.
+
+    Raises:
+        ValueError: unless 1 <= k <= d and noise >= 0.
+    """
     if not 1 <= k <= d:
         raise ValueError(f"number of nonzeros k={k} must satisfy 1 <= k <= d={d}")
     if not noise >= 0:
@@ -42,5 +63,5 @@ def sparse(d: int, k: int, count: int, seed: int, first: int = 0, *, noise: floa
 
 
 def relative_error(x: Signals, estimate: Signals) -> NDArray[np.float64]:
-    """‖x - x̂‖² / ‖x‖² of every signal (tang2021 Appendix C)."""
+    """‖x - x̂‖² / ‖x‖² of every signal (tang2021 Appendix C), (...), for signals and estimates of shape (..., d)."""
     return np.asarray(((x - estimate) ** 2).sum(-1) / (x**2).sum(-1))

@@ -1,65 +1,85 @@
 """Gradients of sketched layers, against the formulas of zhang2021 written out with dense matrices."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from sketchbench import seeds
 from sketchbench.kernels import Kernels
+from sketchbench.measure.row import Row
 from sketchbench.model.autograd import device_of
 from sketchbench.model.sketched import SketchedConv2d, SketchedLinear
+from sketchbench.parameters import Checked, Count, Several
 from sketchbench.sketch.family import Family
 from sketchbench.task import trials
 
-KERNEL = 2  # of the convolution, so that d = 4 channels
-PIXELS = 6  # height and width of its images
-ALLOWED = 1e-10  # relative to the largest entry, in float64
+Layer = SketchedLinear | SketchedConv2d
+
+KERNEL = 2  # height and width of the filters, so that d is 4 times the number of channels
+PIXELS = 6  # height and width of the images
+ALLOWED = 1e-10  # an error that rounding in float64 can explain
 
 
 @dataclass(frozen=True)
-class SketchedLayers:
-    """A fresh operator, inputs X, weights W and directions G = ∂L/∂Z in every trial, in float64. Rows
+class SketchedLayers(Checked):
+    """Measures how far a sketched layer and its derivatives are from the formulas of zhang2021, in float64.
 
-    `value`: of Z = (X S)(W S)ᵀ + bias; `input_gradient`: of ∂L/∂X = G (W S) Sᵀ (Eq. 7); `weight_gradient`:
-    of ∂L/∂W = Gᵀ (X S) Sᵀ (Eq. 8); `curvature`: of the derivative of ‖∂(Σ sin Z)/∂X‖² by W. Each is the
-    largest entry of the difference between the layer and the formula with S formed, over the largest entry of
-    the latter: its `maximum`, and how many of the trials exceed the `bound`.
+    Every trial has a fresh operator, inputs X, weights W and directions G = ∂L/∂Z. An error is the largest entry of the
+    difference between the layer and the formula with the matrix S written out, over the largest entry of the latter.
 
-    Cases: `dense` with fewer outputs than rows of X, `tall` with more, and a `convolution`, with d/4
-    channels, filters of 2 × 2 and the patches as rows of X (Appendix B.2).
+    Rows for each case, with the largest error, and the number of trials that exceed the bound 1e-10:
+        value: of the output Z = (X S)(W S)ᵀ + bias.
+        input_gradient: of ∂L/∂X = G (W S) Sᵀ (Eq. 7).
+        weight_gradient: of ∂L/∂W = Gᵀ (X S) Sᵀ (Eq. 8).
+        curvature: of the derivative of ‖∂(Σ sin Z)/∂X‖² by W.
+
+    Cases:
+        dense: a dense layer with `batch` - 1 outputs, fewer than X has rows.
+        tall: a dense layer with `outputs` outputs.
+        convolution: `outputs` filters of 2 x 2 pixels and d/4 channels; the rows of X are the patches (Appendix B.2).
+
+    Arguments:
+        trials: number of operators.
+        batch: samples of a batch.
+        outputs: outputs of a layer.
+
+    Raises:
+        ValueError: for a d that is no multiple of the 4 pixels of a filter.
     """
 
     family: Family
     kernels: Kernels
     seed: int
-    trials: int
-    batch: int
-    outputs: int
+    trials: Several
+    batch: Several
+    outputs: Count
 
-    def run(self) -> list[dict[str, Any]]:
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.family.d % KERNEL**2:
+            raise ValueError(f"d={self.family.d} must be a multiple of {KERNEL**2}, the pixels of a filter")
+
+    def run(self) -> list[Row]:
+        """Measure; returns four rows for each case."""
         d = self.family.d
-        if d % KERNEL**2:
-            raise ValueError(f"d={d} must be a multiple of {KERNEL**2}, the pixels of a filter")
         channels = d // KERNEL**2
         image = (self.batch, channels, PIXELS, PIXELS)
-        cases: list[tuple[str, SketchedLinear | SketchedConv2d, tuple[int, ...]]] = [
+        cases: list[tuple[str, Layer, tuple[int, ...]]] = [
             ("dense", SketchedLinear(d, self.batch - 1, self.family), (self.batch, d)),
             ("tall", SketchedLinear(d, self.outputs, self.family), (self.batch, d)),
             ("convolution", SketchedConv2d(channels, self.outputs, KERNEL, self.family), image),
         ]
         return [row for case in cases for row in self._rows(*case)]
 
-    def _rows(
-        self, case: str, layer: SketchedLinear | SketchedConv2d, shape: tuple[int, ...]
-    ) -> Iterator[dict[str, Any]]:
+    def _rows(self, case: str, layer: Layer, shape: tuple[int, ...]) -> Iterator[Row]:
+        """The rows of one case, whose inputs have the given shape."""
         device = device_of(self.kernels)
         layer = layer.double().to(device)
         random = torch.Generator().manual_seed(seeds.key(self.seed, data="layers", case=case) % 2**63)
-        errors: dict[str, list[float]] = {}
+        errors: dict[str, list[float]] = defaultdict(list)
         for first, count in trials.blocks(self.trials, layer.weight.numel()):
             for t in range(first, first + count):
                 key = seeds.key(self.seed, task=f"layers {case}", trial=t, family=repr(self.family))
@@ -70,13 +90,13 @@ class SketchedLayers:
                     for parameter in layer.parameters():
                         parameter.copy_(_normal(parameter.shape, random))
                 for name, error in _errors(layer, S, x, random).items():
-                    errors.setdefault(name, []).append(error)
-        for name, found in errors.items():
-            yield {"quantity": name, "case": case, **trials.exceedances(np.array(found), ALLOWED)}
+                    errors[name].append(error)
+        for name, values in errors.items():
+            yield Row(name, case=case).exceedances(values, ALLOWED)
 
 
-def _errors(layer: SketchedLinear | SketchedConv2d, S: Tensor, x: Tensor, random: torch.Generator) -> dict[str, float]:
-    """The relative errors of one trial, by the name of what is compared."""
+def _errors(layer: Layer, S: Tensor, x: Tensor, random: torch.Generator) -> dict[str, float]:
+    """The errors of one trial, by the quantity that is compared."""
     z, expected = layer(x), _formula(layer, S, x)
     G = _normal(z.shape, random).to(z.device)
     by_input, by_weight = torch.autograd.grad(z, (x, layer.weight), G, retain_graph=True)
@@ -93,12 +113,12 @@ def _errors(layer: SketchedLinear | SketchedConv2d, S: Tensor, x: Tensor, random
 
 
 def _normal(shape: Sequence[int], random: torch.Generator) -> Tensor:
-    """On the CPU, so that it is the same on every device."""
+    """Normal entries, drawn on the CPU, so that they are the same for every device."""
     return torch.randn(tuple(shape), dtype=torch.float64, generator=random)
 
 
-def _formula(layer: SketchedLinear | SketchedConv2d, S: Tensor, x: Tensor) -> Tensor:
-    """(X S)(W S)ᵀ + bias."""
+def _formula(layer: Layer, S: Tensor, x: Tensor) -> Tensor:
+    """(X S)(W S)ᵀ + bias, in the shape of the layer's output."""
     assert layer.bias is not None
     z: Tensor = (_rows_of(x) @ S) @ (layer.weight.flatten(1) @ S).T + layer.bias
     if x.dim() == 2:
@@ -124,12 +144,12 @@ def _columns_last(G: Tensor) -> Tensor:
 
 
 def _back(rows: Tensor, x: Tensor) -> Tensor:
-    """The transpose of `_rows_of`."""
+    """Rows in the shape of x, those of overlapping patches added: the transpose of `_rows_of`."""
     if x.dim() == 2:
         return rows
     return nn.functional.fold(rows.transpose(1, 2), (PIXELS, PIXELS), KERNEL)
 
 
-def _distance(found: Tensor, expected: Tensor) -> float:
-    """The largest entry of the difference, over that of what is expected."""
-    return float((found - expected).detach().abs().max() / expected.detach().abs().max())
+def _distance(actual: Tensor, expected: Tensor) -> float:
+    """The largest entry of the difference, over the largest entry that is expected."""
+    return float((actual - expected).detach().abs().max() / expected.detach().abs().max())

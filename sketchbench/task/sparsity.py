@@ -1,77 +1,103 @@
-"""Two facts about sparsity that tang2021's convergence theorem rests on."""
+"""Facts about sparse approximations that tang2021's convergence theorem rests on."""
 
+import logging
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sketchbench import seeds
-from sketchbench.kernels import Kernels
-from sketchbench.measure.row import exceeding
+from sketchbench.measure.row import Row
 from sketchbench.measure.sparsity import sparsity, tail_norms
-from sketchbench.measure.summary import summarize
+from sketchbench.parameters import Checked, Several
 
-KINDS = ("normal", "cauchy", "sparse", "equal", "powers")
+log = logging.getLogger(__name__)
+
+Vectors = NDArray[np.float64]
+Kind = Literal["normal", "cauchy", "sparse", "equal", "powers"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 @dataclass(frozen=True)
-class Sparsity:
-    """For vectors of this length of each kind, and k drawn at random, rows
+class Sparsity(Checked):
+    """Measures three ratios of vectors x that never exceed 1, if the facts that tang2021 uses are true.
 
-    `tail`: 2√k ‖x - x^[k]‖₂ / ‖x‖₁, which never exceeds 1;
-    `sparsity`: sp(x), which never exceeds 1;
-    `concavity`: sp(x) / sp(Tx), where T moves two magnitudes closer together (a step of Robin Hood's,
-    of which all majorisation is made), which never exceeds 1 if sp is Schur-concave.
+    Rows for each kind of vectors (`case`, see `vectors`), all with the number of vectors that exceed the bound 1:
+        tail: 2√k ‖x - x^[k]‖₂ / ‖x‖₁, for a random k.
+        sparsity: sp(x) = ‖x‖₁² / (‖x‖₂² d).
+        concavity: sp(x) / sp(Tx), where T moves two magnitudes closer together. Such transfers make up all
+            majorisation, so that the ratio never exceeds 1 if sp is Schur-concave.
+
+    Arguments:
+        trials: number of vectors of each kind.
+        length: entries of a vector, d above.
     """
 
-    kernels: Kernels
     seed: int
-    trials: int
-    length: int
+    trials: Several
+    length: Several
 
-    def run(self) -> list[dict[str, Any]]:
-        d = self.length
-        if d < 2:
-            raise ValueError(f"length={d} must be >= 2")
-        rows: list[dict[str, Any]] = []
-        for kind in KINDS:
-            random = seeds.generator(self.seed, data="sparsity", d=d, kind=kind)
-            x = vectors(kind, self.trials, d, random)
-            counts = random.integers(1, d, self.trials, endpoint=True)
-            tails = [tail_norms(v, int(k)).two for v, k in zip(x, counts, strict=True)]
-            for quantity, values in (
-                ("tail", 2 * np.sqrt(counts) * np.array(tails) / abs(x).sum(-1)),
-                ("sparsity", sparsity(x)),
-                ("concavity", sparsity(x) / sparsity(brought_closer(x, random))),
-            ):
-                count = exceeding(values, 1.0)
-                shared = {"quantity": quantity, "case": kind, "bound": 1.0, "count": count}
-                rows.append({**shared, **summarize(values)})
-        return rows
+    def run(self) -> list[Row]:
+        """Measure; returns three rows for each kind."""
+        return [row for kind in KINDS for row in self._rows(kind)]
+
+    def _rows(self, kind: Kind) -> list[Row]:
+        """The rows of one kind of vectors."""
+        random = seeds.generator(self.seed, data="sparsity", d=self.length, kind=kind)
+        x = vectors(kind, self.trials, self.length, random)
+        counts = random.integers(1, self.length, self.trials, endpoint=True)
+        tails = np.array([tail_norms(v, int(k)).two for v, k in zip(x, counts, strict=True)])
+        ratios = {
+            "tail": 2 * np.sqrt(counts) * tails / abs(x).sum(-1),
+            "sparsity": sparsity(x),
+            "concavity": sparsity(x) / sparsity(brought_closer(x, random)),
+        }
+        log.info("%s: %d vectors of length %d", kind, self.trials, self.length)
+        return [Row(name, case=kind).exceedances(values, 1.0).mean(values) for name, values in ratios.items()]
 
 
-def vectors(kind: str, count: int, d: int, random: np.random.Generator) -> Any:
-    """Vectors (count, d), none of them zero: normal or Cauchy entries; some normal entries and zeros;
-    some entries of equal magnitude and zeros (where the tail's bound is attained); powers of one base."""
+def vectors(kind: Kind, count: int, d: int, random: np.random.Generator) -> Vectors:
+    """Draw vectors of a kind, none of them zero.
+
+    Arguments:
+        kind: what entries they have.
+            normal, cauchy: independent entries with that distribution.
+            sparse: a random number of normal entries at random places, the others 0.
+            equal: the same with entries 1, for which the bound on the tail is attained.
+            powers: 1, c, c², ... for a random c between 0.1 and 1.
+        count: number of vectors.
+        d: number of entries.
+        random: what they are drawn from.
+
+    Returns:
+        Vectors of shape (count, d).
+    """
     if kind == "normal":
         return random.standard_normal((count, d))
     if kind == "cauchy":
         return random.standard_cauchy((count, d))
     if kind == "powers":
-        return random.uniform(0.1, 1, (count, 1)) ** np.arange(d)
+        return np.asarray(random.uniform(0.1, 1, (count, 1)) ** np.arange(d))
     nonzeros = random.integers(1, d, (count, 1), endpoint=True)
     chosen = random.permuted(np.tile(np.arange(d), (count, 1)), axis=1) < nonzeros
-    return chosen * (1.0 if kind == "equal" else random.standard_normal((count, d)))
+    return np.asarray(chosen * (1.0 if kind == "equal" else random.standard_normal((count, d))))
 
 
-def brought_closer(x: Any, random: np.random.Generator) -> Any:
-    """The magnitudes of x (count, d), with two of each vector's replaced by weighted means of the two."""
+def brought_closer(x: Vectors, random: np.random.Generator) -> Vectors:
+    """The magnitudes of vectors, two random ones of each vector moved closer together with their sum unchanged.
+
+    Arguments:
+        x: vectors of shape (count, d), d >= 2.
+        random: what chooses the places, and how far they move.
+
+    Returns:
+        Magnitudes of shape (count, d); x stays as it is.
+    """
     closer, rows = abs(x), np.arange(len(x))
     one, other = random.permuted(np.tile(np.arange(x.shape[1]), (len(x), 1)), axis=1)[:, :2].T
     share = random.uniform(0, 1, len(x))
     a, b = closer[rows, one], closer[rows, other]
-    closer[rows, one], closer[rows, other] = (
-        share * a + (1 - share) * b,
-        (1 - share) * a + share * b,
-    )
+    closer[rows, one] = share * a + (1 - share) * b
+    closer[rows, other] = (1 - share) * a + share * b
     return closer

@@ -2,71 +2,82 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sketchbench import seeds
 from sketchbench.kernels import Kernels
-from sketchbench.measure.summary import summarize
+from sketchbench.measure.row import Row
+from sketchbench.parameters import Checked, Several
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.spectrum import rank, singular_values
 from sketchbench.task import trials
 from sketchbench.theory.known import Known
+from sketchbench.theory.leakage import Spectrum as KnownSpectrum
 
-EXPECTED = 25  # draws of deficient rank, and others, that must be expected for a judgement
+EXPECTED = 25  # draws of deficient rank, and of full rank, that must be expected for a judgement
 
 
 @dataclass(frozen=True)
-class Spectrum:
-    """For a fresh operator R in each trial, rows
+class Spectrum(Checked):
+    """Measures the singular values of Rᵀ, of shape (d, b), with a fresh R in every trial.
 
-    `norm`: ‖R‖ = γ₂, in the case `printed` against the 1 that song2023 gives to typical sketches (Appendix M), in the
-    case `derived` against its exact mean, or a bound of it.
-    `gamma_1`: the smallest singular value of Rᵀ, against its exact mean; where there is only a bound from
-    below, `gamma_1_missing`: by how much it stays below that.
-    `lost_rows`: b less the rank of R, with the number of draws where there is any; `deficient`: whether there
-    is, against the exact probability. Neither this nor γ₁ has an exact value beside it where the draws of deficient
-    rank, or the others, are too rare to be judged.
+    γ₁ is the smallest and γ₂ = ‖R‖ the largest singular value (song2023 Theorem 7.8). For some families their means are
+    known exactly, for others there are only bounds.
+
+    Rows:
+        norm, case printed: mean of γ₂; exact: 1, which song2023 gives to typical sketches (Appendix M).
+        norm, case derived: mean of γ₂; exact or bound: its mean as derived here.
+        gamma_1: mean of γ₁; exact: its mean, unless it is not known or can't be judged.
+        gamma_1_missing: where only a lower bound of E γ₁ is known, by how much γ₁ is below it; bound: 0.
+        deficient: share of the draws whose rank is below b; exact: its probability, unless that can't be judged.
+        lost_rows: b less the rank of R, in how many draws it is at least 1; bound: 0.5.
+
+    γ₁ and `deficient` can't be judged where fewer than 25 draws of either deficient or full rank are expected.
+
+    Arguments:
+        trials: number of operators.
+
+    Raises:
+        ValueError: for b > d, or a sketch whose config states no spectrum.
     """
 
     family: Family
     known: Known
     kernels: Kernels
     seed: int
-    trials: int
+    trials: Several
 
-    def run(self) -> list[dict[str, Any]]:
+    def __post_init__(self) -> None:
+        super().__post_init__()
         d, b = self.family.d, self.family.b
         if b > d:
             raise ValueError(f"sketch size b={b} must be <= d={d} for Rᵀ to have b singular values")
         if self.known.spectrum is None:
             raise ValueError("the sketch's config needs a spectrum under `theory`")
-        return list(self._rows())
 
-    def _rows(self) -> Iterator[dict[str, Any]]:
+    def run(self) -> list[Row]:
+        """Measure; O(trials d b²)."""
         assert self.known.spectrum is not None
-        d, b = self.family.d, self.family.b
-        expected = self.known.spectrum(d=d, b=b)
+        expected = self.known.spectrum(d=self.family.d, b=self.family.b)
         key = seeds.key(self.seed, task="spectrum", family=repr(self.family))
         values, ranks = [], []
-        for stack in trials.operators(self.family, key, self.kernels, self.trials, d):
+        for stack in trials.operators(self.family, key, self.kernels, self.trials, self.family.d):
             values.append(singular_values(stack))
             ranks.append(rank(values[-1], stack))
-        found, lost = np.concatenate(values), b - np.concatenate(ranks)
-        smallest, norm = found[:, 0], found[:, -1]
-        yield {"quantity": "norm", "case": "printed", "exact": 1.0, **summarize(norm)}
-        derived = {"case": "derived"}
-        kind = "exact" if expected.exact else "bound"
-        yield {"quantity": "norm", **derived, kind: expected.largest, **summarize(norm)}
-        often = self.trials * min(expected.deficient, 1 - expected.deficient) >= EXPECTED
-        settled = expected.exact and (often or expected.deficient == 0)
-        exact = {"exact": expected.smallest} if settled else {}
-        yield {"quantity": "gamma_1", **derived, **exact, **summarize(smallest)}
+        return list(self._rows(expected, np.concatenate(values), self.family.b - np.concatenate(ranks)))
+
+    def _rows(self, expected: KnownSpectrum, values: NDArray[np.float64], lost: NDArray[np.int64]) -> Iterator[Row]:
+        """Rows from the singular values (trials, b), in ascending order, and the lost rows (trials,)."""
+        smallest, norm = values[:, 0], values[:, -1]
+        judged = self.trials * min(expected.deficient, 1 - expected.deficient) >= EXPECTED
+        settled = expected.exact and (judged or expected.deficient == 0)
+        derived = "exact" if expected.exact else "bound"
+        yield Row("norm", case="printed", exact=1.0).mean(norm)
+        yield Row("norm", case="derived", **{derived: expected.largest}).mean(norm)
+        yield Row("gamma_1", case="derived", exact=expected.smallest if settled else None).mean(smallest)
         if not expected.exact:
-            missing = summarize(expected.smallest - smallest)
-            yield {"quantity": "gamma_1_missing", **derived, "bound": 0.0, **missing}
-        exact = {"exact": expected.deficient} if often else {}
-        yield {"quantity": "deficient", **derived, **exact, **summarize(lost > 0)}
-        # fewer than one row is none
-        yield {"quantity": "lost_rows", **trials.exceedances(lost.astype(float), 0.5)}
+            yield Row("gamma_1_missing", case="derived", bound=0.0).mean(expected.smallest - smallest)
+        yield Row("deficient", case="derived", exact=expected.deficient if judged else None).mean(lost > 0)
+        yield Row("lost_rows").exceedances(lost, 0.5)  # any bound between none and one

@@ -1,40 +1,52 @@
-"""How often gᵀRᵀRh strays far from gᵀh."""
+"""How often gᵀRᵀRh is far from gᵀh."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sketchbench import seeds
 from sketchbench.kernels import Kernels
-from sketchbench.measure.row import exceeding
-from sketchbench.measure.summary import summarize
+from sketchbench.measure.row import Row
+from sketchbench.parameters import Checked, Natural, NonEmptyList, Probability, Several
 from sketchbench.sketch.family import Family
 from sketchbench.task import trials, vectors
 from sketchbench.theory.known import Known
 
+LEAST = 0.02  # threshold of the empirical tail
+
 
 @dataclass(frozen=True)
-class Tails:
-    """For pairs (g, h) of unit norm and the error |gᵀRᵀRh - gᵀh|, rows
+class Tails(Checked):
+    """Measures the error |gᵀRᵀRh - gᵀh| for pairs of unit vectors (g, h), with a fresh R in every trial.
 
-    `exceedance`: per lemma and δ, how often the error reaches the lemma's threshold, against 2δ;
-    `largest_error`: per sure lemma, the errors, against the threshold that none may exceed;
-    `tail`: the empirical tail, how often the error reaches each of `points` thresholds from 0.02 to
-    1 + d/b, the largest error that a sound sampling of coordinates can make.
+    Rows for each pair (`case`):
+        exceedance: for each lemma and δ, how often the error reaches the `threshold` of the lemma; bound: 2δ, the
+            probability that the lemma allows.
+        largest_error: for each lemma whose threshold no draw may exceed, the errors and how many of them exceed it;
+            bound: the threshold.
+        tail: how often the error reaches each of `points` thresholds from 0.02 to 1 + d/b, the largest error that
+            sampling coordinates without bias can make.
+
+    Arguments:
+        trials: number of operators.
+        pairs: names of `vectors.pair`.
+        deltas: failure probabilities δ.
+        points: number of thresholds of the empirical tail.
     """
 
     family: Family
     known: Known
     kernels: Kernels
     seed: int
-    trials: int
-    pairs: list[str]
-    deltas: list[float]
-    points: int
+    trials: Several
+    pairs: NonEmptyList[vectors.Pair]
+    deltas: NonEmptyList[Probability]
+    points: Natural
 
-    def run(self) -> list[dict[str, Any]]:
-        trials.check_deltas(self.deltas)
+    def run(self) -> list[Row]:
+        """Measure; returns the rows of each pair in turn."""
         d = self.family.d
         pairs = [vectors.pair(name, d, self.seed) for name in self.pairs]
         g, h = (self.kernels.asarray(np.array(side)) for side in zip(*pairs, strict=True))
@@ -47,44 +59,16 @@ class Tails:
         measured = self.kernels.to_numpy(self.kernels.xp.concatenate(errors))
         return [row for index, name in enumerate(self.pairs) for row in self._rows(name, measured[:, index])]
 
-    def _rows(self, name: str, errors: Any) -> list[dict[str, Any]]:
-        sizes = {"d": self.family.d, "b": self.family.b}
-        rows: list[dict[str, Any]] = []
+    def _rows(self, name: str, errors: NDArray[np.float64]) -> Iterator[Row]:
+        """All rows of one pair, from its errors (trials,)."""
+        d, b = self.family.d, self.family.b
         for lemma, threshold in self.known.tails.items():
             for delta in self.deltas:
-                level = threshold(delta, **sizes)
-                rows.append(
-                    {
-                        "quantity": "exceedance",
-                        "case": name,
-                        "lemma": lemma,
-                        "delta": delta,
-                        "threshold": level,
-                        "count": int((errors >= level).sum()),
-                        "trials": errors.size,
-                        "bound": 2 * delta,
-                    }
-                )
+                level = float(threshold(delta, d=d, b=b))
+                row = Row("exceedance", case=name, lemma=lemma, delta=delta, threshold=level, bound=2 * delta)
+                yield row.counted((errors >= level).sum(), errors.size)
         for lemma, threshold in self.known.always.items():
-            level = threshold(min(self.deltas), **sizes)
-            rows.append(
-                {
-                    "quantity": "largest_error",
-                    "case": name,
-                    "lemma": lemma,
-                    "bound": level,
-                    "count": exceeding(errors, level),
-                    **summarize(errors),
-                }
-            )
-        for level in np.geomspace(0.02, 1 + self.family.d / self.family.b, self.points):
-            rows.append(
-                {
-                    "quantity": "tail",
-                    "case": name,
-                    "threshold": float(level),
-                    "count": int((errors >= level).sum()),
-                    "trials": errors.size,
-                }
-            )
-        return rows
+            level = float(threshold(min(self.deltas), d=d, b=b))
+            yield Row("largest_error", case=name, lemma=lemma).exceedances(errors, level).mean(errors)
+        for level in np.geomspace(LEAST, 1 + d / b, self.points):
+            yield Row("tail", case=name, threshold=float(level)).counted((errors >= level).sum(), errors.size)

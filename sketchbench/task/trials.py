@@ -1,4 +1,4 @@
-"""Running many trials in blocks, with progress in the log."""
+"""Trials: many repetitions of a measurement, run in blocks that fit into memory, with progress in the log."""
 
 import logging
 import time
@@ -10,7 +10,6 @@ import numpy as np
 from sketchbench import seeds
 from sketchbench.kernels import Array, Kernels
 from sketchbench.measure.row import Row
-from sketchbench.measure.row import exceeding as exceeding
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch
 
@@ -20,9 +19,19 @@ SECONDS_BETWEEN_LINES = 2.0
 
 
 def blocks(trials: int, size: int) -> Iterator[tuple[int, int]]:
-    """(first, count) of consecutive blocks of trials, `size` array entries to a trial.
+    """Split trials into consecutive blocks of at most WORKSPACE array entries (but at least one trial) each.
 
-    Logs how far it is, now and then, and at the end.
+    Logs the progress every few seconds, and at the end.
+
+    Arguments:
+        trials: number of trials, at least 2.
+        size: array entries that one trial needs.
+
+    Yields:
+        (first, count): the number of a block's first trial, and how many trials it has.
+
+    Raises:
+        ValueError: for fewer than 2 trials, or a number that is no integer.
     """
     if not isinstance(trials, int) or trials < 2:
         raise ValueError(f"trials={trials!r} must be an integer >= 2")
@@ -51,30 +60,46 @@ def exceedances(values: Any, bound: float) -> dict[str, Any]:
 
 
 def shown_rounds(rounds: int, points: int) -> list[int]:
-    """About so many of the rounds 1 to `rounds`, evenly spread on a log scale."""
+    """At most `points` different rounds between 1 and `rounds`, in ascending order, evenly spread on a log scale."""
     spread = np.geomspace(1, max(rounds, 1), points).round().astype(int)
     return [int(t) for t in np.unique(spread)]
 
 
 def operators(family: Family, key: int, kernels: Kernels, trials: int, vectors: int) -> Iterator[Sketch]:
-    """Stacks of freshly drawn operators, `trials` of them altogether, for so many vectors each.
+    """Draw a fresh operator for every trial, in stacks that fit into memory.
 
-    A stack is small enough for the vectors, and for a dense family to keep its entries.
+    Arguments:
+        family: the distribution that operators are drawn from.
+        key: what they are drawn from; operator t depends on the key and on t only, not on the stacks.
+        kernels: the backend.
+        trials: number of operators altogether, at least 2.
+        vectors: number of vectors that each operator will be applied to. They count for the memory, and so do the
+            d x b entries of a dense operator.
+
+    Yields:
+        Stacks of T operators each, in the order of the trials.
     """
     for first, count in blocks(trials, max(vectors, family.b) * max(family.d, family.b)):
         yield family.draw(key, operators=count, first=first, kernels=kernels)
 
 
 def fixed_operator(family: Family, kernels: Kernels, seed: int, task: str) -> Sketch:
-    """The one operator that all signals of a task go through."""
+    """Draw the one operator that a task applies to all its signals; it depends on seed, task and family."""
     key = seeds.key(seed, task=task, family=repr(family))
     return family.draw(key, kernels=kernels)
 
 
 def desketched(sketch: Sketch, vectors: Array) -> Array:
-    """RᵀRh for vectors h of shape (T, N, d), or (1, N, d) shared by the stack: (T, N, d).
+    """Sketch and desketch vectors: RᵀRh.
 
-    The vectors are our own, so they are not searched for non-finite entries again. In two steps, not by
-    `project`: it is what the two parties of a protocol do that is measured.
+    Takes the two steps that the two parties of a protocol take, rather than the shortcut `Sketch.project`. The vectors
+    are made here, so that they are not searched for non-finite entries again.
+
+    Arguments:
+        sketch: a stack of T operators.
+        vectors: h of shape (T, N, d), or (1, N, d) if all operators share them.
+
+    Returns:
+        RᵀRh of shape (T, N, d).
     """
     return sketch.desketch(sketch.sketch(vectors, check_finite=False), check_finite=False)

@@ -1,36 +1,49 @@
 """Whether a recovery depends on the unit that the signal is measured in."""
 
+import logging
 from dataclasses import dataclass
-from typing import Any
 
 from sketchbench.kernels import Kernels
-from sketchbench.measure.row import exceeding
-from sketchbench.measure.summary import summarize
+from sketchbench.measure.row import Row
+from sketchbench.parameters import Checked, Count, NonEmptyList, NonNegative, Several
 from sketchbench.recovery.recovery import MakeRecovery
 from sketchbench.sketch.family import Family
 from sketchbench.task import signals, trials
 
-SAME = 1e-9  # a change of the relative error that is rounding
+log = logging.getLogger(__name__)
+
+SAME = 1e-9  # a difference of two relative errors that rounding can explain
 
 
 @dataclass(frozen=True)
-class Units:
-    """For sparse signals with noise, and one operator for all of them, rows
+class Units(Checked):
+    """Measures how the relative error of a recovery changes if the same signals are measured in another unit.
 
-    `relative_error`: ‖x - x̂‖² / ‖x‖² in units of 1 and of 2^exponent;
-    `change`: how far it is from that in units of 1, which may be rounding only.
+    All signals are sparse with noise and go through one operator. A unit of 2^exponent multiplies every entry by that.
+
+    Rows:
+        relative_error: for the unit 1 and each other `unit`, the mean of ‖x - x̂‖² / ‖x‖².
+        change: for each other unit (also as `case`), the mean distance of the signals' relative errors from those in
+            the unit 1, with the number of signals that exceed the bound; bound: 1e-9, for rounding.
+
+    Arguments:
+        trials: number of signals.
+        k: large entries of a signal, and entries that are recovered.
+        noise: standard deviation of what is added to every entry.
+        exponents: binary logarithms of the units.
     """
 
     family: Family
     recovery: MakeRecovery
     kernels: Kernels
     seed: int
-    trials: int
-    k: int
-    noise: float
-    exponents: list[int]
+    trials: Several
+    k: Count
+    noise: NonNegative
+    exponents: NonEmptyList[int]
 
-    def run(self) -> list[dict[str, Any]]:
+    def run(self) -> list[Row]:
+        """Measure; returns the rows of `relative_error`, then those of `change`. Raises ValueError for k > d."""
         sketch = trials.fixed_operator(self.family, self.kernels, self.seed, "units")
         recovery = self.recovery(k=self.k)
         x = signals.sparse(self.family.d, self.k, self.trials, self.seed, noise=self.noise)
@@ -38,22 +51,12 @@ class Units:
         for exponent in (0, *self.exponents):
             scaled = 2.0**exponent * x
             y = sketch.sketch(self.kernels.asarray(scaled))
-            found = self.kernels.to_numpy(recovery.recover(sketch, y).x)
-            errors[exponent] = signals.relative_error(scaled, found)
-        rows: list[dict[str, Any]] = [
-            {"quantity": "relative_error", "unit": 2.0**exponent, **summarize(values)}
-            for exponent, values in errors.items()
-        ]
+            estimates = self.kernels.to_numpy(recovery.recover(sketch, y).x)
+            errors[exponent] = signals.relative_error(scaled, estimates)
+            log.info("recovered %d signals in units of 2^%d", self.trials, exponent)
+        rows = [Row("relative_error", unit=2.0**exponent).mean(values) for exponent, values in errors.items()]
         for exponent in self.exponents:
             change = abs(errors[exponent] - errors[0])
-            rows.append(
-                {
-                    "quantity": "change",
-                    "case": f"unit 2^{exponent}",
-                    "unit": 2.0**exponent,
-                    "bound": SAME,
-                    "count": exceeding(change, SAME),
-                    **summarize(change),
-                }
-            )
+            row = Row("change", case=f"unit 2^{exponent}", unit=2.0**exponent)
+            rows.append(row.exceedances(change, SAME).mean(change))
         return rows

@@ -1,4 +1,6 @@
-"""The vectors that sketches are tried on: pairs (g, h) of unit norm."""
+"""Test vectors for sketches: pairs (g, h) of unit norm."""
+
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,21 +8,35 @@ from numpy.typing import NDArray
 from sketchbench import seeds
 from sketchbench.dataset import digits
 from sketchbench.objective import logistic
+from sketchbench.parameters import choose
 
 Vector = NDArray[np.float64]
 
-PAIRS = ("random", "equal", "spike", "flat", "two_spikes", "disjoint", "gradient")
+Pair = Literal["random", "equal", "spike", "flat", "two_spikes", "disjoint", "gradient"]
 
 
 def pair(name: str, d: int, seed: int) -> tuple[Vector, Vector]:
-    """The pair (g, h) of a name, each of shape (d,) and norm 1; the same for every family.
+    """A pair of test vectors, the same for every family of sketches.
 
-    random: independent Gaussian directions. equal: g = h, a Gaussian direction. spike: g = h = the
-    last unit vector. flat: g = h, all entries equal. two_spikes: g = h, at both ends. disjoint: flat
-    on either half. gradient: real gradients of two clients (see `gradients`); needs d = 640.
+    Arguments:
+        name: which pair.
+            random: independent Gaussian directions.
+            equal: g = h, a Gaussian direction.
+            spike: g = h, the last unit vector.
+            flat: g = h, all entries equal.
+            two_spikes: g = h, the first and the last entry equal, the others 0.
+            disjoint: g is constant on the first half of the entries and 0 on the other, h the reverse; needs d >= 2.
+            gradient: gradients of two clients (see `gradients`); needs d = 640.
+        d: number of entries.
+        seed: root of all randomness.
+
+    Returns:
+        (g, h), each of shape (d,) and norm 1.
+
+    Raises:
+        ValueError: for an unknown name, or a d that the pair can't have.
     """
-    if name not in PAIRS:
-        raise ValueError(f"pair {name} is unknown; choose from {', '.join(PAIRS)}")
+    choose("pair", name, get_args(Pair))
     random = seeds.generator(seed, data="pairs", d=d, pair=name)
     position = np.arange(d)
     if name == "random":
@@ -42,10 +58,21 @@ def pair(name: str, d: int, seed: int) -> tuple[Vector, Vector]:
 
 
 def gradients(d: int, seed: int) -> tuple[Vector, Vector]:
-    """Gradients of two clients in a multinomial logistic regression on digits: 64 x 10 weights.
+    """Gradients of two clients in a multinomial logistic regression on the digits data, 64 x 10 weights.
 
-    The data is split at random into halves, one to each client; the common weights have taken ten
-    steps of gradient descent (step 1) from zero, so that neither noise nor the start dominates.
+    Each client has a random half of the data. Both gradients are taken at the weights after ten steps of gradient
+    descent with step size 1 on all the data, from zero weights: there, neither the noise nor the starting point
+    dominates them.
+
+    Arguments:
+        d: number of weights, 640.
+        seed: what splits the data.
+
+    Returns:
+        The two gradients, each of shape (640,), scaled to norm 1.
+
+    Raises:
+        ValueError: for another d.
     """
     data = digits.load()
     features, labels = data.features(data.whole), data.whole.labels
@@ -62,4 +89,5 @@ def gradients(d: int, seed: int) -> tuple[Vector, Vector]:
 
 
 def _unit(v: Vector) -> Vector:
+    """The vector scaled to norm 1."""
     return v / np.linalg.norm(v)

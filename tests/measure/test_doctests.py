@@ -13,6 +13,7 @@ import pytest
         "sketchbench.kernels",
         "sketchbench.measure.audit",
         "sketchbench.measure.power",
+        "sketchbench.measure.row",
         "sketchbench.privacy.gaussian",
         "sketchbench.theory.privacy",
     ],

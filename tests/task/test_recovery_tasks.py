@@ -10,6 +10,7 @@ import pytest
 
 from sketchbench import seeds
 from sketchbench.kernels import Array, Kernels
+from sketchbench.measure.row import Row
 from sketchbench.measure.summary import summarize
 from sketchbench.recovery import FIHT, IHT, CountSketchMedian, Desketch, Recovered, Recovery
 from sketchbench.sketch import BlockSparseEmbedding, Family, Sketch, SubsampledHadamard
@@ -21,7 +22,6 @@ from sketchbench.task.units import Units
 
 D, B, K, TRIALS = 60, 40, 5, 7
 SENSING = SubsampledHadamard(D, B, signs=False)
-Row = dict[str, Any]
 
 
 def shared(kernels: Kernels, recovery: Any, family: Family = SENSING) -> dict[str, Any]:
@@ -38,6 +38,10 @@ def shared(kernels: Kernels, recovery: Any, family: Family = SENSING) -> dict[st
 def one(rows: list[Row], **wanted: Any) -> Row:
     (row,) = (row for row in rows if wanted.items() <= row.items())
     return row
+
+
+def numbers(row: Row) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name != "quantity"}
 
 
 def check_values(row: Row, values: Any) -> None:
@@ -95,10 +99,9 @@ def test_reconstruction_in_blocks(monkeypatch: pytest.MonkeyPatch, kernels: Kern
     whole = reconstruction(kernels).run()
     monkeypatch.setattr(trials, "WORKSPACE", 3 * 4 * D)
     for row, other in zip(whole, reconstruction(kernels).run(), strict=True):
-        quantity = other.pop("quantity")
-        assert row.pop("quantity") == quantity
-        if quantity != "seconds":
-            assert row == pytest.approx(other, rel=1e-9, abs=1e-12)
+        assert row["quantity"] == other["quantity"]
+        if row["quantity"] != "seconds":
+            assert numbers(row) == pytest.approx(numbers(other), rel=1e-9, abs=1e-12)
 
 
 def test_no_difference_from_itself(kernels: Kernels) -> None:
@@ -170,8 +173,8 @@ def test_stability_of_nothing(kernels: Kernels) -> None:
 
 @pytest.mark.parametrize("amount", [0, -0.5, float("nan")])
 def test_amounts(kernels: Kernels, amount: float) -> None:
-    with pytest.raises(ValueError, match=f"amount={amount} must be > 0"):
-        Stability(**shared(kernels, FIHT), amounts=[0.1, amount]).run()
+    with pytest.raises(ValueError, match=f"amounts={amount} must be (> 0|finite)"):
+        Stability(**shared(kernels, FIHT), amounts=[0.1, amount])
 
 
 # Units
@@ -242,8 +245,8 @@ def test_padding_of_nothing(kernels: Kernels) -> None:
 
 
 def test_unknown_signals(kernels: Kernels) -> None:
-    with pytest.raises(ValueError, match="signals dense are unknown; choose from sparse, heavy"):
-        Padding(**shared(kernels, FIHT), signals={"dense": 1.0}).run()
+    with pytest.raises(ValueError, match="signals=dense is unknown; choose one of sparse, heavy_tail"):
+        Padding(**shared(kernels, FIHT), signals={"dense": 1.0})
 
 
 # What all refuse
@@ -259,14 +262,12 @@ def test_numbers_of_nonzeros(kernels: Kernels, task: str, k: int) -> None:
         "units": partial(Units, noise=0.05, exponents=[1]),
         "padding": partial(Padding, signals={"sparse": 1.0}),
     }[task]
-    with pytest.raises(ValueError, match=f"number of nonzeros k={k} must"):
+    with pytest.raises(ValueError, match=f"k={k} must"):
         made(**given).run()
 
 
 def test_negative_noise_is_refused(kernels: Kernels) -> None:
-    for task in (
-        reconstruction(kernels, noise=-0.1),
-        Units(**shared(kernels, FIHT), noise=-0.1, exponents=[1]),
-    ):
-        with pytest.raises(ValueError, match=r"noise=-0\.1 must be >= 0"):
-            task.run()
+    with pytest.raises(ValueError, match=r"noise=-0\.1 must be >= 0"):
+        reconstruction(kernels, noise=-0.1)
+    with pytest.raises(ValueError, match=r"noise=-0\.1 must be >= 0"):
+        Units(**shared(kernels, FIHT), noise=-0.1, exponents=[1])

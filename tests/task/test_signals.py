@@ -1,6 +1,7 @@
 """The signals that recoveries are tried on."""
 
 import re
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -8,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from sketchbench.task.signals import KINDS, draw, relative_error, sparse
+from sketchbench.task.signals import Kind, draw, relative_error, sparse
+
+KINDS = get_args(Kind)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -69,7 +72,7 @@ def test_negative_noise(noise: float) -> None:
 
 
 def test_unknown_kind() -> None:
-    with pytest.raises(ValueError, match="signals dense are unknown; choose from sparse, heavy_tail"):
+    with pytest.raises(ValueError, match="signals=dense is unknown; choose one of sparse, heavy_tail"):
         draw("dense", 8, 2, 1, 0)
 
 

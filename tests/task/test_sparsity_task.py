@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sketchbench.kernels import load
 from sketchbench.task.sparsity import KINDS, Sparsity, brought_closer, vectors
 
 QUANTITIES = ("tail", "sparsity", "concavity")
@@ -18,7 +17,7 @@ def rng(seed: int = 0) -> np.random.Generator:
 @pytest.mark.parametrize("length", [2, 3, 16, 257])
 def test_rows(length: int) -> None:
     """Each quantity of each kind once, none above 1, and the largest close to it for some kind."""
-    rows = Sparsity(load("numpy"), seed=1, trials=300, length=length).run()
+    rows = Sparsity(seed=1, trials=300, length=length).run()
     assert {(row["quantity"], row["case"]) for row in rows} == {
         (quantity, kind) for quantity in QUANTITIES for kind in KINDS
     }
@@ -32,7 +31,7 @@ def test_rows(length: int) -> None:
 
 def test_the_bound_on_the_tail_is_attained() -> None:
     """By 2k entries of equal magnitude: a constant smaller by 1 % would be refuted."""
-    rows = Sparsity(load("numpy"), seed=1, trials=300, length=4).run()
+    rows = Sparsity(seed=1, trials=300, length=4).run()
     (row,) = (r for r in rows if (r["quantity"], r["case"]) == ("tail", "equal"))
     assert row["maximum"] == pytest.approx(1, rel=1e-12)
 
@@ -69,4 +68,4 @@ def test_transfers(seed: int, d: int) -> None:
 @pytest.mark.parametrize("length", [1, 0, -3])
 def test_short_vectors_are_refused(length: int) -> None:
     with pytest.raises(ValueError, match=f"length={length} must be >= 2"):
-        Sparsity(load("numpy"), seed=1, trials=10, length=length).run()
+        Sparsity(seed=1, trials=10, length=length)

@@ -1,0 +1,218 @@
+"""Rows: their dictionary of columns, and each of their constructors."""
+
+import dataclasses
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sketchbench.measure.row import AXES, COLUMNS, MEDIAN, Column, Row, exceeding
+from sketchbench.measure.summary import summarize
+
+Values = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=30)
+
+
+# The dictionary of columns
+
+
+@pytest.mark.parametrize("column", Column)
+def test_a_column_is_documented(column: Column) -> None:
+    """Its name is the text itself; it has a meaning, and a number has one of the types that tables know."""
+    assert column == column.value == column.name.lower()
+    assert " " in column.meaning
+    assert isinstance(column.unit, str)
+    assert column.kind in (str, int, float)
+    assert not (column.unit and column.kind is str)
+
+
+def test_columns_are_found_by_their_names() -> None:
+    assert list(COLUMNS.values()) == list(Column)
+    assert all(COLUMNS[column.value] is column for column in Column)
+
+
+def test_axes() -> None:
+    """From case to share, in the order in which comparisons are named; nothing that is measured is among them."""
+    assert AXES[0] is Column.CASE
+    assert AXES[-1] is Column.SHARE
+    assert list(Column)[2:5] == [Column.QUANTITY, Column.CASE, Column.LEMMA]
+    assert [Column.D, Column.B, Column.S] == [axis for axis in AXES if len(axis) == 1]
+    assert not {Column.QUANTITY, Column.METHOD, Column.BOUND, Column.MEAN, Column.STATUS} & set(AXES)
+    assert sorted(AXES, key=list(Column).index) == AXES
+
+
+# The row itself
+
+
+def test_a_row_is_a_mapping() -> None:
+    row = Row("loss", case="srht", round=3, bound=None)
+    assert isinstance(row, Mapping)
+    assert dict(row) == {"quantity": "loss", "case": "srht", "round": 3}
+    assert row[Column.CASE] == row["case"] == "srht"
+    assert Column.BOUND not in row
+    assert row.get(Column.BOUND) is None
+    assert len(row) == 3
+    assert row == {"quantity": "loss", "case": "srht", "round": 3}
+    assert eval(repr(row)) == row  # repr is how it is made
+
+
+def test_a_row_is_immutable() -> None:
+    row = Row("loss")
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        row["case"] = "srht"  # type: ignore[index]
+    with pytest.raises(TypeError, match="deletion"):
+        del row["quantity"]  # type: ignore[attr-defined]
+    assert not hasattr(row, "pop")
+    assert not hasattr(row, "update")
+
+
+def test_constructors_leave_the_row_as_it_is() -> None:
+    row = Row("loss", case="srht")
+    before = dict(row)
+    for made in (
+        row.mean([1.0, 2.0]),
+        row.counted(1, 2),
+        row.exceedances([1.0, 2.0], 1.0),
+        row.number(1.0),
+        row.lost("diverged"),
+        row.but(case="ams"),
+    ):
+        assert isinstance(made, Row)
+        assert made is not row
+        assert dict(row) == before
+
+
+@pytest.mark.parametrize("name", ["means", "Mean", "", "b "])
+def test_unknown_column(name: str) -> None:
+    message = re.escape(f"column {name} is unknown; add it, with its meaning, to sketchbench.measure.row.Column")
+    with pytest.raises(ValueError, match=message):
+        Row("loss", **{name: 1})
+    with pytest.raises(ValueError, match=message):
+        Row("loss").but(**{name: 1})
+
+
+WRONG = [
+    ("round", 3.0, "int"),
+    ("round", True, "int"),
+    ("round", np.int64(3), "int"),
+    ("mean", True, "float"),
+    ("mean", "0.5", "float"),
+    ("mean", np.float64(0.5), "float"),
+    ("mean", np.ones(2), "float"),
+    ("case", 1, "str"),
+    ("case", Column.CASE, "str"),
+    ("status", ["finite"], "str"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "kind"), WRONG, ids=repr)
+def test_wrong_type(name: str, value: Any, kind: str) -> None:
+    with pytest.raises(TypeError, match=f"column {name} must hold {kind}, not .* \\({type(value).__name__}\\)"):
+        Row("loss", **{name: value})
+
+
+def test_an_int_will_do_for_a_float() -> None:
+    assert Row("loss", bound=1)["bound"] == 1
+
+
+@pytest.mark.parametrize("quantity", [1, 0.5, True, None])
+def test_the_quantity_is_a_text(quantity: Any) -> None:
+    with pytest.raises(TypeError, match="column quantity must hold str"):
+        Row(quantity)
+    with pytest.raises(TypeError, match="column quantity must hold str"):
+        Row("loss").but(quantity=quantity)
+
+
+# What came out
+
+
+@given(Values)
+def test_mean(values: list[float]) -> None:
+    """What is kept of the trials, beside what the row is about; of any array."""
+    row = Row("loss", case="srht", exact=1.0).mean(values)
+    assert dict(row) == {"quantity": "loss", "case": "srht", "exact": 1.0, **summarize(values)}
+    assert Row("loss", case="srht", exact=1.0).mean(np.array(values)) == row
+
+
+def test_mean_of_booleans() -> None:
+    row = Row("deficient").mean(np.array([True, False, False, True]))
+    assert (row["mean"], row["trials"]) == (0.5, 4)
+
+
+def test_mean_of_one() -> None:
+    """One value has no spread."""
+    row = Row("loss").mean([0.5])
+    assert dict(row) == {"quantity": "loss", "trials": 1, "mean": 0.5, "minimum": 0.5, "maximum": 0.5}
+
+
+@pytest.mark.parametrize("values", [[float("nan")], [float("inf")], [1.0, float("nan")], [1.0, 2.0, -float("inf")]])
+def test_mean_that_is_not_finite(values: list[float]) -> None:
+    with pytest.raises(FloatingPointError, match="results must be finite"):
+        Row("loss").mean(values)
+
+
+def test_mean_of_nothing() -> None:
+    with pytest.raises(ValueError, match="must be one axis of at least 2 trials"):
+        Row("loss").mean([])
+
+
+def test_counted() -> None:
+    row = Row("survives", bound=MEDIAN).counted(np.int64(3), np.int64(5))  # type: ignore[arg-type]
+    assert dict(row) == {"quantity": "survives", "bound": 0.5, "count": 3, "trials": 5}
+    assert type(row["count"]) is type(row["trials"]) is int
+
+
+def test_exceedances() -> None:
+    """Rounding is no exceedance."""
+    row = Row("error").exceedances([0.5, 1.0, 1.0 + 1e-12, 1.0 + 1e-6, 2], 1)
+    assert dict(row) == {"quantity": "error", "bound": 1.0, "count": 2, "trials": 5, "maximum": 2.0}
+
+
+def test_exceedances_with_their_mean() -> None:
+    """Both can be said in one row."""
+    values = [0.5, 1.0, 2.0]
+    row = Row("error").exceedances(values, 1.0).mean(values)
+    assert dict(row) == {"quantity": "error", "bound": 1.0, "count": 1, **summarize(values)}
+
+
+@given(Values, st.floats(0, 1e6))
+def test_exceeding(values: list[float], bound: float) -> None:
+    assert exceeding(np.array(values), bound) == sum(value > bound * (1 + 1e-9) for value in values)
+
+
+def test_number() -> None:
+    assert dict(Row("bytes").number(np.float64(3))) == {"quantity": "bytes", "value": 3.0}
+    assert type(Row("bytes").number(3)["value"]) is float
+
+
+def test_lost() -> None:
+    row = Row("loss", case="srht").lost("diverged", "at round 3", trials=4)
+    assert dict(row) == {
+        "quantity": "loss",
+        "case": "srht",
+        "status": "diverged",
+        "reason": "at round 3",
+        "trials": 4,
+    }
+    assert dict(Row("loss").lost("refused")) == {"quantity": "loss", "status": "refused"}
+
+
+def test_but() -> None:
+    """Further columns, other values, and None for one that is to go; the quantity is a column like any other."""
+    row = Row("loss", case="srht", round=3)
+    assert row.but(case="ams", bound=1.0) == Row("loss", case="ams", round=3, bound=1.0)
+    assert row.but(round=None) == Row("loss", case="srht")
+    assert row.but(quantity="accuracy") == Row("accuracy", case="srht", round=3)
+    assert row.but() == row
+
+
+def test_a_row_is_no_dataclass_of_its_columns() -> None:
+    """A column need not be known to the class: the dictionary is the only place to add one."""
+    assert not dataclasses.is_dataclass(Row)
+    for column in Column:
+        value: Any = {str: "text", int: 1, float: 0.5}[column.kind]
+        row = Row(value) if column is Column.QUANTITY else Row("loss", **{column.value: value})
+        assert row[column] == value

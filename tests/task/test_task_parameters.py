@@ -1,0 +1,171 @@
+"""Tasks refuse wrong parameters when they are made, and say in the log what they do when they run."""
+
+import logging
+import re
+from dataclasses import fields
+from typing import Any
+
+import pytest
+
+from sketchbench.kernels import load
+from sketchbench.measure.row import Row
+from sketchbench.recovery.count_sketch import CountSketchMedian
+from sketchbench.recovery.fiht import FIHT
+from sketchbench.sketch.count_sketch import CountSketch
+from sketchbench.sketch.sparse import BlockSparseEmbedding
+from sketchbench.task.consensus import Consensus
+from sketchbench.task.inner_products import InnerProducts
+from sketchbench.task.isometry import Isometry
+from sketchbench.task.moments import Moments
+from sketchbench.task.norms import Norms
+from sketchbench.task.padding import Padding
+from sketchbench.task.privacy_accounting import PrivacyAccounting
+from sketchbench.task.privacy_lemmas import PrivacyLemmas
+from sketchbench.task.reconstruction import Reconstruction
+from sketchbench.task.sketched_layers import SketchedLayers
+from sketchbench.task.sparsity import Sparsity
+from sketchbench.task.spectrum import Spectrum
+from sketchbench.task.stability import Stability
+from sketchbench.task.tails import Tails
+from sketchbench.task.task import Task
+from sketchbench.task.units import Units
+from sketchbench.task.weight_sketch import WeightSketch
+from sketchbench.theory.known import Known
+from sketchbench.theory.leakage import count_sketch_spectrum
+
+SHARED: dict[str, Any] = {
+    "family": CountSketch(16, 8),
+    "known": Known(spectrum=count_sketch_spectrum),
+    "recovery": FIHT,
+    "kernels": load("numpy"),
+    "seed": 0,
+    "trials": 3,
+    "k": 2,
+}
+SETTINGS: dict[Any, dict[str, Any]] = {
+    Consensus: {"graphs": ["ring"], "nodes": [4], "tolerance": 0.1},
+    InnerProducts: {"deltas": [0.1]},
+    Isometry: {},
+    Moments: {"pairs": ["flat", "roaming_spike"]},
+    Norms: {"pairs": ["flat"]},
+    Padding: {"signals": {"sparse": 1.0}},
+    PrivacyAccounting: {
+        "accountants": ["exact", "paper"],
+        "multipliers": {"full": 40},
+        "rounds": [1],
+        "local_steps": 1,
+        "batch": 1,
+        "records": 2,
+        "clients": 2,
+        "bound": 1,
+        "delta": 1e-5,
+        "epsilons": [],
+    },
+    PrivacyLemmas: {
+        "epsilons": [0.1],
+        "deltas": [1e-5],
+        "steps": [1],
+        "local_steps": [1],
+        "batches": [1],
+        "records": 2,
+    },
+    Reconstruction: {"noise": 0.05, "rows": 2},
+    SketchedLayers: {"batch": 2, "outputs": 3},
+    Sparsity: {"length": 4},
+    Spectrum: {},
+    Stability: {"amounts": [0.1]},
+    Tails: {"pairs": ["flat"], "deltas": [0.1], "points": 2},
+    Units: {"noise": 0.0, "exponents": [1]},
+    WeightSketch: {"cases": ["centred"], "outputs": 2, "features": 2},
+}
+
+
+def made(task: Any, **changed: Any) -> Any:
+    asked = {field.name for field in fields(task)}
+    shared = {name: value for name, value in SHARED.items() if name in asked}
+    return task(**{**shared, **SETTINGS[task], **changed})
+
+
+@pytest.mark.parametrize("task", SETTINGS)
+def test_a_task_returns_rows_and_logs_its_progress(task: Any, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, logger="sketchbench"):
+        rows = made(task).run()
+    assert isinstance(made(task), Task)
+    assert rows
+    assert all(isinstance(row, Row) for row in rows)
+    assert [record for record in caplog.records if record.name.startswith("sketchbench.task")]
+
+
+EMPTY = [
+    (Consensus, "graphs"),
+    (Consensus, "nodes"),
+    (InnerProducts, "deltas"),
+    (Moments, "pairs"),
+    (Norms, "pairs"),
+    (PrivacyAccounting, "accountants"),
+    (PrivacyAccounting, "rounds"),
+    (PrivacyLemmas, "epsilons"),
+    (PrivacyLemmas, "deltas"),
+    (PrivacyLemmas, "steps"),
+    (PrivacyLemmas, "local_steps"),
+    (PrivacyLemmas, "batches"),
+    (Stability, "amounts"),
+    (Tails, "pairs"),
+    (Tails, "deltas"),
+    (Units, "exponents"),
+    (WeightSketch, "cases"),
+]
+
+
+@pytest.mark.parametrize(("task", "name"), EMPTY)
+def test_empty_lists_are_refused(task: Any, name: str) -> None:
+    with pytest.raises(ValueError, match=rf"^{name}=\[\] must not be empty$"):
+        made(task, **{name: []})
+
+
+@pytest.mark.parametrize(("task", "name"), [(Padding, "signals"), (PrivacyAccounting, "multipliers")])
+def test_empty_dictionaries_are_refused(task: Any, name: str) -> None:
+    with pytest.raises(ValueError, match=rf"^{name}={{}} must not be empty$"):
+        made(task, **{name: {}})
+
+
+UNKNOWN = [
+    (Consensus, "graphs", ["ring", "tree"], "graphs=tree", "ring, grid, star, complete"),
+    (Moments, "pairs", ["tree"], "pairs=tree", "random, equal, spike"),
+    (Moments, "pairs", ["tree"], "pairs=tree", "gradient, roaming_spike"),
+    (Norms, "pairs", ["roaming_spike"], "pairs=roaming_spike", "random, equal"),
+    (Padding, "signals", {"dense": 1.0}, "signals=dense", "sparse, heavy_tail"),
+    (PrivacyAccounting, "accountants", ["exact", "none"], "accountants=none", "paper, advanced"),
+    (PrivacyAccounting, "multipliers", {"half": 1.0}, "multipliers=half", "full, poisson"),
+    (Tails, "pairs", ["flat", "tree"], "pairs=tree", "random, equal"),
+    (WeightSketch, "cases", ["centered"], "cases=centered", "centred, uncentred, structured"),
+]
+
+
+@pytest.mark.parametrize(("task", "name", "value", "refused", "known"), UNKNOWN)
+def test_unknown_names_are_refused(task: Any, name: str, value: Any, refused: str, known: str) -> None:
+    with pytest.raises(ValueError, match=rf"^{refused} is unknown; choose one of .*{known}"):
+        made(task, **{name: value})
+
+
+WRONG = [
+    (Consensus, {"tolerance": 1}, "tolerance=1 must be > 0 and < 1"),
+    (Consensus, {"nodes": [4, 5]}, "nodes=5 must be a square number, which a grid needs"),
+    (Consensus, {"nodes": [1]}, "nodes=1 must be >= 4"),
+    (InnerProducts, {"deltas": [0.1, 1.0]}, "deltas=1.0 must be > 0 and < 1"),
+    (InnerProducts, {"family": CountSketch(1, 1)}, "inner products of two columns need d >= 2, not d=1"),
+    (Isometry, {"k": 17}, "number of nonzeros k=17 must satisfy k <= d=16"),
+    (Padding, {"recovery": CountSketchMedian}, "task padding needs a recovery with a `support`: FIHT or IHT"),
+    (SketchedLayers, {"batch": 1}, "batch=1 must be >= 2"),
+    (SketchedLayers, {"family": CountSketch(18, 8)}, "d=18 must be a multiple of 4, the pixels of a filter"),
+    (Spectrum, {"known": Known()}, "the sketch's config needs a spectrum under `theory`"),
+    (Spectrum, {"family": BlockSparseEmbedding(4, 8, 2)}, "sketch size b=8 must be <= d=4 for Rᵀ to have b singular"),
+    (Tails, {"points": -1}, "points=-1 must be >= 0"),
+    (Tails, {"trials": 1}, "trials=1 must be >= 2"),
+]
+
+
+@pytest.mark.parametrize(("task", "changed", "message"), WRONG)
+def test_wrong_values_are_refused(task: Any, changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        made(task, **changed)
