@@ -28,9 +28,10 @@ from sketchbench.parameters import Checked, Count, Natural, Positive, Range
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch
 
+CLIENT, SERVER = 0, 2  # places among the parties; the victim has 1
 OPTIONS: tuple[Option, ...] = ("I", "II")
 
-Views = dict[str, Tensor]  # features, (n,), by the name of the attacker or of the case
+ByAttacker = dict[str, Tensor]  # features, (n,), by the attacker's name
 Operators = Mapping[str, Sketch]
 
 
@@ -68,7 +69,7 @@ class Phases(Checked):
 
 
 @dataclass
-class Evidence:
+class Observations:
     """What one attacker has to learn from, and is tested on.
 
     Attributes:
@@ -106,7 +107,7 @@ class WatchedTraining:
 
     def run(
         self, parties: Parties, truth: NDArray[np.bool_], seed: int, *, blind: bool, device: str = "cpu"
-    ) -> dict[str, Evidence]:
+    ) -> dict[str, Observations]:
         """Train, and return what every attacker has to learn from and is tested on.
 
         Attackers of plain training are called `plain server`, `iterative sketching` and `compressed sensing`, all
@@ -142,7 +143,7 @@ class WatchedTraining:
                 observer.test_server(victims, operators)
                 observer.test_client(twin, message, following, own)
             message = following
-        return observer.evidence
+        return observer.observations
 
     def _broadcast(self, model: nn.Module, seed: int, t: int) -> Broadcast:
         return broadcast(model, seeds.key(seed, round=t), self.kernels)
@@ -151,9 +152,9 @@ class WatchedTraining:
         """Ten gradients of the server's data, and ten of the client's."""
         for place in range(TEN):
             kind = place < self.batches.positive
-            reply = respond(twin, 2, *parties.server.draw(kind), self.rate)
+            reply = respond(twin, SERVER, *parties.server.draw(kind), self.rate)
             observer.learn(observer.server(full_steps(twin, reply), operators), kind)
-            reply = respond(twin, 0, *parties.client.draw(kind), self.rate)
+            reply = respond(twin, CLIENT, *parties.client.draw(kind), self.rate)
             observer.learn(observer.client(full_steps(twin, reply)), kind)
 
 
@@ -161,7 +162,7 @@ class _Observer(ABC):
     """The attackers of one training, and what they have collected."""
 
     def __init__(self, training: WatchedTraining, model: nn.Module, seed: int) -> None:
-        self.evidence: dict[str, Evidence] = {}
+        self.observations: dict[str, Observations] = {}
         self._training, self._seed = training, seed
         self._hidden = [f"{name}.weight" for name, _ in sketched.layers(model)]
         self._open = [name for name, _ in model.named_parameters() if name not in self._hidden]
@@ -173,12 +174,12 @@ class _Observer(ABC):
         return {}
 
     @abstractmethod
-    def server(self, steps: Weights, operators: Operators) -> Views:
-        """What servers make of a client's steps: (n,) each, by attacker."""
+    def server(self, steps: Weights, operators: Operators) -> ByAttacker:
+        """What servers see of a client's steps: (n,) each, by attacker."""
 
     @abstractmethod
-    def client(self, steps: Weights) -> Views:
-        """What of the steps of one client the other client can estimate: (n,) each, by attacker."""
+    def client(self, steps: Weights) -> ByAttacker:
+        """The same features of known steps as `estimates` gives of the victim's: (n,) each, by attacker."""
 
     @abstractmethod
     def estimates(
@@ -186,24 +187,27 @@ class _Observer(ABC):
     ) -> Iterator[tuple[str, str, Tensor]]:
         """Attacker, case and features, (n,), of what the client sees of the victim's step between two broadcasts."""
 
-    def learn(self, views: Views, kind: bool) -> None:
-        for attacker, features in views.items():
-            evidence = self.evidence.setdefault(attacker, Evidence())
-            evidence.own.append(features)
-            evidence.labels.append(kind)
+    def learn(self, features: ByAttacker, kind: bool) -> None:
+        """Note features of one of the attackers' own batches, and whether it has the property."""
+        for attacker, one in features.items():
+            observations = self.observations.setdefault(attacker, Observations())
+            observations.own.append(one)
+            observations.labels.append(kind)
 
     def test_server(self, steps: Weights, operators: Operators) -> None:
+        """Note what servers see of the victim's steps."""
         for attacker, features in self.server(steps, operators).items():
             self._test(attacker, attacker, features)
 
     def test_client(self, twin: nn.Module, old: Broadcast, new: Broadcast, own: Weights) -> None:
+        """Note what the client sees of the victim's step between two broadcasts."""
         for attacker, case, features in self.estimates(twin, old, new, own):
             self._test(attacker, case, features)
 
     def _test(self, attacker: str, case: str, features: Tensor) -> None:
-        self.evidence[attacker].cases.setdefault(case, []).append(features)
+        self.observations[attacker].cases.setdefault(case, []).append(features)
 
-    def _of_the_victim(self, twin: nn.Module, old: Broadcast, new: Broadcast, own: Weights, option: Option) -> Weights:
+    def _victims_steps(self, twin: nn.Module, old: Broadcast, new: Broadcast, own: Weights, option: Option) -> Weights:
         """The client's estimate of the victim's step."""
         return of_the_other(update(twin, old, new, option, self._training.kernels), own)
 
@@ -219,7 +223,7 @@ class _PlainObserver(_Observer):
             "compressed sensing": draw(seeds.key(self._seed, what="compressed")),  # one for all rounds
         }
 
-    def server(self, steps: Weights, operators: Operators) -> Views:
+    def server(self, steps: Weights, operators: Operators) -> ByAttacker:
         whole = flattened(steps, self._all)
         views = {"plain server": whole}
         for name, operator in operators.items():
@@ -227,26 +231,26 @@ class _PlainObserver(_Observer):
             views[name] = autograd.desketch(operator, message) if name == "iterative sketching" else message
         return views
 
-    def client(self, steps: Weights) -> Views:
+    def client(self, steps: Weights) -> ByAttacker:
         return {"plain client": flattened(steps, self._all)}
 
     def estimates(
         self, twin: nn.Module, old: Broadcast, new: Broadcast, own: Weights
     ) -> Iterator[tuple[str, str, Tensor]]:
-        victims = self._of_the_victim(twin, old, new, own, "I")  # nothing is hidden, so either option is exact
+        victims = self._victims_steps(twin, old, new, own, "I")  # nothing is hidden, so either option is exact
         yield "plain client", "plain client", flattened(victims, self._all)
 
 
 class _BlindObserver(_Observer):
     """The server sees Γ Sᵀ of sketched layers, a client only estimates; all other parameters are open to both."""
 
-    def server(self, steps: Weights, operators: Operators) -> Views:
+    def server(self, steps: Weights, operators: Operators) -> ByAttacker:
         return {
             "server": flattened(steps, self._hidden),
             "server, whole reply": flattened(steps, self._all),
         }
 
-    def client(self, steps: Weights) -> Views:
+    def client(self, steps: Weights) -> ByAttacker:
         return {
             "client": flattened(steps, self._hidden),
             "client, open parameters": flattened(steps, self._open),
@@ -255,7 +259,7 @@ class _BlindObserver(_Observer):
     def estimates(
         self, twin: nn.Module, old: Broadcast, new: Broadcast, own: Weights
     ) -> Iterator[tuple[str, str, Tensor]]:
-        estimates = {option: self._of_the_victim(twin, old, new, own, option) for option in OPTIONS}
+        estimates = {option: self._victims_steps(twin, old, new, own, option) for option in OPTIONS}
         for option, victims in estimates.items():
             yield "client", f"client option {option}", flattened(victims, self._hidden)
         exact = flattened(estimates["I"], self._open)  # either option has the open parameters as they are

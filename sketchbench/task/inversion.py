@@ -58,7 +58,7 @@ class Assessment(Checked):
 
     def reached(self, attempts: Sequence[Attempt]) -> int:
         """How many attempts succeeded."""
-        return sum(attempt.likeness.psnr >= self.level for attempt in attempts)
+        return sum(one.likeness.psnr >= self.level for one in attempts)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sketchbench import seeds
 from sketchbench.attack.property import RandomForest
 from sketchbench.attack.property_batches import Party, PropertyBatches
-from sketchbench.attack.watched_training import Evidence, Parties, Phases, WatchedTraining
+from sketchbench.attack.watched_training import Observations, Parties, Phases, WatchedTraining
 from sketchbench.dataset.dataset import Dataset, MakeDataset
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import MEDIAN, Row
@@ -96,8 +96,8 @@ class PropertyInference(Checked):
         areas: dict[str, float] = {}
         for blind in (False, True):
             parties = self._parties(data, trial)
-            evidence = training.run(parties, truth, seed, blind=blind, device=device_of(self.kernels))
-            for attacker, one in evidence.items():
+            observations = training.run(parties, truth, seed, blind=blind, device=device_of(self.kernels))
+            for attacker, one in observations.items():
                 forest_seed = seeds.key(self.seed, what="forest", trial=trial, attacker=attacker)
                 areas |= self._areas(one, truth[self.phases.first_test :], forest_seed)
         return areas
@@ -110,9 +110,11 @@ class PropertyInference(Checked):
         thirds = np.array_split(order, 3)
         return Parties(*(Party(images[part], data.train.labels[part], self.batches, random) for part in thirds))
 
-    def _areas(self, evidence: Evidence, truth: NDArray[np.bool_], seed: int) -> dict[str, float]:
+    def _areas(self, observations: Observations, truth: NDArray[np.bool_], seed: int) -> dict[str, float]:
         """Of the cases of one attacker."""
-        own, *views = (torch.stack(features).cpu().numpy() for features in (evidence.own, *evidence.cases.values()))
-        labels = np.array(evidence.labels)
+        own, *views = (
+            torch.stack(features).cpu().numpy() for features in (observations.own, *observations.cases.values())
+        )
+        labels = np.array(observations.labels)
         values = RandomForest(self.trees).area_under_roc(own, labels, views, truth, seed)
-        return dict(zip(evidence.cases, values, strict=True))
+        return dict(zip(observations.cases, values, strict=True))

@@ -8,7 +8,7 @@ import torch
 
 from sketchbench.attack import watched_training
 from sketchbench.attack.property_batches import Party, PropertyBatches
-from sketchbench.attack.watched_training import Evidence, Parties, Phases, WatchedTraining
+from sketchbench.attack.watched_training import Observations, Parties, Phases, WatchedTraining
 from sketchbench.dataset import digits
 from sketchbench.kernels import load
 from sketchbench.model.networks import mlp
@@ -26,7 +26,7 @@ def one_torch_thread() -> None:
     torch.set_num_threads(1)
 
 
-def run(blind: bool) -> dict[str, Evidence]:
+def run(blind: bool) -> dict[str, Observations]:
     data, random = digits.load(), np.random.default_rng(0)
     images = torch.from_numpy(data.train.images).float() / data.white
     thirds = np.array_split(np.arange(len(images)), 3)
@@ -60,9 +60,9 @@ def test_which_batches_have_the_property() -> None:
 
 
 def test_what_attackers_of_plain_training_collect() -> None:
-    evidence = run(blind=False)
-    assert evidence.keys() == {"plain server", "iterative sketching", "compressed sensing", "plain client"}
-    for attacker, one in evidence.items():
+    observations = run(blind=False)
+    assert observations.keys() == {"plain server", "iterative sketching", "compressed sensing", "plain client"}
+    for attacker, one in observations.items():
         assert one.cases.keys() == {attacker}
         assert (len(one.own), sum(one.labels), len(one.cases[attacker])) == (50, 10, 20)
         size = WEIGHTS[1] if attacker != "compressed sensing" else WEIGHTS[1] // 2
@@ -71,23 +71,23 @@ def test_what_attackers_of_plain_training_collect() -> None:
 
 def test_nothing_is_hidden_from_the_client_of_plain_training() -> None:
     """Its estimates of the victim's steps are what the server sees."""
-    evidence = run(blind=False)
-    server, client = (torch.stack(evidence[name].cases[name]) for name in ("plain server", "plain client"))
+    observations = run(blind=False)
+    server, client = (torch.stack(observations[name].cases[name]) for name in ("plain server", "plain client"))
     torch.testing.assert_close(client, server, rtol=1e-2, atol=1e-6)
 
 
 def test_what_attackers_of_double_blind_training_collect() -> None:
-    evidence = run(blind=True)
+    observations = run(blind=True)
     sizes = {"server": WEIGHTS[0], "server, whole reply": WEIGHTS[1], "client": WEIGHTS[0]}
     sizes["client, open parameters"] = WEIGHTS[1] - WEIGHTS[0]
-    assert evidence.keys() == sizes.keys()
-    assert evidence["client"].cases.keys() == {"client option I", "client option II"}
-    for attacker, one in evidence.items():
+    assert observations.keys() == sizes.keys()
+    assert observations["client"].cases.keys() == {"client option I", "client option II"}
+    for attacker, one in observations.items():
         assert (len(one.own), sum(one.labels)) == (50, 10)
         for features in one.cases.values():
             assert [len(x) for x in features] == [sizes[attacker]] * 20
-    server = torch.stack(evidence["server, whole reply"].cases["server, whole reply"])[:, WEIGHTS[0] :]
-    client = torch.stack(evidence["client, open parameters"].cases["client, open parameters"])
+    server = torch.stack(observations["server, whole reply"].cases["server, whole reply"])[:, WEIGHTS[0] :]
+    client = torch.stack(observations["client, open parameters"].cases["client, open parameters"])
     torch.testing.assert_close(client, server, rtol=1e-2, atol=1e-6)  # the open parameters are known to both
 
 
