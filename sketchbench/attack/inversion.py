@@ -7,20 +7,28 @@ import math
 from abc import ABC, abstractmethod
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Annotated, Literal, NamedTuple
 
 import torch
 from torch import Tensor
 
 from sketchbench import seeds
 from sketchbench.attack.view import View
+from sketchbench.parameters import Checked, Count, Positive, Range
 
 Label = Literal["read", "soft"]
 
 
-class Found(NamedTuple):
-    """image: (channels, height, width), in [0, 1]. label: its class. loss: ‖predicted - observed‖² over
-    ‖observed‖². evaluations: of the gradient of the loss, over all `starts`."""
+class Estimate(NamedTuple):
+    """What an attack makes of a view.
+
+    Attributes:
+        image: (channels, height, width), in [0, 1].
+        label: its class.
+        loss: ‖predicted - observed‖² over ‖observed‖².
+        evaluations: of the gradient of the loss, over all starts.
+        starts: that were made.
+    """
 
     image: Tensor
     label: int
@@ -30,37 +38,40 @@ class Found(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Inversion(ABC):
+class Inversion(Checked, ABC):
     """A way to minimise, and how often it starts.
 
-    evaluations: of loss and gradient from each start; a line search may take some more. starts: images of
-    uniform noise that it starts from, one after the other until the loss is down to `goal`, or to twice what the
-    noise in the view makes of it; the result with the smallest loss is kept. label: `read` takes the class with
-    the smallest entry in the gradient of the last layer's biases, the only negative one for a single image (Zhao
-    et al. 2020), and `soft` optimises probabilities along with the image (Zhu et al. 2019); where that gradient
-    isn't seen, `read` does so, too.
+    It starts from images of uniform noise, one after the other, until the loss is at most `goal`, or twice what the
+    noise in the view makes of it; the result with the smallest loss is kept.
+
+    Arguments:
+        evaluations: of loss and gradient from each start; a line search may take some more.
+        starts: at most.
+        goal: the loss relative to ‖observed‖² at which it stops.
+        label: `read` takes the class with the smallest entry in the gradient of the last layer's biases, the only
+            negative one for a single image (Zhao et al. 2020); `soft` optimises probabilities along with the image
+            (Zhu et al. 2019). Where the view has no such gradient, `read` does that, too.
     """
 
-    evaluations: int
-    starts: int
-    goal: float
+    evaluations: Count
+    starts: Count
+    goal: Annotated[float, Range(0, 1, open_high=True)]
     label: Label
 
-    def __post_init__(self) -> None:
-        if self.evaluations < 1 or self.starts < 1:
-            raise ValueError(f"evaluations={self.evaluations} and starts={self.starts} must be >= 1")
-        if not 0 <= self.goal < 1:
-            raise ValueError(f"goal={self.goal} must satisfy 0 <= goal < 1, relative to no match")
-        if self.label not in get_args(Label):
-            known = ", ".join(get_args(Label))
-            raise ValueError(f"label={self.label} is unknown; choose one of {known}")
+    def run(self, view: View, seed: int) -> Estimate:
+        """Attack a view.
 
-    def run(self, view: View, seed: int) -> Found:
-        """Attack a view; seed: of the starts. Raises ValueError for a view of nothing."""
+        Arguments:
+            view: what the attacker sees.
+            seed: of the starts, which are the same for every view.
+
+        Raises:
+            ValueError: for a view of zeros only, or one that is not finite.
+        """
         size = float(view.observed.square().sum())
         if not 0 < size < math.inf:
             raise ValueError(f"‖observed‖²={size} must be > 0 and finite; there is nothing to match")
-        best: Found | None = None
+        best: Estimate | None = None
         total = 0
         for start in range(self.starts):
             matching = self._start(view, seed, start)
@@ -70,7 +81,7 @@ class Inversion(ABC):
             last = float(matching.loss().detach())
             if best is None or last < best.loss:
                 image = matching.image.detach()[0].nan_to_num().clamp(0, 1)
-                best = Found(image, int(matching.label.argmax()), last, 0, 0)
+                best = Estimate(image, int(matching.label.argmax()), last, 0, 0)
             if last <= max(self.goal, 2 * view.noise / size):
                 break
         assert best is not None  # after a start
@@ -93,13 +104,13 @@ class Inversion(ABC):
 
 
 class _Reached(Exception):  # noqa: N818 (no error)
-    """The goal is reached, by the variables as they are."""
+    """The variables, as they are, reach the goal."""
 
 
 class _Matching:
-    """What is minimised, and over what; it counts.
+    """The loss that is minimised, its variables, and a counter of evaluations.
 
-    label: probabilities, or, where they aren't `known`, logits that are to be found.
+    label: probabilities where they are `known`, else logits, which are variables, too.
     """
 
     def __init__(self, view: View, image: Tensor, label: Tensor, known: bool, goal: float) -> None:
@@ -135,9 +146,9 @@ class _Matching:
 
 @dataclass(frozen=True)
 class LBFGS(Inversion):
-    """PyTorch's L-BFGS with a line search that keeps the strong Wolfe conditions."""
+    """PyTorch's L-BFGS with a line search that keeps the strong Wolfe conditions; it remembers `history` steps."""
 
-    history: int
+    history: Count
 
     def _minimise(self, matching: _Matching) -> None:
         optimiser = torch.optim.LBFGS(
@@ -154,9 +165,9 @@ class LBFGS(Inversion):
 
 @dataclass(frozen=True)
 class Adam(Inversion):
-    """Adam with a rate that falls to zero along a cosine."""
+    """Adam with a rate that falls from `rate` to zero along a cosine."""
 
-    rate: float
+    rate: Positive
 
     def _minimise(self, matching: _Matching) -> None:
         optimiser = torch.optim.Adam(matching.variables, lr=self.rate)
@@ -169,25 +180,25 @@ class Adam(Inversion):
 
 @dataclass(frozen=True)
 class GradientDescent(Inversion):
-    """x ← x - η ∇L(x), as in song2023 §7.1, with a step η that is halved where the loss would not fall, and
-    else grows by a tenth."""
+    """x ← x - η ∇L(x), as in song2023 §7.1; η starts at `rate`, is halved where the loss would not fall, and else
+    grows by a tenth."""
 
-    rate: float
+    rate: Positive
 
     def _minimise(self, matching: _Matching) -> None:
         variables = matching.variables
-        rate, before = self.rate, matching.differentiated()
-        kept, slopes = matching.state()
+        rate, lowest = self.rate, matching.differentiated()
+        best, slopes = matching.state()
         while matching.evaluations < self.evaluations:
             with torch.no_grad():
-                for v, value, slope in zip(variables, kept, slopes, strict=True):
+                for v, value, slope in zip(variables, best, slopes, strict=True):
                     v.copy_(value - rate * slope)
-            after = matching.differentiated()
-            if after < before:
-                rate, before = 1.1 * rate, after
-                kept, slopes = matching.state()
+            loss = matching.differentiated()
+            if loss < lowest:
+                rate, lowest = 1.1 * rate, loss
+                best, slopes = matching.state()
             else:
                 rate /= 2
         with torch.no_grad():
-            for v, value in zip(variables, kept, strict=True):
+            for v, value in zip(variables, best, strict=True):
                 v.copy_(value)

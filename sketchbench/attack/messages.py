@@ -1,4 +1,4 @@
-"""What a party of double-blind learning makes of its messages, and of nothing else (zhang2021 §6.3, A.1).
+"""What a party of double-blind learning can compute from its messages, and from nothing else (zhang2021 §6.3, A.1).
 
 Steps are learning rates times gradients, by the name of the parameter; those of sketched layers have the shape
 (out, d).
@@ -21,10 +21,11 @@ from sketchbench.model import autograd, sketched
 
 
 def full_steps(model: nn.Module, reply: Reply) -> Weights:
-    """What a server makes of a reply to its last broadcast, and a client of its own: Γ Sᵀ for sketched layers, and
-    the others as they are (zhang2021 A.1).
+    """The steps of a reply for all parameters: Γ Sᵀ for sketched layers, and the others as they are (zhang2021 A.1).
 
-    model: the server's or a client's, whose sketches are those of that broadcast: both sides know them.
+    Arguments:
+        model: the server's or a client's, with the sketches of the broadcast that the reply is to: both know them.
+        reply: a client's, which the server and that client know.
     """
     operators = sketched.operators(model)
     with torch.no_grad():
@@ -35,8 +36,10 @@ def full_steps(model: nn.Module, reply: Reply) -> Weights:
 
 
 def full_weights(twin: nn.Module, message: Broadcast, option: Option, kernels: str | Kernels | None = None) -> Weights:
-    """What a client makes of a broadcast: W estimated for sketched layers (zhang2021 §6.3), and exact for all others.
-    Leaves its model with the sketches of this broadcast."""
+    """A client's weights from a broadcast: W estimated for sketched layers (zhang2021 §6.3), and exact for all others.
+
+    Its model, `twin`, is left with the sketches of this broadcast.
+    """
     return message.weights | estimated_weights(twin, message, option, kernels)
 
 
@@ -47,15 +50,23 @@ def update(
     option: Option,
     kernels: str | Kernels | None = None,
 ) -> Weights:
-    """What a client makes of the update between two broadcasts: W_old - W_new, estimated for sketched layers
-    (zhang2021 §6.3), and exact for all others. Leaves its model with the sketches of the old one."""
+    """A client's update between two broadcasts: W_old - W_new, estimated for sketched layers (zhang2021 §6.3), and
+    exact for all others.
+
+    Its model, `twin`, is left with the sketches of the old broadcast.
+    """
     after, before = (full_weights(twin, message, option, kernels) for message in (new, old))
     return {name: before[name] - after[name] for name in before}
 
 
 def of_the_other(update: Weights, own: Weights, share: float = 0.5) -> Weights:
-    """The step of the other of two clients, from the update and one's own step, whose weight in the mean is
-    `share`; for the parameters of the update."""
+    """The step of the other of two clients, for the parameters of the update.
+
+    Arguments:
+        update: the weighted mean of both clients' steps.
+        own: the attacking client's step.
+        share: its weight in the mean.
+    """
     return {name: (update[name] - share * own[name]) / (1 - share) for name in update}
 
 

@@ -1,7 +1,7 @@
 """Property inference: does a batch contain images of a kind that the training is not about? (Melis et al. 2019)
 
-A random forest learns it from gradients of the attacker's own batches, and is then shown what the attacker can make of
-the victim's (`attack.messages`).
+A random forest learns it from gradients of the attacker's own batches, and is then applied to what the attacker can
+make of the victim's (`attack.watched_training`).
 """
 
 from collections.abc import Sequence
@@ -10,14 +10,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sketchbench.parameters import Checked, Count
+
 Features = NDArray[np.float32]  # (n, features)
 
 
 @dataclass(frozen=True)
-class RandomForest:
-    """The classifier: scikit-learn's, with so many trees."""
+class RandomForest(Checked):
+    """The classifier: scikit-learn's, with `trees` trees."""
 
-    trees: int = 50
+    trees: Count = 50
 
     def area_under_roc(
         self,
@@ -27,8 +29,17 @@ class RandomForest:
         truth: NDArray[np.bool_],
         seed: int,
     ) -> list[float]:
-        """Of a forest that learns from `own` features with `labels`: the area under its ROC curve on each of the
-        `seen` features, whose labels are `truth`. O(trees √features n log n) for n features to learn from."""
+        """The area under the ROC curve of a forest, on each of several sets of features.
+
+        Arguments:
+            own: features to learn from, (n, features).
+            labels: which of them have the property, (n,).
+            seen: sets of features to classify, each (m, features).
+            truth: which of these have the property, (m,), the same for every set.
+            seed: of the forest.
+
+        O(trees √features n log n) to learn.
+        """
         from sklearn.ensemble import RandomForestClassifier  # 1.4 s that only this attack needs
         from sklearn.metrics import roc_auc_score
 

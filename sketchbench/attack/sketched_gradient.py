@@ -1,6 +1,7 @@
 """What the server sees of protocols that sketch the gradient itself: R ∇F, with R and w public (song2023 §7.2).
 
-Sketches have the family's share b/d of the network's parameters.
+Sketches have the family's share b/d of the network's parameters. Views are functions of a victim, a family, the kernels
+and a seed of 64 bits, as conf/view has them.
 """
 
 from collections.abc import Mapping
@@ -51,8 +52,16 @@ def private(
 ) -> View:
     """The message of song2023 Algorithm 2: the gradient, clipped to `clip`, plus noise, all sketched.
 
-    The batch is the victim's only record, full, and the noise is calibrated to `epsilon` by the exact curve
-    (neighbours replace the record); None stands for no noise. The attacker knows the clip.
+    The batch is the victim's only record, and neighbours replace it. The attacker knows the clip.
+
+    Arguments:
+        victim: who is attacked.
+        family: of the sketch.
+        kernels: what computes.
+        seed: of noise and sketch.
+        clip: ℓ, the largest norm of the gradient.
+        epsilon: ε that the noise is calibrated to by the exact curve; None for no noise.
+        delta: δ of the calibration.
     """
     loss, sampling = victim.loss(kernels), Sampling("full", 1, 1)
     iterative = IterativeSketching(resized(family, loss.d), RATE)
@@ -79,7 +88,10 @@ def private(
 def compressed_sensing(
     victim: Victim, family: Family, kernels: Kernels, seed: int, *, recovery: Recovery, rate: float
 ) -> View:
-    """What reaches the server in the first round of tang2021 Algorithm 1: Φ ∇F times the step."""
+    """What reaches the server in the first round of tang2021 Algorithm 1: Φ ∇F times the step.
+
+    recovery, rate: those of the protocol; neither changes what is seen.
+    """
     loss = victim.loss(kernels)
     phi = resized(family, loss.d).draw(seeds.key(seed), kernels=kernels)
     protocol = CompressedSensingSGD(recovery, rate)
@@ -95,6 +107,7 @@ def _of_round(
     clip: float = float("inf"),
     facts: Facts | None = None,
 ) -> View:
+    """The view of the messages of a round."""
     assert last.messages is not None  # after a round
     assert last.operators is not None
     return _view(victim, family, last.operators, last.messages[0] / -RATE, clip, facts)
@@ -108,7 +121,7 @@ def _view(
     clip: float = float("inf"),
     facts: Facts | None = None,
 ) -> View:
-    """The view of a message (1, b), which the server holds against the sketch of a clipped gradient."""
+    """The view of a message (1, b), which the server compares with the sketch of a clipped gradient."""
     network = victim.network(None)
 
     def predicted(image: Tensor, label: Tensor) -> Tensor:

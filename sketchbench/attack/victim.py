@@ -18,9 +18,14 @@ MakeNetwork = Callable[[Family | None], nn.Module]
 
 @dataclass(frozen=True)
 class Victim:
-    """network: gives the network of the round, plain (None) or with sketched layers, always with the same weights,
-    which are public unless a protocol hides them. samples: the victim's image and label, then those of the
-    other client that takes part, the attacker where it is a client; images float64.
+    """A client, its data, and its network.
+
+    Attributes:
+        network: gives the network of the round, plain (None) or with sketched layers, always with the same weights,
+            which are public unless a protocol hides them.
+        samples: the victim's image and label, then those of the other client that takes part, the attacker where it is
+            a client; images float64.
+        classes: their number.
     """
 
     network: MakeNetwork
@@ -41,23 +46,30 @@ class Victim:
 def gradient(network: nn.Module, image: Tensor, label: Tensor) -> Tensor:
     """∇_w of the cross-entropy, flat (d,), in the order of the network's parameters.
 
-    label: class (1,), or probabilities (1, classes). Can be differentiated by the image and the probabilities.
+    It can be differentiated by the image and the probabilities.
+
+    Arguments:
+        network: with its weights.
+        image: (1, channels, height, width).
+        label: the class (1,), or probabilities (1, classes).
     """
     return torch.cat([part.flatten() for part in gradients(network, image, label).values()])
 
 
 def gradients(network: nn.Module, image: Tensor, label: Tensor) -> dict[str, Tensor]:
-    """The same by the names of the parameters."""
+    """The same gradient by the names of the parameters, each in the parameter's shape."""
     named = dict(network.named_parameters())
     loss = nn.functional.cross_entropy(network(image), label)
     create = image.requires_grad or label.requires_grad
-    found = torch.autograd.grad(loss, list(named.values()), create_graph=create)
-    return dict(zip(named, found, strict=True))
+    slopes = torch.autograd.grad(loss, list(named.values()), create_graph=create)
+    return dict(zip(named, slopes, strict=True))
 
 
 def jacobian(network: nn.Module, image: Tensor, label: Tensor) -> Tensor:
-    """The derivative of the gradient by the pixels, (d, pixels), at one image and class. As many forward
-    derivatives at once as there are pixels."""
+    """The derivative of the gradient by the pixels, (d, pixels), at one image and class.
+
+    All forward derivatives, one for each pixel, are taken at once.
+    """
     weights = {name: value.detach() for name, value in network.named_parameters()}
 
     def loss(weights: dict[str, Tensor], image: Tensor) -> Tensor:
@@ -79,7 +91,8 @@ def clipped(vector: Tensor, bound: float) -> Tensor:
 class ImageLoss(EmpiricalRisk):
     """The loss of a network on the image of the only client, as a function of its flat weights.
 
-    Without a minimum and constants that theorems could use. One gradient per weight vector, in sequence.
+    It has no known minimum or constants that theorems could use. Gradients are computed one after the other for each
+    weight vector.
     """
 
     convexity = -np.inf
@@ -96,23 +109,23 @@ class ImageLoss(EmpiricalRisk):
         self._network, self._own = network, own
 
     def loss(self, w: Array) -> Array:
-        return self._of_each(w, lambda: self._loss().detach()[None])[..., 0]
+        return self._at_each(w, lambda: self._loss().detach()[None])[..., 0]
 
     def batch_gradients(self, w: Array, shares: Array, bound: float = np.inf) -> Array:
         def own() -> Tensor:
             return clipped(gradient(self._network, *self._own), bound)
 
-        return shares * self._of_each(w, own)
+        return shares * self._at_each(w, own)
 
     def _loss(self) -> Tensor:
         return nn.functional.cross_entropy(self._network(self._own.images), self._own.labels)
 
-    def _of_each(self, w: Array, value: Callable[[], Tensor]) -> Array:
-        """`value` with the network at each of the weights (..., d): (..., n)."""
+    def _at_each(self, w: Array, value: Callable[[], Tensor]) -> Array:
+        """What `value` returns, (n,), with the network at each of the weights (..., d): (..., n)."""
         xp = self.kernels.xp
-        found = []
+        values = []
         for weights in w.reshape(-1, self.d):
             flat = dlpack.from_dlpack(xp.ascontiguousarray(weights))
             nn.utils.vector_to_parameters(flat.clone(), self._network.parameters())
-            found.append(xp.from_dlpack(value().contiguous()))
-        return xp.stack(found).reshape(*w.shape[:-1], -1)
+            values.append(xp.from_dlpack(value().contiguous()))
+        return xp.stack(values).reshape(*w.shape[:-1], -1)

@@ -8,13 +8,18 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class View:
-    """What an attack starts from; it holds the messages of a protocol and public things, never the victim.
+    """What an attack starts from: the messages of a protocol and public things, never the victim.
 
-    observed: float64 (m,), messages, or what the party makes of them. predicted: what they would be for an image
-    (1, channels, height, width) and probabilities of its label (1, classes), as far as the party knows; twice
-    differentiable. output: (classes,), the gradient by the biases of the last layer, where it is seen.
-    noise: E‖noise‖² of what is observed, where it is known that there is some.
-    nbytes: of the messages about the victim's data. facts: what else is to be known of the view, as columns.
+    Attributes:
+        observed: messages, or what the party computes from them, float64, (m,).
+        predicted: what they would be for an image (1, channels, height, width) and probabilities of its label
+            (1, classes), as far as the party knows; twice differentiable.
+        shape: channels, height and width of an image.
+        classes: their number.
+        nbytes: size of the messages about the victim's data.
+        output: the gradient by the biases of the last layer, (classes,), where it is seen.
+        noise: E‖noise‖² of what is observed, where it is known that there is some.
+        facts: further columns of rows about the view.
     """
 
     observed: Tensor
@@ -27,6 +32,6 @@ class View:
     facts: Mapping[str, float | str] = field(default_factory=dict)
 
 
-# What a config of conf/view gives. It wants a Victim, a Family, Kernels and a seed of 64 bits, and runs the protocol
-# with sketches of this family.
+# What a config of conf/view gives: a function of a Victim, a Family, Kernels and a seed of 64 bits, which runs the
+# protocol with sketches of this family.
 MakeView = Callable[..., View]

@@ -1,67 +1,82 @@
 """Gradient inversion: what attacks recover of single images from what a party sees."""
 
 import base64
-import functools
 import logging
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import torch
+from numpy.typing import NDArray
 
 from sketchbench import seeds
+from sketchbench.attack.attempt import Attempt, attempt, draw_victim, pixels
 from sketchbench.attack.inversion import Inversion
 from sketchbench.attack.victim import Victim
-from sketchbench.attack.view import MakeView, View
-from sketchbench.dataset.dataset import Dataset, MakeDataset
+from sketchbench.attack.view import MakeView
+from sketchbench.dataset.dataset import MakeDataset
 from sketchbench.kernels import Kernels
 from sketchbench.measure.image import Likeness, likeness
-from sketchbench.measure.summary import summarize
-from sketchbench.model.autograd import device_of
-from sketchbench.model.classification import Samples
-from sketchbench.model.networks import MakeModel, initialised
+from sketchbench.measure.row import MEDIAN, Row, Value
+from sketchbench.model.networks import MakeModel
+from sketchbench.parameters import Checked, Natural, Positive, Several
 from sketchbench.sketch.family import Family
 
+Columns = Mapping[str, Value]  # of a row
 log = logging.getLogger(__name__)
-Row = dict[str, Any]
-MEDIAN = 0.5  # what happens in at most half of all trials, happens beyond their median
 
 
 class Case(NamedTuple):
-    """name: of the view; make: of it, for sketches of this family; columns: what is told of it."""
+    """What is attacked in every trial.
+
+    Attributes:
+        name: of the view, or `control`.
+        make: makes the view of a victim.
+        family: the sketches of the protocol.
+        columns: of all rows of the case.
+    """
 
     name: str
     make: MakeView
     family: Family
-    columns: Row
-
-
-class Attacked(NamedTuple):
-    """One trial: the recovered image, how it was found, and how close it is."""
-
-    image: np.ndarray
-    evaluations: int
-    starts: int
-    seconds: float
-    likeness: Likeness
+    columns: Columns
 
 
 @dataclass(frozen=True)
-class ImageInversion:
-    """`attack` on `views` of `trials` steps, each of freshly drawn weights on a test image, and on the `control`, a
-    view of the same steps without a defence. Rows by `case`, the name of the view or `control`:
+class Assessment(Checked):
+    """How the recovered images are judged, and how many are kept.
 
-    `mse`, `psnr` (dB), `ssim` of the recovered image; `evaluations` of the gradient, over all starts, `starts`,
-    and `seconds`, which are those of the machine;
-    `failure`: the `count` of trials with a PSNR below `level`; `better`: of those with a smaller error than the
-    mean training image, a guess that nothing needs to be seen for; `effort`: of those that took more than
-    `allowed_effort` times the evaluations of the control. The bound is 1/2 for each: they are about the median
-    trial. `control`: in how many of the same trials the control reached the level, without which a verdict on
-    a defence would mean nothing;
-    `picture`: the images of the first `pictures` trials as bytes in base64, of (channels, height, width); their
-    `value` is the PSNR. Among the cases are `original` and `mean image`.
+    Arguments:
+        level: PSNR of a success, in dB.
+        allowed_effort: evaluations relative to those of the control.
+        pictures: the number of trials whose images are kept.
+    """
+
+    level: float
+    allowed_effort: Positive
+    pictures: Natural
+
+    def reached(self, attempts: Sequence[Attempt]) -> int:
+        """How many attempts succeeded."""
+        return sum(one.likeness.psnr >= self.level for one in attempts)
+
+
+@dataclass(frozen=True)
+class ImageInversion(Checked):
+    """`attack` on `views` of `trials` training steps, each of freshly drawn weights on a test image, and on `control`,
+    a view of the same steps without a defence.
+
+    Rows by `case`, the name of the view or `control`:
+
+    - `mse`, `psnr` (dB), `ssim` of the recovered image; `evaluations` of the gradient over all starts, `starts`, and
+      `seconds`, which are those of the machine.
+    - `failure`: in how many trials the PSNR is below `assessment.level`; `better`: in how many the error is smaller
+      than that of the mean training image, a guess that needs no view; `effort`: in how many the attack took more than
+      `assessment.allowed_effort` times the evaluations of the control. The bound of each is 1/2: they are about the
+      median trial. The column `control` has the number of the same trials in which the control reached the level,
+      without which a verdict on a defence would mean nothing.
+    - `picture`: the images of the first trials as bytes in base64; the value is the PSNR. Among the cases are
+      `original` and `mean image`.
     """
 
     family: Family
@@ -72,137 +87,91 @@ class ImageInversion:
     attack: Inversion
     control: MakeView
     views: dict[str, MakeView]
-    trials: int
-    level: float
-    allowed_effort: float
-    pictures: int
+    trials: Several
+    assessment: Assessment
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.assessment.pictures > self.trials:
+            raise ValueError(f"pictures={self.assessment.pictures} must be <= trials={self.trials}")
 
     def run(self) -> list[Row]:
-        if self.trials < 2 or not 0 <= self.pictures <= self.trials:
-            raise ValueError(f"trials={self.trials} must be >= 2, and pictures={self.pictures} from 0 to as many")
         data = self.dataset()
-        victims = [self._victim(data, trial) for trial in range(self.trials)]
-        truths = [self._pixels(victim.samples.images[0]) for victim in victims]
-        guess = data.features(data.train).mean(axis=0).reshape(data.shape)
-        guesses = [likeness(guess, truth) for truth in truths]
+        victims = [draw_victim(data, self.model, self.kernels, self.seed, trial=trial) for trial in range(self.trials)]
+        truths = [pixels(victim.samples.images[0]) for victim in victims]
+        mean = data.features(data.train).mean(axis=0).reshape(data.shape)
+        guesses = [likeness(mean, truth) for truth in truths]
         rows: list[Row] = []
         pictures = [
-            *self._pictures("original", truths, [likeness(t, t) for t in truths], {}),
-            *self._pictures("mean image", [guess] * self.trials, guesses, {}),
+            *self._pictures({"case": "original"}, truths, [likeness(t, t) for t in truths]),
+            *self._pictures({"case": "mean image"}, [mean] * self.trials, guesses),
         ]
-        control: list[Attacked] = []
+        control: list[Attempt] = []
         for case in (Case("control", self.control, self.family, {}), *self._cases(victims)):
-            made = [self._attacked(case, victim, trial) for trial, victim in enumerate(victims)]
-            views, found = [view for view, _ in made], [result for _, result in made]
-            control = control or found
-            columns = {**case.columns, **views[0].facts, **self._size(data, views[0])}
-            rows += self._rows(case.name, columns, found, control, guesses)
-            images, close = [one.image for one in found], [one.likeness for one in found]
-            pictures += self._pictures(case.name, images, close, columns)
-            log.info(
-                "%s %s: median PSNR %.1f dB",
-                case.name,
-                case.columns,
-                np.median([result.likeness.psnr for result in found]),
-            )
-        rows += self._likeness("mean image", guesses, {})
-        return [*rows, *self._more(victims), *pictures]
+            columns, attempts = self._attempts(case, victims)
+            control = control or attempts
+            rows += self._measured(columns, attempts)
+            rows += self._judged(columns, attempts, control, guesses)
+            images, close = [one.image for one in attempts], [one.likeness for one in attempts]
+            pictures += self._pictures(columns, images, close)
+            median = np.median([one.psnr for one in close])
+            log.info("%s %s: median PSNR %.1f dB", case.name, dict(case.columns), median)
+        rows += _likenesses({"case": "mean image"}, guesses)
+        return [*rows, *self._further(victims), *pictures]
 
     def _cases(self, victims: list[Victim]) -> Iterator[Case]:
         """What is attacked beside the control."""
         for name, make in self.views.items():
             yield Case(name, make, self.family, {})
 
-    def _more(self, victims: list[Victim]) -> list[Row]:
+    def _further(self, victims: list[Victim]) -> list[Row]:
         """Further rows about the same trials."""
         return []
 
-    def _victim(self, data: Dataset, trial: int) -> Victim:
-        """Two test images, and a network with weights of its own."""
-        random = seeds.generator(self.seed, data="victims", trial=trial)
-        chosen = random.choice(len(data.test.labels), 2, replace=False)
-        device = device_of(self.kernels)
-        images = torch.tensor(data.test.images[chosen] / data.white, device=device)
-        labels = torch.tensor(data.test.labels[chosen], device=device)
-        weights = seeds.key(self.seed, weights="network", trial=trial)
-
-        def network(family: Family | None) -> torch.nn.Module:
-            make = functools.partial(self.model, data.shape, data.classes, family)
-            return initialised(make, weights).to(device, torch.float64)
-
-        return Victim(network, Samples(images, labels), data.classes)
-
-    def _attacked(self, case: Case, victim: Victim, trial: int) -> tuple[View, Attacked]:
-        """The attack sees the view, and nothing else of the victim; every view has the same starts."""
-        axes: dict[str, int | str] = {
-            "trial": trial,
-            "family": repr(case.family),
-            "case": case.name,
+    def _attempts(self, case: Case, victims: list[Victim]) -> tuple[Columns, list[Attempt]]:
+        """What all rows of the case have in common, and one attempt for each victim."""
+        views, attempts = [], []
+        for trial, victim in enumerate(victims):
+            axes: dict[str, int | str] = {"trial": trial, "family": repr(case.family), "case": case.name}
+            view = case.make(victim, case.family, self.kernels, seeds.key(self.seed, **axes))
+            start = seeds.key(self.seed, attack="inversion", trial=trial)
+            attempts.append(attempt(self.attack, view, victim, start))
+            views.append(view)
+        sizes = {
+            "observed": views[0].observed.numel(),
+            "pixels": int(np.prod(views[0].shape)),
+            "bytes_seen": views[0].nbytes,
         }
-        view = case.make(victim, case.family, self.kernels, seeds.key(self.seed, **axes))
-        start = time.perf_counter()
-        found = self.attack.run(view, seeds.key(self.seed, attack="inversion", trial=trial))
-        seconds = time.perf_counter() - start
-        image = self._pixels(found.image)
-        close = likeness(image, self._pixels(victim.samples.images[0]))
-        return view, Attacked(image, found.evaluations, found.starts, seconds, close)
+        return {"case": case.name, **case.columns, **views[0].facts, **sizes}, attempts
 
-    def _size(self, data: Dataset, view: View) -> Row:
-        return {
-            "observed": view.observed.numel(),
-            "pixels": int(np.prod(data.shape)),
-            "bytes_seen": view.nbytes,
-        }
-
-    def _rows(
-        self,
-        name: str,
-        columns: Row,
-        found: list[Attacked],
-        control: list[Attacked],
-        guesses: list[Likeness],
-    ) -> Iterator[Row]:
-        yield from self._likeness(name, [result.likeness for result in found], columns)
+    def _measured(self, columns: Columns, attempts: list[Attempt]) -> Iterator[Row]:
+        yield from _likenesses(columns, [one.likeness for one in attempts])
         for quantity in ("evaluations", "starts", "seconds"):
-            values = [getattr(result, quantity) for result in found]
-            yield {"quantity": quantity, "case": name, **columns, **summarize(values)}
-        pairs = list(zip(found, control, guesses, strict=True))
+            yield Row(quantity, **columns).mean([getattr(one, quantity) for one in attempts])
+
+    def _judged(
+        self, columns: Columns, attempts: list[Attempt], control: list[Attempt], guesses: list[Likeness]
+    ) -> Iterator[Row]:
+        judge = self.assessment
+        efforts = zip(attempts, control, strict=True)
         counts = {
-            "failure": sum(not self._reached(result) for result in found),
-            "better": sum(result.likeness.mse < guess.mse for result, _, guess in pairs),
-            "effort": sum(result.evaluations > self.allowed_effort * plain.evaluations for result, plain, _ in pairs),
+            "failure": self.trials - judge.reached(attempts),
+            "better": sum(one.likeness.mse < guess.mse for one, guess in zip(attempts, guesses, strict=True)),
+            "effort": sum(one.evaluations > judge.allowed_effort * plain.evaluations for one, plain in efforts),
         }
         for quantity, count in counts.items():
-            yield {
-                "quantity": quantity,
-                "case": name,
-                **columns,
-                "count": count,
-                "trials": self.trials,
-                "bound": MEDIAN,
-                "control": sum(map(self._reached, control)),
-            }
+            row = Row(quantity, **columns, bound=MEDIAN, control=judge.reached(control))
+            yield row.counted(count, self.trials)
 
-    def _reached(self, result: Attacked) -> bool:
-        return result.likeness.psnr >= self.level
+    def _pictures(
+        self, columns: Columns, images: Sequence[NDArray[np.float64]], likenesses: list[Likeness]
+    ) -> Iterator[Row]:
+        for trial in range(self.assessment.pictures):
+            levels = np.round(255 * images[trial]).astype(np.uint8)
+            shape, picture = "x".join(map(str, levels.shape)), base64.b64encode(levels.tobytes()).decode()
+            yield Row("picture", **columns, trial=trial, shape=shape, picture=picture).number(likenesses[trial].psnr)
 
-    def _likeness(self, name: str, close: list[Likeness], columns: Row) -> Iterator[Row]:
-        for quantity in Likeness._fields:
-            values = [getattr(one, quantity) for one in close]
-            yield {"quantity": quantity, "case": name, **columns, **summarize(values)}
 
-    def _pictures(self, name: str, images: list[np.ndarray], close: list[Likeness], columns: Row) -> Iterator[Row]:
-        for trial in range(self.pictures):
-            pixels = np.round(255 * images[trial]).astype(np.uint8)
-            yield {
-                "quantity": "picture",
-                "case": name,
-                **columns,
-                "trial": trial,
-                "shape": "x".join(map(str, pixels.shape)),
-                "picture": base64.b64encode(pixels.tobytes()).decode(),
-                "value": close[trial].psnr,
-            }
-
-    def _pixels(self, image: torch.Tensor) -> np.ndarray:
-        return image.cpu().numpy()
+def _likenesses(columns: Columns, likenesses: list[Likeness]) -> Iterator[Row]:
+    for quantity in Likeness._fields:
+        yield Row(quantity, **columns).mean([getattr(one, quantity) for one in likenesses])

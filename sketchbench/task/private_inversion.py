@@ -5,16 +5,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sketchbench.attack.victim import Victim
+from sketchbench.parameters import Positive
 from sketchbench.task.inversion import Case, ImageInversion
 
 
 @dataclass(frozen=True)
 class PrivateInversion(ImageInversion):
-    """Every view with its noise calibrated to each of `epsilons`, accounted for by the mechanism that made it.
-    The control is to have none. Rows have the columns epsilon, delta, sigma, sensitivity, neighbours and accountant.
+    """The same for every view with its noise calibrated to each of `epsilons`, by the mechanism that makes it.
+
+    The control has no noise. Rows have the further columns epsilon, delta, sigma, sensitivity, neighbours and
+    accountant.
     """
 
-    epsilons: list[float]
+    epsilons: list[Positive]
 
     def _cases(self, victims: list[Victim]) -> Iterator[Case]:
         for epsilon in self.epsilons:

@@ -11,13 +11,16 @@ import torch
 
 from sketchbench import kernels
 from sketchbench.attack import double_blind, sketched_gradient
+from sketchbench.attack.attempt import draw_victim
 from sketchbench.attack.inversion import LBFGS
+from sketchbench.attack.victim import Victim
 from sketchbench.dataset import digits
 from sketchbench.measure.image import likeness
+from sketchbench.measure.row import Row
 from sketchbench.model.networks import sigmoid_cnn
 from sketchbench.sketch import CountSketch, Identity, SubsampledHadamard
 from sketchbench.task import sketched_inversion
-from sketchbench.task.inversion import ImageInversion
+from sketchbench.task.inversion import Assessment, ImageInversion
 from sketchbench.task.private_inversion import PrivateInversion
 from sketchbench.task.sketched_inversion import SketchedInversion
 
@@ -30,13 +33,11 @@ SHARED: dict[str, Any] = {
     "attack": LBFGS(evaluations=60, starts=1, goal=1e-8, label="read", history=50),
     "control": double_blind.undefended,
     "trials": 3,
-    "level": 30.0,
-    "allowed_effort": 4.0,
-    "pictures": 2,
+    "assessment": Assessment(level=30.0, allowed_effort=4.0, pictures=2),
 }
 BLIND = ImageInversion(
     family=CountSketch(2, 1),
-    views={"paper": functools.partial(double_blind.server, matched="paper")},
+    views={"paper": double_blind.server_paper},
     **SHARED,
 )
 
@@ -47,17 +48,21 @@ def one_torch_thread() -> None:
 
 
 @functools.cache
-def rows(task: ImageInversion = BLIND) -> list[dict[str, Any]]:
+def rows(task: ImageInversion = BLIND) -> list[Row]:
     return task.run()
 
 
-def of(quantity: str, found: list[dict[str, Any]], **values: Any) -> list[dict[str, Any]]:
+def of(quantity: str, found: list[Row], **values: Any) -> list[Row]:
     chosen = [row for row in found if row["quantity"] == quantity]
     return [row for row in chosen if all(row.get(k) == v for k, v in values.items())]
 
 
+def victim(trial: int) -> Victim:
+    return draw_victim(digits.load(), BLIND.model, BLIND.kernels, BLIND.seed, trial=trial)
+
+
 @functools.cache
-def blind() -> list[dict[str, Any]]:
+def blind() -> list[Row]:
     return BLIND.run()
 
 
@@ -78,7 +83,7 @@ def test_what_an_attack_is_compared_with() -> None:
     (guess,) = of("mse", blind(), case="mean image")
     errors = []
     for trial in range(3):
-        truth = BLIND._victim(data, trial).samples.images[0].numpy()
+        truth = victim(trial).samples.images[0].numpy()
         assert any(np.array_equal(truth * data.white, image) for image in data.test.images)
         errors.append(likeness(mean, truth).mse)
     assert guess["mean"] == pytest.approx(np.mean(errors))
@@ -98,8 +103,7 @@ def test_pictures() -> None:
 
 
 def test_trials_have_weights_of_their_own_and_views_share_them() -> None:
-    data = digits.load()
-    first, second = (BLIND._victim(data, trial) for trial in (0, 1))
+    first, second = (victim(trial) for trial in (0, 1))
     weights = [
         torch.nn.utils.parameters_to_vector(model.parameters())
         for model in (first.network(None), first.network(CountSketch(2, 1)), second.network(None))
@@ -112,7 +116,7 @@ def test_effort_is_relative_to_the_control() -> None:
     """The paper's attack goes on to the end; the control needs a half of that."""
     (row,) = of("effort", blind(), case="paper")
     assert row["count"] == 0
-    impatient = dataclasses.replace(BLIND, allowed_effort=1.0, trials=2)
+    impatient = dataclasses.replace(BLIND, assessment=Assessment(30.0, 1.0, 2), trials=2)
     (row,) = of("effort", impatient.run(), case="paper")
     assert row["count"] == 2
 
@@ -172,8 +176,8 @@ def test_noise() -> None:
 @pytest.mark.parametrize(
     ("task", "change", "message"),
     [
-        (BLIND, {"trials": 1, "pictures": 0}, "trials=1 must be >= 2"),
-        (BLIND, {"pictures": 4}, "pictures=4 from 0 to as many"),
+        (BLIND, {"trials": 1}, "trials=1 must be >= 2"),
+        (BLIND, {"trials": 2, "assessment": Assessment(30.0, 4.0, 3)}, "pictures=3 must be <= trials=2"),
         (SIZES, {"compressions": [0.5]}, "compression=0.5 must satisfy 1 <= compression <= d=2538"),
         (SIZES, {"compressions": [1e4]}, r"compression=10000.0 must satisfy"),
         (

@@ -1,16 +1,14 @@
-"""Constants of gradient matching and spectra: against other formulas, and what is refused."""
+"""The tasks on gradient matching and on spectra: their rows, and what they refuse."""
 
 import dataclasses
 import functools
 from typing import Any
 
-import numpy as np
 import pytest
-import torch
 
 from sketchbench.kernels import load
+from sketchbench.measure.row import Row
 from sketchbench.sketch import CountSketch, Gaussian, Identity
-from sketchbench.task import attack_convergence
 from sketchbench.task.attack_convergence import AttackConvergence
 from sketchbench.task.spectrum import Spectrum
 from sketchbench.theory import leakage
@@ -31,47 +29,8 @@ SMALL = AttackConvergence(
 
 
 @functools.cache
-def rows() -> list[dict[str, Any]]:
+def rows() -> list[Row]:
     return SMALL.run()
-
-
-def attack(task: AttackConvergence, case: str) -> attack_convergence._Attack:
-    problem = task._bilinear(3.0) if case == "bilinear" else task._network()
-    operators = task.family.draw(4, operators=task.trials, kernels=task.kernels)
-    return attack_convergence._Attack(task, problem, operators)
-
-
-@pytest.mark.parametrize("case", ["bilinear", "network"])
-def test_slopes_and_pseudo_hessians_by_differences(case: str) -> None:
-    found = attack(SMALL, case)
-    x = found._problem.start
-    point = found._at(x)
-    direction = torch.randn(x.shape, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    ahead, behind = x + 1e-5 * direction, x - 1e-5 * direction
-    loss = (found._matched(ahead)[0] - found._matched(behind)[0]) / 2e-5
-    torch.testing.assert_close(loss, (point.slope * direction).sum(dim=1), rtol=1e-6, atol=1e-9)
-    data = found._problem.data
-    gradients = [found._gradient(found._problem.w, at, data) for at in (ahead, behind)]
-    moved = (gradients[0] - gradients[1]) / 2e-5
-    expected = (point.pseudo_hessian @ direction[:, :, None])[:, :, 0]
-    torch.testing.assert_close(moved, expected, rtol=1e-6, atol=1e-9)
-
-
-def test_the_bilinear_loss_is_what_it_says() -> None:
-    """F = wᵀ A x: the gradient A x, with the singular values of A from β/2 to β."""
-    found = attack(SMALL, "bilinear")
-    problem = found._problem
-    gradient = found._gradient(problem.w, problem.private, problem.data)
-    torch.testing.assert_close(gradient, (problem.data @ problem.private[:, :, None])[:, :, 0])
-    constants = found._constants([found._at(problem.start)])
-    np.testing.assert_allclose(constants.theta_1, 1.5)
-    np.testing.assert_allclose(constants.theta_2, 3.0)
-
-
-def test_the_network_has_no_more_weights_than_inputs() -> None:
-    problem = SMALL._network()
-    assert problem.w.shape == (6, 8)
-    assert problem.private.shape == (6, 24)
 
 
 def test_rows() -> None:
@@ -119,7 +78,7 @@ def test_refused(change: dict[str, Any], message: str) -> None:
         dataclasses.replace(SMALL, **change).run()
 
 
-def spectrum(family: Any, known: Known, trials: int = 200) -> dict[str, dict[str, Any]]:
+def spectrum(family: Any, known: Known, trials: int = 200) -> dict[str, Row]:
     found = Spectrum(family, known, load("numba"), 2, trials).run()
     return {f"{row['quantity']} {row.get('case', '')}".strip(): row for row in found}
 

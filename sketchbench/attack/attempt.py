@@ -1,0 +1,81 @@
+"""One attempt at an inversion: who is attacked, and how close the attack comes."""
+
+import functools
+import time
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from sketchbench import seeds
+from sketchbench.attack.inversion import Inversion
+from sketchbench.attack.victim import Victim
+from sketchbench.attack.view import View
+from sketchbench.dataset.dataset import Dataset
+from sketchbench.kernels import Kernels
+from sketchbench.measure.image import Likeness, likeness
+from sketchbench.model.autograd import device_of
+from sketchbench.model.classification import Samples
+from sketchbench.model.networks import MakeModel, initialised
+from sketchbench.sketch.family import Family
+
+
+class Attempt(NamedTuple):
+    """What one attack recovered.
+
+    Attributes:
+        image: (channels, height, width), in [0, 1].
+        evaluations: of the gradient of the loss, over all starts.
+        starts: of the attack.
+        seconds: that it took on this machine.
+        likeness: of the image and the victim's.
+    """
+
+    image: NDArray[np.float64]
+    evaluations: int
+    starts: int
+    seconds: float
+    likeness: Likeness
+
+
+def attempt(attack: Inversion, view: View, victim: Victim, seed: int) -> Attempt:
+    """Attack a view, and compare the result with the victim's image, which the attack does not see.
+
+    seed: of the starts; the same seed gives the same starts for every view.
+    """
+    start = time.perf_counter()
+    estimate = attack.run(view, seed)
+    seconds = time.perf_counter() - start
+    image = pixels(estimate.image)
+    close = likeness(image, pixels(victim.samples.images[0]))
+    return Attempt(image, estimate.evaluations, estimate.starts, seconds, close)
+
+
+def draw_victim(data: Dataset, model: MakeModel, kernels: Kernels, seed: int, *, trial: int) -> Victim:
+    """The victim of a trial: two random test images of a data set, and a network with freshly drawn weights.
+
+    Arguments:
+        data: the data set.
+        model: gives the network for a shape, a number of classes and a family.
+        kernels: what computes, which decides the device of the images.
+        seed: root of all randomness.
+        trial: which trial's victim.
+    """
+    random = seeds.generator(seed, data="victims", trial=trial)
+    chosen = random.choice(len(data.test.labels), 2, replace=False)
+    device = device_of(kernels)
+    images = torch.tensor(data.test.images[chosen] / data.white, device=device)
+    labels = torch.tensor(data.test.labels[chosen], device=device)
+    weights = seeds.key(seed, weights="network", trial=trial)
+
+    def network(family: Family | None) -> torch.nn.Module:
+        make = functools.partial(model, data.shape, data.classes, family)
+        return initialised(make, weights).to(device, torch.float64)
+
+    return Victim(network, Samples(images, labels), data.classes)
+
+
+def pixels(image: torch.Tensor) -> NDArray[np.float64]:
+    """An image as a NumPy array of the same shape."""
+    return np.asarray(image.cpu().numpy())

@@ -1,0 +1,163 @@
+"""Gradient matching by gradient descent, and the constants that song2023 §7 assumes of it, measured.
+
+An attacker who knows w, R and R ∇_wF(w, x*) minimises L(x) = ‖R ∇_wF(w, x) - R ∇_wF(w, x*)‖². All derivatives are
+those of autograd, through the sketch.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from sketchbench.attack.matching_problem import MatchingProblem
+from sketchbench.model import autograd
+from sketchbench.sketch.operator import Sketch
+from sketchbench.sketch.spectrum import rank, singular_values
+from sketchbench.theory import leakage
+
+NEARBY = 1e-3  # distance from x* of the neighbour in the steepest direction
+Numbers = NDArray[np.float64]
+
+
+class Evaluation(NamedTuple):
+    """L and its derivatives at one input for each of T trials.
+
+    Attributes:
+        x: the inputs, (T, m).
+        loss: L(x), (T,).
+        slope: ∇L(x), (T, m).
+        pseudo_hessian: Φ(x) = ∂∇_wF/∂x, (T, d, m).
+    """
+
+    x: Tensor
+    loss: Tensor
+    slope: Tensor
+    pseudo_hessian: Tensor
+
+
+class Descent(NamedTuple):
+    """Step lengths of gradient descent on L, each (T,).
+
+    Attributes:
+        safe: 1/(2β²γ₂²), with which L never grows.
+        step: the largest step of song2023 Theorem 7.5 with a = 0 where the theorem applies, else the safe one.
+        rate: γ, by which the theorem promises L(x_{t+1}) <= (1 - γ) L(x_t); 0 where it does not apply.
+    """
+
+    safe: Numbers
+    step: Numbers
+    rate: Numbers
+
+
+class GradientMatching:
+    """The attack on T independent problems, each through its own operator.
+
+    Arguments:
+        problem: the losses, private inputs and starts of T trials.
+        operators: a stack of T sketches of d entries.
+
+    Attributes:
+        problem: the same, on the device of the operators.
+        full_rank: (T,), where R has rank b, that is γ₁ > 0.
+    """
+
+    def __init__(self, problem: MatchingProblem, operators: Sketch) -> None:
+        self.problem = problem.to(autograd.device_of(operators.kernels))
+        values = singular_values(operators)
+        self.full_rank = rank(values, operators) == operators.b
+        self._operators, self._gammas = operators, (values[:, 0], values[:, -1])
+        by_weights = torch.func.grad(problem.loss)
+        self._gradient = torch.func.vmap(by_weights)
+        self._pseudo_hessian = torch.func.vmap(torch.func.jacrev(by_weights, argnums=1))
+        self._observed = self.view(self.problem.private)
+
+    def gradient(self, x: Tensor) -> Tensor:
+        """∇_wF(w, x) at inputs (T, m): (T, d)."""
+        return self._gradient(self.problem.w, x, self.problem.data)
+
+    def view(self, x: Tensor) -> Tensor:
+        """R ∇_wF(w, x) at inputs (T, m): (T, b)."""
+        return autograd.sketch(self._operators, self.gradient(x)[:, None])[:, 0]
+
+    def loss(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """L and ∇L at inputs (T, m): (T,) and (T, m)."""
+        x = x.detach().requires_grad_()
+        loss = ((self.view(x) - self._observed) ** 2).sum(dim=1)
+        (slope,) = torch.autograd.grad(loss.sum(), x)
+        return loss.detach(), slope
+
+    def evaluate(self, x: Tensor) -> Evaluation:
+        """L, ∇L and Φ at inputs (T, m). O(T d m) memory."""
+        pseudo_hessian = self._pseudo_hessian(self.problem.w, x, self.problem.data)
+        return Evaluation(x, *self.loss(x), pseudo_hessian)
+
+    def descend(self, step: Numbers, rounds: int) -> Iterator[tuple[Tensor, Tensor]]:
+        """x_t and L(x_t) for t = 0 to `rounds`, with steps of length (T,)."""
+        x = self.problem.start
+        rate = torch.from_numpy(step)[:, None].to(x.device)
+        for _ in range(rounds + 1):
+            loss, slope = self.loss(x)
+            yield x, loss
+            x = x - rate * slope
+
+    def constants(self, evaluations: Sequence[Evaluation]) -> leakage.Constants:
+        """The constants of §7 for each trial over these inputs. An unknown β is the largest ‖Φ‖ at them."""
+        values = np.stack([_singular_values(evaluation) for evaluation in evaluations])
+        low, high = values[..., 0].min(axis=0), values[..., -1].max(axis=0)
+        beta = high if self.problem.lipschitz is None else self.problem.lipschitz
+        return leakage.Constants(low, high, beta, *self._gammas)
+
+    def steepest_neighbour(self, private: Evaluation) -> Evaluation:
+        """The evaluation at a neighbour of x* in the direction in which L grows fastest."""
+        sketched = autograd.sketch(self._operators, private.pseudo_hessian.swapaxes(1, 2))
+        direction = torch.linalg.svd(sketched.swapaxes(1, 2), full_matrices=False).Vh[:, 0]
+        return self.evaluate(private.x + NEARBY * direction)
+
+    def descent(self, constants: leakage.Constants) -> Descent:
+        """The steps that song2023 §7 gives for these constants.
+
+        Theorem 7.5 has a step where γ₁ > 0 and a = 0; the latter is so for losses that are bilinear, whose β is known.
+        """
+        safe = 1 / (2 * (constants.lipschitz * constants.gamma_2) ** 2)
+        low, high = leakage.non_critical(constants)
+        _, b = leakage.semi_smoothness(constants)
+        applies = np.zeros_like(self.full_rank) if self.problem.lipschitz is None else self.full_rank
+        step = np.where(applies, leakage.step_7_5(low, high, 0.0, b), safe)
+        return Descent(safe, step, np.where(applies, leakage.rate_7_5(low, high, 0.0, step), 0.0))
+
+    def recovered(self, x: Tensor) -> Numbers:
+        """1 - ‖x - x*‖²/‖x₀ - x*‖² at inputs (T, m): (T,), 1 where the private input is recovered exactly."""
+        private, start = self.problem.private, self.problem.start
+        return numbers(1 - ((x - private) ** 2).sum(dim=1) / ((start - private) ** 2).sum(dim=1))
+
+
+def non_critical_excess(evaluation: Evaluation, low: Numbers, high: Numbers) -> Numbers:
+    """How far ‖∇L‖ is outside of [low √L, high √L], as a ratio of squares: (T,), at most 1 where it is inside.
+
+    Low and high, (T,), are θ₁ and θ₂ of a non-critical point (song2023 Lemma 7.7).
+    """
+    square, loss = numbers((evaluation.slope**2).sum(dim=1)), numbers(evaluation.loss)
+    return np.maximum(square / (high**2 * loss), low**2 * loss / square)
+
+
+def semi_smoothness_excess(x: Evaluation, y: Evaluation, a: Numbers, b: Numbers) -> Numbers:
+    """L(y) - L(x) - ⟨∇L(x), y - x⟩ over b‖y - x‖² + a‖y - x‖√L(x): (T,), at most 1 where L is semi-smooth with
+    constants a and b, (T,) (song2023 Definition 7.2)."""
+    move = y.x - x.x
+    distance = numbers(move.norm(dim=1))
+    linear = x.loss + (x.slope * move).sum(dim=1)
+    allowed = b * distance**2 + a * distance * numbers(x.loss.sqrt())
+    return np.asarray(numbers(y.loss - linear) / allowed)
+
+
+def numbers(values: Tensor) -> Numbers:
+    """A tensor of any device as a NumPy array."""
+    return np.asarray(values.cpu())
+
+
+def _singular_values(evaluation: Evaluation) -> Numbers:
+    """Those of Φ, ascending: (T, d)."""
+    return numbers(torch.linalg.svdvals(evaluation.pseudo_hessian).flip(-1))

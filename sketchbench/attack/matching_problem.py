@@ -1,0 +1,76 @@
+"""Losses with inputs to recover: those of song2023 §7 whose constants are known, and a small network."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+CONDITION = 2.0  # θ₂/θ₁ of the bilinear loss
+FEATURES = 3  # of each sample of the network
+
+Loss = Callable[..., Tensor]  # F(w, x, data) of one trial, a scalar
+
+
+class MatchingProblem(NamedTuple):
+    """T independent instances of a loss F(w, x, data), one for each trial of an attack by gradient matching.
+
+    Attributes:
+        loss: F of a single trial, differentiable twice.
+        w: the weights, (T, d), which the attacker knows.
+        data: whatever else the attacker knows of F, (T, ...).
+        private: the private inputs x*, (T, m).
+        start: the inputs x₀ that the attacker starts from, (T, m).
+        lipschitz: β, the Lipschitz constant of ∇_wF in x, (T,); None where it is not known.
+    """
+
+    loss: Loss
+    w: Tensor
+    data: Tensor
+    private: Tensor
+    start: Tensor
+    lipschitz: NDArray[np.float64] | None
+
+    def to(self, device: str) -> "MatchingProblem":
+        """The same problem with its tensors on a device."""
+        tensors = {name: getattr(self, name).to(device) for name in ("w", "data", "private", "start")}
+        return self._replace(**tensors)
+
+
+def bilinear(random: torch.Generator, trials: int, d: int, *, lipschitz: float) -> MatchingProblem:
+    """F = wᵀA x with d weights and d inputs, for which all that song2023 §7 assumes is true.
+
+    The singular values of A fall geometrically from β = `lipschitz` to β/2; its singular vectors, w, x* and x₀ are
+    random.
+    """
+    left, right = (torch.linalg.qr(normal(random, trials, d, d))[0] for _ in range(2))
+    values = torch.logspace(0, -1, d, base=CONDITION, dtype=torch.float64)
+    matrix = lipschitz * left * values @ right
+    w, private, start = (normal(random, trials, d) for _ in range(3))
+    constant = np.full(trials, lipschitz)
+    return MatchingProblem(lambda w, x, A: w @ A @ x, w, matrix, private, start, constant)
+
+
+def perceptron(random: torch.Generator, trials: int, d: int, *, samples: int) -> MatchingProblem:
+    """The logistic loss of a perceptron with d/4 tanh units, on a batch of `samples` samples of 3 features.
+
+    The inputs are the features of the whole batch, m = 3 `samples`; the attacker knows the labels. d must be a
+    multiple of 4.
+    """
+    units = d // (FEATURES + 1)
+
+    def loss(w: Tensor, x: Tensor, labels: Tensor) -> Tensor:
+        hidden = torch.tanh(x.view(-1, FEATURES) @ w[units:].view(FEATURES, units))
+        return torch.nn.functional.softplus(-labels * (hidden @ w[:units])).mean()
+
+    w = normal(random, trials, d)
+    private, start = (normal(random, trials, samples * FEATURES) for _ in range(2))
+    labels = normal(random, trials, samples).sign()
+    return MatchingProblem(loss, w, labels, private, start, None)
+
+
+def normal(random: torch.Generator, *shape: int) -> Tensor:
+    """Independent standard normal entries, float64, on the CPU."""
+    return torch.randn(shape, generator=random, dtype=torch.float64)

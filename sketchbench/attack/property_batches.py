@@ -1,0 +1,77 @@
+"""Batches of images some of which have a property that the training is not about (Melis et al. 2019)."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from sketchbench.parameters import Checked, Count, Range, Share
+
+TEN = 10  # rounds or batches, of which a fixed number have the property
+
+
+@dataclass(frozen=True)
+class PropertyBatches(Checked):
+    """What batches there are.
+
+    Arguments:
+        property_classes: the classes of the data set whose images have the property.
+        positive: how many of every ten batches contain such images.
+        share: the share of such images in these batches; the others contain none.
+        batch: images of a batch.
+    """
+
+    property_classes: list[int]
+    positive: Annotated[int, Range(1, TEN - 1)]
+    share: Share
+    batch: Count
+
+    @property
+    def images(self) -> int:
+        """How many images with the property are in a batch that has it, at least one."""
+        return max(1, round(self.share * self.batch))
+
+    def truth(self, rounds: int, random: np.random.Generator) -> NDArray[np.bool_]:
+        """Which rounds' batches have the property, (rounds,): of every ten rounds `positive`, in random order."""
+        tens = [random.permutation(TEN) < self.positive for _ in range(-(-rounds // TEN))]
+        return np.concatenate(tens)[:rounds]
+
+
+class Party:
+    """The images of one party, from which it draws batches. The label to train for is the parity of the class.
+
+    Arguments:
+        images: (n, channels, height, width).
+        classes: of these images, (n,).
+        batches: what batches there are.
+        random: what batches are drawn with; parties may share it.
+
+    Raises:
+        ValueError: where there are too few images with the property, or without, for a batch.
+    """
+
+    def __init__(
+        self, images: Tensor, classes: NDArray[np.int64], batches: PropertyBatches, random: np.random.Generator
+    ) -> None:
+        positive = np.isin(classes, batches.property_classes)
+        self._positive, self._negative = np.flatnonzero(positive), np.flatnonzero(~positive)
+        if len(self._positive) < batches.images or len(self._negative) < batches.batch:
+            raise ValueError(
+                f"a party has {len(self._positive)} images with the property and {len(self._negative)} without; it "
+                f"needs {batches.images} and {batches.batch} for a batch: lower batch or share"
+            )
+        self._images, self._labels = images, torch.tensor(classes % 2, device=images.device)
+        self._batches, self._random = batches, random
+
+    def draw(self, has_property: bool) -> tuple[Tensor, Tensor]:
+        """A batch: images (batch, channels, height, width), and labels (batch,)."""
+        count = self._batches.images if has_property else 0
+        chosen = [
+            self._random.choice(self._positive, count, replace=False),
+            self._random.choice(self._negative, self._batches.batch - count, replace=False),
+        ]
+        index = torch.tensor(np.concatenate(chosen), device=self._images.device)
+        return self._images[index], self._labels[index]

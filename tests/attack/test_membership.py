@@ -1,0 +1,47 @@
+"""The membership statistic: against the formula without a sketch, and what of the canary is visible through one."""
+
+import numpy as np
+import pytest
+
+from sketchbench.attack.membership import Evidence, likelihood_ratio, worlds
+from sketchbench.federated.iterative_sketching import IterativeSketching
+from sketchbench.federated.private_sketching import PrivateSketching
+from sketchbench.kernels import load
+from sketchbench.privacy.sampling import Neighbours, Sampling
+from sketchbench.sketch import CountSketch, Family, Identity
+
+KERNELS = load("numba")
+D, RECORDS, ROUNDS = 8, 4, 3
+DIRECTION = np.eye(D)[2]
+
+
+def evidence(family: Family, neighbours: Neighbours = "replace_one", sigma: float = 0.0) -> list[Evidence]:
+    """With the canary, and without."""
+    training = PrivateSketching(IterativeSketching(family, 1.0), Sampling("full", RECORDS, RECORDS), sigma, bound=1.0)
+    both = worlds(DIRECTION, neighbours, clients=2, records=RECORDS, kernels=KERNELS)
+    return [
+        likelihood_ratio(training.run(world, 1, 2, trials=5, rounds=ROUNDS), DIRECTION, KERNELS, rounds=ROUNDS)
+        for world in both
+    ]
+
+
+@pytest.mark.parametrize(("neighbours", "other"), [("replace_one", -1.0), ("add_remove", 0.0)])
+def test_without_noise_and_sketch_it_is_the_canarys_share(neighbours: Neighbours, other: float) -> None:
+    """Each round's mean gradient is u/records with the canary."""
+    present, absent = evidence(Identity(D, D), neighbours)
+    np.testing.assert_allclose(present.statistic, ROUNDS / RECORDS, rtol=1e-6)
+    np.testing.assert_allclose(absent.statistic, other * ROUNDS / RECORDS, rtol=1e-6)
+    np.testing.assert_allclose(present.visible, 1, rtol=1e-6)
+
+
+def test_a_sketch_hides_a_part() -> None:
+    present, _ = evidence(CountSketch(D, 3))
+    assert present.visible.shape == (5,)
+    assert (present.visible < 1).all()
+    np.testing.assert_allclose(present.statistic, ROUNDS / RECORDS * present.visible**2, rtol=1e-6)
+
+
+def test_noise_blurs_the_worlds() -> None:
+    present, absent = evidence(Identity(D, D), sigma=10.0)
+    assert np.std(present.statistic) > 1
+    np.testing.assert_allclose(present.statistic - absent.statistic, 2 * ROUNDS / RECORDS, rtol=1e-6)
