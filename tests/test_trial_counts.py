@@ -7,7 +7,7 @@ import pytest
 import yaml
 from scipy import stats
 
-from sketchbench import job, seeds
+from sketchbench import composition, execution, seeds
 from sketchbench import plan as planning
 from sketchbench.claim.criteria import TRUSTED_SKEWNESS
 from sketchbench.claim.evaluate import FAMILY_WISE_ERROR
@@ -74,7 +74,7 @@ def test_the_spread_that_it_assumes(family: Family) -> None:
 def test_probabilities(study: str, delta: float) -> None:
     """Without any exceedance, the upper limit falls below 2δ."""
     assert trials_for_zero(2 * delta, error=LEVEL) <= min(quick(study))
-    tasks = yaml.safe_load((planning.CONF / "task" / "tails.yaml").read_text())
+    tasks = yaml.safe_load((composition.CONF / "task" / "tails.yaml").read_text())
     assert min(tasks["deltas"]) == 0.001
 
 
@@ -107,7 +107,7 @@ def test_the_interval_of_the_padding_study(kind: str) -> None:
     """Half a per cent to each side: less than the 1 % between no difference and the bound."""
     bound, spread = PADDING[kind]
     (trials,) = set(quick("padding"))
-    tasks = yaml.safe_load((planning.CONF / "task" / "padding.yaml").read_text())
+    tasks = yaml.safe_load((composition.CONF / "task" / "padding.yaml").read_text())
     assert tasks["signals"][kind] == bound
     low, high = mean_interval(1.0, spread, 0.0, trials, error=LEVEL)
     assert (high - low) / 2 <= 0.005 < abs(bound - 1)
@@ -121,7 +121,7 @@ def test_the_spread_of_the_padding_study(kind: str) -> None:
     count = 24
     config = {**planned("padding")["fiht/d20888-b10440"].config, "kernels": "numba"}
     config["task"] = {**config["task"], "trials": count, "signals": {kind: 1.0}}
-    (row,) = (row for row in job.execute(config) if row["quantity"] == "ratio")
+    (row,) = (row for row in execution.execute(config) if row["quantity"] == "ratio")
     assert row["sd"] * np.sqrt((count - 1) / stats.chi2.isf(1e-6, count - 1)) <= PADDING[kind][1]
 
 
@@ -231,8 +231,9 @@ def test_the_interval_of_an_attack_that_knows_nothing() -> None:
     """Areas under ROC curves of P batches with the property and N without vary by √((P + N + 1)/(12 P N)); a training
     adds to that what its test batches have in common."""
     config = planned("property_inference")["count_sketch/d64-b32-share0.3"].config["task"]
-    found = config["test_rounds"] * config["positive"] // 10
-    others = config["test_rounds"] - found
+    tested = config["phases"]["test_rounds"]
+    found = tested * config["batches"]["positive"] // 10
+    others = tested - found
     spread = ((found + others + 1) / (12 * found * others)) ** 0.5
     assert spread < 0.08
     low, high = mean_interval(0.5, 0.08, 0.0, config["trials"], error=LEVEL)

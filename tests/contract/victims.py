@@ -5,11 +5,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from hydra import initialize_config_dir
 from hydra.utils import instantiate
 from torch import nn
 
-from sketchbench import kernels, plan
+from sketchbench import composition, kernels
 from sketchbench.attack.inversion import Inversion
 from sketchbench.attack.victim import Victim
 from sketchbench.attack.view import View
@@ -20,8 +19,8 @@ from sketchbench.sketch import CountSketch, Family, SubsampledHadamard
 KERNELS = kernels.load("numba")
 SHAPE, CLASSES = (1, 8, 8), 5
 D = 513  # parameters of the network below
-ATTACKS = sorted(path.stem for path in (plan.CONF / "attack").glob("*.yaml"))
-VIEWS = sorted(path.stem for path in (plan.CONF / "view").glob("*.yaml"))
+ATTACKS = sorted(path.stem for path in (composition.CONF / "attack").glob("*.yaml"))
+VIEWS = sorted(path.stem for path in (composition.CONF / "view").glob("*.yaml"))
 ESTIMATES = {
     "server_paper",
     "client_option_1",
@@ -46,9 +45,8 @@ def victim(number: int = 0, weights: int = 0) -> Victim:
 
 @functools.cache
 def configured(attack: str, view: str) -> tuple[Inversion, Any]:
-    with initialize_config_dir(str(plan.CONF), version_base="1.3"):
-        config = plan.compose_run(["task=inversion", f"attack@task.attack={attack}", f"view@task.control={view}"])
-        task = plan.frozen(config)["task"]
+    config = composition.compose(["task=inversion", f"attack@task.attack={attack}", f"view@task.control={view}"])
+    task = composition.frozen(config).config["task"]
     return instantiate(task["attack"], _convert_="all"), instantiate(task["control"], _convert_="all")
 
 

@@ -20,7 +20,7 @@ from sketchbench.dataset import digits
 from sketchbench.federated.private_sketching import PrivateSketching
 from sketchbench.model.networks import sigmoid_cnn
 from sketchbench.sketch import CountSketch, Identity
-from sketchbench.task.inversion import ImageInversion
+from sketchbench.task.inversion import Assessment, ImageInversion
 from sketchbench.task.private_inversion import PrivateInversion
 from sketchbench.task.sketched_inversion import SketchedInversion
 
@@ -42,14 +42,12 @@ def common(family: Any, **changes: Any) -> dict[str, Any]:
         "model": NETWORK,
         "attack": ATTACK,
         "control": double_blind.undefended,
-        "level": 30.0,
-        "allowed_effort": 4.0,
-        "pictures": 0,
+        "assessment": Assessment(level=30.0, allowed_effort=4.0, pictures=0),
         **changes,
     }
 
 
-SERVER = functools.partial(double_blind.server, matched="paper")
+SERVER = double_blind.server_paper
 BLIND = ImageInversion(**common(CountSketch(2, 1)), views={"server_paper": SERVER})
 
 
@@ -107,7 +105,9 @@ NOISY = PrivateInversion(
         model=BIASED,
         control=functools.partial(biases, epsilon=None),
         attack=dataclasses.replace(ATTACK, evaluations=120),
-        level=20.0,  # reached after so few evaluations; the mean image has 11 dB
+        assessment=Assessment(
+            level=20.0, allowed_effort=4.0, pictures=0
+        ),  # reached after so few evaluations; the mean image has 11 dB
     ),
     views={"private": biases},
     epsilons=[10.0],

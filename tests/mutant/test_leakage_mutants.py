@@ -8,8 +8,8 @@ import torch
 from operators import BucketNeverUsed, DesketchNotAdjoint, GaussianUnscaled, OperatorReused
 from test_other_claims import CountSketchTwice, shared, verdicts
 
+from sketchbench.attack.gradient_matching import GradientMatching
 from sketchbench.sketch import CountSketch, Family, Gaussian, Identity
-from sketchbench.task import attack_convergence
 from sketchbench.task.attack_convergence import AttackConvergence
 from sketchbench.task.spectrum import Spectrum
 from sketchbench.theory import leakage
@@ -67,25 +67,25 @@ def test_a_desketch_that_is_no_adjoint() -> None:
 
 
 def test_slopes_without_the_factor_2(monkeypatch: pytest.MonkeyPatch) -> None:
-    matched = attack_convergence._Attack._matched
+    loss = GradientMatching.loss
 
     def halved(self: Any, x: Any) -> Any:
-        loss, slope = matched(self, x)
-        return loss, slope / 2
+        value, slope = loss(self, x)
+        return value, slope / 2
 
-    monkeypatch.setattr(attack_convergence._Attack, "_matched", halved)
+    monkeypatch.setattr(GradientMatching, "loss", halved)
     assert "fails" in judged(SOUND)["S25-corrected"]
 
 
 def test_another_operator_than_what_was_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """An attacker who draws a sketch of his own does not find what is there."""
-    init = attack_convergence._Attack.__init__
+    init = GradientMatching.__init__
 
-    def wrong(self: Any, task: Any, problem: Any, operators: Any) -> None:
-        init(self, task, problem, operators)
-        self._operators = task.family.draw(99, operators=task.trials, kernels=task.kernels)
+    def wrong(self: Any, problem: Any, operators: Any) -> None:
+        init(self, problem, operators)
+        self._operators = SOUND.family.draw(99, operators=SOUND.trials, kernels=SOUND.kernels)
 
-    monkeypatch.setattr(attack_convergence._Attack, "__init__", wrong)
+    monkeypatch.setattr(GradientMatching, "__init__", wrong)
     assert "fails" in judged(SOUND)["S23"]
 
 

@@ -23,7 +23,7 @@ from sketchbench.privacy.mechanism import Composed, Gaussian, Parallel
 from sketchbench.privacy.sampling import Sampling
 from sketchbench.sketch import CountSketch
 from sketchbench.sketch.identity import Identity
-from sketchbench.task.privacy_audit import PrivacyAudit
+from sketchbench.task.privacy_audit import AuditedTraining, PrivacyAudit
 from sketchbench.task.private_training import PrivateTraining
 from sketchbench.theory import privacy as lemmas
 from sketchbench.theory.known import Known
@@ -36,11 +36,7 @@ SOUND = PrivacyAudit(
     seed=5,
     trials=20_000,
     samplings={"full": "exact"},
-    batch=2,
-    records=8,
-    clients=2,
-    rounds=2,
-    local_steps=2,
+    training=AuditedTraining(clients=2, records=8, batch=2, rounds=2, local_steps=2),
     epsilon=2.5,
     deltas=[0.01],
     noise=1.0,
@@ -80,7 +76,9 @@ def test_sensitivity_without_the_2(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.statistical
 def test_amplification_applied_to_full_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """The account is of Poisson batches of an eighth; training takes all records, in the same shares."""
-    task = dataclasses.replace(SOUND, samplings={"poisson": "rdp"}, batch=1)
+    task = dataclasses.replace(
+        SOUND, samplings={"poisson": "rdp"}, training=dataclasses.replace(SOUND.training, batch=1)
+    )
     assert verdict(task) != "fails"
 
     def all_records(self: Sampling, random: Any, shape: tuple[int, ...]) -> np.ndarray:
@@ -98,7 +96,7 @@ def test_gradients_not_clipped(monkeypatch: pytest.MonkeyPatch) -> None:
         def batch_gradients(self, w: Any, shares: Any, bound: float = np.inf) -> Any:
             return 3 * super().batch_gradients(w, shares)
 
-    monkeypatch.setattr("sketchbench.task.privacy_audit.Canary", Longer)
+    monkeypatch.setattr("sketchbench.attack.membership.Canary", Longer)
     assert verdict(SOUND) == "fails"
 
 

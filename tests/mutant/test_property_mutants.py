@@ -8,25 +8,22 @@ import pytest
 import torch
 from test_other_claims import shared, verdicts
 
+from sketchbench.attack import watched_training
 from sketchbench.attack.property import RandomForest
+from sketchbench.attack.property_batches import PropertyBatches
+from sketchbench.attack.watched_training import Phases
 from sketchbench.dataset import digits
 from sketchbench.model.networks import mlp
 from sketchbench.sketch import CountSketch
-from sketchbench.task import property_inference
 from sketchbench.task.property_inference import PropertyInference
 
 SOUND = PropertyInference(
     **shared(CountSketch(64, 32), 10),
     dataset=digits.load,
     model=functools.partial(mlp, hidden=(8,)),
-    property_classes=[0, 1],
-    positive=2,
-    share=0.75,
-    batch=24,
+    batches=PropertyBatches(property_classes=[0, 1], positive=2, share=0.75, batch=24),
+    phases=Phases(warm_up=5, fit_rounds=10, test_rounds=40),
     rate=0.01,
-    warm_up=5,
-    fit_rounds=10,
-    test_rounds=40,
     trees=15,
     allowed_loss=0.05,
 )
@@ -56,7 +53,7 @@ def test_the_sound_one() -> None:
 
 def test_estimates_from_the_weights_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside W̃, the message has W: the client's difference is then the update."""
-    broadcast = property_inference.broadcast
+    broadcast = watched_training.broadcast
 
     def leaking(model: Any, key: int, kernels: Any) -> Any:
         message = broadcast(model, key, kernels)
@@ -64,9 +61,9 @@ def test_estimates_from_the_weights_themselves(monkeypatch: pytest.MonkeyPatch) 
         object.__setattr__(message, "whole", whole)
         return message
 
-    monkeypatch.setattr(property_inference, "broadcast", leaking)
+    monkeypatch.setattr(watched_training, "broadcast", leaking)
     monkeypatch.setattr(
-        property_inference,
+        watched_training,
         "update",
         lambda twin, old, new, *_: {n: old.whole[n] - new.whole[n] for n in old.whole},
     )
@@ -76,8 +73,8 @@ def test_estimates_from_the_weights_themselves(monkeypatch: pytest.MonkeyPatch) 
 def test_sketches_that_are_not_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     """One S for all rounds: option II then gives the update within its row space. The areas are so near to 1, and so
     skewed, that no mean of ten is judged: nothing holds, and no training looks safe."""
-    broadcast = property_inference.broadcast
-    monkeypatch.setattr(property_inference, "broadcast", lambda model, key, kernels: broadcast(model, 7, kernels))
+    broadcast = watched_training.broadcast
+    monkeypatch.setattr(watched_training, "broadcast", lambda model, key, kernels: broadcast(model, 7, kernels))
     rows = SOUND.run()
     assert "holds" not in verdicts("Z12-client", rows)
     areas = [r for r in rows if r["quantity"] == "auc" and r["case"].startswith("client option")]
@@ -89,33 +86,24 @@ def test_sketches_that_are_not_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_labels_that_follow_from_time(monkeypatch: pytest.MonkeyPatch, leaking: bool) -> None:
     """Features that tell nothing but the round tell nothing of the batches, unless those with the property come at
     times of their own, in learning as in testing."""
-    watched, now = property_inference._Watched, [0]
+    now = [0]
 
     def at(self: Any, t: int) -> Any:
         now[0] = t
         return {}  # of the other papers' servers there is nothing to see here
 
     task = dataclasses.replace(SOUND, allowed_loss=1.0)  # nothing is seen without a defence, either
-    monkeypatch.setattr(
-        property_inference,
-        "flattened",
-        lambda steps, names: torch.tensor([float(now[0] % 2)]),
-    )
-    monkeypatch.setattr(watched, "_operators", at)
+    monkeypatch.setattr(watched_training, "flattened", lambda steps, names: torch.tensor([float(now[0] % 2)]))
+    for observer in (watched_training._PlainObserver, watched_training._BlindObserver):
+        monkeypatch.setattr(observer, "operators", at)
     if leaking:
         monkeypatch.setattr(
-            PropertyInference,
-            "_truth",
-            lambda self, trial: torch.arange(55).remainder(2).bool().numpy(),
+            PropertyBatches, "truth", lambda self, rounds, random: torch.arange(rounds).remainder(2).bool().numpy()
         )
-        learn = watched._learn
-
-        def by_round(self: Any, given: Any) -> None:
-            learn(self, given)
-            for seen in self._seen.values():
-                seen.labels[-10:] = [bool(now[0] % 2)] * 10
-
-        monkeypatch.setattr(watched, "_learn", by_round)
+        learn = watched_training._Observer.learn
+        monkeypatch.setattr(
+            watched_training._Observer, "learn", lambda self, views, kind: learn(self, views, bool(now[0] % 2))
+        )
     found = verdicts("Z12-client", controlled(task.run()))
     assert ("fails" in found) is leaking
 
