@@ -8,15 +8,19 @@
 
 A wrong value is refused in one line that names the field, the value and the condition: `rounds=0 must be >= 1`,
 `variant=best is unknown; choose one of plain, averaged`. Types that say nothing of a range, such as another class or a
-function, are not checked here.
+function, are not checked here. `checked` does the same for the arguments of a function.
 """
 
 import dataclasses
 import functools
+import inspect
 import math
 import types
 from collections.abc import Callable, Iterable
-from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class Range(NamedTuple):
@@ -69,6 +73,29 @@ def check(instance: Any) -> None:
         _check(field.name, getattr(instance, field.name), hints[field.name])
 
 
+def checked(function: Callable[P, R]) -> Callable[P, R]:
+    """The function (or `__init__`), which refuses arguments that don't fit its parameters' types, as `check` does.
+
+    >>> @checked
+    ... def mean(total: float, count: Count) -> float:
+    ...     return total / count
+    >>> mean(1.0, count=0)
+    Traceback (most recent call last):
+    ValueError: count=0 must be >= 1
+    """
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def checking(*args: P.args, **kwargs: P.kwargs) -> R:
+        hints = _hints(function)
+        for name, value in signature.bind(*args, **kwargs).arguments.items():
+            if name in hints:
+                _check(name, value, hints[name])
+        return function(*args, **kwargs)
+
+    return checking
+
+
 def choose(name: str, value: str, known: Iterable[str]) -> str:
     """The value, if it is one of the known ones; else ValueError, which lists them."""
     choices = list(known)
@@ -78,8 +105,8 @@ def choose(name: str, value: str, known: Iterable[str]) -> str:
 
 
 @functools.cache  # reading hints takes longer than checking them
-def _hints(cls: Any) -> dict[str, Any]:
-    return get_type_hints(cls, include_extras=True)
+def _hints(typed: Any) -> dict[str, Any]:
+    return get_type_hints(typed, include_extras=True)
 
 
 def _check(name: str, value: Any, hint: Any) -> None:

@@ -85,8 +85,8 @@ def test_synthetic_images_follow_from_the_seed() -> None:
     [
         ({"like": "letters"}, "like=letters is unknown; choose one of mnist, cifar10, lfw"),
         ({"test": 0}, "test=0 must be >= 1"),
-        ({"classes": 1}, "classes=1 >= 2"),
-        ({"minority": 1.0}, "minority=1.0 must satisfy"),
+        ({"classes": 1}, "classes=1 must be >= 2"),
+        ({"minority": 1.0}, "minority=1.0 must be > 0 and < 1"),
     ],
 )
 def test_impossible_synthetic_images(change: dict[str, Any], message: str) -> None:
