@@ -9,6 +9,7 @@ from hydra.utils import instantiate
 from torch import nn
 
 from sketchbench import plan
+from sketchbench.kernels import load
 from sketchbench.model import sketched
 from sketchbench.model.networks import cnn, initialised, mlp, parameters
 from sketchbench.sketch import CountSketch, Identity
@@ -63,7 +64,7 @@ def test_all_but_the_last_layer_is_sketched(name: str) -> None:
     assert torch.equal(plain.eval()(x), model.eval()(x))
     with pytest.raises(RuntimeError, match="has no sketch to train with"):
         model.train()(x)
-    sketched.draw(model, 3, "numba")
+    sketched.draw(model, 3, load("numba"))
     assert not torch.allclose(plain(x), model(x))
 
 
