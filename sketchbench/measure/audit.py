@@ -18,7 +18,7 @@ def epsilon_proven(hits: int, false_alarms: int, trials: int, *, delta: float, e
     Clopper-Pearson interval, beyond which it lies with probability error / 2 at most.
 
     Arguments:
-        hits: number of runs with the canary that the attack takes for such.
+        hits: number of runs with the canary that the attack takes for runs with it.
         false_alarms: number of runs without the canary that the attack takes for runs with it.
         trials: number of runs of either kind.
         delta: δ.

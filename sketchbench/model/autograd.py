@@ -1,6 +1,6 @@
 """Sketches as differentiable functions of torch tensors.
 
-A sketch is linear, so the backward pass is its transpose, which is such a function again: each function here can be
+A sketch is linear, so its backward pass is its transpose, which is linear as well: each function here can be
 differentiated any number of times. Tensors and arrays share their memory.
 """
 

@@ -45,7 +45,7 @@ class Problem(ABC):
 
     @abstractmethod
     def gradients(self, w: Array) -> Array:
-        """∇f_c(w_c) of every client at weights of its own.
+        """∇f_c(w_c) of every client, where each client has other weights.
 
         Arguments:
             w: weights of the clients (..., N, d).
@@ -61,7 +61,7 @@ class Problem(ABC):
 
     @abstractmethod
     def stochastic_gradients(self, w: Array, random: np.random.Generator) -> Array:
-        """Draw a stochastic gradient of every client that takes part, at weights of its own.
+        """Draw a stochastic gradient of every client that takes part, where each client has other weights.
 
         Arguments:
             w: weights of all clients (trials, N, d).
