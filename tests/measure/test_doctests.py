@@ -13,6 +13,8 @@ import pytest
         "sketchbench.kernels",
         "sketchbench.measure.audit",
         "sketchbench.measure.power",
+        "sketchbench.model.sketched",
+        "sketchbench.parameters",
         "sketchbench.privacy.gaussian",
         "sketchbench.theory.privacy",
     ],
