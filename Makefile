@@ -43,7 +43,7 @@ $(VENV)/bench: $(VENV)/ready
 ROUNDS := --benchmark-min-rounds=5 --benchmark-max-time=0.5 --benchmark-disable-gc
 TIMES := benchmarks$(if $(findstring cupy,$(ARGS)),-gpu)
 
-bench: $(VENV)/bench ## time kernels, recoveries and other libraries on a quiet machine, and write reports/benchmarks.csv
+bench: $(VENV)/bench ## time kernels, recoveries and other libraries, into reports/benchmarks.csv
 	@mkdir -p results
 	pytest -p no:xdist tests/benchmark/bench_*.py $(ROUNDS) --benchmark-columns=min,median,rounds \
 		--benchmark-json=results/$(TIMES).json $(ARGS)
@@ -56,7 +56,8 @@ BY_HAND := ^(cuda|cupy|nvidia|torch|triton)
 lock: ## renew requirements.lock from the newest releases
 	$(PYTHON) -m venv .lock
 	.lock/bin/pip install --quiet --editable '.[test,bench]'
-	{ .lock/bin/pip freeze --exclude-editable | grep -vE "$(BY_HAND)"; grep -E "$(BY_HAND)" requirements.lock; } | sort -f > .lock/new
+	{ .lock/bin/pip freeze --exclude-editable | grep -vE "$(BY_HAND)"; grep -E "$(BY_HAND)" requirements.lock; } \
+		| sort -f > .lock/new
 	mv .lock/new requirements.lock
 	rm -rf .lock
 

@@ -1,4 +1,4 @@
-"""Writing a file so that a reader finds the old one, the new one, or none: never a part."""
+"""Writing a file so that a reader finds the old one, the new one, or none, but never a part of one."""
 
 import os
 import tempfile
@@ -11,7 +11,7 @@ from pathlib import Path
 def atomically(path: Path) -> Iterator[Path]:
     """A temporary path beside `path`, of the same suffix, that replaces it at the end of the block.
 
-    Its name is unique, so two writers of the same file don't meet; an error leaves nothing behind.
+    Its name is unique, so that two writers of the same file don't disturb each other; an error leaves nothing behind.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}.", suffix=path.suffix)

@@ -8,17 +8,21 @@
 
 A wrong value is refused in one line that names the field, the value and the condition: `rounds=0 must be >= 1`,
 `variant=best is unknown; choose one of plain, averaged`. Numbers, texts, literals, lists, dictionaries and optional
-values of these are checked; any other type, such as another class, a function or a tuple, is not.
+values of these are checked; any other type, such as another class, a function or a tuple, is not. `checked` does the
+same for the arguments of a function.
 """
 
 import dataclasses
 import functools
+import inspect
 import math
 import types
 from collections.abc import Callable, Iterable
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 Entry = TypeVar("Entry")
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class Range(NamedTuple):
@@ -77,6 +81,29 @@ def check(instance: Any) -> None:
         _check(field.name, getattr(instance, field.name), hints[field.name])
 
 
+def checked(function: Callable[P, R]) -> Callable[P, R]:
+    """The function (or `__init__`), which refuses arguments that don't fit its parameters' types, as `check` does.
+
+    >>> @checked
+    ... def mean(total: float, count: Count) -> float:
+    ...     return total / count
+    >>> mean(1.0, count=0)
+    Traceback (most recent call last):
+    ValueError: count=0 must be >= 1
+    """
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def checking(*args: P.args, **kwargs: P.kwargs) -> R:
+        hints = _hints(function)
+        for name, value in signature.bind(*args, **kwargs).arguments.items():
+            if name in hints:
+                _check(name, value, hints[name])
+        return function(*args, **kwargs)
+
+    return checking
+
+
 def choose(name: str, value: str, known: Iterable[str]) -> str:
     """The value, if it is one of the known ones.
 
@@ -90,12 +117,13 @@ def choose(name: str, value: str, known: Iterable[str]) -> str:
 
 
 @functools.cache  # reading hints takes longer than checking them
-def _hints(cls: Any) -> dict[str, Any]:
-    """The types of a dataclass's fields. Only those written as text are looked up, since types of other modules may
-    refer to names that this class's module doesn't have."""
-    written = {field.name: field.type for field in dataclasses.fields(cls)}
+def _hints(typed: Any) -> dict[str, Any]:
+    """The types of a dataclass's fields, or of a function's parameters. Only those written as text are looked up, since
+    types of other modules may refer to names that this module doesn't have."""
+    fields = dataclasses.fields(typed) if dataclasses.is_dataclass(typed) else None
+    written = {field.name: field.type for field in fields} if fields else dict(typed.__annotations__)
     if any(isinstance(hint, str) for hint in written.values()):
-        return get_type_hints(cls, include_extras=True)
+        return get_type_hints(typed, include_extras=True)
     return written
 
 

@@ -14,7 +14,16 @@ class SchemaError(ValueError):
 
 
 def validate(content: Any, schema: str, name: str) -> None:
-    """Raise SchemaError, naming the place, unless content fits `workflow/schemas/SCHEMA.schema.yaml`."""
+    """Check content against `workflow/schemas/SCHEMA.schema.yaml`.
+
+    Arguments:
+        content: what was read from a YAML file.
+        schema: name of the schema.
+        name: name of the content, for the message.
+
+    Raises:
+        SchemaError: where the content doesn't fit; the message names the place.
+    """
     try:
         _validator(schema).validate(content)
     except jsonschema.ValidationError as error:

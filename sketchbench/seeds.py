@@ -12,6 +12,7 @@ import numpy as np
 
 
 def _digest(root: int, axes: dict[str, int | str], size: int) -> int:
+    """A number of `size` bytes that depends on the root seed and all axes, whatever the order of the axes."""
     if root < 0:
         raise ValueError(f"root seed {root} must be >= 0")
     text = json.dumps([root, sorted(axes.items())])
@@ -19,7 +20,7 @@ def _digest(root: int, axes: dict[str, int | str], size: int) -> int:
 
 
 def key(root: int, **axes: int | str) -> int:
-    """The 64-bit Philox key of a root seed and named axes, for operators.
+    """The 64-bit Philox key of a root seed >= 0 and named axes, for operators.
 
     >>> key(7, study="moments") == key(7, study="moments")
     True

@@ -97,6 +97,21 @@ def test_links_of_the_readme_lead_somewhere() -> None:
             assert target.startswith("http") or (ROOT / target).exists(), target
 
 
+def test_lines_are_short() -> None:
+    """At most 120 characters, in all text files but those that programs write; tables and images can't be wrapped."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    long = []
+    for name in filter(None, listed.split("\0")):
+        path = ROOT / name
+        if name.startswith("reports/") or name == "requirements.lock" or not path.is_file():
+            continue
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+            unwrappable = path.suffix == ".md" and line.startswith(("|", "!["))
+            if len(line) > 120 and not unwrappable:
+                long.append(f"{name}:{number}")
+    assert not long, long
+
+
 def test_results_and_logs_are_ignored() -> None:
     for name in ("results/x", "logs/x", ".venv/x"):
         done = subprocess.run(["git", "check-ignore", "-q", name], cwd=ROOT, check=False)
@@ -113,6 +128,8 @@ def test_the_python_of_the_readme_runs() -> None:
     estimate = names["x_hat"]
     assert estimate.shape == (1_000_000,)  # type: ignore[attr-defined]
     assert abs(estimate.mean() - 1) < 0.1  # type: ignore[attr-defined]
+    (rows,) = (block for block in blocks if "Row(" in block)
+    exec(rows, names)
     (training,) = (block for block in blocks if "SketchedLinear" in block)
     exec(training, names)
     assert names["layer"].weight.grad is not None  # type: ignore[attr-defined]

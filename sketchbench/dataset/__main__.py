@@ -9,6 +9,7 @@ from sketchbench.dataset.fetch import SOURCES, fetch
 
 
 def main(arguments: list[str] | None = None) -> None:
+    """Run the command; arguments are those of the command line by default."""
     parser = argparse.ArgumentParser(prog="python -m sketchbench.dataset")
     commands = parser.add_subparsers(dest="command", required=True)
     getting = commands.add_parser("fetch", help="download a data set, with its published checksums")

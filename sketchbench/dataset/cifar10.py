@@ -26,9 +26,15 @@ CHECKSUMS = {
 def load(root: str | None = None) -> Dataset:
     """50,000 training and 10,000 test images of 3 × 32 × 32 pixels, in 10 classes.
 
-    The binary version has no published checksums by file; one whose samples come in another order than the
-    official one is labelled as another copy. Raises FileNotFoundError that says what is missing, where it was
-    looked for and how to get it, and ValueError for a damaged file.
+    No checksums are published for the files of the binary version; if its first labels are not those of the official
+    one, the data set's label says that it is another copy.
+
+    Arguments:
+        root: the data root; see `data_root`.
+
+    Raises:
+        FileNotFoundError: where a file is missing; the message says where it was looked for, and how to get it.
+        ValueError: for a damaged file.
     """
     base = data_root(root)
     binary, pickled = base / "cifar-10-batches-bin", base / "cifar-10-batches-py"
@@ -45,13 +51,14 @@ def load(root: str | None = None) -> Dataset:
 
 
 def _content(folder: Path, name: str) -> bytes:
+    """The bytes of a file of the data set."""
     if not (folder / name).is_file():
         raise missing(f"CIFAR-10: {name}", folder, fetching("cifar10"))
     return (folder / name).read_bytes()
 
 
 def _binary(folder: Path, name: str) -> Split:
-    """Records of a label and three planes of a colour."""
+    """A file of records, each a label and then three planes of a colour."""
     content = _content(folder, name)
     size = 1 + int(np.prod(SHAPE))
     if not content or len(content) % size:
@@ -63,6 +70,7 @@ def _binary(folder: Path, name: str) -> Split:
 
 
 def _pickled(folder: Path, name: str) -> Split:
+    """A file of the Python version, opened only if its checksum is the published one."""
     content = _content(folder, name)
     if hashlib.md5(content, usedforsecurity=False).hexdigest() != CHECKSUMS[name]:
         raise ValueError(f"CIFAR-10: {folder / name} is not the official file: its checksum differs; get it again")
@@ -71,4 +79,5 @@ def _pickled(folder: Path, name: str) -> Split:
 
 
 def _split(pixels: NDArray[np.uint8], labels: NDArray[np.integer]) -> Split:
+    """Flat images and their labels."""
     return Split(pixels.reshape(-1, *SHAPE), labels.astype(np.int64))

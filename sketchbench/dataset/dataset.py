@@ -15,8 +15,12 @@ VARIABLE = "SKETCHBENCH_DATA"  # the data root, where no option gives one
 
 
 class Split(NamedTuple):
-    """images: uint8 (n, channels, height, width), from 0 to the data set's `white`; labels: int64 (n,), the
-    classes from 0."""
+    """Labelled images.
+
+    Attributes:
+        images: uint8 (n, channels, height, width), from 0 to the data set's `white`.
+        labels: classes from 0, int64 (n,).
+    """
 
     images: NDArray[np.uint8]
     labels: NDArray[np.int64]
@@ -24,8 +28,18 @@ class Split(NamedTuple):
 
 @dataclass(frozen=True)
 class Dataset:
-    """label: what tables and pages call it, with what is special about this copy; white: the largest
-    value of a pixel."""
+    """Training and test images.
+
+    Arguments:
+        label: name in tables and pages, with what is special about this copy.
+        classes: number of classes.
+        white: largest value of a pixel.
+        train: training samples.
+        test: test samples.
+
+    Raises:
+        ValueError: for images of another type or shape, none at all, or labels that are no classes.
+    """
 
     label: str
     classes: int
@@ -45,12 +59,12 @@ class Dataset:
 
     @cached_property
     def digest(self) -> str:
-        """64 hex digits over all images and labels, with their shapes."""
-        found = hashlib.sha256()
+        """SHA-256 of all images and labels with their shapes, 64 hex digits."""
+        digest = hashlib.sha256()
         for part in (*self.train, *self.test):
-            found.update(repr(part.shape).encode())
-            found.update(np.ascontiguousarray(part).data)
-        return found.hexdigest()
+            digest.update(repr(part.shape).encode())
+            digest.update(np.ascontiguousarray(part).data)
+        return digest.hexdigest()
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -59,7 +73,7 @@ class Dataset:
 
     @property
     def whole(self) -> Split:
-        """The training samples and then the test samples, for what is never tested."""
+        """The training samples and then the test samples, for experiments that test nothing."""
         images = np.concatenate([self.train.images, self.test.images])
         return Split(images, np.concatenate([self.train.labels, self.test.labels]))
 
@@ -68,7 +82,7 @@ class Dataset:
         return split.images.reshape(len(split.images), -1) / self.white
 
     def repeated(self) -> int:
-        """How many test images are also training images, pixel by pixel. O(n) memory and time."""
+        """Number of test images that are also training images, pixel by pixel. O(n) memory and time."""
         seen = {image.tobytes() for image in self.train.images}
         return sum(image.tobytes() in seen for image in self.test.images)
 
@@ -90,12 +104,12 @@ def data_root(root: str | None) -> Path:
 
 
 def missing(what: str, folder: Path, remedy: str) -> FileNotFoundError:
-    """The error for a file that isn't there: what, where it was looked for, and how to get it."""
+    """The error for a missing file: what it is, the folder in which it was looked for, and how to get it."""
     return FileNotFoundError(
         f"{what} is not in {folder}; {remedy}, and set {VARIABLE} (or the option root) to the data root"
     )
 
 
 def fetching(name: str) -> str:
-    """The remedy that a command of this project is."""
+    """How to get a data set with a command of this project."""
     return f"with internet, run `python -m sketchbench.dataset fetch {name}`; else put it there by hand"

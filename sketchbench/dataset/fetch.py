@@ -1,18 +1,25 @@
-"""Getting data sets from where they are published: only when asked for, with their published checksums."""
+"""Downloading data sets from where they are published: only on request, with their published checksums."""
 
 import logging
 from dataclasses import dataclass
 from pathlib import Path
 
 from sketchbench.dataset.dataset import VARIABLE, data_root
+from sketchbench.parameters import choose
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class File:
-    """A file to get. folder: where it belongs in the data root; checksum: `md5:...`, or None where none is
-    published; archive: whether it is a tar file, to be unpacked there."""
+    """A file to download.
+
+    Arguments:
+        url: where it is published.
+        checksum: `md5:...`, or None where none is published.
+        folder: folder of the data root that it belongs in.
+        archive: whether it is a tar file, to be unpacked there.
+    """
 
     url: str
     checksum: str | None
@@ -49,13 +56,22 @@ SOURCES = {
 
 
 def fetch(name: str, root: str | None = None) -> Path:
-    """Download a data set into the data root, and return that. What is there already is not downloaded again.
+    """Download a data set, without the files that are already there.
 
-    The images of LFW are got by scikit-learn, which checks them; of its attributes no checksum is published.
-    Raises ValueError for an unknown name or a wrong checksum, and OSError, with what to do, without internet.
+    The images of LFW are downloaded by scikit-learn, which checks them; no checksum of its attributes is published.
+
+    Arguments:
+        name: data set, a key of SOURCES.
+        root: the data root; see `data_root`.
+
+    Returns:
+        The data root.
+
+    Raises:
+        ValueError: for an unknown name or a wrong checksum.
+        OSError: without internet; the message says what to do.
     """
-    if name not in SOURCES:
-        raise ValueError(f"data set {name} is unknown; choose one of {', '.join(SOURCES)}")
+    choose("dataset", name, SOURCES)
     base = data_root(root)
     for file in SOURCES[name]:
         _get(file, base / file.folder)
@@ -65,18 +81,20 @@ def fetch(name: str, root: str | None = None) -> Path:
 
 
 def _get(file: File, folder: Path) -> None:
+    """Download a file into a folder."""
     import pooch  # 0.3 s that only downloads need
 
     processor = pooch.Untar(extract_dir=".") if file.archive else None
     log.info("%s to %s", file.url, folder)
-    given = {"fname": file.url.rpartition("/")[2], "path": folder, "processor": processor}
+    name = file.url.rpartition("/")[2]
     try:
-        pooch.retrieve(file.url, file.checksum, **given)
+        pooch.retrieve(file.url, file.checksum, fname=name, path=folder, processor=processor)
     except OSError as error:
         raise _offline(file.url, folder, error) from None
 
 
 def _faces(base: Path) -> None:
+    """Let scikit-learn download the images of LFW."""
     from sklearn.datasets import fetch_lfw_people
 
     log.info("images of LFW (230 MB) to %s", base / "lfw_home")
@@ -87,6 +105,7 @@ def _faces(base: Path) -> None:
 
 
 def _offline(what: str, folder: Path, error: OSError) -> OSError:
+    """The error for a failed download: what and why, and what to do."""
     reason = str(error).splitlines()[0] if str(error) else type(error).__name__
     return OSError(
         f"can't get {what} ({reason}); with internet, run this again, or put it into {folder} by hand. The data root "

@@ -13,12 +13,7 @@ from sketchbench import seeds
 from sketchbench.dataset.dataset import Dataset, Split, data_root, fetching, missing
 
 HEIGHT, WIDTH = 64, 47
-CROP = (
-    78,
-    70,
-    172,
-    195,
-)  # left, upper, right, lower: the face, as scikit-learn cuts it out of 250 × 250
+CROP = (78, 70, 172, 195)  # left, upper, right, lower: the face, as scikit-learn cuts it out of 250 × 250
 TRAIN, TEST = 8150, 3400  # images in the paper's subset
 ATTRIBUTES = "lfw_attributes.txt"
 
@@ -26,11 +21,17 @@ ATTRIBUTES = "lfw_attributes.txt"
 def load(root: str | None = None, seed: int = 0, attribute: str | None = None) -> Dataset:
     """Faces of 3 × 64 × 47 pixels, class 1 for male; 8,150 to train and 3,400 to test.
 
-    attribute: a second one of the list of attributes, such as Black; faces that have it are of classes 2 and 3.
+    The paper does not say which images it took: these are drawn at random. Where there are fewer, they are divided
+    in the same proportion.
 
-    The paper does not say which images it took: these are drawn at random, with `seed`. Where there are
-    fewer, they are divided in the same proportion. Raises FileNotFoundError that says what is missing, where
-    it was looked for and how to get it, and ValueError for a list that can't be read.
+    Arguments:
+        root: the data root; see `data_root`.
+        seed: root of the choice of images.
+        attribute: a second attribute of the list, such as Black; faces that have it are of classes 2 and 3.
+
+    Raises:
+        FileNotFoundError: where a file is missing; the message says where it was looked for, and how to get it.
+        ValueError: for a list of attributes that can't be read.
     """
     folder = data_root(root) / "lfw_home"
     names = ["Male"] if attribute is None else ["Male", attribute]
@@ -46,7 +47,7 @@ def load(root: str | None = None, seed: int = 0, attribute: str | None = None) -
 
 
 def _faces(folder: Path, names: list[str]) -> list[tuple[Path, int]]:
-    """The images of the list of attributes that are there, with their class: a bit for each name."""
+    """The listed images whose files exist, with their classes: a bit for each named attribute."""
     listed, images = folder / ATTRIBUTES, folder / "lfw_funneled"
     if not listed.is_file():
         raise missing(f"LFW: {ATTRIBUTES}", folder, fetching("lfw"))
@@ -58,7 +59,7 @@ def _faces(folder: Path, names: list[str]) -> list[tuple[Path, int]]:
         wanted = " and ".join(["imagenum", *names])
         raise ValueError(f"LFW: {listed} has no header with person, {wanted}")
     number, columns = header.index("imagenum"), [header.index(name) for name in names]
-    found = []
+    faces = []
     for place, line in enumerate(lines, start=1):
         if not line[0] or line[0].startswith("#"):
             continue
@@ -70,10 +71,10 @@ def _faces(folder: Path, names: list[str]) -> list[tuple[Path, int]]:
             wanted = f"line {place} has no number of an image, or no numbers for {names}"
             raise ValueError(f"LFW: {listed}: {wanted}; get the list again") from None
         if path.is_file():
-            found.append((path, int(sum(bits))))
-    if len(found) < 2:
+            faces.append((path, int(sum(bits))))
+    if len(faces) < 2:
         raise missing("LFW: the images that the list of attributes names", images, fetching("lfw"))
-    return found
+    return faces
 
 
 def _image(path: Path) -> NDArray[np.uint8]:

@@ -22,8 +22,12 @@ CHECKSUMS = {
 def load(root: str | None = None) -> Dataset:
     """60,000 training and 10,000 test images of 28 × 28 pixels, in 10 classes.
 
-    Raises FileNotFoundError that says what is missing, where it was looked for and how to get it, and
-    ValueError for a file that is damaged or another one.
+    Arguments:
+        root: the data root; see `data_root`.
+
+    Raises:
+        FileNotFoundError: where a file is missing; the message says where it was looked for, and how to get it.
+        ValueError: for a file that is damaged, or not the official one.
     """
     folder = data_root(root) / "mnist"
     parts = []
@@ -35,7 +39,7 @@ def load(root: str | None = None) -> Dataset:
 
 
 def _read(folder: Path, name: str) -> NDArray[np.uint8]:
-    """An IDX file of bytes."""
+    """The array of an IDX file of bytes."""
     for path in (folder / f"{name}.gz", folder / name):
         if path.is_file():
             break

@@ -6,17 +6,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench import seeds
+from sketchbench.parameters import Count, Positive, checked
 
 Labels = NDArray[np.int64]
-Parts = list[NDArray[np.int64]]
+Parts = list[NDArray[np.int64]]  # for every client, the numbers of its samples
 MakeParts = Callable[..., Parts]  # what a config of conf/partition gives; it wants labels and seed
 
 
-def iid(labels: Labels, seed: int, clients: int, balanced: bool = False) -> Parts:
+@checked
+def iid(labels: Labels, seed: int, clients: Count, balanced: bool = False) -> Parts:
     """Equal shares at random; what is left over is dropped.
 
-    balanced: with equally many samples of each class for every client, or one more or less, as tang2021 §4.2
-    has it; else uniformly at random (zhang2021 §6.2).
+    Arguments:
+        labels: classes of all samples (n,).
+        seed: root of the order in which samples are dealt out.
+        clients: number of clients.
+        balanced: give every client equally many samples of each class, or one more or less (tang2021 §4.2), instead
+            of choosing uniformly at random (zhang2021 §6.2).
+
+    Raises:
+        ValueError: for more clients than samples.
     """
     _check(clients, len(labels))
     share = len(labels) // clients
@@ -27,47 +36,58 @@ def iid(labels: Labels, seed: int, clients: int, balanced: bool = False) -> Part
     return list(order.reshape(clients, share))
 
 
-def one_class(labels: Labels, seed: int, clients: int, samples: int = 5) -> Parts:
-    """`samples` of a single class to each client, the classes in turn (tang2021 §4.2: 10,000 clients of 5).
+@checked
+def one_class(labels: Labels, seed: int, clients: Count, samples: Count = 5) -> Parts:
+    """Samples of a single class to each client, the classes in turn (tang2021 §4.2: 10,000 clients of 5).
 
-    Raises ValueError where a class has too few samples.
+    Arguments:
+        labels: classes of all samples (n,).
+        seed: root of the order in which samples are dealt out.
+        clients: number of clients.
+        samples: samples of each client.
+
+    Raises:
+        ValueError: where a class has too few samples.
     """
     _check(clients, len(labels))
-    if samples < 1:
-        raise ValueError(f"samples={samples} of a client must be >= 1")
     classes = np.unique(labels)
     order = _shuffled(labels, seed)
-    own = {c: order[labels[order] == c] for c in classes}
+    by_class = {c: order[labels[order] == c] for c in classes}
     parts = []
     for client in range(clients):
         number = client // len(classes)
         c = classes[client % len(classes)]
-        part = own[c][number * samples : (number + 1) * samples]
+        part = by_class[c][number * samples : (number + 1) * samples]
         if len(part) < samples:
             raise ValueError(
-                f"clients={clients} with {samples} samples of one class need more than the {len(own[c])} of "
+                f"clients={clients} with {samples} samples of one class need more than the {len(by_class[c])} of "
                 f"class {c}; lower clients or samples"
             )
         parts.append(part)
     return parts
 
 
-def dirichlet(labels: Labels, seed: int, clients: int, alpha: float = 0.5) -> Parts:
-    """Each class is divided in proportions from a symmetric Dirichlet distribution: the smaller alpha, the
-    more the clients differ. A client may get nothing of a class, and must get something in all.
+@checked
+def dirichlet(labels: Labels, seed: int, clients: Count, alpha: Positive = 0.5) -> Parts:
+    """Each class divided among the clients in proportions from a symmetric Dirichlet distribution.
 
-    Raises ValueError where some client gets nothing.
+    Arguments:
+        labels: classes of all samples (n,).
+        seed: root of the proportions, and of the order in which samples are dealt out.
+        clients: number of clients.
+        alpha: parameter of the distribution; the smaller, the more the clients differ.
+
+    Raises:
+        ValueError: where some client gets no sample of any class.
     """
     _check(clients, len(labels))
-    if not alpha > 0:
-        raise ValueError(f"alpha={alpha} must be > 0")
     random = seeds.generator(seed, data="dirichlet", clients=clients)
     order = _shuffled(labels, seed)
     dealt: list[list[NDArray[np.int64]]] = [[] for _ in range(clients)]
     for c in np.unique(labels):
-        own = order[labels[order] == c]
-        cuts = np.cumsum(random.dirichlet(np.full(clients, alpha)))[:-1] * len(own)
-        for client, part in enumerate(np.split(own, cuts.round().astype(int))):
+        members = order[labels[order] == c]
+        cuts = np.cumsum(random.dirichlet(np.full(clients, alpha)))[:-1] * len(members)
+        for client, part in enumerate(np.split(members, cuts.round().astype(int))):
             dealt[client].append(part)
     parts = [np.concatenate(part) for part in dealt]
     if empty := [client for client, part in enumerate(parts) if not len(part)]:
@@ -78,9 +98,11 @@ def dirichlet(labels: Labels, seed: int, clients: int, alpha: float = 0.5) -> Pa
 
 
 def _check(clients: int, samples: int) -> None:
-    if not 1 <= clients <= samples:
-        raise ValueError(f"clients={clients} must satisfy 1 <= clients <= {samples}, the samples")
+    """Raise ValueError unless there is a sample for every client."""
+    if clients > samples:
+        raise ValueError(f"clients={clients} must be <= {samples}, the samples")
 
 
 def _shuffled(labels: Labels, seed: int) -> NDArray[np.int64]:
+    """The numbers of all samples, in random order."""
     return seeds.generator(seed, data="partition").permutation(len(labels))

@@ -1,34 +1,41 @@
 """Made-up images in the shapes of real ones: a smooth pattern per class, moved, dimmed and noisy."""
 
+from typing import Literal
+
 import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench import seeds
 from sketchbench.dataset.dataset import Dataset, Split
+from sketchbench.parameters import Count, NonNegative, Probability, Several, checked
 
 SHAPES = {"mnist": (1, 28, 28), "cifar10": (3, 32, 32), "lfw": (3, 64, 47)}
 
 
+@checked
 def load(
-    like: str = "mnist",
-    train: int = 1000,
-    test: int = 500,
-    classes: int = 10,
-    noise: float = 0.1,
-    minority: float | None = None,
+    like: Literal["mnist", "cifar10", "lfw"] = "mnist",
+    train: Count = 1000,
+    test: Count = 500,
+    classes: Several = 10,
+    noise: NonNegative = 0.1,
+    minority: Probability | None = None,
     seed: int = 0,
 ) -> Dataset:
-    """Images in the shape of the data set `like`; the same seed gives the same ones.
+    """Made-up images; the same parameters give the same ones.
 
-    noise: the standard deviation of each pixel, of a range of 1. minority: the share of the last class; None
-    makes all classes equally likely. Raises ValueError for an unknown shape or impossible numbers.
+    Arguments:
+        like: real data set whose shape the images have.
+        train: number of training images.
+        test: number of test images.
+        classes: number of classes.
+        noise: standard deviation of the noise of each pixel, where pixels range from 0 to 1.
+        minority: probability of the last class; None makes all classes equally likely.
+        seed: root of patterns, labels and noise.
+
+    Raises:
+        ValueError: for a parameter out of its range.
     """
-    if like not in SHAPES:
-        raise ValueError(f"like={like} is unknown; choose one of {', '.join(SHAPES)}")
-    if not (train >= 1 and test >= 1 and classes >= 2 and noise >= 0):
-        raise ValueError(f"train={train} and test={test} must be >= 1, classes={classes} >= 2, noise={noise} >= 0")
-    if minority is not None and not 0 < minority < 1:
-        raise ValueError(f"minority={minority} must satisfy 0 < minority < 1")
     random = seeds.generator(seed, data="synthetic", like=like, classes=classes)
     patterns = _patterns(random, classes, SHAPES[like])
     last = 1 / classes if minority is None else minority
@@ -50,11 +57,11 @@ def _patterns(random: np.random.Generator, classes: int, shape: tuple[int, ...])
 
 
 def _images(random: np.random.Generator, patterns: NDArray[np.float64], noise: float) -> NDArray[np.uint8]:
-    """Patterns (n, channels, height, width), each moved by up to two pixels and dimmed by up to a half."""
+    """Patterns (n, channels, height, width), each moved by up to two pixels, dimmed by up to a half, and noisy."""
     count = len(patterns)
-    moved = np.empty_like(patterns)
+    images = np.empty_like(patterns)
     for i, shift in enumerate(random.integers(-2, 3, (count, 2))):
-        moved[i] = np.roll(patterns[i], shift, axis=(1, 2))
-    moved *= random.uniform(0.5, 1.0, (count, 1, 1, 1))
-    moved += noise * random.standard_normal(patterns.shape)
-    return (255 * moved.clip(0, 1)).round().astype(np.uint8)
+        images[i] = np.roll(patterns[i], shift, axis=(1, 2))
+    images *= random.uniform(0.5, 1.0, (count, 1, 1, 1))
+    images += noise * random.standard_normal(patterns.shape)
+    return (255 * images.clip(0, 1)).round().astype(np.uint8)

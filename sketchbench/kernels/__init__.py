@@ -12,6 +12,8 @@ import importlib.util
 from types import ModuleType
 from typing import Any, Literal, Protocol, cast
 
+from sketchbench.parameters import choose
+
 Array = Any  # a NumPy or a CuPy array; which one depends on the backend
 
 PRIME = 2**31 - 1  # a Mersenne prime, larger than any dimension: the modulus of polynomial_hash
@@ -144,9 +146,7 @@ def resolve(name: str = "auto") -> str:
     """
     if name == "auto":
         return "numba" if device_missing() else "cupy"
-    if name not in NAMES:
-        raise ValueError(f"kernels={name} is unknown; choose one of auto, {', '.join(NAMES)}")
-    return name
+    return choose("kernels", name, ("auto", *NAMES))
 
 
 def usable(name: str = "auto") -> str:

@@ -11,11 +11,21 @@ Statistics = NDArray[np.float64]
 
 
 def epsilon_proven(hits: int, false_alarms: int, trials: int, *, delta: float, error: float) -> float:
-    """The ε that the mechanism exceeds at δ, except with probability `error`; at least 0.
+    """A lower bound of the mechanism's ε at δ that is wrong with probability `error` at most.
 
-    Of `trials` runs on each of two neighbouring data sets, so many outputs were in a set that was
-    chosen before. (ε, δ)-privacy allows P(hit) <= exp(ε) P(false alarm) + δ; the probabilities are at the worse
-    ends of their Clopper-Pearson intervals, which both hold with probability 1 - error.
+    An attack guesses from the output of a run whether the canary was in the data. (ε, δ)-privacy allows
+    P(hit) <= exp(ε) P(false alarm) + δ; each probability is replaced by the less favourable end of its
+    Clopper-Pearson interval, beyond which it lies with probability error / 2 at most.
+
+    Arguments:
+        hits: number of runs with the canary that the attack takes for runs with it.
+        false_alarms: number of runs without the canary that the attack takes for runs with it.
+        trials: number of runs of either kind.
+        delta: δ.
+        error: probability that the bound is wrong.
+
+    Returns:
+        The bound, at least 0.
 
     >>> round(epsilon_proven(900, 10, 1000, delta=1e-5, error=1e-3), 2)
     3.54
@@ -26,9 +36,15 @@ def epsilon_proven(hits: int, false_alarms: int, trials: int, *, delta: float, e
 
 
 def strongest_threshold(with_canary: Statistics, without: Statistics, *, delta: float, error: float) -> float:
-    """The threshold that proves the largest ε on these statistics, of as many runs each.
+    """The threshold of a statistic that proves the largest ε on some runs.
 
-    To be used on other runs: on these, the choice makes the proof too good.
+    It must be used on other runs: on the same ones, the bound would be too large because of the choice.
+
+    Arguments:
+        with_canary: the statistic of runs with the canary (trials,).
+        without: of runs without it (trials,).
+        delta: δ.
+        error: probability that the bound of `epsilon_proven` is wrong.
     """
     trials = with_canary.size
     tails = np.unique(np.geomspace(1, trials, 40).round().astype(int))

@@ -5,12 +5,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-EXACT = 1e-15  # a mean squared error below it counts as this much, so that no PSNR is infinite
+EXACT = 1e-15  # a smaller mean squared error is taken for this one, so that no PSNR is infinite
 
 
 class Likeness(NamedTuple):
-    """mse: mean squared error. psnr: peak signal-to-noise ratio in dB, at most 150. ssim: structural
-    similarity (Wang et al. 2004), 1 for equal images, around 0 for unrelated ones."""
+    """How close two images are.
+
+    Attributes:
+        mse: mean squared error.
+        psnr: peak signal-to-noise ratio in dB, at most 150.
+        ssim: structural similarity (Wang et al. 2004), 1 for equal images, around 0 for unrelated ones.
+    """
 
     mse: float
     psnr: float
@@ -18,9 +23,14 @@ class Likeness(NamedTuple):
 
 
 def likeness(image: NDArray[np.float64], truth: NDArray[np.float64]) -> Likeness:
-    """Of images (channels, height, width) in [0, 1], at least 7 pixels high and wide.
+    """Compare two images.
 
-    Raises ValueError for other shapes or values.
+    Arguments:
+        image: (channels, height, width) in [0, 1], at least 7 pixels high and wide.
+        truth: the image that it should be, of the same shape.
+
+    Raises:
+        ValueError: for other shapes or values.
     """
     from skimage.metrics import mean_squared_error, structural_similarity  # 0.3 s to import
 

@@ -12,6 +12,8 @@ from sketchbench.measure.summary import ROUNDING
 
 
 class Interval(NamedTuple):
+    """The numbers from low to high."""
+
     low: float
     high: float
 
@@ -22,13 +24,12 @@ def normal_quantile(error: float) -> float:
 
 
 def student_quantile(error: float, freedom: int) -> float:
-    """t such that Student's t with so many degrees of freedom lies outside [-t, t] with this
-    probability."""
+    """t such that Student's t with `freedom` degrees of freedom lies outside [-t, t] with this probability."""
     return float(-special.stdtrit(freedom, _half(error)))
 
 
 def _half(error: float) -> float:
-    """What either side of an interval may miss."""
+    """The probability that the truth lies beyond one given end of an interval."""
     if not 0 < error < 1:
         raise ValueError(f"error rate {error} must satisfy 0 < error < 1")
     return error / 2
@@ -39,12 +40,21 @@ def mean_interval(
 ) -> Interval:
     """Interval of a mean over independent trials, corrected for skewness.
 
-    Hall's transformed t statistic (Hall 1992, Journal of the Royal Statistical Society B 54): the
-    cubic transformation removes the first-order effect of skewness, which far out in the tail
-    (simultaneous intervals live at 4 to 5 standard errors) is what spoils the normal interval. The
-    quantile is Student's, so the interval of few normal values is exact.
-    `scale` is the size of the quantity: its rounding widens the interval, so that a quantity that
-    never varies can still be compared with its exact value.
+    Hall's transformed t statistic (Hall 1992, Journal of the Royal Statistical Society B 54): the cubic transformation
+    removes the first-order effect of skewness, which spoils normal intervals far out in the tail, where simultaneous
+    intervals end (4 to 5 standard errors). The quantile is Student's, so the interval of few normal values is exact.
+
+    Arguments:
+        mean: mean over the trials.
+        sd: standard deviation over the trials, with the divisor trials - 1.
+        skewness: skewness over the trials.
+        trials: number of trials.
+        error: probability that the interval misses the truth.
+        scale: size of the quantity. Its rounding error widens the interval, so that a quantity that never varies can
+            be compared with its exact value.
+
+    Raises:
+        ValueError: for fewer than 2 trials, or an error that is no probability.
     """
     if trials < 2:
         raise ValueError(f"trials={trials} must be >= 2 for an interval")
@@ -66,7 +76,16 @@ def mean_interval(
 
 
 def proportion_interval(successes: int, trials: int, *, error: float) -> Interval:
-    """Clopper-Pearson: exact coverage for the probability behind successes out of trials."""
+    """The Clopper-Pearson interval of a probability: it misses with probability `error` at most.
+
+    Arguments:
+        successes: number of trials in which the event happened.
+        trials: number of trials.
+        error: probability that the interval misses the truth.
+
+    Raises:
+        ValueError: for more successes than trials, or no trials.
+    """
     if not 0 <= successes <= trials or trials < 1:
         raise ValueError(f"{successes} of {trials} trials is no proportion")
     half = error / 2
@@ -76,16 +95,26 @@ def proportion_interval(successes: int, trials: int, *, error: float) -> Interva
 
 
 class Slope(NamedTuple):
+    """A slope and its interval."""
+
     value: float
     low: float
     high: float
 
 
 def log_slope(x: np.ndarray, mean: np.ndarray, standard_error: np.ndarray, *, error: float) -> Slope:
-    """Slope of log(mean) over log(x), least squares, with the error of the means carried over.
+    """Slope of log(mean) over log(x) by least squares, with the error that follows from those of the means.
 
-    x, mean (positive) and standard_error: shape (points,). The interval speaks of the
-    noise in the means only: a curve that is no power law has a best slope all the same.
+    The interval covers the noise in the means only: a curve that is no power law has a best slope all the same.
+
+    Arguments:
+        x: abscissae, positive (points,).
+        mean: means, positive (points,).
+        standard_error: standard errors of the means (points,).
+        error: probability that the interval misses the truth.
+
+    Raises:
+        ValueError: for fewer than 2 points, or values that are not positive.
     """
     if x.size < 2 or (mean <= 0).any() or (x <= 0).any():
         raise ValueError("a log-log slope needs two points or more, all of them positive")

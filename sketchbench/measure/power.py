@@ -8,9 +8,16 @@ from sketchbench.measure.interval import normal_quantile
 
 
 def trials_for_mean(effect: float, *, sd: float, error: float, power: float) -> int:
-    """Trials for a two-sided z-test of a mean to see a shift `effect` with this power.
+    """Number of trials that a two-sided z-test of a mean needs.
 
-    effect and sd share a unit; error is the level of the single test, after Bonferroni's division.
+    Arguments:
+        effect: shift of the mean that the test must notice, in the unit of `sd`.
+        sd: standard deviation of a trial.
+        error: level of the single test, after Bonferroni's division.
+        power: probability with which the test notices the shift.
+
+    Raises:
+        ValueError: for values out of range.
 
     >>> trials_for_mean(0.1, sd=1.0, error=1e-6, power=0.999)
     6372
@@ -21,7 +28,10 @@ def trials_for_mean(effect: float, *, sd: float, error: float, power: float) -> 
 
 
 def trials_for_zero(bound: float, *, error: float) -> int:
-    """Trials after which not a single success puts Clopper-Pearson's upper limit below `bound`.
+    """Number of trials after which Clopper-Pearson's upper limit is below `bound` if there was no success at all.
+
+    Raises:
+        ValueError: for a bound that is no probability.
 
     >>> trials_for_zero(0.02, error=1e-6)
     719

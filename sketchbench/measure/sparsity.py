@@ -9,30 +9,41 @@ Vectors = NDArray[np.float64]
 
 
 class Tail(NamedTuple):
-    """‖x - x^[k]‖₂ and ‖x - x^[k]‖₁, shape (...)."""
+    """Norms (...) of the tail of x: ‖x - x^[k]‖₂ and ‖x - x^[k]‖₁."""
 
     two: Vectors
     one: Vectors
 
 
 def sparsity(x: Vectors) -> Vectors:
-    """sp(x) = ‖x‖₁² / (‖x‖₂² d) along the last axis, in (0, 1] (tang2021 (4)). NaN for x = 0."""
-    x = x / np.max(abs(x), axis=-1, keepdims=True)  # or squares could overflow
+    """sp(x) = ‖x‖₁² / (‖x‖₂² d) along the last axis of x (..., d), in (0, 1] (tang2021 (4)). NaN for x = 0."""
+    x = x / np.max(abs(x), axis=-1, keepdims=True)  # otherwise squares could overflow
     return np.asarray(abs(x).sum(-1) ** 2 / ((x**2).sum(-1) * x.shape[-1]))
 
 
 def tail_constants(errors: Vectors, x: Vectors, k: int) -> Vectors:
-    """The smallest C with error <= (C + 1)‖x - x^[k]‖₂ + C/√k ‖x - x^[k]‖₁ for each error (...) of recovering
-    x (..., d): what C_s of tang2021 Lemma 2 is at least."""
+    """A lower bound of C_s of tang2021 Lemma 2 from each recovery of a vector.
+
+    It is the smallest C with error <= (C + 1)‖x - x^[k]‖₂ + C/√k ‖x - x^[k]‖₁.
+
+    Arguments:
+        errors: ‖recovered - x‖₂ (...).
+        x: the vectors (..., d).
+        k: number of entries that a recovery keeps.
+    """
     two, one = tail_norms(x, k)
     return np.asarray((errors - two) / (two + one / np.sqrt(k)))
 
 
 def tail_norms(x: Vectors, k: int) -> Tail:
-    """Norms of what the k largest magnitudes leave of x (..., d)."""
+    """Norms of x (..., d) without its k entries of largest magnitude.
+
+    Raises:
+        ValueError: unless 0 <= k <= d.
+    """
     if not 0 <= k <= x.shape[-1]:
         raise ValueError(f"k={k} must satisfy 0 <= k <= d={x.shape[-1]}")
     rest = np.sort(abs(x), axis=-1)[..., : x.shape[-1] - k]
     largest = rest.max(axis=-1, keepdims=True, initial=0.0)
-    scaled = rest / np.where(largest > 0, largest, 1.0)  # or squares could overflow
+    scaled = rest / np.where(largest > 0, largest, 1.0)  # otherwise squares could overflow
     return Tail(np.sqrt((scaled**2).sum(-1)) * largest[..., 0], rest.sum(-1))

@@ -1,4 +1,4 @@
-"""What is kept of many trials: count, mean, standard deviation, skewness and extremes."""
+"""The summary of many trials: count, mean, standard deviation, skewness and extremes."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -7,11 +7,18 @@ ROUNDING = 1e-9  # relative: what float64 sums over 10^6 terms can lose, with ro
 
 
 def summarize(values: ArrayLike) -> dict[str, float | int]:
-    """The moments of one measured quantity over its trials, as columns of a tidy row.
+    """The moments of one measured quantity over its trials, as columns of a row.
 
-    values: shape (trials,). The standard deviation has the divisor trials - 1; the skewness is 0
-    where nothing varies beyond rounding. Raises FloatingPointError for a non-finite value: a mean over the trials
-    that survived would be a lie.
+    Arguments:
+        values: (trials,), at least 2.
+
+    Returns:
+        `trials`, `mean`, `sd` (divisor trials - 1), `skewness` (0 where nothing varies beyond rounding), `minimum` and
+        `maximum`.
+
+    Raises:
+        FloatingPointError: for a non-finite value; a mean over the remaining trials would be biased.
+        ValueError: for fewer than 2 trials, or another shape.
     """
     v = np.asarray(values, dtype=np.float64)
     if v.ndim != 1 or v.size < 2:

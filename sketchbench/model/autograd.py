@@ -1,7 +1,7 @@
 """Sketches as differentiable functions of torch tensors.
 
-A sketch is linear, so its derivative is its transpose: each function here calls itself to go backward, and
-can be differentiated any number of times. Tensors and arrays share their memory.
+A sketch is linear, so its backward pass is its transpose, which is linear as well: each function here can be
+differentiated any number of times. Tensors and arrays share their memory.
 """
 
 from collections.abc import Callable
@@ -20,13 +20,27 @@ def device_of(kernels: Kernels) -> str:
     return "cuda" if kernels.NAME == "cupy" else "cpu"
 
 
-def sketch(operator: Sketch, x: Tensor) -> Tensor:
-    """R x along the last axis: (..., d) -> (..., b), in the dtype of x, float32 or float64; float32 for half
-    precision, which no kernel computes in.
+def kernels_of(tensor: Tensor) -> str:
+    """The name of the kernels that fit the device of a tensor."""
+    return "cupy" if tensor.is_cuda else "numba"
 
-    The tensor must be where the operator's kernels compute: on a CUDA device for `cupy`, else on the CPU.
-    Raises TypeError where it is not. Entries are not searched for non-finite ones: a training that diverges
-    shows in its loss. Copies nothing where x is contiguous.
+
+def sketch(operator: Sketch, x: Tensor) -> Tensor:
+    """R x along the last axis.
+
+    Entries are not searched for non-finite ones: a training that diverges shows in its loss. Nothing is copied where
+    x is contiguous.
+
+    Arguments:
+        operator: R.
+        x: (..., d), on the device that the operator's kernels compute on: CUDA for `cupy`, else the CPU.
+
+    Returns:
+        (..., b), in the dtype of x, float32 or float64; in float32 where x is in half precision, which no kernel
+        computes in.
+
+    Raises:
+        TypeError: for a tensor on another device.
     """
     return _applied(x, operator, operator.sketch, operator.desketch)
 
@@ -37,7 +51,7 @@ def desketch(operator: Sketch, y: Tensor) -> Tensor:
 
 
 def project(operator: Sketch, x: Tensor) -> Tensor:
-    """RᵀR x along the last axis: (..., d) -> (..., d), which is its own transpose; the rest as in `sketch`."""
+    """RᵀR x along the last axis: (..., d) -> (..., d), a symmetric map; the rest as in `sketch`."""
     return _applied(x, operator, operator.project, operator.project)
 
 
@@ -45,16 +59,16 @@ Operation = Callable[..., Array]
 
 
 def _applied(x: Tensor, operator: Sketch, forward: Operation, backward: Operation) -> Tensor:
+    """An operation of an operator on a tensor, recorded for the backward pass where gradients are needed."""
     if x.dtype in (torch.bfloat16, torch.float16):
         x = x.float()
     if not (x.requires_grad and torch.is_grad_enabled()):
         return _computed(x, operator.kernels, forward)
-    result: Tensor = _Linear.apply(x, operator.kernels, forward, backward)  # type: ignore[no-untyped-call]
-    return result
+    return _linear(x, operator.kernels, forward, backward)
 
 
 class _Linear(torch.autograd.Function):
-    """A linear function of arrays, whose transpose is given."""
+    """A linear function of arrays, with a given transpose."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, kernels: Kernels, forward: Operation, backward: Operation) -> Tensor:
@@ -66,19 +80,26 @@ class _Linear(torch.autograd.Function):
         (gradient,) = gradients
         kernels, forward, backward = ctx.operations
         if torch.is_grad_enabled():  # to be differentiated again
-            return _Linear.apply(gradient, kernels, forward, backward), None, None, None  # type: ignore[no-untyped-call]
+            return _linear(gradient, kernels, forward, backward), None, None, None
         return _computed(gradient, kernels, forward), None, None, None
 
 
+def _linear(x: Tensor, kernels: Kernels, forward: Operation, backward: Operation) -> Tensor:
+    """A linear function of a tensor, recorded for the backward pass."""
+    result: Tensor = _Linear.apply(x, kernels, forward, backward)  # type: ignore[no-untyped-call]
+    return result
+
+
 def _computed(x: Tensor, kernels: Kernels, operation: Operation) -> Tensor:
-    wanted = device_of(kernels)
-    if x.device.type != wanted:
+    """The operation on a tensor as an array, without gradients."""
+    device = device_of(kernels)
+    if x.device.type != device:
         raise TypeError(
             f"a tensor on {x.device.type} can't go through {kernels.NAME} kernels; draw the operator with "
-            f"kernels={'cupy' if x.device.type == 'cuda' else 'numba'}, or move the tensor to {wanted}"
+            f"kernels={kernels_of(x)}, or move the tensor to {device}"
         )
     x = x.detach().contiguous()
-    if wanted == "cpu":  # as good as DLPack, and a few microseconds faster
+    if device == "cpu":  # as good as DLPack, and a few microseconds faster
         return torch.from_numpy(operation(x.numpy(), check_finite=False))
     result: Tensor = dlpack.from_dlpack(operation(kernels.xp.from_dlpack(x), check_finite=False))
     return result

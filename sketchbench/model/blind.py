@@ -11,7 +11,11 @@ from sketchbench.model.sketched import Sketched, SketchedConv2d, SketchedLinear
 
 
 class Blind(Sketched):
-    """A layer in place of a sketched one, without its weights: `weight` is W̃, (out, s)."""
+    """A client's layer in place of a sketched one; its parameter `weight` is W̃, (out, s).
+
+    Arguments:
+        layer: the server's layer, of which the shapes and the family of the sketch are taken, and no weights.
+    """
 
     def __init__(self, layer: SketchedLinear | SketchedConv2d) -> None:
         super().__init__()
@@ -37,15 +41,16 @@ class BlindConv2d(Blind):
         self._stride, self._padding = layer.stride, layer.padding
 
     def forward(self, x: Tensor) -> Tensor:
-        """(N, channels, height, width) -> (N, out, height', width')."""
+        """(n, channels, height, width) -> (n, out, height', width')."""
         filters = desketch(self.current, self.weight).view(-1, *self._filter)
         return nn.functional.conv2d(x, filters, self.bias, self._stride, self._padding)
 
 
 def blinded(model: nn.Module) -> nn.Module:
-    """The model with every sketched layer replaced by its client's side, in place; other layers are kept.
+    """Replace every sketched layer of a model by its client's side, in place; parameters keep their names.
 
-    Parameters have the names of the server's.
+    Returns:
+        The same model.
     """
     for name, part in model.named_children():
         if isinstance(part, SketchedLinear):

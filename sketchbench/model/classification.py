@@ -1,4 +1,4 @@
-"""Labelled images, and what scores of a network mean: losses and predictions of labels."""
+"""Labelled images, and what a network's scores say of them: losses, predicted classes, accuracies, ROC curves."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -11,43 +11,60 @@ BATCH = 1000  # images that are evaluated at a time
 
 
 class Samples(NamedTuple):
-    """images: (n, channels, height, width); labels: int64 (n,); on one device."""
+    """Labelled images on one device.
+
+    Attributes:
+        images: (n, channels, height, width).
+        labels: classes from 0, int64 (n,).
+    """
 
     images: Tensor
     labels: Tensor
 
 
 def loss(scores: Tensor, labels: Tensor) -> Tensor:
-    """The mean cross-entropy: of a softmax of scores (N, classes), or of the sigmoid of a single score (N, 1),
-    that of class 1."""
+    """The mean cross-entropy of labels (n,) under the softmax of scores (n, classes).
+
+    A network for two classes may give a single score (n, 1) instead, whose sigmoid is the probability of class 1.
+    """
     if scores.shape[1] == 1:
         return nn.functional.binary_cross_entropy_with_logits(scores[:, 0], labels.to(scores.dtype))
     return nn.functional.cross_entropy(scores, labels)
 
 
 def predicted(scores: Tensor) -> Tensor:
-    """The classes of scores (N, classes) or (N, 1), int64 (N,)."""
+    """The most probable classes for scores (n, classes) or (n, 1), int64 (n,)."""
     return (scores[:, 0] > 0).long() if scores.shape[1] == 1 else scores.argmax(dim=1)
 
 
 def scores(model: nn.Module, images: Tensor) -> Tensor:
-    """A model's scores in evaluation, float32, without sketches and gradients; the model is left as it was."""
+    """A model's scores of images in evaluation, without sketches and gradients: float32 (n, classes).
+
+    The model is in the same mode afterwards as before.
+    """
     before = model.training
     model.eval()
     with torch.no_grad():
-        found = torch.cat([model(batch).float() for batch in _batches(images)])
+        evaluated = torch.cat([model(batch).float() for batch in _batches(images)])
     model.train(before)
-    return found
+    return evaluated
 
 
 def accuracy(scores: Tensor, labels: Tensor) -> float:
-    """The share of labels that are predicted right."""
+    """The share of labels (n,) that scores (n, classes) or (n, 1) predict."""
     return float((predicted(scores) == labels).double().mean())
 
 
 def area_under_roc(scores: Tensor, labels: Tensor) -> float:
-    """The area under the ROC curve of two classes: the probability that one of class 1 scores higher. 1/2 where
-    some score is not finite: a network that has overflown tells nothing."""
+    """The area under the ROC curve of two classes: how probably a sample of class 1 scores above one of class 0.
+
+    Arguments:
+        scores: (n, 2) or (n, 1).
+        labels: 0 or 1, (n,).
+
+    Returns:
+        The area, which is 1/2 where some score is not finite: a network that has overflown predicts nothing.
+    """
     from sklearn.metrics import roc_auc_score  # 1.4 s that only two classes need
 
     margin = _margin(scores)
@@ -57,23 +74,33 @@ def area_under_roc(scores: Tensor, labels: Tensor) -> float:
 
 
 def true_positives(scores: Tensor, labels: Tensor, rates: Sequence[float]) -> list[float]:
-    """The ROC curve of two classes: the share of class 1 found at each of these shares of class 0 taken for it,
-    interpolated between the thresholds as its area is; the same shares where some score is not finite."""
+    """The ROC curve of two classes: true-positive rates at given false-positive rates.
+
+    Arguments:
+        scores: (n, 2) or (n, 1).
+        labels: 0 or 1, (n,).
+        rates: false-positive rates.
+
+    Returns:
+        The true-positive rate for each of them, interpolated linearly between thresholds as for the area; `rates`
+        itself where some score is not finite.
+    """
     from sklearn.metrics import roc_curve
 
     margin = _margin(scores)
     if not margin.isfinite().all():
         return list(rates)
     false, true, _ = roc_curve(labels.cpu().numpy(), margin.cpu().numpy())
-    # at a vertical piece of the curve its upper end counts
+    # of a vertical piece of the curve, the upper end counts
     last = np.append(np.diff(false) > 0, True)
     return [float(rate) for rate in np.interp(rates, false[last], true[last])]
 
 
 def _margin(scores: Tensor) -> Tensor:
-    """By how much two scores, or a single one, speak for class 1: (N,)."""
+    """How far two scores (n, 2), or a single one (n, 1), speak for class 1: (n,)."""
     return scores[:, 0] if scores.shape[1] == 1 else scores[:, 1] - scores[:, 0]
 
 
 def _batches(images: Tensor) -> Iterator[Tensor]:
+    """Consecutive images, BATCH at a time."""
     return (images[start : start + BATCH] for start in range(0, len(images), BATCH))

@@ -7,21 +7,28 @@ from torch import Tensor, nn
 
 
 class ClientNorm(nn.BatchNorm2d):
-    """In training, every `batch` consecutive images are one client's, and are normalised by their own mean and
-    variance. In evaluation, by the running ones, which training leaves alone: `measured` fills them."""
+    """Batch normalisation that takes every `batch` consecutive images for those of one client.
+
+    In training, each client's images are normalised by their mean and variance. In evaluation all images are, by the
+    running mean and variance; these change only while `measuring`, to the averages over the clients of a pass.
+
+    Attributes:
+        batch: number of images of a client.
+        measuring: whether a pass in training sets the running mean and variance.
+    """
 
     batch = 1
     measuring = False
 
     @classmethod
     def like(cls, layer: nn.BatchNorm2d) -> Self:
-        """A layer with the same parameters, which it shares."""
-        own = cls(layer.num_features, layer.eps)
-        own.weight, own.bias = layer.weight, layer.bias
-        return own
+        """A layer that shares the parameters of another one."""
+        copy = cls(layer.num_features, layer.eps)
+        copy.weight, copy.bias = layer.weight, layer.bias
+        return copy
 
     def forward(self, x: Tensor) -> Tensor:
-        """(clients * batch, channels, height, width) is kept."""
+        """Normalised images, of the same shape (clients * batch, channels, height, width)."""
         if not self.training:
             return super().forward(x)
         mean, variance = (self.running_mean, self.running_var) if self.measuring else (None, None)
@@ -33,13 +40,17 @@ class ClientNorm(nn.BatchNorm2d):
 
 
 def by_client(model: nn.Module) -> list[ClientNorm]:
-    """Replace every batch normalisation of a model by one of clients, in place; those, in order."""
-    found: list[ClientNorm] = []
+    """Replace every batch normalisation of a model by a `ClientNorm`, in place.
+
+    Returns:
+        The new layers, in the order of the model.
+    """
+    norms: list[ClientNorm] = []
     for name, part in model.named_children():
         if isinstance(part, nn.BatchNorm2d):
-            own = ClientNorm.like(part)
-            setattr(model, name, own)
-            found.append(own)
+            norm = ClientNorm.like(part)
+            setattr(model, name, norm)
+            norms.append(norm)
         else:
-            found += by_client(part)
-    return found
+            norms += by_client(part)
+    return norms

@@ -1,8 +1,8 @@
 """The networks of zhang2021 §6.2 and A.3, plain or with every layer but the last sketched.
 
-Each function takes the shape of an image and the number of classes; `family` gives the kind of sketch and the
-share of every layer's inputs that it keeps (see `sketched.resized`), None or Identity plain layers. Scores
-come without softmax or sigmoid, which belong to the loss.
+Each function takes the `shape` of an image (channels, height, width), the number of `classes`, and the `family` of
+sketches, which also sets the share b/d of every layer's inputs that is kept (see `sketched.resized`); for None or
+Identity layers are plain. Networks return scores without softmax or sigmoid, which belong to the loss.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ MakeModel = Callable[..., nn.Module]  # what a config of conf/model gives; it wa
 
 
 def mlp(shape: Shape, classes: int, family: Family | None = None, hidden: Sequence[int] = (200, 200)) -> nn.Sequential:
-    """Dense layers with ReLU between them; for MNIST 199,210 parameters."""
+    """Dense layers with ReLU between them, with `hidden` units; 199,210 parameters for MNIST."""
     inputs = shape[0] * shape[1] * shape[2]
     parts: list[nn.Module] = [nn.Flatten()]
     for outputs in hidden:
@@ -38,11 +38,19 @@ def cnn(
     pooled: Sequence[bool],
     hidden: Sequence[int],
 ) -> nn.Sequential:
-    """Convolutions with so many `filters` of kernel × kernel, each with ReLU and, where `pooled`, a maximum
-    over 2 × 2; then `hidden` dense layers with ReLU, and the scores: for two classes a single one, of class 1.
-    Convolutions have no padding, as in the listing of Appendix E.
+    """Convolutions and dense layers with ReLU; for two classes a single score, that of class 1.
 
-    For MNIST, CIFAR-10 and LFW, as in conf/model, 582,026, 670,434 and 212,001 parameters.
+    With the settings of conf/model it has 582,026 parameters for MNIST, 670,434 for CIFAR-10, and 212,001 for LFW.
+
+    Arguments:
+        shape, classes, family: as for all networks here.
+        filters: number of filters of each convolution. There is no padding, as in the listing of Appendix E.
+        kernel: height and width of the filters.
+        pooled: whether each convolution is followed by the maximum over 2 × 2 pixels.
+        hidden: units of the dense layers.
+
+    Raises:
+        ValueError: for images too small for these convolutions.
     """
     body: list[nn.Module] = []
     channels = shape[0]
@@ -76,10 +84,17 @@ def sigmoid_cnn(
     strides: Sequence[int],
     width: float,
 ) -> nn.Sequential:
-    """The network that gradients are inverted of (Zhu et al. 2019; zhang2021 A.3): padded convolutions with
-    sigmoids, then the scores of all classes, and every weight and bias uniform in [-width, width].
+    """The network whose gradients are inverted (Zhu et al. 2019; zhang2021 A.3): padded convolutions with sigmoids.
 
-    Smooth, so that gradients can be matched by gradients; and no weight is small, so that no pixel is hidden.
+    It is smooth, so that gradients can be matched by gradient methods, and its weights are so large that every pixel
+    shows in the gradient.
+
+    Arguments:
+        shape, classes, family: as for all networks here.
+        filters: number of filters of each convolution.
+        kernel: height and width of the filters, odd.
+        strides: stride of each convolution.
+        width: weights and biases are uniform in [-width, width].
     """
     parts: list[nn.Module] = []
     channels, height, breadth = shape
@@ -97,7 +112,7 @@ def sigmoid_cnn(
 
 
 def initialised(make: Callable[[], nn.Module], seed: int) -> nn.Module:
-    """A model with torch's default initialisation, drawn from this seed of 64 bits and from nothing else."""
+    """The model that `make` makes, initialised from this seed of 64 bits only; torch's generator is left as it was."""
     with torch.random.fork_rng():
         torch.manual_seed(seed % 2**63)
         return make()
@@ -109,6 +124,7 @@ def parameters(model: nn.Module) -> int:
 
 
 def _dense(inputs: int, outputs: int, family: Family | None) -> nn.Module:
+    """A dense layer, sketched or plain."""
     if family is None or isinstance(family, Identity):
         return nn.Linear(inputs, outputs)
     return SketchedLinear(inputs, outputs, resized(family, inputs))
@@ -122,6 +138,7 @@ def _convolution(
     padding: int = 0,
     stride: int = 1,
 ) -> nn.Module:
+    """A convolution, sketched or plain."""
     if family is None or isinstance(family, Identity):
         return nn.Conv2d(channels, filters, kernel, stride, padding)
     share = resized(family, channels * kernel**2)

@@ -5,20 +5,21 @@ from typing import Literal, get_args
 
 import torch
 
+from sketchbench.parameters import choose
+
 Precision = Literal["float32", "bfloat16"]
 
 
 def computing_in(precision: Precision, device: torch.device | str) -> AbstractContextManager[None]:
-    """A context in which products and convolutions are computed so; weights, gradients and losses are float32
-    either way.
+    """A context in which products and convolutions have this precision; weights, gradients and losses are float32.
 
     bfloat16 is torch's autocast: up to 5 times as fast on processors that have such products (with images in the
-    channels-last layout), and no faster on others. No cast is kept, so that weights may change inside. Raises
-    ValueError for another precision.
+    channels-last layout), and no faster on others. Casts of weights are not cached, so that weights may change inside.
+
+    Raises:
+        ValueError: for another precision.
     """
-    if precision not in get_args(Precision):
-        known = ", ".join(get_args(Precision))
-        raise ValueError(f"precision={precision} is unknown; choose one of {known}")
+    choose("precision", precision, get_args(Precision))
     half = precision == "bfloat16"
     kind = torch.device(device).type
     return torch.autocast(kind, torch.bfloat16, enabled=half, cache_enabled=False)

@@ -2,7 +2,7 @@
 
 In training such a layer computes Z = (X S)(W S)ᵀ + bias for a drawn sketch S = Rᵀ of its inputs; in evaluation
 it is the plain layer. By associativity Z = (X S Sᵀ) Wᵀ = X (W S Sᵀ)ᵀ, so it is enough to send the smaller of the
-two factors through S Sᵀ and to leave the rest to torch: the same function and the same gradients,
+two factors through S Sᵀ and to leave the rest to torch. Function and gradients are the same,
 ∂L/∂X = G (W S) Sᵀ and ∂L/∂W = Gᵀ (X S) Sᵀ (zhang2021 Eqs. 7, 8), at the cost of few sketched rows.
 """
 
@@ -13,38 +13,50 @@ from torch import Tensor, nn
 
 from sketchbench import seeds
 from sketchbench.kernels import Kernels
-from sketchbench.model.autograd import project
+from sketchbench.model.autograd import kernels_of, project
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch
 
 
 class Sketched(nn.Module):
-    """What sketched layers share: the family that their operators are drawn from, and the current one.
+    """What sketched layers share.
 
-    weight: (out, ...), whose d entries per output are what is sketched.
+    Attributes:
+        weight: (out, ...), whose d entries per output are sketched.
+        family: the family that operators are drawn from.
+        operator: the operator of the next forward passes; None before the first `draw`.
     """
 
     weight: Tensor
     family: Family
     operator: Sketch | None = None
 
-    def draw(self, key: int, kernels: str | Kernels | None = None) -> Sketch:
+    def draw(self, key: int, kernels: Kernels | None = None) -> Sketch:
         """Draw the operator of the next forward passes; a fresh one is due after every update of the weights.
 
-        kernels: by default those of the device that the weights are on.
+        Arguments:
+            key: 64 bits.
+            kernels: kernels of the operator; None for those that fit the device of the weights.
+
+        Returns:
+            The operator.
         """
-        device = "cupy" if self.weight.is_cuda else "numba"
-        self.operator = self.family.draw(key, kernels=device if kernels is None else kernels)
+        self.operator = self.family.draw(key, kernels=kernels or kernels_of(self.weight))
         return self.operator
 
     @property
     def current(self) -> Sketch:
-        """The operator; RuntimeError before the first `draw`."""
+        """The operator.
+
+        Raises:
+            RuntimeError: before the first `draw`.
+        """
         if self.operator is None:
             raise RuntimeError(f"{type(self).__name__} has no sketch to train with; call draw(key) first, or eval()")
         return self.operator
 
     def _check(self) -> None:
+        """Raise ValueError unless the family fits the layer's inputs."""
         inputs = self.weight[0].numel()
         if self.family.d != inputs:
             raise ValueError(f"the sketch's d={self.family.d} must be the layer's inputs, {inputs}")
@@ -53,7 +65,9 @@ class Sketched(nn.Module):
 class SketchedLinear(nn.Linear, Sketched):
     """A dense layer, trained through a sketch of its `in_features` = d inputs.
 
-    Raises ValueError where the family's d is another, RuntimeError in training before the first `draw`.
+    Raises:
+        ValueError: where the family's d is not the number of inputs.
+        RuntimeError: in training, before the first `draw`.
     """
 
     def __init__(self, in_features: int, out_features: int, family: Family, bias: bool = True) -> None:
@@ -75,8 +89,7 @@ class SketchedLinear(nn.Linear, Sketched):
 class SketchedConv2d(nn.Conv2d, Sketched):
     """A convolution, trained through a sketch of its patches of d = channels * kernel² entries.
 
-    There are many more patches than filters, so it is the filters that go through S Sᵀ. Errors as for
-    `SketchedLinear`.
+    There are many more patches than filters, so the filters go through S Sᵀ. Errors are those of `SketchedLinear`.
     """
 
     def __init__(
@@ -93,7 +106,7 @@ class SketchedConv2d(nn.Conv2d, Sketched):
         self._check()
 
     def forward(self, x: Tensor) -> Tensor:
-        """(N, channels, height, width) -> (N, out, height', width')."""
+        """(n, channels, height, width) -> (n, out, height', width')."""
         weight = self.weight
         if self.training:
             weight = project(self.current, weight.flatten(1)).view_as(weight)
@@ -106,25 +119,31 @@ def layers(model: nn.Module) -> Iterator[tuple[str, Sketched]]:
 
 
 def operators(model: nn.Module) -> dict[str, Sketch]:
-    """The current operators, by the name of the parameter that goes through each."""
+    """The current operators, by the names of the parameters that they sketch."""
     return {f"{name}.weight": layer.current for name, layer in layers(model)}
 
 
-def draw(model: nn.Module, key: int, kernels: str | Kernels | None = None) -> None:
-    """Draw every layer's operator, each from a key of its own that follows from this one (zhang2021 §4.1)."""
+def draw(model: nn.Module, key: int, kernels: Kernels | None = None) -> None:
+    """Draw the operators of all sketched layers, each from its `layer_key` (zhang2021 §4.1).
+
+    Arguments:
+        model: model with sketched layers.
+        key: 64 bits, the key of the round.
+        kernels: kernels of the operators; None for those that fit the device of each layer.
+    """
     for name, layer in layers(model):
         layer.draw(layer_key(key, name), kernels)
 
 
 def layer_key(key: int, name: str) -> int:
-    """The key of one layer's operator."""
+    """The key that the operator of the layer of this name is drawn from, given the key of the round."""
     return seeds.key(key, layer=name)
 
 
 def resized(family: Family, d: int) -> Family:
-    """The same family for d inputs, with the same share of b in d, rounded down, and at least 1.
+    """The same family for d inputs, with the same share b/d; b is rounded down, and at least 1.
 
-    >>> from sketchbench.sketch import CountSketch
+    >>> from sketchbench.sketch.count_sketch import CountSketch
     >>> resized(CountSketch(784, 392), 25)
     CountSketch(d=25, b=12, hashing='full')
     """

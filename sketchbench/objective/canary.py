@@ -8,11 +8,17 @@ from sketchbench.objective.problem import Vector
 
 
 class Canary(EmpiricalRisk):
-    """A record's loss is the inner product of its vector with w, so that its gradient is that vector.
+    """A record's loss is the inner product of w with a vector of that record, which is also its gradient.
 
-    The first record of the first client, the canary, has the vector `canary`, (d,); all others have 0.
-    Whoever knows all but the canary sees it in a batch, shifted by all that its norm allows, and in the
-    same direction in each step: what accountants assume of the worst. It has no minimum.
+    Only the first record of the first client, the canary, has another vector than 0. An attacker who knows all other
+    records sees the canary in a batch as the largest shift that the bound on its norm allows, in the same direction
+    in each step: the worst case of which accountants speak. There is no minimum.
+
+    Arguments:
+        kernels: backend of all arrays.
+        canary: the canary's vector (d,).
+        clients: number of clients.
+        records: number of records of each client.
     """
 
     convexity = 0.0

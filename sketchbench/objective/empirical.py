@@ -11,10 +11,11 @@ from sketchbench.objective.objective import Objective
 
 
 class EmpiricalRisk(Objective):
-    """f_c is the mean of the losses of client c's records, plus a term that no record is in.
+    """f_c is the mean of the losses of client c's records, plus a penalty that depends on the weights only.
 
-    records: (N, n), the numbers in the data set of every client's records, n of them each.
-    record_bound: ℓ >= ‖∇ of the loss of any one record‖₂, at any weights.
+    Attributes:
+        records: for every client, the numbers of its n records in the data set, (N, n).
+        record_bound: ℓ >= ‖∇ of the loss of any one record‖₂, at any weights.
     """
 
     records: NDArray[np.int64]
@@ -22,9 +23,15 @@ class EmpiricalRisk(Objective):
 
     @abstractmethod
     def batch_gradients(self, w: Array, shares: Array, bound: float = math.inf) -> Array:
-        """Weighted sums of records' gradients, each clipped to norm `bound`, plus the term without any.
+        """Weighted sums of the gradients of records, each clipped to a norm, plus the gradient of the penalty.
 
-        w: (..., N, d), each client's own weights; shares: (..., N, n), of each record. Returns (..., N, d).
+        Arguments:
+            w: weights of every client (..., N, d).
+            shares: weight of each record in the sum (..., N, n).
+            bound: norm that a record's gradient is clipped to; the penalty's is not clipped.
+
+        Returns:
+            Gradients (..., N, d).
         """
 
     def gradients(self, w: Array) -> Array:

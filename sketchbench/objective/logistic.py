@@ -1,6 +1,6 @@
 """Multinomial logistic regression with ridge penalty on real data, split among clients."""
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,19 +9,26 @@ from sketchbench import seeds
 from sketchbench.dataset import digits, mnist
 from sketchbench.kernels import Array, Kernels
 from sketchbench.objective.empirical import EmpiricalRisk
+from sketchbench.parameters import Natural, Positive, checked
 
-DATASETS = {"digits": digits.load, "mnist": mnist.load}
-SPLIT = ("mnist",)  # officially, into training and test images: those are left alone
+Data = Literal["digits", "mnist"]
+LOADERS = {"digits": digits.load, "mnist": mnist.load}
+SPLIT = ("mnist",)  # data sets with official test images, which are left alone
 SOLVED = 1e-10  # norm of the gradient at the minimiser
 
 
 def gradient(
     weights: NDArray[np.float64], features: NDArray[np.float64], labels: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Gradient of the mean cross-entropy loss, as a flat vector of length p * classes.
+    """Gradient of the mean cross-entropy loss of a linear model. O(samples p classes).
 
-    weights: flat, (p * classes,); features: (samples, p); labels: (samples,) in 0..classes-1.
-    O(samples p classes).
+    Arguments:
+        weights: flat (p * classes,).
+        features: (samples, p).
+        labels: classes from 0, (samples,).
+
+    Returns:
+        The gradient, flat (p * classes,).
     """
     samples, p = features.shape
     slopes = _softmax(features @ weights.reshape(p, -1), np)
@@ -32,55 +39,62 @@ def gradient(
 class Logistic(EmpiricalRisk):
     """f_c(w) = mean cross-entropy over the client's samples + ridge/2 ‖w‖².
 
-    Features are scaled to norm at most 1 and have a constant appended (unit norm together); d is the number
-    of features, with the constant, times that of classes. The samples are dealt out at random in equal
-    shares, or sorted by class (`sorted`), which makes the clients as different as they can be; what is
-    left over is dropped. μ is the ridge; L the ridge plus half the largest eigenvalue of any client's
-    second moment of features, because a softmax's Hessian is at most 1/2. w* is found by Newton's method.
-    A record's own gradient is its features times a difference of two distributions over the classes, so
-    its norm is at most √2. `held_out` samples go to no client; they are for `accuracy`.
+    Features are scaled to norm at most 1, and get a constant appended that makes the norm of both together 1; d is
+    the number of features, with the constant, times that of classes.
+
+    μ is the ridge. L is the ridge plus half the largest eigenvalue of any client's second moment of features, because
+    a softmax's Hessian is at most 1/2. w* is computed by Newton's method. The gradient of a record's loss is its
+    features times a difference of two distributions over the classes, so its norm is at most √2.
+
+    Arguments:
+        kernels: backend of all arrays.
+        clients: number of clients; all get equally many samples, and what is left over is dropped.
+        seed: root of the order in which samples are dealt out.
+        data: data set.
+        ridge: weight of the penalty.
+        sorted: deal out samples sorted by class, which makes the clients as different as they can be, instead of at
+            random.
+        held_out: number of samples that go to no client: they are for `accuracy`.
+
+    Raises:
+        ValueError: for a parameter out of its range, or more clients than samples.
+        FloatingPointError: where the minimum is not found.
     """
 
     record_bound = 2**0.5
 
+    @checked
     def __init__(
         self,
         kernels: Kernels,
         clients: int,
         seed: int,
-        data: str = "digits",
-        ridge: float = 0.01,
+        data: Data = "digits",
+        ridge: Positive = 0.01,
         sorted: bool = False,
-        held_out: int = 0,
+        held_out: Natural = 0,
     ) -> None:
-        if data not in DATASETS:
-            raise ValueError(f"data={data} is unknown; choose one of {', '.join(DATASETS)}")
-        if not ridge > 0:
-            raise ValueError(f"ridge={ridge} must be > 0")
-        dataset = DATASETS[data]()
+        dataset = LOADERS[data]()
         samples = dataset.train if data in SPLIT else dataset.whole
         labels = samples.labels
         features = _normalised(dataset.features(samples))
         classes = int(labels.max()) + 1
         super().__init__(kernels, features.shape[1] * classes, clients)
-        if held_out < 0:
-            raise ValueError(f"held_out={held_out} must be >= 0")
-        left = len(labels) - held_out
-        if clients > left:
-            raise ValueError(f"clients={clients} must be <= {left}, the samples of {data} to deal out")
+        dealt = len(labels) - held_out
+        if clients > dealt:
+            raise ValueError(f"clients={clients} must be <= {dealt}, the samples of {data} to deal out")
         order = seeds.generator(seed, data="split", name=data).permutation(len(labels))
         held, order = order[:held_out], order[held_out:]
         if sorted:
             order = order[np.argsort(labels[order], kind="stable")]
         share = len(order) // clients
-        chosen = order[: share * clients].reshape(clients, share)
-        self.records = chosen
+        self.records = order[: share * clients].reshape(clients, share)
         self._classes, self._ridge = classes, ridge
         self._held = kernels.asarray(features[held]), kernels.asarray(labels[held])
-        own = features[chosen]
-        self._features = kernels.asarray(own)
-        self._targets = kernels.asarray(np.eye(classes)[labels[chosen]])
-        moments = own.swapaxes(1, 2) @ own / share
+        by_client = features[self.records]
+        self._features = kernels.asarray(by_client)
+        self._targets = kernels.asarray(np.eye(classes)[labels[self.records]])
+        moments = by_client.swapaxes(1, 2) @ by_client / share
         self.convexity = ridge
         self.smoothness = ridge + 0.5 * float(np.linalg.eigvalsh(moments)[:, -1].max())
         self.start = np.zeros(self.d)
@@ -106,18 +120,21 @@ class Logistic(EmpiricalRisk):
         return inner.reshape(w.shape) + self._ridge * w
 
     def _taking_part(self, shares: Array) -> tuple[Array, Array, Array]:
-        """Features and targets of the records in the batches, and their shares; all where most are."""
+        """Features, targets and shares of the records in the batches; of all records where most are in one."""
         xp, count = self.kernels.xp, shares.shape[-1]
-        most = int((shares != 0).sum(axis=-1).max())
-        if 2 * most > count:
+        largest = int((shares != 0).sum(axis=-1).max())
+        if 2 * largest > count:
             return self._features, self._targets, shares
-        at = xp.argsort(-shares, axis=-1)[..., :most]
+        places = xp.argsort(-shares, axis=-1)[..., :largest]
         clients = xp.arange(self.clients)[:, None]
-        found = xp.take_along_axis(shares, at, axis=-1)
-        return self._features[clients, at], self._targets[clients, at], found
+        return self._features[clients, places], self._targets[clients, places], xp.take_along_axis(shares, places, -1)
 
     def accuracy(self, w: Array) -> Array:
-        """The share of the samples held out whose class has the highest score: (..., d) to (...)."""
+        """The share of the held-out samples whose class has the highest score: weights (..., d) to shares (...).
+
+        Raises:
+            ValueError: where no samples are held out.
+        """
         features, labels = self._held
         if not len(labels):
             raise ValueError("held_out=0 leaves no samples for an accuracy; hold some out")
@@ -133,7 +150,7 @@ class Logistic(EmpiricalRisk):
         return w.reshape(*w.shape[:-1], self._features.shape[-1], self._classes)
 
     def _minimised(self) -> NDArray[np.float64]:
-        """The minimiser, to a gradient of norm SOLVED: a quasi-Newton method, then Newton's."""
+        """The minimiser, up to a gradient of norm SOLVED, by a quasi-Newton method and then Newton's."""
         from scipy.optimize import minimize
         from scipy.sparse.linalg import LinearOperator, cg
 
@@ -149,15 +166,15 @@ class Logistic(EmpiricalRisk):
         for _ in range(20):
             if np.linalg.norm(slope(w)) <= SOLVED:
                 return np.asarray(w)
-            at = _softmax(self._scores(kernels.asarray(w)[None]), xp)
+            probabilities = _softmax(self._scores(kernels.asarray(w)[None]), xp)
 
-            def curved(v: NDArray[np.float64], at: Array = at) -> Any:
-                moved = self._scores(kernels.asarray(v.reshape(1, -1)))
-                moved = at * (moved - (at * moved).sum(axis=-1, keepdims=True))
-                inner = (features.swapaxes(-1, -2) @ moved).mean(axis=0) / features.shape[1]
+            def hessian(v: NDArray[np.float64], p: Array = probabilities) -> Any:
+                change = self._scores(kernels.asarray(v.reshape(1, -1)))
+                change = p * (change - (p * change).sum(axis=-1, keepdims=True))
+                inner = (features.swapaxes(-1, -2) @ change).mean(axis=0) / features.shape[1]
                 return kernels.to_numpy(inner).reshape(-1) + self._ridge * v.reshape(-1)
 
-            operator = LinearOperator((w.size, w.size), matvec=curved)
+            operator = LinearOperator((w.size, w.size), matvec=hessian)
             w = w - cg(operator, slope(w), rtol=1e-4, maxiter=500)[0]
         raise FloatingPointError(
             f"the minimum was not found: the gradient's norm is {np.linalg.norm(slope(w)):.1e} after "
@@ -166,7 +183,7 @@ class Logistic(EmpiricalRisk):
 
 
 def _normalised(features: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rows of norm 1: the features, scaled by the largest norm, and a constant, of equal weight at most."""
+    """Rows of norm 1: features divided by √2 times the largest norm, and a constant that fills up the norm."""
     scaled = features / np.linalg.norm(features, axis=1).max()
     rest = np.sqrt(2 - (scaled**2).sum(axis=1, keepdims=True))
     return np.hstack([scaled, rest]) / np.sqrt(2)

@@ -1,7 +1,7 @@
 """A network's cross-entropy on clients' images, on flat weights."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 import torch
@@ -21,31 +21,47 @@ from sketchbench.model.client_norm import by_client
 from sketchbench.model.networks import MakeModel, initialised
 from sketchbench.model.precision import Precision, computing_in
 from sketchbench.objective.problem import Problem
+from sketchbench.parameters import Count, Share, checked
 
 Inputs = Literal["unit", "centred"]
 POOLED = 200  # images that go through the network together
 MEASURED = 100  # batches that evaluation has its means and variances from
 
-Batches = Sequence[NDArray[np.int64]]  # a client's samples each
+Batches = Sequence[NDArray[np.int64]]  # for every client, the numbers of its samples
 
 
 class Network(Problem):
-    """f_c is the mean cross-entropy of a model on the samples of client c, in one batch and without dropout.
+    """f_c is the mean cross-entropy of a model on all samples of client c, in one batch and without dropout.
 
     Nothing else is known of it: no smoothness, convexity, bound or minimum, so no theorem about steps or rounds
-    applies, and nothing here makes any up.
+    applies.
 
-    A stochastic gradient is of `batch` samples of every client that takes part, drawn without replacement, anew
-    in every round, with dropout. participation: the share of the clients that do, drawn uniformly, at least one.
-    Its mean is ∇f where there is neither dropout nor batch normalisation. That normalises every client's batch by
-    itself, as a client would that sees no other; what a network is evaluated with are the averages of these means
-    and variances over up to 100 clients' batches of training images, always the same ones, at the weights that are
-    evaluated: a function of w, of which nothing is sent or carried over.
+    A stochastic gradient is that of a batch of every client that takes part, drawn without replacement, anew in every
+    round, with dropout. Its mean is ∇f where there is neither dropout nor batch normalisation.
 
-    inputs: `unit` has pixels from 0 to 1; `centred` has them from 0 to `white`, less the mean of their channel
-    over the training images. precision: see `model.precision`. Gradients come in float64, as everything outside of the model.
+    Batch normalisation normalises every client's batch by itself, as a client does that sees no other. In evaluation
+    it uses averages of the means and variances of up to 100 clients' batches of training images, always the same
+    ones, at the weights that are evaluated: a function of w, of which nothing is sent or carried over.
+
+    Gradients come in float64, as everything outside of the model.
+
+    Arguments:
+        kernels: backend of all arrays; the model is on its device.
+        seed: root of the initial weights, of the partition, and of the batches for evaluation.
+        data: data set, of which the training samples are dealt out.
+        model: called with `shape` and `classes`, gives the network.
+        partition: called with `labels` and `seed`, gives every client's samples.
+        batch: samples of a client's batch.
+        participation: share of the clients that take part in a round, drawn uniformly; at least one does.
+        inputs: `unit` scales pixels to [0, 1]; `centred` leaves them from 0 to `white`, and subtracts the mean of
+            their channel over the training images.
+        precision: see `model.precision`.
+
+    Raises:
+        ValueError: for a parameter out of its range, or a batch larger than the samples of some client.
     """
 
+    @checked
     def __init__(
         self,
         kernels: Kernels,
@@ -54,22 +70,16 @@ class Network(Problem):
         data: Dataset,
         model: MakeModel,
         partition: MakeParts,
-        batch: int,
-        participation: float = 1.0,
+        batch: Count,
+        participation: Share = 1.0,
         inputs: Inputs = "unit",
         precision: Precision = "float32",
     ) -> None:
-        if inputs not in get_args(Inputs):
-            known = ", ".join(get_args(Inputs))
-            raise ValueError(f"inputs={inputs} is unknown; choose one of {known}")
-        computing_in(precision, "cpu")  # raises for one that is unknown
-        if not 0 < participation <= 1:
-            raise ValueError(f"participation={participation} must satisfy 0 < it <= 1")
         self._device = device_of(kernels)
-        made = initialised(lambda: model(shape=data.shape, classes=data.classes), seeds.key(seed))
-        self._norms = by_client(made)
-        self._model = made.to(self._device)
-        self._dropouts = [part for part in made.modules() if isinstance(part, nn.Dropout)]
+        initial = initialised(lambda: model(shape=data.shape, classes=data.classes), seeds.key(seed))
+        self._norms = by_client(initial)
+        self._model = initial.to(self._device)
+        self._dropouts = [part for part in initial.modules() if isinstance(part, nn.Dropout)]
         parameters = dict(self._model.named_parameters())
         self._shapes = {name: value.shape for name, value in parameters.items()}
         flat = torch.cat([value.detach().flatten() for value in parameters.values()])
@@ -77,8 +87,8 @@ class Network(Problem):
         super().__init__(kernels, len(flat), len(parts))
         self.start = flat.double().cpu().numpy()
         fewest = min(len(part) for part in parts)
-        if not 1 <= batch <= fewest:
-            raise ValueError(f"batch={batch} must satisfy 1 <= batch <= {fewest}, the samples of a client")
+        if batch > fewest:
+            raise ValueError(f"batch={batch} must be <= {fewest}, the samples of a client")
         self.batch = batch
         self.participants = max(1, round(participation * self.clients))
         self._parts = parts
@@ -93,55 +103,70 @@ class Network(Problem):
             self._scale = 1.0
             self._mean = torch.tensor(means, device=self._device).float()[:, None, None]
         random = seeds.generator(seed, data="measured")
-        some = random.choice(np.arange(self.clients), min(self.clients, MEASURED), replace=False)
-        self._measured = self._drawn(np.sort(some), random)
+        measured = random.choice(np.arange(self.clients), min(self.clients, MEASURED), replace=False)
+        self._measured = self._drawn(np.sort(measured), random)
 
     def loss(self, w: Array) -> Array:
         return self._rows(w, lambda row, _: self._value(row)[None]).reshape(w.shape[:-1])
 
     def gradients(self, w: Array) -> Array:
-        own = self._parts
-        return self._rows(w, lambda row, i: self._slope(row, [own[i % self.clients]]))
+        parts = self._parts
+        return self._rows(w, lambda row, i: self._slope(row, [parts[i % self.clients]]))
 
     def gradient(self, w: Array) -> Array:
         return self._rows(w, lambda row, _: self._slope(row, self._parts))
 
     def stochastic_gradients(self, w: Array, random: np.random.Generator) -> Array:
-        """Raises FloatingPointError where one is not finite: the training has diverged."""
-        trials = []
-        for own in w:
-            clients, batches, dropped = self._draw(random)
+        """As in `Problem`.
 
-            def slope(row: Tensor, i: int, batches: Batches = batches, seed: int = dropped) -> Tensor:
+        Raises:
+            FloatingPointError: where a gradient is not finite: the training has diverged.
+        """
+        gradients = []
+        for weights in w:
+            clients, batches, dropout = self._draw(random)
+
+            def slope(row: Tensor, i: int, batches: Batches = batches, seed: int = dropout) -> Tensor:
                 return self._slope(row, [batches[i]], seed + i)
 
-            trials.append(self._rows(own[clients], slope))
-        return self._finite(self.kernels.xp.stack(trials))
+            gradients.append(self._rows(weights[clients], slope))
+        return self._finite(self.kernels.xp.stack(gradients))
 
     def stochastic_gradient(self, w: Array, random: np.random.Generator) -> Array:
-        """The batches are those of `stochastic_gradients`, the dropout is another. Raises as there."""
+        """As in `Problem`. The batches are those of `stochastic_gradients`, the dropout is another.
+
+        Raises:
+            FloatingPointError: as `stochastic_gradients`.
+        """
 
         def slope(row: Tensor, trial: int) -> Tensor:
-            _, batches, dropped = self._draw(random)
-            return self._slope(row, batches, dropped)
+            _, batches, dropout = self._draw(random)
+            return self._slope(row, batches, dropout)
 
         return self._finite(self._rows(w, slope))
 
     def scores(self, w: Array, images: Tensor) -> Tensor:
-        """Of uint8 images (n, channels, height, width), by the network with the weights w (d,), in evaluation:
-        (n, classes)."""
-        own = self._split(self._tensor(w))
+        """The scores of images in evaluation.
+
+        Arguments:
+            w: weights (d,).
+            images: uint8 (n, channels, height, width), on the device of the network.
+
+        Returns:
+            Scores, float32 (n, classes).
+        """
+        weights = self._split(self._tensor(w))
         if self._norms:
             self._mode(training=True, measuring=True, batch=self.batch)
             with torch.no_grad():
-                self._scored(own, self._images(np.concatenate(self._measured)))
+                self._scored(weights, self._images(np.concatenate(self._measured)))
         self._mode(training=False)
         with torch.no_grad():
-            parts = [self._scored(own, self._inputs(part)) for part in torch.split(images, POOLED)]
+            parts = [self._scored(weights, self._inputs(part)) for part in torch.split(images, POOLED)]
         return torch.cat(parts)
 
     def samples(self, images: NDArray[np.uint8], labels: NDArray[np.int64]) -> Samples:
-        """On the device of the network."""
+        """Images and labels as tensors on the device of the network."""
         return Samples(torch.tensor(images, device=self._device), torch.tensor(labels, device=self._device))
 
     def _draw(self, random: np.random.Generator) -> tuple[NDArray[np.int64], Batches, int]:
@@ -153,22 +178,21 @@ class Network(Problem):
 
     def _drawn(self, clients: NDArray[np.int64], random: np.random.Generator) -> Batches:
         """A batch of each of these clients, without replacement."""
-        own = self._table[clients]
-        keys = np.where(own < 0, np.inf, random.random(own.shape))
+        samples = self._table[clients]
+        keys = np.where(samples < 0, np.inf, random.random(samples.shape))
         places = keys.argsort(axis=1)[:, : self.batch]
-        return list(np.take_along_axis(own, places, axis=1))
+        return list(np.take_along_axis(samples, places, axis=1))
 
     def _value(self, w: Tensor) -> Tensor:
         """f(w), float32."""
         self._mode(training=True)
         with torch.no_grad():
-            own = self._split(w)
-            terms = [self._mean_loss(own, pooled) * len(pooled) for pooled in _pooled(self._parts)]
+            weights = self._split(w)
+            terms = [self._mean_loss(weights, pooled) * len(pooled) for pooled in _pooled(self._parts)]
         return torch.stack(terms).sum() / len(self._parts)
 
     def _slope(self, w: Tensor, batches: Batches, dropout: int | None = None) -> Tensor:
-        """The gradient of the mean over these clients' batches, float32 (d,); dropout: its seed, or None for
-        none."""
+        """The gradient of the mean loss over clients' batches, float32 (d,); `dropout` is its seed, None for none."""
         if dropout is None or not self._dropouts:  # a seed takes torch as long as a small network
             return self._sum_of_slopes(w, batches)
         with torch.random.fork_rng():
@@ -176,37 +200,41 @@ class Network(Problem):
             return self._sum_of_slopes(w, batches, dropping=True)
 
     def _sum_of_slopes(self, w: Tensor, batches: Batches, dropping: bool = False) -> Tensor:
+        """The gradient as in `_slope`, summed over pools of batches of one size."""
         total = torch.zeros_like(w)
         self._mode(training=True, dropping=dropping)
-        own = {name: part.requires_grad_() for name, part in self._split(w).items()}
+        weights = {name: part.requires_grad_() for name, part in self._split(w).items()}
         for pooled in _pooled(batches):
-            slopes = torch.autograd.grad(self._mean_loss(own, pooled), list(own.values()))
+            slopes = torch.autograd.grad(self._mean_loss(weights, pooled), list(weights.values()))
             flat = torch.cat([slope.flatten() for slope in slopes])
             total += flat * (len(pooled) / len(batches))
         return total
 
-    def _mean_loss(self, own: dict[str, Tensor], pooled: Batches) -> Tensor:
-        """Of batches of one size, which are normalised one by one."""
+    def _mean_loss(self, weights: dict[str, Tensor], pooled: Batches) -> Tensor:
+        """The mean loss over batches of one size, which are normalised one by one."""
         for norm in self._norms:
             norm.batch = len(pooled[0])
-        at = np.concatenate(pooled)
-        labels = self._train.labels[torch.from_numpy(at).to(self._device)]
-        return classification.loss(self._scored(own, self._images(at)), labels)
+        numbers = np.concatenate(pooled)
+        labels = self._train.labels[torch.from_numpy(numbers).to(self._device)]
+        return classification.loss(self._scored(weights, self._images(numbers)), labels)
 
-    def _scored(self, own: dict[str, Tensor], inputs: Tensor) -> Tensor:
+    def _scored(self, weights: dict[str, Tensor], inputs: Tensor) -> Tensor:
+        """The model's scores of inputs, float32 (n, classes)."""
         with computing_in(self._precision, self._device):
-            found: Tensor = functional_call(self._model, own, inputs)
-        return found.float()
+            scores: Tensor = functional_call(self._model, weights, inputs)
+        return scores.float()
 
-    def _images(self, at: NDArray[np.int64]) -> Tensor:
-        return self._inputs(self._train.images[torch.from_numpy(at).to(self._device)])
+    def _images(self, numbers: NDArray[np.int64]) -> Tensor:
+        """The training images of these numbers, as inputs."""
+        return self._inputs(self._train.images[torch.from_numpy(numbers).to(self._device)])
 
     def _inputs(self, images: Tensor) -> Tensor:
+        """What the model takes for uint8 images: float32, centred and scaled."""
         scaled = (images.float() - self._mean) * self._scale
         return scaled.contiguous(memory_format=torch.channels_last)
 
     def _mode(self, *, training: bool, dropping: bool = False, measuring: bool = False, batch: int = 1) -> None:
-        """The model in training or evaluation, with or without dropout."""
+        """Put the model into training or evaluation, with or without dropout."""
         self._model.train(training)
         for part in self._dropouts:
             part.train(training and dropping)
@@ -224,18 +252,19 @@ class Network(Problem):
         }
 
     def _tensor(self, w: Array) -> Tensor:
-        """Weights (d,) in float32: a copy, which may be of what is shared or can't be written to."""
-        with np.errstate(over="ignore"):  # infinite weights are told by their gradient
+        """Weights (d,) in float32, copied, because the array may be shared or read-only."""
+        with np.errstate(over="ignore"):  # infinite weights show in their gradient
             copied: Tensor = dlpack.from_dlpack(self.kernels.xp.array(w, dtype="float32"))
         return copied
 
     def _rows(self, w: Array, function: Callable[[Tensor, int], Tensor]) -> Array:
-        """A function of every vector of w (..., d) and its number, as float64 (..., whatever it gives)."""
+        """A function of every vector of w (..., d) and its number, with values (n,): float64 (..., n)."""
         flat = w.reshape(-1, self.d)
-        found = torch.stack([function(self._tensor(row), i) for i, row in enumerate(flat)])
-        return self.kernels.xp.from_dlpack(found.double()).reshape(*w.shape[:-1], -1)
+        values = torch.stack([function(self._tensor(row), i) for i, row in enumerate(flat)])
+        return self.kernels.xp.from_dlpack(values.double()).reshape(*w.shape[:-1], -1)
 
     def _finite(self, gradients: Array) -> Array:
+        """The gradients, if they are finite."""
         if not bool(self.kernels.xp.isfinite(gradients).all()):
             raise FloatingPointError("a stochastic gradient is not finite: the training has diverged")
         return gradients

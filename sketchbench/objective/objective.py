@@ -13,14 +13,17 @@ MakeObjective = Callable[..., "Objective"]  # what a config of conf/objective gi
 
 
 class Objective(Problem):
-    """A problem with its constants, which are those of the problem, not of a run; derived, never fitted.
+    """A problem with its constants, which belong to the problem, not to a run; they are derived, never fitted.
 
-    smoothness: L, every ∇f_c is L-Lipschitz. convexity: μ >= 0, every f_c is μ-strongly convex; -inf
-    where they are not convex. mean_smoothness, mean_convexity: those of f, where they are better.
-    noise_energy: E‖noise‖² of the mean of all clients' stochastic gradients. gradient_bound: G >=
-    ‖∇f_c(w)‖₂ for all c and w; inf where there is none.
-    minimiser: w*, (d,), and minimum: f(w*), a NumPy array and a number. The noise of stochastic gradients
-    does not depend on the weights.
+    The noise of stochastic gradients does not depend on the weights.
+
+    Attributes:
+        smoothness: L, such that every ∇f_c is L-Lipschitz.
+        convexity: μ >= 0, such that every f_c is μ-strongly convex; -inf where they are not convex.
+        gradient_bound: G >= ‖∇f_c(w)‖₂ for all c and w; inf where there is no such bound.
+        noise_energy: E‖noise‖² of the mean of all clients' stochastic gradients.
+        minimiser: w*, a NumPy vector (d,).
+        minimum: f(w*).
     """
 
     smoothness: float
@@ -31,14 +34,14 @@ class Objective(Problem):
     minimum: float
 
     def noise(self, random: np.random.Generator, trials: int) -> Array:
-        """What stochastic gradients add to those of the clients: (trials, N, d), mean 0.
+        """Draw what the clients' stochastic gradients add to their gradients: (trials, N, d), of mean 0.
 
-        Here nothing: a scalar 0.
+        By default nothing: a scalar 0.
         """
         return self.kernels.xp.zeros(())
 
     def mean_noise(self, random: np.random.Generator, trials: int) -> Array:
-        """A draw from the distribution of the mean of `noise` over the clients: (trials, d)."""
+        """Draw from the distribution of the mean of `noise` over the clients: (trials, d), by default a scalar 0."""
         return self.kernels.xp.zeros(())
 
     def stochastic_gradients(self, w: Array, random: np.random.Generator) -> Array:
@@ -49,12 +52,12 @@ class Objective(Problem):
 
     @cached_property
     def mean_smoothness(self) -> float:
-        """L of f itself."""
+        """L of f itself, which can be smaller than that of its parts."""
         return self.smoothness
 
     @cached_property
     def mean_convexity(self) -> float:
-        """μ of f itself."""
+        """μ of f itself, which can be larger than that of its parts."""
         return self.convexity
 
     @cached_property

@@ -3,56 +3,63 @@
 import numpy as np
 
 from sketchbench import seeds
-from sketchbench.kernels import Array, Kernels
-from sketchbench.objective.objective import Objective
+from sketchbench.kernels import Kernels
+from sketchbench.objective.diagonal import Diagonal
+from sketchbench.objective.problem import Vector
+from sketchbench.parameters import NonNegative, checked
 
 
-class Quadratic(Objective):
-    """f_c(w) = ½ (w - x_c)ᵀ A_c (w - x_c) with diagonal A_c.
+class Quadratic(Diagonal):
+    """f_c(w) = ½ (w - x_c)ᵀ A_c (w - x_c) with diagonal A_c = s_c A.
 
-    A_c = s_c A: the eigenvalues of A lie between 1 / condition and 1, spread evenly on a log scale;
-    condition = inf makes the smallest quarter of them 0, so that f is convex but not strongly. The scales
-    s_c spread from 1/2 to 1, so L = 1, and f's own smallest curvature is 3/4 of it. The minima x_c scatter by
-    `heterogeneity` around a common point at distance 1 from w⁰ = 0 (on average); 0 makes it the
-    minimum of all.
+    The scales s_c of the clients are spread evenly from 1/2 to 1, so L = 1, and f's smallest curvature is 3/4 of A's.
+
+    Arguments:
+        kernels: backend of all arrays.
+        d: number of weights.
+        clients: number of clients.
+        seed: root of what is drawn: the order of the eigenvalues, and the x_c.
+        condition: the eigenvalues of A lie between 1 / condition and 1, spread evenly on a log scale. Infinity makes
+            the smallest quarter of them 0, so that f is convex, but not strongly.
+        heterogeneity: how far the minima x_c scatter around a common point, which is at distance 1 from w⁰ = 0 on
+            average; 0 makes it the minimum of all.
+
+    Raises:
+        ValueError: for a parameter out of its range.
     """
 
+    @checked
     def __init__(
         self,
         kernels: Kernels,
         d: int,
         clients: int,
         seed: int,
-        condition: float = 10.0,
-        heterogeneity: float = 1.0,
+        condition: float | int = 10.0,  # not a plain float, which would have to be finite
+        heterogeneity: NonNegative = 1.0,
     ) -> None:
         super().__init__(kernels, d, clients)
         if not condition >= 1:
             raise ValueError(f"condition={condition} must be >= 1")
-        if not heterogeneity >= 0:
-            raise ValueError(f"heterogeneity={heterogeneity} must be >= 0")
         random = seeds.generator(seed, data="quadratic", d=d, clients=clients)
-        spectrum = np.zeros(d)
-        spectrum[d // 4 if np.isinf(condition) else 0 :] = 1.0
-        spread = np.geomspace(1 / (10.0 if np.isinf(condition) else condition), 1.0, int(spectrum.sum()))
-        spectrum[spectrum > 0] = random.permutation(spread)
-        curvature = np.linspace(0.5, 1.0, clients)[:, None] * spectrum if clients > 1 else spectrum[None]
+        spectrum = _spectrum(d, condition, random)
+        curvatures = np.linspace(0.5, 1.0, clients)[:, None] * spectrum if clients > 1 else spectrum[None]
         common = random.standard_normal(d) / np.sqrt(d)
-        own = heterogeneity * random.standard_normal((clients, d)) / np.sqrt(d)
-        self.smoothness = float(curvature.max())
-        self.convexity = float(curvature.min())
-        self.start = np.zeros(d)
-        centres = common + own
-        total = curvature.sum(axis=0)
-        weighted = (curvature * centres).sum(axis=0)
+        centres = common + heterogeneity * random.standard_normal((clients, d)) / np.sqrt(d)
+        self._set(curvatures, centres)
+        self.convexity = float(curvatures.min())
+        total = curvatures.sum(axis=0)
+        weighted = (curvatures * centres).sum(axis=0)
         # Where nothing curves, any coordinate is a minimum: that of the start is the nearest.
         self.minimiser = np.divide(weighted, total, out=np.zeros(d), where=total > 0)
-        self._curvature, self._centres = kernels.asarray(curvature), kernels.asarray(centres)
         self.minimum = float(self.loss(kernels.asarray(self.minimiser)))
 
-    def loss(self, w: Array) -> Array:
-        away = w[..., None, :] - self._centres
-        return 0.5 * (self._curvature * away**2).sum(axis=-1).mean(axis=-1)
 
-    def gradients(self, w: Array) -> Array:
-        return self._curvature * (w - self._centres)
+def _spectrum(d: int, condition: float, random: np.random.Generator) -> Vector:
+    """The eigenvalues of A, (d,), in random order except for zeros, which come first."""
+    flat = np.isinf(condition)
+    spectrum = np.zeros(d)
+    spectrum[d // 4 if flat else 0 :] = 1.0
+    spread = np.geomspace(1 / (10.0 if flat else condition), 1.0, int(spectrum.sum()))
+    spectrum[spectrum > 0] = random.permutation(spread)
+    return spectrum

@@ -5,6 +5,8 @@ import numpy as np
 from sketchbench import seeds
 from sketchbench.kernels import Array, Kernels
 from sketchbench.objective.objective import Objective
+from sketchbench.objective.problem import Vector
+from sketchbench.parameters import NonNegative, checked
 
 STEEPEST = 3 * np.sqrt(3) / 8  # the largest slope of r² / (1 + r²)
 
@@ -12,16 +14,25 @@ STEEPEST = 3 * np.sqrt(3) / 8  # the largest slope of r² / (1 + r²)
 class Saturating(Objective):
     """f_c(w) = Σ_j a_j r²/(1 + r²) with r = w_j - x_cj (Geman and McClure's loss of robust statistics).
 
-    Its second derivative lies between -a_j/2 and 2 a_j. Coordinates are independent, so the minimum is
-    found one by one, on a grid that Newton's method refines. The scales a_j fall from 1/2 to 1/20, so L = 1.
+    Its second derivative lies between -a_j/2 and 2 a_j. The scales a_j fall from 1/2 to 1/20, so L = 1. Coordinates
+    are independent, so each coordinate of the minimum is searched by itself, on a grid that Newton's method refines.
+
+    Arguments:
+        kernels: backend of all arrays.
+        d: number of weights.
+        clients: number of clients.
+        seed: root of the centres x_c.
+        heterogeneity: standard deviation of the clients' centres around a common point, in each coordinate.
+
+    Raises:
+        ValueError: for a parameter out of its range.
     """
 
     GRID = 4001
 
-    def __init__(self, kernels: Kernels, d: int, clients: int, seed: int, heterogeneity: float = 1.0) -> None:
+    @checked
+    def __init__(self, kernels: Kernels, d: int, clients: int, seed: int, heterogeneity: NonNegative = 1.0) -> None:
         super().__init__(kernels, d, clients)
-        if not heterogeneity >= 0:
-            raise ValueError(f"heterogeneity={heterogeneity} must be >= 0")
         random = seeds.generator(seed, data="saturating", d=d, clients=clients)
         scales = np.geomspace(0.5, 0.05, d)
         common = 2 * random.choice([-1.0, 1.0], d)  # far enough to start where the loss is concave
@@ -42,8 +53,8 @@ class Saturating(Objective):
         residual = w - self._centres
         return self._scales * 2 * residual / (1 + residual**2) ** 2
 
-    def _minimise(self, centres: np.ndarray) -> np.ndarray:
-        """The minimum of every coordinate; it lies among the centres."""
+    def _minimise(self, centres: Vector) -> Vector:
+        """The minimum in every coordinate (d,) for centres (N, d); it lies between the smallest and the largest."""
         low, high = centres.min(axis=0), centres.max(axis=0)
         share = np.linspace(0, 1, self.GRID)[:, None]
         grid = low + share * (high - low)

@@ -1,87 +1,94 @@
 """The synthetic problem of tang2021 Appendix C.1: stochastic gradients that are nearly sparse."""
 
+from typing import Annotated
+
 import numpy as np
 
 from sketchbench import seeds
 from sketchbench.kernels import Array, Kernels
-from sketchbench.objective.objective import Objective
+from sketchbench.objective.diagonal import Diagonal
 from sketchbench.objective.problem import Vector
+from sketchbench.parameters import Count, NonNegative, Positive, Range, checked
 
 
-class SparseGradients(Objective):
+class SparseGradients(Diagonal):
     """f_c(w) = ½ (w - w*)ᵀ A_c (w - w*) with diagonal A_c, normal w*, and noise in the gradients.
 
-    The mean A of all A_c has the diagonal exp(-j / decay) + floor for j = 1, ..., `active` (None: d), and 0
-    beyond, where w* is 0; there, all clients have 0. Else, a client's own curvature is normal around it with variance
-    1 - 1/N, often negative: f is convex, its parts are not. A client's stochastic gradient adds
+    The mean A of all A_c has the diagonal exp(-j / decay) + floor in the active coordinates j = 1, ..., `active`. In
+    the others, A, every A_c and w* are 0. In the active ones, a client's curvature is normal around that of A with
+    variance 1 - 1/N, often negative: f is convex, its parts are not. A client's stochastic gradient adds
     `smooth` A u + `spikes` b⊙v, with u and v standard normal and b Bernoulli of the rate `spike_rate`.
-    Large curvatures are few, and so are spikes, so gradients are nearly sparse. Exactly known, as for all
-    quadratics; the constants of f itself are `mean_smoothness` and `mean_convexity`.
+
+    Large curvatures are few, and so are spikes, so gradients are nearly sparse. All constants are exact; those of f
+    itself are `mean_smoothness` and `mean_convexity`.
+
+    Arguments:
+        kernels: backend of all arrays.
+        d: number of weights.
+        clients: number of clients N.
+        seed: root of what is drawn: the curvatures and w*. Noise is drawn from the generator given with each call.
+        decay: number of coordinates over which the mean curvature falls e-fold.
+        floor: mean curvature of coordinates far beyond that.
+        smooth: amplitude of the noise in proportion to the curvature (R₁ in the paper).
+        spikes: amplitude of the noise in few coordinates (R₂).
+        spike_rate: probability that an entry has a spike (p_b).
+        active: number of active coordinates; None for all.
+
+    Raises:
+        ValueError: for a parameter out of its range.
     """
 
+    @checked
     def __init__(
         self,
         kernels: Kernels,
         d: int,
         clients: int,
         seed: int,
-        decay: float = 300.0,
-        floor: float = 0.001,
-        smooth: float = 12.5,
-        spikes: float = 50.0,
-        spike_rate: float = 1.5e-3,
-        active: int | None = None,
+        decay: Positive = 300.0,
+        floor: Positive = 0.001,
+        smooth: NonNegative = 12.5,
+        spikes: NonNegative = 50.0,
+        spike_rate: Annotated[float, Range(0, 1)] = 1.5e-3,
+        active: Count | None = None,
     ) -> None:
         super().__init__(kernels, d, clients)
-        for name, value in (("decay", decay), ("floor", floor)):
-            if not value > 0:
-                raise ValueError(f"{name}={value} must be > 0")
-        for name, value in (("smooth", smooth), ("spikes", spikes)):
-            if not 0 <= value < float("inf"):
-                raise ValueError(f"{name}={value} must be >= 0 and finite")
-        if not 0 <= spike_rate <= 1:
-            raise ValueError(f"spike_rate={spike_rate} must satisfy 0 <= spike_rate <= 1")
-        if active is not None and not 1 <= active <= d:
-            raise ValueError(f"active={active} must satisfy 1 <= active <= d={d}")
+        if active is not None and active > d:
+            raise ValueError(f"active={active} must be <= d={d}")
         random = seeds.generator(seed, data="sparse gradients", d=d, clients=clients)
         acts = np.arange(d) < (d if active is None else active)
         mean = (np.exp(-np.arange(1, d + 1) / decay) + floor) * acts
-        own = random.standard_normal((clients, d))
-        curvature = mean + (own - own.mean(axis=0)) * acts
+        deviations = random.standard_normal((clients, d))
+        curvatures = mean + (deviations - deviations.mean(axis=0)) * acts
         self.minimiser = random.standard_normal(d) * acts
         self.minimum = 0.0
-        self.start = np.zeros(d)
-        self.smoothness = float(abs(curvature).max())
+        self._set(curvatures, self.minimiser)
         self.convexity = -np.inf
         self.mean_smoothness = float(mean.max())
         self.mean_convexity = float(mean.min())
-        self._mean, self._curvature = kernels.asarray(mean), kernels.asarray(curvature)
-        self._best = kernels.asarray(self.minimiser)
+        self._mean = kernels.asarray(mean)
         self._amplitude = smooth * mean
         self._spikes, self._spike_rate = spikes, spike_rate
         self.noise_energy = float(((self._amplitude**2).sum() + spikes**2 * spike_rate * d) / clients)
 
-    def loss(self, w: Array) -> Array:
-        return 0.5 * (self._mean * (w - self._best) ** 2).sum(axis=-1)
-
-    def gradients(self, w: Array) -> Array:
-        return self._curvature * (w - self._best)
+    def loss(self, w: Array) -> Array:  # all clients share the minimiser, so that the mean curvature is enough
+        return 0.5 * (self._mean * (w - self._centres) ** 2).sum(axis=-1)
 
     def gradient(self, w: Array) -> Array:
-        return self._mean * (w - self._best)
+        return self._mean * (w - self._centres)
 
     def noise(self, random: np.random.Generator, trials: int) -> Array:
         noise = self._amplitude * random.standard_normal((trials, self.clients, self.d))
-        at, values = self._drawn_spikes(random, trials)
-        noise.reshape(-1)[at] += values
+        places, values = self._drawn_spikes(random, trials)
+        noise.reshape(-1)[places] += values
         return self.kernels.asarray(noise)
 
     def mean_noise(self, random: np.random.Generator, trials: int) -> Array:
-        """As drawn: the mean of N normal vectors is one of 1/N of the variance; spikes are averaged."""
+        """As in `Objective`: a normal vector with 1/N of the variance, and the mean of all clients' spikes."""
         noise = self._amplitude * random.standard_normal((trials, self.d)) / np.sqrt(self.clients)
-        at, values = self._drawn_spikes(random, trials)
-        trial, at = np.divmod(at, self.clients * self.d)
-        np.add.at(noise, (trial, at % self.d), values / self.clients)
+        places, values = self._drawn_spikes(random, trials)
+        trial, place = np.divmod(places, self.clients * self.d)
+        np.add.at(noise, (trial, place % self.d), values / self.clients)
         return self.kernels.asarray(noise)
 
     def _drawn_spikes(self, random: np.random.Generator, trials: int) -> tuple[np.ndarray, Vector]:
@@ -89,5 +96,5 @@ class SparseGradients(Objective):
         entries = trials * self.clients * self.d
         # Given how many there are, all sets of places are equally likely.
         count = random.binomial(entries, self._spike_rate)
-        at = random.choice(entries, count, replace=False, shuffle=False)
-        return at, self._spikes * random.standard_normal(count)
+        places = random.choice(entries, count, replace=False, shuffle=False)
+        return places, self._spikes * random.standard_normal(count)

@@ -10,8 +10,9 @@ from typing import Any
 
 from scipy import optimize
 
+from sketchbench.parameters import choose
 from sketchbench.privacy import gaussian
-from sketchbench.privacy.mechanism import Mechanism, Sampled, Steps, steps
+from sketchbench.privacy.mechanism import Mechanism, SampledGaussian, Steps, steps
 from sketchbench.theory import privacy as lemmas
 from sketchbench.theory.privacy import Guarantee, OutOfRangeError
 
@@ -27,8 +28,7 @@ def epsilon(accountant: str, mechanism: Mechanism, delta: float) -> float:
     mechanism, OutOfRangeError where a lemma's condition is not met, ValueError for another δ than 0 < δ < 1,
     ArithmeticError where an accountant spends more δ than it has.
     """
-    if accountant not in ACCOUNTANTS:
-        raise ValueError(f"accountant={accountant} is unknown; choose from {', '.join(ACCOUNTANTS)}")
+    choose("accountant", accountant, ACCOUNTANTS)
     if not 0 < delta < 1:
         raise ValueError(f"delta={delta} must satisfy 0 < delta < 1")
     found = [ACCOUNTANTS[accountant](own, delta) for own in steps(mechanism)]
@@ -112,7 +112,7 @@ def _each(own: Steps, delta: float) -> Guarantee:
     return Guarantee(lemmas.gaussian_epsilon(own.multiplier, delta, 1.0), delta)
 
 
-def _repeated(own: Steps, sampled: Sampled, goal: float) -> Guarantee:
+def _repeated(own: Steps, sampled: SampledGaussian, goal: float) -> Guarantee:
     """Lemma H.4, from the δ of a single release for which it gives the δ `goal`."""
     _known("advanced", sampled, "with_replacement")
     batch, records = sampled.sampling.batch, sampled.sampling.records
@@ -147,7 +147,7 @@ def _event(accountant: str, own: Steps, *samplings: str) -> Any:
 FITTING = {"poisson": "pld", "without_replacement": "rdp", "with_replacement": "advanced"}
 
 
-def _known(accountant: str, sampled: Sampled, *samplings: str) -> None:
+def _known(accountant: str, sampled: SampledGaussian, *samplings: str) -> None:
     kind = sampled.sampling.kind
     if kind not in samplings:
         raise RefusedError(

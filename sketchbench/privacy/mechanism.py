@@ -8,6 +8,7 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import get_args
 
+from sketchbench.parameters import choose
 from sketchbench.privacy.sampling import Neighbours, Sampling
 
 
@@ -25,7 +26,7 @@ class Gaussian:
 
 
 @dataclass(frozen=True)
-class Sampled:
+class SampledGaussian:
     """A Gaussian release of the mean over a batch; its sensitivity is for a record in the batch once."""
 
     mechanism: Gaussian
@@ -33,9 +34,7 @@ class Sampled:
     neighbours: Neighbours
 
     def __post_init__(self) -> None:
-        if self.neighbours not in get_args(Neighbours):
-            choice = ", ".join(get_args(Neighbours))
-            raise ValueError(f"neighbours={self.neighbours} is unknown; choose one of {choice}")
+        choose("neighbours", self.neighbours, get_args(Neighbours))
         known = self.sampling.neighbours
         if self.sampling.kind != "full" and self.neighbours != known:
             raise ValueError(
@@ -93,7 +92,7 @@ class PostProcessed:
     by: str
 
 
-Mechanism = Gaussian | Sampled | Composed | Parallel | PostProcessed
+Mechanism = Gaussian | SampledGaussian | Composed | Parallel | PostProcessed
 
 
 @dataclass(frozen=True)
@@ -104,7 +103,7 @@ class Steps:
     """
 
     gaussian: Gaussian
-    sampled: Sampled | None
+    sampled: SampledGaussian | None
     times: tuple[int, ...] = ()
 
     @property
@@ -126,7 +125,7 @@ def steps(mechanism: Mechanism) -> frozenset[Steps]:
     match mechanism:
         case Gaussian():
             return frozenset({Steps(mechanism, None)})
-        case Sampled(inner, sampling):
+        case SampledGaussian(inner, sampling):
             sampled = None if sampling.kind == "full" else mechanism
             return frozenset({Steps(inner, sampled)})
         case Composed(inner, times):
@@ -142,7 +141,7 @@ def with_sigma(mechanism: Mechanism, sigma: float) -> Mechanism:
     match mechanism:
         case Gaussian():
             return replace(mechanism, sigma=sigma)
-        case Sampled(inner):
+        case SampledGaussian(inner):
             return replace(mechanism, mechanism=replace(inner, sigma=sigma))
         case Parallel(mechanisms):
             changed = {inner: with_sigma(inner, sigma) for inner in set(mechanisms)}
@@ -161,7 +160,7 @@ def mean_sensitivity(bound: float, batch: int, neighbours: Neighbours) -> float:
 
 
 def private_training(
-    step: Sampled,
+    step: SampledGaussian,
     *,
     local_steps: int,
     rounds: int,
@@ -176,7 +175,7 @@ def private_training(
     return PostProcessed(Composed(clients, rounds), sketch)
 
 
-def mean_step(bound: float, sigma: float, sampling: Sampling, neighbours: Neighbours) -> Sampled:
+def mean_step(bound: float, sigma: float, sampling: Sampling, neighbours: Neighbours) -> SampledGaussian:
     """The mean of gradients of norm at most `bound` over a batch, plus noise: one local step."""
     sensitivity = mean_sensitivity(bound, sampling.batch, neighbours)
-    return Sampled(Gaussian(sensitivity, sigma), sampling, neighbours)
+    return SampledGaussian(Gaussian(sensitivity, sigma), sampling, neighbours)

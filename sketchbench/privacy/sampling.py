@@ -6,6 +6,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from sketchbench.parameters import choose
+
 Kind = Literal["full", "poisson", "without_replacement", "with_replacement"]
 Neighbours = Literal["replace_one", "add_remove"]
 
@@ -24,9 +26,7 @@ class Sampling:
     records: int
 
     def __post_init__(self) -> None:
-        if self.kind not in get_args(Kind):
-            known = ", ".join(get_args(Kind))
-            raise ValueError(f"sampling={self.kind} is unknown; choose one of {known}")
+        choose("sampling", self.kind, get_args(Kind))
         if not 1 <= self.batch <= self.records:
             raise ValueError(f"batch={self.batch} must satisfy 1 <= batch <= {self.records}, the records of a client")
         if self.kind == "full" and self.batch != self.records:

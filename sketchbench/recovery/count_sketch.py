@@ -1,4 +1,4 @@
-"""CountSketch's own decoding (Charikar, Chen, Farach-Colton 2002; tang2021 Appendix C)."""
+"""The decoding of CountSketch by medians (Charikar, Chen, Farach-Colton 2002; tang2021 Appendix C)."""
 
 from dataclasses import dataclass
 
@@ -10,10 +10,10 @@ from sketchbench.sketch.scattered import Scattered
 
 @dataclass(frozen=True)
 class CountSketchMedian(Recovery):
-    """The k largest of the medians over the rows of a CountSketch.
+    """The k largest of the medians over the rows of a CountSketch. O(r log(r) d) for each signal.
 
-    r rows of c columns are `BlockSparseEmbedding(d, b=r*c, s=r)`: each block of c cells is one row of
-    the table. For even r the median is the mean of the middle two. O(r log(r) d).
+    A table of r rows and c columns is `BlockSparseEmbedding(d, b=r*c, s=r)`: each block of c cells is one row. For
+    even r the median is the mean of the middle two. Other kinds of sketches are refused with a TypeError.
     """
 
     def _recover(self, sketch: Sketch, y: Array) -> Recovered:

@@ -3,55 +3,46 @@
 from dataclasses import dataclass
 
 from sketchbench.kernels import Array
-from sketchbench.recovery.iterative import (
-    Iterate,
-    Iterative,
-    Point,
-    State,
-    add,
-    dot,
-    take,
-)
+from sketchbench.recovery.iterative import Iterate, Iterative, Point, Signals, add, dot, take
 from sketchbench.sketch.operator import Sketch
 
 
 @dataclass(frozen=True)
 class FIHT(Iterative):
-    """Each iteration takes a gradient step from w, keeps the k largest entries, and takes another
-    gradient step on those, to g; the next w lies beyond g, along the last change. All step lengths are
-    optimal ones.
+    """Each iteration takes a gradient step from w, keeps the k largest entries, and takes another gradient step on
+    those, to g. The next w lies beyond g, along the last change of g. All steps have the optimal length.
 
-    Five transforms per iteration: what Φ makes of g and w follows by linearity.
+    Five transforms per iteration; Φg and Φw follow from others by linearity.
     """
 
-    def _next(self, phi: Sketch, state: State, domain: int) -> Iterate:
-        xp, y, w = phi.kernels.xp, state.y, state.w
+    def _next(self, phi: Sketch, signals: Signals, domain: int) -> Iterate:
+        xp, y, w = phi.kernels.xp, signals.y, signals.w
         h = phi.desketch(y - w.measured, check_finite=False)
-        inside = [(at, take(phi, h, at) * (values != 0)) for at, values in w.terms]
-        measured = phi.sketch_sparse(*inside)
-        squared: Array = sum(dot(xp, slope, slope) for _, slope in inside)
-        h *= state.length(squared, dot(xp, measured, measured))
+        on_support = [(at, take(phi, h, at) * (values != 0)) for at, values in w.terms]
+        measured = phi.sketch_sparse(*on_support)
+        squared: Array = sum(dot(xp, slope, slope) for _, slope in on_support)
+        h *= signals.length(squared, dot(xp, measured, measured))
         for at, values in w.terms:
             add(phi, h, at, values)
 
         at, values, measured = self._keep(phi, h, domain)
         slope = take(phi, phi.desketch(y - measured, check_finite=False), at)
         rise = phi.sketch_sparse((at, slope))
-        step = state.length(dot(xp, slope, slope), dot(xp, rise, rise))
+        step = signals.length(dot(xp, slope, slope), dot(xp, rise, rise))
         return Iterate(at, values + step * slope, measured + step * rise)
 
-    def _point(self, phi: Sketch, state: State, g: Iterate) -> Point:
-        """w = g + tau (g - before), where tau minimises ‖y - Φw‖₂."""
-        xp, before = phi.kernels.xp, state.g
+    def _point(self, phi: Sketch, signals: Signals, g: Iterate) -> Point:
+        """w = g + tau (g - before), where `before` is the last iterate and tau minimises ‖y - Φw‖₂."""
+        xp, before = phi.kernels.xp, signals.g
         change = g.measured - before.measured
-        tau = state.length(dot(xp, state.y - g.measured, change), dot(xp, change, change))
-        # Places are in ascending order, row after row. What both have counts to the first term.
-        first = phi.d * xp.arange(len(g.at))[:, None]
-        places, earlier = ((it.at + first).reshape(-1) for it in (g, before))
+        tau = signals.length(dot(xp, signals.y - g.measured, change), dot(xp, change, change))
+        # Places are in ascending order, row after row. Entries at places that both have belong to the first term.
+        row_start = phi.d * xp.arange(len(g.at))[:, None]
+        places, earlier = ((iterate.at + row_start).reshape(-1) for iterate in (g, before))
         match = xp.minimum(xp.searchsorted(earlier, places), len(earlier) - 1)
         shared = earlier[match] == places
-        left = (-tau * before.values).reshape(-1)
-        both = (1 + tau) * g.values + (left[match] * shared).reshape(g.values.shape)
-        left[match[shared]] = 0
-        terms = ((g.at, both), (before.at, left.reshape(both.shape)))
+        second = (-tau * before.values).reshape(-1)
+        first_term = (1 + tau) * g.values + (second[match] * shared).reshape(g.values.shape)
+        second[match[shared]] = 0
+        terms = ((g.at, first_term), (before.at, second.reshape(first_term.shape)))
         return Point(terms, g.measured + tau * change)

@@ -1,26 +1,33 @@
-"""What the iterative recoveries share: their iterates, the bookkeeping of a batch, and when to stop."""
+"""What the iterative recoveries share: iterates, the bookkeeping of many signals at once, and when to stop."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from sketchbench.kernels import Array
+from sketchbench.parameters import Count
 from sketchbench.recovery.recovery import Recovered, Recovery
 from sketchbench.sketch.operator import Sketch
 
 Stopping = Literal["paper", "relative"]
 Support = Literal["padded", "true"]
 
-SMALL = 1e-4  # a norm of the iterate
-SETTLED = 0.01  # standard deviation over mean of its last WINDOW norms
+SMALL = 1e-4  # norm of w below which iterations stop
+SETTLED = 0.01  # standard deviation over mean of the last WINDOW norms of w below which iterations stop
 WINDOW = 4
-NEGLIGIBLE = 64  # times the rounding of a number: what is measured of a step that leads nowhere
+NEGLIGIBLE = 64  # ‖Φ direction‖ over ‖y‖, in units of the rounding error, below which no step is taken
 
 
 class Iterate(NamedTuple):
-    """N vectors with k nonzeros: their places, int32 (N, k), their values, and Φ of them (N, b)."""
+    """N vectors with k nonzeros each.
+
+    Attributes:
+        at: places of the nonzeros in ascending order, int32 (N, k).
+        values: the entries there (N, k).
+        measured: Φ of the vectors (N, b).
+    """
 
     at: Array
     values: Array
@@ -28,7 +35,12 @@ class Iterate(NamedTuple):
 
 
 class Point(NamedTuple):
-    """N vectors w as sums of sparse vectors with disjoint supports, (places, values) each, and Φw (N, b)."""
+    """N vectors w, each a sum of sparse vectors with disjoint supports.
+
+    Attributes:
+        terms: the places, int32 (N, k), and values (N, k) of the sparse vectors.
+        measured: Φw (N, b).
+    """
 
     terms: tuple[tuple[Array, Array], ...]
     measured: Array
@@ -39,9 +51,17 @@ class Point(NamedTuple):
         return Point(terms, self.measured[chosen])
 
 
-class State(NamedTuple):
-    """The signals that are not done yet: their numbers (N,), y (N, b) and ‖y‖₂² (N,), the last iterate g,
-    the point w from which the next step goes, and the norms ‖w‖₂ of all points so far (N, s)."""
+class Signals(NamedTuple):
+    """The N signals whose iterations have not stopped yet.
+
+    Attributes:
+        number: their places among all signals (N,).
+        y: measurements (N, b).
+        energy: ‖y‖₂² (N,).
+        g: the last iterate.
+        w: the point from which the next step starts.
+        norms: ‖w‖₂ of all points so far (N, s).
+    """
 
     number: Array
     y: Array
@@ -50,48 +70,41 @@ class State(NamedTuple):
     w: Point
     norms: Array
 
-    def rows(self, chosen: Array) -> "State":
-        """The state of some of the signals (booleans, (N,))."""
+    def rows(self, chosen: Array) -> "Signals":
+        """Some of the signals (booleans, (N,))."""
         g = Iterate(*(part[chosen] for part in self.g))
         w = self.w.rows(chosen)
-        signals = (self.number[chosen], self.y[chosen], self.energy[chosen])
-        return State(*signals, g, w, self.norms[chosen])
+        return Signals(self.number[chosen], self.y[chosen], self.energy[chosen], g, w, self.norms[chosen])
 
-    def length(self, above: Array, below: Array) -> Array:
-        """The step length above / below as a column (N, 1), where below is the squared norm of what is
-        measured of the direction; 0 where that is nothing but rounding beside y."""
-        least = (NEGLIGIBLE * np.finfo(below.dtype).eps) ** 2 * self.energy
-        counts = below > least
-        return (above * counts / (below + ~counts))[:, None]
+    def length(self, numerator: Array, denominator: Array) -> Array:
+        """The length of a step, numerator / denominator, as a column (N, 1).
+
+        The denominator is ‖Φ direction‖₂². Where it is nothing but rounding error beside y, the length is 0.
+        """
+        negligible = (NEGLIGIBLE * np.finfo(denominator.dtype).eps) ** 2 * self.energy
+        counts = denominator > negligible
+        return (numerator * counts / (denominator + ~counts))[:, None]
 
 
 @dataclass(frozen=True)
 class Iterative(Recovery):
     """Iterations that keep the k largest entries, on an operator whose rows are orthogonal.
 
-    They stop after `iterations`; or when the last four norms of the iterate have a standard deviation of
-    at most 1 % of their mean; or when the last of them is at most 1e-4.
-    stopping: `paper` takes that threshold as it is (tang2021 Appendix E), so the answer depends on the
-    unit of the signal; `relative` takes it times ‖Φᵀy‖₂.
-    support: the k entries are chosen among all coordinates of the padded domain, whose tail is cut off
-    at the end (`padded`, tang2021 Appendix C), or among the d of the signal (`true`).
+    They stop after `iterations`; or when the last four norms ‖w‖₂ have a standard deviation of at most 1 % of their
+    mean; or when the last of them is at most 1e-4. A new one is a frozen dataclass with one method, `_next`.
+
+    Arguments:
+        k: number of nonzeros.
+        stopping: `paper` takes that last threshold as it is (tang2021 Appendix E), so the answer depends on the unit
+            of the signal; `relative` takes it times ‖Φᵀy‖₂.
+        support: where the k entries are chosen: among all coordinates of the padded domain, whose tail is cut off at
+            the end (`padded`, tang2021 Appendix C), or among the d coordinates of the signal (`true`).
+        iterations: largest number of iterations.
     """
 
     stopping: Stopping = "relative"
     support: Support = "true"
-    iterations: int = 25
-
-    def check(self) -> None:
-        for name, value, known in (
-            ("stopping", self.stopping, get_args(Stopping)),
-            ("support", self.support, get_args(Support)),
-        ):
-            if value not in known:
-                raise ValueError(f"{name}={value} is unknown; choose one of {', '.join(known)}")
-        if isinstance(self.iterations, bool) or not isinstance(self.iterations, int):
-            raise TypeError(f"iterations={self.iterations!r} must be an integer")
-        if self.iterations < 1:
-            raise ValueError(f"iterations={self.iterations} must be >= 1")
+    iterations: Count = 25
 
     def _recover(self, sketch: Sketch, y: Array) -> Recovered:
         phi = sketch.padded()
@@ -105,24 +118,24 @@ class Iterative(Recovery):
         small = SMALL * (norm(xp, estimate) if self.stopping == "relative" else xp.ones(count))
         g = self._keep(phi, estimate, domain)
         w = Point(((g.at, g.values),), g.measured)
-        state = State(xp.arange(count), y, dot(xp, y, y), g, w, _norms(xp, w))
+        signals = Signals(xp.arange(count), y, dot(xp, y, y), g, w, _norms(xp, w))
         for s in range(self.iterations):
-            g = self._next(phi, state, domain)
-            w = self._point(phi, state, g)
-            norms = xp.concatenate([state.norms, _norms(xp, w)], axis=1)
-            state = state._replace(g=g, w=w, norms=norms)
-            trace[state.number, s] = norm(xp, state.y - g.measured)
-            iterations[state.number] = s + 1
-            over = _settled(norms) | (norms[:, -1] <= small[state.number])
+            g = self._next(phi, signals, domain)
+            w = self._point(phi, signals, g)
+            norms = xp.concatenate([signals.norms, _norms(xp, w)], axis=1)
+            signals = signals._replace(g=g, w=w, norms=norms)
+            trace[signals.number, s] = norm(xp, signals.y - g.measured)
+            iterations[signals.number] = s + 1
+            stops = _settled(norms) | (norms[:, -1] <= small[signals.number])
             if s + 1 == self.iterations:
-                over |= True
-            if over.any():
-                done = state.rows(over)
+                stops |= True
+            if stops.any():
+                done = signals.rows(stops)
                 kept = xp.empty((1, len(done.number), phi.d), dtype=y.dtype)
                 phi.kernels.spread(done.g.at[None], done.g.values[None], kept)
                 x[done.number] = kept[0, :, : sketch.d]
-                state = state.rows(~over)
-            if not len(state.number):
+                signals = signals.rows(~stops)
+            if not len(signals.number):
                 break
         return Recovered(x, iterations, trace[:, : s + 1])
 
@@ -133,11 +146,11 @@ class Iterative(Recovery):
         return Iterate(at, values, phi.sketch_sparse((at, values)))
 
     @abstractmethod
-    def _next(self, phi: Sketch, state: State, domain: int) -> Iterate:
+    def _next(self, phi: Sketch, signals: Signals, domain: int) -> Iterate:
         """The next iterate, with its support among the first `domain` coordinates."""
 
-    def _point(self, phi: Sketch, state: State, g: Iterate) -> Point:
-        """Where the next step starts, after the iterate g: here from g itself."""
+    def _point(self, phi: Sketch, signals: Signals, g: Iterate) -> Point:
+        """Where the next step starts, after the iterate g: by default at g."""
         return Point(((g.at, g.values),), g.measured)
 
 
@@ -147,7 +160,7 @@ def take(phi: Sketch, v: Array, at: Array) -> Array:
 
 
 def add(phi: Sketch, v: Array, at: Array, values: Array) -> None:
-    """Add values (N, k) to v (N, d) there, in place."""
+    """Add values (N, k) to v (N, d) at these places, in place."""
     phi.kernels.spread(at[None], values[None], v[None], keep=True)
 
 
@@ -160,8 +173,8 @@ def _norms(xp: Any, w: Point) -> Array:
 def _settled(norms: Array) -> Array:
     """Whether the last norms of each signal hardly vary, booleans (N,)."""
     last = norms[:, -WINDOW:]
-    enough = last.shape[1] == WINDOW
-    return (last.std(axis=1) <= SETTLED * last.mean(axis=1)) & enough
+    full = last.shape[1] == WINDOW
+    return (last.std(axis=1) <= SETTLED * last.mean(axis=1)) & full
 
 
 def norm(xp: Any, v: Array) -> Array:

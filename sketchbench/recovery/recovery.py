@@ -6,16 +6,20 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sketchbench.kernels import Array, Kernels
+from sketchbench.parameters import Checked, Count
 from sketchbench.sketch.operator import Sketch
 
 WORKSPACE = 2**20  # entries of the signals that are recovered together
 
 
 class Recovered(NamedTuple):
-    """What came of N signals, or of signals in whatever shape (...) was asked for.
+    """Estimates of signals, for measurements of shape (..., b).
 
-    x: (..., d). iterations: int (...), 0 where nothing is iterated. trace: (..., most iterations), the
-    residual norm ‖y - Φx‖₂ after each iteration, NaN after the last one.
+    Attributes:
+        x: the estimates (..., d).
+        iterations: number of iterations, int (...), 0 where nothing is iterated.
+        trace: the residual norm ‖y - Φx‖₂ after each iteration, NaN after the last one; as long as the largest number
+            of iterations.
     """
 
     x: Array
@@ -27,37 +31,39 @@ MakeRecovery = Callable[..., "Recovery"]  # what a config of conf/recovery gives
 
 
 @dataclass(frozen=True)
-class Recovery(ABC):
+class Recovery(Checked, ABC):
     """A way to recover vectors with at most k nonzeros (K in tang2021) from their sketches.
 
-    A new one is a frozen dataclass with one method, `_recover`.
+    A new one is a frozen dataclass with one method, `_recover`; the types of its fields say what values they may have.
+
+    Arguments:
+        k: number of nonzeros.
     """
 
-    k: int
-
-    def __post_init__(self) -> None:
-        if isinstance(self.k, bool) or not isinstance(self.k, int):
-            raise TypeError(f"number of nonzeros k={self.k!r} must be an integer")
-        if self.k < 1:
-            raise ValueError(f"number of nonzeros k={self.k} must be >= 1")
-        self.check()
-
-    def check(self) -> None:  # noqa: B027 (not every recovery has more to check)
-        """Raise ValueError, naming value, condition and remedy, for parameters that can't be."""
+    k: Count
 
     def recover(self, sketch: Sketch, y: Array) -> Recovered:
-        """Estimates of the vectors behind y = Φx + noise, shape (..., b), with Φ = `sketch`.
+        """Estimate signals x from measurements y = Φx + noise.
 
-        All signals share the one operator. They are recovered in blocks, so that memory stays bounded.
-        Raises ValueError for k > d, a stack of operators, a wrong length or a non-finite measurement,
-        TypeError for another kind of array, or for a sketch that this recovery can't decode.
+        Signals are recovered in blocks, so that memory stays bounded.
+
+        Arguments:
+            sketch: Φ, one operator, which all signals share.
+            y: measurements (..., b).
+
+        Returns:
+            The estimates, with leading axes as those of y.
+
+        Raises:
+            ValueError: for k > d, a stack of operators, a wrong length or a non-finite measurement.
+            TypeError: for another kind of array, or a sketch that this recovery can't decode.
         """
         if sketch.operators is not None:
             raise ValueError(
                 f"recovery takes one operator, not a stack of {sketch.operators}; draw it without `operators`"
             )
         if self.k > sketch.d:
-            raise ValueError(f"number of nonzeros k={self.k} must satisfy k <= d={sketch.d}")
+            raise ValueError(f"k={self.k} must be <= d={sketch.d}")
         signals = sketch.lift(y, sketch.b, "b", True)[0]
         xp = sketch.kernels.xp
         step = max(1, WORKSPACE // sketch.padded().d)
@@ -78,11 +84,11 @@ class Recovery(ABC):
 
     @abstractmethod
     def _recover(self, sketch: Sketch, y: Array) -> Recovered:
-        """The same for y of shape (N, b), checked, with an operator that has a workspace."""
+        """As `recover`, for y of shape (N, b), already checked, with an operator that has a workspace."""
 
 
 def _joined(xp: Any, traces: list[Array]) -> Array:
-    """The traces of all blocks, one below the other, as long as the longest."""
+    """The traces of all blocks, one below the other, each filled up with NaN to the longest."""
     longest = max(trace.shape[1] for trace in traces)
     return xp.concatenate(
         [xp.pad(trace, ((0, 0), (0, longest - trace.shape[1])), constant_values=xp.nan) for trace in traces]
@@ -90,14 +96,14 @@ def _joined(xp: Any, traces: list[Array]) -> Array:
 
 
 def best(kernels: Kernels, x: Array, k: int) -> Array:
-    """The best approximations of x (N, d) with k nonzeros, x^[k]: the largest magnitudes are kept."""
+    """The best approximations of x (N, d) with k nonzeros, x^[k]: the entries of largest magnitude, else 0."""
     at = kernels.largest(x, k)
     values = kernels.collect(x[None], at[None])
     return kernels.spread(at[None], values, kernels.xp.empty_like(x)[None])[0]
 
 
 def thresholded(kernels: Kernels, estimate: Array, k: int) -> Recovered:
-    """The best approximation of an estimate (N, d) with k nonzeros, found without iterating."""
+    """The k largest entries of estimates (N, d), as the result of a recovery without iterations."""
     xp, count = kernels.xp, len(estimate)
     x = best(kernels, estimate, k)
     return Recovered(x, xp.zeros(count, dtype="int64"), xp.empty((count, 0), dtype=x.dtype))

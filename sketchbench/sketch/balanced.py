@@ -1,11 +1,14 @@
 """The permutation-based CountSketch of zhang2021 Appendix E: every bucket equally full."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
+from sketchbench.parameters import choose
 from sketchbench.sketch.draws import BUCKETS, SIGNS, Draws
 from sketchbench.sketch.family import Family, require
 from sketchbench.sketch.scattered import Scattered
+
+Remainder = Literal["refuse", "paper"]
 
 
 @dataclass(frozen=True)
@@ -16,11 +19,10 @@ class BalancedCountSketch(Family):
     d mod b columns of the permutation, as the paper's listing does, and E[RᵀR] is no longer I.
     """
 
-    remainder: Literal["refuse", "paper"] = "refuse"
+    remainder: Remainder = "refuse"
 
     def check(self) -> None:
-        if self.remainder not in ("refuse", "paper"):
-            raise ValueError(f"remainder={self.remainder} is unknown; choose refuse or paper")
+        choose("remainder", self.remainder, get_args(Remainder))
         require(self.b <= self.d, f"b={self.b} buckets need b <= d={self.d}")
         require(
             self.d % self.b == 0 or self.remainder == "paper",

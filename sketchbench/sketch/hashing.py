@@ -3,6 +3,7 @@
 from typing import Literal, get_args
 
 from sketchbench.kernels import Array
+from sketchbench.parameters import choose
 from sketchbench.sketch.draws import BUCKETS, SIGNS, Draws
 
 Hashing = Literal["full", "polynomial"]
@@ -10,9 +11,7 @@ Hashing = Literal["full", "polynomial"]
 
 def check_hashing(hashing: str) -> None:
     """Raise ValueError for an unknown way of hashing."""
-    known = get_args(Hashing)
-    if hashing not in known:
-        raise ValueError(f"hashing={hashing} is unknown; choose one of {', '.join(known)}")
+    choose("hashing", hashing, get_args(Hashing))
 
 
 def buckets(draws: Draws, hashing: Hashing, points: int, bound: int) -> Array:

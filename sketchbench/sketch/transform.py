@@ -39,10 +39,7 @@ class SubsampledTransform(Family):
         """The orthonormal transform H of the last axis, and its transpose."""
 
     def _draw(self, draws: Draws) -> Sampled:
-        if self.replacement:
-            rows = draws.integers(ROWS, self.b, self.n)
-        else:
-            rows = draws.subset(ROWS, self.b, self.n)
+        rows = draws.integers(ROWS, self.b, self.n) if self.replacement else draws.subset(ROWS, self.b, self.n)
         signs = draws.signs(SIGNS, self.d) if self.signs else None
         scale = (self.n / self.b) ** 0.5
         transforms = self._transforms(draws.kernels)

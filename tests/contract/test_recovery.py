@@ -11,13 +11,12 @@ import pytest
 from configs import NAMES as SKETCHES
 from configs import admissible
 from configs import family as sketch_family
-from hydra import initialize_config_dir
 from hydra.utils import instantiate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sketchbench import job, plan
+from sketchbench import composition, execution
 from sketchbench.kernels import Array, Kernels
 from sketchbench.recovery import CountSketchMedian, Desketch, Recovery
 from sketchbench.recovery import recovery as module
@@ -25,7 +24,7 @@ from sketchbench.recovery.iterative import Iterative
 from sketchbench.sketch import Family, Sketch
 from sketchbench.task.signals import relative_error, sparse
 
-FOLDER = plan.CONF / "recovery"
+FOLDER = composition.CONF / "recovery"
 NAMES = sorted(str(path.relative_to(FOLDER).with_suffix("")) for path in FOLDER.rglob("*.yaml"))
 KEY = 2**63 + 4321
 D, B, K = 211, 150, 6  # padded to 216 or 256; five rows of 30 cells; enough for six nonzeros
@@ -40,9 +39,8 @@ Vectors = NDArray[np.float64]
 @functools.cache
 def config(name: str) -> dict[str, Any]:
     """The frozen config of a recovery."""
-    with initialize_config_dir(str(plan.CONF), version_base="1.3"):
-        overrides = ["task=reconstruction", f"recovery={name}", f"d={D}", f"b={B}", "kernels=numpy"]
-        return plan.frozen(plan.compose_run(overrides))
+    overrides = ["task=reconstruction", f"recovery={name}", f"d={D}", f"b={B}", "kernels=numpy"]
+    return composition.frozen(composition.compose(overrides)).config
 
 
 def make(name: str) -> Make:
@@ -51,7 +49,7 @@ def make(name: str) -> Make:
 
 
 def family(name: str) -> Family:
-    made = job.family_of(config(name))
+    made = execution.family_of(config(name))
     assert isinstance(made, Family)
     return made
 

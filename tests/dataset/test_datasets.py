@@ -14,11 +14,11 @@ from hydra import compose, initialize_config_dir
 from hydra.utils import instantiate
 from PIL import Image
 
-from sketchbench import plan
+from sketchbench import composition
 from sketchbench.dataset import cifar10, digits, lfw, mnist, synthetic
 from sketchbench.dataset.dataset import VARIABLE, Dataset, Split
 
-NAMES = sorted(path.stem for path in (plan.CONF / "dataset").glob("*.yaml"))
+NAMES = sorted(path.stem for path in (composition.CONF / "dataset").glob("*.yaml"))
 SHAPES = {"digits": (1, 8, 8), "mnist": (1, 28, 28), "cifar10": (3, 32, 32), "lfw": (3, 64, 47)}
 SHAPES["lfw_property"] = SHAPES["lfw"]
 
@@ -26,7 +26,7 @@ SHAPES["lfw_property"] = SHAPES["lfw"]
 @functools.cache
 def made(name: str) -> Dataset:
     """The data set of a config, where it can be loaded."""
-    with initialize_config_dir(str(plan.CONF), version_base="1.3"):
+    with initialize_config_dir(str(composition.CONF), version_base="1.3"):
         config = compose(f"dataset/{name}")
     make = instantiate(config["dataset"])
     try:
@@ -85,8 +85,8 @@ def test_synthetic_images_follow_from_the_seed() -> None:
     [
         ({"like": "letters"}, "like=letters is unknown; choose one of mnist, cifar10, lfw"),
         ({"test": 0}, "test=0 must be >= 1"),
-        ({"classes": 1}, "classes=1 >= 2"),
-        ({"minority": 1.0}, "minority=1.0 must satisfy"),
+        ({"classes": 1}, "classes=1 must be >= 2"),
+        ({"minority": 1.0}, "minority=1.0 must be > 0 and < 1"),
     ],
 )
 def test_impossible_synthetic_images(change: dict[str, Any], message: str) -> None:

@@ -64,10 +64,10 @@ def test_dirichlet_shares_differ_the_more_the_smaller_alpha() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: partition.iid(LABELS, 0, 0), "clients=0 must satisfy 1 <= clients <= 3000"),
-        (lambda: partition.iid(LABELS, 0, 3001), "clients=3001 must satisfy"),
+        (lambda: partition.iid(LABELS, 0, 0), "clients=0 must be >= 1"),
+        (lambda: partition.iid(LABELS, 0, 3001), "clients=3001 must be <= 3000, the samples"),
         (lambda: partition.one_class(LABELS, 0, 1000, 5), "need more than the"),
-        (lambda: partition.one_class(LABELS, 0, 10, 0), "samples=0 of a client must be >= 1"),
+        (lambda: partition.one_class(LABELS, 0, 10, 0), "samples=0 must be >= 1"),
         (lambda: partition.dirichlet(LABELS, 0, 10, 0.0), "alpha=0.0 must be > 0"),
         (lambda: partition.dirichlet(LABELS, 0, 500, 0.01), "clients without a sample"),
     ],

@@ -14,6 +14,8 @@ import pytest
         "sketchbench.measure.audit",
         "sketchbench.measure.power",
         "sketchbench.measure.row",
+        "sketchbench.model.sketched",
+        "sketchbench.parameters",
         "sketchbench.privacy.gaussian",
         "sketchbench.theory.privacy",
     ],

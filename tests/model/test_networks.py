@@ -8,7 +8,8 @@ from hydra import compose, initialize_config_dir
 from hydra.utils import instantiate
 from torch import nn
 
-from sketchbench import plan
+from sketchbench import composition
+from sketchbench.kernels import load
 from sketchbench.model import sketched
 from sketchbench.model.networks import cnn, initialised, mlp, parameters
 from sketchbench.sketch import CountSketch, Identity
@@ -23,20 +24,21 @@ SIZES = {
     "small_mlp": ((1, 8, 8), 10, 64 * 12 + 12 + 130),
     "small_cnn": ((1, 8, 8), 10, 160 + 32 * 144 + 32 + 32 * 64 + 64 + 650),
     "sigmoid_cnn": (MNIST, 10, 312 + 2 * 3612 + 5890),
+    "digits_cnn": ((1, 8, 8), 10, 2538),
     "residual": (CIFAR, 10, 668_426),
 }
 EACH = pytest.mark.parametrize("name", SIZES)
 
 
 def made(name: str, **given: Any) -> nn.Module:
-    with initialize_config_dir(str(plan.CONF), version_base="1.3"):
+    with initialize_config_dir(str(composition.CONF), version_base="1.3"):
         make = instantiate(compose(f"model/{name}")["model"])
     shape, classes, _ = SIZES[name]
     return initialised(lambda: make(shape=shape, classes=classes, **given), 5)
 
 
 def test_every_model_has_a_size() -> None:
-    assert {path.stem for path in (plan.CONF / "model").glob("*.yaml")} == SIZES.keys()
+    assert {path.stem for path in (composition.CONF / "model").glob("*.yaml")} == SIZES.keys()
 
 
 @EACH
@@ -63,7 +65,7 @@ def test_all_but_the_last_layer_is_sketched(name: str) -> None:
     assert torch.equal(plain.eval()(x), model.eval()(x))
     with pytest.raises(RuntimeError, match="has no sketch to train with"):
         model.train()(x)
-    sketched.draw(model, 3, "numba")
+    sketched.draw(model, 3, load("numba"))
     assert not torch.allclose(plain(x), model(x))
 
 

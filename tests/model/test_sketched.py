@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from sketchbench.kernels import Kernels
+from sketchbench.kernels import Kernels, load
 from sketchbench.model import autograd, sketched
 from sketchbench.model.sketched import SketchedConv2d, SketchedLinear, resized
 from sketchbench.sketch import CountSketch, Family, SubsampledHadamard
@@ -48,7 +48,7 @@ def gradients(z: Tensor, x: Tensor, layer: nn.Module, G: Tensor) -> tuple[Tensor
 def test_values_and_gradients(name: str, case: str, make: Any, shape: tuple[int, ...]) -> None:
     torch.manual_seed(0)
     layer = make(family(name)).double()
-    layer.draw(KEY, "numba")
+    layer.draw(KEY, load("numba"))
     x = torch.randn(shape, dtype=torch.float64, requires_grad=True)
     ours, theirs = layer(x), dense(layer, x)
     torch.testing.assert_close(ours, theirs, rtol=1e-10, atol=1e-10)
@@ -78,7 +78,7 @@ def test_twice_differentiable(name: str) -> None:
 def test_layers_are_twice_differentiable(case: str, make: Any, shape: tuple[int, ...]) -> None:
     torch.manual_seed(2)
     layer = make(CountSketch(D, 8)).double()
-    layer.draw(KEY, "numba")
+    layer.draw(KEY, load("numba"))
     x = torch.randn(shape, dtype=torch.float64, requires_grad=True)
     names = [name for name, _ in layer.named_parameters()]
 
@@ -131,7 +131,7 @@ def test_every_backend(kernels: Kernels, dtype: torch.dtype) -> None:
     assert layer.weight.grad is not None
     other = SketchedLinear(D, OUT, SubsampledHadamard(D, 8)).to(dtype=dtype)
     other.load_state_dict({k: v.cpu() for k, v in layer.state_dict().items()})
-    other.draw(KEY, "numpy")
+    other.draw(KEY, load("numpy"))
     torch.testing.assert_close(ours.cpu(), other(x))
 
 
@@ -164,8 +164,9 @@ def test_layers_have_operators_of_their_own() -> None:
     model = nn.Sequential(SketchedLinear(D, D, f), nn.ReLU(), SketchedLinear(D, 2, f))
 
     def drawn(key: int) -> list[Tensor]:
-        sketched.draw(model, key, "numpy")
-        return [torch.from_numpy(part.operator.materialize()) for _, part in sketched.layers(model)]  # type: ignore[union-attr]
+        sketched.draw(model, key, load("numpy"))
+        operators = sketched.operators(model).values()
+        return [torch.from_numpy(operator.materialize()) for operator in operators]
 
     first, second = drawn(1)
     assert not torch.equal(first, second)
@@ -187,6 +188,6 @@ def test_errors() -> None:
     with pytest.raises(RuntimeError, match=r"has no sketch to train with; call draw\(key\) first"):
         SketchedLinear(D, 2, f)(torch.ones(2, D))
     layer = SketchedLinear(D, 2, f).to("meta")
-    layer.draw(KEY, "numpy")
+    layer.draw(KEY, load("numpy"))
     with pytest.raises(TypeError, match="a tensor on meta can't go through numpy kernels"):
         layer(torch.ones(1, D, device="meta"))

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from sketchbench.kernels import Array
 from sketchbench.recovery import FIHT, CountSketchMedian, Recovered
-from sketchbench.recovery.iterative import Iterate, State, take
+from sketchbench.recovery.iterative import Iterate, Signals, take
 from sketchbench.recovery.recovery import thresholded
 from sketchbench.sketch.draws import ROWS, SIGNS, Draws
 from sketchbench.sketch.operator import Sketch
@@ -74,7 +74,7 @@ class SmallestKept(FIHT):
 class SupportOfBefore(FIHT):
     """Every iteration keeps the support of the iterate before it."""
 
-    def _next(self, phi: Sketch, state: State, domain: int) -> Iterate:
+    def _next(self, phi: Sketch, state: Signals, domain: int) -> Iterate:
         def keep(phi: Sketch, estimate: Array, domain: int) -> Iterate:
             values = take(phi, estimate, state.g.at)
             return Iterate(state.g.at, values, phi.sketch_sparse((state.g.at, values)))
@@ -86,7 +86,7 @@ class SupportOfBefore(FIHT):
 class ResidualStale(FIHT):
     """The second step goes along the residual from before the thresholding."""
 
-    def _next(self, phi: Sketch, state: State, domain: int) -> Iterate:
+    def _next(self, phi: Sketch, state: Signals, domain: int) -> Iterate:
         def desketch(residual: Array, check_finite: bool) -> Array:
             return phi.desketch(state.y - state.w.measured, check_finite=False)
 

@@ -213,9 +213,9 @@ def test_the_backends_agree(kernels: Kernels) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"batch": 0}, "batch=0 must satisfy 1 <= batch <= 12"),
-        ({"batch": 13}, "batch=13 must satisfy 1 <= batch <= 12"),
-        ({"participation": 0.0}, "participation=0.0 must satisfy 0 < it <= 1"),
+        ({"batch": 0}, "batch=0 must be >= 1"),
+        ({"batch": 13}, "batch=13 must be <= 12"),
+        ({"participation": 0.0}, "participation=0.0 must be > 0 and <= 1"),
         ({"inputs": "raw"}, "inputs=raw is unknown; choose one of unit, centred"),
         ({"precision": "float16"}, "precision=float16 is unknown; choose one of float32, bfloat16"),
     ],

@@ -138,7 +138,7 @@ def test_bad_delta(delta: float) -> None:
 
 
 def test_other_refusals() -> None:
-    with pytest.raises(ValueError, match="accountant=magic is unknown; choose from paper"):
+    with pytest.raises(ValueError, match="accountant=magic is unknown; choose one of paper"):
         epsilon("magic", training(), 1e-5)
     with pytest.raises(OutOfRangeError, match=r"Lemma H.3 needs ε <= 1"):
         epsilon("advanced", training("full", 1.0), 1e-5)

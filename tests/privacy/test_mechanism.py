@@ -10,7 +10,7 @@ from sketchbench.privacy.mechanism import (
     Gaussian,
     Parallel,
     PostProcessed,
-    Sampled,
+    SampledGaussian,
     Steps,
     mean_sensitivity,
     steps,
@@ -38,7 +38,7 @@ def test_clients_that_differ_are_alternatives() -> None:
 def test_a_full_batch_is_no_sample() -> None:
     release = Gaussian(1.0, 2.0)
     for neighbours in ("replace_one", "add_remove"):
-        assert steps(Sampled(release, Sampling("full", 8, 8), neighbours)) == steps(release)
+        assert steps(SampledGaussian(release, Sampling("full", 8, 8), neighbours)) == steps(release)
 
 
 def test_post_processing_changes_nothing() -> None:
@@ -70,10 +70,10 @@ def test_bad_numbers(value: float) -> None:
 def test_other_refusals() -> None:
     release = Gaussian(1.0, 2.0)
     with pytest.raises(ValueError, match="known for neighbours=add_remove"):
-        Sampled(release, Sampling("poisson", 4, 8), "replace_one")
+        SampledGaussian(release, Sampling("poisson", 4, 8), "replace_one")
     with pytest.raises(ValueError, match="known for neighbours=replace_one"):
-        Sampled(release, Sampling("without_replacement", 4, 8), "add_remove")
+        SampledGaussian(release, Sampling("without_replacement", 4, 8), "add_remove")
     with pytest.raises(ValueError, match="neighbours=other is unknown"):
-        Sampled(release, Sampling("poisson", 4, 8), "other")  # type: ignore[arg-type]
+        SampledGaussian(release, Sampling("poisson", 4, 8), "other")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="times=0 must be >= 1"):
         Composed(release, 0)

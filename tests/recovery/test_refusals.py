@@ -30,14 +30,14 @@ def drawn(kind: type[Recovery], kernels: Kernels, **options: Any) -> Any:
 @EACH
 @pytest.mark.parametrize("k", [0, -1])
 def test_too_few_nonzeros(kind: type[Recovery], k: int) -> None:
-    with pytest.raises(ValueError, match=f"number of nonzeros k={k} must be >= 1"):
+    with pytest.raises(ValueError, match=f"k={k} must be >= 1"):
         kind(k)
 
 
 @EACH
 @pytest.mark.parametrize("k", [2.0, True, "3", None, np.float64(2)])
 def test_nonzeros_of_another_type(kind: type[Recovery], k: Any) -> None:
-    message = re.escape(f"number of nonzeros k={k!r} must be an integer")
+    message = re.escape(f"k={k!r} must be an integer")
     with pytest.raises(TypeError, match=message):
         kind(k)
 
@@ -47,7 +47,7 @@ def test_more_nonzeros_than_coordinates(kernels: Kernels, kind: type[Recovery]) 
     """Of the signal, not of the padded domain (32 here)."""
     sketch = drawn(kind, kernels)
     y = kernels.asarray(np.ones(B))
-    with pytest.raises(ValueError, match=r"number of nonzeros k=21 must satisfy k <= d=20"):
+    with pytest.raises(ValueError, match="k=21 must be <= d=20"):
         kind(21).recover(sketch, y)
     assert kind(20).recover(sketch, y).x.shape == (20,)
 

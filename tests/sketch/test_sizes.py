@@ -47,7 +47,7 @@ REFUSED: dict[str, tuple[Callable[[], Family], str]] = {
     "balanced b > d": (lambda: BalancedCountSketch(3, 4, "paper"), "b=4 buckets need b <= d=3"),
     "remainder": (
         lambda: BalancedCountSketch(8, 4, "drop"),  # type: ignore[arg-type]
-        "remainder=drop is unknown; choose refuse or paper",
+        "remainder=drop is unknown; choose one of refuse, paper",
     ),
     "identity": (lambda: Identity(4, 3), "the identity needs b = d, not b=3 and d=4"),
 }
