@@ -7,7 +7,7 @@ import logging
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, get_args, get_origin
 
 import pytest
 from hydra.utils import get_class
@@ -101,28 +101,32 @@ def test_the_seed_is_all_of_its_randomness(name: str) -> None:
         assert without_times(rows(name, 1)) != first
 
 
-def _wrong(value: Any) -> list[Any]:
-    """Values that can't stand in the place of one in a config."""
-    if isinstance(value, bool):
-        return ["maybe", 2]
-    if isinstance(value, int):
-        return [1.5, True, "many", -1]
-    if isinstance(value, float):
-        return ["much", math.nan, True]
-    if isinstance(value, list):
-        return ["one"]
-    return []
+WRONG: dict[Any, list[Any]] = {
+    bool: ["maybe", 2],
+    int: [1.5, True, "many", -1],
+    float: ["much", math.nan, True],
+    list: ["one"],
+    dict: [["one"]],
+}
 
 
-def _parameters(node: Config, prefix: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """The dotted keys of a task's own parameters, and of the groups of them."""
-    for key, value in node.items():
-        if isinstance(value, dict):
-            ours = str(value.get("_target_", "")).startswith("sketchbench.task.")
-            if ours:
-                yield from _parameters(value, (*prefix, key))
-        elif key != "_target_":
-            yield (*prefix, key)
+def _kind(hint: Any) -> Any:
+    """What a field's type is of: int of Annotated[int, ...], list of list[str]."""
+    while get_origin(hint) is Annotated:
+        hint = get_args(hint)[0]
+    return get_origin(hint) or hint
+
+
+def _wrong(cls: Any, config: Config, prefix: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Keys of a task's own parameters, and of groups of them, with values that can't stand there."""
+    for field in dataclasses.fields(cls):
+        value = config.get(field.name)
+        target = value.get("_target_", "") if isinstance(value, dict) else ""
+        if target.startswith("sketchbench.task."):
+            yield from _wrong(get_class(target), value, (*prefix, field.name))
+        elif field.name in config and not target:
+            for wrong in WRONG.get(_kind(field.type), []):
+                yield (*prefix, field.name), wrong
 
 
 def _changed(node: Config, keys: tuple[str, ...], value: Any) -> Config:
@@ -134,15 +138,13 @@ def _changed(node: Config, keys: tuple[str, ...], value: Any) -> Config:
 def test_bad_parameters_are_refused_by_name(name: str) -> None:
     """Of the wrong type or below any range: in one line that names the parameter, before anything is measured."""
     config = smoke()[name]
-    for keys in _parameters(config["task"]):
-        value = functools.reduce(lambda node, key: node[key], keys, config["task"])
-        for wrong in _wrong(value):
-            bad = {**config, "task": _changed(config["task"], keys, wrong)}
-            with pytest.raises((ValueError, TypeError)) as caught:
-                execution.execute(bad)
-            message = str(caught.value)
-            assert keys[-1].rstrip("s") in message, f"{'.'.join(keys)}={wrong!r}: {message}"
-            assert "\n" not in message
+    for keys, wrong in _wrong(task_class(name), config["task"]):
+        bad = {**config, "task": _changed(config["task"], keys, wrong)}
+        with pytest.raises((ValueError, TypeError)) as caught:
+            execution.execute(bad)
+        message = str(caught.value)
+        assert message.startswith(f"{keys[-1]}="), f"{'.'.join(keys)}={wrong!r}: {message}"
+        assert "\n" not in message
 
 
 def test_every_task_has_a_study() -> None:
