@@ -7,8 +7,8 @@
         variant: Literal["plain", "averaged"] = "plain"
 
 A wrong value is refused in one line that names the field, the value and the condition: `rounds=0 must be >= 1`,
-`variant=best is unknown; choose one of plain, averaged`. Types that say nothing of a range, such as another class or a
-function, are not checked here.
+`variant=best is unknown; choose one of plain, averaged`. Numbers, texts, literals, lists, dictionaries and optional
+values of these are checked; any other type, such as another class, a function or a tuple, is not.
 """
 
 import dataclasses
@@ -16,7 +16,9 @@ import functools
 import math
 import types
 from collections.abc import Callable, Iterable
-from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+
+Entry = TypeVar("Entry")
 
 
 class Range(NamedTuple):
@@ -38,19 +40,24 @@ class Range(NamedTuple):
         return " and ".join(filter(None, (low, high)))
 
 
+class NonEmpty:
+    """Marks a list or dictionary that needs at least one entry, as in `Annotated[dict[str, float], NonEmpty]`."""
+
+
 Count = Annotated[int, Range(1)]
-Several = Annotated[int, Range(2)]  # what a spread can be measured of
+Several = Annotated[int, Range(2)]  # such as trials, since one alone has no spread
 Natural = Annotated[int, Range(0)]
 Positive = Annotated[float, Range(0, open_low=True)]
 NonNegative = Annotated[float, Range(0)]
 Share = Annotated[float, Range(0, 1, open_low=True)]
 Probability = Annotated[float, Range(0, 1, open_low=True, open_high=True)]
+NonEmptyList = Annotated[list[Entry], NonEmpty]
 
 
 class Checked:
     """A dataclass whose fields are checked against their types when it is made.
 
-    A class with rules of its own extends `__post_init__`.
+    A class with further rules, such as relations between fields, extends `__post_init__` and calls this one first.
     """
 
     def __post_init__(self) -> None:
@@ -61,7 +68,8 @@ def check(instance: Any) -> None:
     """Check the fields of a dataclass instance.
 
     Raises:
-        ValueError: for a value out of range or not among the choices, naming field, value and condition.
+        ValueError: for a value that is out of range or not among the choices, a number that is not finite, and an empty
+            list where at least one entry is needed; the message names field, value and condition.
         TypeError: for a value of another type; True is no number, and 2.0 no integer.
     """
     hints = _hints(instance.__class__)
@@ -70,16 +78,25 @@ def check(instance: Any) -> None:
 
 
 def choose(name: str, value: str, known: Iterable[str]) -> str:
-    """The value, if it is one of the known ones; else ValueError, which lists them."""
+    """The value, if it is one of the known ones.
+
+    Raises:
+        ValueError: if it is not; the message calls it `name` and lists the known ones.
+    """
     choices = list(known)
     if value not in choices:
-        raise ValueError(f"{name}={value} is unknown; choose one of {', '.join(choices)}")
+        raise ValueError(f"{name}={value} is unknown; choose one of {', '.join(map(str, choices))}")
     return value
 
 
 @functools.cache  # reading hints takes longer than checking them
 def _hints(cls: Any) -> dict[str, Any]:
-    return get_type_hints(cls, include_extras=True)
+    """The types of a dataclass's fields. Only those written as text are looked up, since types of other modules may
+    refer to names that this class's module doesn't have."""
+    written = {field.name: field.type for field in dataclasses.fields(cls)}
+    if any(isinstance(hint, str) for hint in written.values()):
+        return get_type_hints(cls, include_extras=True)
+    return written
 
 
 def _check(name: str, value: Any, hint: Any) -> None:
@@ -88,9 +105,9 @@ def _check(name: str, value: Any, hint: Any) -> None:
     if origin in _NESTED:
         _NESTED[origin](name, value, arguments)
     elif hint in _PLAIN:
-        fitting, told = _PLAIN[hint]
-        if not isinstance(value, fitting) or (isinstance(value, bool) and hint is not bool):
-            raise TypeError(f"{name}={value!r} must be {told}")
+        kinds, description = _PLAIN[hint]
+        if not isinstance(value, kinds) or (isinstance(value, bool) and hint is not bool):
+            raise TypeError(f"{name}={value!r} must be {description}")
         if hint is float and not math.isfinite(value):
             raise ValueError(f"{name}={value} must be finite")
 
@@ -100,6 +117,8 @@ def _annotated(name: str, value: Any, arguments: tuple[Any, ...]) -> None:
     for limit in arguments[1:]:
         if isinstance(limit, Range) and value not in limit:
             raise ValueError(f"{name}={value} must be {limit}")
+        if limit is NonEmpty and not value:
+            raise ValueError(f"{name}={value} must not be empty")
 
 
 def _literal(name: str, value: Any, arguments: tuple[Any, ...]) -> None:
