@@ -10,13 +10,8 @@ import torch
 from sketchbench.files import atomically
 
 
-def place(folder: str | None, *parts: Any) -> Path | None:
-    """The file in a folder of checkpoints for the training that these parts describe (see `described`).
-
-    None without a folder: then nothing is kept.
-    """
-    if folder is None:
-        return None
+def place(folder: str, *parts: Any) -> Path:
+    """The file in a folder of checkpoints for the training that these parts describe (see `described`)."""
     text = repr([described(part) for part in parts])
     return Path(folder) / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.pt"
 

@@ -149,7 +149,7 @@ class CompressedSensingSGD(Checked):
         return ServerState(at.t + 1, at.w - step, error, received, sent, up, down)
 
     def _messages(self, objective: Problem, sketch: Sketch, w: Array, seed: int, t: int) -> tuple[Array, Array, int]:
-        """The clients' mean gradient (trials, d), the mean of their messages (trials, b), and the bytes of a message."""
+        """The clients' mean gradient (trials, d), their mean message (trials, b), and the bytes of a message."""
         xp = objective.kernels.xp
         random = seeds.generator(seed, noise="gradients", round=t)
         if self.clients == "mean":

@@ -41,7 +41,7 @@ class Curve:
     @property
     def latest(self) -> dict[str, float]:
         """The values of the last evaluated round, by quantity."""
-        last = self.rounds[-1]
+        last = self.rounds[-1] if self.rounds else None
         return {quantity: series[last] for quantity, series in self.values.items() if last in series}
 
     def reached(self, target: float) -> int | None:

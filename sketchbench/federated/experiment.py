@@ -102,6 +102,8 @@ class Experiment(Checked, ABC, Generic[State]):
     @property
     def _path(self) -> Path | None:
         """Of the checkpoint, which belongs to this training alone."""
+        if self.checkpoints is None:
+            return None
         course = (self.name, self.rounds, self.evaluated, self.target)
         return checkpoint.place(self.checkpoints, self.code, *course, *self._identity())
 

@@ -69,6 +69,8 @@ class FedAvgExperiment(Experiment[Successive]):
     a client's estimate Δ̂ by either option (zhang2021 §6.3) is from what the round before did to the sketched layers'
     weights, Δ: ‖Δ̂ - Δ‖/‖Δ‖, and the absolute cosine of the angle between them.
 
+    It never counts as diverged: a network that has overflown is evaluated as it is.
+
     Arguments:
         kernels: of the sketches; their device trains.
         seed: root of all randomness of this training.

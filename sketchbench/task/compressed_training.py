@@ -15,7 +15,7 @@ from sketchbench.federated.compressors import UNCOMPRESSED, Arm
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.tuning import Tuning
 from sketchbench.kernels import Kernels
-from sketchbench.measure.row import MEDIAN, Row
+from sketchbench.measure.row import MEDIAN, Row, Value
 from sketchbench.model.networks import MakeModel
 from sketchbench.parameters import Checked, Count
 
@@ -58,7 +58,8 @@ class CompressedTraining(Checked):
     The bound of these counts is that of a probability, 1/2: they are about the median training. A single trial has no
     standard deviation, and can't show anything of a probability.
 
-    The learning rate of all arms is the one whose uncompressed training has the lowest loss on held-out training images.
+    The learning rate of all arms is the one whose uncompressed training has the lowest loss on held-out training
+    images.
 
     Arguments:
         code: a digest of the code behind the trainings; only checkpoints of the same code are resumed from.
@@ -134,7 +135,7 @@ class CompressedTraining(Checked):
         plain = [self._end(curve) for curve in curves[UNCOMPRESSED]]
         strongest = max((arm for arm in curves if arm.case == "fiht"), default=None)
         for arm, trained in curves.items():
-            where = {"case": arm.case, "compression": arm.compression, "d": trained[0].parameters}
+            where: dict[str, Value] = {"case": arm.case, "compression": arm.compression, "d": trained[0].parameters}
             for row in self._curves(trained):
                 yield row.but(**where)
             yield Row("survives", bound=MEDIAN, **where).counted(sum(map(_survives, trained)), self.trials)

@@ -29,7 +29,8 @@ class StepSize(Checked):
 
     Arguments:
         factor: of the largest step that the theorem allows.
-        alpha: which variance parameter of the sketch that step is for: the one that its config claims, or its exact one.
+        alpha: which variance parameter of the sketch that step is for: the one that its config claims, or its exact
+            one.
         claim: `theorem` gives the theorem's bounds; `none` allows a larger step, and gives no bounds.
     """
 
@@ -60,9 +61,9 @@ class Operators(Checked):
 
 @dataclass(frozen=True)
 class Convergence(Checked):
-    """`trials` independent runs for each theorem. Rows, at about `points` rounds, evenly spread on a log scale: what the
-    theorem bounds, by its name (see `theory.convergence`), against its bound, with the bytes that a client has sent and
-    received. A run that diverges ends with a row of the status `diverged`, and no mean.
+    """`trials` independent runs for each theorem. Rows, at about `points` rounds, evenly spread on a log scale:
+    what the theorem bounds, by its name (see `theory.convergence`), against its bound, with the bytes that a client has
+    sent and received. A run that diverges ends with a row of the status `diverged`, and no mean.
 
     Arguments:
         theorems: by their places in song2023.

@@ -15,7 +15,7 @@ from sketchbench.federated.double_blind import KEY_BYTES, reply_bytes
 from sketchbench.federated.fedavg_experiment import FALSE_POSITIVES, OPTIONS, FedAvgExperiment, Procedure
 from sketchbench.federated.tuning import Tuning
 from sketchbench.kernels import Kernels
-from sketchbench.measure.row import MEDIAN, Row, exceeding
+from sketchbench.measure.row import MEDIAN, Row, Value, exceeding
 from sketchbench.model.networks import MakeModel
 from sketchbench.parameters import Checked, Count, NonNegative, Positive, Several
 from sketchbench.sketch.family import Family
@@ -54,8 +54,8 @@ class Training(Checked):
     """FedAvg of a network, `plain` and with its layers `sketched` (double-blind), in `trials` pairs that start from the
     same weights and have the same clients in every round. Rows:
 
-    `accuracy`: on the test images, by `case`, at about `points` rounds that all trainings have seen, with the bytes that
-    all clients together have sent and received by then; for two classes `auc` beside it.
+    `accuracy`: on the test images, by `case`, at about `points` rounds that all trainings have seen, with the bytes
+    that all clients together have sent and received by then; for two classes `auc` beside it.
     `accuracy_loss`, `auc_loss`: plain less sketched, each in the mean over the last tenth of its rounds, with the
     `count` of the pairs that lose more than `allowed_loss`. Where trainings `stop` at the target, two that have both
     reached it can hardly differ: a loss is then a training that has not reached it.
@@ -179,7 +179,7 @@ class Training(Checked):
                     np.array([curve.values[f"{quantity} {option}"][t] for curve in trained])
                     for quantity in ("error", "cosine")
                 )
-                where = {"case": f"option {option}", "round": t}
+                where: dict[str, Value] = {"case": f"option {option}", "round": t}
                 if not (np.isfinite(error) & np.isfinite(cosine)).all():
                     reason = "the weights of a training have overflown"
                     for quantity in ("error", "inverse_error", "cosine"):
