@@ -84,7 +84,7 @@ class CompressedExperiment(Experiment[ServerState]):
         seed: root of all randomness of this training.
         data: the samples; those to train with are augmented already.
         judged: the samples that loss and accuracies are of, for training and test.
-        images: so many of either at most, the same in all rounds; None for all.
+        images: how many of either at most, the same in all rounds; None for all.
         partition: deals the training samples out to the clients.
         model: as a config of conf/model gives it.
         procedure, compression, arm, rate: of the training.

@@ -10,7 +10,7 @@ from sketchbench import seeds
 from sketchbench.dataset.dataset import Dataset, Split
 from sketchbench.parameters import Checked, Count, NonEmptyList, Positive, Share
 
-HELD_OUT = 10  # one in so many training samples is held out
+HELD_OUT = 10  # a tenth of the training samples is held out
 
 
 @dataclass(frozen=True)
