@@ -30,7 +30,7 @@ SHARE = 0.5  # of the first loss: what a run that converges falls below
 Numbers = NDArray[np.float64]  # (trials,)
 
 
-class Seen(NamedTuple):
+class ShownRound(NamedTuple):
     """A round that is shown: what it measured, and the bytes that a client has sent and received.
 
     Arguments:
@@ -84,12 +84,12 @@ class CompressedSensing(Checked):
         objective = self.objective(kernels=self.kernels, seed=self.seed)
         algorithm = self.algorithm(recovery=self.recovery(k=self.k), rate=float(self.rounds**-0.5))
         tested = list(self._tested(objective, algorithm))
-        rows = [row for seen in tested for row in self._round("recovery", seen)]
+        rows = [row for shown in tested for row in self._round("recovery", shown)]
         peers = Peers(algorithm, objective, self.family, self.table, self.seed)
         for name in self.peers:
             states = peers.run(name, trials=self.trials, rounds=self.rounds)
-            competing = list(self._seen(name, objective, ((at, None) for at in states)))
-            rows += [row for seen in competing for row in self._round(name, seen)]
+            competing = list(self._followed(name, objective, ((at, None) for at in states)))
+            rows += [row for shown in competing for row in self._round(name, shown)]
             if name == "count_sketch":
                 rows += _compared(tested, competing, self._late)
         return rows + self._end(tested)
@@ -102,53 +102,53 @@ class CompressedSensing(Checked):
     def _shown(self) -> set[int]:
         """The rounds that have rows."""
         spread = trials.shown_rounds(self.rounds, self.points)
-        return {0, *spread, self._late, max(1, self.rounds // 2)}
+        return {0, *spread, self._late, max(1, self.rounds // 2), self.rounds}
 
-    def _tested(self, objective: Objective, algorithm: CompressedSensingSGD) -> Iterator[Seen]:
+    def _tested(self, objective: Objective, algorithm: CompressedSensingSGD) -> Iterator[ShownRound]:
         sketch = trials.fixed_operator(self.family, self.kernels, self.seed, "compressed sensing")
         states = algorithm.run(objective, sketch, self.seed, trials=self.trials, rounds=self.rounds)
-        return self._seen("recovery", objective, tracked(states, algorithm, sketch))
+        return self._followed("recovery", objective, tracked(states, algorithm, sketch))
 
-    def _seen(
+    def _followed(
         self, name: str, objective: Objective, states: Iterator[tuple[ServerState | Round, Tracked | None]]
-    ) -> Iterator[Seen]:
+    ) -> Iterator[ShownRound]:
         """The rounds that are shown, until the end or until the algorithm has diverged."""
         for at, vectors in states:
             loss = self.kernels.to_numpy(objective.loss(at.w))
             sent = (at.t, at.bytes_up, at.bytes_down)
             if diverged(loss, objective.gap):
                 log.info("%s: diverged in round %d", name, at.t)
-                yield Seen(*sent, None)
+                yield ShownRound(*sent, None)
                 return
             if at.t not in self._shown:
                 continue
             log.info("%s: round %d of %d, loss %.4g", name, at.t, self.rounds, loss.mean())
             if vectors is None or not isinstance(at, ServerState) or at.sent is None:
-                yield Seen(*sent, loss)
+                yield ShownRound(*sent, loss)
                 continue
             p, gradient = (sparsity(self.kernels.to_numpy(v)) for v in (vectors.p, at.sent.gradient))
-            yield Seen(*sent, loss, p, gradient)
+            yield ShownRound(*sent, loss, p, gradient)
 
-    def _round(self, name: str, seen: Seen) -> Iterator[Row]:
+    def _round(self, name: str, shown: ShownRound) -> Iterator[Row]:
         """The rows of one round of one algorithm."""
-        t = seen.t
-        row = Row("loss", round=t, case=name, bytes_up=seen.bytes_up, bytes_down=seen.bytes_down)
-        if seen.loss is None:
+        t = shown.t
+        row = Row("loss", round=t, case=name, bytes_up=shown.bytes_up, bytes_down=shown.bytes_down)
+        if shown.loss is None:
             yield row.lost("diverged", "a loss is not finite, or has grown a million times")
             return
-        yield row.but(status="finite").mean(seen.loss)
-        if seen.p is None or seen.gradient is None:
+        yield row.but(status="finite").mean(shown.loss)
+        if shown.p is None or shown.gradient is None:
             return
         sparse = 2 * self.k / self.family.d  # what (7) of tang2021 could allow at the very best
-        yield Row("sparsity", round=t).mean(seen.p)
-        yield Row("gradient_sparsity", round=t, bound=sparse).mean(seen.gradient)
+        yield Row("sparsity", round=t).mean(shown.p)
+        yield Row("gradient_sparsity", round=t, bound=sparse).mean(shown.gradient)
         if t == 1:
-            yield Row("start", round=t, bound=sparse).mean(seen.p)
+            yield Row("start", round=t, bound=sparse).mean(shown.p)
         if t >= self._late:
-            yield Row("settled", round=t, case="above", bound=SETTLED[1]).mean(seen.p)
-            yield Row("settled", round=t, case="below", bound=-SETTLED[0]).mean(-seen.p)
+            yield Row("settled", round=t, case="above", bound=SETTLED[1]).mean(shown.p)
+            yield Row("settled", round=t, case="below", bound=-SETTLED[0]).mean(-shown.p)
 
-    def _end(self, tested: Sequence[Seen]) -> list[Row]:
+    def _end(self, tested: Sequence[ShownRound]) -> list[Row]:
         """The rows of the recovery under test about its whole run."""
         first, last = tested[0].loss, tested[-1].loss
         share = Row("share", round=self.rounds, bound=SHARE)
@@ -157,15 +157,15 @@ class CompressedSensing(Checked):
         return [Row("final", round=self.rounds).mean(last), share.mean(last / first)]
 
 
-def _compared(tested: Sequence[Seen], peer: Sequence[Seen], late: int) -> Iterator[Row]:
+def _compared(tested: Sequence[ShownRound], peer: Sequence[ShownRound], late: int) -> Iterator[Row]:
     """The recovery against a peer in the same trials, until the peer diverges; where the recovery has diverged, it is
     worse in all trials."""
-    losses = {seen.t: seen.loss for seen in tested}
-    for seen in peer:
-        if seen.t < late or seen.loss is None:
+    losses = {shown.t: shown.loss for shown in tested}
+    for shown in peer:
+        if shown.t < late or shown.loss is None:
             continue
-        loss, count = losses.get(seen.t), len(seen.loss)
-        worse = count if loss is None else int((loss >= seen.loss).sum())
-        yield Row("worse", round=seen.t, bound=MEDIAN).counted(worse, count)
+        loss, count = losses.get(shown.t), len(shown.loss)
+        worse = count if loss is None else int((loss >= shown.loss).sum())
+        yield Row("worse", round=shown.t, bound=MEDIAN).counted(worse, count)
         if loss is not None:
-            yield Row("difference", round=seen.t).mean(loss - seen.loss)
+            yield Row("difference", round=shown.t).mean(loss - shown.loss)
