@@ -35,7 +35,7 @@ def full_steps(model: nn.Module, reply: Reply) -> Weights:
         }
 
 
-def full_weights(twin: nn.Module, message: Broadcast, option: Option, kernels: str | Kernels | None = None) -> Weights:
+def full_weights(twin: nn.Module, message: Broadcast, option: Option, kernels: Kernels) -> Weights:
     """A client's weights from a broadcast: W estimated for sketched layers (zhang2021 §6.3), and exact for all others.
 
     Its model, `twin`, is left with the sketches of this broadcast.
@@ -48,7 +48,7 @@ def update(
     old: Broadcast,
     new: Broadcast,
     option: Option,
-    kernels: str | Kernels | None = None,
+    kernels: Kernels,
 ) -> Weights:
     """A client's update between two broadcasts: W_old - W_new, estimated for sketched layers (zhang2021 §6.3), and
     exact for all others.

@@ -1,4 +1,4 @@
-"""Where a training has got to, on disk, so that a stopped one goes on."""
+"""Checkpoints: the state of a training on disk, so that a stopped one goes on."""
 
 import functools
 import hashlib
@@ -9,12 +9,11 @@ import torch
 
 from sketchbench.files import atomically
 
-SECONDS_BETWEEN = 60.0  # two checkpoints of a training
-
 
 def place(folder: str, *parts: Any) -> Path:
-    """The file of what these parts describe, by their `repr`, in a folder of checkpoints."""
-    return Path(folder) / f"{hashlib.sha256(repr(parts).encode()).hexdigest()[:16]}.pt"
+    """The file in a folder of checkpoints for the training that these parts describe (see `described`)."""
+    text = repr([described(part) for part in parts])
+    return Path(folder) / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.pt"
 
 
 def described(value: Any) -> str:
@@ -24,8 +23,8 @@ def described(value: Any) -> str:
     "sketchbench.federated.checkpoint.described[]{'value': '3'}"
     """
     if isinstance(value, functools.partial):
-        keywords = {name: described(given) for name, given in sorted(value.keywords.items())}
-        return f"{described(value.func)}{[described(given) for given in value.args]}{keywords}"
+        keywords = {name: described(argument) for name, argument in sorted(value.keywords.items())}
+        return f"{described(value.func)}{[described(argument) for argument in value.args]}{keywords}"
     if callable(value):
         return f"{value.__module__}.{value.__qualname__}"
     return repr(value)
@@ -38,9 +37,12 @@ def save(path: Path, content: dict[str, Any]) -> None:
 
 
 def load(path: Path) -> dict[str, Any] | None:
-    """What was saved, or None where there is nothing.
+    """What was saved, or None where there is no file.
 
-    Opens no code: raises ValueError for a file that holds anything else, or is damaged.
+    Runs no code of the file.
+
+    Raises:
+        ValueError: for a file that is damaged or holds anything else.
     """
     if not path.is_file():
         return None

@@ -1,128 +1,178 @@
-"""One training of a network from compressed gradients, with what is kept of it, going on from its checkpoint."""
+"""A training of a network from compressed gradients."""
 
-import logging
-import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from sketchbench.federated import checkpoint
-from sketchbench.federated.checkpoint import SECONDS_BETWEEN
-from sketchbench.federated.compressed_sensing import CompressedSensingSGD, Sent, Step
+from sketchbench import seeds
+from sketchbench.dataset.dataset import Dataset, Split
+from sketchbench.dataset.partition import MakeParts
+from sketchbench.federated.compressed_sensing import CompressedSensingSGD, Feedback, Momentum, Sent, ServerState
+from sketchbench.federated.compressors import Arm, check_case, compressor
+from sketchbench.federated.curve import Curve
+from sketchbench.federated.experiment import Experiment
 from sketchbench.kernels import Array, Kernels
 from sketchbench.measure.divergence import diverged
 from sketchbench.model import classification
 from sketchbench.model.classification import Samples
-from sketchbench.objective.network import Network
-from sketchbench.sketch.operator import Sketch
-
-log = logging.getLogger(__name__)
-
-
-class Judged(NamedTuple):
-    """What a network is judged on: some of the training images, and test images."""
-
-    train: Samples
-    test: Samples
+from sketchbench.model.networks import MakeModel
+from sketchbench.model.precision import Precision
+from sketchbench.objective.network import Inputs, Network
+from sketchbench.parameters import Checked, Count, Positive, Share
 
 
-@dataclass
-class History:
-    """Of a network with d weights: lists with an entry for each round that is shown, until the last one or until
-    the training diverged, which shows after round `diverged`: a gradient or loss is not finite then, or the loss has
-    grown a million times.
+@dataclass(frozen=True)
+class Compression(Checked):
+    """How gradients are compressed.
 
-    loss, train_accuracy: on training images; accuracy: on test images. bytes_up, bytes_down: sent and received by
-    a client so far that takes part in every round.
+    Arguments:
+        arms: by case, `fiht` and `count_sketch`, the compressions d/b.
+        k: entries of a step.
+        feedback, momentum: as for `CompressedSensingSGD`.
     """
 
-    d: int
-    round: list[int] = field(default_factory=list)
-    loss: list[float] = field(default_factory=list)
-    train_accuracy: list[float] = field(default_factory=list)
-    accuracy: list[float] = field(default_factory=list)
-    bytes_up: list[int] = field(default_factory=list)
-    bytes_down: list[int] = field(default_factory=list)
-    diverged: int | None = None
+    arms: dict[str, list[Positive]]
+    k: Count
+    feedback: Feedback
+    momentum: Momentum
 
-    def add(self, at: Step, network: Network, judged: Judged) -> None:
-        """Evaluate the server's weights, of the first trial. Raises FloatingPointError where it has diverged."""
-        images = torch.cat([judged.train.images, judged.test.images])
-        scores = network.scores(at.w[0], images)
-        train, test = torch.split(scores, [len(part.labels) for part in judged])
-        loss = float(classification.loss(train, judged.train.labels))
-        if diverged(np.array(loss), self.loss[0] if self.loss else loss):
-            raise FloatingPointError(f"the loss is {loss}: the training has diverged")
-        self.round.append(at.t)
-        self.loss.append(loss)
-        self.train_accuracy.append(classification.accuracy(train, judged.train.labels))
-        self.accuracy.append(classification.accuracy(test, judged.test.labels))
-        self.bytes_up.append(at.bytes_up)
-        self.bytes_down.append(at.bytes_down)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for case in self.arms:
+            check_case(case)
 
 
-def train(
-    algorithm: CompressedSensingSGD,
-    network: Network,
-    sketch: Sketch,
-    judged: Judged,
-    seed: int,
-    *,
-    rounds: int,
-    shown: Sequence[int],
-    path: Path | None,
-    name: str,
-) -> History:
-    """Rounds 0 to `rounds`, evaluated in those `shown`, or until it diverges.
+@dataclass(frozen=True)
+class Procedure(Checked):
+    """How a network is trained from compressed gradients, whatever the learning rate.
 
-    The same arguments give the same training, stopped or not. path: of the checkpoint, or None; name: in the log.
+    Arguments:
+        batch, participation, inputs, precision: as for `Network`.
+        augmented: flips and turns every training image once, before they are dealt out.
+        checkpoints: a folder that a stopped training is resumed from; None for none.
     """
-    saved = checkpoint.load(path) if path else None
-    history = History(**saved["history"]) if saved else History(network.d)
-    if history.diverged is not None:
-        return history
-    after = _arrays(saved["step"], network.kernels) if saved else None
-    going = algorithm.run(network, sketch, seed, trials=1, rounds=rounds, after=after)
-    written = time.monotonic()
-    try:
-        for at in going:
-            if at.t in shown and at.t not in history.round:
-                history.add(at, network, judged)
-                log.info(
-                    "%s: round %d of %d, loss %.4f, accuracy %.4f",
-                    *(name, at.t, rounds, history.loss[-1], history.accuracy[-1]),
-                )
-            now = time.monotonic()
-            if path and (now - written > SECONDS_BETWEEN or at.t == rounds):
-                step = _tensors(at, network.kernels)
-                checkpoint.save(path, {"history": asdict(history), "step": step})
-                written = now
-    except FloatingPointError:
-        history.diverged = at.t
-        log.info("%s: diverged after round %d", name, history.diverged)
-        if path:
-            checkpoint.save(path, {"history": asdict(history), "step": None})
-    return history
+
+    batch: Count
+    participation: Share
+    inputs: Inputs
+    augmented: bool
+    precision: Precision
+    checkpoints: str | None
+
+    def restricted(self, participation: float) -> "Procedure":
+        """The same with at most this share of the clients in a round."""
+        return replace(self, participation=min(participation, self.participation))
 
 
-def _tensors(at: Step, kernels: Kernels) -> list[Any]:
-    """A state as what a checkpoint can hold: arrays become tensors."""
+@dataclass(frozen=True, kw_only=True)
+class CompressedExperiment(Experiment[ServerState]):
+    """SGD of one network from compressed gradients, in one trial. Its curve has the bytes of a client that takes part
+    in every round, and
 
-    def tensors(arrays: Sequence[Array]) -> list[Tensor]:
-        return [torch.tensor(kernels.to_numpy(array)) for array in arrays]
+    `loss`, `train_accuracy`: on training samples;
+    `accuracy`: on test samples.
 
-    sent = None if at.sent is None else tensors(at.sent)
-    return [at.t, *tensors((at.w, at.error, at.received)), sent, at.bytes_up, at.bytes_down]
+    The training has diverged where a gradient or loss is not finite, or the loss has grown a million times.
+
+    Arguments:
+        kernels: of the sketches.
+        seed: root of all randomness of this training.
+        data: the samples; those to train with are augmented already.
+        judged: the samples that loss and accuracies are of, for training and test.
+        images: how many of either at most, the same in all rounds; None for all.
+        partition: deals the training samples out to the clients.
+        model: as a config of conf/model gives it.
+        procedure, compression, arm, rate: of the training.
+    """
+
+    kernels: Kernels
+    seed: int
+    data: Dataset
+    judged: tuple[Split, Split]
+    images: int | None
+    partition: MakeParts
+    model: MakeModel
+    procedure: Procedure
+    compression: Compression
+    arm: Arm
+    rate: float
+
+    @cached_property
+    def _network(self) -> Network:
+        return Network(
+            self.kernels,
+            self.seed,
+            data=self.data,
+            model=self.model,
+            partition=self.partition,
+            batch=self.procedure.batch,
+            participation=self.procedure.participation,
+            inputs=self.procedure.inputs,
+            precision=self.procedure.precision,
+        )
+
+    @cached_property
+    def _samples(self) -> tuple[Samples, Samples]:
+        """The samples that are judged, for training and test."""
+        train, test = (self._network.samples(*self._some(split)) for split in self.judged)
+        return train, test
+
+    def _some(self, split: Split) -> Split:
+        count = len(split.labels)
+        if self.images is None or self.images >= count:
+            return split
+        random = seeds.generator(self.seed, data="judged", of=count)
+        places = np.sort(random.choice(count, self.images, replace=False))
+        return Split(split.images[places], split.labels[places])
+
+    def _identity(self) -> tuple[Any, ...]:
+        settings = (replace(self.procedure, checkpoints=None), self.compression, self.arm, self.rate, self.images)
+        return (*settings, self.seed, self.data.digest, self.partition, self.model, self.kernels.NAME)
+
+    def _states(self, packed: Any | None) -> Iterator[ServerState]:
+        how, network = self.compression, self._network
+        recovery, family = compressor(self.arm, network.d, how.k)
+        algorithm = CompressedSensingSGD(
+            recovery, self.rate, feedback=how.feedback, momentum=how.momentum, clients="mean"
+        )
+        sketch = family.draw(seeds.key(self.seed, family=repr(family)), kernels=self.kernels)
+        after = _unpacked(packed, self.kernels) if packed else None
+        return algorithm.run(network, sketch, self.seed, trials=1, rounds=self.rounds, after=after)
+
+    def _evaluate(self, at: ServerState, curve: Curve) -> None:
+        train, test = self._samples
+        scores = self._network.scores(at.w[0], torch.cat([train.images, test.images]))
+        train_scores, test_scores = torch.split(scores, [len(train.labels), len(test.labels)])
+        loss = float(classification.loss(train_scores, train.labels))
+        first = next(iter(curve.values["loss"].values())) if curve.values else loss
+        if diverged(np.array(loss), first):
+            raise FloatingPointError(f"the loss is {loss}")
+        values = {
+            "loss": loss,
+            "train_accuracy": classification.accuracy(train_scores, train.labels),
+            "accuracy": classification.accuracy(test_scores, test.labels),
+        }
+        curve.parameters = self._network.d
+        curve.add(at.t, values, at.bytes_up, at.bytes_down)
+
+    def _packed(self, at: ServerState) -> Any:
+        sent = None if at.sent is None else _tensors(at.sent, self.kernels)
+        vectors = _tensors((at.w, at.error, at.received), self.kernels)
+        return [at.t, *vectors, sent, at.bytes_up, at.bytes_down]
 
 
-def _arrays(saved: list[Any], kernels: Kernels) -> Step:
-    """The state again."""
-    t, *vectors, sent, up, down = saved
+def _tensors(arrays: Sequence[Array], kernels: Kernels) -> list[Tensor]:
+    return [torch.tensor(kernels.to_numpy(array)) for array in arrays]
+
+
+def _unpacked(packed: list[Any], kernels: Kernels) -> ServerState:
+    """The state that was packed."""
+    t, *vectors, sent, up, down = packed
     w, error, received = (kernels.asarray(part.numpy()) for part in vectors)
     exchanged = None if sent is None else Sent(*(kernels.asarray(part.numpy()) for part in sent))
-    return Step(t, w, error, received, exchanged, up, down)
+    return ServerState(t, w, error, received, exchanged, up, down)

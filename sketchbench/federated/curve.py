@@ -1,44 +1,53 @@
-"""What is kept of a training, round by round."""
+"""What is kept of a training: measured quantities by round, and the sizes of messages."""
 
 from dataclasses import dataclass, field
 
-from sketchbench.federated.fedavg import Round
-from sketchbench.model import classification
-from sketchbench.model.classification import Samples
-
-FALSE_POSITIVES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+import numpy as np
 
 
 @dataclass
 class Curve:
-    """Lists with an entry for each round from 0 on, but for the replies.
+    """Measurements of one training as it goes on, filled by `federated.experiment`.
 
-    accuracy: on the test images; auc: the area under the ROC curve, and roc: what it is at FALSE_POSITIVES, in the last
-    round only, for two classes only. bytes_up, bytes_down:
-    sent and received by all clients together so far. broadcast_bytes: of what the clients of a round are sent;
-    reply_bytes: of every single reply, in order.
+    Arguments:
+        parameters: number of weights of the network.
+        values: by quantity (such as `accuracy`), and then by round, the number that was measured.
+        bytes_up, bytes_down: by round, what has been sent and received until then, by those whom the experiment names.
+        roc: for two classes, the true positive rates after the last round, at `FALSE_POSITIVES`.
+        broadcasts, replies: bytes of every single message, in order, where the experiment counts them.
+        diverged: the last round before the training diverged; None where it has not.
     """
 
-    accuracy: list[float] = field(default_factory=list)
-    auc: list[float] = field(default_factory=list)
+    parameters: int = 0
+    values: dict[str, dict[int, float]] = field(default_factory=dict)
+    bytes_up: dict[int, int] = field(default_factory=dict)
+    bytes_down: dict[int, int] = field(default_factory=dict)
     roc: list[float] = field(default_factory=list)
-    bytes_up: list[int] = field(default_factory=list)
-    bytes_down: list[int] = field(default_factory=list)
-    broadcast_bytes: list[int] = field(default_factory=list)
-    reply_bytes: list[int] = field(default_factory=list)
+    broadcasts: list[int] = field(default_factory=list)
+    replies: list[int] = field(default_factory=list)
+    diverged: int | None = None
 
-    def add(self, at: Round, test: Samples, classes: int) -> None:
-        """Evaluate the server's model, and count what was sent."""
-        scores = classification.scores(at.model, test.images)
-        self.accuracy.append(classification.accuracy(scores, test.labels))
-        if classes == 2:
-            self.auc.append(classification.area_under_roc(scores, test.labels))
-            self.roc = classification.true_positives(scores, test.labels, FALSE_POSITIVES)
-        self.bytes_up.append(at.state.bytes_up)
-        self.bytes_down.append(at.state.bytes_down)
-        self.broadcast_bytes.append(at.broadcast.nbytes)
-        self.reply_bytes += [reply.nbytes for reply in at.replies]
+    def add(self, t: int, values: dict[str, float], bytes_up: int, bytes_down: int) -> None:
+        """What was measured after round t."""
+        for quantity, value in values.items():
+            self.values.setdefault(quantity, {})[t] = value
+        self.bytes_up[t], self.bytes_down[t] = bytes_up, bytes_down
+
+    @property
+    def rounds(self) -> list[int]:
+        """The rounds that were evaluated, in ascending order."""
+        return list(self.bytes_up)
+
+    @property
+    def latest(self) -> dict[str, float]:
+        """The values of the last evaluated round, by quantity."""
+        last = self.rounds[-1] if self.rounds else None
+        return {quantity: series[last] for quantity, series in self.values.items() if last in series}
 
     def reached(self, target: float) -> int | None:
-        """The first round whose accuracy reaches a target, or None."""
-        return next((t for t, value in enumerate(self.accuracy) if value >= target), None)
+        """The first evaluated round whose accuracy is at least the target, or None."""
+        return next((t for t, accuracy in self.values["accuracy"].items() if accuracy >= target), None)
+
+    def mean_from(self, quantity: str, first: float) -> float:
+        """The mean of a quantity over the evaluated rounds t >= first."""
+        return float(np.mean([value for t, value in self.values[quantity].items() if t >= first]))

@@ -11,8 +11,8 @@ Vectors = NDArray[np.float64]
 
 
 class Talk(NamedTuple):
-    """After t = 0, 1, ... rounds: what every node holds for the mean, (N, b), and the bytes that all
-    nodes have sent so far."""
+    """After t = 0, 1, ... rounds: every node's estimate of the mean, (N, b), and the bytes that all nodes together have
+    sent so far."""
 
     t: int
     means: Vectors
@@ -20,10 +20,20 @@ class Talk(NamedTuple):
 
 
 def relayed(graph: nx.Graph, messages: Vectors) -> Iterator[Talk]:
-    """Every node passes on, to all its neighbours, what it heard first in the last round; it holds the mean of
-    the messages that it knows. Ends when nobody has heard anything new.
+    """Averaging by relaying: every node passes each message on to all its neighbours in the round after it received it
+    for the first time; its estimate is the mean of the messages that it knows.
 
-    messages: (N, b), of the nodes in order. O(N² b) a round.
+    O(N² b) a round.
+
+    Arguments:
+        graph: connected, without loops.
+        messages: (N, b), of the nodes in order.
+
+    Returns:
+        All rounds, until no node has received a new message.
+
+    Raises:
+        ValueError: for a graph with loops or in pieces, or with another number of nodes than messages.
     """
     adjacency = _adjacency(graph, messages)
     known = np.eye(len(messages), dtype=bool)
@@ -31,32 +41,32 @@ def relayed(graph: nx.Graph, messages: Vectors) -> Iterator[Talk]:
     while new.any():
         yield Talk(t, known @ messages / known.sum(axis=1, keepdims=True), sent)
         sent += int((adjacency.sum(axis=1) @ new).sum()) * messages[0].nbytes
-        heard = adjacency @ new
-        new = heard & ~known
-        known = known | heard
+        received = adjacency @ new
+        new = received & ~known
+        known = known | received
         t += 1
 
 
 def gossiped(graph: nx.Graph, messages: Vectors) -> Iterator[Talk]:
-    """Every node replaces what it holds by a weighted mean of its own and its neighbours', with Metropolis
-    weights; it holds the mean in the limit only. Does not end.
+    """Averaging by gossip: every node replaces its estimate by a weighted mean of its own and its neighbours', with
+    Metropolis weights. The estimates approach the mean, and never reach it.
 
-    messages: (N, b). O(N² b) a round.
+    Arguments and errors as for `relayed`. Returns rounds without end. O(N² b) a round.
     """
     adjacency = _adjacency(graph, messages)
     degrees = adjacency.sum(axis=1)
     weights = adjacency / (1.0 + np.maximum(degrees, degrees[:, None]))
     np.fill_diagonal(weights, 1 - weights.sum(axis=1))
-    held, t, sent = messages, 0, 0
+    means, t, sent = messages, 0, 0
     while True:
-        yield Talk(t, held, sent)
-        held = weights @ held
+        yield Talk(t, means, sent)
+        means = weights @ means
         sent += int(degrees.sum()) * messages[0].nbytes
         t += 1
 
 
 def _adjacency(graph: nx.Graph, messages: Vectors) -> NDArray[np.bool_]:
-    """Raises ValueError for a graph with loops or in pieces, or with another number of nodes than messages."""
+    """The adjacency matrix (N, N) of a graph that is fit for averaging; else ValueError."""
     if len(graph) != len(messages):
         raise ValueError(f"{len(messages)} messages need as many nodes, not {len(graph)}")
     if not nx.is_connected(graph):

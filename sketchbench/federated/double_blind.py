@@ -1,8 +1,8 @@
-"""Double-blind collaborative learning (zhang2021 §4.2): what the two parties tell each other, and nothing else.
+"""Double-blind collaborative learning (zhang2021 §4.2): the messages of the two parties, and what each does with them.
 
 The server alone knows the weights W of sketched layers. It sends W̃ = W S and the key that S is drawn from; a
-client answers with Γ, and the server applies Γ Sᵀ. Layers that aren't sketched travel as they are, so a
-model without any makes this plain federated learning.
+client answers with Γ, and the server applies Γ Sᵀ. Layers that aren't sketched are sent as they are, so a
+model without sketched layers makes this plain federated learning.
 """
 
 from collections.abc import Sequence
@@ -16,6 +16,7 @@ from sketchbench.kernels import Kernels
 from sketchbench.model import autograd, classification, sketched
 
 KEY_BYTES = 8
+WORD_BYTES = 4  # float32
 Option = Literal["I", "II"]  # of a client's estimate
 Weights = dict[str, Tensor]  # by the name of the parameter
 
@@ -24,8 +25,9 @@ Weights = dict[str, Tensor]  # by the name of the parameter
 class Broadcast:
     """What the server sends to the clients of a round, and all that they see of the model.
 
-    key: 64 bits, from which S of every layer follows (`sketched.draw`). weights: W̃ of sketched layers,
-    (out, s), and the other parameters as they are.
+    Arguments:
+        key: 64 bits, from which S of every layer follows (`sketched.draw`).
+        weights: W̃ of sketched layers, (out, s), and the other parameters as they are.
     """
 
     key: int
@@ -41,8 +43,11 @@ class Broadcast:
 class Reply:
     """What a client returns, and all that the server sees of its data.
 
-    steps: the learning rate times the sum of its local gradients: for sketched layers those by W̃, which is Γ,
-    (out, s). samples: how many the client has.
+    Arguments:
+        client: its number.
+        samples: the number of its samples.
+        steps: the learning rate times the sum of its local gradients: for sketched layers those by W̃, which is Γ,
+            (out, s).
     """
 
     client: int
@@ -51,17 +56,26 @@ class Reply:
 
     @property
     def nbytes(self) -> int:
-        """Size of the message, whose numbers are the steps; who sent it, and its share, are known."""
+        """Size of the steps; the server knows the client and its number of samples already."""
         return _nbytes(self.steps)
+
+
+def reply_bytes(model: nn.Module) -> int:
+    """What the size of a reply must be by the protocol: out · s words for every sketched layer, and all words of the
+    other parameters. A broadcast has KEY_BYTES more."""
+    words = {name: parameter.numel() for name, parameter in model.named_parameters()}
+    for name, layer in sketched.layers(model):
+        words[f"{name}.weight"] = len(layer.weight) * layer.family.b
+    return WORD_BYTES * sum(words.values())
 
 
 def _nbytes(tensors: Weights) -> int:
     return sum(tensor.numel() * tensor.element_size() for tensor in tensors.values())
 
 
-def broadcast(model: nn.Module, key: int, kernels: str | Kernels | None = None) -> Broadcast:
-    """Draw the sketches of a round, and sketch the server's weights with them. Nothing sent is shared with
-    the model's memory."""
+def broadcast(model: nn.Module, key: int, kernels: Kernels) -> Broadcast:
+    """Draw the sketches of a round, and sketch the server's weights with them. The message shares no memory with the
+    model."""
     sketched.draw(model, key, kernels)
     weights = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
     with torch.no_grad():
@@ -70,7 +84,7 @@ def broadcast(model: nn.Module, key: int, kernels: str | Kernels | None = None) 
     return Broadcast(key, weights)
 
 
-def receive(twin: nn.Module, message: Broadcast, kernels: str | Kernels | None = None) -> None:
+def receive(twin: nn.Module, message: Broadcast, kernels: Kernels) -> None:
     """Set up a client's model, made by `blind.blinded`, from a message."""
     sketched.draw(twin, message.key, kernels)
     with torch.no_grad():
@@ -90,33 +104,42 @@ def aggregate(model: nn.Module, replies: Sequence[Reply]) -> None:
             parameter.sub_(step.view_as(parameter))
 
 
-def estimated_weights(
-    twin: nn.Module, message: Broadcast, option: Option, kernels: str | Kernels | None = None
-) -> Weights:
-    """What a client can make of the weights of sketched layers, (out, d) (zhang2021 §6.3): W̃ Sᵀ = W S Sᵀ,
-    unbiased (option I), or W̃ S⁺ = W S S⁺, the nearest (option II). The difference of those of two rounds
-    is its estimate of the update.
+def estimated_weights(twin: nn.Module, message: Broadcast, option: Option, kernels: Kernels) -> Weights:
+    """A client's estimate of the weights of sketched layers, (out, d) (zhang2021 §6.3).
 
-    Option II takes O(d s²) for each layer, and the memory of its S.
+    The difference of the estimates of two rounds is its estimate of the update. Option II takes O(d s²) for each
+    layer, and the memory of its S.
+
+    Arguments:
+        twin: the client's model; left with the sketches of the message.
+        message: from the server.
+        option: I is W̃ Sᵀ = W S Sᵀ, unbiased; II is W̃ S⁺ = W S S⁺, the nearest to W.
+        kernels: that the sketches are drawn with.
     """
     sketched.draw(twin, message.key, kernels)
-    found = {}
+    estimates = {}
     with torch.no_grad():
         for layer_name, layer in sketched.layers(twin):
             name = f"{layer_name}.weight"
             weights = message.weights[name]
             if option == "I":
-                found[name] = autograd.desketch(layer.current, weights)
+                estimates[name] = autograd.desketch(layer.current, weights)
             else:
                 R = torch.as_tensor(layer.current.materialize(), device=weights.device)
                 inverse = torch.linalg.pinv(R @ R.T, hermitian=True)  # S⁺ = (SᵀS)⁺ Sᵀ
-                found[name] = (weights.double() @ inverse @ R).to(weights.dtype)
-    return found
+                estimates[name] = (weights.double() @ inverse @ R).to(weights.dtype)
+    return estimates
 
 
 def respond(twin: nn.Module, client: int, images: Tensor, labels: Tensor, rate: float) -> Reply:
-    """A client's answer after a single step on one batch (zhang2021 §4.2): images (N, channels, height, width)
-    and labels (N,), with a model set up by `receive`, which stays as it is."""
+    """A client's answer after a single step on one batch (zhang2021 §4.2).
+
+    Arguments:
+        twin: the client's model, set up by `receive`; it stays as it is.
+        client: its number.
+        images, labels: (N, channels, height, width) and (N,).
+        rate: the learning rate.
+    """
     names, parameters = zip(*twin.named_parameters(), strict=True)
     gradients = torch.autograd.grad(classification.loss(twin(images), labels), parameters)
     steps = {name: rate * gradient for name, gradient in zip(names, gradients, strict=True)}

@@ -1,140 +1,120 @@
-"""One training from start to end, with what is kept of it, going on from its checkpoint."""
+"""One training from start to end: evaluated as it goes on, and resumed from its checkpoint where it was stopped."""
 
 import logging
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, Generic, Protocol, TypeVar
 
-import torch
-from torch import Tensor, nn
-
-from sketchbench import seeds
-from sketchbench.dataset.partition import MakeParts
 from sketchbench.federated import checkpoint
-from sketchbench.federated.checkpoint import SECONDS_BETWEEN, described, place
 from sketchbench.federated.curve import Curve
-from sketchbench.federated.double_blind import Option, Weights, estimated_weights
-from sketchbench.federated.fedavg import FedAvg, Round, State
-from sketchbench.kernels import Kernels
-from sketchbench.model import sketched
-from sketchbench.model.blind import blinded
-from sketchbench.model.classification import Samples
-from sketchbench.model.networks import MakeModel, initialised
-from sketchbench.model.precision import Precision, computing_in
+from sketchbench.parameters import Checked, Count
 
 log = logging.getLogger(__name__)
-OPTIONS: tuple[Option, ...] = ("I", "II")
+SECONDS_BETWEEN = 60.0  # two checkpoints of a training
+SECONDS_BETWEEN_LINES = 2.0
 
 
-class Trained(NamedTuple):
-    """A training: its curve, and for each round that was asked for, and then each option of a client's
-    estimate, the relative error and the absolute cosine (see `task.training`)."""
+class HasRound(Protocol):
+    """A state of a training that says after which round it is."""
 
-    curve: Curve
-    estimates: list[list[float]]
+    @property
+    def t(self) -> int: ...
 
 
-@dataclass(frozen=True)
-class Experiment:
-    """What all trainings of a network have in common.
+State = TypeVar("State", bound=HasRound)
 
-    model: as a config of conf/model gives it, with shape, classes and family filled in. checkpoints: the folder
-    for what a stopped training goes on from, or None; name: what tells this experiment from others there beside
-    what is given here, such as its data and the code behind it.
-    precision: see `model.precision`.
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment(Checked, ABC, Generic[State]):
+    """A training and how it is followed. The same experiment gives the same curve, stopped in between or not.
+
+    A new kind of training has four methods: `_identity`, `_states`, `_evaluate` and `_packed`.
+
+    Arguments:
+        rounds: of the training, at most.
+        evaluated: the rounds from 0 on after which the network is evaluated; None for all.
+        target: the training ends after the first evaluated round from 1 on whose accuracy reaches it; None for never.
+        name: of the training in the log.
+        checkpoints: a folder that a stopped training is resumed from; None for none.
+        code: a digest of the code behind the training; only checkpoints of the same code are resumed from.
     """
 
-    model: MakeModel
-    partition: MakeParts
-    classes: int
-    kernels: Kernels
-    checkpoints: str | None
-    name: str
-    precision: Precision = "float32"
+    rounds: Count
+    evaluated: Sequence[int] | None = None
+    target: float | None = None
+    name: str = "training"
+    checkpoints: str | None = None
+    code: str = ""
 
-    def train(
-        self,
-        algorithm: FedAvg,
-        train: Samples,
-        test: Samples,
-        seed: int,
-        *,
-        rounds: int,
-        shown: Sequence[int] = (),
-        target: float | None = None,
-    ) -> Trained:
-        """Rounds 0 to `rounds`, or to the first from 1 on whose accuracy reaches `target`, evaluated on `test`,
-        with a client's estimates in the rounds `shown` (from 1 on) where layers are sketched. The same seed
-        gives the same training, stopped or not."""
-        given = (algorithm, train, test, seed, rounds, shown, target)
-        with computing_in(self.precision, train.labels.device):
-            return self._train(*given)
+    @abstractmethod
+    def _identity(self) -> tuple[Any, ...]:
+        """What else tells this training from others that have checkpoints in the same folder (see `described`)."""
 
-    def _train(
-        self,
-        algorithm: FedAvg,
-        train: Samples,
-        test: Samples,
-        seed: int,
-        rounds: int,
-        shown: Sequence[int],
-        target: float | None,
-    ) -> Trained:
-        device = train.labels.device
-        model = initialised(self.model, seeds.key(seed, what="weights")).to(device)
-        twin = blinded(initialised(self.model, 0)).to(device)
-        blind = any(True for _ in sketched.layers(model))
-        parts = self.partition(labels=train.labels.cpu().numpy(), seed=seed)
-        path = self._checkpoint(algorithm, seed, rounds, shown, target)
+    @abstractmethod
+    def _states(self, packed: Any | None) -> Iterator[State]:
+        """States after round 0, 1, ..., `rounds`, or from the one on that `_packed` gave, that one included.
+
+        Raises FloatingPointError where the training has diverged.
+        """
+
+    @abstractmethod
+    def _evaluate(self, at: State, curve: Curve) -> None:
+        """Add to the curve. Raises FloatingPointError where the training has diverged."""
+
+    @abstractmethod
+    def _packed(self, at: State) -> Any:
+        """A state as numbers, texts, lists, dictionaries and tensors."""
+
+    def run(self) -> Curve:
+        """The curve of the whole training, or until it reached the target or diverged."""
+        path = self._path
         saved = checkpoint.load(path) if path else None
         curve = Curve(**saved["curve"]) if saved else Curve()
-        estimates: list[list[float]] = saved["estimates"] if saved else []
-        state = State(*saved["state"]) if saved else None
-        going = algorithm.run(model, twin, train, parts, seed, rounds=rounds, state=state, kernels=self.kernels)
-        before: Round | None = None
-        written = time.monotonic()
-        for at in going:
-            if at.t >= len(curve.accuracy):  # else it is where the checkpoint was written
-                curve.add(at, test, self.classes)
-                if before and blind and at.t in shown:
-                    estimates.append(list(self._estimates(twin, before, at)))
-            before = at
-            now = time.monotonic()
-            last = at.t == rounds or (target is not None and at.t > 0 and curve.accuracy[-1] >= target)
-            if path and (now - written > SECONDS_BETWEEN or last):
-                content = {"curve": asdict(curve), "estimates": estimates, "state": tuple(at.state)}
-                checkpoint.save(path, content)
-                log.info("round %d of %d, accuracy %.4f", at.t, rounds, curve.accuracy[-1])
-                written = now
-            if last:
-                break
-        return Trained(curve, estimates)
+        if curve.diverged is not None:
+            return curve
+        t = 0
+        written = logged = time.monotonic()
+        try:
+            for at in self._states(saved["state"] if saved else None):
+                t = at.t
+                if self._evaluated(t) and t not in curve.bytes_up:  # else the checkpoint was written here
+                    self._evaluate(at, curve)
+                now, ended = time.monotonic(), self._ended(t, curve)
+                if ended or now - logged > SECONDS_BETWEEN_LINES:
+                    self._log(t, curve)
+                    logged = now
+                if ended or now - written > SECONDS_BETWEEN:
+                    if path:
+                        checkpoint.save(path, {"curve": asdict(curve), "state": self._packed(at)})
+                    written = now
+                if ended:
+                    break
+        except FloatingPointError as error:
+            curve.diverged = t
+            if path:
+                checkpoint.save(path, {"curve": asdict(curve), "state": None})
+            log.info("%s: diverged after round %d: %s", self.name, t, error)
+        return curve
 
-    def _checkpoint(
-        self, algorithm: FedAvg, seed: int, rounds: int, shown: Sequence[int], target: float | None
-    ) -> Path | None:
-        """A file of its own for every training."""
+    @property
+    def _path(self) -> Path | None:
+        """Of the checkpoint, which belongs to this training alone."""
         if self.checkpoints is None:
             return None
-        parts = (self.name, described(self.model), described(self.partition), algorithm, seed)
-        settings = (rounds, tuple(shown), target, self.precision, self.kernels.NAME)
-        return place(self.checkpoints, *parts, *settings)
+        course = (self.name, self.rounds, self.evaluated, self.target)
+        return checkpoint.place(self.checkpoints, self.code, *course, *self._identity())
 
-    def _estimates(self, twin: nn.Module, before: Round, at: Round) -> Iterator[float]:
-        """For each option, the error and the cosine of all sketched layers together."""
-        names = [f"{name}.weight" for name, _ in sketched.layers(at.model)]
-        truth = _joined({n: before.state.weights[n] - at.state.weights[n] for n in names})
-        for option in OPTIONS:
-            old, new = (
-                _joined(estimated_weights(twin, message, option, self.kernels))
-                for message in (before.broadcast, at.broadcast)
-            )
-            estimate = old - new
-            yield float((estimate - truth).norm() / truth.norm())
-            yield float(abs(estimate @ truth) / (estimate.norm() * truth.norm()))
+    def _evaluated(self, t: int) -> bool:
+        return self.evaluated is None or t in self.evaluated
 
+    def _ended(self, t: int, curve: Curve) -> bool:
+        if t == self.rounds:
+            return True
+        return self.target is not None and t > 0 and curve.latest["accuracy"] >= self.target
 
-def _joined(weights: Weights) -> Tensor:
-    return torch.cat([value.flatten() for value in weights.values()]).double()
+    def _log(self, t: int, curve: Curve) -> None:
+        values = ", ".join(f"{quantity} {value:.4g}" for quantity, value in curve.latest.items())
+        log.info("%s: round %d of %d; last evaluated: %s", self.name, t, self.rounds, values)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -23,14 +23,20 @@ from sketchbench.kernels import Kernels
 from sketchbench.model.autograd import desketch, sketch
 from sketchbench.model.classification import Samples
 from sketchbench.model.sketched import operators
+from sketchbench.parameters import Checked, Count, Positive, Share
 from sketchbench.sketch.operator import Sketch
 
-LocalStep = Literal["weights", "sketch"]
+LocalStepping = Literal["weights", "sketch"]
 
 
-class State(NamedTuple):
-    """All that the rounds from t on depend on, beside what they are given: the server's weights. And what was
-    sent so far, in bytes, over all clients."""
+class FedAvgState(NamedTuple):
+    """What a training goes on from at the start of round t.
+
+    Arguments:
+        t: the round.
+        weights: the server's, by parameter.
+        bytes_up, bytes_down: sent and received so far by all clients together.
+    """
 
     t: int
     weights: Weights
@@ -38,48 +44,46 @@ class State(NamedTuple):
     bytes_down: int
 
 
-class Round(NamedTuple):
-    """What there is at the start of round t = 0, 1, ..., `rounds`.
+class FedAvgRound(NamedTuple):
+    """The start of round t = 0, 1, ..., T.
 
-    model: the server's, which goes on changing. broadcast: what the clients of this round are sent, `replies`:
-    what those of the round before have returned. state: to go on from here.
+    Arguments:
+        t: the round.
+        model: the server's; the same object in all rounds, which changes.
+        broadcast: what the clients of this round are sent.
+        replies: what the clients of the round before have returned.
+        state: what a training goes on from here.
     """
 
     t: int
     model: nn.Module
     broadcast: Broadcast
     replies: list[Reply]
-    state: State
+    state: FedAvgState
 
 
 @dataclass(frozen=True)
-class FedAvg:
-    """In a round a share `participation` of the clients, chosen uniformly, trains by stochastic gradient
-    descent of step `rate` on its own samples, for so many `epochs` in batches of `batch` (McMahan et al. 2017).
+class FedAvg(Checked):
+    """In each round some clients train on their samples by stochastic gradient descent (McMahan et al. 2017).
 
-    The sketches of a round are drawn once, so that the local steps all are in the same sketched space.
-    local_step: `sketch` is W̃ ← W̃ - η Γ; `weights` is the step that training with full weights would take
-    through these sketches, W ← W - η Γ Sᵀ, of which a client sees W̃ ← W̃ - η Γ SᵀS, about d/s times as long.
-    A single local step gives the same Γ either way; zhang2021 §4.2 defines no more than one, and the listing of
-    its Appendix E leads to `weights`.
+    The sketches of a round are drawn once, so that all its local steps are in the same sketched space.
+
+    Arguments:
+        rate: the learning rate.
+        epochs: of local training in a round.
+        batch: samples of a local step.
+        participation: the share of the clients in a round, chosen uniformly.
+        local_step: `sketch` is W̃ ← W̃ - η Γ. `weights` is the step that training with full weights would take through
+            these sketches, W ← W - η Γ Sᵀ, of which a client sees W̃ ← W̃ - η Γ SᵀS, about d/s times as long. A single
+            local step gives the same Γ either way; zhang2021 §4.2 defines no more than one, and the listing of its
+            Appendix E leads to `weights`.
     """
 
-    rate: float
-    epochs: int = 1
-    batch: int = 10
-    participation: float = 0.1
-    local_step: LocalStep = "sketch"
-
-    def __post_init__(self) -> None:
-        if not 0 < self.rate < float("inf"):
-            raise ValueError(f"rate={self.rate} must be > 0 and finite")
-        if self.epochs < 1 or self.batch < 1:
-            raise ValueError(f"epochs={self.epochs} and batch={self.batch} must be >= 1")
-        if not 0 < self.participation <= 1:
-            raise ValueError(f"participation={self.participation} must satisfy 0 < it <= 1")
-        if self.local_step not in get_args(LocalStep):
-            known = ", ".join(get_args(LocalStep))
-            raise ValueError(f"local_step={self.local_step} is unknown; choose one of {known}")
+    rate: Positive
+    epochs: Count = 1
+    batch: Count = 10
+    participation: Share = 0.1
+    local_step: LocalStepping = "sketch"
 
     def run(
         self,
@@ -90,14 +94,26 @@ class FedAvg:
         seed: int,
         *,
         rounds: int,
-        state: State | None = None,
-        kernels: str | Kernels | None = None,
-    ) -> Iterator[Round]:
-        """Rounds 0 to `rounds`, or from that of `state` on.
+        kernels: Kernels,
+        state: FedAvgState | None = None,
+    ) -> Iterator[FedAvgRound]:
+        """Train a model.
 
-        model: the server's; twin: a client's (`blind.blinded` of another instance). parts: the indices of
-        each client's samples. All randomness follows from the seed and the round, so a run that goes on from a
-        state is the same as one that was never stopped.
+        Arguments:
+            model: the server's.
+            twin: a client's: `blind.blinded` of another instance.
+            samples: of all clients.
+            parts: the indices of each client's samples.
+            seed: of all randomness, which follows from it and the round only.
+            rounds: T.
+            kernels: of the sketches.
+            state: of an earlier run to go on from, as if that run had not been stopped.
+
+        Returns:
+            The rounds 0 to T, or those from the state's on.
+
+        Raises:
+            ValueError: for a model with buffers.
         """
         if next(model.buffers(), None) is not None:
             raise ValueError(
@@ -114,7 +130,7 @@ class FedAvg:
         while True:
             message = broadcast(model, seeds.key(seed, what="sketch", round=t), kernels)
             weights = {name: value.clone() for name, value in model.state_dict().items()}
-            yield Round(t, model, message, replies, State(t, weights, up, down))
+            yield FedAvgRound(t, model, message, replies, FedAvgState(t, weights, up, down))
             if t >= rounds:
                 return
             chosen = self._chosen(len(parts), seed, t)
@@ -127,7 +143,7 @@ class FedAvg:
             t += 1
 
     def _chosen(self, clients: int, seed: int, t: int) -> list[int]:
-        """The clients of a round, at least one."""
+        """The numbers of a round's clients, at least one."""
         count = max(1, round(self.participation * clients))
         random = seeds.generator(seed, what="participants", round=t)
         return sorted(random.choice(clients, count, replace=False).tolist())
@@ -141,13 +157,13 @@ class FedAvg:
         part: np.ndarray,
         seed: int,
         t: int,
-        kernels: str | Kernels | None,
+        kernels: Kernels,
     ) -> Reply:
         """Local training of one client."""
         receive(twin, message, kernels)
         random = seeds.generator(seed, what="local", round=t, client=client)
-        own = torch.from_numpy(part).to(samples.labels.device)
-        images, labels = samples.images[own], samples.labels[own]
+        places = torch.from_numpy(part).to(samples.labels.device)
+        images, labels = samples.images[places], samples.labels[places]
         through = operators(twin) if self.local_step == "weights" else {}
         total = {name: torch.zeros_like(value) for name, value in twin.named_parameters()}
         with torch.random.fork_rng():  # for dropout
@@ -163,7 +179,7 @@ class FedAvg:
 
 
 def _move(twin: nn.Module, steps: Weights, through: Mapping[str, Sketch]) -> None:
-    """A local step, and where there are operators S, that times Sᵀ S."""
+    """Take a local step, times Sᵀ S for the parameters with an operator S."""
     with torch.no_grad():
         for name, parameter in twin.named_parameters():
             step, operator = steps[name], through.get(name)

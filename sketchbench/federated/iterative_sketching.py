@@ -1,32 +1,38 @@
 """Iterative sketching (song2023 Algorithm 1): clients send sketches of their local progress."""
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
-from sketchbench.kernels import Array
+from sketchbench.kernels import Array, Kernels
 from sketchbench.objective.problem import Problem
+from sketchbench.parameters import Checked, Count, Positive
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch
 
-Desketch = Literal["same", "paper"]
+Desketching = Literal["same", "paper"]
 
 
 class LocalStep(NamedTuple):
-    """Of all N clients of T_r trials, (T_r, N, d): the weights u of a local step, and the gradients there."""
+    """Of all N clients in T_r trials, (T_r, N, d): the weights u before a local step, and the gradients there."""
 
     weights: Array
     gradients: Array
 
 
 class Round(NamedTuple):
-    """What can be seen at the start of round t = 0, 1, ..., T; of so many trials, T_r.
+    """What can be seen after t = 0, 1, ..., T rounds, in T_r trials.
 
-    w: (T_r, d), the weights that all clients start from. local: (T_r, d), the mean over clients and local
-    steps of the weights at which the round before took its gradients (w itself at t = 0). path: these local
-    steps, where they are kept. bytes_up, bytes_down: what a client has sent and received so far. messages:
-    (T_r, N, b), what the clients sent in the round before, and operators, one per trial, with which they
-    sketched; None at t = 0.
+    Arguments:
+        t: the number of rounds.
+        w: (T_r, d), the weights that all clients start the next round from.
+        local: (T_r, d), the mean over clients and local steps of the weights at which the last round took its
+            gradients; w itself at t = 0.
+        bytes_up, bytes_down: what a client has sent and received so far.
+        messages: (T_r, N, b), what the clients sent in the last round; None at t = 0.
+        operators: with which they sketched, one per trial; None at t = 0.
+        path: the local steps of the last round, where they are kept.
     """
 
     t: int
@@ -40,31 +46,25 @@ class Round(NamedTuple):
 
 
 @dataclass(frozen=True)
-class IterativeSketching:
-    """K local gradient steps of length `local_rate` per round; the server averages the sketches of the
-    clients' changes, times `global_rate`, and sends the average to all, who desketch it.
+class IterativeSketching(Checked):
+    """K local gradient steps per round; the server averages the sketches of the clients' changes and sends the average
+    to all, who desketch it.
 
-    family: of the sketch, with Identity for none: then this is local gradient descent. fresh: draw an
-    operator per round, as the paper assumes; False keeps the first. desketch: `same` uses the operator
-    that sketched; `paper` that of the next round, as line 9 is printed.
+    Arguments:
+        family: of the sketch; with Identity this is local gradient descent.
+        local_rate: size of a local step.
+        local_steps: K.
+        global_rate: factor of the average.
+        fresh: draw an operator for each round, as the paper assumes; False keeps the first.
+        desketch: `same` uses the operator that sketched; `paper` that of the next round, as line 9 is printed.
     """
 
     family: Family
-    local_rate: float
-    local_steps: int = 1
-    global_rate: float = 1.0
+    local_rate: Positive
+    local_steps: Count = 1
+    global_rate: Positive = 1.0
     fresh: bool = True
-    desketch: Desketch = "same"
-
-    def __post_init__(self) -> None:
-        for name, value in (("local_rate", self.local_rate), ("global_rate", self.global_rate)):
-            if not 0 < value < float("inf"):
-                raise ValueError(f"{name}={value} must be > 0 and finite")
-        if self.local_steps < 1:
-            raise ValueError(f"local_steps={self.local_steps} must be >= 1")
-        if self.desketch not in get_args(Desketch):
-            known = ", ".join(get_args(Desketch))
-            raise ValueError(f"desketch={self.desketch} is unknown; choose one of {known}")
+    desketch: Desketching = "same"
 
     def run(
         self,
@@ -76,12 +76,24 @@ class IterativeSketching:
         gradients: Callable[[Array], Array] | None = None,
         keep_path: bool = False,
     ) -> Iterator[Round]:
-        """Rounds 0 to `rounds` of so many independent trials, which differ in their sketches only.
+        """Run independent trials, which differ in their sketches only.
 
-        key: 64 bits, as from `seeds.key`. gradients: what local steps follow at the clients' weights
-        (trials, clients, d) instead of `objective.gradients`, such as noisy ones. keep_path: of the local steps,
-        with `local_steps` times the memory. Raises ValueError where family and objective don't fit. Memory:
-        O(trials clients d), and that of a stack of `trials` operators.
+        Memory: O(trials clients d), and that of a stack of `trials` operators.
+
+        Arguments:
+            objective: of d weights.
+            key: 64 bits, as from `seeds.key`, that the sketches are drawn from.
+            trials: T_r.
+            rounds: T.
+            gradients: the gradients that local steps follow at the clients' weights (T_r, N, d), such as noisy ones;
+                by default `objective.gradients`.
+            keep_path: keep every round's local steps, with K times the memory.
+
+        Returns:
+            What can be seen after 0 to T rounds.
+
+        Raises:
+            ValueError: where the sizes of family and objective differ.
         """
         if self.family.d != objective.d:
             raise ValueError(f"the sketch's d={self.family.d} must be the objective's, {objective.d}")
@@ -89,39 +101,30 @@ class IterativeSketching:
             raise ValueError(f"trials={trials} must be >= 1, and rounds={rounds} >= 0")
         gradients = gradients or objective.gradients
         kernels = objective.kernels
-        xp = kernels.xp
-        w = xp.repeat(kernels.asarray(objective.start)[None], trials, axis=0)
-        path: list[LocalStep] = []
-        local, up, down = w, 0, 0
-        messages: Array | None = None
-        operators: Sketch | None = None
-        following: Sketch | None = None  # the operators of the next round, where they are drawn already
-        for t in range(rounds + 1):
-            yield Round(t, w, local, up, down, messages, operators, tuple(path))
-            if t == rounds:
-                return
-            shape = (trials, objective.clients, objective.d)
-            u = xp.broadcast_to(w[:, None], shape)
-            local, path = xp.zeros_like(w), []
+        w = kernels.xp.repeat(kernels.asarray(objective.start)[None], trials, axis=0)
+        at = Round(0, w, w, 0, 0)
+        yield at
+        for sketching, desketching in itertools.islice(self._operators(key, trials, kernels), rounds):
+            weights = kernels.xp.broadcast_to(at.w[:, None], (trials, objective.clients, objective.d))
+            local, path = kernels.xp.zeros_like(at.w), []
             for _ in range(self.local_steps):
-                local += u.mean(axis=1) / self.local_steps
-                slopes = gradients(u)
-                if keep_path:
-                    path.append(LocalStep(u, slopes))
-                u = u - self.local_rate * slopes
-            operators = following or self._operators(key, t, trials, objective)
-            following = None if self.fresh else operators
-            messages = operators.sketch(u - w[:, None], check_finite=False)
+                step = LocalStep(weights, gradients(weights))
+                local += weights.mean(axis=1) / self.local_steps
+                weights = weights - self.local_rate * step.gradients
+                path += [step] if keep_path else []
+            messages = sketching.sketch(weights - at.w[:, None], check_finite=False)
             answer = self.global_rate * messages.mean(axis=1)
-            up += messages[0, 0].nbytes
-            down += answer[0].nbytes
-            desketching = operators
-            if self.desketch == "paper":
-                following = following or self._operators(key, t + 1, trials, objective)
-                desketching = following
-            w = w + desketching.desketch(answer, check_finite=False)
+            w = at.w + desketching.desketch(answer, check_finite=False)
+            up, down = at.bytes_up + messages[0, 0].nbytes, at.bytes_down + answer[0].nbytes
+            at = Round(at.t + 1, w, local, up, down, messages, sketching, tuple(path))
+            yield at
 
-    def _operators(self, key: int, t: int, trials: int, objective: Problem) -> Sketch:
-        """The operators of round t, one per trial."""
-        first = t * trials if self.fresh else 0
-        return self.family.draw(key, operators=trials, first=first, kernels=objective.kernels)
+    def _operators(self, key: int, trials: int, kernels: Kernels) -> Iterator[tuple[Sketch, Sketch]]:
+        """For each round, the operators that sketch and those that desketch, one per trial."""
+        stacks = (self.family.draw(key, operators=trials, first=t * trials, kernels=kernels) for t in itertools.count())
+        if not self.fresh:
+            first = next(stacks)
+            return itertools.repeat((first, first))
+        if self.desketch == "paper":
+            return itertools.pairwise(stacks)
+        return ((operators, operators) for operators in stacks)

@@ -3,30 +3,30 @@
 import logging
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench import seeds
 from sketchbench.federated.iterative_sketching import IterativeSketching
+from sketchbench.federated.theorems import assumptions, measured, theorem_named
 from sketchbench.kernels import Kernels
 from sketchbench.measure.divergence import diverged
-from sketchbench.measure.summary import summarize
+from sketchbench.measure.row import Row
 from sketchbench.objective.objective import MakeObjective, Objective
+from sketchbench.parameters import Checked, Count, Probability, Range, Several
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.identity import Identity
-from sketchbench.task.convergence import MEASURED, problem_of, theorem_named
 from sketchbench.task.trials import shown_rounds
 from sketchbench.theory.convergence import ROUNDS_FACTOR
 from sketchbench.theory.known import Known
 
 log = logging.getLogger(__name__)
-Row = dict[str, Any]
 
 
 class Journey(NamedTuple):
-    """Rounds and bytes until every trial has arrived, (trials,), NaN where one has not; and the curve."""
+    """Rounds and bytes until a trial reached the target, (trials,), NaN where it did not; and the rows on the way."""
 
     rounds: NDArray[np.float64]
     bytes: NDArray[np.float64]
@@ -34,7 +34,7 @@ class Journey(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Communication:
+class Communication(Checked):
     """Iterative sketching with the largest step that the theorem allows, until what it bounds has fallen to
     `target` times f(w⁰) - f*, beside the same without sketches and with the step for α = 0. Rows:
 
@@ -42,9 +42,12 @@ class Communication:
     `bytes`: sent by a client, likewise, against 2(1 + α) b/d;
     `curve`: what is bounded over f(w⁰) - f*, at about `points` rounds, by algorithm (`case`).
 
-    rounds: the most without sketches; with them there are `patience` (1 + α) times as many as it took
-    without. Where a trial does not arrive by then, or diverges, both ratios have the status `diverged`, and no
-    mean.
+    Where a trial does not reach the target, or diverges, both ratios have the status `diverged`, and no mean.
+
+    Arguments:
+        theorem: by its place in song2023.
+        rounds: the most without sketches.
+        patience: with sketches, at most `patience` (1 + α) times as many rounds as it took without.
     """
 
     family: Family
@@ -53,21 +56,16 @@ class Communication:
     seed: int
     objective: MakeObjective
     theorem: str
-    trials: int
-    rounds: int
-    target: float
-    patience: float
-    points: int
+    trials: Several
+    rounds: Count
+    target: Probability
+    patience: Annotated[float, Range(1)]
+    points: Count
 
     def run(self) -> list[Row]:
-        if not 0 < self.target < 1:
-            raise ValueError(f"target={self.target} must satisfy 0 < target < 1")
-        if not self.patience >= 1:
-            raise ValueError(f"patience={self.patience} must be >= 1")
         objective = self.objective(kernels=self.kernels, seed=self.seed)
         d, b = self.family.d, self.family.b
-        nothing = Identity(d, d), Known(embedding_constant=0.0)
-        plain = self._journey("no sketch", objective, *nothing, 2, self.rounds)
+        plain = self._journey("no sketch", objective, Identity(d, d), Known(embedding_constant=0.0), 2, self.rounds)
         if np.isnan(plain.rounds).any():
             raise ValueError(
                 f"{self.rounds} rounds without sketches do not reach target={self.target}; "
@@ -75,38 +73,32 @@ class Communication:
             )
         alpha = self.known.claimed_alpha(d, b)
         limit = math.ceil(self.patience * (1 + alpha) * plain.rounds[0])
-        found = self._journey("sketch", objective, self.family, self.known, self.trials, limit)
-        rows = plain.rows + found.rows
+        sketched = self._journey("sketch", objective, self.family, self.known, self.trials, limit)
         allowed = ROUNDS_FACTOR * (1 + alpha)
-        for name, ratio, bound in (
-            ("rounds", found.rounds / plain.rounds[0], allowed),
-            ("bytes", found.bytes / plain.bytes[0], allowed * b / d),
-        ):
-            shared = {"quantity": name, "bound": bound, "trials": self.trials}
-            late = np.isnan(ratio).any()
-            rows.append(
-                {**shared, "status": "diverged"} if late else {**shared, "status": "finite", **summarize(ratio)}
-            )
-        return rows
+        return [
+            *plain.rows,
+            *sketched.rows,
+            self._ratio("rounds", sketched.rounds / plain.rounds[0], allowed),
+            self._ratio("bytes", sketched.bytes / plain.bytes[0], allowed * b / d),
+        ]
+
+    def _ratio(self, quantity: str, ratio: NDArray[np.float64], bound: float) -> Row:
+        row, missing = Row(quantity, bound=bound), int(np.isnan(ratio).sum())
+        if missing:
+            return row.lost("diverged", f"{missing} of the trials did not reach the target", self.trials)
+        return row.but(status="finite").mean(ratio)
 
     def _journey(
-        self,
-        name: str,
-        objective: Objective,
-        family: Family,
-        known: Known,
-        trials: int,
-        rounds: int,
+        self, name: str, objective: Objective, family: Family, known: Known, trials: int, rounds: int
     ) -> Journey:
         theorem = theorem_named(self.theorem)
-        problem = problem_of(objective, theorem, family, known, 1)
-        algorithm = IterativeSketching(family, theorem.rate(problem))
+        algorithm = IterativeSketching(family, theorem.rate(assumptions(objective, theorem, family, known)))
         key = seeds.key(self.seed, task="communication", family=repr(family))
         states = algorithm.run(objective, key, trials=trials, rounds=rounds)
         shown = shown_rounds(rounds, self.points)
         arrived, sent = np.full((2, trials), np.nan)
         rows: list[Row] = []
-        for at, values in MEASURED[theorem.measured](objective, states):
+        for at, values in measured(theorem, objective, states):
             share = self.kernels.to_numpy(values) / objective.gap
             if diverged(share, 1.0):
                 log.info("%s: diverged in round %d", name, at.t)
@@ -116,16 +108,8 @@ class Communication:
             over = not np.isnan(arrived).any()
             if at.t in shown or over:
                 log.info("%s: round %d, %.3g of the loss left", name, at.t, share.mean())
-                rows.append(
-                    {
-                        "quantity": "curve",
-                        "case": name,
-                        "round": at.t,
-                        "bytes_up": at.bytes_up,
-                        "bytes_down": at.bytes_down,
-                        **summarize(share),
-                    }
-                )
+                row = Row("curve", case=name, round=at.t, bytes_up=at.bytes_up, bytes_down=at.bytes_down)
+                rows.append(row.mean(share))
             if over:
                 log.info("%s: %d trials arrived within %d rounds", name, trials, at.t)
                 break

@@ -1,80 +1,68 @@
 """Networks trained from compressed gradients: FIHT and CountSketch beside no compression."""
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from sketchbench import seeds
 from sketchbench.dataset.augmentation import turned
-from sketchbench.dataset.dataset import Dataset, MakeDataset, Split
+from sketchbench.dataset.dataset import Dataset, MakeDataset
 from sketchbench.dataset.partition import MakeParts
-from sketchbench.federated.checkpoint import described, place
-from sketchbench.federated.compressed_experiment import History, Judged, train
-from sketchbench.federated.compressed_sensing import CompressedSensingSGD, Feedback
+from sketchbench.federated.compressed_experiment import CompressedExperiment, Compression, Procedure
+from sketchbench.federated.compressors import UNCOMPRESSED, Arm
+from sketchbench.federated.curve import Curve
+from sketchbench.federated.tuning import Tuning
 from sketchbench.kernels import Kernels
-from sketchbench.measure.summary import summarize
+from sketchbench.measure.row import MEDIAN, Row, Value
 from sketchbench.model.networks import MakeModel
-from sketchbench.model.precision import Precision
-from sketchbench.objective.network import Inputs, Network
-from sketchbench.recovery.count_sketch import CountSketchMedian
-from sketchbench.recovery.desketch import Desketch
-from sketchbench.recovery.fiht import FIHT
-from sketchbench.recovery.recovery import Recovery
-from sketchbench.sketch.family import Family
-from sketchbench.sketch.identity import Identity
-from sketchbench.sketch.sparse import BlockSparseEmbedding
-from sketchbench.sketch.transform import SubsampledHadamard
+from sketchbench.parameters import Checked, Count
 
 log = logging.getLogger(__name__)
-MEDIAN = 0.5  # what happens in at most half of all trainings, happens beyond their median
 LATE = 0.8  # the share of the rounds after which accuracies count as those of the end
-HELD_OUT = 10  # one in so many training samples is held out to choose the learning rate
-TABLE_ROWS = 5  # of a CountSketch (tang2021 Appendix C.2)
 
-Row = dict[str, Any]
-
-
-class Arm(NamedTuple):
-    """A way to compress, and its d/b."""
-
-    case: str
-    compression: float
-
-
-UNCOMPRESSED = Arm("uncompressed", 1.0)
+Curves = dict[Arm, list[Curve]]  # one for each trial
 
 
 @dataclass(frozen=True)
-class CompressedTraining:
-    """tang2021 §4.2: SGD of a network whose clients send compressed gradients (`CompressedSensingSGD`), in
-    `trials` trainings of each arm. The arms are `uncompressed`, and `fiht` and `count_sketch`, both with feedback
-    of `feedback` kind, at the `compressions` d/b given for them. Trial by trial, all arms have the same partition,
-    the same initial weights and the same batches in each round; each has one operator in all rounds.
+class Judging(Checked):
+    """What trainings are judged by.
 
-    augmented: flips and turns every training image once, before they are dealt out.
+    Arguments:
+        points: how many rounds are evaluated, evenly spread, beside the start.
+        images: how many test images, and training images, the same in all rounds; None for all.
+        allowed_loss: of test accuracy, by compression.
+    """
 
-    Accuracies and losses are those of `judged` test images and as many training images (null: of all), the same
-    in all rounds, at `points` rounds evenly spread, and at the start. Rows, by arm (`case` and `compression`):
+    points: Count
+    images: Count | None
+    allowed_loss: float
 
-    `loss`, `train_accuracy`, `accuracy`: at these rounds, with the bytes of a client that takes part in all of
+
+@dataclass(frozen=True)
+class CompressedTraining(Checked):
+    """tang2021 §4.2: SGD of a network whose clients send compressed gradients (`CompressedSensingSGD`), in `trials`
+    trainings of each arm. The arms are `uncompressed`, and `fiht` and `count_sketch`, both with feedback, at the
+    compressions d/b given for them. Trial by trial, all arms have the same partition, the same initial weights and the
+    same batches in each round; each has one operator in all rounds. Rows, by arm (`case` and `compression`):
+
+    `loss`, `train_accuracy`, `accuracy`: at the evaluated rounds, with the bytes of a client that takes part in all of
     them; where a training has diverged by then, a row with the status `diverged` and no mean.
     `accuracy_loss`: accuracy uncompressed less that of the arm, in the mean over the rounds from four fifths on,
     with the `count` of the trials that lose more than `allowed_loss`; one that diverges has the accuracy 0 then.
     `survives`: in how many trials the loss at the end is below the one at the start.
-    `not_behind`: of a CountSketch, in how many trials its accuracy at the end is not below that of FIHT at the highest of
-    its compressions.
-    The bound of these counts is that of a probability, 1/2: they are about the median training.
+    `not_behind`: of a CountSketch, in how many trials its accuracy at the end is not below that of FIHT at the highest
+    of its compressions.
 
-    The rate is the one of `rates` whose uncompressed training has the lowest loss on a tenth of the training images,
-    held out for this, after `tuning_rounds`. All arms have it; test images play no part.
+    The bound of these counts is that of a probability, 1/2: they are about the median training. A single trial has no
+    standard deviation, and can't show anything of a probability.
 
-    A single trial has no standard deviation, and can't show anything of a probability.
-    checkpoints: a folder for what a stopped training goes on from; null for none. code: a digest of the code behind
-    the trainings; those of another are not gone on with.
+    The learning rate of all arms is the one whose uncompressed training has the lowest loss on held-out training
+    images.
+
+    Arguments:
+        code: a digest of the code behind the trainings; only checkpoints of the same code are resumed from.
     """
 
     kernels: Kernels
@@ -83,200 +71,104 @@ class CompressedTraining:
     dataset: MakeDataset
     partition: MakeParts
     model: MakeModel
-    compressions: dict[str, list[float]]
-    k: int
-    rates: list[float]
-    tuning_rounds: int
-    batch: int
-    participation: float
-    inputs: Inputs
-    augmented: bool
-    precision: Precision
-    feedback: Feedback
-    momentum: float
-    rounds: int
-    trials: int
-    points: int
-    judged: int | None
-    allowed_loss: float
-    checkpoints: str | None
+    compression: Compression
+    training: Procedure
+    tuning: Tuning
+    judging: Judging
+    rounds: Count
+    trials: Count
 
     def run(self) -> list[Row]:
-        if min(self.trials, self.rounds, self.points) < 1 or not self.rates:
-            raise ValueError(
-                f"trials={self.trials}, rounds={self.rounds} and points={self.points} must be >= 1, and "
-                f"rates={self.rates} not empty"
-            )
         data = self.dataset()
         data.check_disjoint()
-        if self.augmented:
+        if self.training.augmented:
             data = replace(data, train=turned(data.train, self.seed))
-        rate = self._rate(data)
-        log.info("learning rate %g", rate)
-        found: dict[Arm, list[History]] = {arm: [] for arm in self._arms()}
+        experiment = CompressedExperiment(
+            rounds=self.rounds,
+            evaluated=self._shown,
+            checkpoints=self.training.checkpoints,
+            code=self.code,
+            kernels=self.kernels,
+            seed=self.seed,
+            data=data,
+            judged=(data.train, data.test),
+            images=self.judging.images,
+            partition=self.partition,
+            model=self.model,
+            procedure=self.training,
+            compression=self.compression,
+            arm=UNCOMPRESSED,
+            rate=self.tuning.rates[0],
+        )
+        experiment = replace(experiment, rate=self._rate(experiment))
+        log.info("learning rate %g", experiment.rate)
+        arms = [Arm(case, c) for case, several in self.compression.arms.items() for c in several]
+        curves: Curves = {arm: [] for arm in (UNCOMPRESSED, *arms)}
         for trial in range(self.trials):
-            for arm, histories in found.items():
-                name = f"trial {trial}"
-                judged = (data.train, data.test)
-                histories.append(self._trained(data, judged, arm, rate, self.rounds, name))
-        return list(self._rows(found))
-
-    def _arms(self) -> list[Arm]:
-        unknown = self.compressions.keys() - ARMS.keys()
-        if unknown:
-            known = ", ".join(ARMS)
-            raise ValueError(f"arm {min(unknown)} is unknown; choose from {known}")
-        arms = [Arm(case, c) for case, several in self.compressions.items() for c in several]
-        return [UNCOMPRESSED, *arms]
+            for arm, trained in curves.items():
+                trained.append(self._run(replace(experiment, arm=arm), f"trial {trial}"))
+        return list(self._rows(curves))
 
     @property
     def _shown(self) -> list[int]:
-        """The rounds that are judged, with 0."""
-        return np.unique(np.linspace(0, self.rounds, self.points + 1).round().astype(int)).tolist()
+        """The rounds that are evaluated, with 0."""
+        return np.unique(np.linspace(0, self.rounds, self.judging.points + 1).round().astype(int)).tolist()
 
-    def _rate(self, data: Dataset) -> float:
-        """The learning rate, by the rule above."""
-        if len(self.rates) == 1:
-            return self.rates[0]
-        order = seeds.generator(self.seed, data="held out").permutation(len(data.train.labels))
-        held, kept = (
-            Split(data.train.images[part], data.train.labels[part])
-            for part in np.split(order, [len(order) // HELD_OUT])
-        )
-        own = Dataset(data.label, data.classes, data.white, kept, held)
-
-        def held_out_loss(rate: float) -> float:
-            name, rounds = "tuning", self.tuning_rounds
-            history = self._trained(own, (held, held), UNCOMPRESSED, rate, rounds, name)
-            return history.loss[-1] if history.diverged is None else np.inf
-
-        return min(self.rates, key=held_out_loss)
-
-    def _trained(
-        self,
-        data: Dataset,
-        judged: Sequence[Split],
-        arm: Arm,
-        rate: float,
-        rounds: int,
-        name: str,
-    ) -> History:
-        """One training of one arm: a trial, or one to tune with."""
+    def _run(self, experiment: CompressedExperiment, name: str) -> Curve:
         seed = seeds.key(self.seed, task="compressed training", name=name)
-        network = Network(
-            self.kernels,
-            seed,
-            data=data,
-            model=self.model,
-            partition=self.partition,
-            batch=self.batch,
-            participation=self.participation,
-            inputs=self.inputs,
-            precision=self.precision,
-        )
-        recovery, family = _compression(arm, self.k, network.d)
-        algorithm = CompressedSensingSGD(recovery, rate, feedback=self.feedback, momentum=self.momentum, clients="mean")
-        key = seeds.key(seed, family=repr(family))
-        parts = [network.samples(*self._some(split, seed)) for split in judged]
-        shown = [t for t in self._shown if t < rounds] + [rounds]
-        return train(
-            algorithm,
-            network,
-            family.draw(key, kernels=self.kernels),
-            Judged(*parts),
-            seed,
-            rounds=rounds,
-            shown=shown,
-            path=self._place(data, arm, algorithm, rounds, seed),
-            name=f"{name}, {arm.case}, compression {arm.compression:g}",
-        )
+        title = f"{name}, {experiment.arm.case}, compression {experiment.arm.compression:g}"
+        return replace(experiment, name=title, seed=seed).run()
 
-    def _some(self, split: Split, seed: int) -> Split:
-        """The images that are judged."""
-        if self.judged is None or self.judged >= len(split.labels):
-            return split
-        random = seeds.generator(seed, data="judged", of=len(split.labels))
-        at = np.sort(random.choice(len(split.labels), self.judged, replace=False))
-        return Split(split.images[at], split.labels[at])
+    def _rate(self, experiment: CompressedExperiment) -> float:
+        """The learning rate of all arms."""
+        rounds, procedure = self.tuning.rounds, self.training.restricted(self.tuning.participation)
+        evaluated = [*(t for t in self._shown if t < rounds), rounds]
+        tried = replace(experiment, rounds=rounds, evaluated=evaluated, procedure=procedure)
 
-    def _place(self, data: Dataset, arm: Arm, algorithm: CompressedSensingSGD, rounds: int, seed: int) -> Path | None:
-        """A checkpoint of its own for every training."""
-        if self.checkpoints is None:
-            return None
-        made = [self.code, data.digest, described(self.partition), described(self.model)]
-        training = (self.batch, self.participation, self.inputs, self.precision, self.kernels.NAME)
-        curve = (rounds, self.points, self.judged)
-        return place(self.checkpoints, *made, *training, *curve, arm, algorithm, seed)
+        def merit(data: Dataset, rate: float) -> float:
+            curve = self._run(replace(tried, data=data, judged=(data.test, data.test), rate=rate), "tuning")
+            return -curve.latest["loss"] if curve.diverged is None else -np.inf
 
-    def _rows(self, found: dict[Arm, list[History]]) -> Iterator[Row]:
-        plain = [self._end(history) for history in found[UNCOMPRESSED]]
-        strongest = max((arm for arm in found if arm.case == "fiht"), default=None)
-        for arm, histories in found.items():
-            told = {"case": arm.case, "compression": arm.compression, "d": histories[0].d}
-            for row in self._curves(histories):
-                yield told | row
-            alive = [h.diverged is None and h.loss[-1] < h.loss[0] for h in histories]
-            counted = {"bound": MEDIAN, "trials": self.trials, **told}
-            yield {"quantity": "survives", "count": sum(alive), **counted}
-            ends = [self._end(history) for history in histories]
+        return self.tuning.best(experiment.data, self.seed, merit)
+
+    def _rows(self, curves: Curves) -> Iterator[Row]:
+        plain = [self._end(curve) for curve in curves[UNCOMPRESSED]]
+        strongest = max((arm for arm in curves if arm.case == "fiht"), default=None)
+        for arm, trained in curves.items():
+            where: dict[str, Value] = {"case": arm.case, "compression": arm.compression, "d": trained[0].parameters}
+            for row in self._curves(trained):
+                yield row.but(**where)
+            yield Row("survives", bound=MEDIAN, **where).counted(sum(map(_survives, trained)), self.trials)
+            ends = [self._end(curve) for curve in trained]
             if arm != UNCOMPRESSED:
                 lost = np.subtract(plain, ends)
-                count = int((lost > self.allowed_loss).sum())
-                yield {"quantity": "accuracy_loss", "count": count, **counted, **_moments(lost)}
+                count = int((lost > self.judging.allowed_loss).sum())
+                yield Row("accuracy_loss", bound=MEDIAN, count=count, **where).mean(lost)
             if arm.case == "count_sketch" and strongest:
-                better = [self._end(history) for history in found[strongest]]
-                count = sum(own >= other for own, other in zip(ends, better, strict=True))
-                yield {"quantity": "not_behind", "count": count, **counted}
+                best = [self._end(curve) for curve in curves[strongest]]
+                count = sum(end >= other for end, other in zip(ends, best, strict=True))
+                yield Row("not_behind", bound=MEDIAN, **where).counted(count, self.trials)
 
-    def _curves(self, histories: Sequence[History]) -> Iterator[Row]:
-        for at, t in enumerate(self._shown):
-            reached = [history for history in histories if at < len(history.round)]
+    def _curves(self, trained: Sequence[Curve]) -> Iterator[Row]:
+        """Rows until the first training has diverged."""
+        for t in self._shown:
+            reached = [curve for curve in trained if t in curve.bytes_up]
             for quantity in ("loss", "train_accuracy", "accuracy"):
-                row = {"quantity": quantity, "round": t}
+                row = Row(quantity, round=t)
                 if len(reached) < self.trials:
-                    yield {**row, "status": "diverged", "trials": self.trials}
+                    reason = f"{self.trials - len(reached)} of the trainings have diverged"
+                    yield row.lost("diverged", reason, self.trials)
                     continue
-                sent = {name: getattr(reached[0], name)[at] for name in ("bytes_up", "bytes_down")}
-                values = [getattr(history, quantity)[at] for history in reached]
-                yield {**row, "status": "finite", **sent, **_moments(values)}
+                row = row.but(status="finite", bytes_up=reached[0].bytes_up[t], bytes_down=reached[0].bytes_down[t])
+                yield row.mean([curve.values[quantity][t] for curve in reached])
             if len(reached) < self.trials:
                 return
 
-    def _end(self, history: History) -> float:
+    def _end(self, curve: Curve) -> float:
         """The accuracy at the end; 0 of a training that diverged."""
-        if history.diverged is not None:
-            return 0.0
-        late = zip(history.round, history.accuracy, strict=True)
-        return float(np.mean([value for t, value in late if t >= LATE * self.rounds]))
+        return 0.0 if curve.diverged is not None else curve.mean_from("accuracy", LATE * self.rounds)
 
 
-def _moments(values: Sequence[float] | np.ndarray) -> Row:
-    """The columns of a quantity over its trials; of a single one, no spread."""
-    if len(values) > 1:
-        return dict(summarize(values))
-    only = float(values[0])
-    return {"trials": 1, "mean": only, "minimum": only, "maximum": only}
-
-
-def _fiht(k: int, d: int, compression: float) -> tuple[Recovery, Family]:
-    """As printed: tang2021 Appendices C and E."""
-    family = SubsampledHadamard(d, round(d / compression), signs=False)
-    return FIHT(k, stopping="paper", support="padded"), family
-
-
-def _count_sketch(k: int, d: int, compression: float) -> tuple[Recovery, Family]:
-    columns = max(1, round(d / (TABLE_ROWS * compression)))
-    return CountSketchMedian(k), BlockSparseEmbedding(d, TABLE_ROWS * columns, s=TABLE_ROWS)
-
-
-ARMS: dict[str, Callable[[int, int, float], tuple[Recovery, Family]]] = {
-    "fiht": _fiht,
-    "count_sketch": _count_sketch,
-}
-
-
-def _compression(arm: Arm, k: int, d: int) -> tuple[Recovery, Family]:
-    """What an arm recovers with, and the family that its operator is drawn from."""
-    if arm == UNCOMPRESSED:
-        return Desketch(d), Identity(d, d)
-    return ARMS[arm.case](k, d, arm.compression)
+def _survives(curve: Curve) -> bool:
+    losses = list(curve.values["loss"].values())
+    return curve.diverged is None and losses[-1] < losses[0]

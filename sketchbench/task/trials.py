@@ -3,13 +3,11 @@
 import logging
 import time
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from sketchbench import seeds
 from sketchbench.kernels import Array, Kernels
-from sketchbench.measure.row import Row
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch
 
@@ -43,20 +41,6 @@ def blocks(trials: int, size: int) -> Iterator[tuple[int, int]]:
         if done == trials or now - last > SECONDS_BETWEEN_LINES:
             log.info("%d of %d trials, %.1f s", done, trials, now - start)
             last = now
-
-
-def check_deltas(deltas: list[float]) -> None:
-    """Raise ValueError for a failure probability outside (0, 1)."""
-    for delta in deltas:
-        if not 0 < delta < 1:
-            raise ValueError(f"delta={delta} must satisfy 0 < delta < 1")
-
-
-def exceedances(values: Any, bound: float) -> dict[str, Any]:
-    """Gone once no task is left that makes rows by hand."""
-    row = dict(Row("none").exceedances(values, bound))
-    row.pop("quantity")
-    return row
 
 
 def shown_rounds(rounds: int, points: int) -> list[int]:

@@ -1,12 +1,12 @@
 """Convergence of iterative sketching: step sizes and bounds (song2023 Appendices E, F and G).
 
-α = a d/b is the sketch's variance parameter, a its embedding constant: E‖RᵀRh‖² ≤ (1 + α)‖h‖². Every
-function takes the constants of the problem, never anything that a run measured.
+α = a d/b is the sketch's variance parameter, a its embedding constant: E‖RᵀRh‖² ≤ (1 + α)‖h‖². Every function takes
+constants of the objective and the sketch, never anything that a run measured.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from typing import Literal
 
 import numpy as np
@@ -21,9 +21,34 @@ Bounds = NDArray[np.float64]
 Measured = Literal["excess", "average_excess", "squared_gradient"]
 
 
-@dataclass(frozen=True)
-class Problem:
-    """L, μ, G, f(w⁰) - f*, ‖w⁰ - w*‖² and σ², as in `Objective`; α of the sketch; K local steps."""
+class Convexity(Enum):
+    """What a theorem requires of the objective's convexity parameter μ; -inf is that of a non-convex objective."""
+
+    NONE = "any smooth objective"
+    CONVEX = "a convex objective, μ >= 0"
+    STRONG = "a strongly convex objective, μ > 0"
+
+    def holds(self, convexity: float) -> bool:
+        """Whether an objective with this μ meets the requirement."""
+        if self is Convexity.STRONG:
+            return convexity > 0
+        return self is Convexity.NONE or convexity >= 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assumptions:
+    """The constants of objective and sketch that a theorem's step and bound are made of.
+
+    Arguments:
+        smoothness: L; every client's gradient is L-Lipschitz.
+        convexity: μ; -inf for an objective that is not convex.
+        gradient_bound: G >= ‖∇f_c(w)‖ for all clients c and weights w; inf where there is none.
+        gap: f(w⁰) - f*.
+        squared_distance: ‖w⁰ - w*‖².
+        heterogeneity: σ², the clients' mean ‖∇f_c(w*)‖² (song2023 Definition F.1).
+        alpha: α, the variance parameter of the sketch.
+        local_steps: K.
+    """
 
     smoothness: float
     convexity: float
@@ -37,106 +62,105 @@ class Problem:
 
 @dataclass(frozen=True)
 class Theorem:
-    """A theorem: what it bounds, the largest step it allows, and the bound after t rounds.
+    """A theorem about iterative sketching.
 
-    measured: `excess` is f(w^t) - f*; `average_excess` is that of the mean of all weights at which
-    gradients were taken; `squared_gradient` the mean of ‖∇f‖² over rounds 0..t, which is at least the
-    smallest of them. needs: the smallest convexity it holds for. single_step: it is about K = 1.
+    Arguments:
+        place: its number in song2023, by which it is chosen.
+        measured: what it bounds: `excess`, f(w^t) - f*; `average_excess`, the same for the mean of all weights at which
+            gradients were taken; `squared_gradient`, the mean of ‖∇f‖² over rounds 0..t, which is at least the
+            smallest of them.
+        needs: what it requires of the objective.
+        rate: the largest step size η that it allows.
+        bound: the bound for a step size η after t rounds.
+        single_step: whether it is about K = 1 only.
     """
 
     place: str
     measured: Measured
-    needs: float
-    rate: Callable[[Problem], float]
-    bound: Callable[[Problem, float, Times], Bounds]
+    needs: Convexity
+    rate: Callable[[Assumptions], float]
+    bound: Callable[[Assumptions, float, Times], Bounds]
     single_step: bool = False
 
 
-def _one_step(p: Problem) -> float:
+def _one_step(p: Assumptions) -> float:
     return 1 / ((1 + p.alpha) * p.smoothness)
 
 
-def _local_steps(p: Problem) -> float:
+def _half_of_one_step(p: Assumptions) -> float:
+    return _one_step(p) / 2
+
+
+def _local_steps(p: Assumptions) -> float:
     return 1 / (8 * (1 + p.alpha) * p.smoothness * p.local_steps)
 
 
-def _strongly_convex(p: Problem, eta: float, t: Times) -> Bounds:
+def _not_convex_local_steps(p: Assumptions) -> float:
+    return 1 / (2 * p.smoothness * p.local_steps)
+
+
+def _strongly_convex(p: Assumptions, eta: float, t: Times) -> Bounds:
     return np.asarray((1 - p.convexity * eta) ** t * p.gap)
 
 
-def _convex(p: Problem, eta: float, t: Times) -> Bounds:
+def _convex(p: Assumptions, eta: float, t: Times) -> Bounds:
     return np.asarray(p.squared_distance / (eta * (t + 1)))
 
 
-def _not_convex(p: Problem, eta: float, t: Times) -> Bounds:
+def _not_convex(p: Assumptions, eta: float, t: Times) -> Bounds:
     return np.asarray(2 * p.gap / (eta * (t + 1)))
 
 
-def _convex_local(p: Problem, eta: float, t: Times) -> Bounds:
+def _convex_local(p: Assumptions, eta: float, t: Times) -> Bounds:
     start = 4 * p.squared_distance / (eta * p.local_steps * np.maximum(t, 1))
     return np.asarray(start + 32 * eta**2 * p.smoothness * p.local_steps**2 * p.heterogeneity)
 
 
-def _strongly_convex_local(p: Problem, eta: float, t: Times) -> Bounds:
+def _strongly_convex_local(p: Assumptions, eta: float, t: Times) -> Bounds:
     start = p.smoothness / 2 * p.squared_distance * np.exp(-p.convexity * eta * t)
     drift = 4 * eta**2 * p.smoothness**2 * p.local_steps**3 * p.heterogeneity / p.convexity
     return np.asarray(start + drift)
 
 
-def _drift(p: Problem, eta: float) -> float:
+def _drift(p: Assumptions, eta: float) -> float:
     """L K² G² (η + η(1 + α)/2) with η_global = 1 (Lemma G.1)."""
     return p.smoothness * p.local_steps**2 * p.gradient_bound**2 * (eta + eta / 2 * (1 + p.alpha))
 
 
-def _not_convex_local_printed(p: Problem, eta: float, t: Times) -> Bounds:
+def _not_convex_local_printed(p: Assumptions, eta: float, t: Times) -> Bounds:
     return np.asarray(p.gap / (t + 1) + eta * _drift(p, eta))
 
 
-def _not_convex_local_corrected(p: Problem, eta: float, t: Times) -> Bounds:
+def _not_convex_local_corrected(p: Assumptions, eta: float, t: Times) -> Bounds:
     """The descent of a round is η K ‖∇f‖², and not η_global ‖∇f‖² (Lemma G.1's first line)."""
     return np.asarray(p.gap / (eta * p.local_steps * (t + 1)) + _drift(p, eta) / p.local_steps)
 
 
-def noisy_strongly_convex(p: Problem, eta: float, t: Times, variance: float) -> Bounds:
-    """Theorem E.1 with gradients that are unbiased and have this variance, E‖noise‖², instead of exact.
+def noisy_strongly_convex(p: Assumptions, eta: float, t: Times, variance: float) -> Bounds:
+    """The bound of Theorem E.1 for gradients that are unbiased with a variance, E‖noise‖², instead of exact.
 
-    Ours: E‖RᵀR(∇f + noise)‖² <= (1 + α)(‖∇f‖² + variance) adds (1 + α) L η² variance / 2 per round, at the
-    same step sizes; as much as (1 + α) L η variance / (2 μ) in the end.
+    Ours, not the paper's: E‖RᵀR(∇f + noise)‖² <= (1 + α)(‖∇f‖² + variance) adds (1 + α) L η² variance / 2 in each
+    round, at the same step sizes; (1 + α) L η variance / (2 μ) in the limit.
     """
     return np.asarray(_strongly_convex(p, eta, t) + noise_floor(p, eta, t, variance))
 
 
-def noise_floor(p: Problem, eta: float, t: Times, variance: float) -> Bounds:
-    """What the noise adds to that bound after t rounds."""
+def noise_floor(p: Assumptions, eta: float, t: Times, variance: float) -> Bounds:
+    """What the variance of the gradients adds to the bound of Theorem E.1 after t rounds."""
     left = 1 - (1 - p.convexity * eta) ** t
     return np.asarray((1 + p.alpha) * p.smoothness * eta * variance / (2 * p.convexity) * left)
 
 
-def _half(rate: Callable[[Problem], float]) -> Callable[[Problem], float]:
-    return lambda p: rate(p) / 2
-
-
-THEOREMS = {
+_ANY, _CONVEX, _STRONG = Convexity.NONE, Convexity.CONVEX, Convexity.STRONG
+THEOREMS: dict[str, Theorem] = {
     theorem.place: theorem
     for theorem in (
-        Theorem("E.1", "excess", 1e-300, _one_step, _strongly_convex, True),
-        Theorem("E.2", "average_excess", 0.0, _half(_one_step), _convex, True),
-        Theorem("E.3", "squared_gradient", -math.inf, _one_step, _not_convex, True),
-        Theorem("F.7", "average_excess", 0.0, _local_steps, _convex_local),
-        Theorem("F.9", "excess", 1e-300, _local_steps, _strongly_convex_local),
-        Theorem(
-            "G.2-printed",
-            "squared_gradient",
-            -math.inf,
-            lambda p: 1 / (2 * p.smoothness * p.local_steps),
-            _not_convex_local_printed,
-        ),
-        Theorem(
-            "G.2-corrected",
-            "squared_gradient",
-            -math.inf,
-            lambda p: 1 / (2 * p.smoothness * p.local_steps),
-            _not_convex_local_corrected,
-        ),
+        Theorem("E.1", "excess", _STRONG, _one_step, _strongly_convex, single_step=True),
+        Theorem("E.2", "average_excess", _CONVEX, _half_of_one_step, _convex, single_step=True),
+        Theorem("E.3", "squared_gradient", _ANY, _one_step, _not_convex, single_step=True),
+        Theorem("F.7", "average_excess", _CONVEX, _local_steps, _convex_local),
+        Theorem("F.9", "excess", _STRONG, _local_steps, _strongly_convex_local),
+        Theorem("G.2-printed", "squared_gradient", _ANY, _not_convex_local_steps, _not_convex_local_printed),
+        Theorem("G.2-corrected", "squared_gradient", _ANY, _not_convex_local_steps, _not_convex_local_corrected),
     )
 }

@@ -1,19 +1,26 @@
-"""What song2023 Lemmas F.3-F.6 bound, and by what: the steps from one local step to the next.
+"""The inequalities of song2023 Lemmas F.3-F.6, from one local step to the next.
 
-Every function takes `State`s, whose entries are arrays of any one shape, or numbers.
+Every function takes `ClientAverages` whose entries are arrays of any one shape, or numbers, and returns the same.
 """
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sketchbench.theory.convergence import Problem
+from sketchbench.theory.convergence import Assumptions
 
 Numbers = Any  # float64 arrays of the kernels' kind, or floats
 
 
-class State(NamedTuple):
-    """Of the clients' weights u_c at one local step, with means ū and ḡ = mean ∇f_c(u_c): V, the mean of ‖u_c - ū‖²;
-    ‖ḡ‖²; f(ū) - f*; ‖ū - w*‖²; and (ū - w*)ᵀḡ."""
+class ClientAverages(NamedTuple):
+    """Averages over the clients at one local step, with ū the mean of their weights u_c and ḡ the mean of ∇f_c(u_c).
+
+    Arguments:
+        spread: V, the mean of ‖u_c - ū‖².
+        squared_gradient: ‖ḡ‖².
+        excess: f(ū) - f*.
+        squared_distance: ‖ū - w*‖².
+        progress: (ū - w*)ᵀḡ.
+    """
 
     spread: Numbers
     squared_gradient: Numbers
@@ -22,30 +29,30 @@ class State(NamedTuple):
     progress: Numbers
 
 
-def most_gradient(p: Problem, at: State) -> Numbers:
-    """Lemma F.3: ‖ḡ‖² is at most this."""
+def most_gradient(p: Assumptions, at: ClientAverages) -> Numbers:
+    """Lemma F.3: the upper bound of ‖ḡ‖²."""
     return 2 * p.smoothness**2 * at.spread + 4 * p.smoothness * at.excess
 
 
-def least_progress(p: Problem, at: State) -> Numbers:
-    """Lemma F.4: (ū - w*)ᵀḡ + L/2 V is at least this."""
+def least_progress(p: Assumptions, at: ClientAverages) -> Numbers:
+    """Lemma F.4: the lower bound of (ū - w*)ᵀḡ + L/2 V."""
     return at.excess + p.convexity / 2 * at.squared_distance
 
 
-def most_spread(p: Problem, eta: float, path: Sequence[State]) -> Numbers:
-    """Lemma F.5: the sum of V over the local steps of a round is at most this, for η <= 1/(8LK)."""
+def most_spread(p: Assumptions, eta: float, path: Sequence[ClientAverages]) -> Numbers:
+    """Lemma F.5: the upper bound of the sum of V over the local steps of a round, for η <= 1/(8LK)."""
     steps = len(path)
     progress = 8 * eta**2 * p.smoothness * steps**2 * sum(at.excess for at in path)
     return progress + 4 * eta**2 * steps**3 * p.heterogeneity
 
 
-def most_distance(p: Problem, eta: float, before: State) -> Numbers:
-    """Lemma F.6 within a round: ‖ū - w*‖² after a local step is at most this, for η <= 1/(4L)."""
+def most_distance(p: Assumptions, eta: float, before: ClientAverages) -> Numbers:
+    """Lemma F.6 within a round: the upper bound of ‖ū - w*‖² after a local step, for η <= 1/(4L)."""
     kept = (1 - p.convexity * eta) * before.squared_distance
     return kept + 1.5 * eta * p.smoothness * before.spread - eta * before.excess
 
 
-def most_distance_after_sketch(p: Problem, eta: float, path: Sequence[State]) -> Numbers:
+def most_distance_after_sketch(p: Assumptions, eta: float, path: Sequence[ClientAverages]) -> Numbers:
     """Lemma F.6 from one round to the next: E‖w - w*‖² is at most the mean of this."""
     sketch = sum(most_gradient(p, at) for at in path)
     return most_distance(p, eta, path[-1]) + eta**2 * p.alpha * len(path) * sketch

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from sketchbench.attack.messages import flattened, full_steps, of_the_other, update
 from sketchbench.federated.double_blind import aggregate, broadcast, receive, respond
 from sketchbench.federated.fedavg import FedAvg
+from sketchbench.kernels import load
 from sketchbench.model import classification, sketched
 from sketchbench.model.blind import blinded
 from sketchbench.model.classification import Samples
@@ -44,7 +45,7 @@ def gradients(model: nn.Module, images: Tensor, labels: Tensor) -> dict[str, Ten
 def test_the_server_sees_the_gradient_through_the_sketch(family: Family | None) -> None:
     """Γ Sᵀ is the gradient by W of a layer trained through S (zhang2021 Eq. 2), and the rest is as it is."""
     model, twin = pair(family)
-    receive(twin, broadcast(model, 5, "numpy"), "numpy")
+    receive(twin, broadcast(model, 5, load("numpy")), load("numpy"))
     before = {name: value.clone() for name, value in twin.state_dict().items()}
     reply = respond(twin, 1, *batch(1), RATE)
     assert (reply.client, reply.samples) == (1, 5)
@@ -59,10 +60,10 @@ def test_a_single_step_is_that_of_federated_averaging() -> None:
     model, twin = pair(CountSketch(16, 8))
     images, labels = batch(2)
     samples, algorithm = Samples(images, labels), FedAvg(RATE, batch=5, participation=1.0)
-    going = algorithm.run(model, twin, samples, [np.arange(5)], 7, rounds=1, kernels="numpy")
+    going = algorithm.run(model, twin, samples, [np.arange(5)], 7, rounds=1, kernels=load("numpy"))
     message = next(going).broadcast
     (reply,) = next(going).replies
-    receive(twin, message, "numpy")
+    receive(twin, message, load("numpy"))
     for name, step in respond(twin, 0, images, labels, RATE).steps.items():
         torch.testing.assert_close(step, reply.steps[name], rtol=1e-4, atol=1e-6)
 
@@ -74,25 +75,25 @@ def test_a_single_step_is_that_of_federated_averaging() -> None:
 def test_a_client_finds_the_other_gradient_where_nothing_is_hidden(family: Family | None, option: str) -> None:
     """Plainly, or where S is invertible: the control of what it can't find otherwise."""
     model, twin = pair(family)
-    old = broadcast(model, 1, "numpy")
-    receive(twin, old, "numpy")
+    old = broadcast(model, 1, load("numpy"))
+    receive(twin, old, load("numpy"))
     replies = [respond(twin, client, *batch(client), RATE) for client in range(2)]
     own, truth = (full_steps(twin, reply) for reply in replies)
     aggregate(model, replies)
-    new = broadcast(model, 2, "numpy")
-    found = of_the_other(update(twin, old, new, option, "numpy"), own)  # type: ignore[arg-type]
+    new = broadcast(model, 2, load("numpy"))
+    found = of_the_other(update(twin, old, new, option, load("numpy")), own)  # type: ignore[arg-type]
     for name in own:
         torch.testing.assert_close(found[name], truth[name], rtol=1e-3, atol=1e-6)
 
 
 def test_a_client_finds_only_open_parameters_otherwise() -> None:
     model, twin = pair(CountSketch(16, 8))
-    old = broadcast(model, 1, "numpy")
-    receive(twin, old, "numpy")
+    old = broadcast(model, 1, load("numpy"))
+    receive(twin, old, load("numpy"))
     replies = [respond(twin, client, *batch(client), RATE) for client in range(2)]
     own, truth = (full_steps(twin, reply) for reply in replies)
     aggregate(model, replies)
-    found = of_the_other(update(twin, old, broadcast(model, 2, "numpy"), "II", "numpy"), own)
+    found = of_the_other(update(twin, old, broadcast(model, 2, load("numpy")), "II", load("numpy")), own)
     hidden = {f"{name}.weight" for name, _ in sketched.layers(model)}
     for name in own:
         relative = float((found[name] - truth[name]).norm() / truth[name].norm())

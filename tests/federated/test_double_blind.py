@@ -13,7 +13,8 @@ from sketchbench import seeds
 from sketchbench.dataset import partition
 from sketchbench.federated import checkpoint
 from sketchbench.federated.double_blind import estimated_weights
-from sketchbench.federated.fedavg import FedAvg, Round, State
+from sketchbench.federated.fedavg import FedAvg, FedAvgRound, FedAvgState
+from sketchbench.kernels import load
 from sketchbench.model import classification, sketched
 from sketchbench.model.blind import blinded
 from sketchbench.model.classification import Samples
@@ -21,6 +22,7 @@ from sketchbench.model.networks import cnn, initialised, mlp
 from sketchbench.model.residual import residual
 from sketchbench.sketch import CountSketch, Family, Gaussian, Identity, SubsampledHadamard
 
+NUMPY = load("numpy")
 SEED, CLIENTS = 3, 4
 SHAPE = (1, 4, 4)
 FAMILIES: list[Family] = [CountSketch(16, 8), Gaussian(16, 5), SubsampledHadamard(16, 8)]
@@ -47,9 +49,9 @@ def parts_of(samples: Samples) -> partition.Parts:
     return partition.iid(samples.labels.numpy(), SEED, CLIENTS)
 
 
-def run(algorithm: FedAvg, make: Callable[[], nn.Module], rounds: int, **given: Any) -> list[Round]:
+def run(algorithm: FedAvg, make: Callable[[], nn.Module], rounds: int, **given: Any) -> list[FedAvgRound]:
     samples = given.pop("samples", data())
-    rounds_ = algorithm.run(*made(make), samples, parts_of(samples), SEED, rounds=rounds, kernels="numpy", **given)
+    rounds_ = algorithm.run(*made(make), samples, parts_of(samples), SEED, rounds=rounds, kernels=NUMPY, **given)
     return list(rounds_)
 
 
@@ -68,7 +70,7 @@ def transcribed(
         for client in sorted(random.choice(CLIENTS, count, replace=False).tolist()):
             own = initialised(make, 1).double()
             own.load_state_dict(model.state_dict())
-            sketched.draw(own, key, "numpy")
+            sketched.draw(own, key, NUMPY)
             mine = seeds.generator(SEED, what="local", round=t, client=client)
             mine.integers(2**63)
             for _ in range(algorithm.epochs):
@@ -141,7 +143,7 @@ def test_local_steps_in_the_sketched_space() -> None:
     first, second = run(FedAvg(0.3, batch=4, local_step="sketch"), make, 1)
     (reply,) = second.replies
     _, twin = made(make)
-    sketched.draw(twin, first.broadcast.key, "numpy")
+    sketched.draw(twin, first.broadcast.key, NUMPY)
     twin.load_state_dict(first.broadcast.weights)
     mine = seeds.generator(SEED, what="local", round=0, client=reply.client)
     mine.integers(2**63)
@@ -181,7 +183,7 @@ def test_what_is_sent(family: Family) -> None:
         assert at.state.bytes_up == 2 * t * size
         assert at.state.bytes_down == 2 * t * (size + 8)
     R = torch.from_numpy(
-        seen[0].model[1].family.draw(sketched.layer_key(seen[0].broadcast.key, "1"), kernels="numpy").materialize()
+        seen[0].model[1].family.draw(sketched.layer_key(seen[0].broadcast.key, "1"), kernels=NUMPY).materialize()
     )
     weight = seen[0].state.weights["1.weight"]
     torch.testing.assert_close(seen[0].broadcast.weights["1.weight"], weight @ R.T)
@@ -192,7 +194,7 @@ def test_messages_stay_as_they_were_sent() -> None:
     """They share no memory with the models, which go on changing."""
     make = lambda: perceptron(CountSketch(16, 8))  # noqa: E731
     algorithm, samples = FedAvg(0.3), data()
-    rounds = algorithm.run(*made(make), samples, parts_of(samples), SEED, rounds=2, kernels="numpy")
+    rounds = algorithm.run(*made(make), samples, parts_of(samples), SEED, rounds=2, kernels=NUMPY)
     first = next(rounds)
     kept = {name: value.clone() for name, value in first.broadcast.weights.items()}
     second = next(rounds)
@@ -209,7 +211,7 @@ def test_shares_are_weighted_by_samples() -> None:
     algorithm = FedAvg(0.3, batch=99, participation=1.0)
     server, twin = made(lambda: perceptron(None))
     start = {name: value.clone() for name, value in server.state_dict().items()}
-    *_, last = algorithm.run(server, twin, samples, parts, SEED, rounds=1)
+    *_, last = algorithm.run(server, twin, samples, parts, SEED, rounds=1, kernels=NUMPY)
     own = initialised(lambda: perceptron(None), 1).double()
     own.load_state_dict(start)
     loss = classification.loss(own(samples.images[:12]), samples.labels[:12])
@@ -225,7 +227,7 @@ def test_going_on_from_a_state_is_the_same(tmp_path: Path) -> None:
     checkpoint.save(tmp_path / "state", whole[2].state._asdict())
     loaded = checkpoint.load(tmp_path / "state")
     assert loaded is not None
-    rest = run(algorithm, make, 5, state=State(**loaded))
+    rest = run(algorithm, make, 5, state=FedAvgState(**loaded))
     assert [at.t for at in rest] == [2, 3, 4, 5]
     for ours, theirs in zip(rest, whole[2:], strict=True):
         assert ours.state.bytes_up == theirs.state.bytes_up
@@ -244,7 +246,7 @@ def test_estimates_of_a_client(family: Family) -> None:
     _, at = run(FedAvg(0.3), make, 1)
     _, twin = made(make)
     for option in ("I", "II"):
-        found = estimated_weights(twin, at.broadcast, option, "numpy")  # type: ignore[arg-type]
+        found = estimated_weights(twin, at.broadcast, option, NUMPY)  # type: ignore[arg-type]
         assert found.keys() == {"1.weight", "3.weight"}
         for (name, layer), (key, estimate) in zip(sketched.layers(at.model), found.items(), strict=True):
             assert key == f"{name}.weight"
@@ -304,8 +306,8 @@ def test_a_network_learns() -> None:
     ("change", "message"),
     [
         ({"rate": 0.0}, "rate=0.0 must be > 0"),
-        ({"epochs": 0}, "epochs=0 and batch=10 must be >= 1"),
-        ({"participation": 0.0}, "participation=0.0 must satisfy 0 < it <= 1"),
+        ({"epochs": 0}, "epochs=0 must be >= 1"),
+        ({"participation": 0.0}, "participation=0.0 must be > 0 and <= 1"),
         ({"local_step": "both"}, "local_step=both is unknown; choose one of weights, sketch"),
     ],
 )

@@ -103,7 +103,7 @@ def test_the_backends_agree(kernels: Kernels) -> None:
     ("change", "message"),
     [
         ({"local_rate": 0.0}, "local_rate=0.0 must be > 0"),
-        ({"local_rate": float("nan")}, "local_rate=nan must be > 0"),
+        ({"local_rate": float("nan")}, "local_rate=nan must be finite"),
         ({"global_rate": -1.0}, "global_rate=-1.0 must be > 0"),
         ({"local_steps": 0}, "local_steps=0 must be >= 1"),
         ({"desketch": "other"}, "desketch=other is unknown; choose one of same, paper"),

@@ -10,41 +10,54 @@ import numpy as np
 import pytest
 import torch
 
-from sketchbench import job, kernels, plan
+from sketchbench import execution, kernels, plan
 from sketchbench.dataset import augmentation, digits, partition, synthetic
 from sketchbench.dataset.dataset import Dataset, Split
-from sketchbench.federated import compressed_experiment
-from sketchbench.federated.compressed_experiment import History
+from sketchbench.federated import experiment
+from sketchbench.federated.compressed_experiment import CompressedExperiment, Compression, Procedure
+from sketchbench.federated.compressors import UNCOMPRESSED, Arm
+from sketchbench.federated.curve import Curve
+from sketchbench.federated.tuning import Tuning
 from sketchbench.model.networks import mlp
 from sketchbench.model.residual import residual
 from sketchbench.objective.network import Network
-from sketchbench.task.compressed_training import UNCOMPRESSED, Arm, CompressedTraining
+from sketchbench.task.compressed_training import CompressedTraining, Judging
 
 SMALL = CompressedTraining(
     kernels=kernels.load("numba"),
     seed=4,
+    code="",
     dataset=functools.cache(digits.load),
     partition=functools.partial(partition.iid, clients=10),
     model=functools.partial(mlp, hidden=(4,)),
-    compressions={"fiht": [1, 2], "count_sketch": [1.25]},
-    k=14,
-    rates=[0.5],
-    tuning_rounds=5,
-    batch=4,
-    participation=0.5,
-    inputs="unit",
-    augmented=False,
-    precision="float32",
-    feedback="subtract",
-    momentum=0.0,
+    compression=Compression(
+        arms={"fiht": [1, 2], "count_sketch": [1.25]},
+        k=14,
+        feedback="subtract",
+        momentum=0.0,
+    ),
+    training=Procedure(
+        batch=4, participation=0.5, inputs="unit", augmented=False, precision="float32", checkpoints=None
+    ),
+    tuning=Tuning(rates=[0.5], rounds=5),
+    judging=Judging(points=4, images=200, allowed_loss=0.05),
     rounds=20,
     trials=3,
-    points=4,
-    judged=200,
-    allowed_loss=0.05,
-    checkpoints=None,
-    code="",
 )
+
+
+def changed(task: CompressedTraining = SMALL, **change: Any) -> CompressedTraining:
+    """The task with other parameters, wherever they are."""
+    for group in ("compression", "training", "tuning", "judging"):
+        parameters = getattr(task, group)
+        own = {field.name for field in dataclasses.fields(parameters)} - {"rounds"}
+        if group == "tuning":
+            own -= {"participation"}
+        inner = {name: change.pop(name) for name in own & change.keys()}
+        task = dataclasses.replace(task, **{group: dataclasses.replace(parameters, **inner)})
+    return dataclasses.replace(task, **change)
+
+
 D = 64 * 4 + 4 + 40 + 10
 
 
@@ -87,21 +100,32 @@ def test_bytes() -> None:
     assert of("accuracy", case="fiht", compression=2)[-1]["bytes_down"] <= 20 * 14 * 12
 
 
-def histories(*ends: list[float], start: float = 2.0, end: float = 1.0) -> list[History]:
+def curves(*ends: list[float], start: float = 2.0, end: float = 1.0) -> list[Curve]:
     """Trainings of 20 rounds with these accuracies at 16 and 20, and losses."""
-    shown = [0, 10, 16, 20]
-    zeros = [0] * 4
-    return [History(D, shown, [start, 1.5, 1.2, end], zeros, [0.0, 0.9, *own], zeros, zeros) for own in ends]
+    made = []
+    for accuracies in ends:
+        curve = Curve(parameters=D)
+        losses = [start, 1.5, 1.2, end]
+        for t, loss, accuracy in zip([0, 10, 16, 20], losses, [0.0, 0.9, *accuracies], strict=True):
+            curve.add(t, {"loss": loss, "train_accuracy": 0.0, "accuracy": accuracy}, 0, 0)
+        made.append(curve)
+    return made
+
+
+def diverged() -> Curve:
+    """A training that diverged after round 13."""
+    curve = Curve(parameters=D, diverged=13)
+    for t in (0, 10):
+        curve.add(t, {"loss": 2.0, "train_accuracy": 0.0, "accuracy": 0.0}, 0, 0)
+    return curve
 
 
 def test_what_is_counted() -> None:
-    task = dataclasses.replace(SMALL, trials=2, points=4)
-    gone = histories([0.9, 0.9])[0]
-    gone = dataclasses.replace(gone, round=[0, 10], diverged=13)
+    task = changed(SMALL, trials=2, points=2)
     found = {
-        UNCOMPRESSED: histories([0.8, 0.9], [0.9, 0.9]),
-        Arm("fiht", 2): histories([0.8, 0.82], [0.4, 0.6]),
-        Arm("count_sketch", 1.25): [*histories([0.8, 0.84], end=2.1), gone],
+        UNCOMPRESSED: curves([0.8, 0.9], [0.9, 0.9]),
+        Arm("fiht", 2): curves([0.8, 0.82], [0.4, 0.6]),
+        Arm("count_sketch", 1.25): [*curves([0.8, 0.84], end=2.1), diverged()],
     }
     task_rows = list(task._rows(found))
     (lost,) = of("accuracy_loss", task_rows, case="fiht")
@@ -119,7 +143,7 @@ def test_what_is_counted() -> None:
 
 def test_a_training_that_diverges_ends_there() -> None:
     """A step far too long."""
-    found = dataclasses.replace(SMALL, rates=[1e25], trials=2, compressions={"fiht": [2]}).run()
+    found = changed(SMALL, rates=[1e25], trials=2, arms={"fiht": [2]}).run()
     for case in ("uncompressed", "fiht"):
         assert of("loss", found, case=case)[-1]["status"] == "diverged"
         assert of("survives", found, case=case)[0]["count"] == 0
@@ -127,7 +151,7 @@ def test_a_training_that_diverges_ends_there() -> None:
 
 
 def test_a_single_training_has_no_spread() -> None:
-    found = dataclasses.replace(SMALL, trials=1, rounds=2, points=1).run()
+    found = changed(SMALL, trials=1, rounds=2, points=1).run()
     for row in [*of("accuracy", found), *of("accuracy_loss", found)]:
         assert row["trials"] == 1
         assert "sd" not in row
@@ -140,18 +164,20 @@ def test_the_learning_rate_is_chosen_on_held_out_training_images(
     losses = {0.1: 0.5, 0.2: 0.3, 0.3: 0.4, 0.4: 0.1}
     seen: list[tuple[float, int, int, int]] = []
 
-    def trained(self: Any, data: Any, judged: Any, arm: Any, rate: float, rounds: int, name: str) -> Any:
-        seen.append((rate, rounds, len(data.train.labels), len(judged[0].labels)))
-        if name != "tuning":
+    def trained(self: CompressedExperiment) -> Curve:
+        seen.append((self.rate, self.rounds, len(self.data.train.labels), len(self.judged[0].labels)))
+        if "tuning" not in self.name:
             raise StopIteration
-        assert judged[0] is judged[1]
-        kept = {image.tobytes() for image in data.train.images}
-        assert not any(image.tobytes() in kept for image in judged[0].images)
-        return History(D, loss=[losses[rate]], diverged=3 if rate == 0.4 else None)
+        assert self.judged[0] is self.judged[1]
+        kept = {image.tobytes() for image in self.data.train.images}
+        assert not any(image.tobytes() in kept for image in self.judged[0].images)
+        curve = Curve(diverged=3 if self.rate == 0.4 else None)
+        curve.add(0, {"loss": losses[self.rate]}, 0, 0)
+        return curve
 
-    monkeypatch.setattr(CompressedTraining, "_trained", trained)
+    monkeypatch.setattr(CompressedExperiment, "run", trained)
     with pytest.raises(StopIteration):
-        dataclasses.replace(SMALL, rates=[0.1, 0.2, 0.3, 0.4]).run()
+        changed(SMALL, rates=[0.1, 0.2, 0.3, 0.4]).run()
     assert seen[:4] == [(rate, 5, 1294, 143) for rate in (0.1, 0.2, 0.3, 0.4)]
     assert seen[4] == (0.2, 20, 1437, 1437)
 
@@ -169,7 +195,7 @@ def interrupted(task: CompressedTraining, monkeypatch: pytest.MonkeyPatch, *stop
         return sound(self, w, random)
 
     with monkeypatch.context() as patched:
-        patched.setattr(compressed_experiment, "SECONDS_BETWEEN", 0.0)
+        patched.setattr(experiment, "SECONDS_BETWEEN", 0.0)
         patched.setattr(Network, "stochastic_gradient", stopping)
         for _ in stops:
             with pytest.raises(KeyboardInterrupt):
@@ -178,20 +204,20 @@ def interrupted(task: CompressedTraining, monkeypatch: pytest.MonkeyPatch, *stop
 
 
 def test_an_interrupted_training_goes_on_bit_for_bit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    task = dataclasses.replace(SMALL, checkpoints=str(tmp_path))
+    task = changed(SMALL, checkpoints=str(tmp_path))
     found, calls = interrupted(task, monkeypatch, 33, 100, 171)
     assert found == rows()
     assert calls == 3 * 4 * 20 + 3  # only what was stopped is made again
     assert interrupted(task, monkeypatch) == (rows(), 0)
-    other = dataclasses.replace(task, batch=3)
+    other = changed(task, batch=3)
     assert other.run() != rows()  # another training has checkpoints of its own
     before = len(list(tmp_path.iterdir()))
-    dataclasses.replace(task, code="another").run()  # and so has another version of the code
+    changed(task, code="another").run()  # and so has another version of the code
     assert len(list(tmp_path.iterdir())) > before
 
 
 def test_diverged_trainings_are_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    task = dataclasses.replace(SMALL, rates=[1e25], trials=1, compressions={"fiht": [2]}, checkpoints=str(tmp_path))
+    task = changed(SMALL, rates=[1e25], trials=1, arms={"fiht": [2]}, checkpoints=str(tmp_path))
     found = task.run()
     assert interrupted(task, monkeypatch) == (found, 0)
 
@@ -208,22 +234,25 @@ def paper(study: str, **change: Any) -> dict[str, Any]:
     enough images."""
     (run,) = plan.expand("paper", "numba", studies=study).runs[study].values()
     made = {"_target_": f"{__name__}.images", "_partial_": True}
-    task = {**run.config["task"], "dataset": made, "rounds": 1, "points": 1, "judged": 20}
-    return {**run.config, "task": {**task, "checkpoints": None, **change}}
+    task = run.config["task"]
+    judging = {**task["judging"], "points": 1, "images": 20}
+    training = {**task["training"], "checkpoints": None}
+    task = {**task, "dataset": made, "rounds": 1, "judging": judging, "training": training}
+    return {**run.config, "task": {**task, **change}}
 
 
 @pytest.mark.parametrize("study", ["compressed_iid", "compressed_noniid"])
 def test_one_round_of_the_paper_size(study: str) -> None:
     config = paper(study)
     task = config["task"]
-    assert task["k"] == 30_000
-    assert task["rates"] == [0.01]
+    assert task["compression"]["k"] == 30_000
+    assert task["tuning"]["rates"] == [0.01]
     if study == "compressed_noniid":
         assert task["partition"]["clients"] == 10_000
         task["partition"] = {**task["partition"], "clients": 180}
-        task["participation"] = 100 / 180
-    found = job.execute(config)
-    arms = [(case, c) for case, several in task["compressions"].items() for c in several]
+        task["training"]["participation"] = 100 / 180
+    found = execution.execute(config)
+    arms = [(case, c) for case, several in task["compression"]["arms"].items() for c in several]
     for case, compression in [("uncompressed", 1.0), *arms]:
         (row,) = of("accuracy", found, case=case, compression=compression, round=1)
         assert row["d"] == 668_426
@@ -234,12 +263,12 @@ def test_one_round_of_the_paper_size(study: str) -> None:
 
 def test_a_residual_network_goes_on_bit_for_bit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With batch normalisation, dropout and mixed precision, at its full size."""
-    task = dataclasses.replace(
+    task = changed(
         SMALL,
         dataset=functools.partial(images, 40),
         partition=functools.partial(partition.iid, clients=4),
         model=residual,
-        compressions={"fiht": [2]},
+        arms={"fiht": [2]},
         k=30_000,
         rates=[0.01],
         inputs="centred",
@@ -248,10 +277,10 @@ def test_a_residual_network_goes_on_bit_for_bit(tmp_path: Path, monkeypatch: pyt
         rounds=3,
         trials=1,
         points=3,
-        judged=20,
+        images=20,
         checkpoints=str(tmp_path),
     )
-    whole = dataclasses.replace(task, checkpoints=None).run()
+    whole = changed(task, checkpoints=None).run()
     assert interrupted(task, monkeypatch, 5) == (whole, 7)
 
 
@@ -261,18 +290,22 @@ def test_leaked_test_images_are_refused() -> None:
         return dataclasses.replace(data, test=data.train)
 
     with pytest.raises(ValueError, match="1437 test images of digits are also training images"):
-        dataclasses.replace(SMALL, dataset=leaked).run()
+        changed(SMALL, dataset=leaked).run()
 
 
-@pytest.mark.parametrize("change", [{"trials": 0}, {"rounds": 0}, {"points": 0}, {"rates": []}])
-def test_bad_settings(change: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="must be >= 1, and"):
-        dataclasses.replace(SMALL, **change).run()
-
-
-def test_unknown_arms() -> None:
-    with pytest.raises(ValueError, match="arm other is unknown; choose from fiht, count_sketch"):
-        dataclasses.replace(SMALL, compressions={"other": [2]}).run()
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"trials": 0}, "trials=0 must be >= 1"),
+        ({"rounds": 0}, "rounds=0 must be >= 1"),
+        ({"points": 0}, "points=0 must be >= 1"),
+        ({"rates": []}, r"rates=\[\] must not be empty"),
+        ({"arms": {"other": [2]}}, "arm=other is unknown; choose one of fiht, count_sketch"),
+    ],
+)
+def test_bad_settings(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        changed(SMALL, **change)
 
 
 def test_images_are_turned_and_mirrored() -> None:

@@ -9,45 +9,80 @@ import numpy as np
 import pytest
 import torch
 
-from sketchbench import job, kernels, plan
+from sketchbench import execution, kernels, plan
 from sketchbench.dataset import partition, synthetic
 from sketchbench.dataset.dataset import Dataset, Split
 from sketchbench.federated import experiment
 from sketchbench.federated.checkpoint import described
-from sketchbench.federated.curve import FALSE_POSITIVES, Curve
+from sketchbench.federated.curve import Curve
 from sketchbench.federated.fedavg import FedAvg
+from sketchbench.federated.fedavg_experiment import FALSE_POSITIVES, FedAvgExperiment, Procedure
+from sketchbench.federated.tuning import Tuning
+from sketchbench.model import sketched
 from sketchbench.model.networks import cnn, mlp
 from sketchbench.sketch import CountSketch, Identity, SubsampledCosine
-from sketchbench.task import training
-from sketchbench.task.training import Training
+from sketchbench.task.training import Judging, Training
 
 SMALL = Training(
     family=CountSketch(8, 4),
     kernels=kernels.load("numba"),
     seed=4,
+    code="",
     dataset=functools.partial(synthetic.load, train=120, test=40, classes=3, noise=0.1),
     partition=functools.partial(partition.iid, clients=4),
     model=functools.partial(mlp, hidden=(16,)),
-    rates=[0.1],
-    tuning_rounds=3,
-    tuning_participation=1,
-    participation=0.5,
-    epochs=1,
-    batch=10,
-    local_step="sketch",
+    training=Procedure(
+        participation=0.5, epochs=1, batch=10, local_step="sketch", precision="float32", checkpoints=None
+    ),
+    tuning=Tuning(rates=[0.1], rounds=3),
+    judging=Judging(
+        points=3,
+        target=0.8,
+        stop=False,
+        allowed_loss=0.02,
+        allowed_ratio=5.6,
+        allowed_inverse_error=0.5,
+        allowed_cosine=0.2,
+    ),
     rounds=4,
     trials=2,
-    points=3,
-    target=0.8,
-    stop=False,
-    allowed_loss=0.02,
-    allowed_ratio=5.6,
-    allowed_inverse_error=0.5,
-    allowed_cosine=0.2,
-    precision="float32",
-    checkpoints=None,
-    code="",
 )
+
+
+def changed(task: Training = SMALL, **change: Any) -> Training:
+    """The task with other parameters, wherever they are."""
+    for group in ("training", "tuning", "judging"):
+        parameters = getattr(task, group)
+        own = {field.name for field in dataclasses.fields(parameters)} - {"rounds"}
+        if group == "tuning":
+            own -= {"participation"}
+        inner = {name: change.pop(name) for name in own & change.keys()}
+        task = dataclasses.replace(task, **{group: dataclasses.replace(parameters, **inner)})
+    return dataclasses.replace(task, **change)
+
+
+def a_curve(accuracies: list[float]) -> Curve:
+    """With these accuracies after rounds 0, 1, ..."""
+    curve = Curve()
+    for t, accuracy in enumerate(accuracies):
+        curve.add(t, {"accuracy": accuracy}, 0, 0)
+    return curve
+
+
+def spied(task: Training, monkeypatch: pytest.MonkeyPatch) -> list[tuple[FedAvgExperiment, Curve]]:
+    """The trainings of a task, with their curves."""
+    seen = []
+    run = FedAvgExperiment.run
+
+    def spy(self: FedAvgExperiment) -> Curve:
+        curve = run(self)
+        seen.append((self, curve))
+        return curve
+
+    with monkeypatch.context() as patched:
+        patched.setattr(FedAvgExperiment, "run", spy)
+        task.run()
+    return seen
 
 
 @pytest.fixture(autouse=True)
@@ -78,19 +113,15 @@ def test_accuracies() -> None:
 
 def test_the_end_of_a_training() -> None:
     """The mean of the last 2 of 20 rounds, pair by pair."""
-    task = dataclasses.replace(SMALL, rounds=20)
-    base = [0.0] * 21
-    found = {
-        case: [
-            training.Trained(Curve(accuracy=[*base[:19], *end], bytes_up=[0] * 21, bytes_down=[0] * 21), [])
-            for end in ends
-        ]
+    task = changed(SMALL, rounds=20)
+    curves = {
+        case: [a_curve([0.0] * 19 + end) for end in ends]
         for case, ends in (
-            ("plain", [(0.9, 1.0), (0.8, 0.8)]),
-            ("sketched", [(0.5, 0.6), (0.8, 0.6)]),
+            ("plain", [[0.9, 1.0], [0.8, 0.8]]),
+            ("sketched", [[0.5, 0.6], [0.8, 0.6]]),
         )
     }
-    (loss,) = of("accuracy_loss", found=list(task._scores(synthetic.load(train=9, test=9), found)))
+    (loss,) = of("accuracy_loss", found=list(task._scores("accuracy", curves)))
     assert (loss["mean"], loss["maximum"]) == (pytest.approx(0.25), pytest.approx(0.4))
     assert loss["count"] == 2
 
@@ -122,7 +153,7 @@ def test_estimates() -> None:
 
 def test_estimates_of_a_training_that_diverges() -> None:
     """A rate far too large: no means of what is not finite, and nothing to judge."""
-    wild = dataclasses.replace(SMALL, rates=[1e8], rounds=6).run()
+    wild = changed(SMALL, rates=[1e8], rounds=6).run()
     for quantity in ("error", "inverse_error", "cosine"):
         last = of(quantity, "option I", wild)[-1]
         assert last["status"] == "diverged"
@@ -142,16 +173,15 @@ def test_a_run_with_nothing_to_hide_is_estimated_exactly() -> None:
     assert all(row["minimum"] > 0.99 for row in of("cosine", "option II", found))
 
 
-def test_a_training_that_stops_at_the_target() -> None:
+def test_a_training_that_stops_at_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same curves, up to there; what comes after it is not shown."""
-    data = SMALL.dataset()
-    train, test = (training._samples(data, split, "cpu") for split in (data.train, data.test))
-    whole = SMALL._trained(data, train, test, None, 0.1, "trial 0").curve.accuracy
+    whole = spied(SMALL, monkeypatch)[0][1].values["accuracy"]
     target = whole[2]
-    first = next(t for t, value in enumerate(whole) if t and value >= target)
-    stopping = dataclasses.replace(SMALL, target=target, stop=True)
-    assert stopping._trained(data, train, test, None, 0.1, "trial 0").curve.accuracy == (whole[: first + 1])
-    found = dataclasses.replace(SMALL, target=1e-4, rounds=20, stop=True).run()
+    first = next(t for t, value in whole.items() if t and value >= target)
+    stopping = changed(SMALL, target=target, stop=True)
+    stopped = spied(stopping, monkeypatch)[0][1].values["accuracy"]
+    assert stopped == {t: value for t, value in whole.items() if t <= first}
+    found = changed(SMALL, target=1e-4, rounds=20, stop=True).run()
     assert [(row["case"], row["round"]) for row in of("accuracy", found=found)] == [
         ("plain", 1),
         ("sketched", 1),
@@ -160,23 +190,21 @@ def test_a_training_that_stops_at_the_target() -> None:
     assert [row["mean"] for row in of("rounds_to_target", found=found)] == [0, 0]
 
 
-def test_tuning_with_fewer_clients() -> None:
-    data = SMALL.dataset()
-    train, test = (training._samples(data, split, "cpu") for split in (data.train, data.test))
-    tuned = dataclasses.replace(SMALL, target=1.1, tuning_participation=0.25)
-    for task, clients in ((SMALL, 2), (tuned, 1)):
-        for name, share in (("tuning", clients), ("trial 0", 2)):
-            curve, _ = task._trained(data, train, test, None, 0.1, name)
-            assert len(curve.reply_bytes) % share == 0
-            assert len(curve.reply_bytes) == share * (len(curve.accuracy) - 1)
+def test_tuning_with_fewer_clients(monkeypatch: pytest.MonkeyPatch) -> None:
+    for share, clients in ((1.0, 2), (0.25, 1)):
+        tuning = Tuning(rates=[0.1, 0.2], rounds=3, participation=share)
+        task = changed(dataclasses.replace(SMALL, tuning=tuning), target=1.1)
+        for tried, curve in spied(task, monkeypatch):
+            expected = clients if tried.name == "tuning" else 2
+            assert len(curve.replies) == expected * (len(curve.rounds) - 1)
 
 
 def test_rounds_to_the_target() -> None:
-    curve = Curve(accuracy=[0.1, 0.5, 0.9, 0.7])
+    curve = a_curve([0.1, 0.5, 0.9, 0.7])
     assert (curve.reached(0.5), curve.reached(0.6), curve.reached(0.95)) == (1, 2, None)
-    easy = dataclasses.replace(SMALL, target=0.0001, rounds=1).run()
+    easy = changed(SMALL, target=0.0001, rounds=1).run()
     assert [row["status"] for row in of("rounds_to_target", found=easy)] == ["finite"] * 2
-    hard = dataclasses.replace(SMALL, target=1.1, rounds=1).run()
+    hard = changed(SMALL, target=1.1, rounds=1).run()
     for row in [*of("rounds_to_target", found=hard), *of("rounds_ratio", found=hard)]:
         assert row["status"] == "unfinished"
         assert "mean" not in row
@@ -191,8 +219,8 @@ def test_rounds_to_the_target() -> None:
 def test_ratios_of_rounds(plain: Any, own: Any, expected: int) -> None:
     """More than 5.6, or not known: both count."""
 
-    def curves(rounds: Any) -> list[training.Trained]:
-        return [training.Trained(Curve(accuracy=[0.0] * (t or 20) + [1.0] * bool(t)), []) for t in rounds]
+    def curves(rounds: Any) -> list[Curve]:
+        return [a_curve([0.0] * (t or 20) + [1.0] * bool(t)) for t in rounds]
 
     *_, ratio = SMALL._targets({"plain": curves(plain), "sketched": curves(own)})
     assert ratio["count"] == expected
@@ -202,7 +230,7 @@ def test_ratios_of_rounds(plain: Any, own: Any, expected: int) -> None:
 
 def test_two_classes_have_an_area_under_the_curve() -> None:
     faces = functools.partial(synthetic.load, train=60, test=30, classes=2, minority=0.3)
-    found = dataclasses.replace(SMALL, dataset=faces, rounds=1).run()
+    found = changed(SMALL, dataset=faces, rounds=1).run()
     assert {row["case"] for row in of("auc", found=found)} == {"plain", "sketched"}
     assert len(of("auc_loss", found=found)) == 1
     for case in ("plain", "sketched"):
@@ -220,17 +248,17 @@ def test_the_learning_rate_is_chosen_on_held_out_training_images(
     seen: list[tuple[float, str, int, int]] = []
     curves = {0.1: [0.0, 0.3, 0.9], 0.2: [0.0, 0.85, 0.85], 0.3: [0.0, 0.7, 0.79]}
 
-    def trained(self: Any, data: Any, train: Any, test: Any, family: Any, rate: Any, name: str) -> Any:
-        seen.append((rate, name, len(train.labels), len(test.labels)))
-        if name == "tuning":
-            return training.Trained(Curve(accuracy=curves[rate]), [])
+    def trained(self: FedAvgExperiment) -> Curve:
+        seen.append((self.rate, self.name, len(self.data.train.labels), len(self.data.test.labels)))
+        if self.name == "tuning":
+            return a_curve(curves[self.rate])
         raise StopIteration
 
-    monkeypatch.setattr(Training, "_trained", trained)
+    monkeypatch.setattr(FedAvgExperiment, "run", trained)
     for target, rates, best in ((0.8, [0.1, 0.2, 0.3], 0.2), (0.95, [0.3, 0.1, 0.2], 0.1)):
         seen.clear()
         with pytest.raises(StopIteration):
-            dataclasses.replace(SMALL, rates=rates, target=target).run()
+            changed(SMALL, rates=rates, target=target).run()
         assert seen[:3] == [(rate, "tuning", 108, 12) for rate in rates]
         assert seen[3] == (best, "trial 0", 120, 40)
 
@@ -238,7 +266,7 @@ def test_the_learning_rate_is_chosen_on_held_out_training_images(
 def test_an_interrupted_training_goes_on_bit_for_bit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows()  # without what follows, whichever test is the first
     monkeypatch.setattr(experiment, "SECONDS_BETWEEN", 0.0)
-    task = dataclasses.replace(SMALL, checkpoints=str(tmp_path))
+    task = changed(SMALL, checkpoints=str(tmp_path))
     add, calls = Curve.add, 0
 
     def interrupted(self: Curve, *given: Any) -> None:
@@ -257,7 +285,7 @@ def test_an_interrupted_training_goes_on_bit_for_bit(tmp_path: Path, monkeypatch
     calls = 100
     assert task.run() == rows()  # all from the checkpoints
     assert calls == 100
-    other = dataclasses.replace(task, batch=20)
+    other = changed(task, batch=20)
     assert other.run() != rows()  # another training has checkpoints of its own
 
 
@@ -271,18 +299,18 @@ def test_an_interrupted_training_goes_on_bit_for_bit(tmp_path: Path, monkeypatch
 )
 def test_checkpoints_of_another_training_are_left_alone(tmp_path: Path, change: dict[str, Any]) -> None:
     """Of other code, other data of the same name, or with a client's estimates in other rounds."""
-    task = dataclasses.replace(SMALL, checkpoints=str(tmp_path))
+    task = changed(SMALL, checkpoints=str(tmp_path))
     task.run()
     assert len(list(tmp_path.iterdir())) == 4
-    other = dataclasses.replace(task, **change)
+    other = changed(task, **change)
     found = other.run()
     assert len(list(tmp_path.iterdir())) == 8
-    assert found == dataclasses.replace(other, checkpoints=None).run()
+    assert found == changed(other, checkpoints=None).run()
 
 
 def test_a_sketch_that_leaves_layers_as_they_are() -> None:
     """There is nothing to estimate then."""
-    found = dataclasses.replace(SMALL, family=Identity(8, 8), rounds=2).run()
+    found = changed(SMALL, family=Identity(8, 8), rounds=2).run()
     (loss,) = of("accuracy_loss", found=found)
     assert loss["mean"] == 0
     assert not of("error", found=found)
@@ -291,18 +319,18 @@ def test_a_sketch_that_leaves_layers_as_they_are() -> None:
 def test_two_classes_that_diverge() -> None:
     """A network that has overflown tells nothing."""
     two = functools.partial(synthetic.load, train=120, test=40, classes=2, noise=0.1)
-    found = dataclasses.replace(SMALL, dataset=two, rates=[1e30], rounds=2).run()
+    found = changed(SMALL, dataset=two, rates=[1e30], rounds=2).run()
     assert [row["mean"] for row in of("auc", "plain", found)][-1] == 0.5
-    half = dataclasses.replace(SMALL, dataset=two, rounds=1, precision="bfloat16").run()
+    half = changed(SMALL, dataset=two, rounds=1, precision="bfloat16").run()
     assert of("auc", found=half)
 
 
 def test_half_precision(tmp_path: Path) -> None:
     """Nearly the same training, of its own checkpoints; messages stay as large as they are."""
     model = functools.partial(cnn, filters=[4], kernel=3, pooled=[True], hidden=[16])
-    full = dataclasses.replace(SMALL, model=model, checkpoints=str(tmp_path))
-    half = dataclasses.replace(full, precision="bfloat16")
-    found = {task.precision: task.run() for task in (full, half)}
+    full = changed(SMALL, model=model, checkpoints=str(tmp_path))
+    half = changed(full, precision="bfloat16")
+    found = {task.training.precision: task.run() for task in (full, half)}
     assert len(list(tmp_path.iterdir())) == 2 * 4
     assert half.run() == found["bfloat16"]
     for quantity in ("bytes_up", "bytes_down"):
@@ -312,7 +340,7 @@ def test_half_precision(tmp_path: Path) -> None:
     assert not np.array_equal(*errors)
     np.testing.assert_allclose(*errors, rtol=0.2)
     with pytest.raises(ValueError, match="precision=float16 is unknown; choose one of float32, bf"):
-        dataclasses.replace(SMALL, precision="float16").run()  # type: ignore[arg-type]
+        changed(SMALL, precision="float16").run()  # type: ignore[arg-type]
 
 
 def test_names_of_checkpoints_are_the_same_in_every_process() -> None:
@@ -333,14 +361,14 @@ def test_pairs_share_their_start_and_their_clients(monkeypatch: pytest.MonkeyPat
     run = FedAvg.run
 
     def spy(self: Any, model: Any, *given: Any, **options: Any) -> Any:
-        plain = not list(training.sketched.layers(model))
+        plain = not list(sketched.layers(model))
         started.setdefault(plain, []).append(model.state_dict()["1.weight"].clone())
         for at in run(self, model, *given, **options):
             answered.setdefault(plain, []).extend(reply.client for reply in at.replies)
             yield at
 
     monkeypatch.setattr(FedAvg, "run", spy)
-    dataclasses.replace(SMALL, rounds=1).run()
+    changed(SMALL, rounds=1).run()
     for a, b in zip(started[True], started[False], strict=True):
         assert torch.equal(a, b)
     assert not torch.equal(*started[True])
@@ -355,13 +383,21 @@ def test_leaked_test_images_are_refused() -> None:
         return Dataset("leaked", 10, 255, train, data.test)
 
     with pytest.raises(ValueError, match="10 test images of leaked are also training images"):
-        dataclasses.replace(SMALL, dataset=leaked).run()
+        changed(SMALL, dataset=leaked).run()
 
 
-@pytest.mark.parametrize("change", [{"trials": 1}, {"rounds": 0}, {"rates": []}])
-def test_bad_settings(change: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="must be >= 2, rounds="):
-        dataclasses.replace(SMALL, **change).run()
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"trials": 1}, "trials=1 must be >= 2"),
+        ({"rounds": 0}, "rounds=0 must be >= 1"),
+        ({"rates": []}, r"rates=\[\] must not be empty"),
+        ({"participation": 0.0}, "participation=0.0 must be > 0 and <= 1"),
+    ],
+)
+def test_bad_settings(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        changed(SMALL, **change)
 
 
 @pytest.mark.parametrize("study", ["federated_mlp", "federated_cnn", "federated_cifar10"])
@@ -379,15 +415,13 @@ def test_one_round_of_the_paper_size(study: str) -> None:
             "train": 200,
             "test": 20,
         },
-        "rates": [0.03],
-        "epochs": 1,
+        "training": {**config["task"]["training"], "epochs": 1, "participation": 0.02, "checkpoints": None},
+        "tuning": {**config["task"]["tuning"], "rates": [0.03]},
+        "judging": {**config["task"]["judging"], "points": 1},
         "rounds": 1,
         "trials": 2,
-        "points": 1,
-        "participation": 0.02,
-        "checkpoints": None,
     }
-    found = job.execute({**config, "task": task})
+    found = execution.execute({**config, "task": task})
     (row,) = (row for row in of("bytes_up", "sketched", found))
     assert row["mean"] == row["exact"]
     assert task["partition"]["clients"] == 100

@@ -8,12 +8,13 @@ import pytest
 
 from sketchbench.theory.convergence import (
     THEOREMS,
-    Problem,
+    Assumptions,
+    Convexity,
     noise_floor,
     noisy_strongly_convex,
 )
 
-P = Problem(
+P = Assumptions(
     smoothness=2.0,
     convexity=0.5,
     gradient_bound=3.0,
@@ -43,6 +44,11 @@ AT_0_1 = {  # after 10 rounds with η = 0.1
     "G.2-printed": 7 / 11 + 0.1 * 2 * 16 * 9 * (0.1 + 0.05 * 4),
     "G.2-corrected": 7 / (0.4 * 11) + 2 * 4 * 9 * (0.1 + 0.05 * 4),
 }
+
+
+def test_convexity() -> None:
+    for convexity, expected in ((-math.inf, (True, False, False)), (0.0, (True, True, False)), (0.1, (True,) * 3)):
+        assert tuple(needs.holds(convexity) for needs in Convexity) == expected
 
 
 def test_all_theorems_are_here() -> None:

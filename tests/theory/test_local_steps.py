@@ -1,15 +1,17 @@
 """song2023 Lemmas F.3-F.6, by hand and on random quadratics."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from sketchbench.kernels import load
 from sketchbench.objective.quadratic import Quadratic
 from sketchbench.theory import norm
-from sketchbench.theory.convergence import Problem
+from sketchbench.theory.convergence import Assumptions
 from sketchbench.theory.known import Known
 from sketchbench.theory.local_steps import (
-    State,
+    ClientAverages,
     least_progress,
     most_distance,
     most_distance_after_sketch,
@@ -17,8 +19,17 @@ from sketchbench.theory.local_steps import (
     most_spread,
 )
 
-P = Problem(2.0, 0.5, np.inf, 1.0, 1.0, 3.0, 4.0, 2)
-AT = State(0.1, 0.2, 0.3, 0.4, 0.5)
+P = Assumptions(
+    smoothness=2.0,
+    convexity=0.5,
+    gradient_bound=np.inf,
+    gap=1.0,
+    squared_distance=1.0,
+    heterogeneity=3.0,
+    alpha=4.0,
+    local_steps=2,
+)
+AT = ClientAverages(0.1, 0.2, 0.3, 0.4, 0.5)
 
 
 def test_by_hand() -> None:
@@ -37,11 +48,11 @@ def test_by_hand() -> None:
 def test_f_3_and_f_4_at_random_weights(seed: int) -> None:
     """They hold at any weights, along a path or not."""
     problem = Quadratic(load("numpy"), 6, 3, seed)
-    p = Problem(problem.smoothness, problem.convexity, np.inf, 1.0, 1.0, 1.0, 1.0, 1)
+    p = dataclasses.replace(P, smoothness=problem.smoothness, convexity=problem.convexity)
     u = np.random.default_rng(seed).standard_normal((3, 6))
     gradient, mean = problem.gradients(u).mean(0), u.mean(0)
     away = mean - problem.minimiser
-    at = State(
+    at = ClientAverages(
         ((u - mean) ** 2).sum(1).mean(),
         gradient @ gradient,
         problem.loss(mean) - problem.minimum,

@@ -40,7 +40,7 @@ def test_the_condition() -> None:
 
 
 def test_bad_settings() -> None:
-    with pytest.raises(ValueError, match=r"gamma=1\.0 must satisfy 0 < gamma < 1"):
+    with pytest.raises(ValueError, match=r"gamma=1\.0 must be > 0 and < 1"):
         setting(gamma=1.0)
     with pytest.raises(ValueError, match=r"rounds=100 are too few for Theorem 1 with gamma=0\.5"):
         setting(rounds=100)

@@ -1,0 +1,63 @@
+"""Ways to compress gradients: a recovery for the server, and the family of sketches that it decodes."""
+
+from typing import NamedTuple
+
+from sketchbench.parameters import choose
+from sketchbench.recovery.count_sketch import CountSketchMedian
+from sketchbench.recovery.desketch import Desketch
+from sketchbench.recovery.fiht import FIHT
+from sketchbench.recovery.recovery import Recovery
+from sketchbench.sketch.family import Family
+from sketchbench.sketch.identity import Identity
+from sketchbench.sketch.sparse import BlockSparseEmbedding
+from sketchbench.sketch.transform import SubsampledHadamard
+
+TABLE_ROWS = 5  # of a CountSketch (tang2021 Appendix C.2)
+COMPRESSING = ("fiht", "count_sketch")  # the cases of an arm beside no compression
+
+
+class Arm(NamedTuple):
+    """A way to compress in a comparison: its case, and its compression d/b."""
+
+    case: str
+    compression: float
+
+
+UNCOMPRESSED = Arm("uncompressed", 1.0)
+
+
+class Compressor(NamedTuple):
+    """What the server recovers with, and the family that the operator is drawn from."""
+
+    recovery: Recovery
+    family: Family
+
+
+def uncompressed(d: int) -> Compressor:
+    """Gradients as they are."""
+    return Compressor(Desketch(d), Identity(d, d))
+
+
+def fiht(d: int, k: int, compression: float) -> Compressor:
+    """FIHT as printed (tang2021 Appendices C and E), with d / compression rows of the Walsh-Hadamard matrix."""
+    family = SubsampledHadamard(d, round(d / compression), signs=False)
+    return Compressor(FIHT(k, stopping="paper", support="padded"), family)
+
+
+def count_sketch(d: int, k: int, rows: int, columns: int) -> Compressor:
+    """A CountSketch of rows × columns cells, and its median."""
+    return Compressor(CountSketchMedian(k), BlockSparseEmbedding(d, rows * columns, s=rows))
+
+
+def check_case(case: str) -> None:
+    """Raise ValueError for a case that is no way to compress."""
+    choose("arm", case, COMPRESSING)
+
+
+def compressor(arm: Arm, d: int, k: int) -> Compressor:
+    """The compressor of an arm, for d weights and steps of k entries."""
+    if arm == UNCOMPRESSED:
+        return uncompressed(d)
+    if arm.case == "fiht":
+        return fiht(d, k, arm.compression)
+    return count_sketch(d, k, TABLE_ROWS, max(1, round(d / (TABLE_ROWS * arm.compression))))

@@ -1,0 +1,74 @@
+"""Algorithms that SGD with compressed sensing is compared with, on one objective and with the same step size."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from sketchbench import seeds
+from sketchbench.federated import compressors
+from sketchbench.federated.compressed_sensing import CompressedSensingSGD, ServerState
+from sketchbench.federated.iterative_sketching import IterativeSketching, Round
+from sketchbench.kernels import Array
+from sketchbench.objective.objective import Objective
+from sketchbench.parameters import Checked, Count
+from sketchbench.sketch.family import Family
+from sketchbench.sketch.transform import SubsampledHadamard
+
+Peer = Literal["uncompressed", "count_sketch", "desketch"]
+
+
+@dataclass(frozen=True)
+class Table(Checked):
+    """The size of a CountSketch: cells in `rows` rows of `columns` columns."""
+
+    rows: Count
+    columns: Count
+
+
+@dataclass(frozen=True)
+class Peers:
+    """The competitors of an algorithm.
+
+    `uncompressed` and `count_sketch`, with the algorithm's feedback, momentum and channel, meet the same noise in the
+    gradients as the algorithm; `desketch`, which is RᵀR with a new randomised Hadamard sketch of the same b for each
+    round, unbiased and without feedback, meets other noise of the same distribution.
+
+    Arguments:
+        algorithm: whose competitors they are.
+        objective: that all of them minimise.
+        family: of the algorithm's sketch.
+        table: the size of the CountSketch.
+        seed: of the gradients' noise and the sketches.
+    """
+
+    algorithm: CompressedSensingSGD
+    objective: Objective
+    family: Family
+    table: Table
+    seed: int
+
+    def run(self, peer: Peer, *, trials: int, rounds: int) -> Iterator[ServerState] | Iterator[Round]:
+        """The states of a competitor after 0 to `rounds` rounds."""
+        if peer == "desketch":
+            return self._desketch(trials, rounds)
+        algorithm, d = self.algorithm, self.family.d
+        if peer == "uncompressed":
+            recovery, family = compressors.uncompressed(d)
+            algorithm = CompressedSensingSGD(recovery, algorithm.rate, clients=algorithm.clients)
+            key = 0  # of the identity, which draws nothing
+        else:
+            recovery, family = compressors.count_sketch(d, algorithm.recovery.k, self.table.rows, self.table.columns)
+            algorithm = replace(algorithm, recovery=recovery)
+            key = seeds.key(self.seed, task="count sketch", family=repr(family))
+        sketch = family.draw(key, kernels=self.objective.kernels)
+        return algorithm.run(self.objective, sketch, self.seed, trials=trials, rounds=rounds)
+
+    def _desketch(self, trials: int, rounds: int) -> Iterator[Round]:
+        unbiased = IterativeSketching(SubsampledHadamard(self.family.d, self.family.b), self.algorithm.rate)
+        random = seeds.generator(self.seed, noise="gradients", peer="desketch")
+
+        def gradients(w: Array) -> Array:
+            return self.objective.stochastic_gradients(w, random)
+
+        key = seeds.key(self.seed, task="compressed sensing", peer="desketch")
+        return unbiased.run(self.objective, key, trials=trials, rounds=rounds, gradients=gradients)

@@ -1,0 +1,35 @@
+"""Arms and peers: what they compress to."""
+
+import pytest
+
+from sketchbench.federated.compressed_sensing import CompressedSensingSGD
+from sketchbench.federated.compressors import UNCOMPRESSED, Arm, check_case, compressor
+from sketchbench.federated.peers import Peer, Peers, Table
+from sketchbench.kernels import load
+from sketchbench.objective.sparse_gradients import SparseGradients
+from sketchbench.recovery.fiht import FIHT
+from sketchbench.sketch.transform import SubsampledHadamard
+
+
+@pytest.mark.parametrize(
+    ("arm", "b"), [(UNCOMPRESSED, 100), (Arm("fiht", 2.0), 50), (Arm("count_sketch", 1.25), 80), (Arm("fiht", 1), 100)]
+)
+def test_sizes(arm: Arm, b: int) -> None:
+    recovery, family = compressor(arm, 100, 7)
+    assert (family.d, family.b) == (100, b)
+    assert recovery.k == (100 if arm == UNCOMPRESSED else 7)
+
+
+def test_unknown_cases() -> None:
+    with pytest.raises(ValueError, match="arm=other is unknown; choose one of fiht, count_sketch"):
+        check_case("other")
+
+
+@pytest.mark.parametrize(("peer", "b"), [("uncompressed", 64), ("count_sketch", 24), ("desketch", 40)])
+def test_bytes_of_peers(peer: Peer, b: int) -> None:
+    """Every round sends b numbers of 8 bytes."""
+    objective = SparseGradients(load("numpy"), 64, 5, 0, decay=4.0, spike_rate=0.05)
+    algorithm = CompressedSensingSGD(FIHT(6), 0.05)
+    family = SubsampledHadamard(64, 40, signs=False)
+    states = list(Peers(algorithm, objective, family, Table(4, 6), 7).run(peer, trials=2, rounds=3))
+    assert [at.bytes_up for at in states] == [8 * b * t for t in range(4)]
