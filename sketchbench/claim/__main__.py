@@ -11,6 +11,7 @@ import pandas as pd
 from sketchbench.claim import page
 from sketchbench.claim.evaluate import ClaimError, check_studies, evaluate, read_claims
 from sketchbench.files import write_text
+from sketchbench.measure.row import Column
 from sketchbench.schema import SchemaError
 
 
@@ -63,7 +64,7 @@ def changes(old: pd.DataFrame, new: pd.DataFrame) -> list[str]:
     both = old.merge(new, on=key, how="outer", suffixes=("", "_new"), indicator=True)
     lines = []
     for row in both.to_dict("records"):
-        name = f"{row['claim']} {row['method']}"
+        name = f"{row['claim']} {row[Column.METHOD]}"
         if row["_merge"] != "both":
             lines.append(f"{name}: only in the {'older' if row['_merge'] == 'left_only' else 'newer'}")
         elif row["verdict"] != row["verdict_new"]:
@@ -71,7 +72,7 @@ def changes(old: pd.DataFrame, new: pd.DataFrame) -> list[str]:
         else:
             lines += [
                 f"{name}: {column} {row[f'{column}_new']:.8g}, was {row[column]:.8g}"
-                for column in ("statistic", "low", "high", "bound")
+                for column in ("statistic", "low", "high", Column.BOUND)
                 if not np.isclose(row[column], row[f"{column}_new"], 1e-6, 1e-9, equal_nan=True)
             ]
     return lines

@@ -15,6 +15,7 @@ import pandas as pd
 
 from sketchbench.measure.audit import epsilon_proven
 from sketchbench.measure.interval import log_slope, mean_interval, proportion_interval
+from sketchbench.measure.row import Column
 from sketchbench.measure.summary import ROUNDING
 
 # Hall's correction is of the first order in skewness/√trials; beyond this, simulations of heavy tails
@@ -82,29 +83,29 @@ class Settings:
 def equality(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
     """The mean equals `exact`: its interval contains it, and is narrow enough to have noticed."""
     comparisons = []
-    for row in rows[rows["exact"].notna()].to_dict("records"):
+    for row in rows[rows[Column.EXACT].notna()].to_dict("records"):
         low, high = _mean_interval(row, error)
-        exact, half = row["exact"], (high - low) / 2
+        exact, half = row[Column.EXACT], (high - low) / 2
         narrow = half <= settings.margin * max(1.0, abs(exact))
         inside = low <= exact <= high
         verdict: Verdict = "fails" if not inside else "holds" if narrow else "inconclusive"
         if not _trusted(row):
             verdict = "inconclusive"
         slack = 1 - abs(exact - (low + high) / 2) / half
-        comparisons.append(_comparison(row, verdict, row["mean"], low, high, exact, slack))
+        comparisons.append(_comparison(row, verdict, row[Column.MEAN], low, high, exact, slack))
     return comparisons
 
 
 def upper_bound(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
     """The mean is at most `bound`. A run that diverged has no mean, and exceeds every bound."""
     comparisons = []
-    for row in rows[rows["bound"].notna()].to_dict("records"):
-        if row.get("status") == "diverged":
-            infinite, bound = float("inf"), row["bound"]
+    for row in rows[rows[Column.BOUND].notna()].to_dict("records"):
+        if row.get(Column.STATUS) == "diverged":
+            infinite, bound = float("inf"), row[Column.BOUND]
             comparisons.append(_comparison(row, "fails", infinite, infinite, infinite, bound, -infinite))
             continue
         low, high = _mean_interval(row, error)
-        comparison = _below(row, row["mean"], low, high, row["bound"])
+        comparison = _below(row, row[Column.MEAN], low, high, row[Column.BOUND])
         if not _trusted(row):
             comparison = replace(comparison, verdict="inconclusive")
         comparisons.append(comparison)
@@ -114,10 +115,10 @@ def upper_bound(rows: pd.DataFrame, error: float, settings: Settings) -> list[Co
 def probability(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
     """The probability behind `count` out of `trials` is at most `bound`."""
     comparisons = []
-    for row in rows[rows["bound"].notna()].to_dict("records"):
-        low, high = proportion_interval(int(row["count"]), int(row["trials"]), error=error)
-        share = row["count"] / row["trials"]
-        comparisons.append(_below(row, share, low, high, row["bound"]))
+    for row in rows[rows[Column.BOUND].notna()].to_dict("records"):
+        low, high = proportion_interval(int(row[Column.COUNT]), int(row[Column.TRIALS]), error=error)
+        share = row[Column.COUNT] / row[Column.TRIALS]
+        comparisons.append(_below(row, share, low, high, row[Column.BOUND]))
     return comparisons
 
 
@@ -128,12 +129,12 @@ def always(rows: pd.DataFrame, error: float, settings: Settings) -> list[Compari
     trials without an exceedance can show is that it is rare. Slack is that of the largest trial.
     """
     comparisons = []
-    for row in rows[rows["bound"].notna()].to_dict("records"):
-        count, trials = int(row["count"]), int(row["trials"])
+    for row in rows[rows[Column.BOUND].notna()].to_dict("records"):
+        count, trials = int(row[Column.COUNT]), int(row[Column.TRIALS])
         low, high = proportion_interval(count, trials, error=error)
-        slack = (row["bound"] - row["maximum"]) / abs(row["bound"])
+        slack = (row[Column.BOUND] - row[Column.MAXIMUM]) / abs(row[Column.BOUND])
         found = _comparison(row, "fails" if count else "holds", count / trials, low, high, 0.0, slack)
-        case = f"{found.case}, largest {row['maximum']:.4g} of {row['bound']:.4g}".lstrip(", ")
+        case = f"{found.case}, largest {row[Column.MAXIMUM]:.4g} of {row[Column.BOUND]:.4g}".lstrip(", ")
         comparisons.append(replace(found, case=case))
     return comparisons
 
@@ -150,25 +151,25 @@ def growth(rows: pd.DataFrame, error: float, settings: Settings) -> list[Compari
     groups = rows.groupby(others, dropna=False) if others else [((), rows)]
     comparisons = []
     for key, group in groups:
-        worst = group.loc[group.groupby(settings.over)["mean"].idxmax()].sort_values(settings.over)
-        still = bool((worst["mean"].abs() <= ROUNDING).all())
+        worst = group.loc[group.groupby(settings.over)[Column.MEAN].idxmax()].sort_values(settings.over)
+        still = bool((worst[Column.MEAN].abs() <= ROUNDING).all())
         if not still:
-            worst = worst[worst["mean"] > ROUNDING]  # a zero has no logarithm
+            worst = worst[worst[Column.MEAN] > ROUNDING]  # a zero has no logarithm
         if len(worst) < 2:
             continue
         x = worst[settings.over].to_numpy(float)
         claimed = 0.0
-        if worst["bound"].notna().all() and (worst["bound"] > 0).all():
-            claimed = float(np.polyfit(np.log(x), np.log(worst["bound"].to_numpy(float)), 1)[0])
+        if worst[Column.BOUND].notna().all() and (worst[Column.BOUND] > 0).all():
+            claimed = float(np.polyfit(np.log(x), np.log(worst[Column.BOUND].to_numpy(float)), 1)[0])
         alternative = 0.0 if abs(claimed) > 0.25 else 1.0 if settings.over in LINEAR else 0.5
         middle = (claimed + alternative) / 2
         values = dict(zip(others, key, strict=True)) if others else {}
-        row = {"case": _name(values), "trials": int(worst["trials"].sum())}
+        row = {"case": _name(values), "trials": int(worst[Column.TRIALS].sum())}
         if still:
             value = low = high = 0.0  # nothing to grow
         else:
-            mean = worst["mean"].to_numpy(float)
-            standard_error = (worst["sd"] / np.sqrt(worst["trials"])).to_numpy(float)
+            mean = worst[Column.MEAN].to_numpy(float)
+            standard_error = (worst[Column.SD] / np.sqrt(worst[Column.TRIALS])).to_numpy(float)
             value, low, high = log_slope(x, mean, standard_error, error=error)
         nearest, farthest = (low, high) if claimed > alternative else (high, low)
         slack, reach = ((end - middle) / (claimed - middle) for end in (nearest, farthest))
@@ -180,9 +181,9 @@ def growth(rows: pd.DataFrame, error: float, settings: Settings) -> list[Compari
 def computed(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
     """The number `value`, which has no randomness, is at most `bound`. There are no trials."""
     comparisons = []
-    for row in rows[rows["bound"].notna() & rows["value"].notna()].to_dict("records"):
-        value = row["value"]
-        comparisons.append(_below({**row, "trials": 0}, value, value, value, row["bound"]))
+    for row in rows[rows[Column.BOUND].notna() & rows[Column.VALUE].notna()].to_dict("records"):
+        value = row[Column.VALUE]
+        comparisons.append(_below({**row, "trials": 0}, value, value, value, row[Column.BOUND]))
     return comparisons
 
 
@@ -194,10 +195,10 @@ def audit(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparis
     inconclusive where it stays too far below the bound to have refuted much.
     """
     comparisons = []
-    for row in rows[rows["bound"].notna() & rows["hits"].notna()].to_dict("records"):
-        hits, alarms, trials = (int(row[name]) for name in ("hits", "false_alarms", "trials"))
-        proven = epsilon_proven(hits, alarms, trials, delta=row["delta"], error=error)
-        bound = row["bound"]
+    for row in rows[rows[Column.BOUND].notna() & rows[Column.HITS].notna()].to_dict("records"):
+        hits, alarms, trials = (int(row[name]) for name in (Column.HITS, Column.FALSE_ALARMS, Column.TRIALS))
+        proven = epsilon_proven(hits, alarms, trials, delta=row[Column.DELTA], error=error)
+        bound = row[Column.BOUND]
         strong = proven >= (1 - settings.margin) * bound
         verdict: Verdict = "fails" if proven > bound else "holds" if strong else "inconclusive"
         slack = (bound - proven) / bound
@@ -214,7 +215,7 @@ def _with_control(test: Test) -> Test:
     what it is held to. Unless the probability behind that is shown to be above a half, nothing follows from them."""
 
     def judged(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
-        if "control" in rows:
+        if Column.CONTROL in rows:
             found = [_controlled(row, error) for row in rows.to_dict("records")]
             rows = rows.assign(controlled=found)
         return test(rows, error, settings)
@@ -223,9 +224,9 @@ def _with_control(test: Test) -> Test:
 
 
 def _controlled(row: Row, error: float) -> bool:
-    if pd.isna(row["control"]):
+    if pd.isna(row[Column.CONTROL]):
         return True
-    return proportion_interval(int(row["control"]), int(row["trials"]), error=error).low > 0.5
+    return proportion_interval(int(row[Column.CONTROL]), int(row[Column.TRIALS]), error=error).low > 0.5
 
 
 TESTS: dict[str, Test] = {
@@ -237,7 +238,7 @@ def _independent(rows: pd.DataFrame, over: str) -> list[str]:
     """The columns that make curves of their own: all that don't just follow the one that a growth is
     measured along, as b follows the compression at every d."""
     kept: list[str] = []
-    for name in ("d", "s", "seed", "b"):
+    for name in (Column.D, Column.S, Column.SEED, Column.B):
         if name in rows and name != over:
             varies = rows[name].nunique(dropna=False) > 1
             groups = rows.groupby([over, *kept], dropna=False)[name]
@@ -248,14 +249,14 @@ def _independent(rows: pd.DataFrame, over: str) -> list[str]:
 
 def _mean_interval(row: Row, error: float) -> tuple[float, float]:
     """Of a single trial, all numbers: it says nothing of the spread."""
-    if row["trials"] < 2:
+    if row[Column.TRIALS] < 2:
         return -float("inf"), float("inf")
-    scales = [abs(row[name]) for name in ("exact", "bound") if not np.isnan(row[name])]
+    scales = [abs(row[name]) for name in (Column.EXACT, Column.BOUND) if not np.isnan(row[name])]
     return mean_interval(
-        row["mean"],
-        row["sd"],
-        row["skewness"],
-        int(row["trials"]),
+        row[Column.MEAN],
+        row[Column.SD],
+        row[Column.SKEWNESS],
+        int(row[Column.TRIALS]),
         error=error,
         scale=max(1.0, *scales),
     )
@@ -263,8 +264,8 @@ def _mean_interval(row: Row, error: float) -> tuple[float, float]:
 
 def _trusted(row: Row) -> bool:
     """Whether there are enough trials for the skewness of what they measured."""
-    enough = row["trials"] > 1
-    return bool(enough and abs(row["skewness"]) <= TRUSTED_SKEWNESS * np.sqrt(row["trials"]))
+    enough = row[Column.TRIALS] > 1
+    return bool(enough and abs(row[Column.SKEWNESS]) <= TRUSTED_SKEWNESS * np.sqrt(row[Column.TRIALS]))
 
 
 def _below(row: Row, statistic: float, low: float, high: float, bound: float) -> Comparison:
@@ -287,7 +288,7 @@ def _comparison(
 ) -> Comparison:
     if not row.get("controlled", True):
         verdict = "inconclusive"
-    return Comparison(verdict, _name(row), statistic, low, high, bound, slack, int(row["trials"]))
+    return Comparison(verdict, _name(row), statistic, low, high, bound, slack, int(row[Column.TRIALS]))
 
 
 def _name(row: Row) -> str:

@@ -9,6 +9,7 @@ import pandas as pd
 import yaml
 
 from sketchbench.claim.criteria import TESTS, Comparison, Settings, Verdict
+from sketchbench.measure.row import Column
 from sketchbench.schema import validate
 
 FAMILY_WISE_ERROR = 1e-3  # over all comparisons of all claims of a run
@@ -94,7 +95,7 @@ def _claim(text: dict[str, Any], path: Path) -> Claim:
         dataset=text["dataset"],
         checks=tuple(checks),
         expected=expected if isinstance(expected, dict) else {"default": expected},
-        reason=text.get("reason", ""),
+        reason=text.get(Column.REASON, ""),
         methods=tuple(text["methods"]) if "methods" in text else None,
         left_out=tuple(text.get("left_out", ())),
     )
@@ -103,7 +104,7 @@ def _claim(text: dict[str, Any], path: Path) -> Claim:
 def _select(tables: dict[str, pd.DataFrame], check: Check, study: str, method: str) -> pd.DataFrame:
     """The rows of a table that a check of one method is about."""
     table = tables[study]
-    chosen = table["method"] == method
+    chosen = table[Column.METHOD] == method
     for column, value in check.where.items():
         if column not in table:
             raise ClaimError(f"the table of {study} has no column {column} to select by")
@@ -112,7 +113,7 @@ def _select(tables: dict[str, pd.DataFrame], check: Check, study: str, method: s
     if check.test == "growth" and over not in table:
         raise ClaimError(f"the table of {study} has no column {over} to grow along")
     rows = table[chosen]
-    missing = {name: float("nan") for name in ("exact", "bound") if name not in rows}
+    missing = {name: float("nan") for name in (Column.EXACT, Column.BOUND) if name not in rows}
     return rows.assign(**missing)
 
 
@@ -132,8 +133,8 @@ def _labels(claim: Claim, tables: dict[str, pd.DataFrame]) -> dict[str, str]:
     """The methods that a claim speaks of in these tables, with their labels."""
     labels: dict[str, str] = {}
     for study in sorted(_studies(claim)):
-        pairs = tables[study][["method", "label"]].drop_duplicates()
-        labels |= dict(zip(pairs["method"], pairs["label"], strict=True))
+        pairs = tables[study][[Column.METHOD, Column.LABEL]].drop_duplicates()
+        labels |= dict(zip(pairs[Column.METHOD], pairs[Column.LABEL], strict=True))
     return {s: label for s, label in sorted(labels.items()) if claim.speaks_of(s)}
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import pandas as pd
 
 from sketchbench.claim.evaluate import FAMILY_WISE_ERROR, Claim
+from sketchbench.measure.row import Column
 
 MARKS = {"holds": "✓", "fails": "✗", "inconclusive": "~", "not run": "–"}
 COLOURS = {"holds": "#d9f0e3", "fails": "#fbe0d5", "inconclusive": "#fdf3cf", "not run": "#eee"}
@@ -32,7 +33,7 @@ def summary(claims: list[Claim], verdicts: pd.DataFrame) -> list[dict[str, str]]
                 "paper": f"{claim.paper}, {claim.place}",
                 "statement": claim.statement,
                 "verdicts": told,
-                "as expected": "yes" if surprises.empty else ", ".join(surprises["label"]),
+                "as expected": "yes" if surprises.empty else ", ".join(surprises[Column.LABEL]),
             }
         )
     return lines
@@ -46,15 +47,15 @@ def details(claim: Claim, verdicts: pd.DataFrame) -> list[dict[str, str]]:
             continue
         lines.append(
             {
-                "method": row["label"],
+                "method": row[Column.LABEL],
                 "verdict": f"{MARKS[row['verdict']]} {row['verdict']}",
                 "expected": row["expected"],
                 "statistic": f"{row['statistic']:.4g}",
                 "interval": f"[{row['low']:.4g}, {row['high']:.4g}]",
-                "bound": f"{row['bound']:.4g}",
+                "bound": f"{row[Column.BOUND]:.4g}",
                 "slack": f"{row['slack']:.2f}" if abs(row["slack"]) < 1e4 else f"{row['slack']:.0e}",
-                "case": row["case"],
-                "trials": f"{row['trials']:,.0f}",
+                "case": row[Column.CASE],
+                "trials": f"{row[Column.TRIALS]:,.0f}",
             }
         )
     return lines
@@ -63,7 +64,7 @@ def details(claim: Claim, verdicts: pd.DataFrame) -> list[dict[str, str]]:
 def facts_line(facts: dict[str, Any], comparisons: int) -> str:
     each = FAMILY_WISE_ERROR / max(comparisons, 1)
     return (
-        f"Scale `{facts['scale']}`, seed {facts['seed']}, {facts['kernels']} kernels. "
+        f"Scale `{facts['scale']}`, seed {facts[Column.SEED]}, {facts['kernels']} kernels. "
         f"{comparisons:,} comparisons share a family-wise error rate of {FAMILY_WISE_ERROR:g}: "
         f"{each:.2g} for each interval."
     )

@@ -6,10 +6,11 @@ from snakemake.logging import logger
 
 from sketchbench import plan as planning
 from sketchbench.digest import code_digest
-from sketchbench.figure import CATALOGUE, available
+from sketchbench.figure.catalogue import available, read_catalogue
 
 try:
     PLAN = planning.from_settings(config)
+    CATALOGUE = read_catalogue()
 except (planning.ConfigError, ValueError, RuntimeError) as error:
     raise WorkflowError(str(error)) from None
 
