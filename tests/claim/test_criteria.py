@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sketchbench.claim.criteria import TESTS, Comparison, Settings
+from sketchbench.claim.criteria import CRITERIA, Comparison, Settings
 from sketchbench.measure.audit import epsilon_proven
 
 ERROR = 1e-6
@@ -18,7 +18,7 @@ def compare(test: str, *rows: dict[str, Any], **settings: Any) -> list[Compariso
     for column in ("exact", "bound"):
         if column not in table:
             table[column] = np.nan
-    return TESTS[test](table, ERROR, Settings(**settings))
+    return CRITERIA[test](table, ERROR, Settings(**settings))
 
 
 def verdict(test: str, *rows: dict[str, Any], **settings: Any) -> str:
@@ -92,7 +92,7 @@ def test_probability(count: int, trials: int, expected: str) -> None:
 def test_probability_with_a_positive_control(count: int, control: float, expected: str) -> None:
     """At 2e-7, 24 of 24 show that a probability is above a half, and 23 do not."""
     row = {"count": count, "trials": 24, "bound": 0.5, "control": control}
-    (comparison,) = TESTS["probability"](pd.DataFrame([row]), 2e-7, Settings())
+    (comparison,) = CRITERIA["probability"](pd.DataFrame([row]), 2e-7, Settings())
     assert comparison.verdict == expected
     assert comparison.statistic == count / 24
 
