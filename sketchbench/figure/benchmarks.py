@@ -49,8 +49,11 @@ Line = tuple[str, dict[str, Any], pd.DataFrame]  # label, keywords of a Line2D, 
 
 
 def draw(table: pd.DataFrame) -> Figure:
-    """Above, seconds over those of a copy of the input, group by group, over d; other libraries dashed,
-    with open markers. Below, how the seconds grow, and what other libraries take for one of ours."""
+    """Draw the table of `sketchbench.table.benchmarks`.
+
+    Above, over d and in a panel for each group, seconds divided by those of copying the input; other libraries have
+    dashed lines and open markers. Below, the growth of the seconds, and the time of other libraries relative to ours.
+    """
     single = table[(table["rows"] == 1) & table["copies"].notna()]
     groups = [group for group in TITLES if (single["group"] == group).any()]
     figure = style.new_figure(5.6)
@@ -132,7 +135,7 @@ def _growth(axes: Axes, rows: pd.DataFrame, growth: pd.DataFrame) -> None:
 
 
 def _dimensions(axes: Axes) -> None:
-    """A log x axis that counts in powers of two."""
+    """Make the x axis logarithmic, with powers of two as ticks."""
     axes.set_xscale("log", base=2)
     axes.xaxis.set_major_locator(LogLocator(base=4, numticks=9))
     axes.xaxis.set_minor_formatter(NullFormatter())

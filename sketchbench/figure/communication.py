@@ -1,4 +1,4 @@
-"""Bytes to a target over the size of the sketch, and how logistic regression gets there."""
+"""Rounds and bytes to a target over the compression, and the loss of logistic regression until it gets there."""
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -15,8 +15,9 @@ PLAIN = style.EXACT
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """From studies communication, communication_flat and communication_logistic: rounds over 1 + α and bytes
-    over those without sketches, over the compression; below, what is left of the loss over rounds and bytes.
+    """From studies communication, communication_flat and communication_logistic: over the compression, rounds
+    divided by 1 + α and bytes divided by those without sketches; below, the excess loss relative to its start, over
+    rounds and over bytes.
 
     All intervals of the figure hold at once, except with probability 1e-3.
     """

@@ -34,8 +34,8 @@ Look = tuple[str, Any, Any]  # label, colour, line
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """From studies compressed_iid and compressed_noniid: the quantity accuracy by arm, over rounds and over what
-    a client has sent. A cross marks the last round before some training diverged.
+    """From studies compressed_iid and compressed_noniid: the quantity accuracy by algorithm and compression,
+    over rounds and over what a client has sent. A cross marks the last round before some training diverged.
 
     All intervals of the figure hold at once, except with probability 1e-3; a single training has none.
     """
@@ -70,18 +70,18 @@ def _with_intervals(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows that have a mean, with `low` and `high`, the megabytes `sent`, and whether a row is the `last` one
     before some training diverged. The interval of a single training is its value."""
     diverged = rows.loc[rows[Column.STATUS] == "diverged", ["study", Column.CASE, Column.COMPRESSION]]
-    ended = set(diverged.itertuples(index=False, name=None))
+    diverging = set(diverged.itertuples(index=False, name=None))
     several = style.with_intervals(rows[rows[Column.TRIALS] > 1])
     single = rows[(rows[Column.TRIALS] == 1) & rows[Column.MEAN].notna()]
-    found = pd.concat([several, single.assign(low=single[Column.MEAN], high=single[Column.MEAN])])
-    final = found.groupby(["study", Column.CASE, Column.COMPRESSION])[Column.ROUND].transform("max")
-    keys = found[["study", Column.CASE, Column.COMPRESSION]].itertuples(index=False, name=None)
-    last = np.array([key in ended for key in keys]) & (found[Column.ROUND] == final)
-    return found.assign(last=last, sent=found[Column.BYTES_UP] / 1e6)
+    measured = pd.concat([several, single.assign(low=single[Column.MEAN], high=single[Column.MEAN])])
+    final = measured.groupby(["study", Column.CASE, Column.COMPRESSION])[Column.ROUND].transform("max")
+    keys = measured[["study", Column.CASE, Column.COMPRESSION]].itertuples(index=False, name=None)
+    last = np.array([key in diverging for key in keys]) & (measured[Column.ROUND] == final)
+    return measured.assign(last=last, sent=measured[Column.BYTES_UP] / 1e6)
 
 
 def _looks(rows: pd.DataFrame) -> dict[tuple[str, float], Look]:
-    """Of every arm its label, its colour and its line, in the order of their compressions."""
+    """Label, colour and line style of every algorithm and compression."""
     looks: dict[tuple[str, float], Look] = {}
     for case, (label, colour) in CASES.items():
         compressions = sorted(rows.loc[rows[Column.CASE] == case, Column.COMPRESSION].unique())

@@ -1,4 +1,4 @@
-"""Iterative sketching: what each theorem bounds over the rounds, and against its bound."""
+"""Iterative sketching: what each theorem bounds, relative to its bound, over the rounds."""
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -19,8 +19,8 @@ LOWEST = 1e-8  # below it there is mostly rounding
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """From studies convergence, convergence_flat and convergence_saturating: a panel per theorem, with the
-    mean of what it bounds over its bound at the end, over the rounds.
+    """From studies convergence, convergence_flat and convergence_saturating: a panel for each theorem, with
+    the mean of what it bounds divided by its bound, over the rounds.
 
     All intervals of the figure hold at once, except with probability 1e-3.
     """

@@ -54,7 +54,7 @@ def _all(axes: Axes, drawn: pd.DataFrame, shown: list[style.Family]) -> None:
 
 
 def _enlarged(axes: Axes, drawn: pd.DataFrame, small: list[style.Family]) -> None:
-    """Families side by side, on a linear scale."""
+    """Draw these families side by side, on a linear scale."""
     rows = drawn[drawn[Column.METHOD].isin([family.method for family in small])]
     for index, family in enumerate(small):
         series = family.rows(rows).sort_values(Column.D)

@@ -46,7 +46,7 @@ def _size(rows: pd.DataFrame) -> str:
 
 
 def _panel(axes: Axes, rows: pd.DataFrame, size: str) -> None:
-    """Points of one table over √(ln d / size), and the lines."""
+    """Draw the points of one table over √(ln d / size), and the lines."""
     rows = rows.assign(x=np.sqrt(np.log(rows[Column.D]) / rows[size]))
     reach = 1.12 * float(rows["x"].max()) if len(rows) else 1.0
     for slope, dashes, _ in LINES:

@@ -64,7 +64,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
 
 def _grid(rows: pd.DataFrame, value: str) -> pd.DataFrame:
     """The values of the first method: a row for each view, a column for each attack."""
-    series = rows[rows[Column.METHOD] == rows[Column.METHOD].iloc[0]]
-    wide = series.pivot_table(index=Column.CASE, columns=Column.ATTACK, values=value)
+    first = rows[rows[Column.METHOD] == rows[Column.METHOD].iloc[0]]
+    wide = first.pivot_table(index=Column.CASE, columns=Column.ATTACK, values=value)
     views = [view for view in VIEWS if view in wide.index]
     return wide.loc[views, [name for name in ATTACKS.values() if name in wide.columns]]

@@ -30,13 +30,13 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
         series = drawn[(drawn[Column.METHOD] == family.method) & drawn[Column.EPSILON].notna()]
         series = series.sort_values(Column.EPSILON)
         style.joined(left, series[Column.EPSILON], series, family, width=0.7)
-        found = family.rows(shares).sort_values(Column.EPSILON)
-        counts = zip(found[Column.TRIALS] - found[Column.COUNT], found[Column.TRIALS], strict=True)
+        failures = family.rows(shares).sort_values(Column.EPSILON)
+        counts = zip(failures[Column.TRIALS] - failures[Column.COUNT], failures[Column.TRIALS], strict=True)
         limits = [proportion_interval(int(hits), int(trials), error=error) for hits, trials in counts]
-        right.vlines(found[Column.EPSILON], [i.low for i in limits], [i.high for i in limits], color=family.colour)
+        right.vlines(failures[Column.EPSILON], [i.low for i in limits], [i.high for i in limits], color=family.colour)
         right.plot(
-            found[Column.EPSILON],
-            1 - found[Column.COUNT] / found[Column.TRIALS],
+            failures[Column.EPSILON],
+            1 - failures[Column.COUNT] / failures[Column.TRIALS],
             linestyle="none",
             **family.marks(),
         )

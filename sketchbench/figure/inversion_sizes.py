@@ -1,4 +1,4 @@
-"""How well images are recovered through R, over the compression, and what R does to what matters."""
+"""How well images are recovered through R, over the compression, and the singular values that matter for it."""
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -12,7 +12,7 @@ SIDE_BY_SIDE = 0.05  # decades
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study inversion_sizes: PSNR over d/b; and the smallest singular values of Rᵀ, and of R on the span of the
-    gradient's derivatives by the pixels. Vertical: as many measurements as pixels.
+    gradient's derivatives by the pixels. The vertical line is where there are as many measurements as pixels.
 
     All intervals of the figure hold at once, except with probability 1e-3.
     """

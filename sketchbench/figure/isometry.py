@@ -1,4 +1,4 @@
-"""How far sketches are from isometries on sparse vectors, over the sketch size."""
+"""The isometry constants of sketches on sparse vectors, over the sketch size."""
 
 from typing import Any
 
@@ -79,7 +79,7 @@ def _all(axes: Axes, drawn: pd.DataFrame, shown: list[style.Family], height: flo
 
 
 def _enlarged(axes: Axes, scaled: pd.DataFrame, small: list[style.Family], height: float) -> None:
-    """Families side by side, on a linear scale."""
+    """Draw these families side by side, on a linear scale."""
     rows = scaled[scaled[Column.METHOD].isin([family.method for family in small])]
     axes.axhline(height, zorder=1, **GUIDE)
     for index, family in enumerate(small):

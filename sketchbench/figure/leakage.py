@@ -55,7 +55,7 @@ def _curves(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
 
 
 def _values(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
-    """γ₁ and γ₂ side by side, in units of √(d/b)."""
+    """Draw γ₁ and γ₂ of every family, in units of √(d/b); the families lie side by side."""
     present = [family for family in shown if family.method in set(rows[Column.METHOD])]
     for place, family in enumerate(present):
         series = family.rows(rows)

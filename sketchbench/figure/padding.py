@@ -1,4 +1,4 @@
-"""What keeping the support out of the padding does to the error."""
+"""The effect on the error of keeping the support out of the padding."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ LIMIT: dict[str, Any] = {"color": style.INK, "linewidth": 0.9, "linestyle": "--"
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """From studies padding and padding_starved, a column per kind of signals, over the compression:
+    """From studies padding and padding_starved, a column for each kind of signals, over the compression:
     the error with the support kept out of the padding over the one without (quantity ratio); below,
     the share of the support that fell into the padding (quantity wasted).
 

@@ -1,4 +1,4 @@
-"""What a membership game proves of ε, under what is accounted."""
+"""The ε that a membership game proves, beside the ε that is accounted for."""
 
 import numpy as np
 import pandas as pd
@@ -13,8 +13,8 @@ WIDTH = 0.36  # of a place on the x axis, to each side
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """From studies privacy_audit and privacy_audit_controls: a place per sampling and δ, with the ε accounted
-    as a line, and what is proven, per family and for the controls."""
+    """From studies privacy_audit and privacy_audit_controls: for each sampling and δ, the ε that is
+    accounted for, as a line, and those that are proven, by family and for the controls."""
     audits, controls = (
         tables[name][tables[name][Column.QUANTITY] == "audit"] for name in ("privacy_audit", "privacy_audit_controls")
     )

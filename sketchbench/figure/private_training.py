@@ -15,7 +15,7 @@ NONE = "none"  # the case without noise
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """From study private_training: a panel per quantity, over ε; horizontal lines are without noise.
+    """From study private_training: a panel for each quantity, over ε; horizontal lines are runs without noise.
 
     All intervals of the figure hold at once, except with probability 1e-3.
     """

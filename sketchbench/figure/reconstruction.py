@@ -1,4 +1,4 @@
-"""The relative error of recovered signals over the compression, and what it costs."""
+"""The relative error of recovered signals, and the time that recovery takes, over the compression."""
 
 from typing import Any
 
@@ -57,7 +57,7 @@ def _errors(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
 
 
 def _floor(axes: Axes, rows: pd.DataFrame) -> None:
-    """One line: it is the same for every recovery, as the signals are."""
+    """Draw the error of the best k terms: one line, as the signals are the same for every recovery."""
     floor = rows[rows[Column.MEAN] > 0].groupby(Column.COMPRESSION)[Column.MEAN].first()
     single = "_" if len(floor) == 1 else None  # a line through one point is invisible
     axes.plot(floor.index, floor, color=style.EXACT, linewidth=1.4, marker=single, markersize=12, zorder=1)

@@ -12,12 +12,12 @@ SPARSITIES = {"sparsity": ("sp$(p(t))$", 0), "gradient_sparsity": ("sp$(g(t))$",
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """From studies sparse_gradients and channel_noise, over the rounds: losses by algorithm; sparsities of
-    FIHT's run; its losses by the noise in the channel.
+    """From studies sparse_gradients and channel_noise, over the rounds: the losses by algorithm; the sparsities in
+    the run of FIHT; its losses by the noise in the channel.
 
     All intervals of the figure hold at once, except with probability 1e-3.
     """
-    table, noisy = tables["sparse_gradients"], tables[Column.CHANNEL_NOISE]
+    table, noisy = tables["sparse_gradients"], tables["channel_noise"]
     figure = style.new_figure(2.6)
     first, second, third = figure.subplots(1, 3)
     rows = losses.with_bands(table)
@@ -48,7 +48,7 @@ def _sparsities(axes: Axes, table: pd.DataFrame) -> None:
 
 
 def _noises(axes: Axes, rows: pd.DataFrame, silent: pd.DataFrame) -> None:
-    """Darker for more noise, and grey without any."""
+    """Draw the losses by the noise in the channel: darker for more noise, and grey without any."""
     runs = [(0.0, silent[silent[Column.CASE] == "recovery"])]
     for noise in sorted(rows[Column.CHANNEL_NOISE].unique()):
         runs.append((noise, rows[rows[Column.CHANNEL_NOISE] == noise]))

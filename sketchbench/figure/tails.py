@@ -116,7 +116,7 @@ def _name(axes: Axes, lemma: str, x: float, y: float) -> None:
 
 
 def _scales(axes: Axes, table: pd.DataFrame, curves: pd.DataFrame) -> None:
-    """Log axes down to one error in the most trials, from where the first curves begin to fall."""
+    """Make both axes logarithmic: x from the smallest threshold on, y down to half an error in the most trials."""
     axes.set_xscale("log")
     axes.set_yscale("log")
     sure = table.loc[table[Column.QUANTITY] == "largest_error", Column.BOUND]

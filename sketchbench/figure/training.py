@@ -64,7 +64,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
 
 
 def _curves(axes: Axes, rows: pd.DataFrame, over: str, look: dict[str, Any]) -> None:
-    """Means with bands, one curve for each run."""
+    """Draw means with bands, a curve for each method, sketch size and participation."""
     for _, series in rows.groupby([Column.METHOD, Column.B, Column.PARTICIPATION]):
         run = series.sort_values(over)
         style.curve(axes, run[over], run, band=0.15, linewidth=0.8, **look)
