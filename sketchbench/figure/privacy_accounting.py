@@ -23,7 +23,7 @@ LINES = {  # by accountant: label, colour, marker, line
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """From study privacy_accounting: ε over the rounds T, with a panel for each sampling and a line for each accountant."""
+    """From study privacy_accounting: ε over the rounds T, a panel for each sampling, a line for each accountant."""
     table = tables["privacy_accounting"]
     rows = table[(table[Column.QUANTITY] == "epsilon") & (table[Column.STATUS] == "accounted")]
     figure = style.new_figure(4.6)
