@@ -11,7 +11,6 @@ import yaml
 from hydra.utils import get_class
 
 from sketchbench.claim.evaluate import read_claims
-from sketchbench.figure import CATALOGUE
 
 ROOT = Path(__file__).parents[1]
 CONF = ROOT / "conf"
@@ -73,13 +72,6 @@ def test_the_claims_of_sections_1_3_5_and_on_inversion_are_all_there() -> None:
     for claim in claims:
         for check in claim.checks:
             assert set(check.studies) <= studies, claim.id
-
-
-def test_figures_name_studies_and_modules() -> None:
-    studies = {path.stem for path in (CONF / "study").glob("*.yaml")}
-    for name, entry in CATALOGUE.items():
-        assert set(entry.studies) <= studies
-        assert (ROOT / "sketchbench" / "figure" / f"{name}.py").is_file()
 
 
 @pytest.mark.parametrize("path", sorted((CONF / "sketch").rglob("*.yaml")), ids=lambda p: p.stem)

@@ -5,12 +5,12 @@ import functools
 import numpy as np
 import pytest
 import yaml
+from levels import LEVEL
 from scipy import stats
 
 from sketchbench import composition, execution, seeds
 from sketchbench import plan as planning
 from sketchbench.claim.criteria import TRUSTED_SKEWNESS
-from sketchbench.claim.evaluate import FAMILY_WISE_ERROR
 from sketchbench.kernels import load
 from sketchbench.measure.audit import epsilon_proven, strongest_threshold
 from sketchbench.measure.interval import log_slope, mean_interval, proportion_interval
@@ -27,7 +27,6 @@ from sketchbench.sketch import (
 from sketchbench.task import trials, vectors
 from sketchbench.task.isometry import Isometry
 
-LEVEL = FAMILY_WISE_ERROR / 4500  # a quick run makes about 4,100 comparisons
 POWER = 0.999
 GAP, SPREAD = 0.125, 5.5  # as in conf/study/embedding.yaml
 TIGHT = [

@@ -1,1 +1,1 @@
-"""Claims: data in conf/claim, tests here, verdicts from finished tables."""
+"""Claims: data in conf/claim, criteria here, verdicts from finished tables."""

@@ -10,7 +10,9 @@ import pandas as pd
 
 from sketchbench.claim import page
 from sketchbench.claim.evaluate import ClaimError, check_studies, evaluate, read_claims
+from sketchbench.claim.markup import to_html, to_markdown
 from sketchbench.files import write_text
+from sketchbench.measure.row import Column
 from sketchbench.schema import SchemaError
 
 
@@ -23,8 +25,9 @@ def run_evaluate(options: argparse.Namespace) -> None:
     verdicts, comparisons = evaluate(claims, tables, facts["scale"])
     csv = verdicts.to_csv(index=False, float_format="%.8g", lineterminator="\n")
     write_text(options.csv, csv)
-    write_text(options.page, page.markdown(claims, verdicts, facts, comparisons))
-    write_text(options.html, page.html(claims, verdicts, facts, comparisons))
+    blocks = page.content(claims, verdicts, facts, comparisons)
+    write_text(options.page, to_markdown(blocks))
+    write_text(options.html, to_html(page.TITLE, blocks))
     for line in differences(verdicts):
         print(line, file=sys.stderr)
 
@@ -55,15 +58,15 @@ def differences(verdicts: pd.DataFrame) -> list[str]:
 
 
 def changes(old: pd.DataFrame, new: pd.DataFrame) -> list[str]:
-    """A line for each verdict that is another than in an older run, or rests on other numbers.
+    """A line for each verdict that differs from an older run's, or that follows from other numbers.
 
-    Numbers are the same if they agree to 6 significant digits.
+    Numbers are the same where they agree to 6 significant digits.
     """
-    key = ["claim", "method"]
+    key = ["claim", Column.METHOD]
     both = old.merge(new, on=key, how="outer", suffixes=("", "_new"), indicator=True)
     lines = []
     for row in both.to_dict("records"):
-        name = f"{row['claim']} {row['method']}"
+        name = f"{row['claim']} {row[Column.METHOD]}"
         if row["_merge"] != "both":
             lines.append(f"{name}: only in the {'older' if row['_merge'] == 'left_only' else 'newer'}")
         elif row["verdict"] != row["verdict_new"]:
@@ -71,7 +74,7 @@ def changes(old: pd.DataFrame, new: pd.DataFrame) -> list[str]:
         else:
             lines += [
                 f"{name}: {column} {row[f'{column}_new']:.8g}, was {row[column]:.8g}"
-                for column in ("statistic", "low", "high", "bound")
+                for column in ("statistic", "low", "high", Column.BOUND)
                 if not np.isclose(row[column], row[f"{column}_new"], 1e-6, 1e-9, equal_nan=True)
             ]
     return lines

@@ -1,12 +1,14 @@
-"""The statistical tests that claims name: rows of a table in, comparisons out.
+"""The criteria that claims name: rows of a table in, comparisons out.
 
-A comparison holds one measured number, with its interval, against one value. It *holds* or *fails*
-when the whole interval says so, and is *inconclusive* otherwise. Every function takes the rows of
-one method and the error rate of a single comparison; the caller divides the family-wise rate by the
-number of comparisons (Bonferroni).
+A comparison compares one measured number, with its confidence interval, with one value. It *holds* or *fails* where
+this follows from every number in the interval, and is *inconclusive* otherwise.
+
+Every criterion is a function of the rows of one method, with the columns `exact` and `bound`; of the error rate of a
+single comparison, for which the caller divides the family-wise error rate by the number of comparisons (Bonferroni);
+and of the settings of the claim. It returns a comparison for each row that it applies to (`growth`: for each curve).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -14,47 +16,38 @@ import numpy as np
 import pandas as pd
 
 from sketchbench.measure.audit import epsilon_proven
-from sketchbench.measure.interval import log_slope, mean_interval, proportion_interval
+from sketchbench.measure.interval import Slope, log_slope, mean_interval, proportion_interval
+from sketchbench.measure.row import AXES, Column
 from sketchbench.measure.summary import ROUNDING
+from sketchbench.parameters import Checked, Positive
 
-# Hall's correction is of the first order in skewness/√trials; beyond this, simulations of heavy tails
-# miss the nominal error rate, so a mean is then not judged.
+# Hall's correction is of the first order in skewness/√trials. Above this value, simulations of heavy tails miss the
+# nominal error rate, so that means are then not judged.
 TRUSTED_SKEWNESS = 0.2
-# The columns that tell a comparison from the others of its method, where they are there.
-TELLING = [
-    "case",
-    "lemma",
-    "epsilon",
-    "delta",
-    "steps",
-    "batch",
-    "d",
-    "b",
-    "s",
-    "nodes",
-    "seed",
-    "compression",
-    "amount",
-    "channel_noise",
-    "local_steps",
-    "heterogeneity",
-    "participation",
-    "round",
-    "share",
-]
+# Where no growth is claimed along these columns, the alternative is growth in proportion to them.
+LINEAR = (Column.D, Column.CHANNEL_NOISE)
+# The columns that may distinguish the curves whose growth is measured.
+CURVES = (Column.D, Column.S, Column.SEED, Column.B)
 
-# Along these, what grows although it should not grows in proportion.
-LINEAR = ("d", "channel_noise")
-
-Row = Mapping[Any, Any]  # a row of a table
+TableRow = Mapping[Any, Any]  # from column names to values
 Verdict = Literal["holds", "fails", "inconclusive", "not run"]
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """statistic in [low, high] against bound; slack: how far inside it is, relative to the bound
-    (to the statistic where that is 0; for an equality, to the half-width of the interval), negative
-    outside."""
+    """One measured number, compared with one value.
+
+    Attributes:
+        verdict: what follows.
+        case: what distinguishes the comparison from the others of its method, in words.
+        statistic: what was measured.
+        low, high: the confidence interval of the statistic.
+        bound: the value that it is compared with.
+        slack: the distance from the interval to the bound, relative to the bound (to the statistic where the bound is
+            0); for an equality, that from the bound to the end of the interval, relative to the interval's half-width.
+            Negative where the claim is violated.
+        trials: independent trials behind the statistic; 0 where it was computed without any.
+    """
 
     verdict: Verdict
     case: str
@@ -67,44 +60,45 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What a claim may tell its test; see conf/claim.
+class Settings(Checked):
+    """The settings of a criterion that a claim may choose; see conf/claim.
 
-    margin: for an equality, the half-width an interval may have, relative to max(1, |exact|), for
-    "no difference seen" to mean anything; for an audit, how far below the bound it may stay, relative to
-    the bound, for "no violation seen" to mean anything. over: the column that a growth is measured along.
+    Attributes:
+        margin: how coarse a result may be that confirms the claim. For `equality`, the largest half-width of the
+            interval, relative to max(1, |exact|); for `audit`, the largest distance below the bound, relative to it.
+        over: for `growth`, the column that it is measured along.
     """
 
-    margin: float = 0.25
-    over: str = "d"
+    margin: Positive = 0.25
+    over: str = Column.D
 
 
 def equality(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
-    """The mean equals `exact`: its interval contains it, and is narrow enough to have noticed."""
+    """The mean equals `exact`: its interval contains that, and is narrow enough to have excluded other values."""
     comparisons = []
-    for row in rows[rows["exact"].notna()].to_dict("records"):
+    for row in rows[rows[Column.EXACT].notna()].to_dict("records"):
         low, high = _mean_interval(row, error)
-        exact, half = row["exact"], (high - low) / 2
+        exact, half = row[Column.EXACT], (high - low) / 2
         narrow = half <= settings.margin * max(1.0, abs(exact))
         inside = low <= exact <= high
         verdict: Verdict = "fails" if not inside else "holds" if narrow else "inconclusive"
         if not _trusted(row):
             verdict = "inconclusive"
         slack = 1 - abs(exact - (low + high) / 2) / half
-        comparisons.append(_comparison(row, verdict, row["mean"], low, high, exact, slack))
+        comparisons.append(_comparison(row, verdict, row[Column.MEAN], low, high, exact, slack))
     return comparisons
 
 
 def upper_bound(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
     """The mean is at most `bound`. A run that diverged has no mean, and exceeds every bound."""
     comparisons = []
-    for row in rows[rows["bound"].notna()].to_dict("records"):
-        if row.get("status") == "diverged":
-            infinite, bound = float("inf"), row["bound"]
+    for row in rows[rows[Column.BOUND].notna()].to_dict("records"):
+        if row.get(Column.STATUS) == "diverged":
+            infinite, bound = float("inf"), row[Column.BOUND]
             comparisons.append(_comparison(row, "fails", infinite, infinite, infinite, bound, -infinite))
             continue
         low, high = _mean_interval(row, error)
-        comparison = _below(row, row["mean"], low, high, row["bound"])
+        comparison = _below(row, row[Column.MEAN], low, high, row[Column.BOUND])
         if not _trusted(row):
             comparison = replace(comparison, verdict="inconclusive")
         comparisons.append(comparison)
@@ -114,90 +108,80 @@ def upper_bound(rows: pd.DataFrame, error: float, settings: Settings) -> list[Co
 def probability(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
     """The probability behind `count` out of `trials` is at most `bound`."""
     comparisons = []
-    for row in rows[rows["bound"].notna()].to_dict("records"):
-        low, high = proportion_interval(int(row["count"]), int(row["trials"]), error=error)
-        share = row["count"] / row["trials"]
-        comparisons.append(_below(row, share, low, high, row["bound"]))
+    for row in rows[rows[Column.BOUND].notna()].to_dict("records"):
+        low, high = proportion_interval(int(row[Column.COUNT]), int(row[Column.TRIALS]), error=error)
+        share = row[Column.COUNT] / row[Column.TRIALS]
+        comparisons.append(_below(row, share, low, high, row[Column.BOUND]))
     return comparisons
 
 
 def always(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
-    """No trial exceeds `bound`; `count` of them do.
+    """No trial exceeds `bound`, where `count` is the number of those that do.
 
-    One refutes the claim. The interval is that of the probability to exceed: what any number of
-    trials without an exceedance can show is that it is rare. Slack is that of the largest trial.
+    A single one refutes the claim. The interval is that of the probability of an exceedance: trials without any can
+    only show that it is small. The slack is that of the largest trial.
     """
     comparisons = []
-    for row in rows[rows["bound"].notna()].to_dict("records"):
-        count, trials = int(row["count"]), int(row["trials"])
+    for row in rows[rows[Column.BOUND].notna()].to_dict("records"):
+        count, trials = int(row[Column.COUNT]), int(row[Column.TRIALS])
         low, high = proportion_interval(count, trials, error=error)
-        slack = (row["bound"] - row["maximum"]) / abs(row["bound"])
-        found = _comparison(row, "fails" if count else "holds", count / trials, low, high, 0.0, slack)
-        case = f"{found.case}, largest {row['maximum']:.4g} of {row['bound']:.4g}".lstrip(", ")
-        comparisons.append(replace(found, case=case))
+        slack = (row[Column.BOUND] - row[Column.MAXIMUM]) / abs(row[Column.BOUND])
+        comparison = _comparison(row, "fails" if count else "holds", count / trials, low, high, 0.0, slack)
+        case = f"{comparison.case}, largest {row[Column.MAXIMUM]:.4g} of {row[Column.BOUND]:.4g}".lstrip(", ")
+        comparisons.append(replace(comparison, case=case))
     return comparisons
 
 
 def growth(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
-    """The mean grows along `over` like `bound` does: like the claimed power, not the other one.
+    """The mean grows along the column `over` as `bound` does: with the claimed power of it.
 
-    For each value of that column the case with the largest mean counts. The slope of log mean over log
-    `over` is held against the midpoint between the claimed slope (that of `bound`, 0 where there is
-    no bound) and its alternative: 0 where some growth or decay is claimed; where none is, 1 along d
-    or channel_noise, and 1/2 along b, the slope of what is scaled by √b and does not shrink with b.
+    There is a comparison for each curve (see `_curves`) with two values of that column at least; of several rows with
+    the same value the one with the largest mean counts. The slope of log mean over log `over` is compared with the
+    midpoint between the claimed slope, which is that of `bound` (0 where there is no bound), and an alternative. That
+    is 0 where growth or decay is claimed. Where none is claimed, it is 1 along d and channel_noise, and 1/2 along
+    other columns, such as b: the slope of what is multiplied by √b and does not decrease with b.
     """
-    others = _independent(rows, settings.over)
-    groups = rows.groupby(others, dropna=False) if others else [((), rows)]
     comparisons = []
-    for key, group in groups:
-        worst = group.loc[group.groupby(settings.over)["mean"].idxmax()].sort_values(settings.over)
-        still = bool((worst["mean"].abs() <= ROUNDING).all())
-        if not still:
-            worst = worst[worst["mean"] > ROUNDING]  # a zero has no logarithm
+    for case, curve in _curves(rows, settings.over):
+        worst = curve.loc[curve.groupby(settings.over)[Column.MEAN].idxmax()].sort_values(settings.over)
+        zero = bool((worst[Column.MEAN].abs() <= ROUNDING).all())
+        if not zero:
+            worst = worst[worst[Column.MEAN] > ROUNDING]  # a zero has no logarithm
         if len(worst) < 2:
             continue
-        x = worst[settings.over].to_numpy(float)
-        claimed = 0.0
-        if worst["bound"].notna().all() and (worst["bound"] > 0).all():
-            claimed = float(np.polyfit(np.log(x), np.log(worst["bound"].to_numpy(float)), 1)[0])
+        claimed = _claimed_slope(worst, settings.over)
         alternative = 0.0 if abs(claimed) > 0.25 else 1.0 if settings.over in LINEAR else 0.5
         middle = (claimed + alternative) / 2
-        values = dict(zip(others, key, strict=True)) if others else {}
-        row = {"case": _name(values), "trials": int(worst["trials"].sum())}
-        if still:
-            value = low = high = 0.0  # nothing to grow
-        else:
-            mean = worst["mean"].to_numpy(float)
-            standard_error = (worst["sd"] / np.sqrt(worst["trials"])).to_numpy(float)
-            value, low, high = log_slope(x, mean, standard_error, error=error)
+        slope, low, high = (0.0, 0.0, 0.0) if zero else _measured_slope(worst, settings.over, error)
         nearest, farthest = (low, high) if claimed > alternative else (high, low)
         slack, reach = ((end - middle) / (claimed - middle) for end in (nearest, farthest))
         verdict: Verdict = "holds" if slack > 0 else "fails" if reach < 0 else "inconclusive"
-        comparisons.append(_comparison(row, verdict, value, low, high, middle, slack))
+        row = {Column.CASE: case, Column.TRIALS: int(worst[Column.TRIALS].sum())}
+        comparisons.append(_comparison(row, verdict, slope, low, high, middle, slack))
     return comparisons
 
 
 def computed(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
     """The number `value`, which has no randomness, is at most `bound`. There are no trials."""
     comparisons = []
-    for row in rows[rows["bound"].notna() & rows["value"].notna()].to_dict("records"):
-        value = row["value"]
-        comparisons.append(_below({**row, "trials": 0}, value, value, value, row["bound"]))
+    for row in rows[rows[Column.BOUND].notna() & rows[Column.VALUE].notna()].to_dict("records"):
+        value = row[Column.VALUE]
+        comparisons.append(_below({**row, Column.TRIALS: 0}, value, value, value, row[Column.BOUND]))
     return comparisons
 
 
 def audit(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
-    """No attack proves an ε above `bound`, the accounted one at `delta`.
+    """The attack proves no ε above `bound`, the ε that is accounted for at `delta`.
 
-    Of `trials` runs with the canary the attack recognised `hits`, of as many without it `false_alarms`.
-    What that proves is a lower bound, so it can refute the account and never confirm it; the verdict is
-    inconclusive where it stays too far below the bound to have refuted much.
+    Of `trials` runs with the canary the attack takes `hits` for such, and of as many without it `false_alarms`. From
+    this follows a lower bound of the true ε, which can refute the account but never confirm it. The verdict is
+    inconclusive where it is further below `bound` than the margin allows.
     """
     comparisons = []
-    for row in rows[rows["bound"].notna() & rows["hits"].notna()].to_dict("records"):
-        hits, alarms, trials = (int(row[name]) for name in ("hits", "false_alarms", "trials"))
-        proven = epsilon_proven(hits, alarms, trials, delta=row["delta"], error=error)
-        bound = row["bound"]
+    for row in rows[rows[Column.BOUND].notna() & rows[Column.HITS].notna()].to_dict("records"):
+        hits, alarms, trials = (int(row[name]) for name in (Column.HITS, Column.FALSE_ALARMS, Column.TRIALS))
+        proven = epsilon_proven(hits, alarms, trials, delta=row[Column.DELTA], error=error)
+        bound = row[Column.BOUND]
         strong = proven >= (1 - settings.margin) * bound
         verdict: Verdict = "fails" if proven > bound else "holds" if strong else "inconclusive"
         slack = (bound - proven) / bound
@@ -206,78 +190,100 @@ def audit(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparis
     return comparisons
 
 
-Test = Callable[[pd.DataFrame, float, Settings], list[Comparison]]
+Criterion = Callable[[pd.DataFrame, float, Settings], list[Comparison]]
 
 
-def _with_control(test: Test) -> Test:
-    """The same test of rows that may have a `control`: in how many of their trials an attack did without a defence
-    what it is held to. Unless the probability behind that is shown to be above a half, nothing follows from them."""
+def _with_control(criterion: Criterion) -> Criterion:
+    """The same criterion for rows that may have a `control`: the number of trials in which the attack succeeded
+    without the defence. Unless this shows that it does so with a probability above 1/2, every verdict is inconclusive.
+    """
 
     def judged(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
-        if "control" in rows:
-            found = [_controlled(row, error) for row in rows.to_dict("records")]
-            rows = rows.assign(controlled=found)
-        return test(rows, error, settings)
+        if Column.CONTROL in rows:
+            rows = rows.assign(controlled=[_controlled(row, error) for row in rows.to_dict("records")])
+        return criterion(rows, error, settings)
 
     return judged
 
 
-def _controlled(row: Row, error: float) -> bool:
-    if pd.isna(row["control"]):
+def _controlled(row: TableRow, error: float) -> bool:
+    """Whether the control shows that the attack works, or there is none."""
+    if pd.isna(row[Column.CONTROL]):
         return True
-    return proportion_interval(int(row["control"]), int(row["trials"]), error=error).low > 0.5
+    return proportion_interval(int(row[Column.CONTROL]), int(row[Column.TRIALS]), error=error).low > 0.5
 
 
-TESTS: dict[str, Test] = {
-    test.__name__: _with_control(test) for test in (equality, upper_bound, probability, always, growth, computed, audit)
+CRITERIA: dict[str, Criterion] = {
+    criterion.__name__: _with_control(criterion)
+    for criterion in (equality, upper_bound, probability, always, growth, computed, audit)
 }
 
 
-def _independent(rows: pd.DataFrame, over: str) -> list[str]:
-    """The columns that make curves of their own: all that don't just follow the one that a growth is
-    measured along, as b follows the compression at every d."""
-    kept: list[str] = []
-    for name in ("d", "s", "seed", "b"):
+def _curves(rows: pd.DataFrame, over: str) -> Iterator[tuple[str, pd.DataFrame]]:
+    """The curves over a column in these rows, each with its case: there is one for each combination of the values in
+    those of `CURVES` that do not follow from that column, as b follows from the compression at every d."""
+    names: list[str] = []
+    for name in CURVES:
         if name in rows and name != over:
             varies = rows[name].nunique(dropna=False) > 1
-            groups = rows.groupby([over, *kept], dropna=False)[name]
+            groups = rows.groupby([over, *names], dropna=False)[name]
             if not varies or groups.nunique(dropna=False).max() > 1:
-                kept.append(name)
-    return kept
+                names.append(name)
+    if not names:
+        yield "", rows
+        return
+    for values, curve in rows.groupby(names, dropna=False):
+        yield _case(dict(zip(names, values, strict=True))), curve
 
 
-def _mean_interval(row: Row, error: float) -> tuple[float, float]:
-    """Of a single trial, all numbers: it says nothing of the spread."""
-    if row["trials"] < 2:
+def _claimed_slope(rows: pd.DataFrame, over: str) -> float:
+    """The slope of log `bound` over the logarithm of a column; 0 where there is no bound."""
+    bound = rows[Column.BOUND]
+    if bound.isna().any() or (bound <= 0).any():
+        return 0.0
+    return float(np.polyfit(np.log(rows[over].to_numpy(float)), np.log(bound.to_numpy(float)), 1)[0])
+
+
+def _measured_slope(rows: pd.DataFrame, over: str, error: float) -> Slope:
+    """The slope of log `mean` over the logarithm of a column, with its interval."""
+    mean = rows[Column.MEAN].to_numpy(float)
+    standard_error = (rows[Column.SD] / np.sqrt(rows[Column.TRIALS])).to_numpy(float)
+    return log_slope(rows[over].to_numpy(float), mean, standard_error, error=error)
+
+
+def _mean_interval(row: TableRow, error: float) -> tuple[float, float]:
+    """The interval of a mean; that of a single trial, which has no spread, is all numbers."""
+    if row[Column.TRIALS] < 2:
         return -float("inf"), float("inf")
-    scales = [abs(row[name]) for name in ("exact", "bound") if not np.isnan(row[name])]
+    scales = [abs(row[name]) for name in (Column.EXACT, Column.BOUND) if not np.isnan(row[name])]
     return mean_interval(
-        row["mean"],
-        row["sd"],
-        row["skewness"],
-        int(row["trials"]),
+        row[Column.MEAN],
+        row[Column.SD],
+        row[Column.SKEWNESS],
+        int(row[Column.TRIALS]),
         error=error,
         scale=max(1.0, *scales),
     )
 
 
-def _trusted(row: Row) -> bool:
-    """Whether there are enough trials for the skewness of what they measured."""
-    enough = row["trials"] > 1
-    return bool(enough and abs(row["skewness"]) <= TRUSTED_SKEWNESS * np.sqrt(row["trials"]))
+def _trusted(row: TableRow) -> bool:
+    """Whether the trials are enough to trust the interval of their mean, given their skewness."""
+    enough = row[Column.TRIALS] > 1
+    return bool(enough and abs(row[Column.SKEWNESS]) <= TRUSTED_SKEWNESS * np.sqrt(row[Column.TRIALS]))
 
 
-def _below(row: Row, statistic: float, low: float, high: float, bound: float) -> Comparison:
+def _below(row: TableRow, statistic: float, low: float, high: float, bound: float) -> Comparison:
+    """The comparison of a statistic that must be at most the bound, up to rounding."""
     rounded = bound + ROUNDING * max(1.0, abs(bound))
     verdict: Verdict = "holds" if high <= rounded else "fails" if low > rounded else "inconclusive"
     slack = (bound - high) / (abs(bound) or abs(statistic) or 1.0)
     if verdict == "holds":
-        slack = max(slack, 0.0)  # outside by rounding is at the edge
+        slack = max(slack, 0.0)  # an excess by rounding counts as none
     return _comparison(row, verdict, statistic, low, high, bound, slack)
 
 
 def _comparison(
-    row: Row,
+    row: TableRow,
     verdict: Verdict,
     statistic: float,
     low: float,
@@ -285,17 +291,18 @@ def _comparison(
     bound: float,
     slack: float,
 ) -> Comparison:
+    """A comparison for this row; inconclusive where its control failed."""
     if not row.get("controlled", True):
         verdict = "inconclusive"
-    return Comparison(verdict, _name(row), statistic, low, high, bound, slack, int(row["trials"]))
+    return Comparison(verdict, _case(row), statistic, low, high, bound, slack, int(row[Column.TRIALS]))
 
 
-def _name(row: Row) -> str:
-    """What tells this comparison from the others of its method."""
+def _case(row: TableRow) -> str:
+    """What distinguishes this comparison from the others of its method, in words: its values on the axes."""
     parts = []
-    for name in TELLING:
-        value = row.get(name)
+    for axis in AXES:
+        value = row.get(axis)
         if value is None or (isinstance(value, float) and np.isnan(value)):
             continue
-        parts.append(str(value) if isinstance(value, str) else f"{name}={value:g}")
+        parts.append(str(value) if isinstance(value, str) else f"{axis}={value:g}")
     return ", ".join(parts)

@@ -1,14 +1,16 @@
 """Claims and tables to verdicts."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 import yaml
 
-from sketchbench.claim.criteria import TESTS, Comparison, Settings, Verdict
+from sketchbench.claim.criteria import CRITERIA, Comparison, Settings, Verdict
+from sketchbench.measure.row import COLUMNS, Column
+from sketchbench.parameters import choose
 from sketchbench.schema import validate
 
 FAMILY_WISE_ERROR = 1e-3  # over all comparisons of all claims of a run
@@ -20,21 +22,35 @@ class ClaimError(ValueError):
 
 @dataclass(frozen=True)
 class Check:
-    """One test of a claim: on the rows whose columns have the values of `where`."""
+    """One criterion of a claim, applied to rows of some studies.
 
-    test: str
-    where: dict[str, Any]
+    Attributes:
+        criterion: a name in CRITERIA.
+        where: the rows that it is applied to: those whose columns have one of these values.
+        studies: the studies that they are from.
+        settings: the settings of the criterion.
+    """
+
+    criterion: str
+    where: Mapping[str, Any]
     studies: tuple[str, ...]
     settings: Settings
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One file of conf/claim. All checks must hold for the claim to hold.
+    """One file of conf/claim; it holds where all its checks do.
 
-    methods: the configs (sketches, recoveries) to speak of; None: all that are not controls. left_out:
-    those not to.
-    expected: the verdict that we expect, by method, with `default` for the rest.
+    Attributes:
+        id: its name, also that of the file.
+        paper, place: where it is stated.
+        statement: what is claimed, in words.
+        dataset: what the studies compute with, in words.
+        checks: what must hold.
+        expected: the expected verdict by method, `default` for all others.
+        reason: why that verdict, and what was chosen where the paper leaves a choice.
+        methods: the methods (sketches, recoveries) that it is about; None: all but the controls.
+        left_out: methods that it is not about.
     """
 
     id: str
@@ -48,25 +64,43 @@ class Claim:
     methods: tuple[str, ...] | None = None
     left_out: tuple[str, ...] = field(default=())
 
-    def speaks_of(self, method: str) -> bool:
+    @property
+    def studies(self) -> list[str]:
+        """The studies of all checks, in alphabetical order."""
+        return sorted({study for check in self.checks for study in check.studies})
+
+    def is_about(self, method: str) -> bool:
+        """Whether there is to be a verdict on this method."""
         if self.methods is not None:
             return method in self.methods
         return method not in self.left_out and not method.startswith("control/")
 
 
+class Judgement(NamedTuple):
+    """A comparison that a claim asks for: the study of its rows, the name of the criterion, and what came out."""
+
+    study: str
+    criterion: str
+    comparison: Comparison
+
+
 def read_claims(paths: Iterable[Path]) -> list[Claim]:
     """The claims of these files, in order of their ids.
 
-    Raises SchemaError or ClaimError, in one line, for a file that does not fit the schema, or that
-    names no known test.
+    Raises:
+        SchemaError: in one line, for a file that does not fit the schema.
+        ClaimError: in one line, for an unknown criterion or column, or a file that has not the name of its claim.
     """
     claims = []
     for path in sorted(paths, key=lambda path: _order(path.stem)):
-        text = yaml.safe_load(path.read_text())
-        validate(text, "claim", str(path))
-        if text["id"] != path.stem:
-            raise ClaimError(f"{path}: id {text['id']} must be the file's name")
-        claims.append(_claim(text, path))
+        content = yaml.safe_load(path.read_text())
+        validate(content, "claim", str(path))
+        if content["id"] != path.stem:
+            raise ClaimError(f"{path}: id {content['id']} must be the file's name")
+        try:
+            claims.append(_claim(content))
+        except ValueError as error:
+            raise ClaimError(f"{path}: {error}") from None
     return claims
 
 
@@ -77,68 +111,90 @@ def _order(name: str) -> tuple[str, int, str]:
     return letters, int(digits or 0), name
 
 
-def _claim(text: dict[str, Any], path: Path) -> Claim:
-    checks = []
-    for check in text["checks"]:
-        if check["test"] not in TESTS:
-            raise ClaimError(f"{path}: test {check['test']} is unknown; choose from {', '.join(TESTS)}")
-        settings = {key: check[key] for key in ("margin", "over") if key in check}
-        studies = tuple(check.get("studies", text["studies"]))
-        checks.append(Check(check["test"], check["where"], studies, Settings(**settings)))
-    expected = text["expected"]
+def _claim(content: dict[str, Any]) -> Claim:
+    """The claim of a file's content; ValueError for an unknown criterion or column."""
+    expected = content["expected"]
     return Claim(
-        id=text["id"],
-        paper=text["paper"],
-        place=text["place"],
-        statement=text["statement"],
-        dataset=text["dataset"],
-        checks=tuple(checks),
+        id=content["id"],
+        paper=content["paper"],
+        place=content["place"],
+        statement=content["statement"],
+        dataset=content["dataset"],
+        checks=tuple(_check(check, content["studies"]) for check in content["checks"]),
         expected=expected if isinstance(expected, dict) else {"default": expected},
-        reason=text.get("reason", ""),
-        methods=tuple(text["methods"]) if "methods" in text else None,
-        left_out=tuple(text.get("left_out", ())),
+        reason=content.get("reason", ""),
+        methods=tuple(content["methods"]) if "methods" in content else None,
+        left_out=tuple(content.get("left_out", ())),
     )
 
 
-def _select(tables: dict[str, pd.DataFrame], check: Check, study: str, method: str) -> pd.DataFrame:
-    """The rows of a table that a check of one method is about."""
-    table = tables[study]
-    chosen = table["method"] == method
+def _check(content: dict[str, Any], studies: list[str]) -> Check:
+    """The check of a part of a file, whose claim has these studies; ValueError as above."""
+    choose("criterion", content["criterion"], CRITERIA)
+    for column in content["where"]:
+        choose("column", column, COLUMNS)
+    if "over" in content:
+        choose("over", content["over"], COLUMNS)
+    settings = {name: content[name] for name in ("margin", "over") if name in content}
+    return Check(
+        criterion=content["criterion"],
+        where=content["where"],
+        studies=tuple(content.get("studies", studies)),
+        settings=Settings(**settings),
+    )
+
+
+def check_studies(claims: list[Claim], known: Iterable[str]) -> None:
+    """Raise ClaimError for a claim that names a study which does not exist."""
+    names = sorted(known)
+    for claim in claims:
+        for study in claim.studies:
+            try:
+                choose("study", study, names)
+            except ValueError as error:
+                raise ClaimError(f"{claim.id}: {error}") from None
+
+
+def judge(claim: Claim, tables: Mapping[str, pd.DataFrame], method: str, error: float) -> list[Judgement]:
+    """Every comparison of a claim for one method: each criterion on the rows that its check selects.
+
+    Arguments:
+        claim: the claim; whether it is about the method is not asked.
+        tables: the tables of its studies, by their names.
+        method: the method, as in the tables' column `method`.
+        error: error rate of a single comparison.
+
+    Returns:
+        The judgements, check by check and study by study; none for a check that selects no row with a reference.
+
+    Raises:
+        ClaimError: for a table without a column that a check selects by, or measures growth along.
+    """
+    return [
+        Judgement(study, check.criterion, comparison)
+        for check in claim.checks
+        for study in check.studies
+        for comparison in CRITERIA[check.criterion](_select(tables[study], check, study, method), error, check.settings)
+    ]
+
+
+def _select(table: pd.DataFrame, check: Check, study: str, method: str) -> pd.DataFrame:
+    """The rows of a study's table that a check is applied to for one method, with columns `exact` and `bound`."""
+    chosen = table[Column.METHOD] == method
     for column, value in check.where.items():
         if column not in table:
             raise ClaimError(f"the table of {study} has no column {column} to select by")
         chosen &= table[column].isin(value if isinstance(value, list) else [value])
     over = check.settings.over
-    if check.test == "growth" and over not in table:
+    if check.criterion == "growth" and over not in table:
         raise ClaimError(f"the table of {study} has no column {over} to grow along")
     rows = table[chosen]
-    missing = {name: float("nan") for name in ("exact", "bound") if name not in rows}
+    missing = {name: float("nan") for name in (Column.EXACT, Column.BOUND) if name not in rows}
     return rows.assign(**missing)
 
 
-def _judge(
-    claim: Claim, tables: dict[str, pd.DataFrame], method: str, error: float
-) -> list[tuple[str, str, Comparison]]:
-    """Every comparison of a claim for one method, with its study and test."""
-    return [
-        (study, check.test, comparison)
-        for check in claim.checks
-        for study in check.studies
-        for comparison in TESTS[check.test](_select(tables, check, study, method), error, check.settings)
-    ]
-
-
-def _labels(claim: Claim, tables: dict[str, pd.DataFrame]) -> dict[str, str]:
-    """The methods that a claim speaks of in these tables, with their labels."""
-    labels: dict[str, str] = {}
-    for study in sorted(_studies(claim)):
-        pairs = tables[study][["method", "label"]].drop_duplicates()
-        labels |= dict(zip(pairs["method"], pairs["label"], strict=True))
-    return {s: label for s, label in sorted(labels.items()) if claim.speaks_of(s)}
-
-
-def _verdict(comparisons: list[Comparison]) -> Verdict:
-    """A claim holds where every comparison does, and fails where one fails."""
+def decide(comparisons: Iterable[Comparison]) -> Verdict:
+    """The verdict of several comparisons together: it holds where each does, and fails where one does."""
     verdicts = {comparison.verdict for comparison in comparisons}
     for verdict in ("fails", "inconclusive"):
         if verdict in verdicts:
@@ -146,96 +202,100 @@ def _verdict(comparisons: list[Comparison]) -> Verdict:
     return "holds"
 
 
-def check_studies(claims: list[Claim], known: Iterable[str]) -> None:
-    """Raise ClaimError for a claim that names a study which does not exist."""
-    known = sorted(known)
-    for claim in claims:
-        for study in sorted(_studies(claim) - set(known)):
-            raise ClaimError(f"{claim.id}: study {study} is unknown; choose from {', '.join(known)}")
+def evaluate(claims: list[Claim], tables: Mapping[str, pd.DataFrame], scale: str) -> tuple[pd.DataFrame, int]:
+    """Judge all claims, with simultaneous intervals.
 
+    Arguments:
+        claims: the claims. One is judged where all tables of its studies are there; else its verdict is `not run`.
+        tables: the tables, by study.
+        scale: the scale of the run.
 
-def _studies(claim: Claim) -> set[str]:
-    return {study for check in claim.checks for study in check.studies}
+    Returns:
+        A table of verdicts, one row for each claim and method; and the number of comparisons that share the
+        family-wise error rate: all but those of numbers that are computed, without trials.
 
-
-def evaluate(claims: list[Claim], tables: dict[str, pd.DataFrame], scale: str) -> tuple[pd.DataFrame, int]:
-    """One row per claim and method, and the number of comparisons that share the error rate: all but
-    those of numbers that are computed and have no trials.
-
-    tables: by study. A claim is judged where all its studies' tables are there; else it is `not
-    run`. Raises ClaimError for a check that finds no row to judge in a table that is there.
+    Raises:
+        ClaimError: for a check that finds nothing to judge in a table that is there.
     """
-    judged = [claim for claim in claims if _studies(claim) <= tables.keys()]
+    judged = [claim for claim in claims if set(claim.studies) <= tables.keys()]
     methods = [(claim, *pair) for claim in judged for pair in _labels(claim, tables).items()]
-    found = {(c.id, method): _judge(c, tables, method, 0.5) for c, method, _ in methods}
+    # Which comparisons there are does not depend on the error rate; how many share it is known after a first pass.
+    first = {(claim.id, method): judge(claim, tables, method, 0.5) for claim, method, _ in methods}
     for claim in judged:
-        _complain_of_nothing(claim, [f for (id, _), f in found.items() if id == claim.id])
-    count = sum(entry.trials > 0 for entries in found.values() for _, _, entry in entries)
+        _refuse_idle_checks(claim, [judgements for (id, _), judgements in first.items() if id == claim.id])
+    count = sum(judgement.comparison.trials > 0 for judgements in first.values() for judgement in judgements)
     error = FAMILY_WISE_ERROR / max(count, 1)
     rows: list[dict[str, Any]] = [_not_run(claim, scale) for claim in claims if claim not in judged]
     rows += [
-        _row(claim, method, label, _judge(claim, tables, method, error), scale)
+        _row(claim, method, label, judge(claim, tables, method, error), scale)
         for claim, method, label in methods
-        if found[claim.id, method]
+        if first[claim.id, method]
     ]
     order = {claim.id: number for number, claim in enumerate(claims)}
     rows.sort(key=lambda row: order[row["claim"]])
     return pd.DataFrame(rows), count
 
 
-def _complain_of_nothing(claim: Claim, found: list[list[tuple[str, str, Comparison]]]) -> None:
-    """Raise ClaimError if some check of a claim found nothing to judge, in any method."""
-    seen = {(study, test) for comparisons in found for study, test, _ in comparisons}
+def _labels(claim: Claim, tables: Mapping[str, pd.DataFrame]) -> dict[str, str]:
+    """The methods in these tables that a claim is about, with their labels, in alphabetical order."""
+    labels: dict[str, str] = {}
+    for study in claim.studies:
+        pairs = tables[study][[Column.METHOD, Column.LABEL]].drop_duplicates()
+        labels |= dict(zip(pairs[Column.METHOD], pairs[Column.LABEL], strict=True))
+    return {method: label for method, label in sorted(labels.items()) if claim.is_about(method)}
+
+
+def _refuse_idle_checks(claim: Claim, judgements: list[list[Judgement]]) -> None:
+    """Raise ClaimError if a check of a claim finds nothing to judge, whatever the method."""
+    judged = {(judgement.study, judgement.criterion) for group in judgements for judgement in group}
     for check in claim.checks:
         for study in check.studies:
-            if (study, check.test) not in seen:
+            if (study, check.criterion) not in judged:
                 raise ClaimError(
-                    f"{claim.id}: test {check.test} finds nothing to judge in study {study} where {check.where}"
+                    f"{claim.id}: criterion {check.criterion} finds nothing to judge in study {study} "
+                    f"where {dict(check.where)}"
                 )
 
 
-def _row(
-    claim: Claim,
-    method: str,
-    label: str,
-    found: list[tuple[str, str, Comparison]],
-    scale: str,
-) -> dict[str, Any]:
-    verdict = _verdict([comparison for _, _, comparison in found])
-    deciding = [entry for entry in found if entry[2].verdict == verdict]
-    study, test, worst = min(deciding, key=lambda entry: entry[2].slack)
+def _row(claim: Claim, method: str, label: str, judgements: list[Judgement], scale: str) -> dict[str, Any]:
+    """The verdict on a method, with the comparison that decides it: of those with this verdict that of least slack."""
+    verdict = decide(judgement.comparison for judgement in judgements)
+    deciding = [judgement for judgement in judgements if judgement.comparison.verdict == verdict]
+    study, criterion, worst = min(deciding, key=lambda judgement: judgement.comparison.slack)
     return {
         **_identity(claim),
-        "label": label,
+        Column.LABEL: label,
         "verdict": verdict,
         "expected": claim.expected.get(method, claim.expected["default"]),
         "statistic": worst.statistic,
         "low": worst.low,
         "high": worst.high,
-        "bound": worst.bound,
+        Column.BOUND: worst.bound,
         "slack": worst.slack,
-        "trials": worst.trials,
-        "comparisons": len(found),
-        "case": worst.case,
-        "test": test,
+        Column.TRIALS: worst.trials,
+        "comparisons": len(judgements),
+        Column.CASE: worst.case,
+        "criterion": criterion,
         "study": study,
         "scale": scale,
         "dataset": claim.dataset,
-        "method": method,
+        Column.METHOD: method,
     }
 
 
 def _identity(claim: Claim) -> dict[str, str]:
+    """The columns of the table of verdicts that say which claim a row is about."""
     return {"claim": claim.id, "paper": claim.paper, "place": claim.place}
 
 
 def _not_run(claim: Claim, scale: str) -> dict[str, Any]:
+    """The row of a claim that was not judged."""
     return {
         **_identity(claim),
-        "label": "",
+        Column.LABEL: "",
         "verdict": "not run",
         "expected": claim.expected["default"],
-        "study": " ".join(sorted(_studies(claim))),
+        "study": " ".join(claim.studies),
         "scale": scale,
         "dataset": claim.dataset,
     }

@@ -1,13 +1,17 @@
-"""The page of claims: Markdown to read on a code host, HTML for the report."""
+"""The page of claims and verdicts: what stands on it, to be rendered by `markup`."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
 from sketchbench.claim.evaluate import FAMILY_WISE_ERROR, Claim
+from sketchbench.claim.markup import Block, Bullets, Cell, Heading, Paragraph, Table
+from sketchbench.measure.row import Column
 
+TITLE = "Claims and verdicts"
 MARKS = {"holds": "✓", "fails": "✗", "inconclusive": "~", "not run": "–"}
-COLOURS = {"holds": "#d9f0e3", "fails": "#fbe0d5", "inconclusive": "#fdf3cf", "not run": "#eee"}
+COLOURS = {"fails": "#fbe0d5", "inconclusive": "#fdf3cf", "holds": "#d9f0e3", "not run": "#eee"}  # the worst first
 EXPLANATION = """\
 A verdict is **holds**, **fails** or **inconclusive** (the interval straddles the bound), from the
 comparison that decides it: of all pairs, sizes and lemmas of a method, the one with the least slack.
@@ -18,49 +22,31 @@ computed and not measured has no trials, and its interval is the number. An audi
 proven, a lower bound."""
 
 
-def summary(claims: list[Claim], verdicts: pd.DataFrame) -> list[dict[str, str]]:
-    """One line per claim: its verdicts counted, and whether all are the expected ones."""
-    lines = []
+def content(claims: list[Claim], verdicts: pd.DataFrame, facts: Mapping[str, Any], comparisons: int) -> list[Block]:
+    """The blocks of the page: a summary of all claims, a section for each, and what was left out.
+
+    Arguments:
+        claims: the claims, in the order of the page.
+        verdicts: the table that `evaluate` returns.
+        facts: of the run: scale, seed, kernels, and (study, name, reason) of everything `skipped`.
+        comparisons: how many comparisons share the family-wise error rate.
+    """
+    blocks: list[Block] = [
+        Heading(TITLE, level=1),
+        Paragraph(_facts(facts, comparisons)),
+        Paragraph(EXPLANATION),
+        _summary(claims, verdicts),
+    ]
     for claim in claims:
-        rows = verdicts[verdicts["claim"] == claim.id]
-        counts = rows["verdict"].value_counts()
-        told = ", ".join(f"{MARKS[v]} {v} {counts[v]}" for v in MARKS if v in counts)
-        surprises = rows[(rows["verdict"] != rows["expected"]) & (rows["verdict"] != "not run")]
-        lines.append(
-            {
-                "claim": claim.id,
-                "paper": f"{claim.paper}, {claim.place}",
-                "statement": claim.statement,
-                "verdicts": told,
-                "as expected": "yes" if surprises.empty else ", ".join(surprises["label"]),
-            }
-        )
-    return lines
+        blocks += _section(claim, verdicts[verdicts["claim"] == claim.id])
+    if facts["skipped"]:
+        skipped = [f"{study}: {name}: {reason}" for study, name, reason in facts["skipped"]]
+        blocks += [Heading("Left out"), Bullets(skipped)]
+    return blocks
 
 
-def details(claim: Claim, verdicts: pd.DataFrame) -> list[dict[str, str]]:
-    """One line per method of a claim."""
-    lines = []
-    for row in verdicts[verdicts["claim"] == claim.id].to_dict("records"):
-        if row["verdict"] == "not run":
-            continue
-        lines.append(
-            {
-                "method": row["label"],
-                "verdict": f"{MARKS[row['verdict']]} {row['verdict']}",
-                "expected": row["expected"],
-                "statistic": f"{row['statistic']:.4g}",
-                "interval": f"[{row['low']:.4g}, {row['high']:.4g}]",
-                "bound": f"{row['bound']:.4g}",
-                "slack": f"{row['slack']:.2f}" if abs(row["slack"]) < 1e4 else f"{row['slack']:.0e}",
-                "case": row["case"],
-                "trials": f"{row['trials']:,.0f}",
-            }
-        )
-    return lines
-
-
-def facts_line(facts: dict[str, Any], comparisons: int) -> str:
+def _facts(facts: Mapping[str, Any], comparisons: int) -> str:
+    """What the run was, and the error rate of each interval."""
     each = FAMILY_WISE_ERROR / max(comparisons, 1)
     return (
         f"Scale `{facts['scale']}`, seed {facts['seed']}, {facts['kernels']} kernels. "
@@ -69,64 +55,53 @@ def facts_line(facts: dict[str, Any], comparisons: int) -> str:
     )
 
 
-def markdown(claims: list[Claim], verdicts: pd.DataFrame, facts: dict[str, Any], comparisons: int) -> str:
-    """The page as Markdown."""
-    parts = ["# Claims and verdicts", facts_line(facts, comparisons), EXPLANATION]
-    parts.append(_table(summary(claims, verdicts)))
+def _summary(claims: list[Claim], verdicts: pd.DataFrame) -> Table:
+    """A row for each claim: its verdicts counted, in the colour of the worst, and whether all are as expected."""
+    rows = []
     for claim in claims:
-        parts.append(f"## {claim.id}: {claim.statement}")
-        parts.append(f"{claim.paper}, {claim.place}. Data: {claim.dataset}.")
-        if claim.reason:
-            parts.append(claim.reason)
-        lines = details(claim, verdicts)
-        parts.append(_table(lines) if lines else "Not run.")
-    if facts["skipped"]:
-        parts.append("## Left out")
-        parts.append("\n".join(f"- {s}: {name}: {why}" for s, name, why in facts["skipped"]))
-    return "\n\n".join(parts) + "\n"
+        judged = verdicts[verdicts["claim"] == claim.id]
+        counts = judged["verdict"].value_counts()
+        counted = ", ".join(f"{MARKS[verdict]} {verdict} {counts[verdict]}" for verdict in MARKS if verdict in counts)
+        colour = next((COLOURS[verdict] for verdict in COLOURS if verdict in counts), "")
+        surprises = judged[(judged["verdict"] != judged["expected"]) & (judged["verdict"] != "not run")]
+        rows.append(
+            [
+                Cell(claim.id),
+                Cell(f"{claim.paper}, {claim.place}"),
+                Cell(claim.statement),
+                Cell(counted, colour),
+                Cell("yes" if surprises.empty else ", ".join(surprises[Column.LABEL])),
+            ]
+        )
+    return Table(["claim", "paper", "statement", "verdicts", "as expected"], rows)
 
 
-def html(claims: list[Claim], verdicts: pd.DataFrame, facts: dict[str, Any], comparisons: int) -> str:
-    """The page as a self-contained HTML document."""
-    parts = [
-        '<!doctype html><meta charset="utf-8"><title>Claims and verdicts</title>',
-        "<style>body{font:14px/1.5 sans-serif;margin:1.5em;max-width:75em}",
-        "table{border-collapse:collapse;margin:.5em 0 1.5em}",
-        "td,th{padding:.2em .6em;border-bottom:1px solid #ddd;text-align:left}",
-        "td:first-child{white-space:nowrap}",
-        "th{background:#f3f3f3}h2{font-size:1.1em;margin-bottom:.2em}</style>",
-        f"<h1>Claims and verdicts</h1><p>{facts_line(facts, comparisons).replace('`', '')}</p>",
-        f"<p>{EXPLANATION.replace('**', '')}</p>",
-        _html_table(summary(claims, verdicts)),
+def _section(claim: Claim, verdicts: pd.DataFrame) -> list[Block]:
+    """A claim, with its verdicts by method."""
+    blocks: list[Block] = [
+        Heading(f"{claim.id}: {claim.statement}"),
+        Paragraph(f"{claim.paper}, {claim.place}. Data: {claim.dataset}."),
     ]
-    for claim in claims:
-        parts.append(f"<h2>{claim.id}: {_escape(claim.statement)}</h2>")
-        parts.append(f"<p>{claim.paper}, {claim.place}. Data: {claim.dataset}. {claim.reason}</p>")
-        parts.append(_html_table(details(claim, verdicts)))
-    return "\n".join(parts) + "\n"
+    if claim.reason:
+        blocks.append(Paragraph(claim.reason))
+    rows = [_details(row) for row in verdicts[verdicts["verdict"] != "not run"].to_dict("records")]
+    if not rows:
+        return [*blocks, Paragraph("Not run.")]
+    columns = ["method", "verdict", "expected", "statistic", "interval", "bound", "slack", "case", "trials"]
+    return [*blocks, Table(columns, rows)]
 
 
-def _table(lines: list[dict[str, str]]) -> str:
-    names = list(lines[0])
-    rows = [names, ["---"] * len(names)] + [[line[n] for n in names] for line in lines]
-    return "\n".join("| " + " | ".join(c.replace("|", "\\|") for c in row) + " |" for row in rows)
-
-
-def _html_table(lines: list[dict[str, str]]) -> str:
-    if not lines:
-        return "<p>Not run.</p>"
-    head = "".join(f"<th>{name}</th>" for name in lines[0])
-    body = []
-    for line in lines:
-        cells = []
-        for value in line.values():
-            verdict = value.partition(" ")[2] if value[:1] in MARKS.values() else ""
-            colour = COLOURS.get(verdict.split(",")[0])
-            style = f' style="background:{colour}"' if colour else ""
-            cells.append(f"<td{style}>{_escape(value)}</td>")
-        body.append(f"<tr>{''.join(cells)}</tr>")
-    return f"<table><tr>{head}</tr>{''.join(body)}</table>"
-
-
-def _escape(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+def _details(row: Mapping[Any, Any]) -> list[Cell]:
+    """The verdict on one method, with the numbers that it is from."""
+    slack = row["slack"]
+    return [
+        Cell(row[Column.LABEL]),
+        Cell(f"{MARKS[row['verdict']]} {row['verdict']}", COLOURS[row["verdict"]]),
+        Cell(row["expected"]),
+        Cell(f"{row['statistic']:.4g}"),
+        Cell(f"[{row['low']:.4g}, {row['high']:.4g}]"),
+        Cell(f"{row[Column.BOUND]:.4g}"),
+        Cell(f"{slack:.2f}" if abs(slack) < 1e4 else f"{slack:.0e}"),
+        Cell(row[Column.CASE]),
+        Cell(f"{row[Column.TRIALS]:,.0f}"),
+    ]

@@ -2,28 +2,58 @@
 
 import argparse
 import importlib
+import inspect
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
+from matplotlib.figure import Figure
 
-from sketchbench.figure import CATALOGUE
+from sketchbench.figure.catalogue import Entry, read_catalogue
 from sketchbench.figure.saving import save
+from sketchbench.schema import SchemaError
+
+
+def draw(entry: Entry, tables: Mapping[str, pd.DataFrame]) -> Figure:
+    """Draw the figure of an entry.
+
+    Arguments:
+        entry: an entry of the catalogue.
+        tables: the tables of its studies, by their names.
+
+    Raises:
+        SchemaError: in one line, where its module's `draw` does not take the entry's arguments.
+    """
+    function = importlib.import_module(f"sketchbench.figure.{entry.module}").draw
+    try:
+        inspect.signature(function).bind(tables, **entry.arguments)
+    except TypeError as error:
+        raise SchemaError(f"arguments of figure.{entry.module}.draw: {error}") from None
+    return function(tables, **entry.arguments)
 
 
 def main(arguments: list[str] | None = None) -> None:
+    try:
+        catalogue = read_catalogue()
+    except SchemaError as error:
+        sys.exit(f"sketchbench: error: {error}")
     parser = argparse.ArgumentParser(
         prog="python -m sketchbench.figure", description="Draw one figure from finished tables."
     )
-    parser.add_argument("figure", choices=CATALOGUE, metavar="FIGURE", help=", ".join(CATALOGUE))
+    parser.add_argument("figure", choices=catalogue, metavar="FIGURE", help=", ".join(catalogue))
     parser.add_argument("--tables", required=True, type=Path, nargs="+", help="its studies' CSV")
     parser.add_argument("--svg", required=True, type=Path)
     parser.add_argument("--png", required=True, type=Path)
     options = parser.parse_args(arguments)
+    entry = catalogue[options.figure]
     tables = {path.stem: pd.read_csv(path) for path in options.tables}
-    if missing := set(CATALOGUE[options.figure].studies) - tables.keys():
+    if missing := set(entry.studies) - tables.keys():
         sys.exit(f"sketchbench: error: figure {options.figure} needs {', '.join(sorted(missing))}")
-    figure = importlib.import_module(f"sketchbench.figure.{options.figure}").draw(tables)
+    try:
+        figure = draw(entry, tables)
+    except SchemaError as error:
+        sys.exit(f"sketchbench: error: conf/figure/{options.figure}.yaml: {error}")
     save(figure, options.svg, options.png)
 
 

@@ -27,7 +27,7 @@ TITLES = {
     "top_k": "largest $d/32$ entries",
     "recovery": "recovery, $k=0.045d$",
 }
-# Ours that have lines: what they are called in their group's panel, and where all groups are.
+# Our functions that have lines: their labels in the panel of their group, and (or None) in that of all groups.
 OURS = {
     ("transform", "walsh_hadamard"): ("Walsh-Hadamard", "Walsh-Hadamard"),
     ("count_sketch", "sketch"): ("apply", "CountSketch"),
@@ -49,8 +49,11 @@ Line = tuple[str, dict[str, Any], pd.DataFrame]  # label, keywords of a Line2D, 
 
 
 def draw(table: pd.DataFrame) -> Figure:
-    """Above, seconds over those of a copy of the input, group by group, over d; other libraries dashed,
-    with open markers. Below, how the seconds grow, and what other libraries take for one of ours."""
+    """Draw the table of `sketchbench.table.benchmarks`.
+
+    Above, over d and in a panel for each group, seconds divided by those of copying the input; other libraries have
+    dashed lines and open markers. Below, the growth of the seconds, and the time of other libraries relative to ours.
+    """
     single = table[(table["rows"] == 1) & table["copies"].notna()]
     groups = [group for group in TITLES if (single["group"] == group).any()]
     figure = style.new_figure(5.6)
@@ -72,25 +75,25 @@ def draw(table: pd.DataFrame) -> Figure:
 
 
 def _lines(rows: pd.DataFrame, group: str) -> Iterator[Line]:
-    """Ours, then the libraries that are peers of one that is shown."""
+    """The lines of our functions, then those of other libraries for functions that are shown."""
     looks, libraries = iter(LOOKS), {name: iter(looks) for name, looks in LIBRARIES.items()}
     for peers in (False, True):
         chosen = rows[rows["peer_of"].notna() == peers]
-        for key, own in chosen.groupby(["name", "dtype"], sort=False):
+        for key, series in chosen.groupby(["name", "dtype"], sort=False):
             name, dtype = map(str, key)
-            owner = own["peer_of"].iloc[0] if peers else name
-            if (group, owner) not in OURS or own["d"].nunique() < 2:
+            owner = series["peer_of"].iloc[0] if peers else name
+            if (group, owner) not in OURS or series["d"].nunique() < 2:
                 continue
             label = _short(name) if peers else OURS[group, name][0]
             colour, marker = next(libraries[_library(name)] if peers else looks)
             look: dict[str, Any] = {"color": colour, "marker": marker}
             if peers:
                 look |= {"linestyle": "--", "markerfacecolor": "white"}
-            yield label + ", float32" * (dtype == "float32"), look, own.sort_values("d")
+            yield label + ", float32" * (dtype == "float32"), look, series.sort_values("d")
 
 
 def _short(name: str) -> str:
-    """A function's name without its module's, but the library's."""
+    """The library and the name of a function, without the modules between them."""
     parts = name.removeprefix("cupyx.").split(".")
     return f"{parts[0]} {parts[-1].removesuffix('_transform')}"
 
@@ -103,27 +106,27 @@ def _library(name: str) -> str:
 def _copies(axes: Axes, rows: pd.DataFrame, group: str) -> None:
     axes.set_yscale("log")
     axes.axhline(1, color=style.INK, linewidth=0.9, linestyle=":")
-    for label, look, own in _lines(rows, group):
-        axes.plot(own["d"], own["copies"], label=label, linewidth=1, markersize=3.5, **look)
+    for label, look, series in _lines(rows, group):
+        axes.plot(series["d"], series["copies"], label=label, linewidth=1, markersize=3.5, **look)
     _dimensions(axes)
     axes.set_title(TITLES[group])
     axes.legend(loc="upper left", bbox_to_anchor=(-0.1, -0.26), fontsize=6, handlelength=2)
 
 
 def _growth(axes: Axes, rows: pd.DataFrame, growth: pd.DataFrame) -> None:
-    """Seconds of ours, in double precision, with the slopes."""
+    """Draw the seconds of our functions, in double precision, over d, with their slopes in the legend."""
     slopes = growth[growth["dtype"] == "float64"].set_index("name")["value"]
     axes.set_yscale("log")
     shown = [key for key, (_, everywhere) in OURS.items() if everywhere]
     for (colour, marker), (group, name) in zip(LOOKS, shown, strict=True):
         chosen = (rows["group"] == group) & (rows["name"] == name) & (rows["dtype"] == "float64")
-        own = rows[chosen].sort_values("d")
-        if own.empty:
+        series = rows[chosen].sort_values("d")
+        if series.empty:
             continue
         slope = slopes.get(f"{group}.{name}")
         label = f"{OURS[group, name][1]}" + ("" if slope is None else f": $d^{{{slope:.2f}}}$")
         look = {"color": colour, "marker": marker, "linewidth": 1, "markersize": 3.5}
-        axes.plot(own["d"], own["seconds"], label=label, **look)
+        axes.plot(series["d"], series["seconds"], label=label, **look)
     copy = rows[(rows["group"] == "copy") & (rows["dtype"] == "float64")].sort_values("d")
     axes.plot(copy["d"], copy["seconds"], color=style.INK, linewidth=0.9, linestyle=":", label="copy")
     _dimensions(axes)
@@ -132,7 +135,7 @@ def _growth(axes: Axes, rows: pd.DataFrame, growth: pd.DataFrame) -> None:
 
 
 def _dimensions(axes: Axes) -> None:
-    """A log x axis that counts in powers of two."""
+    """Make the x axis logarithmic, with powers of two as ticks."""
     axes.set_xscale("log", base=2)
     axes.xaxis.set_major_locator(LogLocator(base=4, numticks=9))
     axes.xaxis.set_minor_formatter(NullFormatter())
@@ -140,7 +143,7 @@ def _dimensions(axes: Axes) -> None:
 
 
 def _ratios(axes: Axes, peers: pd.DataFrame) -> None:
-    """What each peer takes, at d = 2^20 or the only d it has, relative to ours; the slowest on top."""
+    """Draw the time of other libraries relative to ours, at d = 2^20 or else their largest d; the slowest on top."""
     at = peers.groupby(["group", "name"])["d"].transform(lambda d: SHOWN if SHOWN in set(d) else d.max())
     rows = peers[(peers["dtype"] == "float64") & ((peers["d"] == at) | (peers["rows"] > 1))]
     rows = rows.sort_values("peer_ratio").reset_index(drop=True)
@@ -171,7 +174,7 @@ def _ratios(axes: Axes, peers: pd.DataFrame) -> None:
 
 
 def _task(row: dict[Any, Any]) -> str:
-    """Which function, where it is used twice for what, and for how many vectors."""
+    """The function, and where needed what it was used for and for how many vectors."""
     what = {"sparse_embedding": ", $s=4$"}.get(row["group"], "")
     many = f", {row['rows']:.0f} rows" if row["rows"] > 1 else ""
     return f"{_short(row['name'])}{what}{many}"

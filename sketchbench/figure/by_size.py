@@ -7,15 +7,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sketchbench.figure import style
+from sketchbench.measure.row import Column
 
 RATIO = "measured / exact"
-ZERO = 1e-12  # means below it are rounding
+ZERO = 1e-12  # means below it are due to rounding
 
 
 def draw(cases: Mapping[str, pd.DataFrame], bound: str | None = None) -> Figure:
-    """Measured values with exact lines on log-log axes, and the ratio of the two below.
+    """Measured values with lines through the exact ones, on logarithmic axes, and below the ratio of the two.
 
-    cases: the text of the y axis -> rows with low, high, exact and bound; bound: its legend entry.
+    Arguments:
+        cases: rows with `low`, `high`, `exact` and `bound`, by the label of their y axis.
+        bound: the legend entry of the bound; None: there is none.
     """
     everything = pd.concat(list(cases.values()))
     shown = style.families(everything)
@@ -42,7 +45,7 @@ def draw(cases: Mapping[str, pd.DataFrame], bound: str | None = None) -> Figure:
     for axes, group in zip(grid[0], groups, strict=True):
         axes.set_title(group)
     for axes in grid[-1]:
-        style.sizes(axes, everything["b"])
+        style.sizes(axes, everything[Column.B])
         axes.set_xlabel("sketch size $b$")
     figure.align_ylabels(grid[:, 0])
     extra = [style.handle("exact", color=style.EXACT, linewidth=1.0)]
@@ -53,37 +56,37 @@ def draw(cases: Mapping[str, pd.DataFrame], bound: str | None = None) -> Figure:
 
 
 def relative(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows with a positive exact value, everything measured divided by it."""
-    kept = rows[rows["exact"] > 0]
-    return kept.assign(**{name: kept[name] / kept["exact"] for name in ("mean", "low", "high")})
+    """The rows with a positive exact value, with means and intervals divided by it."""
+    kept = rows[rows[Column.EXACT] > 0]
+    return kept.assign(**{name: kept[name] / kept[Column.EXACT] for name in style.MEASURED})
 
 
 def _panel(value: Axes, ratio: Axes, rows: pd.DataFrame, members: list[style.Family]) -> None:
     value.set_yscale("log")
     ratio.axhline(1, color=style.EXACT, linewidth=1.0)
-    if not (rows["method"].isin([f.method for f in members]) & (rows["mean"] > ZERO)).any():
+    if not (rows[Column.METHOD].isin([f.method for f in members]) & (rows[Column.MEAN] > ZERO)).any():
         value.text(0.5, 0.5, "no error", transform=value.transAxes, ha="center", color=style.EXACT)
     for index, family in enumerate(members):
-        own = rows[rows["method"] == family.method].sort_values("b")
-        single = "_" if own["b"].nunique() == 1 else None  # a line through one point is invisible
-        line = own[own["exact"] > 0]
-        value.plot(line["b"], line["exact"], color=style.EXACT, linewidth=1.0, marker=single, markersize=12)
-        if own["bound"].notna().any():
+        series = family.rows(rows).sort_values(Column.B)
+        single = "_" if series[Column.B].nunique() == 1 else None  # a line through one point is invisible
+        line = series[series[Column.EXACT] > 0]
+        value.plot(line[Column.B], line[Column.EXACT], color=style.EXACT, linewidth=1.0, marker=single, markersize=12)
+        if series[Column.BOUND].notna().any():
             value.plot(
-                own["b"],
-                own["bound"],
+                series[Column.B],
+                series[Column.BOUND],
                 color=style.INK,
                 linewidth=0.9,
                 linestyle="--",
                 marker=single,
                 markersize=12,
             )
-        positive = own[own["mean"] > ZERO]
-        style.points(value, positive["b"], positive, family, size=_size(index), ring=7.8 / _size(index))
+        positive = series[series[Column.MEAN] > ZERO]
+        style.points(value, positive[Column.B], positive, family, size=_size(index), ring=7.8 / _size(index))
         beside = relative(positive)
-        style.points(ratio, style.dodge(beside["b"], index, len(members)), beside, family, size=3.6)
+        style.points(ratio, style.dodge(beside[Column.B], index, len(members)), beside, family, size=3.6)
 
 
 def _size(index: int) -> float:
-    """Smaller and smaller markers, so that all are seen where the values coincide."""
+    """The size of the markers of a family: smaller with its index, so that all are visible where they coincide."""
     return max(6.0 - 1.2 * index, 3.0)

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sketchbench.figure import style
+from sketchbench.measure.row import Column
 
 PAPER_D = 668_426
 STATED = {  # by study: workers, what the paper says, and its rounds
@@ -33,25 +34,25 @@ Look = tuple[str, Any, Any]  # label, colour, line
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """From studies compressed_iid and compressed_noniid: the quantity accuracy by arm, over rounds and over what
-    a client has sent. A cross marks the last round before some training diverged.
+    """From studies compressed_iid and compressed_noniid: the quantity accuracy by algorithm and compression,
+    over rounds and over what a client has sent. A cross marks the last round before some training diverged.
 
-    All intervals of the figure hold at once, but with probability 1e-3; a single training has none.
+    All intervals of the figure hold at once, except with probability 1e-3; a single training has none.
     """
     rows = pd.concat([tables[study].assign(study=study) for study in STATED])
-    rows = _with_intervals(rows[rows["quantity"] == "accuracy"])
+    rows = _with_intervals(rows[rows[Column.QUANTITY] == "accuracy"])
     figure = style.new_figure(4.6)
     panels = figure.subplots(2, 2)
     looks = _looks(rows)
     for (over_rounds, over_bytes), study in zip(panels, STATED, strict=True):
-        own = rows[rows["study"] == study]
+        series = rows[rows["study"] == study]
         workers, statement, rounds = STATED[study]
         for (case, c), look in looks.items():
-            run = own[(own["case"] == case) & (own["compression"] == c)].sort_values("round")
-            _curve(over_rounds, run, "round", look)
+            run = series[(series[Column.CASE] == case) & (series[Column.COMPRESSION] == c)].sort_values(Column.ROUND)
+            _curve(over_rounds, run, Column.ROUND, look)
             _curve(over_bytes, run, "sent", look)
-        of = f" of the paper's {rounds:,}" if (own["d"] == PAPER_D).all() else ""
-        over_rounds.set_title(f"{workers}, {int(own['round'].max())} rounds{of}")
+        of = f" of the paper's {rounds:,}" if (series[Column.D] == PAPER_D).all() else ""
+        over_rounds.set_title(f"{workers}, {int(series[Column.ROUND].max())} rounds{of}")
         over_bytes.set_title(statement)
         over_rounds.set_xlabel("round")
         over_bytes.set_xlabel("sent by a client that always takes part, MB")
@@ -66,24 +67,24 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
 
 
 def _with_intervals(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows that have a mean, with `low` and `high` where there is a spread, and whether they are the `last`
-    ones before a training diverged."""
-    gone = rows.loc[rows["status"] == "diverged", ["study", "case", "compression"]]
-    ended = set(gone.itertuples(index=False, name=None))
-    several = style.with_intervals(rows[rows["trials"] > 1])
-    single = rows[(rows["trials"] == 1) & rows["mean"].notna()]
-    found = pd.concat([several, single.assign(low=single["mean"], high=single["mean"])])
-    final = found.groupby(["study", "case", "compression"])["round"].transform("max")
-    keys = found[["study", "case", "compression"]].itertuples(index=False, name=None)
-    last = np.array([key in ended for key in keys]) & (found["round"] == final)
-    return found.assign(last=last, sent=found["bytes_up"] / 1e6)
+    """The rows that have a mean, with `low` and `high`, the megabytes `sent`, and whether a row is the `last` one
+    before some training diverged. The interval of a single training is its value."""
+    diverged = rows.loc[rows[Column.STATUS] == "diverged", ["study", Column.CASE, Column.COMPRESSION]]
+    diverging = set(diverged.itertuples(index=False, name=None))
+    several = style.with_intervals(rows[rows[Column.TRIALS] > 1])
+    single = rows[(rows[Column.TRIALS] == 1) & rows[Column.MEAN].notna()]
+    measured = pd.concat([several, single.assign(low=single[Column.MEAN], high=single[Column.MEAN])])
+    final = measured.groupby(["study", Column.CASE, Column.COMPRESSION])[Column.ROUND].transform("max")
+    keys = measured[["study", Column.CASE, Column.COMPRESSION]].itertuples(index=False, name=None)
+    last = np.array([key in diverging for key in keys]) & (measured[Column.ROUND] == final)
+    return measured.assign(last=last, sent=measured[Column.BYTES_UP] / 1e6)
 
 
 def _looks(rows: pd.DataFrame) -> dict[tuple[str, float], Look]:
-    """Of every arm its label, its colour and its line, in the order of their compressions."""
+    """Label, colour and line style of every algorithm and compression."""
     looks: dict[tuple[str, float], Look] = {}
     for case, (label, colour) in CASES.items():
-        compressions = sorted(rows.loc[rows["case"] == case, "compression"].unique())
+        compressions = sorted(rows.loc[rows[Column.CASE] == case, Column.COMPRESSION].unique())
         for i, c in enumerate(compressions):
             text = label if case == "uncompressed" else f"{label}, {style.compression(c)}"
             looks[case, c] = (text, colour, LINES[i % len(LINES)])
@@ -94,4 +95,4 @@ def _curve(axes: Axes, run: pd.DataFrame, over: str, look: Look) -> None:
     _, colour, line = look
     style.curve(axes, run[over], run, band=0.12, color=colour, linestyle=line, linewidth=1.2)
     ends = run[run["last"]]
-    axes.plot(ends[over], ends["mean"], "x", color=colour, markersize=5)
+    axes.plot(ends[over], ends[Column.MEAN], "x", color=colour, markersize=5)

@@ -5,6 +5,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sketchbench.figure import style
+from sketchbench.measure.row import Column
 
 GRAPHS = {"ring": ("o", 0), "grid": ("s", 1), "star": ("*", 2), "complete": ("D", 3)}
 PANELS = {
@@ -14,13 +15,13 @@ PANELS = {
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """From study consensus: the rounds it took (exact numbers), and the bound."""
+    """From study consensus, over the diameter: the rounds until all nodes have the mean, and the bound."""
     table = tables["consensus"]
-    table = table[table["method"] == table["method"].min()]  # the same for every sketch
+    table = table[table[Column.METHOD] == table[Column.METHOD].min()]  # the same for every sketch
     figure = style.new_figure(2.7)
     panels = figure.subplots(1, 2, sharey=True)
     for axes, (quantity, title) in zip(panels, PANELS.items(), strict=True):
-        _panel(axes, table[table["quantity"] == quantity])
+        _panel(axes, table[table[Column.QUANTITY] == quantity])
         axes.set_title(title)
     style.plain_log(panels[0])
     panels[0].set_ylabel("rounds")
@@ -39,17 +40,17 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
 def _panel(axes: Axes, rows: pd.DataFrame) -> None:
     axes.set_xscale("log")
     axes.set_yscale("log")
-    bound = rows.groupby("diameter")["bound"].max()
+    bound = rows.groupby(Column.DIAMETER)[Column.BOUND].max()
     axes.plot(bound.index, bound, color=style.INK, linestyle="--", linewidth=0.9)
     for name, (marker, colour) in GRAPHS.items():
-        own = rows[rows["case"] == name].sort_values("nodes")
+        series = rows[rows[Column.CASE] == name].sort_values(Column.NODES)
         axes.plot(
-            own["diameter"],
-            own["value"],
+            series[Column.DIAMETER],
+            series[Column.VALUE],
             color=style.COLOURS[colour],
             marker=marker,
             markersize=4,
             linewidth=0.7,
         )
-    style.sizes(axes, rows["diameter"].unique())
+    style.sizes(axes, rows[Column.DIAMETER].unique())
     axes.set_xlabel("diameter")

@@ -5,29 +5,30 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sketchbench.figure import by_size, style
+from sketchbench.measure.row import Column
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study embedding: for every family the pair and size with the largest mean of
     b (gᵀRᵀRh - gᵀh)²; its exact value; the constant claimed. Right: the ratio to the exact value.
 
-    All intervals of the figure hold at once, but with probability 1e-3, whichever pair was worst.
+    All intervals of the figure hold at once, except with probability 1e-3, whichever pair was worst.
     """
     table = tables["embedding"]
-    rows = table[table["quantity"] == "embedding_constant"]
-    drawn = style.with_intervals(style.worst(rows, ["method"]), candidates=len(rows))
+    rows = table[table[Column.QUANTITY] == "embedding_constant"]
+    drawn = style.with_intervals(style.worst(rows, [Column.METHOD]), candidates=len(rows))
     shown = style.families(drawn)
     figure = style.new_figure(1.1 + 0.19 * len(shown))
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=[1.7, 1])
     for place, family in enumerate(shown):
-        row = drawn[drawn["method"] == family.method]
-        left.plot(row["bound"], [place], "|", color=style.INK, markersize=11, markeredgewidth=1.8)
-        left.plot(row["exact"], [place], "|", color=style.EXACT, markersize=11, markeredgewidth=1)
+        row = family.rows(drawn)
+        left.plot(row[Column.BOUND], [place], "|", color=style.INK, markersize=11, markeredgewidth=1.8)
+        left.plot(row[Column.EXACT], [place], "|", color=style.EXACT, markersize=11, markeredgewidth=1)
         _point(left, place, row, family)
         _point(right, place, by_size.relative(row), family)
     left.set_yticks(range(len(shown)), [family.label for family in shown])
     left.set_ylim(len(shown) - 0.4, -0.6)
-    _constants(left, float(drawn[["mean", "bound"]].max().max()))
+    _constants(left, float(drawn[[Column.MEAN, Column.BOUND]].max().max()))
     left.set_xlabel("embedding constant $a$: worst pair and size\n(logarithmic above 1)")
     right.axvline(1, color=style.EXACT, linewidth=1, zorder=1)
     right.set_xlabel("measured / exact")
@@ -47,8 +48,8 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
 
 def _point(axes: Axes, place: int, row: pd.DataFrame, family: style.Family) -> None:
     if not row.empty:
-        bars = [(row["mean"] - row["low"]).clip(lower=0), (row["high"] - row["mean"]).clip(lower=0)]
-        axes.errorbar(row["mean"], [place], xerr=bars, linestyle="none", elinewidth=0.9, **family.marks())
+        bars = [(row[Column.MEAN] - row["low"]).clip(lower=0), (row["high"] - row[Column.MEAN]).clip(lower=0)]
+        axes.errorbar(row[Column.MEAN], [place], xerr=bars, linestyle="none", elinewidth=0.9, **family.marks())
 
 
 def _constants(axes: Axes, largest: float) -> None:

@@ -5,12 +5,9 @@ import seaborn as sns
 from matplotlib.figure import Figure
 
 from sketchbench.figure import style
+from sketchbench.measure.row import Column
 
-ATTACKS = {
-    "inversion_grid": "L-BFGS",
-    "inversion_grid_adam": "Adam",
-    "inversion_grid_descent": "gradient descent",
-}
+ATTACKS = {"lbfgs": "L-BFGS", "adam": "Adam", "gradient_descent": "gradient descent"}  # by name in conf/attack
 VIEWS = {
     "control": "no defence",
     "iterative_sketching": "song2023: R∇F",
@@ -31,13 +28,14 @@ VIEWS = {
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """From the studies inversion_grid*: the mean PSNR by view and attack, and in how many trials the image was
+    """From the study inversion_grid: the mean PSNR by view and attack, and in how many trials the image was
     recovered."""
-    joined = pd.concat([table.assign(attack=ATTACKS[name]) for name, table in tables.items()])
-    psnr = _grid(joined[joined["quantity"] == "psnr"], "mean")
-    failures = joined[joined["quantity"] == "failure"]
-    recovered = _grid(failures.assign(hits=failures["trials"] - failures["count"]), "hits")
-    trials = int(failures["trials"].max())
+    (table,) = tables.values()
+    labelled = table.assign(**{Column.ATTACK: table[Column.ATTACK].replace(ATTACKS)})
+    psnr = _grid(labelled[labelled[Column.QUANTITY] == "psnr"], Column.MEAN)
+    failures = labelled[labelled[Column.QUANTITY] == "failure"]
+    recovered = _grid(failures.assign(recovered=failures[Column.TRIALS] - failures[Column.COUNT]), "recovered")
+    trials = int(failures[Column.TRIALS].max())
     counts = recovered.reindex(psnr.index)  # a guess has none
     texts = [
         [f"{mean:.1f} dB" + ("" if pd.isna(hits) else f", {hits:.0f}/{trials}") for mean, hits in pairs]
@@ -62,8 +60,8 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
 
 
 def _grid(rows: pd.DataFrame, value: str) -> pd.DataFrame:
-    """The first method's values, by view and attack."""
-    own = rows[rows["method"] == rows["method"].iloc[0]]
-    wide = own.pivot_table(index="case", columns="attack", values=value)
+    """The values of the first method: a row for each view, a column for each attack."""
+    first = rows[rows[Column.METHOD] == rows[Column.METHOD].iloc[0]]
+    wide = first.pivot_table(index=Column.CASE, columns=Column.ATTACK, values=value)
     views = [view for view in VIEWS if view in wide.index]
     return wide.loc[views, [name for name in ATTACKS.values() if name in wide.columns]]

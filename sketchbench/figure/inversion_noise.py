@@ -5,6 +5,7 @@ from matplotlib.figure import Figure
 
 from sketchbench.figure import style
 from sketchbench.measure.interval import proportion_interval
+from sketchbench.measure.row import Column
 
 LINES = {"control": ("no noise", "-"), "mean image": ("mean image", ":")}
 
@@ -12,30 +13,30 @@ LINES = {"control": ("no noise", "-"), "mean image": ("mean image", ":")}
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study inversion_noise: PSNR over ε, and the share of images that are recovered.
 
-    All intervals of the figure hold at once, but with probability 1e-3.
+    All intervals of the figure hold at once, except with probability 1e-3.
     """
     table = tables["inversion_noise"]
-    psnr = table[table["quantity"] == "psnr"]
-    shares = table[(table["quantity"] == "failure") & table["epsilon"].notna()]
+    psnr = table[table[Column.QUANTITY] == "psnr"]
+    shares = table[(table[Column.QUANTITY] == "failure") & table[Column.EPSILON].notna()]
     drawn = style.with_intervals(psnr, candidates=len(psnr) + len(shares))
     shown = style.families(drawn)
     figure = style.new_figure(2.5)
     left, right = figure.subplots(1, 2)
     for case, (_, line) in LINES.items():
-        mean = drawn.loc[drawn["case"] == case, "mean"].mean()
+        mean = drawn.loc[drawn[Column.CASE] == case, Column.MEAN].mean()
         left.axhline(mean, color=style.EXACT, linewidth=1, linestyle=line)
     error = style.ERROR / (len(psnr) + len(shares))
     for family in shown:
-        own = drawn[(drawn["method"] == family.method) & drawn["epsilon"].notna()]
-        own = own.sort_values("epsilon")
-        style.joined(left, own["epsilon"], own, family, width=0.7)
-        found = shares[shares["method"] == family.method].sort_values("epsilon")
-        counts = zip(found["trials"] - found["count"], found["trials"], strict=True)
+        series = drawn[(drawn[Column.METHOD] == family.method) & drawn[Column.EPSILON].notna()]
+        series = series.sort_values(Column.EPSILON)
+        style.joined(left, series[Column.EPSILON], series, family, width=0.7)
+        failures = family.rows(shares).sort_values(Column.EPSILON)
+        counts = zip(failures[Column.TRIALS] - failures[Column.COUNT], failures[Column.TRIALS], strict=True)
         limits = [proportion_interval(int(hits), int(trials), error=error) for hits, trials in counts]
-        right.vlines(found["epsilon"], [i.low for i in limits], [i.high for i in limits], color=family.colour)
+        right.vlines(failures[Column.EPSILON], [i.low for i in limits], [i.high for i in limits], color=family.colour)
         right.plot(
-            found["epsilon"],
-            1 - found["count"] / found["trials"],
+            failures[Column.EPSILON],
+            1 - failures[Column.COUNT] / failures[Column.TRIALS],
             linestyle="none",
             **family.marks(),
         )

@@ -1,45 +1,46 @@
-"""How well images are recovered through R, over the compression, and what R does to what matters."""
+"""How well images are recovered through R, over the compression, and the singular values that matter for it."""
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sketchbench.figure import style
+from sketchbench.measure.row import Column
 
 SIDE_BY_SIDE = 0.05  # decades
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study inversion_sizes: PSNR over d/b; and the smallest singular values of Rᵀ, and of R on the span of the
-    gradient's derivatives by the pixels. Vertical: as many measurements as pixels.
+    gradient's derivatives by the pixels. The vertical line is where there are as many measurements as pixels.
 
-    All intervals of the figure hold at once, but with probability 1e-3.
+    All intervals of the figure hold at once, except with probability 1e-3.
     """
     table = tables["inversion_sizes"]
-    chosen = table["quantity"].isin(["psnr", "gamma", "restricted"])
+    chosen = table[Column.QUANTITY].isin(["psnr", "gamma", "restricted"])
     drawn = style.with_intervals(table[chosen])
     shown = style.families(drawn)
     figure = style.new_figure(2.6)
     left, right = figure.subplots(1, 2)
-    psnr = drawn[drawn["quantity"] == "psnr"]
+    psnr = drawn[drawn[Column.QUANTITY] == "psnr"]
     for level, line in (("control", "-"), ("mean image", ":")):
-        mean = psnr.loc[psnr["case"] == level, "mean"].mean()
+        mean = psnr.loc[psnr[Column.CASE] == level, Column.MEAN].mean()
         left.axhline(mean, color=style.EXACT, linewidth=1, linestyle=line)
-    _points(left, psnr[psnr["compression"].notna()], shown)
+    _points(left, psnr[psnr[Column.COMPRESSION].notna()], shown)
     left.set_ylabel("PSNR in dB")
     left.set_ylim(bottom=0)
-    _points(right, drawn[drawn["quantity"] == "restricted"], shown)
-    whole = drawn[drawn["quantity"] == "gamma"]
+    _points(right, drawn[drawn[Column.QUANTITY] == "restricted"], shown)
+    whole = drawn[drawn[Column.QUANTITY] == "gamma"]
     for family in shown:
-        own = whole[whole["method"] == family.method].sort_values("compression")
-        right.plot(own["compression"], own["mean"], color=family.colour, linewidth=0.7, linestyle="--")
+        series = family.rows(whole).sort_values(Column.COMPRESSION)
+        right.plot(series[Column.COMPRESSION], series[Column.MEAN], color=family.colour, linewidth=0.7, linestyle="--")
     right.set_ylabel("smallest singular value")
     right.set_ylim(bottom=0)
-    pixels = table["pixels"].max()
-    size = (table["compression"] * table["observed"]).max()  # d, but for rounding
+    pixels = table[Column.PIXELS].max()
+    size = (table[Column.COMPRESSION] * table[Column.OBSERVED]).max()  # d, but for rounding
     for axes in (left, right):
         axes.axvline(size / pixels, color=style.INK, linewidth=0.8, linestyle="--")
-        style.compressions(axes, drawn["compression"].dropna(), apart=0.08)
+        style.compressions(axes, drawn[Column.COMPRESSION].dropna(), apart=0.08)
     others = [
         style.handle("no sketch", color=style.EXACT, linewidth=1),
         style.handle("mean image", color=style.EXACT, linewidth=1, linestyle=":"),
@@ -52,6 +53,6 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
 
 def _points(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
     for index, family in enumerate(shown):
-        own = rows[rows["method"] == family.method].sort_values("compression")
-        x = style.dodge(own["compression"], index, len(shown), decades=SIDE_BY_SIDE)
-        style.joined(axes, x, own, family, width=0.7)
+        series = family.rows(rows).sort_values(Column.COMPRESSION)
+        x = style.dodge(series[Column.COMPRESSION], index, len(shown), decades=SIDE_BY_SIDE)
+        style.joined(axes, x, series, family, width=0.7)

@@ -1,4 +1,4 @@
-"""How far sketches are from isometries on sparse vectors, over the sketch size."""
+"""The isometry constants of sketches on sparse vectors, over the sketch size."""
 
 from typing import Any
 
@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sketchbench.figure import style
+from sketchbench.measure.row import Column
 
 PROPOSITION = ("srht", "srht_replacement", "srct")  # rows of an orthogonal matrix
 THICK, THIN = 1.5, 0.5
@@ -18,15 +19,15 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study isometry, over b: the mean isometry constant of random supports (quantity isometry)
     with the guide 1/√b; right, the same times √b, for the families where it stays small.
 
-    All intervals of the figure hold at once, but with probability 1e-3.
+    All intervals of the figure hold at once, except with probability 1e-3.
     """
     table = tables["isometry"]
-    rows = table[(table["quantity"] == "isometry") & (table["d"] == table["d"].max())]
+    rows = table[(table[Column.QUANTITY] == "isometry") & (table[Column.D] == table[Column.D].max())]
     drawn = style.with_intervals(rows)
     shown = style.families(drawn)
     scaled = _times_root(drawn)
-    largest = scaled.groupby("method")["mean"].max()
-    small = [f for f in shown if largest[f.method] <= 3 * scaled["mean"].median()]
+    largest = scaled.groupby(Column.METHOD)[Column.MEAN].max()
+    small = [f for f in shown if largest[f.method] <= 3 * scaled[Column.MEAN].median()]
     height = _height(scaled)
     figure = style.new_figure(2.7)
     panels = figure.subplots(1, 2 if small else 1, squeeze=False)[0]
@@ -43,19 +44,19 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
 
 
 def _times_root(drawn: pd.DataFrame) -> pd.DataFrame:
-    root = np.sqrt(drawn["b"])
-    return drawn.assign(**{name: drawn[name] * root for name in ("mean", "low", "high")})
+    root = np.sqrt(drawn[Column.B])
+    return drawn.assign(**{name: drawn[name] * root for name in style.MEASURED})
 
 
 def _height(scaled: pd.DataFrame) -> float:
-    """Of the guide: it starts among the proposition's families, if any, at the smallest size."""
-    first = scaled[scaled["b"] == scaled["b"].min()]
-    meant = first[first["method"].isin(PROPOSITION)]
-    return float((first if meant.empty else meant)["mean"].median())
+    """The height of the guide: the median of the proposition's families (else of all) at the smallest size."""
+    first = scaled[scaled[Column.B] == scaled[Column.B].min()]
+    meant = first[first[Column.METHOD].isin(PROPOSITION)]
+    return float((first if meant.empty else meant)[Column.MEAN].median())
 
 
 def _width(family: style.Family) -> float:
-    """Thin where the proposition says nothing."""
+    """The width of a family's line: thin where the proposition says nothing of it."""
     return THICK if family.method in PROPOSITION else THIN
 
 
@@ -66,9 +67,9 @@ def _size(family: style.Family) -> float:
 def _all(axes: Axes, drawn: pd.DataFrame, shown: list[style.Family], height: float) -> None:
     axes.set_yscale("log")
     for family in shown:
-        own = drawn[(drawn["method"] == family.method) & (drawn["mean"] > 0)].sort_values("b")
-        style.joined(axes, own["b"], own, family, size=_size(family), width=_width(family))
-    style.sizes(axes, drawn["b"])
+        series = drawn[(drawn[Column.METHOD] == family.method) & (drawn[Column.MEAN] > 0)].sort_values(Column.B)
+        style.joined(axes, series[Column.B], series, family, size=_size(family), width=_width(family))
+    style.sizes(axes, drawn[Column.B])
     ends = np.array(axes.get_xlim())
     axes.plot(ends, height / np.sqrt(ends), zorder=6, **GUIDE)
     axes.set_xlim(*ends)
@@ -78,14 +79,14 @@ def _all(axes: Axes, drawn: pd.DataFrame, shown: list[style.Family], height: flo
 
 
 def _enlarged(axes: Axes, scaled: pd.DataFrame, small: list[style.Family], height: float) -> None:
-    """Families side by side, on a linear scale."""
-    rows = scaled[scaled["method"].isin([family.method for family in small])]
+    """Draw these families side by side, on a linear scale."""
+    rows = scaled[scaled[Column.METHOD].isin([family.method for family in small])]
     axes.axhline(height, zorder=1, **GUIDE)
     for index, family in enumerate(small):
-        own = rows[rows["method"] == family.method].sort_values("b")
-        x = style.dodge(own["b"], index, len(small), decades=0.2)
-        style.joined(axes, x, own, family, size=_size(family), width=_width(family))
-    style.sizes(axes, rows["b"], margin=1.6)
+        series = family.rows(rows).sort_values(Column.B)
+        x = style.dodge(series[Column.B], index, len(small), decades=0.2)
+        style.joined(axes, x, series, family, size=_size(family), width=_width(family))
+    style.sizes(axes, rows[Column.B], margin=1.6)
     style.limits(axes, rows, include=height)
     axes.set_ylabel(r"$\sqrt{b}\,\delta_S$")
     axes.set_title(r"times $\sqrt{b}$" + (", where small" if len(rows) < len(scaled) else ""))

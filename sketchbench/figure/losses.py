@@ -1,4 +1,4 @@
-"""Losses over rounds or bytes, by algorithm: what the figures of compressed training share."""
+"""Losses over rounds or bytes, by algorithm, as several figures of compressed training show them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,6 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from sketchbench.figure import style
+from sketchbench.measure.row import Column
 
 LOOKS: Mapping[str, tuple[str, Any, str]] = {  # by case: label, colour, line
     "uncompressed": ("uncompressed", style.EXACT, "-"),
@@ -17,30 +18,30 @@ LOOKS: Mapping[str, tuple[str, Any, str]] = {  # by case: label, colour, line
 
 
 def curves(axes: Axes, rows: pd.DataFrame, over: str) -> None:
-    """Mean losses (rows with intervals) over a column, with their bands; a dotted line where one diverged."""
+    """Draw mean losses over a column, with their intervals as bands, and a dotted line where an algorithm diverged."""
     for case, (_, colour, line) in LOOKS.items():
-        own = rows[rows["case"] == case].sort_values("round")
-        means = own[own["mean"].notna() & (own[over] > 0)]
+        series = rows[rows[Column.CASE] == case].sort_values(Column.ROUND)
+        means = series[series[Column.MEAN].notna() & (series[over] > 0)]
         look = {"color": colour, "linestyle": line, "linewidth": 1.2}
         style.curve(axes, means[over], means, zorder=3, **look)
-        for at in own.loc[own["status"] == "diverged", over]:
+        for at in series.loc[series[Column.STATUS] == "diverged", over]:
             axes.axvline(at, color=colour, linewidth=0.7, linestyle=":")
 
 
 def handles(rows: pd.DataFrame) -> list[Any]:
-    """Legend entries of the algorithms that are there."""
-    cases = set(rows["case"].dropna())
+    """Legend entries of the algorithms that these rows are about."""
+    cases = set(rows[Column.CASE].dropna())
     entries = [
         style.handle(label, color=colour, linestyle=line, linewidth=1.2)
         for case, (label, colour, line) in LOOKS.items()
         if case in cases
     ]
-    if (rows["status"] == "diverged").any():
+    if (rows[Column.STATUS] == "diverged").any():
         entries.append(style.handle("diverged", color=style.INK, linewidth=0.7, linestyle=":"))
     return entries
 
 
 def with_bands(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of the quantity loss with simultaneous intervals; diverged ones keep their place."""
-    rows = table[table["quantity"] == "loss"]
-    return pd.concat([style.with_intervals(rows), rows[rows["mean"].isna()]])
+    """The rows of the quantity loss: those with a mean with simultaneous intervals, then those that diverged."""
+    rows = table[table[Column.QUANTITY] == "loss"]
+    return pd.concat([style.with_intervals(rows), rows[rows[Column.MEAN].isna()]])

@@ -1,7 +1,7 @@
-"""Recovered images beside the original ones."""
+"""Images that gradient inversion recovered, beside the original ones."""
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sketchbench.figure import style
+from sketchbench.measure.row import Column
 
 NAMES = {
     "original": "original",
@@ -26,9 +27,15 @@ NAMES = {
 SIZE = 0.78  # inches, of an image and what is around it
 
 
-def gallery(blocks: Sequence[tuple[str, pd.DataFrame]]) -> Figure:
-    """Blocks of rows from tables of inversion, each with its name: a row per trial, a column per case."""
-    shown = [(name, _columns(table)) for name, table in blocks]
+def draw(tables: Mapping[str, pd.DataFrame], blocks: Mapping[str, str]) -> Figure:
+    """From studies of gradient inversion: their pictures, a block for each study, with a row for each trial and a
+    column for each case, compression or ε.
+
+    Arguments:
+        tables: tables with rows of the quantity `picture`, by study.
+        blocks: the studies from top to bottom, with what is written beside their blocks.
+    """
+    shown = [(name, _columns(tables[study])) for study, name in blocks.items()]
     rows = sum(len(columns[0][1]) for _, columns in shown)
     width = max(len(columns) for _, columns in shown)
     figure = style.new_figure(1.12 * SIZE * rows + 0.2, width=max(SIZE * width + 0.3, 3.0))
@@ -51,30 +58,30 @@ def gallery(blocks: Sequence[tuple[str, pd.DataFrame]]) -> Figure:
 
 
 def _columns(table: pd.DataFrame) -> list[tuple[str, list[dict[Any, Any]]]]:
-    """The pictures of one method, by what distinguishes them, with a title."""
-    pictures = table[table["quantity"] == "picture"]
-    pictures = pictures[pictures["method"] == pictures["method"].iloc[0]]
-    telling = [name for name in ("case", "compression", "epsilon") if name in pictures]
-    groups = pictures.groupby(telling, sort=False, dropna=False)
-    return [(_title(dict(zip(telling, key, strict=True))), group.to_dict("records")) for key, group in groups]
+    """The pictures of the first method, a list for each case, compression and ε, with its title."""
+    pictures = table[table[Column.QUANTITY] == "picture"]
+    pictures = pictures[pictures[Column.METHOD] == pictures[Column.METHOD].iloc[0]]
+    names = [name for name in (Column.CASE, Column.COMPRESSION, Column.EPSILON) if name in pictures]
+    groups = pictures.groupby(names, sort=False, dropna=False)
+    return [(_title(dict(zip(names, key, strict=True))), group.to_dict("records")) for key, group in groups]
 
 
 def _title(values: dict[str, Any]) -> str:
-    for name, sign in (("compression", "$d/b$"), ("epsilon", r"$\varepsilon$")):
+    for name, sign in ((Column.COMPRESSION, "$d/b$"), (Column.EPSILON, r"$\varepsilon$")):
         value = values.get(name)
         if value is not None and not np.isnan(value):
             return f"{sign} = {value:g}"
-    return NAMES.get(values["case"], values["case"])
+    return NAMES.get(values[Column.CASE], values[Column.CASE])
 
 
 def _draw(axes: Axes, picture: dict[Any, Any]) -> None:
-    channels, height, width = map(int, picture["shape"].split("x"))
-    pixels = np.frombuffer(base64.b64decode(picture["picture"]), np.uint8)
+    channels, height, width = map(int, picture[Column.SHAPE].split("x"))
+    pixels = np.frombuffer(base64.b64decode(picture[Column.PICTURE]), np.uint8)
     image = pixels.reshape(channels, height, width)
     if channels == 3:
         axes.imshow(image.transpose(1, 2, 0), interpolation="nearest")
     else:
         axes.imshow(image[0], cmap="gray", vmin=0, vmax=255, interpolation="nearest")
     axes.grid(visible=False)
-    if picture["case"] != "original":
-        axes.set_xlabel(f"{picture['value']:.0f} dB", fontsize=6, labelpad=1)
+    if picture[Column.CASE] != "original":
+        axes.set_xlabel(f"{picture[Column.VALUE]:.0f} dB", fontsize=6, labelpad=1)

@@ -4,6 +4,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from sketchbench.figure import style
+from sketchbench.measure.row import Column
 
 PANELS = {
     "full": "full batches, a record replaced",
@@ -22,9 +23,9 @@ LINES = {  # by accountant: label, colour, marker, line
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """From study privacy_accounting: a panel per sampling, ε over T, a line per accountant."""
+    """From study privacy_accounting: ε over the rounds T, a panel for each sampling, a line for each accountant."""
     table = tables["privacy_accounting"]
-    rows = table[(table["quantity"] == "epsilon") & (table["status"] == "accounted")]
+    rows = table[(table[Column.QUANTITY] == "epsilon") & (table[Column.STATUS] == "accounted")]
     figure = style.new_figure(4.6)
     grid = figure.subplots(2, 2, sharex=True, sharey=True)
     for axes, (sampling, title) in zip(grid.flat, PANELS.items(), strict=True):
@@ -32,10 +33,10 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
         axes.set_yscale("log")
         axes.set_title(title)
         for accountant, (_, colour, marker, line) in LINES.items():
-            chosen = (rows["sampling"] == sampling) & (rows["case"] == accountant)
-            own = rows[chosen].sort_values("round")
+            chosen = (rows[Column.SAMPLING] == sampling) & (rows[Column.CASE] == accountant)
+            series = rows[chosen].sort_values(Column.ROUND)
             look = {"color": colour, "marker": marker, "linestyle": line, "markersize": 3.5}
-            axes.plot(own["round"], own["value"], linewidth=1.0, **look)
+            axes.plot(series[Column.ROUND], series[Column.VALUE], linewidth=1.0, **look)
     for axes in grid[1]:
         axes.set_xlabel("rounds $T$")
     for axes in grid[:, 0]:

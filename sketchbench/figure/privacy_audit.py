@@ -1,4 +1,4 @@
-"""What a membership game proves of ε, under what is accounted."""
+"""The ε that a membership game proves, beside the ε that is accounted for."""
 
 import numpy as np
 import pandas as pd
@@ -6,30 +6,31 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sketchbench.figure import style
+from sketchbench.measure.row import Column
 
 CONTROLS = {0.5: ("half of the noise", style.COLOURS[3]), 0.0: ("no noise", style.COLOURS[1])}
 WIDTH = 0.36  # of a place on the x axis, to each side
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """From studies privacy_audit and privacy_audit_controls: a place per sampling and δ, with the ε accounted
-    as a line, and what is proven, per family and for the controls."""
+    """From studies privacy_audit and privacy_audit_controls: for each sampling and δ, the ε that is
+    accounted for, as a line, and those that are proven, by family and for the controls."""
     audits, controls = (
-        tables[name][tables[name]["quantity"] == "audit"] for name in ("privacy_audit", "privacy_audit_controls")
+        tables[name][tables[name][Column.QUANTITY] == "audit"] for name in ("privacy_audit", "privacy_audit_controls")
     )
-    places = list(dict.fromkeys(zip(audits["case"], audits["delta"], strict=True)))
+    places = list(dict.fromkeys(zip(audits[Column.CASE], audits[Column.DELTA], strict=True)))
     shown = style.families(audits)
     figure = style.new_figure(2.9, width=5.2)
     axes = figure.subplots()
     marks = len(shown) + len(CONTROLS)
     for place, (case, delta) in enumerate(places):
-        here = audits[(audits["case"] == case) & (audits["delta"] == delta)]
-        for bound in here["bound"].dropna().head(1):
+        here = audits[(audits[Column.CASE] == case) & (audits[Column.DELTA] == delta)]
+        for bound in here[Column.BOUND].dropna().head(1):
             axes.hlines(bound, place - WIDTH, place + WIDTH, color=style.INK, linewidth=1.6)
         x = place + WIDTH * np.linspace(-0.85, 0.85, marks)
         for index, family in enumerate(shown):
-            own = here[here["method"] == family.method]
-            axes.plot(np.full(len(own), x[index]), own["value"], linestyle="none", **family.marks())
+            series = family.rows(here)
+            axes.plot(np.full(len(series), x[index]), series[Column.VALUE], linestyle="none", **family.marks())
         _controls(axes, controls, case, delta, x[len(shown) :])
     texts = [f"{case}\n$\\delta$ = {delta:g}" for case, delta in places]
     axes.set_xticks(range(len(places)), texts)
@@ -47,6 +48,6 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
 
 def _controls(axes: Axes, controls: pd.DataFrame, case: str, delta: float, x: np.ndarray) -> None:
     for at, (noise, (_, colour)) in zip(x, CONTROLS.items(), strict=True):
-        chosen = (controls["case"] == case) & (controls["delta"] == delta)
-        for value in controls.loc[chosen & (controls["noise"] == noise), "value"]:
+        chosen = (controls[Column.CASE] == case) & (controls[Column.DELTA] == delta)
+        for value in controls.loc[chosen & (controls[Column.NOISE] == noise), Column.VALUE]:
             axes.plot(at, value, marker="X", markersize=5, color=colour, linestyle="none")

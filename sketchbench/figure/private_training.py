@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sketchbench.figure import style
+from sketchbench.measure.row import Column
 
 PANELS = {"accuracy": "accuracy, held out", "excess": r"$f(w) - f(w^*)$"}
 SIDE_BY_SIDE = 0.08  # decades
@@ -14,13 +15,13 @@ NONE = "none"  # the case without noise
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """From study private_training: a panel per quantity, over ε; horizontal lines are without noise.
+    """From study private_training: a panel for each quantity, over ε; horizontal lines are runs without noise.
 
-    All intervals of the figure hold at once, but with probability 1e-3.
+    All intervals of the figure hold at once, except with probability 1e-3.
     """
     table = tables["private_training"]
-    drawn = style.with_intervals(table[table["quantity"].isin(list(PANELS))])
-    sent = table.groupby("method")["bytes_up"].max()
+    drawn = style.with_intervals(table[table[Column.QUANTITY].isin(list(PANELS))])
+    sent = table.groupby(Column.METHOD)[Column.BYTES_UP].max()
     shown = [
         replace(family, label=f"{family.label}: {sent[family.method] / 1e3:.0f} kB sent by a client")
         for family in style.families(drawn)
@@ -28,7 +29,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     figure = style.new_figure(2.7)
     grid = figure.subplots(1, 2)
     for axes, (quantity, label) in zip(grid, PANELS.items(), strict=True):
-        _panel(axes, drawn[drawn["quantity"] == quantity], shown)
+        _panel(axes, drawn[drawn[Column.QUANTITY] == quantity], shown)
         axes.set_xlabel(r"$\varepsilon$, accounted")
         axes.set_ylabel(label)
     grid[0].set_ylim(0, 1)
@@ -39,13 +40,13 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
 
 
 def _panel(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
-    private = rows[rows["case"] != NONE]
-    style.sizes(axes, private["epsilon"].dropna(), margin=1.6)
+    private = rows[rows[Column.CASE] != NONE]
+    style.sizes(axes, private[Column.EPSILON].dropna(), margin=1.6)
     for index, family in enumerate(shown):
-        own = private[private["method"] == family.method].sort_values("epsilon")
-        free = rows[(rows["case"] == NONE) & (rows["method"] == family.method)]
-        for value in free["mean"]:
+        series = family.rows(private).sort_values(Column.EPSILON)
+        free = rows[(rows[Column.CASE] == NONE) & (rows[Column.METHOD] == family.method)]
+        for value in free[Column.MEAN]:
             axes.axhline(value, color=family.colour, linewidth=0.9, zorder=1)
-        x = style.dodge(own["epsilon"], index, len(shown), decades=SIDE_BY_SIDE)
-        axes.plot(x, own["mean"], color=family.colour, linewidth=0.7, linestyle="--", zorder=2)
-        style.points(axes, x, own, family)
+        x = style.dodge(series[Column.EPSILON], index, len(shown), decades=SIDE_BY_SIDE)
+        axes.plot(x, series[Column.MEAN], color=family.colour, linewidth=0.7, linestyle="--", zorder=2)
+        style.points(axes, x, series, family)

@@ -5,6 +5,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from sketchbench.figure import style
+from sketchbench.measure.row import Column
 
 CASES = {  # what is seen, with the area that zhang2021 §6.3 states, and the colour
     "plain server": ("plain, server", 1.0, style.EXACT),
@@ -23,22 +24,22 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study property_inference: the mean area under the ROC curve by case (quantity auc), a bar for each
     share of a batch that has the property, and a mark where the paper states a number.
 
-    All intervals of the figure hold at once, but with probability 1e-3.
+    All intervals of the figure hold at once, except with probability 1e-3.
     """
     table = tables["property_inference"]
-    rows = style.with_intervals(table[table["quantity"] == "auc"])
-    shares = sorted(rows["share"].unique())
+    rows = style.with_intervals(table[table[Column.QUANTITY] == "auc"])
+    shares = sorted(rows[Column.SHARE].unique())
     figure = style.new_figure(3.2)
     axes = figure.subplots()
     height = 0.8 / len(shares)
     for place, (case, (_, stated, colour)) in enumerate(CASES.items()):
         for index, share in enumerate(shares):
-            own = rows[(rows["case"] == case) & (rows["share"] == share)]
+            series = rows[(rows[Column.CASE] == case) & (rows[Column.SHARE] == share)]
             y = place + (index - (len(shares) - 1) / 2) * height
-            mean = own["mean"].to_numpy()
-            bars = np.array([mean - own["low"], own["high"] - mean])
-            axes.barh(np.full(len(own), y), mean - 0.5, 0.9 * height, left=0.5, color=colour, alpha=0.5)
-            axes.errorbar(mean, np.full(len(own), y), xerr=bars, fmt=".", color=style.INK, elinewidth=0.9)
+            mean = series[Column.MEAN].to_numpy()
+            bars = np.array([mean - series["low"], series["high"] - mean])
+            axes.barh(np.full(len(series), y), mean - 0.5, 0.9 * height, left=0.5, color=colour, alpha=0.5)
+            axes.errorbar(mean, np.full(len(series), y), xerr=bars, fmt=".", color=style.INK, elinewidth=0.9)
         if stated is not None:
             axes.plot([stated], [place], "d", color=style.INK, markerfacecolor="white", zorder=5)
     axes.axvline(0.5, color=style.INK, linewidth=0.9, linestyle="--")

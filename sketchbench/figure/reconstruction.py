@@ -1,4 +1,4 @@
-"""The relative error of recovered signals over the compression, and what it costs."""
+"""The relative error of recovered signals, and the time that recovery takes, over the compression."""
 
 from typing import Any
 
@@ -7,27 +7,28 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sketchbench.figure import style
+from sketchbench.measure.row import Column
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study reconstruction, over the compression: the relative error, with that of the best k
     terms (quantity floor); below, the time per signal (quantity seconds), which has no interval.
 
-    All intervals of the figure hold at once, but with probability 1e-3.
+    All intervals of the figure hold at once, except with probability 1e-3.
     """
     table = tables["reconstruction"]
-    table = table[table["d"] == table["d"].max()]
-    errors = style.with_intervals(table[table["quantity"] == "relative_error"])
-    seconds = table[(table["quantity"] == "seconds") & (table["mean"] > 0)]
+    table = table[table[Column.D] == table[Column.D].max()]
+    errors = style.with_intervals(table[table[Column.QUANTITY] == "relative_error"])
+    seconds = table[(table[Column.QUANTITY] == "seconds") & (table[Column.MEAN] > 0)]
     shown = style.families(table, looks=style.RECOVERY_LOOKS)
     figure = style.new_figure(4.3)
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=[2, 1])
     _errors(above, errors, shown)
-    _floor(above, table[table["quantity"] == "floor"])
+    _floor(above, table[table[Column.QUANTITY] == "floor"])
     above.margins(y=0.08)
     style.plain_log(above)
     _times(below, seconds, shown)
-    style.compressions(below, table["compression"].dropna(), apart=0.06, margin=1.08)
+    style.compressions(below, table[Column.COMPRESSION].dropna(), apart=0.06, margin=1.08)
     figure.align_ylabels([above, below])
     style.legend(
         figure,
@@ -41,7 +42,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
 
 
 def _weight(family: style.Family) -> dict[str, Any]:
-    """The two that the paper compares stand out."""
+    """Width of the line and size of the markers: larger for the two recoveries that the paper compares."""
     return {"width": 1.6, "size": 5.0} if family.filled else {"width": 0.7, "size": 4.0}
 
 
@@ -49,15 +50,15 @@ def _errors(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
     axes.set_yscale("log")
     axes.axhline(1, color=style.INK, linewidth=0.7, linestyle=":", zorder=1)
     for family in shown:
-        own = rows[(rows["method"] == family.method) & (rows["mean"] > 0)]
-        own = own.sort_values("compression")
-        style.joined(axes, own["compression"], own, family, **_weight(family))
+        series = rows[(rows[Column.METHOD] == family.method) & (rows[Column.MEAN] > 0)]
+        series = series.sort_values(Column.COMPRESSION)
+        style.joined(axes, series[Column.COMPRESSION], series, family, **_weight(family))
     axes.set_ylabel(r"relative error $\|x-\hat{x}\|^2/\|x\|^2$")
 
 
 def _floor(axes: Axes, rows: pd.DataFrame) -> None:
-    """One line: it is the same for every recovery, as the signals are."""
-    floor = rows[rows["mean"] > 0].groupby("compression")["mean"].first()
+    """Draw the error of the best k terms: one line, as the signals are the same for every recovery."""
+    floor = rows[rows[Column.MEAN] > 0].groupby(Column.COMPRESSION)[Column.MEAN].first()
     single = "_" if len(floor) == 1 else None  # a line through one point is invisible
     axes.plot(floor.index, floor, color=style.EXACT, linewidth=1.4, marker=single, markersize=12, zorder=1)
 
@@ -65,11 +66,11 @@ def _floor(axes: Axes, rows: pd.DataFrame) -> None:
 def _times(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
     axes.set_yscale("log")
     for family in shown:
-        own = rows[rows["method"] == family.method].sort_values("compression")
+        series = family.rows(rows).sort_values(Column.COMPRESSION)
         weight = _weight(family)
         axes.plot(
-            own["compression"],
-            1000 * own["mean"],
+            series[Column.COMPRESSION],
+            1000 * series[Column.MEAN],
             linewidth=weight["width"],
             zorder=5 if family.filled else 4,
             **family.marks(weight["size"]),

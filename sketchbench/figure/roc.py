@@ -5,6 +5,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from sketchbench.figure import style
+from sketchbench.measure.row import Column
 
 CASES = {"plain": (style.EXACT, "o"), "sketched": (style.COLOURS[3], "^")}
 
@@ -14,16 +15,16 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     (quantity auc) over the rounds; means of the few trainings, and bands from the least to the largest.
     """
     rows = tables["federated_lfw"]
-    rows = rows.assign(low=rows["minimum"], high=rows["maximum"])
+    rows = rows.assign(low=rows[Column.MINIMUM], high=rows[Column.MAXIMUM])
     figure = style.new_figure(2.9)
     curves, areas = figure.subplots(1, 2)
     for case, (colour, marker) in CASES.items():
-        own = rows[rows["case"] == case]
+        series = rows[rows[Column.CASE] == case]
         look = {"color": colour, "marker": marker, "markersize": 3, "linewidth": 0.8}
-        roc = own[own["quantity"] == "roc"].sort_values("false_positives")
-        style.curve(curves, roc["false_positives"], roc, band=0.15, **look)
-        area = own[own["quantity"] == "auc"].sort_values("round")
-        style.curve(areas, area["round"], area, band=0.15, **look)
+        roc = series[series[Column.QUANTITY] == "roc"].sort_values(Column.FALSE_POSITIVES)
+        style.curve(curves, roc[Column.FALSE_POSITIVES], roc, band=0.15, **look)
+        area = series[series[Column.QUANTITY] == "auc"].sort_values(Column.ROUND)
+        style.curve(areas, area[Column.ROUND], area, band=0.15, **look)
     ends = np.array([0.0, 1.0])
     curves.plot(ends, ends, color=style.INK, linewidth=0.9, linestyle="--", zorder=1)
     curves.set_xlim(0, 1)

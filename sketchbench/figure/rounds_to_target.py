@@ -1,6 +1,6 @@
 """Rounds to a test accuracy, with and without sketches, beside those that the paper printed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -8,36 +8,35 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sketchbench.figure import style
+from sketchbench.measure.row import Column
 
 SHARES = (0.01, 0.1, 0.2, 0.5, 1)  # of the clients in a round
-# zhang2021 Table 1, MNIST: rounds to 97 % for the perceptron, to 99 % for the convolutional network.
-PRINTED: dict[str, dict[str, tuple[int, ...]]] = {
-    "federated_mlp": {"plain": (222, 96, 84, 83, 82), "sketched": (572, 322, 308, 298, 287)},
-    "federated_cnn": {"plain": (462, 309, 97, 91, 31), "sketched": (636, 176, 189, 170, 174)},
-}
 
 
-def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """From study federated_mlp or federated_cnn: the quantities rounds_to_target by case, and rounds_ratio, over the share of
-    clients in a round: the mean of all trainings, and a bar from the least to the largest. Open: as printed.
+def draw(tables: dict[str, pd.DataFrame], printed: Mapping[str, Sequence[int]]) -> Figure:
+    """From a study of the task `training`, over the share of clients in a round: the rounds to the target (quantity
+    rounds_to_target) by case, and their ratio (quantity rounds_ratio). A point is the mean of all trainings, with a bar
+    from the least to the largest; open markers are the numbers that the paper printed. A share at which some training
+    did not reach the target has no point.
 
-    A share at which some training never got there has no point.
+    Arguments:
+        tables: the table of that study.
+        printed: the paper's rounds for each of SHARES, by case (plain, sketched).
     """
-    ((study, table),) = tables.items()
-    printed = PRINTED[study]
+    (table,) = tables.values()
     families = style.families(table)
     figure = style.new_figure(2.7)
     rounds, ratio = figure.subplots(1, 2)
-    reached = table[table["quantity"] == "rounds_to_target"]
-    plain = reached[reached["case"] == "plain"]
-    first = plain[plain["method"] == plain["method"].iloc[0]]  # the same for all
+    reached = table[table[Column.QUANTITY] == "rounds_to_target"]
+    plain = reached[reached[Column.CASE] == "plain"]
+    first = plain[plain[Column.METHOD] == plain[Column.METHOD].iloc[0]]  # the same for all
     _measured(rounds, first, {"color": style.EXACT, "marker": "o", "markersize": 4})
     for family in families:
         look = family.marks()
-        own = reached[(reached["case"] == "sketched") & (reached["method"] == family.method)]
-        _measured(rounds, own, look)
-        quotient = table[(table["quantity"] == "rounds_ratio")]
-        _measured(ratio, quotient[quotient["method"] == family.method], look)
+        series = reached[(reached[Column.CASE] == "sketched") & (reached[Column.METHOD] == family.method)]
+        _measured(rounds, series, look)
+        quotient = table[(table[Column.QUANTITY] == "rounds_ratio")]
+        _measured(ratio, family.rows(quotient), look)
     _printed(rounds, printed["plain"], style.EXACT, "o")
     _printed(rounds, printed["sketched"], style.INK, "s")
     ratios = [sketched / plain for plain, sketched in zip(printed["plain"], printed["sketched"], strict=True)]
@@ -58,7 +57,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
         for label, colour, marker, face in (
             ("plain", style.EXACT, "o", style.EXACT),
             ("plain, as printed", style.EXACT, "o", "none"),
-            ("sketched, as printed", style.INK, "s", "none"),
+            ("sketched, as printed", style.INK, Column.S, "none"),
         )
     ]
     style.legend(figure, families, handles)
@@ -66,9 +65,9 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
 
 
 def _measured(axes: Axes, rows: pd.DataFrame, look: dict[str, Any]) -> None:
-    rows = rows[rows["mean"].notna()].sort_values("participation")
-    spread = [rows["mean"] - rows["minimum"], rows["maximum"] - rows["mean"]]
-    axes.errorbar(rows["participation"], rows["mean"], spread, linewidth=0.8, **look)
+    rows = rows[rows[Column.MEAN].notna()].sort_values(Column.PARTICIPATION)
+    spread = [rows[Column.MEAN] - rows[Column.MINIMUM], rows[Column.MAXIMUM] - rows[Column.MEAN]]
+    axes.errorbar(rows[Column.PARTICIPATION], rows[Column.MEAN], spread, linewidth=0.8, **look)
 
 
 def _printed(axes: Axes, values: Sequence[float], colour: object, marker: str) -> None:

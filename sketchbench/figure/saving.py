@@ -1,4 +1,4 @@
-"""Figures to files: the same bytes in every run, no date, and identifiers that depend on the content."""
+"""Figures to files with the same bytes in every run: no date, and identifiers that follow from the content."""
 
 from pathlib import Path
 

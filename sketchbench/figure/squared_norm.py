@@ -4,16 +4,17 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from sketchbench.figure import by_size, style
+from sketchbench.measure.row import Column
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study norms: E‖RᵀRh‖² for vectors h of norm 1, for every family and size the vector with
     the largest; the bound 1 + a d/b; below, as a ratio to the exact value.
 
-    All intervals of the figure hold at once, but with probability 1e-3, whichever vector was worst.
+    All intervals of the figure hold at once, except with probability 1e-3, whichever vector was worst.
     """
     table = tables["norms"]
-    rows = table[(table["quantity"] == "squared_norm") & (table["d"] == table["d"].max())]
+    rows = table[(table[Column.QUANTITY] == "squared_norm") & (table[Column.D] == table[Column.D].max())]
     rows = style.without_constants(rows)
-    drawn = style.with_intervals(style.worst(rows, ["method", "b"]), candidates=len(rows))
+    drawn = style.with_intervals(style.worst(rows, [Column.METHOD, Column.B]), candidates=len(rows))
     return by_size.draw({r"$\mathrm{E}\,\|R^TRh\|^2,\ \ \|h\|=1$": drawn}, bound="bound $1+a\\,d/b$")

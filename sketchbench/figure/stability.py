@@ -6,6 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sketchbench.figure import style
+from sketchbench.measure.row import Column
 
 KINDS = {"noise": "norm of the noise", "tail": "norm of the tail"}
 SIDE_BY_SIDE = 0.24  # decades
@@ -15,18 +16,18 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study stability, over the amount of noise and of tail: the error (quantities noise_error,
     tail_error) with the line of slope 1; below, the error over the amount (noise_ratio, tail_ratio).
 
-    All intervals of the figure hold at once, but with probability 1e-3.
+    All intervals of the figure hold at once, except with probability 1e-3.
     """
     table = tables["stability"]
     quantities = [f"{kind}_{what}" for kind in KINDS for what in ("error", "ratio")]
-    drawn = style.with_intervals(table[table["quantity"].isin(quantities)])
+    drawn = style.with_intervals(table[table[Column.QUANTITY].isin(quantities)])
     shown = style.families(drawn, looks=style.RECOVERY_LOOKS)
     figure = style.new_figure(4.2)
     grid = figure.subplots(2, 2, sharex="col", height_ratios=[1.3, 1], squeeze=False)
     grid[0, 1].sharey(grid[0, 0])
     for (kind, text), error, ratio in zip(KINDS.items(), grid[0], grid[1], strict=True):
-        _errors(error, drawn[drawn["quantity"] == f"{kind}_error"], shown)
-        _ratios(ratio, drawn[drawn["quantity"] == f"{kind}_ratio"], shown)
+        _errors(error, drawn[drawn[Column.QUANTITY] == f"{kind}_error"], shown)
+        _ratios(ratio, drawn[drawn[Column.QUANTITY] == f"{kind}_ratio"], shown)
         ratio.set_xlabel(text)
     style.plain_log(grid[0, 0])
     grid[0, 0].set_ylabel(r"error $\|x-\hat{x}\|$")
@@ -39,23 +40,23 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
 
 def _errors(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
     axes.set_yscale("log")
-    amounts = np.array(sorted(rows["amount"].unique()))
+    amounts = np.array(sorted(rows[Column.AMOUNT].unique()))
     ends = amounts[[0, -1]] * [0.7, 1.4] if amounts.size else amounts
     axes.plot(ends, ends, color=style.INK, linewidth=0.9, linestyle="--", zorder=1)
     for index, family in enumerate(shown):
-        own = rows[(rows["method"] == family.method) & (rows["mean"] > 0)].sort_values("amount")
-        axes.plot(own["amount"], own["mean"], color=family.colour, linewidth=0.7, zorder=2)
+        series = rows[(rows[Column.METHOD] == family.method) & (rows[Column.MEAN] > 0)].sort_values(Column.AMOUNT)
+        axes.plot(series[Column.AMOUNT], series[Column.MEAN], color=family.colour, linewidth=0.7, zorder=2)
         # Larger and larger, so that all are seen where they coincide.
-        style.points(axes, own["amount"], own, family, size=4.0, ring=1.2 + 0.2 * index)
+        style.points(axes, series[Column.AMOUNT], series, family, size=4.0, ring=1.2 + 0.2 * index)
 
 
 def _ratios(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
     axes.axhline(1, color=style.INK, linewidth=0.9, linestyle="--", zorder=1)
     for index, family in enumerate(shown):
-        own = rows[rows["method"] == family.method].sort_values("amount")
-        x = style.dodge(own["amount"], index, len(shown), decades=SIDE_BY_SIDE)
-        style.points(axes, x, own, family, size=3.4)
+        series = family.rows(rows).sort_values(Column.AMOUNT)
+        x = style.dodge(series[Column.AMOUNT], index, len(shown), decades=SIDE_BY_SIDE)
+        style.points(axes, x, series, family, size=3.4)
     style.limits(axes, rows, include=1)
-    amounts = sorted(rows["amount"].unique())
+    amounts = sorted(rows[Column.AMOUNT].unique())
     style.sizes(axes, amounts, margin=1.6)
     axes.set_xticks(amounts, [f"{amount:g}" for amount in amounts])

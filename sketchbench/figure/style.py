@@ -1,9 +1,9 @@
 """The look of all figures: theme, families, intervals.
 
-A family has the same colour and marker in every figure. Twins that differ in one detail (weaker
-hashing, repeated rows) share a colour; the twin's marker is open. A recovery takes after the sketch
-it decodes, and of the recoveries only the two that tang2021 compares are filled. What is not listed
-here (a user's own) gets what the cycle below still has, in the order of the names.
+A family has the same colour and marker in every figure. Two that differ in one detail only (weaker hashing, repeated
+rows) share a colour, and one of them has an open marker. A recovery has the colour of the sketch it decodes, and of
+the recoveries only the two that tang2021 compares are filled. A family that is not listed here, such as a user's, gets
+a combination of `SPARE`, in the alphabetical order of the names.
 """
 
 import itertools
@@ -22,9 +22,11 @@ from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 from numpy.typing import ArrayLike
 
 from sketchbench.measure.interval import Interval, mean_interval
+from sketchbench.measure.row import Column
 
 WIDE = 7.0  # inches: both columns of a paper
-ERROR = 1e-3  # that any interval of a figure misses its truth, all of them together
+ERROR = 1e-3  # probability that any interval of a figure misses the true value
+MEASURED = (Column.MEAN, "low", "high")  # a mean and the ends of its interval
 COLOURS = sns.color_palette("colorblind")
 INK = "0.15"  # claims
 EXACT = "0.55"  # exact values
@@ -71,7 +73,7 @@ SPARE = list(itertools.product("<8dHP", (COLOURS[7], COLOURS[6], *COLOURS[:6]), 
 
 @dataclass(frozen=True)
 class Family:
-    """A sketch family, or a recovery, as the figures show it."""
+    """A sketch family, or a recovery, as the figures show it: its colour (as matplotlib takes it) and marker."""
 
     method: str  # its name in conf/sketch or conf/recovery, the `method` column
     label: str
@@ -80,8 +82,12 @@ class Family:
     marker: str
     filled: bool
 
+    def rows(self, table: pd.DataFrame) -> pd.DataFrame:
+        """The rows of a table that are about this family."""
+        return table[table[Column.METHOD] == self.method]
+
     def marks(self, size: float = 4.0) -> dict[str, Any]:
-        """Keyword arguments of a Line2D that draws this family's marker."""
+        """Keyword arguments of a Line2D that draws this family's marker, at this size in points."""
         return {
             "marker": self.marker,
             "color": self.colour,
@@ -93,20 +99,25 @@ class Family:
 
 
 def families(*tables: pd.DataFrame, looks: Mapping[str, Look] = LOOKS) -> list[Family]:
-    """The families of these tables, by group; looks: RECOVERY_LOOKS where they are recoveries."""
-    pairs = pd.concat([table[["method", "label"]] for table in tables])
-    labels = dict(zip(pairs["method"], pairs["label"], strict=True))
+    """The families of these tables, in the order of their groups.
+
+    Arguments:
+        tables: tables with the columns `method` and `label`.
+        looks: what is known of their looks, by method; RECOVERY_LOOKS where the methods are recoveries.
+    """
+    pairs = pd.concat([table[[Column.METHOD, Column.LABEL]] for table in tables])
+    labels = dict(zip(pairs[Column.METHOD], pairs[Column.LABEL], strict=True))
     known = [name for name in looks if name in labels]
-    found = [Family(name, labels[name], *looks[name]) for name in known]
+    shown = [Family(name, labels[name], *looks[name]) for name in known]
     for index, name in enumerate(sorted(set(labels) - set(known))):
         marker, colour, filled = SPARE[index % len(SPARE)]
         group = "Controls" if name.startswith("control/") else "Own"
-        found.append(Family(name, labels[name], group, colour, marker, filled))
-    return sorted(found, key=lambda family: GROUPS.index(family.group))
+        shown.append(Family(name, labels[name], group, colour, marker, filled))
+    return sorted(shown, key=lambda family: GROUPS.index(family.group))
 
 
 def new_figure(height: float, width: float = WIDE) -> Figure:
-    """An empty figure, sizes in inches, with the theme in force (fonts legible when printed so)."""
+    """An empty figure of this size in inches; sets the theme, whose fonts are legible in print at that size."""
     sns.set_theme(
         context="paper",
         style="ticks",
@@ -145,40 +156,48 @@ def new_figure(height: float, width: float = WIDE) -> Figure:
 
 
 def with_intervals(rows: pd.DataFrame, candidates: int | None = None) -> pd.DataFrame:
-    """The rows that have a mean, with columns `low` and `high`: simultaneous intervals.
+    """The rows that have a mean, with columns `low` and `high`: the ends of simultaneous confidence intervals.
 
-    Each may miss with probability ERROR / candidates; where rows were picked by what was measured,
-    candidates counts those they were picked from.
+    Arguments:
+        rows: rows with the columns of a mean over trials.
+        candidates: among how many intervals the error rate ERROR is shared; None: as many as there are rows. Where
+            rows were selected by what was measured, it counts those that they were selected from.
     """
-    rows = rows[rows["mean"].notna()]
+    rows = rows[rows[Column.MEAN].notna()]
     error = ERROR / max(candidates or len(rows), 1)
     limits = [_interval(row, error) for row in rows.to_dict("records")]
     return rows.assign(low=[i.low for i in limits], high=[i.high for i in limits])
 
 
 def _interval(row: dict[Any, Any], error: float) -> Interval:
-    return mean_interval(row["mean"], row["sd"], row["skewness"], int(row["trials"]), error=error)
+    return mean_interval(row[Column.MEAN], row[Column.SD], row[Column.SKEWNESS], int(row[Column.TRIALS]), error=error)
 
 
 def worst(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """The row with the largest mean in every group."""
-    rows = rows[rows["mean"].notna()].reset_index(drop=True)
-    return rows.loc[rows.groupby(list(by))["mean"].idxmax()]
+    rows = rows[rows[Column.MEAN].notna()].reset_index(drop=True)
+    return rows.loc[rows.groupby(list(by))[Column.MEAN].idxmax()]
 
 
 def without_constants(rows: pd.DataFrame) -> pd.DataFrame:
-    """Leaves out the families where nothing ever varies (No sketch), unless there is no other."""
-    random = rows["sd"] > 1e-9 * rows["mean"].abs().clip(lower=1)
-    kept = rows[rows["method"].isin(rows.loc[random, "method"])]
+    """The rows without the families whose values never vary (such as `No sketch`), unless there are only such."""
+    random = rows[Column.SD] > 1e-9 * rows[Column.MEAN].abs().clip(lower=1)
+    kept = rows[rows[Column.METHOD].isin(rows.loc[random, Column.METHOD])]
     return rows if kept.empty else kept
 
 
 def points(axes: Axes, x: ArrayLike, rows: pd.DataFrame, family: Family, size: float = 4.0, ring: float = 1) -> None:
-    """Means with their intervals, in the family's colour and marker.
+    """Draw means with their intervals, in the family's colour and marker.
 
-    ring: how much larger an open marker is; above 1 it surrounds the filled ones at the same place.
+    Arguments:
+        axes: where to draw.
+        x: the position of each row.
+        rows: rows with `mean`, `low` and `high`.
+        family: the family that they are about.
+        size: of a marker, in points.
+        ring: how many times larger an open marker is; above 1 it surrounds the filled ones at the same position.
     """
-    mean = rows["mean"].to_numpy()
+    mean = rows[Column.MEAN].to_numpy()
     bars = np.maximum(np.array([mean - rows["low"], rows["high"] - mean]), 0)
     axes.errorbar(x, mean, yerr=bars, fmt="none", ecolor=family.colour, elinewidth=0.8, zorder=3)
     marks = family.marks(size)
@@ -190,8 +209,11 @@ def points(axes: Axes, x: ArrayLike, rows: pd.DataFrame, family: Family, size: f
 
 
 def curve(axes: Axes, x: ArrayLike, rows: pd.DataFrame, *, band: float = 0.2, **line: Any) -> None:
-    """The line through the means, and their intervals as a band of this opacity; line: as of a Line2D."""
-    axes.plot(x, rows["mean"], **line)
+    """Draw a line through the means at x, and their intervals as a band of this opacity.
+
+    `line` has the keyword arguments of a Line2D, `color` among them.
+    """
+    axes.plot(x, rows[Column.MEAN], **line)
     axes.fill_between(x, rows["low"], rows["high"], color=line["color"], alpha=band, linewidth=0)
 
 
@@ -204,19 +226,25 @@ def joined(
     size: float = 4.0,
     width: float = 1.0,
 ) -> None:
-    """Points as above, and the line through them."""
-    axes.plot(x, rows["mean"], color=family.colour, linewidth=width, zorder=2)
+    """Draw what `points` draws, and a line of this width through the means."""
+    axes.plot(x, rows[Column.MEAN], color=family.colour, linewidth=width, zorder=2)
     points(axes, x, rows, family, size=size)
 
 
 def dodge(x: ArrayLike, index: int, count: int, decades: float = 0.16) -> np.ndarray:
-    """x moved sideways on a log axis, so that `count` families at the same x stay apart."""
+    """x, shifted on a logarithmic axis so that `count` families at the same x lie side by side.
+
+    The family `index` of them is shifted; from the first to the last it is this many decades.
+    """
     place = (index - (count - 1) / 2) / max(count - 1, 1)
     return np.asarray(x, dtype=float) * 10 ** (decades * place)
 
 
 def sizes(axes: Axes, values: Iterable[float], margin: float = 1.45) -> None:
-    """A log x axis with exactly these ticks, written out; some margin where there is but one."""
+    """Make the x axis logarithmic, with exactly these values as ticks, written out as integers.
+
+    The axis reaches beyond the outermost ticks by the factor `margin`.
+    """
     ticks = sorted(set(values))
     axes.set_xscale("log")
     axes.set_xticks(ticks, [f"{int(tick)}" for tick in ticks])
@@ -226,29 +254,29 @@ def sizes(axes: Axes, values: Iterable[float], margin: float = 1.45) -> None:
 
 
 def compressions(axes: Axes, values: Iterable[float], apart: float, margin: float = 1.45) -> None:
-    """The same for compressions d/b; ticks nearer than `apart` decades get no number."""
+    """As `sizes`, for compressions d/b; a tick less than `apart` decades after the last labelled one has no label."""
     ticks = sorted(set(values))
     sizes(axes, ticks, margin)
     texts, last = [], 0.0
     for tick in ticks:
-        told = tick >= last * 10**apart
-        texts.append(compression(tick) if told else "")
-        last = tick if told else last
+        labelled = tick >= last * 10**apart
+        texts.append(compression(tick) if labelled else "")
+        last = tick if labelled else last
     axes.set_xticks(ticks, texts)
     axes.set_xlabel("compression $d/b$")
 
 
 def compression(value: float) -> str:
-    """d/b as meant: b is rounded to whole rows, so that 20.08 stands for 20."""
+    """A compression d/b as text: as b is rounded to whole rows, 20.08 stands for 20."""
     quarters = round(4 * value) / 4
     return f"{quarters:g}" if abs(value - quarters) < 0.005 * value else f"{value:.3g}"
 
 
 def limits(axes: Axes, rows: pd.DataFrame, include: float) -> None:
-    """y limits that hold this value, all means, and all intervals but extremely long ones."""
+    """Set y limits that include this value, all means, and all intervals except for extremely long ones."""
     if rows.empty:
         return
-    mean, longest = rows["mean"], 4 * float((rows["high"] - rows["low"]).median()) / 2
+    mean, longest = rows[Column.MEAN], 4 * float((rows["high"] - rows["low"]).median()) / 2
     below, above = rows["low"].fillna(mean), rows["high"].fillna(mean)
     low = min(include, float(np.fmax(below, mean - longest).min()))
     high = max(include, float(np.fmin(above, mean + longest).max()))
@@ -257,7 +285,7 @@ def limits(axes: Axes, rows: pd.DataFrame, include: float) -> None:
 
 
 def plain_log(axes: Axes) -> None:
-    """Ticks of a log y axis as plain numbers, closer together where it spans little."""
+    """Write the ticks of a logarithmic y axis as plain numbers, with more of them where it spans less than 100-fold."""
     low, high = axes.get_ylim()
     subs = (1.0, 2.0, 5.0) if high < 100 * low else (1.0,)
     axes.yaxis.set_major_locator(LogLocator(subs=subs))
@@ -266,12 +294,12 @@ def plain_log(axes: Axes) -> None:
 
 
 def handle(label: str, **keywords: Any) -> Line2D:
-    """A legend entry of its own."""
+    """A legend entry that belongs to nothing drawn, with the keyword arguments of a Line2D."""
     return Line2D([], [], label=label, **keywords)
 
 
 def legend(figure: Figure, shown: Sequence[Family], others: Sequence[Artist] = ()) -> None:
-    """The families, and other entries after them, below the axes; the figure grows by as much."""
+    """Add a legend below the axes: the families, then other entries. The figure's height grows with it."""
     entries = [handle(f.label, linestyle="none", **f.marks(4.5)) for f in shown]
     handles = [*entries, *others]
     lengths = [len(str(entry.get_label())) for entry in handles]
@@ -288,6 +316,6 @@ def legend(figure: Figure, shown: Sequence[Family], others: Sequence[Artist] = (
 
 
 def _width(lengths: list[int], columns: int) -> float:
-    """About how many inches a legend takes whose entries have so many letters."""
+    """About how wide a legend is, in inches, whose entries have these numbers of letters."""
     parts = [part for part in np.array_split(lengths, columns) if part.size]
     return sum(0.5 + 0.055 * int(part.max()) for part in parts)

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from sketchbench.figure import style
 from sketchbench.measure.interval import Interval, proportion_interval
+from sketchbench.measure.row import Column
 
 CASES = {  # name of the pair: its text, colour, line style
     "random": ("random $g$, $h$", style.COLOURS[0], "-"),
@@ -20,7 +21,7 @@ CASES = {  # name of the pair: its text, colour, line style
     "gradient": ("real gradients", style.COLOURS[7], (0, (5, 1))),
 }
 MARKERS = "os^Dv"
-ROUNDING = 1e-9  # errors below it are none
+ROUNDING = 1e-9  # errors below it are due to rounding
 COLUMNS = 4
 
 
@@ -34,11 +35,11 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     table = tables["tails"]
     if table.empty:
         return style.new_figure(1.0)
-    d = table["d"].max()
-    table = table[table["d"] == d]
-    b = sorted(table["b"].unique())[table["b"].nunique() // 2]
-    table = table[(table["b"] == b) & table["case"].isin(list(CASES))]
-    curves = table[(table["quantity"] == "tail") & (table["threshold"] > ROUNDING)]
+    d = table[Column.D].max()
+    table = table[table[Column.D] == d]
+    b = sorted(table[Column.B].unique())[table[Column.B].nunique() // 2]
+    table = table[(table[Column.B] == b) & table[Column.CASE].isin(list(CASES))]
+    curves = table[(table[Column.QUANTITY] == "tail") & (table[Column.THRESHOLD] > ROUNDING)]
     limits = [_share(row, len(curves)) for row in curves.to_dict("records")]
     curves = curves.assign(low=[low for low, _ in limits], high=[high for _, high in limits])
     shown = style.families(table)
@@ -51,8 +52,8 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
             axes.set_axis_off()
             continue
         axes.set_title(textwrap.fill(shown[index].label, 30))
-        _curves(axes, curves[curves["method"] == shown[index].method])
-        _lemmas(axes, table[table["method"] == shown[index].method])
+        _curves(axes, curves[curves[Column.METHOD] == shown[index].method])
+        _lemmas(axes, table[table[Column.METHOD] == shown[index].method])
         axes.tick_params(labelbottom=True)
         if index >= columns * (rows - 1):
             axes.set_xlabel("error $t$")
@@ -65,7 +66,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     lines = [
         style.handle(text, color=colour, linestyle=dashes, linewidth=1.1)
         for case, (text, colour, dashes) in CASES.items()
-        if (curves["case"] == case).any()
+        if (curves[Column.CASE] == case).any()
     ]
     lines.append(style.handle("allowed by the lemma", color=style.INK, marker="o", markersize=3.2, linewidth=0.6))
     style.legend(figure, [], lines)
@@ -74,33 +75,33 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
 
 def _share(row: dict[Any, Any], candidates: int) -> Interval:
     error = style.ERROR / candidates
-    return proportion_interval(int(row["count"]), int(row["trials"]), error=error)
+    return proportion_interval(int(row[Column.COUNT]), int(row[Column.TRIALS]), error=error)
 
 
 def _curves(axes: Axes, curves: pd.DataFrame) -> None:
     for case, (_, colour, dashes) in CASES.items():
-        own = curves[(curves["case"] == case) & (curves["count"] > 0)].sort_values("threshold")
-        t = own["threshold"]
-        axes.plot(t, own["count"] / own["trials"], color=colour, linestyle=dashes, linewidth=1.1)
-        axes.fill_between(t, own["low"], own["high"], color=colour, alpha=0.15, linewidth=0)
+        series = curves[(curves[Column.CASE] == case) & (curves[Column.COUNT] > 0)].sort_values(Column.THRESHOLD)
+        t = series[Column.THRESHOLD]
+        axes.plot(t, series[Column.COUNT] / series[Column.TRIALS], color=colour, linestyle=dashes, linewidth=1.1)
+        axes.fill_between(t, series["low"], series["high"], color=colour, alpha=0.15, linewidth=0)
 
 
 def _lemmas(axes: Axes, rows: pd.DataFrame) -> None:
-    allowed = rows[rows["quantity"] == "exceedance"].drop_duplicates(["lemma", "delta"])
-    allowed = allowed.sort_values("threshold")
-    for index, (lemma, own) in enumerate(allowed.groupby("lemma")):
+    allowed = rows[rows[Column.QUANTITY] == "exceedance"].drop_duplicates([Column.LEMMA, Column.DELTA])
+    allowed = allowed.sort_values(Column.THRESHOLD)
+    for index, (lemma, series) in enumerate(allowed.groupby(Column.LEMMA)):
         axes.plot(
-            own["threshold"],
-            own["bound"],
+            series[Column.THRESHOLD],
+            series[Column.BOUND],
             color=style.INK,
             linewidth=0.6,
             marker=MARKERS[index % len(MARKERS)],
             markersize=3.2,
         )
-        _name(axes, str(lemma), own["threshold"].iloc[0], own["bound"].iloc[0])
-    for lemma, own in rows[rows["quantity"] == "largest_error"].groupby("lemma"):
-        axes.axvline(own["bound"].iloc[0], color=style.INK, linewidth=0.9)
-        _name(axes, str(lemma), own["bound"].iloc[0], 1.0)
+        _name(axes, str(lemma), series[Column.THRESHOLD].iloc[0], series[Column.BOUND].iloc[0])
+    for lemma, series in rows[rows[Column.QUANTITY] == "largest_error"].groupby(Column.LEMMA):
+        axes.axvline(series[Column.BOUND].iloc[0], color=style.INK, linewidth=0.9)
+        _name(axes, str(lemma), series[Column.BOUND].iloc[0], 1.0)
 
 
 def _name(axes: Axes, lemma: str, x: float, y: float) -> None:
@@ -115,11 +116,11 @@ def _name(axes: Axes, lemma: str, x: float, y: float) -> None:
 
 
 def _scales(axes: Axes, table: pd.DataFrame, curves: pd.DataFrame) -> None:
-    """Log axes down to one error in the most trials, from where the first curves begin to fall."""
+    """Make both axes logarithmic: x from the smallest threshold on, y down to half an error in the most trials."""
     axes.set_xscale("log")
     axes.set_yscale("log")
-    sure = table.loc[table["quantity"] == "largest_error", "bound"]
-    right = float(pd.concat([table["threshold"], sure]).max())
-    left = float(curves["threshold"].min()) if len(curves) else right / 100
+    sure = table.loc[table[Column.QUANTITY] == "largest_error", Column.BOUND]
+    right = float(pd.concat([table[Column.THRESHOLD], sure]).max())
+    left = float(curves[Column.THRESHOLD].min()) if len(curves) else right / 100
     axes.set_xlim(left, 4 * right)
-    axes.set_ylim(0.5 / float(table["trials"].max()), 4)
+    axes.set_ylim(0.5 / float(table[Column.TRIALS].max()), 4)

@@ -7,9 +7,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sketchbench.figure import style
+from sketchbench.measure.row import Column
 
 PLAIN = {"color": style.EXACT, "marker": "o", "markersize": 3}
-FEW = 10  # trainings; intervals of fewer say nothing
+FEW = 10  # trainings; fewer have no useful interval
 OPTIONS = {
     "option I": ("-", r"option I, $WSS^T$"),
     "option II": (":", r"option II, $WSS^+$"),
@@ -20,30 +21,32 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """From a study of the task `training`: the quantity accuracy by case, over rounds and over what all clients
     have sent; and the quantity error by option, over rounds. A curve for every method and share of participants.
 
-    All intervals of the figure hold at once, but with probability 1e-3; of fewer than ten trainings the bands
+    All intervals of the figure hold at once, except with probability 1e-3; of fewer than ten trainings the bands
     are no intervals, but go from the least to the largest.
     """
     (table,) = tables.values()
-    rows = style.with_intervals(table[table["quantity"].isin(["accuracy", "error"])])
-    few = rows["trials"] < FEW
-    rows = rows.assign(low=rows["low"].where(~few, rows["minimum"]), high=rows["high"].where(~few, rows["maximum"]))
-    accuracy = rows[rows["quantity"] == "accuracy"]
-    accuracy = accuracy.assign(sent=accuracy["bytes_up"] / 1e6)
+    rows = style.with_intervals(table[table[Column.QUANTITY].isin(["accuracy", "error"])])
+    few = rows[Column.TRIALS] < FEW
+    rows = rows.assign(
+        low=rows["low"].where(~few, rows[Column.MINIMUM]), high=rows["high"].where(~few, rows[Column.MAXIMUM])
+    )
+    accuracy = rows[rows[Column.QUANTITY] == "accuracy"]
+    accuracy = accuracy.assign(sent=accuracy[Column.BYTES_UP] / 1e6)
     families = style.families(table)
     figure = style.new_figure(2.7)
     rounds, traffic, error = figure.subplots(1, 3)
-    plain = accuracy[(accuracy["case"] == "plain")]
-    plain = plain[plain["method"] == plain["method"].iloc[0]]  # the same for all
-    for axes, over in ((rounds, "round"), (traffic, "sent")):
+    plain = accuracy[(accuracy[Column.CASE] == "plain")]
+    plain = plain[plain[Column.METHOD] == plain[Column.METHOD].iloc[0]]  # the same for all
+    for axes, over in ((rounds, Column.ROUND), (traffic, "sent")):
         _curves(axes, plain, over, PLAIN)
     for family in families:
-        own = rows[rows["method"] == family.method]
+        series = family.rows(rows)
         look = family.marks(3)
-        sketched = accuracy[(accuracy["case"] == "sketched") & (accuracy["method"] == family.method)]
-        for axes, over in ((rounds, "round"), (traffic, "sent")):
+        sketched = accuracy[(accuracy[Column.CASE] == "sketched") & (accuracy[Column.METHOD] == family.method)]
+        for axes, over in ((rounds, Column.ROUND), (traffic, "sent")):
             _curves(axes, sketched, over, look)
         for option, (line, _) in OPTIONS.items():
-            _curves(error, own[own["case"] == option], "round", {**look, "linestyle": line})
+            _curves(error, series[series[Column.CASE] == option], Column.ROUND, {**look, "linestyle": line})
     for axes in (rounds, traffic):
         axes.set_ylim(0, 1.02)
         axes.set_ylabel("test accuracy")
@@ -61,7 +64,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
 
 
 def _curves(axes: Axes, rows: pd.DataFrame, over: str, look: dict[str, Any]) -> None:
-    """Means with bands, one curve for each run."""
-    for _, own in rows.groupby(["method", "b", "participation"]):
-        run = own.sort_values(over)
+    """Draw means with bands, a curve for each method, sketch size and participation."""
+    for _, series in rows.groupby([Column.METHOD, Column.B, Column.PARTICIPATION]):
+        run = series.sort_values(over)
         style.curve(axes, run[over], run, band=0.15, linewidth=0.8, **look)

@@ -7,26 +7,27 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sketchbench.figure import style
+from sketchbench.measure.row import Column
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study units: the relative error per recovery over the unit, a power of two.
 
-    All intervals of the figure hold at once, but with probability 1e-3.
+    All intervals of the figure hold at once, except with probability 1e-3.
     """
     table = tables["units"]
-    rows = table[(table["quantity"] == "relative_error") & (table["d"] == table["d"].max())]
+    rows = table[(table[Column.QUANTITY] == "relative_error") & (table[Column.D] == table[Column.D].max())]
     drawn = style.with_intervals(rows)
     shown = style.families(drawn, looks=style.RECOVERY_LOOKS)
     figure = style.new_figure(2.9, 4.8)
     axes = figure.subplots()
     axes.set_yscale("log")
     for index, family in enumerate(shown):
-        own = drawn[(drawn["method"] == family.method) & (drawn["mean"] > 0)].sort_values("unit")
-        x = style.dodge(own["unit"], index, len(shown), decades=1.8)
-        style.joined(axes, x, own, family, size=4.4, width=0.9)
+        series = drawn[(drawn[Column.METHOD] == family.method) & (drawn[Column.MEAN] > 0)].sort_values(Column.UNIT)
+        x = style.dodge(series[Column.UNIT], index, len(shown), decades=1.8)
+        style.joined(axes, x, series, family, size=4.4, width=0.9)
     style.plain_log(axes)
-    _units(axes, sorted(drawn["unit"].unique()))
+    _units(axes, sorted(drawn[Column.UNIT].unique()))
     axes.set_ylabel(r"relative error $\|x-\hat{x}\|^2/\|x\|^2$")
     style.legend(figure, shown)
     return figure

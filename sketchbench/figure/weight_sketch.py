@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sketchbench.figure import style
+from sketchbench.measure.row import Column
 
 CASES = {"centred": style.COLOURS[0], "uncentred": style.COLOURS[3], "structured": style.COLOURS[2]}
 IDENTITIES = {
@@ -24,7 +25,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     states (quantities update_error, product_error, plain_error, cross_term) over d. Right: the
     quantity relative_error over d, its exact value, and the d/s claimed, at the smallest s.
 
-    All intervals of the figure hold at once, but with probability 1e-3.
+    All intervals of the figure hold at once, except with probability 1e-3.
     """
     table = style.with_intervals(tables["weight_sketch"])
     figure = style.new_figure(3.3)
@@ -35,9 +36,9 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     shown = style.families(table)
     for quantity, text in IDENTITIES.items():
         axes = panels[quantity]
-        _identity(axes, table[table["quantity"] == quantity], shown)
+        _identity(axes, table[table[Column.QUANTITY] == quantity], shown)
         axes.set_title(text)
-    _growth(panels["growth"], table[table["quantity"] == "relative_error"], shown)
+    _growth(panels["growth"], table[table[Column.QUANTITY] == "relative_error"], shown)
     for axes in panels.values():
         axes.set_xlabel("input dimension $d$")
     style.legend(figure, [], _entries(shown))
@@ -45,25 +46,27 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
 
 
 def _marks(index: int, case: str) -> style.Family:
-    """Here the colour tells the case, and the marker the family."""
+    """The look of a family in one case: the colour stands for the case, and the marker for the family."""
     filled = index % 2 == 0
     return style.Family("", "", "", CASES[case], MARKERS[index // 2 % len(MARKERS)], filled)
 
 
 def _identity(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
-    """Ratios around the exact one; cases, families and sizes side by side."""
-    cases = [case for case in CASES if (rows["case"] == case).any()]
+    """What was measured over what the paper states; cases, families and sizes side by side."""
+    cases = [case for case in CASES if (rows[Column.CASE] == case).any()]
     slots = [(case, i, b) for case in cases for i in range(len(shown)) for b in _sizes(rows)]
     for slot, (case, index, b) in enumerate(slots):
-        own = rows[(rows["case"] == case) & (rows["method"] == shown[index].method) & (rows["b"] == b)]
-        x = style.dodge(own["d"], slot, len(slots), decades=0.36)
-        style.points(axes, x, own, _marks(index, case), size=3.0)
+        series = rows[
+            (rows[Column.CASE] == case) & (rows[Column.METHOD] == shown[index].method) & (rows[Column.B] == b)
+        ]
+        x = style.dodge(series[Column.D], slot, len(slots), decades=0.36)
+        style.points(axes, x, series, _marks(index, case), size=3.0)
     if rows.empty:
         return
-    stated = 0 if (rows["quantity"] == "cross_term").all() else 1
+    stated = 0 if (rows[Column.QUANTITY] == "cross_term").all() else 1
     axes.axhline(stated, color=style.EXACT, linewidth=1.0, zorder=1)
     style.limits(axes, rows, include=stated)
-    style.sizes(axes, rows["d"], margin=1.75)
+    style.sizes(axes, rows[Column.D], margin=1.75)
     axes.set_ylabel("measured / stated" if stated else "measured / Theorem 2")
 
 
@@ -71,25 +74,25 @@ def _growth(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
     if rows.empty:
         return
     size = _sizes(rows)[0]
-    rows = rows[rows["b"] == size].sort_values("d")
-    claimed = rows.drop_duplicates("d")
+    rows = rows[rows[Column.B] == size].sort_values(Column.D)
+    claimed = rows.drop_duplicates(Column.D)
     single = "_" if len(claimed) == 1 else None  # a line through one point is invisible
     line: dict[str, Any] = {"linewidth": 0.9, "marker": single, "markersize": 12}
-    axes.plot(claimed["d"], claimed["bound"], color=style.INK, linestyle="--", **line)
+    axes.plot(claimed[Column.D], claimed[Column.BOUND], color=style.INK, linestyle="--", **line)
     for case in CASES:
         for index, family in enumerate(shown):
-            own = rows[(rows["case"] == case) & (rows["method"] == family.method)]
-            axes.plot(own["d"], own["exact"], color=style.EXACT, **line)
-            style.points(axes, own["d"], own, _marks(index, case), ring=1.6)
+            series = rows[(rows[Column.CASE] == case) & (rows[Column.METHOD] == family.method)]
+            axes.plot(series[Column.D], series[Column.EXACT], color=style.EXACT, **line)
+            style.points(axes, series[Column.D], series, _marks(index, case), ring=1.6)
     axes.set_yscale("log")
     style.plain_log(axes)
-    style.sizes(axes, rows["d"])
+    style.sizes(axes, rows[Column.D])
     axes.set_ylabel(r"$\mathrm{E}\,\|WSS^TV^T-WV^T\|^2\;/\;\|WV^T\|^2$")
     axes.set_title(f"relative error, $s={size}$")
 
 
 def _sizes(rows: pd.DataFrame) -> list[int]:
-    return sorted(rows["b"].unique())
+    return sorted(rows[Column.B].unique())
 
 
 def _entries(shown: list[style.Family]) -> list[Artist]:

@@ -19,17 +19,25 @@ th { background: #f3f3f3; position: sticky; top: 0 }
 
 
 def join(manifest: list[dict[str, Any]]) -> pd.DataFrame:
-    """The rows of all records of a manifest (see `Plan.manifest`), run by run, in its order.
+    """Join the records of a study.
 
-    Raises RecordError for a record that is missing, damaged, or not the planned one.
+    Arguments:
+        manifest: of each run its record's path, its signature, and the columns that the plan adds to its rows (see
+            `Plan.manifest`).
+
+    Returns:
+        The rows of all records, run by run in the order of the manifest.
+
+    Raises:
+        RecordError: for a record that is missing, damaged, or not the planned one.
     """
     frames = []
     for entry in manifest:
         try:
-            found = record.read(Path(entry["record"]), entry["signature"])
+            run = record.read(Path(entry["record"]), entry["signature"])
         except record.RecordError as error:
             raise record.RecordError(f"{error}; delete it and run snakemake again") from None
-        frame = pd.DataFrame(found.rows)
+        frame = pd.DataFrame(run.rows)
         for position, (name, value) in enumerate(entry["columns"].items()):
             frame.insert(position, name, value)
         frames.append(frame.dropna(axis="columns", how="all"))
@@ -58,8 +66,7 @@ def main(arguments: list[str] | None = None) -> None:
         frame = join(json.load(sys.stdin))
     except record.RecordError as error:
         sys.exit(f"sketchbench: error: {error}")
-    # Quantities are of order 1 or more: below 1e-14 there is only rounding, which differs between
-    # machines.
+    # Quantities are of order 1 or more; digits below 1e-14 are rounding errors, which differ between machines.
     text = frame.round(14).to_csv(index=False, float_format="%.12g", lineterminator="\n")
     write_text(options.csv, text)
     write_text(options.html, as_html(frame, f"Study {options.study}"))

@@ -11,7 +11,7 @@ import pandas as pd
 
 from sketchbench.files import write_text
 
-SIZES = 3  # that a growth takes, at least
+SIZES = 3  # the least number of dimensions that a growth is measured over
 KEY = ["group", "name", "dtype"]
 COUNTS = ["threads", "d", "b", "rows", "rounds"]
 COLUMNS = [
@@ -25,11 +25,19 @@ class ReportError(ValueError):
 
 
 def tabulate(report: dict[str, Any]) -> pd.DataFrame:
-    """One row per benchmark, then those derived from them: growth, memory, FIHT at the paper's size.
+    """The table of a report: a row for each benchmark, then rows derived from them (growth, memory, FIHT).
 
-    seconds: the least of all rounds. copies: seconds over those of copying the `rows` vectors of d
-    entries, timed just before and after. peer_ratio, of another library's function: its seconds over
-    those of ours, `peer_of`. value: of a derived row, named by it.
+    Arguments:
+        report: what pytest-benchmark writes as JSON.
+
+    Returns:
+        A table with COLUMNS. Some of their meanings: `seconds` is the least of all rounds; `copies` is that over the
+        seconds of copying the `rows` vectors of d entries, timed just before and after; `peer_of` is our function that
+        another library's function is compared with, and `peer_ratio` its seconds over ours; `value` is the number of a
+        derived row.
+
+    Raises:
+        ReportError: for a report without benchmarks, or without what tests/benchmark adds to it.
     """
     try:
         machine = report["machine_info"]["sketchbench"]
@@ -54,13 +62,14 @@ def tabulate(report: dict[str, Any]) -> pd.DataFrame:
 
 
 def _timed(more: dict[str, Any], stats: dict[str, Any]) -> dict[str, Any]:
+    """The row of a benchmark from what it says of itself, and the statistics of its rounds."""
     more["peer_of"] = more.pop("ours")
     times = {"seconds": stats["min"], "median": stats["median"], "rounds": stats["rounds"]}
     return {**more, **times, "copies": stats["min"] / more["copy_seconds"]}
 
 
 def _with_peers(rows: pd.DataFrame) -> pd.DataFrame:
-    """With the seconds of every peer over those of ours, of the same group, type and sizes."""
+    """The rows, with the seconds of every peer over those of our function of the same group, type and sizes."""
     same = ["group", "dtype", "d", "b", "rows"]
     ours = rows.loc[rows["peer_of"].isna(), [*same, "name", "seconds"]]
     ours = ours.rename(columns={"name": "peer_of", "seconds": "ours"})
@@ -69,20 +78,20 @@ def _with_peers(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _growth(rows: pd.DataFrame) -> list[dict[str, Any]]:
-    """The slopes of log seconds over log d, of one vector each."""
-    found = []
-    for key, own in rows[rows["rows"] == 1].groupby(KEY, sort=False):
-        if own["d"].nunique() < SIZES:
+    """The slopes of log seconds over log d, of the benchmarks of a single vector."""
+    slopes = []
+    for key, sizes in rows[rows["rows"] == 1].groupby(KEY, sort=False):
+        if sizes["d"].nunique() < SIZES:
             continue
-        slope = np.polyfit(np.log(own["d"].astype(float)), np.log(own["seconds"].astype(float)), 1)
+        slope = np.polyfit(np.log(sizes["d"].astype(float)), np.log(sizes["seconds"].astype(float)), 1)
         group, name, dtype = key
-        found.append({"group": "growth", "name": f"{group}.{name}", "dtype": dtype, "value": slope[0]})
-    return found
+        slopes.append({"group": "growth", "name": f"{group}.{name}", "dtype": dtype, "value": slope[0]})
+    return slopes
 
 
 def _paper_size(rows: pd.DataFrame) -> list[dict[str, Any]]:
-    """FIHT at the paper's size: seconds per signal alone and in a batch, and in transforms of the padded
-    length, 2^20."""
+    """FIHT at the paper's size: the seconds of a single signal and of one in a batch, and the former relative to a
+    transform of the padded length, 2^20."""
     paper = rows[rows["name"] == "fiht.paper"]
     alone = paper.loc[paper["rows"] == 1, "seconds"]
     batch = paper[paper["rows"] > 1]

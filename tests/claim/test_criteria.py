@@ -1,4 +1,4 @@
-"""Each test of a claim gives each verdict where it should."""
+"""Each criterion gives each verdict where it should."""
 
 import math
 from typing import Any
@@ -7,22 +7,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sketchbench.claim.criteria import TESTS, Comparison, Settings
+from sketchbench.claim.criteria import CRITERIA, Comparison, Settings
 from sketchbench.measure.audit import epsilon_proven
 
 ERROR = 1e-6
 
 
-def compare(test: str, *rows: dict[str, Any], **settings: Any) -> list[Comparison]:
+def compare(criterion: str, *rows: dict[str, Any], **settings: Any) -> list[Comparison]:
     table = pd.DataFrame(rows)
     for column in ("exact", "bound"):
         if column not in table:
             table[column] = np.nan
-    return TESTS[test](table, ERROR, Settings(**settings))
+    return CRITERIA[criterion](table, ERROR, Settings(**settings))
 
 
-def verdict(test: str, *rows: dict[str, Any], **settings: Any) -> str:
-    (comparison,) = compare(test, *rows, **settings)
+def verdict(criterion: str, *rows: dict[str, Any], **settings: Any) -> str:
+    (comparison,) = compare(criterion, *rows, **settings)
     return comparison.verdict
 
 
@@ -92,7 +92,7 @@ def test_probability(count: int, trials: int, expected: str) -> None:
 def test_probability_with_a_positive_control(count: int, control: float, expected: str) -> None:
     """At 2e-7, 24 of 24 show that a probability is above a half, and 23 do not."""
     row = {"count": count, "trials": 24, "bound": 0.5, "control": control}
-    (comparison,) = TESTS["probability"](pd.DataFrame([row]), 2e-7, Settings())
+    (comparison,) = CRITERIA["probability"](pd.DataFrame([row]), 2e-7, Settings())
     assert comparison.verdict == expected
     assert comparison.statistic == count / 24
 
@@ -107,12 +107,12 @@ def test_always() -> None:
     assert verdict("always", {**row, "maximum": 1.001, "count": 1}) == "fails"
 
 
-@pytest.mark.parametrize("test", ["equality", "upper_bound"])
-def test_means_too_skewed_to_judge(test: str) -> None:
+@pytest.mark.parametrize("criterion", ["equality", "upper_bound"])
+def test_means_too_skewed_to_judge(criterion: str) -> None:
     row = mean(1.0, exact=1.0, bound=2.0)
-    assert verdict(test, {**row, "skewness": 19.0}) == "holds"
-    assert verdict(test, {**row, "skewness": 21.0}) == "inconclusive"
-    assert verdict(test, {**row, "mean": 9.0, "skewness": 21.0}) == "inconclusive"
+    assert verdict(criterion, {**row, "skewness": 19.0}) == "holds"
+    assert verdict(criterion, {**row, "skewness": 21.0}) == "inconclusive"
+    assert verdict(criterion, {**row, "mean": 9.0, "skewness": 21.0}) == "inconclusive"
 
 
 def power_law(slope: float, claimed: float, sd: float = 0.01) -> list[dict[str, Any]]:
@@ -156,16 +156,16 @@ def test_growth_of_nothing() -> None:
     assert compare("growth", rows[0], over="d") == []
 
 
-@pytest.mark.parametrize("test", ["equality", "upper_bound"])
-def test_a_single_trial_decides_nothing(test: str) -> None:
+@pytest.mark.parametrize("criterion", ["equality", "upper_bound"])
+def test_a_single_trial_decides_nothing(criterion: str) -> None:
     """It has no spread, and its table perhaps no such column."""
     row = {"mean": 0.0, "trials": 1, "exact": 1.0, "bound": 1.0}
-    assert verdict(test, row) == "inconclusive"
+    assert verdict(criterion, row) == "inconclusive"
 
 
 def test_rows_without_a_reference_are_no_comparison() -> None:
-    for test in ("equality", "upper_bound"):
-        assert compare(test, mean(1.0)) == []
+    for criterion in ("equality", "upper_bound"):
+        assert compare(criterion, mean(1.0)) == []
 
 
 def test_growth_leaves_out_a_zero() -> None:

@@ -21,7 +21,7 @@ CLAIM: dict[str, Any] = {
     "statement": "the mean is 1",
     "dataset": "none",
     "studies": ["one"],
-    "checks": [{"test": "equality", "where": {"quantity": "q"}, "margin": 0.1}],
+    "checks": [{"criterion": "equality", "where": {"quantity": "q"}, "margin": 0.1}],
     "expected": {"default": "holds", "control/bad": "fails"},
 }
 
@@ -76,8 +76,8 @@ def test_more_comparisons_widen_every_interval(tmp_path: Path) -> None:
 
 def test_computed_numbers_take_no_share_of_the_error(tmp_path: Path) -> None:
     both = [
-        {"test": "equality", "where": {"quantity": "q"}, "margin": 0.1},
-        {"test": "computed", "where": {"quantity": "exact"}},
+        {"criterion": "equality", "where": {"quantity": "q"}, "margin": 0.1},
+        {"criterion": "computed", "where": {"quantity": "exact"}},
     ]
     claims = read_claims(write(tmp_path, checks=both))
     number = {"method": "good", "label": "G", "quantity": "exact", "value": 2.0, "bound": 3.0}
@@ -98,13 +98,21 @@ def test_a_study_that_did_not_run(tmp_path: Path) -> None:
     ("changes", "message"),
     [
         (
-            {"checks": [{"test": "equal", "where": {}}]},
-            "test equal is unknown; choose from equality",
+            {"checks": [{"criterion": "equal", "where": {}}]},
+            "criterion=equal is unknown; choose one of equality",
         ),
         ({"expected": "perhaps"}, "expected"),
         ({"statment": "x"}, "statment"),
         ({"paper": "tang2020"}, "tang2020"),
-        ({"checks": [{"test": "equality", "where": {}, "margin": 0}]}, "margin"),
+        ({"checks": [{"criterion": "equality", "where": {}, "margin": 0}]}, "margin"),
+        (
+            {"checks": [{"criterion": "equality", "where": {"quality": "q"}}]},
+            "X1.yaml: column=quality is unknown; choose one of method, label, quantity, case",
+        ),
+        (
+            {"checks": [{"criterion": "growth", "where": {"quantity": "q"}, "over": "dd"}]},
+            "X1.yaml: over=dd is unknown; choose one of method",
+        ),
     ],
 )
 def test_bad_claims(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
@@ -122,26 +130,26 @@ def test_a_claim_in_the_wrong_file(tmp_path: Path) -> None:
 
 
 def test_a_column_that_is_not_there(tmp_path: Path) -> None:
-    check = {"test": "equality", "where": {"quality": "q"}}
+    check = {"criterion": "equality", "where": {"lemma": "q"}}
     claims = read_claims(write(tmp_path, checks=[check]))
-    with pytest.raises(ClaimError, match="the table of one has no column quality"):
+    with pytest.raises(ClaimError, match="the table of one has no column lemma"):
         evaluate(claims, {"one": table(good=1.0)}, "quick")
 
 
 def test_a_claim_that_finds_nothing(tmp_path: Path) -> None:
-    check = {"test": "equality", "where": {"quantity": "p"}}
+    check = {"criterion": "equality", "where": {"quantity": "p"}}
     claims = read_claims(write(tmp_path, checks=[check]))
-    with pytest.raises(ClaimError, match="X1: test equality finds nothing to judge in study one"):
+    with pytest.raises(ClaimError, match="X1: criterion equality finds nothing to judge in study one"):
         evaluate(claims, {"one": table(good=1.0)}, "quick")
-    check = {"test": "growth", "where": {"quantity": "q"}, "over": "dd"}
+    check = {"criterion": "growth", "where": {"quantity": "q"}, "over": "d"}
     claims = read_claims(write(tmp_path, checks=[check]))
-    with pytest.raises(ClaimError, match="no column dd to grow along"):
+    with pytest.raises(ClaimError, match="no column d to grow along"):
         evaluate(claims, {"one": table(good=1.0)}, "quick")
 
 
 def test_an_unknown_study(tmp_path: Path) -> None:
     claims = read_claims(write(tmp_path))
-    with pytest.raises(ClaimError, match="X1: study one is unknown; choose from two"):
+    with pytest.raises(ClaimError, match="X1: study=one is unknown; choose one of two"):
         check_studies(claims, ["two"])
 
 

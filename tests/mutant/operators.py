@@ -219,3 +219,33 @@ class OperatorReused(CountSketch):
         row = hashing.buckets(first, self.hashing, self.d, self.b)
         sign = hashing.signs(first, self.hashing, self.d)
         return _count_sketch(draws, self.b, row + 0 * rows, sign + 0 * signs)
+
+
+@dataclass(frozen=True)
+class CountSketchTwice(CountSketch):
+    """Twice a CountSketch."""
+
+    def _draw(self, draws: Draws) -> Scattered:
+        sketch = super()._draw(draws)
+        sketch._scale = 2.0
+        return sketch
+
+
+@dataclass(frozen=True)
+class CountSketchGrowing(CountSketch):
+    """√(1 + b) times a CountSketch: the error no longer falls with b."""
+
+    def _draw(self, draws: Draws) -> Scattered:
+        sketch = super()._draw(draws)
+        sketch._scale = (1 + self.b) ** 0.5
+        return sketch
+
+
+@dataclass(frozen=True)
+class SamplingTwice(UniformSampling):
+    """Twice the right scale."""
+
+    def _draw(self, draws: Draws) -> Sampled:
+        sketch = super()._draw(draws)
+        sketch._scale *= 2
+        return sketch

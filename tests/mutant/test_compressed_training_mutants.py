@@ -4,19 +4,16 @@ import dataclasses
 import functools
 from typing import Any
 
-import pandas as pd
 import pytest
 import torch
+from judging import verdict
 
-from sketchbench.claim.criteria import TESTS, Settings
-from sketchbench.claim.evaluate import FAMILY_WISE_ERROR
 from sketchbench.dataset import digits, partition
 from sketchbench.kernels import load
 from sketchbench.model.networks import mlp
 from sketchbench.recovery.iterative import Iterative
 from sketchbench.task.compressed_training import CompressedTraining
 
-LEVEL = FAMILY_WISE_ERROR / 4500
 SOUND = CompressedTraining(
     kernels=load("numba"),
     seed=3,
@@ -49,20 +46,13 @@ def one_torch_thread() -> None:
     torch.set_num_threads(1)
 
 
-def verdict(task: CompressedTraining) -> str:
-    table = pd.DataFrame(task.run())
-    rows = table[table["quantity"] == "accuracy_loss"]
-    (found,) = TESTS["probability"](rows, LEVEL, Settings())
-    return found.verdict
-
-
 def test_sound() -> None:
-    assert verdict(SOUND) == "holds"
+    assert verdict("T12-fiht", SOUND.run()) == "holds"
 
 
 def test_a_server_that_forgets() -> None:
     """It trains all the same, but too slowly: in half of the trainings more than allowed is lost."""
-    assert verdict(dataclasses.replace(SOUND, feedback="none")) != "holds"
+    assert verdict("T12-fiht", dataclasses.replace(SOUND, feedback="none").run()) != "holds"
 
 
 def test_the_smallest_entries_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,4 +62,4 @@ def test_the_smallest_entries_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
         return keep(self, phi, 1 / (estimate + 1e-300), domain)
 
     monkeypatch.setattr(Iterative, "_keep", smallest)
-    assert verdict(SOUND) == "fails"
+    assert verdict("T12-fiht", SOUND.run()) == "fails"

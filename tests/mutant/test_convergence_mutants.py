@@ -8,12 +8,10 @@ import dataclasses
 import functools
 from typing import Any
 
-import numpy as np
+import judging
 import pandas as pd
 import pytest
 
-from sketchbench.claim.criteria import TESTS, Settings
-from sketchbench.claim.evaluate import FAMILY_WISE_ERROR
 from sketchbench.federated import iterative_sketching
 from sketchbench.kernels import load
 from sketchbench.objective.quadratic import Quadratic
@@ -23,7 +21,6 @@ from sketchbench.task import convergence
 from sketchbench.theory import norm
 from sketchbench.theory.known import Known
 
-LEVEL = FAMILY_WISE_ERROR / 4500
 SOUND = convergence.Convergence(
     family=CountSketch(64, 16),
     known=Known(embedding_constant=3),
@@ -43,11 +40,13 @@ SOUND = convergence.Convergence(
 )
 
 
+CLAIMS = {"E.1": "S8", "F.9": "S11", "G.2-printed": "S12-printed", "G.2-corrected": "S12-corrected"}
+
+
 def verdict(task: convergence.Convergence) -> str:
-    """What the test of S8 says of these rows."""
-    rows = pd.DataFrame(task.run()).assign(exact=float("nan"))
-    verdicts = {found.verdict for found in TESTS["upper_bound"](rows, LEVEL, Settings())}
-    return "fails" if "fails" in verdicts else "holds" if verdicts == {"holds"} else "inconclusive"
+    """The verdict of the claim about the task's theorem."""
+    (theorem,) = task.theorems
+    return judging.verdict(CLAIMS[theorem], task.run())
 
 
 @pytest.mark.parametrize("family", [CountSketch(64, 16), Gaussian(64, 16)])
@@ -82,8 +81,8 @@ def test_a_diverging_run_stops_where_it_diverges() -> None:
 
 def test_without_a_claim_there_are_no_bounds() -> None:
     rows = dataclasses.replace(SOUND, claim="none", step=1.5, rounds=20).run()
-    assert all(row["bound"] is None for row in rows)
-    assert not TESTS["upper_bound"](pd.DataFrame(rows).assign(exact=np.nan), LEVEL, Settings())
+    assert all(row.get("bound") is None for row in rows)
+    assert not judging.verdicts("S8", rows)
 
 
 def test_the_exact_alpha_allows_a_larger_step() -> None:
@@ -103,11 +102,11 @@ def test_the_step_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_sketch_not_refreshed() -> None:
-    assert verdict(dataclasses.replace(SOUND, fresh=False, rounds=2000)) == "fails"
+    assert judging.verdict("S14", dataclasses.replace(SOUND, fresh=False, rounds=2000).run()) == "fails"
 
 
 def test_line_9_as_printed() -> None:
-    assert verdict(dataclasses.replace(SOUND, desketch="paper")) == "fails"
+    assert judging.verdict("S13", dataclasses.replace(SOUND, desketch="paper").run()) == "fails"
 
 
 def test_the_server_adds_up_instead_of_averaging(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import torch
-from test_other_claims import shared, verdicts
+from judging import shared, verdicts
 
 from sketchbench.attack import double_blind, sketched_gradient
 from sketchbench.attack.inversion import LBFGS

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 import torch
-from operators import BucketNeverUsed, DesketchNotAdjoint, GaussianUnscaled, OperatorReused
-from test_other_claims import CountSketchTwice, shared, verdicts
+from judging import shared, verdicts
+from operators import BucketNeverUsed, CountSketchTwice, DesketchNotAdjoint, GaussianUnscaled, OperatorReused
 
 from sketchbench.attack.gradient_matching import GradientMatching
 from sketchbench.sketch import CountSketch, Family, Gaussian, Identity

@@ -2,15 +2,15 @@
 
 The checks are the project's claims S1, S2x and S3, read from conf/claim, on rows of the tasks
 `moments` and `norms` as conf/task has them. Each comparison keeps the level that it has in a
-quick run, 1e-3 / COMPARISONS. The number of trials follows from the mildest mutant (see `TRIALS`).
+quick run (`levels.LEVEL`). The number of trials follows from the mildest mutant (see `TRIALS`).
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import pandas as pd
+import judging
 import pytest
+from levels import LEVEL
 from operators import (
     BalancedByChance,
     BucketNeverUsed,
@@ -32,8 +32,6 @@ from operators import (
 )
 
 from sketchbench import kernels
-from sketchbench.claim.criteria import TESTS
-from sketchbench.claim.evaluate import FAMILY_WISE_ERROR, read_claims
 from sketchbench.measure.power import trials_for_mean
 from sketchbench.sketch import (
     AMS,
@@ -52,9 +50,6 @@ from sketchbench.task.norms import Norms
 from sketchbench.theory import norm, second_moment
 from sketchbench.theory.known import Known
 
-ROOT = Path(__file__).parents[2]
-COMPARISONS = 4500  # a quick run makes about 4,100
-LEVEL = FAMILY_WISE_ERROR / COMPARISONS
 D, B = 12, 4  # d is no power of two, so padding counts; b divides d, so balancing is possible
 
 # The mildest mutant here is an off-by-one bucket range: it makes columns collide with probability
@@ -130,16 +125,8 @@ def verdicts(family: Family, known: Known, seed: int) -> dict[str, set[str]]:
         "seed": seed,
         "trials": TRIALS,
     }
-    rows = pd.DataFrame(Moments(**shared, pairs=PAIRS).run() + Norms(**shared, pairs=["random", "flat"]).run())
-    found: dict[str, set[str]] = {}
-    for claim in read_claims((ROOT / "conf" / "claim").glob("*.yaml")):
-        if claim.id not in ("S1", "S2x", "S3"):
-            continue
-        for check in claim.checks:
-            chosen = rows[rows["quantity"] == check.where["quantity"]]
-            comparisons = TESTS[check.test](chosen, LEVEL, check.settings)
-            found.setdefault(claim.id, set()).update(c.verdict for c in comparisons)
-    return found
+    rows = [*Moments(**shared, pairs=PAIRS).run(), *Norms(**shared, pairs=["random", "flat"]).run()]
+    return {claim: judging.verdicts(claim, rows) for claim in ("S1", "S2x", "S3")}
 
 
 @pytest.mark.statistical

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 import torch
+from judging import shared, verdicts
 from operators import DesketchNotAdjoint
-from test_other_claims import shared, verdicts
 
 from sketchbench.dataset import partition, synthetic
 from sketchbench.federated import double_blind, fedavg

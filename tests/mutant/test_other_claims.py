@@ -1,87 +1,24 @@
 """The remaining claims reject broken sketches too: tails, inner products, growth, weights."""
 
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
-
-import pandas as pd
 import pytest
-from operators import BucketsShared, DesketchNotAdjoint, OperatorReused
-from test_mutants import LEVEL
+from judging import shared, verdicts
+from operators import (
+    BucketsShared,
+    CountSketchGrowing,
+    CountSketchTwice,
+    DesketchNotAdjoint,
+    OperatorReused,
+    SamplingTwice,
+)
 
-from sketchbench import kernels
-from sketchbench.claim.criteria import TESTS
-from sketchbench.claim.evaluate import read_claims
 from sketchbench.sketch import AMS, BlockSparseEmbedding, CountSketch, Family, UniformSampling
 from sketchbench.sketch.control import EqualSigns
-from sketchbench.sketch.draws import Draws
-from sketchbench.sketch.sampled import Sampled
-from sketchbench.sketch.scattered import Scattered
 from sketchbench.task.inner_products import InnerProducts
 from sketchbench.task.moments import Moments
 from sketchbench.task.tails import Tails
 from sketchbench.task.weight_sketch import WeightSketch
 from sketchbench.theory import inner_product, tail
 from sketchbench.theory.known import Known
-
-ROOT = Path(__file__).parents[2]
-CLAIMS = {claim.id: claim for claim in read_claims((ROOT / "conf" / "claim").glob("*.yaml"))}
-
-
-@dataclass(frozen=True)
-class CountSketchTwice(CountSketch):
-    """Twice a CountSketch."""
-
-    def _draw(self, draws: Draws) -> Scattered:
-        sketch = super()._draw(draws)
-        sketch._scale = 2.0
-        return sketch
-
-
-@dataclass(frozen=True)
-class CountSketchGrowing(CountSketch):
-    """√(1 + b) times a CountSketch: the error no longer falls with b."""
-
-    def _draw(self, draws: Draws) -> Scattered:
-        sketch = super()._draw(draws)
-        sketch._scale = (1 + self.b) ** 0.5
-        return sketch
-
-
-@dataclass(frozen=True)
-class SamplingTwice(UniformSampling):
-    """Twice the right scale."""
-
-    def _draw(self, draws: Draws) -> Sampled:
-        sketch = super()._draw(draws)
-        sketch._scale *= 2
-        return sketch
-
-
-def verdicts(claim: str, rows: list[dict[str, Any]]) -> set[str]:
-    """The verdicts of all comparisons of a claim on these rows."""
-    table = pd.DataFrame(rows)
-    for column in ("exact", "bound"):
-        if column not in table:
-            table[column] = float("nan")
-    found: set[str] = set()
-    for check in CLAIMS[claim].checks:
-        chosen = pd.Series(True, index=table.index)
-        for column, value in check.where.items():
-            chosen &= table[column].isin(value if isinstance(value, list) else [value])
-        comparisons = TESTS[check.test](table[chosen], LEVEL, check.settings)
-        found |= {comparison.verdict for comparison in comparisons}
-    return found
-
-
-def shared(family: Family, trials: int) -> dict[str, Any]:
-    return {
-        "family": family,
-        "kernels": kernels.load("numba"),
-        "seed": 2,
-        "trials": trials,
-    }
-
 
 COUNT_SKETCH = Known(tails={"D.25": tail.count_sketch, "D.26": tail.count_sketch_chebyshev})
 SAMPLING = Known(always={"D.28": tail.uniform_sampling})

@@ -7,14 +7,13 @@ import dataclasses
 import functools
 from typing import Any
 
+import judging
 import numpy as np
-import pandas as pd
 import pytest
 
-from sketchbench.claim.criteria import TESTS, Settings
-from sketchbench.claim.evaluate import FAMILY_WISE_ERROR
 from sketchbench.federated.private_sketching import PrivateSketching
 from sketchbench.kernels import load
+from sketchbench.measure.row import Row
 from sketchbench.objective.canary import Canary
 from sketchbench.objective.logistic import Logistic
 from sketchbench.privacy import accountant, mechanism
@@ -29,7 +28,6 @@ from sketchbench.theory import privacy as lemmas
 from sketchbench.theory.known import Known
 from sketchbench.theory.privacy import Guarantee
 
-LEVEL = FAMILY_WISE_ERROR / 4500
 SOUND = PrivacyAudit(
     family=Identity(16, 16),
     kernels=load("numba"),
@@ -44,10 +42,8 @@ SOUND = PrivacyAudit(
 
 
 def verdict(task: PrivacyAudit) -> str:
-    """What the test of S22 says of these rows."""
-    rows = pd.DataFrame(task.run())
-    (found,) = TESTS["audit"](rows[rows["quantity"] == "audit"], LEVEL, Settings(margin=0.6))
-    return found.verdict
+    """The verdict of S22."""
+    return judging.verdict("S22", task.run())
 
 
 @pytest.mark.statistical
@@ -129,9 +125,8 @@ def test_parallel_composition_over_overlapping_clients() -> None:
 def test_less_noise_than_lemma_h_7_prints(constant: float, expected: str) -> None:
     """The lemma is tightest at ε = 1 and small δ, where a seventh of σ is to spare."""
     sigma = constant * lemmas.gaussian_noise(1.0, 1e-12, 1.0)
-    row = {"value": epsilon("exact", Gaussian(1.0, sigma), 1e-12), "bound": 1.0}
-    (found,) = TESTS["computed"](pd.DataFrame([row]), LEVEL, Settings())
-    assert found.verdict == expected
+    row = Row("gaussian", range="proven", bound=1.0).number(epsilon("exact", Gaussian(1.0, sigma), 1e-12))
+    assert judging.verdict("S17-corrected", [row]) == expected
 
 
 TRAINING = PrivateTraining(
@@ -152,23 +147,20 @@ TRAINING = PrivateTraining(
 
 
 def costs() -> dict[str, str]:
-    """What the tests of S21 say of these rows, by quantity."""
-    rows = pd.DataFrame(TRAINING.run()).assign(exact=float("nan"))
-    return {
-        name: TESTS["upper_bound"](rows[rows["quantity"] == name], LEVEL, Settings())[0].verdict
-        for name in ("lost", "cost")
-    }
+    """The verdicts of S21, by claim."""
+    rows = TRAINING.run()
+    return {claim: judging.verdict(claim, rows) for claim in ("S21-large", "S21-variance")}
 
 
 @pytest.mark.statistical
 def test_the_cost_of_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     """Six times the noise costs 36 times as much: more than a tenth. The derived bound on the cost has
     too much slack to notice."""
-    assert costs() == {"lost": "holds", "cost": "holds"}
+    assert costs() == {"S21-large": "holds", "S21-variance": "holds"}
     honest = PrivateSketching.__init__
 
     def louder(self: Any, algorithm: Any, sampling: Any, sigma: float, bound: float) -> None:
         honest(self, algorithm, sampling, 6 * sigma, bound)
 
     monkeypatch.setattr(PrivateSketching, "__init__", louder)
-    assert costs() == {"lost": "fails", "cost": "holds"}
+    assert costs() == {"S21-large": "fails", "S21-variance": "holds"}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from test_other_claims import shared, verdicts
+from judging import shared, verdicts
 
 from sketchbench.attack import watched_training
 from sketchbench.attack.property import RandomForest

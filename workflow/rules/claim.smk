@@ -22,7 +22,7 @@ rule claims:
     threads: 1
     params:
         facts=PLAN.facts,
-        code=code_digest(["sketchbench.claim.__main__"]),
+        code=CODE(("sketchbench.claim.__main__",)),
     message:
         "verdicts on the claims"
     shell:

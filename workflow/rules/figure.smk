@@ -1,5 +1,5 @@
 # One picture per rule instance, drawn from finished tables.
-FIGURES = available(PLAN.runs)
+FIGURES = available(CATALOGUE, PLAN.runs)
 FIGURE_FILES = expand(
     f"{REPORTS}/figures/{{figure}}.{{format}}", figure=FIGURES, format=["svg", "png"]
 )
@@ -27,9 +27,7 @@ rule figure:
     threads: 1
     params:
         caption=lambda wildcards: CATALOGUE[wildcards.figure].caption,
-        code=lambda wildcards: code_digest(
-            ["sketchbench.figure.__main__", f"sketchbench.figure.{wildcards.figure}"]
-        ),
+        digest=lambda wildcards: CATALOGUE[wildcards.figure].digest(CODE),
     message:
         "figure {wildcards.figure}"
     shell:

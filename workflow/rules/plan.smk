@@ -5,19 +5,21 @@ import shlex
 from snakemake.logging import logger
 
 from sketchbench import plan as planning
-from sketchbench.digest import code_digest
+from sketchbench.digest import CodeDigest
 from sketchbench.execution import ConfigError
+from sketchbench.figure.catalogue import available, read_catalogue
 from sketchbench.schema import SchemaError
-from sketchbench.figure import CATALOGUE, available
 
 try:
     PLAN = planning.from_settings(config)
+    CATALOGUE = read_catalogue()
 except (ConfigError, SchemaError, ValueError, RuntimeError) as error:
     raise WorkflowError(str(error)) from None
 
 for line in PLAN.set_aside_damaged():
     logger.warning(line)
 
+CODE = CodeDigest()
 RESULTS = f"results/{config['scale']}"
 LOGS = f"logs/{config['scale']}"
 # The quick scale is the one whose reports are committed, at the top.

@@ -19,7 +19,7 @@ rule table:
     threads: 1
     params:
         manifest=lambda wildcards: PLAN.manifest(wildcards.study),
-        code=code_digest(["sketchbench.table.__main__"]),
+        code=CODE(("sketchbench.table.__main__",)),
     message:
         "table of {wildcards.study}"
     shell:

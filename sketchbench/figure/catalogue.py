@@ -1,0 +1,72 @@
+"""The catalogue of figures: conf/figure, one file for each, read and checked."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from sketchbench.digest import PROJECT, CodeDigest
+from sketchbench.parameters import choose
+from sketchbench.schema import SchemaError, validate
+
+FOLDER = PROJECT / "conf" / "figure"
+INTERVALS = "All intervals of the figure hold at once, except with probability 1e-3; very long ones leave the frame."
+MODULES = sorted(path.stem for path in Path(__file__).parent.glob("*.py") if "\ndef draw(tables:" in path.read_text())
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A figure of the catalogue.
+
+    Attributes:
+        module: the module of this package whose function `draw(tables, **arguments)` draws it.
+        arguments: what that function takes beside the tables.
+        studies: the studies whose tables it is drawn from.
+        caption: what it shows, in reStructuredText.
+    """
+
+    module: str
+    arguments: Mapping[str, Any]
+    studies: tuple[str, ...]
+    caption: str
+
+    def digest(self, code: CodeDigest) -> str:
+        """16 hex digits that change with the caption, the studies, the arguments, and the code that draws."""
+        drawing = code(("sketchbench.figure.__main__", f"sketchbench.figure.{self.module}"))
+        content = json.dumps([self.studies, self.arguments, self.caption, drawing])
+        return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+
+def read_catalogue(folder: Path = FOLDER) -> dict[str, Entry]:
+    """The entries of a folder, by name (that of the file), in alphabetical order.
+
+    Raises:
+        SchemaError: in one line, for a file that is no YAML, does not fit the schema, or names an unknown module.
+    """
+    return {path.stem: _read(path) for path in sorted(folder.glob("*.yaml"))}
+
+
+def available(catalogue: Mapping[str, Entry], studies: Iterable[str]) -> list[str]:
+    """The names of the figures that can be drawn from the tables of these studies alone."""
+    finished = set(studies)
+    return [name for name, entry in catalogue.items() if finished.issuperset(entry.studies)]
+
+
+def _read(path: Path) -> Entry:
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise SchemaError(f"{path}: {' '.join(str(error).split())}") from None
+    validate(content, "figure", str(path))
+    try:
+        choose("module", content["module"], MODULES)
+    except ValueError as error:
+        raise SchemaError(f"{path}: {error}") from None
+    caption = content["caption"]
+    if content.get("intervals", False):
+        caption = f"{caption} {INTERVALS}"
+    return Entry(content["module"], content.get("arguments", {}), tuple(content["studies"]), caption)

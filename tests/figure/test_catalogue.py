@@ -1,0 +1,119 @@
+"""The catalogue of figures: what it says of each, what it refuses, and that figures do not depend on each other."""
+
+import importlib
+import inspect
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from sketchbench.digest import CodeDigest
+from sketchbench.figure import __main__ as command
+from sketchbench.figure.catalogue import FOLDER, INTERVALS, Entry, available, read_catalogue
+from sketchbench.schema import SchemaError
+
+CATALOGUE = read_catalogue()
+STUDIES = {path.stem for path in (FOLDER.parent / "study").glob("*.yaml")}
+CONTENT = {"module": "growth", "studies": ["growth"], "caption": "What it shows."}
+
+
+def write(folder: Path, **changes: Any) -> Path:
+    """A figure `mine`, with changes of CONTENT; None leaves a key out."""
+    path = folder / "mine.yaml"
+    content = {key: value for key, value in {**CONTENT, **changes}.items() if value is not None}
+    path.write_text(yaml.safe_dump(content))
+    return path
+
+
+@pytest.mark.parametrize("entry", CATALOGUE.values(), ids=CATALOGUE)
+def test_an_entry(entry: Entry) -> None:
+    """It names studies that exist, and a function that takes its arguments."""
+    assert set(entry.studies) <= STUDIES
+    draw = importlib.import_module(f"sketchbench.figure.{entry.module}").draw
+    inspect.signature(draw).bind({}, **entry.arguments)
+
+
+def test_what_an_entry_says(tmp_path: Path) -> None:
+    write(tmp_path)
+    assert read_catalogue(tmp_path) == {"mine": Entry("growth", {}, ("growth",), "What it shows.")}
+
+
+def test_the_sentence_on_intervals(tmp_path: Path) -> None:
+    write(tmp_path, intervals=True)
+    assert read_catalogue(tmp_path)["mine"].caption == f"What it shows. {INTERVALS}"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"module": "painting"}, "module=painting is unknown; choose one of communication"),
+        ({"module": None}, "'module' is a required property"),
+        ({"caption": None}, "'caption' is a required property"),
+        ({"caption": ""}, "at caption: "),
+        ({"studies": []}, "at studies: "),
+        ({"studies": "growth"}, "at studies: 'growth' is not of type 'array'"),
+        ({"arguments": ["blocks"]}, "at arguments: "),
+        ({"intervals": "yes"}, "at intervals: 'yes' is not of type 'boolean'"),
+        ({"title": "Growth"}, "'title' was unexpected"),
+    ],
+)
+def test_a_wrong_entry(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+    path = write(tmp_path, **changes)
+    with pytest.raises(SchemaError) as caught:
+        read_catalogue(tmp_path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["module: [", "module: a: b", "- growth", ""])
+def test_a_file_that_is_no_entry(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(text)
+    with pytest.raises(SchemaError) as caught:
+        read_catalogue(tmp_path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_arguments_that_the_module_does_not_take() -> None:
+    with pytest.raises(SchemaError, match=r"arguments of figure\.growth\.draw: .*'blocks'"):
+        command.draw(Entry("growth", {"blocks": {}}, ("growth",), "What it shows."), {})
+
+
+def copied(folder: Path) -> dict[str, Entry]:
+    """The project's catalogue, copied to a folder."""
+    for path in FOLDER.glob("*.yaml"):
+        (folder / path.name).write_bytes(path.read_bytes())
+    return read_catalogue(folder)
+
+
+@pytest.mark.parametrize(
+    ("figure", "old", "new"),
+    [
+        ("growth", "bounded", "limited"),  # the caption
+        ("inversion", "noise: noise", "noise: Gaussian noise"),  # the arguments
+        ("leakage", "spectrum]", "spectrum, growth]"),  # the studies
+        ("training_mnist", "module: training", "module: roc"),
+    ],
+)
+def test_an_edit_changes_one_figure_only(tmp_path: Path, figure: str, old: str, new: str) -> None:
+    before = {name: (entry.caption, entry.digest(CodeDigest())) for name, entry in copied(tmp_path).items()}
+    path = tmp_path / f"{figure}.yaml"
+    text = path.read_text()
+    assert text.count(old) == 1
+    path.write_text(text.replace(old, new))
+    after = {name: (entry.caption, entry.digest(CodeDigest())) for name, entry in read_catalogue(tmp_path).items()}
+    assert {name for name in before if before[name] != after[name]} == {figure}
+    assert before[figure][1] != after[figure][1]
+
+
+def test_what_is_available() -> None:
+    assert available(CATALOGUE, ["growth", "inner_products"]) == ["growth"]
+
+
+def test_no_module_reads_the_catalogue() -> None:
+    """So that no picture depends on the entry of another; only the command does."""
+    folder = Path(command.__file__).parent
+    assert {path.name for path in folder.glob("*.py") if "figure.catalogue" in path.read_text()} == {"__main__.py"}

@@ -1,0 +1,55 @@
+"""The project's very claims, read from conf/claim, judged on rows of a sound or a broken task."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from levels import LEVEL
+
+from sketchbench import kernels
+from sketchbench.claim.criteria import Verdict
+from sketchbench.claim.evaluate import Claim, Judgement, decide, judge, read_claims
+from sketchbench.measure.row import Column
+from sketchbench.sketch.family import Family
+
+ROOT = Path(__file__).parents[2]
+CLAIMS = {claim.id: claim for claim in read_claims((ROOT / "conf" / "claim").glob("*.yaml"))}
+METHOD = "mutant"
+
+
+def verdicts(claim: str, rows: Iterable[Mapping[str, Any]], criterion: str | None = None) -> set[Verdict]:
+    """The verdicts of all comparisons of a claim on these rows, at the level of a quick run.
+
+    Arguments:
+        claim: the id of the claim. Whatever studies its checks are about, they are given these rows.
+        rows: rows of one method, as a task returns them.
+        criterion: judge by the checks with this criterion only; None: by all.
+    """
+    return {judgement.comparison.verdict for judgement in _judged(claim, rows, criterion)}
+
+
+def verdict(claim: str, rows: Iterable[Mapping[str, Any]], criterion: str | None = None) -> Verdict:
+    """The verdict of a claim on these rows, of which it must compare at least one; arguments as of `verdicts`."""
+    judgements = _judged(claim, rows, criterion)
+    assert judgements, f"{claim} compares nothing"
+    return decide(judgement.comparison for judgement in judgements)
+
+
+def _judged(claim: str, rows: Iterable[Mapping[str, Any]], criterion: str | None) -> list[Judgement]:
+    chosen = _with_criterion(CLAIMS[claim], criterion)
+    table = pd.DataFrame(list(rows)).assign(**{Column.METHOD: METHOD})
+    return judge(chosen, dict.fromkeys(chosen.studies, table), METHOD, LEVEL)
+
+
+def _with_criterion(claim: Claim, criterion: str | None) -> Claim:
+    """The claim with the checks of one criterion only."""
+    if criterion is None:
+        return claim
+    return replace(claim, checks=tuple(check for check in claim.checks if check.criterion == criterion))
+
+
+def shared(family: Family, trials: int) -> dict[str, Any]:
+    """Arguments that every task of these tests takes."""
+    return {"family": family, "kernels": kernels.load("numba"), "seed": 2, "trials": trials}
