@@ -48,7 +48,7 @@ class Compression(Checked):
 
 
 @dataclass(frozen=True)
-class Procedure(Checked):
+class CompressedProcedure(Checked):
     """How a network is trained from compressed gradients, whatever the learning rate.
 
     Arguments:
@@ -64,7 +64,7 @@ class Procedure(Checked):
     precision: Precision
     checkpoints: str | None
 
-    def restricted(self, participation: float) -> "Procedure":
+    def restricted(self, participation: float) -> "CompressedProcedure":
         """The same with at most this share of the clients in a round."""
         return replace(self, participation=min(participation, self.participation))
 
@@ -97,7 +97,7 @@ class CompressedExperiment(Experiment[ServerState]):
     images: int | None
     partition: MakeParts
     model: MakeModel
-    procedure: Procedure
+    procedure: CompressedProcedure
     compression: Compression
     arm: Arm
     rate: float

@@ -31,7 +31,7 @@ FALSE_POSITIVES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.
 
 
 @dataclass(frozen=True)
-class Procedure(Checked):
+class FedAvgProcedure(Checked):
     """How a network is trained by FedAvg, whatever the learning rate.
 
     Arguments:
@@ -47,7 +47,7 @@ class Procedure(Checked):
     precision: Precision
     checkpoints: str | None
 
-    def restricted(self, participation: float) -> "Procedure":
+    def restricted(self, participation: float) -> "FedAvgProcedure":
         """The same with at most this share of the clients in a round."""
         return replace(self, participation=min(participation, self.participation))
 
@@ -88,7 +88,7 @@ class FedAvgExperiment(Experiment[Successive]):
     partition: MakeParts
     model: MakeModel
     family: Family | None
-    procedure: Procedure
+    procedure: FedAvgProcedure
     rate: float
     estimated: Sequence[int] = ()
 

@@ -61,7 +61,7 @@ def relative(rows: pd.DataFrame) -> pd.DataFrame:
     return kept.assign(**{name: kept[name] / kept[Column.EXACT] for name in style.MEASURED})
 
 
-def _panel(value: Axes, ratio: Axes, rows: pd.DataFrame, members: list[style.Family]) -> None:
+def _panel(value: Axes, ratio: Axes, rows: pd.DataFrame, members: list[style.MethodStyle]) -> None:
     value.set_yscale("log")
     ratio.axhline(1, color=style.EXACT, linewidth=1.0)
     if not (rows[Column.METHOD].isin([f.method for f in members]) & (rows[Column.MEAN] > ZERO)).any():

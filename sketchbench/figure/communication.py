@@ -51,7 +51,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     return figure
 
 
-def _ratios(axes: Axes, rows: pd.DataFrame, shown: list[style.Family], quantity: str) -> None:
+def _ratios(axes: Axes, rows: pd.DataFrame, shown: list[style.MethodStyle], quantity: str) -> None:
     """Draw rounds divided by 1 + α, or bytes divided by those without a sketch, over the compression."""
     divisor = rows[Column.BOUND] / 2 if quantity == "rounds" else 1.0
     scaled = rows.assign(**{name: rows[name] / divisor for name in (*style.MEASURED, Column.BOUND)})
@@ -72,7 +72,7 @@ def _ratios(axes: Axes, rows: pd.DataFrame, shown: list[style.Family], quantity:
     axes.set_ylabel(label)
 
 
-def _curves(axes: Axes, rows: pd.DataFrame, shown: list[style.Family], over: str) -> None:
+def _curves(axes: Axes, rows: pd.DataFrame, shown: list[style.MethodStyle], over: str) -> None:
     axes.set_xscale("log")
     axes.set_yscale("log")
     plain = rows[rows[Column.CASE] == "no sketch"].drop_duplicates(Column.ROUND).sort_values(Column.ROUND)

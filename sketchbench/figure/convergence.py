@@ -41,7 +41,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     return figure
 
 
-def _panel(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
+def _panel(axes: Axes, rows: pd.DataFrame, shown: list[style.MethodStyle]) -> None:
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.axhline(1, color=style.INK, linewidth=0.9, linestyle="--", zorder=1)

@@ -46,7 +46,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     return figure
 
 
-def _point(axes: Axes, place: int, row: pd.DataFrame, family: style.Family) -> None:
+def _point(axes: Axes, place: int, row: pd.DataFrame, family: style.MethodStyle) -> None:
     if not row.empty:
         bars = [(row[Column.MEAN] - row["low"]).clip(lower=0), (row["high"] - row[Column.MEAN]).clip(lower=0)]
         axes.errorbar(row[Column.MEAN], [place], xerr=bars, linestyle="none", elinewidth=0.9, **family.marks())

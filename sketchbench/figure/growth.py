@@ -35,7 +35,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     return figure
 
 
-def _all(axes: Axes, drawn: pd.DataFrame, shown: list[style.Family]) -> None:
+def _all(axes: Axes, drawn: pd.DataFrame, shown: list[style.MethodStyle]) -> None:
     dimensions = np.array(sorted(drawn[Column.D].unique()))
     axes.set_yscale("log")
     style.sizes(axes, dimensions)
@@ -53,7 +53,7 @@ def _all(axes: Axes, drawn: pd.DataFrame, shown: list[style.Family]) -> None:
     axes.set_title("all families")
 
 
-def _enlarged(axes: Axes, drawn: pd.DataFrame, small: list[style.Family]) -> None:
+def _enlarged(axes: Axes, drawn: pd.DataFrame, small: list[style.MethodStyle]) -> None:
     """Draw these families side by side, on a linear scale."""
     rows = drawn[drawn[Column.METHOD].isin([family.method for family in small])]
     for index, family in enumerate(small):

@@ -51,7 +51,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     return figure
 
 
-def _points(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
+def _points(axes: Axes, rows: pd.DataFrame, shown: list[style.MethodStyle]) -> None:
     for index, family in enumerate(shown):
         series = family.rows(rows).sort_values(Column.COMPRESSION)
         x = style.dodge(series[Column.COMPRESSION], index, len(shown), decades=SIDE_BY_SIDE)

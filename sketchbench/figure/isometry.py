@@ -55,16 +55,16 @@ def _height(scaled: pd.DataFrame) -> float:
     return float((first if meant.empty else meant)[Column.MEAN].median())
 
 
-def _width(family: style.Family) -> float:
+def _width(family: style.MethodStyle) -> float:
     """The width of a family's line: thin where the proposition says nothing of it."""
     return THICK if family.method in PROPOSITION else THIN
 
 
-def _size(family: style.Family) -> float:
+def _size(family: style.MethodStyle) -> float:
     return 4.6 if family.method in PROPOSITION else 3.0
 
 
-def _all(axes: Axes, drawn: pd.DataFrame, shown: list[style.Family], height: float) -> None:
+def _all(axes: Axes, drawn: pd.DataFrame, shown: list[style.MethodStyle], height: float) -> None:
     axes.set_yscale("log")
     for family in shown:
         series = drawn[(drawn[Column.METHOD] == family.method) & (drawn[Column.MEAN] > 0)].sort_values(Column.B)
@@ -78,7 +78,7 @@ def _all(axes: Axes, drawn: pd.DataFrame, shown: list[style.Family], height: flo
     axes.set_title("all families")
 
 
-def _enlarged(axes: Axes, scaled: pd.DataFrame, small: list[style.Family], height: float) -> None:
+def _enlarged(axes: Axes, scaled: pd.DataFrame, small: list[style.MethodStyle], height: float) -> None:
     """Draw these families side by side, on a linear scale."""
     rows = scaled[scaled[Column.METHOD].isin([family.method for family in small])]
     axes.axhline(height, zorder=1, **GUIDE)

@@ -41,7 +41,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     return figure
 
 
-def _curves(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
+def _curves(axes: Axes, rows: pd.DataFrame, shown: list[style.MethodStyle]) -> None:
     for family in shown:
         series = family.rows(rows).sort_values(Column.ROUND)
         if series.empty:
@@ -54,7 +54,7 @@ def _curves(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
     axes.set_xlabel("step of the attack")
 
 
-def _values(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
+def _values(axes: Axes, rows: pd.DataFrame, shown: list[style.MethodStyle]) -> None:
     """Draw γ₁ and γ₂ of every family, in units of √(d/b); the families lie side by side."""
     present = [family for family in shown if family.method in set(rows[Column.METHOD])]
     for place, family in enumerate(present):

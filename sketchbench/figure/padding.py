@@ -53,14 +53,14 @@ def _padding(d: int) -> float:
     return 1 - d / 2 ** (d - 1).bit_length()
 
 
-def _ratios(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
+def _ratios(axes: Axes, rows: pd.DataFrame, shown: list[style.MethodStyle]) -> None:
     axes.axhline(1, color=style.EXACT, linewidth=1.0, zorder=1)
     for bound in rows[Column.BOUND].dropna().unique():
         axes.axhline(bound, zorder=1, **LIMIT)
     _points(axes, rows, shown)
 
 
-def _shares(axes: Axes, rows: pd.DataFrame, shown: list[style.Family], padding: float) -> None:
+def _shares(axes: Axes, rows: pd.DataFrame, shown: list[style.MethodStyle], padding: float) -> None:
     axes.axhline(padding, color=style.EXACT, linewidth=1.0, zorder=1)
     axes.annotate(
         "share of the coordinates in the padding",
@@ -75,7 +75,7 @@ def _shares(axes: Axes, rows: pd.DataFrame, shown: list[style.Family], padding: 
     _points(axes, rows, shown)
 
 
-def _points(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
+def _points(axes: Axes, rows: pd.DataFrame, shown: list[style.MethodStyle]) -> None:
     decades = min(0.04 * (len(shown) - 1), 0.2)
     for index, family in enumerate(shown):
         series = family.rows(rows).sort_values(Column.COMPRESSION)

@@ -39,7 +39,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     return figure
 
 
-def _panel(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
+def _panel(axes: Axes, rows: pd.DataFrame, shown: list[style.MethodStyle]) -> None:
     private = rows[rows[Column.CASE] != NONE]
     style.sizes(axes, private[Column.EPSILON].dropna(), margin=1.6)
     for index, family in enumerate(shown):

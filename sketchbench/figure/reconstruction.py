@@ -41,12 +41,12 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     return figure
 
 
-def _weight(family: style.Family) -> dict[str, Any]:
+def _weight(family: style.MethodStyle) -> dict[str, Any]:
     """Width of the line and size of the markers: larger for the two recoveries that the paper compares."""
     return {"width": 1.6, "size": 5.0} if family.filled else {"width": 0.7, "size": 4.0}
 
 
-def _errors(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
+def _errors(axes: Axes, rows: pd.DataFrame, shown: list[style.MethodStyle]) -> None:
     axes.set_yscale("log")
     axes.axhline(1, color=style.INK, linewidth=0.7, linestyle=":", zorder=1)
     for family in shown:
@@ -63,7 +63,7 @@ def _floor(axes: Axes, rows: pd.DataFrame) -> None:
     axes.plot(floor.index, floor, color=style.EXACT, linewidth=1.4, marker=single, markersize=12, zorder=1)
 
 
-def _times(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
+def _times(axes: Axes, rows: pd.DataFrame, shown: list[style.MethodStyle]) -> None:
     axes.set_yscale("log")
     for family in shown:
         series = family.rows(rows).sort_values(Column.COMPRESSION)

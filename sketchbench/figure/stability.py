@@ -38,7 +38,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     return figure
 
 
-def _errors(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
+def _errors(axes: Axes, rows: pd.DataFrame, shown: list[style.MethodStyle]) -> None:
     axes.set_yscale("log")
     amounts = np.array(sorted(rows[Column.AMOUNT].unique()))
     ends = amounts[[0, -1]] * [0.7, 1.4] if amounts.size else amounts
@@ -50,7 +50,7 @@ def _errors(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
         style.points(axes, series[Column.AMOUNT], series, family, size=4.0, ring=1.2 + 0.2 * index)
 
 
-def _ratios(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
+def _ratios(axes: Axes, rows: pd.DataFrame, shown: list[style.MethodStyle]) -> None:
     axes.axhline(1, color=style.INK, linewidth=0.9, linestyle="--", zorder=1)
     for index, family in enumerate(shown):
         series = family.rows(rows).sort_values(Column.AMOUNT)

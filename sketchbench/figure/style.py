@@ -72,7 +72,7 @@ SPARE = list(itertools.product("<8dHP", (COLOURS[7], COLOURS[6], *COLOURS[:6]), 
 
 
 @dataclass(frozen=True)
-class Family:
+class MethodStyle:
     """A sketch family, or a recovery, as the figures show it: its colour (as matplotlib takes it) and marker."""
 
     method: str  # its name in conf/sketch or conf/recovery, the `method` column
@@ -98,7 +98,7 @@ class Family:
         }
 
 
-def families(*tables: pd.DataFrame, looks: Mapping[str, Look] = LOOKS) -> list[Family]:
+def families(*tables: pd.DataFrame, looks: Mapping[str, Look] = LOOKS) -> list[MethodStyle]:
     """The families of these tables, in the order of their groups.
 
     Arguments:
@@ -108,11 +108,11 @@ def families(*tables: pd.DataFrame, looks: Mapping[str, Look] = LOOKS) -> list[F
     pairs = pd.concat([table[[Column.METHOD, Column.LABEL]] for table in tables])
     labels = dict(zip(pairs[Column.METHOD], pairs[Column.LABEL], strict=True))
     known = [name for name in looks if name in labels]
-    shown = [Family(name, labels[name], *looks[name]) for name in known]
+    shown = [MethodStyle(name, labels[name], *looks[name]) for name in known]
     for index, name in enumerate(sorted(set(labels) - set(known))):
         marker, colour, filled = SPARE[index % len(SPARE)]
         group = "Controls" if name.startswith("control/") else "Own"
-        shown.append(Family(name, labels[name], group, colour, marker, filled))
+        shown.append(MethodStyle(name, labels[name], group, colour, marker, filled))
     return sorted(shown, key=lambda family: GROUPS.index(family.group))
 
 
@@ -186,7 +186,9 @@ def without_constants(rows: pd.DataFrame) -> pd.DataFrame:
     return rows if kept.empty else kept
 
 
-def points(axes: Axes, x: ArrayLike, rows: pd.DataFrame, family: Family, size: float = 4.0, ring: float = 1) -> None:
+def points(
+    axes: Axes, x: ArrayLike, rows: pd.DataFrame, family: MethodStyle, size: float = 4.0, ring: float = 1
+) -> None:
     """Draw means with their intervals, in the family's colour and marker.
 
     Arguments:
@@ -221,7 +223,7 @@ def joined(
     axes: Axes,
     x: ArrayLike,
     rows: pd.DataFrame,
-    family: Family,
+    family: MethodStyle,
     *,
     size: float = 4.0,
     width: float = 1.0,
@@ -298,7 +300,7 @@ def handle(label: str, **keywords: Any) -> Line2D:
     return Line2D([], [], label=label, **keywords)
 
 
-def legend(figure: Figure, shown: Sequence[Family], others: Sequence[Artist] = ()) -> None:
+def legend(figure: Figure, shown: Sequence[MethodStyle], others: Sequence[Artist] = ()) -> None:
     """Add a legend below the axes: the families, then other entries. The figure's height grows with it."""
     entries = [handle(f.label, linestyle="none", **f.marks(4.5)) for f in shown]
     handles = [*entries, *others]

@@ -45,13 +45,13 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     return figure
 
 
-def _marks(index: int, case: str) -> style.Family:
+def _marks(index: int, case: str) -> style.MethodStyle:
     """The look of a family in one case: the colour stands for the case, and the marker for the family."""
     filled = index % 2 == 0
-    return style.Family("", "", "", CASES[case], MARKERS[index // 2 % len(MARKERS)], filled)
+    return style.MethodStyle("", "", "", CASES[case], MARKERS[index // 2 % len(MARKERS)], filled)
 
 
-def _identity(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
+def _identity(axes: Axes, rows: pd.DataFrame, shown: list[style.MethodStyle]) -> None:
     """What was measured over what the paper states; cases, families and sizes side by side."""
     cases = [case for case in CASES if (rows[Column.CASE] == case).any()]
     slots = [(case, i, b) for case in cases for i in range(len(shown)) for b in _sizes(rows)]
@@ -70,7 +70,7 @@ def _identity(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None
     axes.set_ylabel("measured / stated" if stated else "measured / Theorem 2")
 
 
-def _growth(axes: Axes, rows: pd.DataFrame, shown: list[style.Family]) -> None:
+def _growth(axes: Axes, rows: pd.DataFrame, shown: list[style.MethodStyle]) -> None:
     if rows.empty:
         return
     size = _sizes(rows)[0]
@@ -95,7 +95,7 @@ def _sizes(rows: pd.DataFrame) -> list[int]:
     return sorted(rows[Column.B].unique())
 
 
-def _entries(shown: list[style.Family]) -> list[Artist]:
+def _entries(shown: list[style.MethodStyle]) -> list[Artist]:
     entries: list[Artist] = [style.handle(case, color=colour, linewidth=3) for case, colour in CASES.items()]
     for index, family in enumerate(shown):
         marker = {**_marks(index, "centred").marks(4.5), "color": style.INK}

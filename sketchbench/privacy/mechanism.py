@@ -13,7 +13,7 @@ from sketchbench.privacy.sampling import Neighbours, Sampling
 
 
 @dataclass(frozen=True)
-class Gaussian:
+class GaussianRelease:
     """A vector plus N(0, σ² I); neighbours' vectors are at most `sensitivity` apart (ℓ2 norm)."""
 
     sensitivity: float
@@ -29,7 +29,7 @@ class Gaussian:
 class SampledGaussian:
     """A Gaussian release of the mean over a batch; its sensitivity is for a record in the batch once."""
 
-    mechanism: Gaussian
+    mechanism: GaussianRelease
     sampling: Sampling
     neighbours: Neighbours
 
@@ -92,7 +92,7 @@ class PostProcessed:
     by: str
 
 
-Mechanism = Gaussian | SampledGaussian | Composed | Parallel | PostProcessed
+Mechanism = GaussianRelease | SampledGaussian | Composed | Parallel | PostProcessed
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Steps:
     times: of each composition around it, the outermost first, such as (T, K).
     """
 
-    gaussian: Gaussian
+    gaussian: GaussianRelease
     sampled: SampledGaussian | None
     times: tuple[int, ...] = ()
 
@@ -123,7 +123,7 @@ def steps(mechanism: Mechanism) -> frozenset[Steps]:
     is what was released before.
     """
     match mechanism:
-        case Gaussian():
+        case GaussianRelease():
             return frozenset({Steps(mechanism, None)})
         case SampledGaussian(inner, sampling):
             sampled = None if sampling.kind == "full" else mechanism
@@ -139,7 +139,7 @@ def steps(mechanism: Mechanism) -> frozenset[Steps]:
 def with_sigma(mechanism: Mechanism, sigma: float) -> Mechanism:
     """The same mechanism with another σ in every Gaussian release."""
     match mechanism:
-        case Gaussian():
+        case GaussianRelease():
             return replace(mechanism, sigma=sigma)
         case SampledGaussian(inner):
             return replace(mechanism, mechanism=replace(inner, sigma=sigma))
@@ -178,4 +178,4 @@ def private_training(
 def mean_step(bound: float, sigma: float, sampling: Sampling, neighbours: Neighbours) -> SampledGaussian:
     """The mean of gradients of norm at most `bound` over a batch, plus noise: one local step."""
     sensitivity = mean_sensitivity(bound, sampling.batch, neighbours)
-    return SampledGaussian(Gaussian(sensitivity, sigma), sampling, neighbours)
+    return SampledGaussian(GaussianRelease(sensitivity, sigma), sampling, neighbours)

@@ -10,7 +10,7 @@ from sketchbench import seeds
 from sketchbench.dataset.augmentation import turned
 from sketchbench.dataset.dataset import Dataset, MakeDataset
 from sketchbench.dataset.partition import MakeParts
-from sketchbench.federated.compressed_experiment import CompressedExperiment, Compression, Procedure
+from sketchbench.federated.compressed_experiment import CompressedExperiment, CompressedProcedure, Compression
 from sketchbench.federated.compressors import UNCOMPRESSED, Arm
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.tuning import Tuning
@@ -26,7 +26,7 @@ Curves = dict[Arm, list[Curve]]  # one for each trial
 
 
 @dataclass(frozen=True)
-class Judging(Checked):
+class CompressedJudging(Checked):
     """What trainings are judged by.
 
     Arguments:
@@ -72,9 +72,9 @@ class CompressedTraining(Checked):
     partition: MakeParts
     model: MakeModel
     compression: Compression
-    training: Procedure
+    training: CompressedProcedure
     tuning: Tuning
-    judging: Judging
+    judging: CompressedJudging
     rounds: Count
     trials: Count
 

@@ -12,7 +12,7 @@ from sketchbench.measure.row import Row
 from sketchbench.parameters import Checked, Count, NonEmptyList, Positive, Probability
 from sketchbench.privacy import gaussian
 from sketchbench.privacy.accountant import epsilon as accounted
-from sketchbench.privacy.mechanism import Gaussian, Parallel, mean_sensitivity
+from sketchbench.privacy.mechanism import GaussianRelease, Parallel, mean_sensitivity
 from sketchbench.theory import privacy as lemmas
 from sketchbench.theory.privacy import Guarantee
 
@@ -98,7 +98,7 @@ class PrivacyLemmas(Checked):
         """Lemma H.2: a client with this ε and δ, one with half the ε, and one with half the δ."""
         for epsilon, delta in self._grid():
             each = [Guarantee(epsilon, delta), Guarantee(epsilon / 2, delta), Guarantee(epsilon, delta / 2)]
-            clients = tuple(Gaussian(gaussian.mu(*guarantee), 1.0) for guarantee in each)
+            clients = tuple(GaussianRelease(gaussian.mu(*guarantee), 1.0) for guarantee in each)
             records = tuple(frozenset({client}) for client in range(len(each)))
             total = lemmas.parallel(each)
             exact = accounted("exact", Parallel(clients, records), total.delta)

@@ -14,7 +14,7 @@ from sketchbench.sketch.family import Family
 from sketchbench.sketch.spectrum import rank, singular_values
 from sketchbench.task import trials
 from sketchbench.theory.known import Known
-from sketchbench.theory.leakage import Spectrum as KnownSpectrum
+from sketchbench.theory.leakage import ExpectedSpectrum
 
 EXPECTED = 25  # draws of deficient rank, and of full rank, that must be expected for a judgement
 
@@ -68,7 +68,7 @@ class Spectrum(Checked):
             ranks.append(rank(values[-1], stack))
         return list(self._rows(expected, np.concatenate(values), self.family.b - np.concatenate(ranks)))
 
-    def _rows(self, expected: KnownSpectrum, values: NDArray[np.float64], lost: NDArray[np.int64]) -> Iterator[Row]:
+    def _rows(self, expected: ExpectedSpectrum, values: NDArray[np.float64], lost: NDArray[np.int64]) -> Iterator[Row]:
         """Rows from the singular values (trials, b), in ascending order, and the lost rows (trials,)."""
         smallest, norm = values[:, 0], values[:, -1]
         judged = self.trials * min(expected.deficient, 1 - expected.deficient) >= EXPECTED

@@ -12,7 +12,7 @@ from sketchbench.dataset.dataset import Dataset, MakeDataset
 from sketchbench.dataset.partition import MakeParts
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.double_blind import KEY_BYTES, reply_bytes
-from sketchbench.federated.fedavg_experiment import FALSE_POSITIVES, OPTIONS, FedAvgExperiment, Procedure
+from sketchbench.federated.fedavg_experiment import FALSE_POSITIVES, OPTIONS, FedAvgExperiment, FedAvgProcedure
 from sketchbench.federated.tuning import Tuning
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import MEDIAN, Row, Value, exceeding
@@ -87,7 +87,7 @@ class Training(Checked):
     dataset: MakeDataset
     partition: MakeParts
     model: MakeModel
-    training: Procedure
+    training: FedAvgProcedure
     tuning: Tuning
     judging: Judging
     rounds: Count

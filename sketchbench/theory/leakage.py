@@ -28,7 +28,7 @@ class Constants:
 
 
 @dataclass(frozen=True)
-class Spectrum:
+class ExpectedSpectrum:
     """Singular values of Rᵀ in the mean over draws: `largest` is E‖R‖, `smallest` E γ₁, `rank` the mean rank,
     and `deficient` the probability that it is below b. Where not `exact`, the first two are bounds, from above
     and from below."""
@@ -40,7 +40,7 @@ class Spectrum:
     exact: bool
 
 
-MakeSpectrum = Callable[..., Spectrum]  # what a sketch's config gives; it wants d and b
+MakeSpectrum = Callable[..., ExpectedSpectrum]  # what a sketch's config gives; it wants d and b
 
 
 def semi_smoothness_printed(c: Constants) -> tuple[Numbers, Numbers]:
@@ -83,26 +83,26 @@ def rate_7_5(low: Numbers, high: Numbers, a: Numbers | float, step: Numbers) -> 
     return step * (low**2 - a * high) / 2
 
 
-def gaussian_spectrum(*, d: int, b: int) -> Spectrum:
+def gaussian_spectrum(*, d: int, b: int) -> ExpectedSpectrum:
     """Independent N(0, 1/b) entries, b <= d: E‖R‖ <= √(d/b) + 1 and E γ₁ >= √(d/b) - 1 (Gordon), b rows almost
     surely independent."""
-    return Spectrum((d / b) ** 0.5 + 1, (d / b) ** 0.5 - 1, b, 0.0, exact=False)
+    return ExpectedSpectrum((d / b) ** 0.5 + 1, (d / b) ** 0.5 - 1, b, 0.0, exact=False)
 
 
-def orthogonal_spectrum(*, d: int, b: int) -> Spectrum:
+def orthogonal_spectrum(*, d: int, b: int) -> ExpectedSpectrum:
     """Orthogonal rows of norm √(d/b), b <= d: all singular values are that."""
     root = (d / b) ** 0.5
-    return Spectrum(root, root, b, 0.0, exact=True)
+    return ExpectedSpectrum(root, root, b, 0.0, exact=True)
 
 
-def hadamard_spectrum(*, d: int, b: int) -> Spectrum:
+def hadamard_spectrum(*, d: int, b: int) -> ExpectedSpectrum:
     """SRHT without repeated rows, of d inputs that need no padding. Raises ValueError for another d."""
     if d & (d - 1):
         raise ValueError(f"d={d} must be a power of two: rows that padding is cut from are not orthogonal")
     return orthogonal_spectrum(d=d, b=b)
 
 
-def count_sketch_spectrum(*, d: int, b: int) -> Spectrum:
+def count_sketch_spectrum(*, d: int, b: int) -> ExpectedSpectrum:
     """R Rᵀ is diagonal, with the numbers of columns in each of b buckets. O(d² log b) for each number that the
     fullest and the emptiest bucket are likely to hold.
 
@@ -121,7 +121,7 @@ def count_sketch_spectrum(*, d: int, b: int) -> Spectrum:
         smallest += (roots[k] - roots[k - 1]) * _all_within(k, d, d, b)
     rank = b * -np.expm1(d * np.log1p(-1 / b)) if b > 1 else 1.0
     deficient = 1 - _all_within(1, d, d, b)
-    return Spectrum(float(largest), float(smallest), float(rank), deficient, exact=True)
+    return ExpectedSpectrum(float(largest), float(smallest), float(rank), deficient, exact=True)
 
 
 def _all_within(low: int, high: int, d: int, b: int) -> float:

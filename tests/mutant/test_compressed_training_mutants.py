@@ -9,10 +9,12 @@ import torch
 from judging import verdict
 
 from sketchbench.dataset import digits, partition
+from sketchbench.federated.compressed_experiment import CompressedProcedure, Compression
+from sketchbench.federated.tuning import Tuning
 from sketchbench.kernels import load
 from sketchbench.model.networks import mlp
 from sketchbench.recovery.iterative import Iterative
-from sketchbench.task.compressed_training import CompressedTraining
+from sketchbench.task.compressed_training import CompressedJudging, CompressedTraining
 
 SOUND = CompressedTraining(
     kernels=load("numba"),
@@ -20,23 +22,14 @@ SOUND = CompressedTraining(
     dataset=functools.cache(digits.load),
     partition=functools.partial(partition.iid, clients=25, balanced=True),
     model=functools.partial(mlp, hidden=(12,)),
-    compressions={"fiht": [2]},
-    k=41,
-    rates=[0.5],
-    tuning_rounds=1,
-    batch=8,
-    participation=1.0,
-    inputs="unit",
-    augmented=False,
-    precision="float32",
-    feedback="subtract",
-    momentum=0.0,
+    compression=Compression(arms={"fiht": [2]}, k=41, feedback="subtract", momentum=0.0),
+    training=CompressedProcedure(
+        batch=8, participation=1.0, inputs="unit", augmented=False, precision="float32", checkpoints=None
+    ),
+    tuning=Tuning(rates=[0.5], rounds=1),
+    judging=CompressedJudging(points=5, images=None, allowed_loss=0.1),
     rounds=180,
     trials=24,
-    points=5,
-    judged=None,
-    allowed_loss=0.1,
-    checkpoints=None,
     code="",
 )
 
@@ -52,7 +45,8 @@ def test_sound() -> None:
 
 def test_a_server_that_forgets() -> None:
     """It trains all the same, but too slowly: in half of the trainings more than allowed is lost."""
-    assert verdict("T12-fiht", dataclasses.replace(SOUND, feedback="none").run()) != "holds"
+    forgetting = dataclasses.replace(SOUND.compression, feedback="none")
+    assert verdict("T12-fiht", dataclasses.replace(SOUND, compression=forgetting).run()) != "holds"
 
 
 def test_the_smallest_entries_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:

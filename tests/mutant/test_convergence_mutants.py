@@ -19,6 +19,7 @@ from sketchbench.objective.saturating import Saturating
 from sketchbench.sketch import CountSketch, Gaussian
 from sketchbench.task import convergence
 from sketchbench.theory import norm
+from sketchbench.theory.convergence import THEOREMS
 from sketchbench.theory.known import Known
 
 SOUND = convergence.Convergence(
@@ -28,17 +29,15 @@ SOUND = convergence.Convergence(
     seed=5,
     objective=functools.partial(Quadratic, d=64, clients=8),
     theorems=["E.1"],
-    step=1.0,
+    step=convergence.StepSize(factor=1.0, alpha="claimed", claim="theorem"),
+    operators=convergence.Operators(fresh=True, desketch="same"),
     trials=100,
     rounds=600,
     local_steps=5,
-    fresh=True,
-    desketch="same",
     points=6,
-    alpha="claimed",
-    claim="theorem",
 )
-
+FIXED = convergence.Operators(fresh=False, desketch="same")
+LINE_9 = convergence.Operators(fresh=True, desketch="paper")
 
 CLAIMS = {"E.1": "S8", "F.9": "S11", "G.2-printed": "S12-printed", "G.2-corrected": "S12-corrected"}
 
@@ -67,20 +66,21 @@ def test_alpha_left_out() -> None:
 
 def test_a_diverging_run_stops_where_it_diverges() -> None:
     """In the round in which some loss has grown a millionfold, shown or not, without a mean."""
-    rows = dataclasses.replace(SOUND, family=CountSketch(64, 4), claim="none", step=50.0).run()
+    free = convergence.StepSize(factor=50.0, alpha="claimed", claim="none")
+    task = dataclasses.replace(SOUND, family=CountSketch(64, 4), step=free)
+    rows = task.run()
     last = rows[-1]
     assert last["status"] == "diverged"
     assert "mean" not in last
-    again = dataclasses.replace(
-        SOUND, family=CountSketch(64, 4), claim="none", step=50.0, rounds=last["round"], points=600
-    ).run()
+    again = dataclasses.replace(task, rounds=last["round"], points=600).run()
     assert [row["round"] for row in again] == list(range(1, last["round"] + 1))
     assert again[-2]["maximum"] <= 1e6 < again[-2]["maximum"] * 1e6
     assert [row["status"] for row in again] == ["finite"] * (last["round"] - 1) + ["diverged"]
 
 
 def test_without_a_claim_there_are_no_bounds() -> None:
-    rows = dataclasses.replace(SOUND, claim="none", step=1.5, rounds=20).run()
+    free = convergence.StepSize(factor=1.5, alpha="claimed", claim="none")
+    rows = dataclasses.replace(SOUND, step=free, rounds=20).run()
     assert all(row.get("bound") is None for row in rows)
     assert not judging.verdicts("S8", rows)
 
@@ -89,24 +89,24 @@ def test_the_exact_alpha_allows_a_larger_step() -> None:
     """Gaussian sketches: (d + 1)/b instead of 3 d/b. The theorem holds there, too."""
     known = Known(embedding_constant=3, norm=norm.gaussian)
     task = dataclasses.replace(SOUND, family=Gaussian(64, 16), known=known)
-    exact = dataclasses.replace(task, alpha="exact")
+    exact = dataclasses.replace(task, step=dataclasses.replace(task.step, alpha="exact"))
     assert verdict(exact) == "holds"
     assert exact.run()[-1]["bound"] < 0.1 * task.run()[-1]["bound"]
 
 
 def test_the_step_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    theorem = convergence.THEOREMS["E.1"]
+    theorem = THEOREMS["E.1"]
     larger = dataclasses.replace(theorem, rate=lambda p: 4 * (1 + p.alpha) * theorem.rate(p))
-    monkeypatch.setitem(convergence.THEOREMS, "E.1", larger)
+    monkeypatch.setitem(THEOREMS, "E.1", larger)
     assert verdict(SOUND) == "fails"
 
 
 def test_the_sketch_not_refreshed() -> None:
-    assert judging.verdict("S14", dataclasses.replace(SOUND, fresh=False, rounds=2000).run()) == "fails"
+    assert judging.verdict("S14", dataclasses.replace(SOUND, operators=FIXED, rounds=2000).run()) == "fails"
 
 
 def test_line_9_as_printed() -> None:
-    assert judging.verdict("S13", dataclasses.replace(SOUND, desketch="paper").run()) == "fails"
+    assert judging.verdict("S13", dataclasses.replace(SOUND, operators=LINE_9).run()) == "fails"
 
 
 def test_the_server_adds_up_instead_of_averaging(monkeypatch: pytest.MonkeyPatch) -> None:

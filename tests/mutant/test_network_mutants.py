@@ -11,12 +11,14 @@ from operators import DesketchNotAdjoint
 
 from sketchbench.dataset import partition, synthetic
 from sketchbench.federated import double_blind, fedavg
+from sketchbench.federated.fedavg_experiment import FedAvgProcedure
+from sketchbench.federated.tuning import Tuning
 from sketchbench.model import sketched
 from sketchbench.model.networks import mlp
 from sketchbench.sketch import CountSketch
 from sketchbench.task import sketched_layers
 from sketchbench.task.sketched_layers import SketchedLayers
-from sketchbench.task.training import Training
+from sketchbench.task.training import Judging, Training
 
 
 @pytest.fixture(autouse=True)
@@ -64,23 +66,20 @@ SOUND = Training(
     dataset=functools.partial(synthetic.load, train=120, test=60, classes=3, noise=0.05),
     partition=functools.partial(partition.iid, clients=4),
     model=functools.partial(mlp, hidden=(32,)),
-    rates=[0.1],
-    tuning_rounds=1,
-    tuning_participation=1,
-    stop=False,
-    precision="float32",
-    participation=0.5,
-    epochs=1,
-    batch=10,
-    local_step="sketch",
+    training=FedAvgProcedure(
+        participation=0.5, epochs=1, batch=10, local_step="sketch", precision="float32", checkpoints=None
+    ),
+    tuning=Tuning(rates=[0.1], rounds=1),
+    judging=Judging(
+        points=1,
+        target=0.9,
+        stop=False,
+        allowed_loss=0.1,
+        allowed_ratio=5.6,
+        allowed_inverse_error=0.5,
+        allowed_cosine=0.3,
+    ),
     rounds=12,
-    points=1,
-    target=0.9,
-    allowed_loss=0.1,
-    allowed_ratio=5.6,
-    allowed_inverse_error=0.5,
-    allowed_cosine=0.3,
-    checkpoints=None,
     code="",
 )
 CLAIMS = ("Z6", "Z7-accuracy", "Z7-rounds", "Z10")

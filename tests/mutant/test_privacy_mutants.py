@@ -18,7 +18,7 @@ from sketchbench.objective.canary import Canary
 from sketchbench.objective.logistic import Logistic
 from sketchbench.privacy import accountant, mechanism
 from sketchbench.privacy.accountant import epsilon
-from sketchbench.privacy.mechanism import Composed, Gaussian, Parallel
+from sketchbench.privacy.mechanism import Composed, GaussianRelease, Parallel
 from sketchbench.privacy.sampling import Sampling
 from sketchbench.sketch import CountSketch
 from sketchbench.sketch.identity import Identity
@@ -99,7 +99,7 @@ def test_gradients_not_clipped(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", ["paper", "advanced", "classical"])
 def test_noise_for_delta_and_not_for_its_share(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of TK steps gets the whole δ: together they spend more than there is."""
-    steps = Composed(Composed(Gaussian(1.0, 200.0), 4), 25)
+    steps = Composed(Composed(GaussianRelease(1.0, 200.0), 4), 25)
     assert epsilon(name, steps, 1e-5) > 0
     honest = accountant.ACCOUNTANTS[name]
 
@@ -113,7 +113,7 @@ def test_noise_for_delta_and_not_for_its_share(name: str, monkeypatch: pytest.Mo
 
 def test_parallel_composition_over_overlapping_clients() -> None:
     """Refused; and rightly: the two releases of the shared record together exceed the larger ε."""
-    release = Gaussian(1.0, 5.0)
+    release = GaussianRelease(1.0, 5.0)
     with pytest.raises(ValueError, match=r"share record 1"):
         Parallel((release, release), (frozenset({0, 1}), frozenset({1, 2})))
     alone = epsilon("exact", release, 1e-5)
@@ -125,7 +125,7 @@ def test_parallel_composition_over_overlapping_clients() -> None:
 def test_less_noise_than_lemma_h_7_prints(constant: float, expected: str) -> None:
     """The lemma is tightest at ε = 1 and small δ, where a seventh of σ is to spare."""
     sigma = constant * lemmas.gaussian_noise(1.0, 1e-12, 1.0)
-    row = Row("gaussian", range="proven", bound=1.0).number(epsilon("exact", Gaussian(1.0, sigma), 1e-12))
+    row = Row("gaussian", range="proven", bound=1.0).number(epsilon("exact", GaussianRelease(1.0, sigma), 1e-12))
     assert judging.verdict("S17-corrected", [row]) == expected
 
 
@@ -135,9 +135,8 @@ TRAINING = PrivateTraining(
     kernels=load("numba"),
     seed=0,
     objective=functools.partial(Logistic, clients=2, ridge=0.001, held_out=397),
-    sampling="poisson",
+    sampling=functools.partial(Sampling, kind="poisson", batch=210),
     accountant="rdp",
-    batch=210,
     epsilons=[16],
     delta=1e-5,
     clip=None,

@@ -10,7 +10,7 @@ from mechanisms import CLIENTS, KINDS, training
 from sketchbench.privacy import gaussian
 from sketchbench.privacy.accountant import ACCOUNTANTS, RefusedError, epsilon
 from sketchbench.privacy.calibration import calibrated_sigma
-from sketchbench.privacy.mechanism import Composed, Gaussian, Parallel, PostProcessed, with_sigma
+from sketchbench.privacy.mechanism import Composed, GaussianRelease, Parallel, PostProcessed, with_sigma
 from sketchbench.theory import privacy as lemmas
 from sketchbench.theory.privacy import Guarantee, OutOfRangeError
 
@@ -40,7 +40,7 @@ def test_who_knows_what(kind: str, accountant: str) -> None:
 def test_the_exact_curve_agrees_with_pld(goal: float, delta: float) -> None:
     """To 1 %, for a single release and for the composition of 20."""
     mu = gaussian.mu(goal, delta)
-    for mechanism in (Gaussian(mu, 1.0), Composed(Gaussian(mu, math.sqrt(20)), 20)):
+    for mechanism in (GaussianRelease(mu, 1.0), Composed(GaussianRelease(mu, math.sqrt(20)), 20)):
         assert epsilon("exact", mechanism, delta) == pytest.approx(goal, rel=1e-9)
         assert epsilon("pld", mechanism, delta) == pytest.approx(goal, rel=0.01)
 
@@ -107,7 +107,7 @@ def test_monotone_numerically(kind: str, accountant: str) -> None:
 
 
 def test_sketches_and_disjoint_clients_cost_nothing() -> None:
-    step, quiet = Gaussian(1.0, 30.0), Gaussian(1.0, 90.0)
+    step, quiet = GaussianRelease(1.0, 30.0), GaussianRelease(1.0, 90.0)
     alone = epsilon("exact", step, 1e-5)
     assert epsilon("exact", PostProcessed(step, "SRHT"), 1e-5) == alone
     assert epsilon("exact", Parallel((step, quiet), CLIENTS), 1e-5) == alone
@@ -117,7 +117,7 @@ def test_sketches_and_disjoint_clients_cost_nothing() -> None:
 def test_the_paper_is_its_theorem() -> None:
     """σ for (ε̂, δ̂) gives √(TK) ε̂ at TK δ̂."""
     sigma = lemmas.gaussian_noise(0.05, 1e-7, 1.0)
-    mechanism = Composed(Composed(Gaussian(1.0, sigma), 4), 25)
+    mechanism = Composed(Composed(GaussianRelease(1.0, sigma), 4), 25)
     assert epsilon("paper", mechanism, 1e-5) == pytest.approx(0.5)
     assert epsilon("exact", mechanism, 1e-5) < 0.5
 
@@ -161,7 +161,7 @@ def test_calibration_and_back(kind: str, accountant: str, goal: float) -> None:
 @pytest.mark.parametrize("goal", [1e-4, 100.0])
 @pytest.mark.parametrize("delta", [1e-12, 1e-5])
 def test_calibration_at_the_ends(goal: float, delta: float) -> None:
-    sigma = calibrated_sigma("exact", Gaussian(2.0, 1.0), goal, delta)
+    sigma = calibrated_sigma("exact", GaussianRelease(2.0, 1.0), goal, delta)
     assert sigma == pytest.approx(2.0 / gaussian.mu(goal, delta), rel=2e-5)
 
 

@@ -7,7 +7,7 @@ from mechanisms import CLIENTS, training
 
 from sketchbench.privacy.mechanism import (
     Composed,
-    Gaussian,
+    GaussianRelease,
     Parallel,
     PostProcessed,
     SampledGaussian,
@@ -29,20 +29,20 @@ def test_steps_of_training() -> None:
 
 
 def test_clients_that_differ_are_alternatives() -> None:
-    loud, quiet = Gaussian(1.0, 2.0), Gaussian(1.0, 5.0)
+    loud, quiet = GaussianRelease(1.0, 2.0), GaussianRelease(1.0, 5.0)
     clients = Parallel((loud, quiet), CLIENTS)
     assert steps(Composed(clients, 4)) == {Steps(loud, None, (4,)), Steps(quiet, None, (4,))}
     assert {own.gaussian.sigma for own in steps(with_sigma(clients, 7.0))} == {7.0}
 
 
 def test_a_full_batch_is_no_sample() -> None:
-    release = Gaussian(1.0, 2.0)
+    release = GaussianRelease(1.0, 2.0)
     for neighbours in ("replace_one", "add_remove"):
         assert steps(SampledGaussian(release, Sampling("full", 8, 8), neighbours)) == steps(release)
 
 
 def test_post_processing_changes_nothing() -> None:
-    mechanism = Composed(Gaussian(1.0, 2.0), 3)
+    mechanism = Composed(GaussianRelease(1.0, 2.0), 3)
     assert steps(PostProcessed(mechanism, "CountSketch")) == steps(mechanism)
 
 
@@ -52,7 +52,7 @@ def test_sensitivities() -> None:
 
 
 def test_clients_that_share_a_record() -> None:
-    release = Gaussian(1.0, 2.0)
+    release = GaussianRelease(1.0, 2.0)
     with pytest.raises(ValueError, match="clients 0 and 1 share record 7; parallel composition"):
         Parallel((release, release), (frozenset({1, 7}), frozenset({7, 9})))
     with pytest.raises(ValueError, match="2 mechanisms and 1 sets of records"):
@@ -62,13 +62,13 @@ def test_clients_that_share_a_record() -> None:
 @pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf])
 def test_bad_numbers(value: float) -> None:
     with pytest.raises(ValueError, match=r"sensitivity=.* must be > 0"):
-        Gaussian(value, 1.0)
+        GaussianRelease(value, 1.0)
     with pytest.raises(ValueError, match=r"sigma=.* must be > 0"):
-        Gaussian(1.0, value)
+        GaussianRelease(1.0, value)
 
 
 def test_other_refusals() -> None:
-    release = Gaussian(1.0, 2.0)
+    release = GaussianRelease(1.0, 2.0)
     with pytest.raises(ValueError, match="known for neighbours=add_remove"):
         SampledGaussian(release, Sampling("poisson", 4, 8), "replace_one")
     with pytest.raises(ValueError, match="known for neighbours=replace_one"):

@@ -14,14 +14,14 @@ from sketchbench import execution, kernels, plan
 from sketchbench.dataset import augmentation, digits, partition, synthetic
 from sketchbench.dataset.dataset import Dataset, Split
 from sketchbench.federated import experiment
-from sketchbench.federated.compressed_experiment import CompressedExperiment, Compression, Procedure
+from sketchbench.federated.compressed_experiment import CompressedExperiment, CompressedProcedure, Compression
 from sketchbench.federated.compressors import UNCOMPRESSED, Arm
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.tuning import Tuning
 from sketchbench.model.networks import mlp
 from sketchbench.model.residual import residual
 from sketchbench.objective.network import Network
-from sketchbench.task.compressed_training import CompressedTraining, Judging
+from sketchbench.task.compressed_training import CompressedJudging, CompressedTraining
 
 SMALL = CompressedTraining(
     kernels=kernels.load("numba"),
@@ -36,11 +36,11 @@ SMALL = CompressedTraining(
         feedback="subtract",
         momentum=0.0,
     ),
-    training=Procedure(
+    training=CompressedProcedure(
         batch=4, participation=0.5, inputs="unit", augmented=False, precision="float32", checkpoints=None
     ),
     tuning=Tuning(rates=[0.5], rounds=5),
-    judging=Judging(points=4, images=200, allowed_loss=0.05),
+    judging=CompressedJudging(points=4, images=200, allowed_loss=0.05),
     rounds=20,
     trials=3,
 )

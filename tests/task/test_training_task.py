@@ -16,7 +16,7 @@ from sketchbench.federated import experiment
 from sketchbench.federated.checkpoint import described
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.fedavg import FedAvg
-from sketchbench.federated.fedavg_experiment import FALSE_POSITIVES, FedAvgExperiment, Procedure
+from sketchbench.federated.fedavg_experiment import FALSE_POSITIVES, FedAvgExperiment, FedAvgProcedure
 from sketchbench.federated.tuning import Tuning
 from sketchbench.model import sketched
 from sketchbench.model.networks import cnn, mlp
@@ -31,7 +31,7 @@ SMALL = Training(
     dataset=functools.partial(synthetic.load, train=120, test=40, classes=3, noise=0.1),
     partition=functools.partial(partition.iid, clients=4),
     model=functools.partial(mlp, hidden=(16,)),
-    training=Procedure(
+    training=FedAvgProcedure(
         participation=0.5, epochs=1, batch=10, local_step="sketch", precision="float32", checkpoints=None
     ),
     tuning=Tuning(rates=[0.1], rounds=3),
