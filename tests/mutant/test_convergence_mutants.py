@@ -36,6 +36,13 @@ SOUND = convergence.Convergence(
     local_steps=5,
     points=6,
 )
+
+
+def replaced(**change: Any) -> convergence.StepSize:
+    """The sound step with other settings."""
+    return dataclasses.replace(SOUND.step, **change)
+
+
 FIXED = convergence.Operators(fresh=False, desketch="same")
 LINE_9 = convergence.Operators(fresh=True, desketch="paper")
 
@@ -66,8 +73,7 @@ def test_alpha_left_out() -> None:
 
 def test_a_diverging_run_stops_where_it_diverges() -> None:
     """In the round in which some loss has grown a millionfold, shown or not, without a mean."""
-    free = convergence.StepSize(factor=50.0, alpha="claimed", claim="none")
-    task = dataclasses.replace(SOUND, family=CountSketch(64, 4), step=free)
+    task = dataclasses.replace(SOUND, family=CountSketch(64, 4), step=replaced(factor=50.0, claim="none"))
     rows = task.run()
     last = rows[-1]
     assert last["status"] == "diverged"
@@ -79,8 +85,7 @@ def test_a_diverging_run_stops_where_it_diverges() -> None:
 
 
 def test_without_a_claim_there_are_no_bounds() -> None:
-    free = convergence.StepSize(factor=1.5, alpha="claimed", claim="none")
-    rows = dataclasses.replace(SOUND, step=free, rounds=20).run()
+    rows = dataclasses.replace(SOUND, step=replaced(factor=1.5, claim="none"), rounds=20).run()
     assert all(row.get("bound") is None for row in rows)
     assert not judging.verdicts("S8", rows)
 
@@ -89,7 +94,7 @@ def test_the_exact_alpha_allows_a_larger_step() -> None:
     """Gaussian sketches: (d + 1)/b instead of 3 d/b. The theorem holds there, too."""
     known = Known(embedding_constant=3, norm=norm.gaussian)
     task = dataclasses.replace(SOUND, family=Gaussian(64, 16), known=known)
-    exact = dataclasses.replace(task, step=dataclasses.replace(task.step, alpha="exact"))
+    exact = dataclasses.replace(task, step=replaced(alpha="exact"))
     assert verdict(exact) == "holds"
     assert exact.run()[-1]["bound"] < 0.1 * task.run()[-1]["bound"]
 
@@ -124,29 +129,38 @@ def test_the_server_adds_up_instead_of_averaging(monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_printed_theorem_g_2() -> None:
-    task = dataclasses.replace(SOUND, objective=functools.partial(Saturating, d=64, clients=8), rounds=300)
-    printed = dataclasses.replace(task, theorems=["G.2-printed"], step=0.001)
-    assert verdict(printed) == "fails"
-    corrected = dataclasses.replace(task, theorems=["G.2-corrected"], step=0.001)
-    assert verdict(corrected) == "holds"
+    objective = functools.partial(Saturating, d=64, clients=8)
+    task = dataclasses.replace(SOUND, objective=objective, rounds=300, step=replaced(factor=0.001))
+    assert verdict(dataclasses.replace(task, theorems=["G.2-printed"])) == "fails"
+    assert verdict(dataclasses.replace(task, theorems=["G.2-corrected"])) == "holds"
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"theorems": ["E.4"]}, "theorem E.4 is unknown; choose from E.1"),
-        ({"step": 1.5}, "step=1.5 must be > 0 and <= 1, .*; set claim=none"),
-        ({"step": 0.0}, "step=0.0 must be > 0 and <= 1"),
-        ({"step": 0.0, "claim": "none"}, "step=0.0 must be > 0"),
-        ({"claim": "mine"}, "claim=mine is unknown; choose one of theorem, none"),
-        ({"alpha": "mine"}, "alpha=mine is unknown; choose one of claimed, exact"),
+        ({"theorems": ["E.4"]}, "theorem=E.4 is unknown; choose one of E.1"),
         ({"known": Known()}, "needs an embedding_constant"),
         (
             {"objective": functools.partial(Quadratic, d=64, clients=8, condition=float("inf"))},
-            "Theorem E.1 needs a convexity of at least",
+            "Theorem E.1 needs a strongly convex objective",
         ),
     ],
 )
 def test_bad_settings(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         dataclasses.replace(SOUND, **change).run()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"factor": 1.5}, "factor=1.5 must be <= 1, .*claim=none"),
+        ({"factor": 0.0}, "factor=0.0 must be > 0"),
+        ({"factor": 0.0, "claim": "none"}, "factor=0.0 must be > 0"),
+        ({"claim": "mine"}, "claim=mine is unknown; choose one of theorem, none"),
+        ({"alpha": "mine"}, "alpha=mine is unknown; choose one of claimed, exact"),
+    ],
+)
+def test_bad_steps(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        replaced(**change)
