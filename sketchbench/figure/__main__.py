@@ -10,27 +10,32 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
+from sketchbench.figure import foot
 from sketchbench.figure.catalogue import Entry, read_catalogue
 from sketchbench.figure.saving import save
 from sketchbench.schema import SchemaError
 
 
-def draw(entry: Entry, tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """Draw the figure of an entry.
+def draw(entry: Entry, tables: Mapping[str, pd.DataFrame], scale: str = "quick") -> Figure:
+    """Draw the figure of an entry, with the small print at its foot.
 
     Arguments:
         entry: an entry of the catalogue.
         tables: the tables of its studies, by their names.
+        scale: the scale that the tables were made at.
 
     Raises:
         SchemaError: in one line, where its module's `draw` does not take the entry's arguments.
     """
+    entry = entry.at(scale)
     function = importlib.import_module(f"sketchbench.figure.{entry.module}").draw
     try:
         inspect.signature(function).bind(tables, **entry.arguments)
     except TypeError as error:
         raise SchemaError(f"arguments of figure.{entry.module}.draw: {error}") from None
-    return function(tables, **entry.arguments)
+    figure = function(tables, **entry.arguments)
+    foot.write(figure, foot.text(scale, tables.values(), entry.data, entry.bars))
+    return figure
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -45,16 +50,18 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--tables", required=True, type=Path, nargs="+", help="its studies' CSV")
     parser.add_argument("--svg", required=True, type=Path)
     parser.add_argument("--png", required=True, type=Path)
+    parser.add_argument("--scale", default="quick", help="the scale of these tables (quick)")
     options = parser.parse_args(arguments)
     entry = catalogue[options.figure]
     tables = {path.stem: pd.read_csv(path) for path in options.tables}
     if missing := set(entry.studies) - tables.keys():
         sys.exit(f"sketchbench: error: figure {options.figure} needs {', '.join(sorted(missing))}")
     try:
-        figure = draw(entry, tables)
+        figure = draw(entry, tables, options.scale)
     except SchemaError as error:
         sys.exit(f"sketchbench: error: conf/figure/{options.figure}.yaml: {error}")
-    save(figure, options.svg, options.png)
+    title = options.figure.replace("_", " ").capitalize()
+    save(figure, options.svg, options.png, title=title, description=entry.caption.replace("*", ""))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,17 +27,30 @@ class Entry:
         arguments: what that function takes beside the tables.
         studies: the studies whose tables it is drawn from.
         caption: what it shows, in reStructuredText.
+        data: what was sketched or trained on, in words.
+        bars: what its bars and bands are, as `foot.bars` takes it.
+        scales: by the name of a scale, the `data` and `arguments` that differ there.
     """
 
     module: str
     arguments: Mapping[str, Any]
     studies: tuple[str, ...]
     caption: str
+    data: str
+    bars: str = "none"
+    scales: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def at(self, scale: str) -> "Entry":
+        """The entry with what differs at this scale."""
+        changes = self.scales.get(scale, {})
+        arguments = {**self.arguments, **changes.get("arguments", {})}
+        return replace(self, arguments=arguments, data=changes.get("data", self.data))
 
     def digest(self, code: CodeDigest) -> str:
         """16 hex digits that change with the caption, the studies, the arguments, and the code that draws."""
         drawing = code(("sketchbench.figure.__main__", f"sketchbench.figure.{self.module}"))
-        content = json.dumps([self.studies, self.arguments, self.caption, drawing])
+        words = [self.caption, self.data, self.bars]
+        content = json.dumps([self.studies, self.arguments, self.scales, words, drawing])
         return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
@@ -67,6 +80,14 @@ def _read(path: Path) -> Entry:
     except ValueError as error:
         raise SchemaError(f"{path}: {error}") from None
     caption = content["caption"]
-    if content.get("intervals", False):
+    if content.get("bars") == "simultaneous":
         caption = f"{caption} {INTERVALS}"
-    return Entry(content["module"], content.get("arguments", {}), tuple(content["studies"]), caption)
+    optional = {key: content[key] for key in ("bars", "scales") if key in content}
+    return Entry(
+        content["module"],
+        content.get("arguments", {}),
+        tuple(content["studies"]),
+        caption,
+        content["data"],
+        **optional,
+    )

@@ -13,7 +13,7 @@ from sketchbench.measure.row import Column
 SHARES = (0.01, 0.1, 0.2, 0.5, 1)  # of the clients in a round
 
 
-def draw(tables: dict[str, pd.DataFrame], printed: Mapping[str, Sequence[int]]) -> Figure:
+def draw(tables: dict[str, pd.DataFrame], printed: Mapping[str, Sequence[int]] | None = None) -> Figure:
     """From a study of the task `training`, over the share of clients in a round: the rounds to the target (quantity
     rounds_to_target) by case, and their ratio (quantity rounds_ratio). A point is the mean of all trainings, with a bar
     from the least to the largest; open markers are the numbers that the paper printed. A share at which some training
@@ -21,7 +21,8 @@ def draw(tables: dict[str, pd.DataFrame], printed: Mapping[str, Sequence[int]]) 
 
     Arguments:
         tables: the table of that study.
-        printed: the paper's rounds for each of SHARES, by case (plain, sketched).
+        printed: the paper's rounds for each of SHARES, by case (plain, sketched); None where the data set is not the
+            paper's, so that they say nothing of what was measured.
     """
     (table,) = tables.values()
     families = style.families(table)
@@ -37,28 +38,32 @@ def draw(tables: dict[str, pd.DataFrame], printed: Mapping[str, Sequence[int]]) 
         _measured(rounds, series, look)
         quotient = table[(table[Column.QUANTITY] == "rounds_ratio")]
         _measured(ratio, family.rows(quotient), look)
-    _printed(rounds, printed["plain"], style.EXACT, "o")
-    _printed(rounds, printed["sketched"], style.INK, "s")
-    ratios = [sketched / plain for plain, sketched in zip(printed["plain"], printed["sketched"], strict=True)]
-    _printed(ratio, ratios, style.INK, "s")
+    if printed:
+        _printed(rounds, printed["plain"], style.EXACT, "o")
+        _printed(rounds, printed["sketched"], style.INK, "s")
+        ratios = [sketched / plain for plain, sketched in zip(printed["plain"], printed["sketched"], strict=True)]
+        _printed(ratio, ratios, style.INK, "s")
     ratio.axhline(1, color=style.INK, linewidth=0.9, linestyle="--", zorder=1)
-    rounds.set_yscale("log")
-    style.plain_log(rounds)
-    ratio.set_ylim(bottom=0)
+    for axes in (rounds, ratio):
+        if printed:
+            axes.set_yscale("log")
+            style.plain_log(axes)
+        else:  # few measured values, close together
+            axes.set_ylim(bottom=0)
     rounds.set_ylabel("rounds to the target")
     ratio.set_ylabel("sketched / plain")
     for axes in (rounds, ratio):
         axes.set_xscale("log")
         axes.set_xticks(SHARES, [f"{100 * c:g} %" for c in SHARES])
         axes.set_xticks([], minor=True)
+        axes.set_xlim(SHARES[0] / 1.4, SHARES[-1] * 1.4)
         axes.set_xlabel("clients in a round")
+    looks = [("plain", style.EXACT, "o", style.EXACT)]
+    if printed:
+        looks += [("plain, as printed", style.EXACT, "o", "none"), ("sketched, as printed", style.INK, "s", "none")]
     handles = [
         style.handle(label, color=colour, marker=marker, linestyle="none", markerfacecolor=face)
-        for label, colour, marker, face in (
-            ("plain", style.EXACT, "o", style.EXACT),
-            ("plain, as printed", style.EXACT, "o", "none"),
-            ("sketched, as printed", style.INK, Column.S, "none"),
-        )
+        for label, colour, marker, face in looks
     ]
     style.legend(figure, families, handles)
     return figure

@@ -27,7 +27,21 @@ from sketchbench.measure.row import Column
 WIDE = 7.0  # inches: both columns of a paper
 ERROR = 1e-3  # probability that any interval of a figure misses the true value
 MEASURED = (Column.MEAN, "low", "high")  # a mean and the ends of its interval
-COLOURS = sns.color_palette("colorblind")
+# seaborn's colour-blind palette in its order, with those darkened that have a contrast below 3 against white
+COLOURS = sns.color_palette(
+    [
+        "#0173b2",
+        "#b87700",
+        "#028f68",
+        "#c64f00",
+        "#b65fa6",
+        "#9a6a42",
+        "#c2528f",
+        "#767676",
+        "#857c00",
+        "#2387bd",
+    ]
+)
 INK = "0.15"  # claims
 EXACT = "0.55"  # exact values
 GROUPS = (

@@ -15,7 +15,7 @@ from sketchbench.schema import SchemaError
 
 CATALOGUE = read_catalogue()
 STUDIES = {path.stem for path in (FOLDER.parent / "study").glob("*.yaml")}
-CONTENT = {"module": "growth", "studies": ["growth"], "caption": "What it shows."}
+CONTENT = {"module": "growth", "studies": ["growth"], "caption": "What it shows.", "data": "pairs of vectors"}
 
 
 def write(folder: Path, **changes: Any) -> Path:
@@ -36,11 +36,11 @@ def test_an_entry(entry: Entry) -> None:
 
 def test_what_an_entry_says(tmp_path: Path) -> None:
     write(tmp_path)
-    assert read_catalogue(tmp_path) == {"mine": Entry("growth", {}, ("growth",), "What it shows.")}
+    assert read_catalogue(tmp_path) == {"mine": Entry("growth", {}, ("growth",), "What it shows.", "pairs of vectors")}
 
 
 def test_the_sentence_on_intervals(tmp_path: Path) -> None:
-    write(tmp_path, intervals=True)
+    write(tmp_path, bars="simultaneous")
     assert read_catalogue(tmp_path)["mine"].caption == f"What it shows. {INTERVALS}"
 
 
@@ -54,7 +54,9 @@ def test_the_sentence_on_intervals(tmp_path: Path) -> None:
         ({"studies": []}, "at studies: "),
         ({"studies": "growth"}, "at studies: 'growth' is not of type 'array'"),
         ({"arguments": ["blocks"]}, "at arguments: "),
-        ({"intervals": "yes"}, "at intervals: 'yes' is not of type 'boolean'"),
+        ({"data": None}, "'data' is a required property"),
+        ({"bars": "yes"}, "at bars: 'yes' is not one of "),
+        ({"scales": {"paper": {"module": "growth"}}}, "at scales/paper: "),
         ({"title": "Growth"}, "'title' was unexpected"),
     ],
 )
@@ -79,7 +81,7 @@ def test_a_file_that_is_no_entry(tmp_path: Path, text: str) -> None:
 
 def test_arguments_that_the_module_does_not_take() -> None:
     with pytest.raises(SchemaError, match=r"arguments of figure\.growth\.draw: .*'blocks'"):
-        command.draw(Entry("growth", {"blocks": {}}, ("growth",), "What it shows."), {})
+        command.draw(Entry("growth", {"blocks": {}}, ("growth",), "What it shows.", "pairs of vectors"), {})
 
 
 def copied(folder: Path) -> dict[str, Entry]:
@@ -107,6 +109,13 @@ def test_an_edit_changes_one_figure_only(tmp_path: Path, figure: str, old: str, 
     after = {name: (entry.caption, entry.digest(CodeDigest())) for name, entry in read_catalogue(tmp_path).items()}
     assert {name for name in before if before[name] != after[name]} == {figure}
     assert before[figure][1] != after[figure][1]
+
+
+def test_an_entry_at_a_scale(tmp_path: Path) -> None:
+    write(tmp_path, arguments={"a": 1, "b": 2}, scales={"paper": {"data": "MNIST", "arguments": {"b": 3}}})
+    entry = read_catalogue(tmp_path)["mine"]
+    assert (entry.at("quick").data, entry.at("quick").arguments) == ("pairs of vectors", {"a": 1, "b": 2})
+    assert (entry.at("paper").data, entry.at("paper").arguments) == ("MNIST", {"a": 1, "b": 3})
 
 
 def test_what_is_available() -> None:

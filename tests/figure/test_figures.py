@@ -3,13 +3,15 @@
 import xml.etree.ElementTree as ET
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
+from matplotlib.colors import to_rgb
 
 from sketchbench import plan as planning
 from sketchbench.execution import execute
-from sketchbench.figure import __main__, style
+from sketchbench.figure import __main__, foot, style
 from sketchbench.figure.catalogue import read_catalogue
 from sketchbench.study import NO_METHOD
 
@@ -84,6 +86,37 @@ def test_looks_of_recoveries() -> None:
     assert len({(family.colour, family.marker, family.filled) for family in shown}) == len(names)
 
 
+def luminance(colour: Any) -> float:
+    """The relative luminance of WCAG 2."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_colours_are_seen_on_white() -> None:
+    """Every colour of marks has a contrast of at least 3 against white, as WCAG 2 asks of graphics."""
+    looks = [*style.LOOKS.values(), *style.RECOVERY_LOOKS.values()]
+    colours = [
+        *style.COLOURS,
+        style.INK,
+        style.EXACT,
+        *(look[1] for look in looks),
+        *(spare[1] for spare in style.SPARE),
+    ]
+    contrasts = {str(colour): 1.05 / (luminance(colour) + 0.05) for colour in colours}
+    assert {colour: value for colour, value in contrasts.items() if value < 3} == {}
+    assert 1.05 / (luminance("#56b4e9") + 0.05) < 3  # seaborn's sky blue
+
+
+def test_the_foot(tmp_path: Path) -> None:
+    """It names scale, sizes, trials, data, and what bars are, which follows from the number of trainings."""
+    frame = pd.DataFrame({"d": [64, 512], "b": [16, 16], "trials": [3, 3]})
+    start = "Scale: paper (d = 64 to 512, b = 16, 3 trials). Data: MNIST. Bars and bands: "
+    assert foot.text("paper", [frame], "MNIST", "few") == f"{start}{foot.BARS['range']}."
+    assert foot.text("paper", [frame], "MNIST", "simultaneous") == f"{start}{foot.BARS['simultaneous']}."
+    assert foot.bars("few", [frame.assign(trials=24)]) == foot.BARS["simultaneous"]
+    assert foot.bars("simultaneous", [frame.assign(trials=1)]) == foot.BARS["single"]
+
+
 def test_limits_hold_means_without_an_interval() -> None:
     axes = style.new_figure(1.0).subplots()
     nan = float("nan")
@@ -105,6 +138,8 @@ def test_the_command_writes_both_formats(tmp_path: Path) -> None:
     svg, png = tmp_path / "deep" / "growth.svg", tmp_path / "deep" / "growth.png"
     __main__.main(["growth", "--tables", str(path), "--svg", str(svg), "--png", str(png)])
     assert svg.read_text().startswith("<?xml")
+    assert "<title>Growth</title>" in svg.read_text()
+    assert "uniform sampling grows with the dimension" in svg.read_text()
     assert png.read_bytes().startswith(b"\x89PNG")
 
 

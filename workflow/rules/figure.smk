@@ -32,4 +32,4 @@ rule figure:
         "figure {wildcards.figure}"
     shell:
         "python -m sketchbench.figure {wildcards.figure} --tables {input}"
-        " --svg {output.svg} --png {output.png} 2> {log}"
+        " --scale {config[scale]} --svg {output.svg} --png {output.png} 2> {log}"
