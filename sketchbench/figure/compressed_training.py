@@ -28,6 +28,7 @@ CASES = {
     "fiht": ("FIHT", style.RECOVERY_LOOKS["fiht"][1]),
     "count_sketch": ("CountSketch", style.RECOVERY_LOOKS["count_sketch"][1]),
 }
+FEW_POINTS = 10  # fewer are marked, so that they are seen as such
 LINES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
 
 Look = tuple[str, Any, Any]  # label, colour, line
@@ -58,7 +59,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
         over_bytes.set_xlabel("sent by a client that always takes part, MB")
         for axes in (over_rounds, over_bytes):
             axes.set_ylabel("test accuracy")
-            axes.set_ylim(0, 1.02)
+            axes.set_ylim(0, min(1.02, 1.25 * series[Column.MEAN].max()))  # few rounds stay far below 1
     handles = [style.handle(text, color=colour, linestyle=line, linewidth=1.2) for text, colour, line in looks.values()]
     if rows["last"].any():
         handles.append(style.handle("diverged", color=style.INK, marker="x", linestyle="none"))
@@ -93,6 +94,7 @@ def _looks(rows: pd.DataFrame) -> dict[tuple[str, float], Look]:
 
 def _curve(axes: Axes, run: pd.DataFrame, over: str, look: Look) -> None:
     _, colour, line = look
-    style.curve(axes, run[over], run, band=0.12, color=colour, linestyle=line, linewidth=1.2)
+    marks = {"marker": "."} if len(run) < FEW_POINTS else {}
+    style.curve(axes, run[over], run, band=0.12, color=colour, linestyle=line, linewidth=1.2, **marks)
     ends = run[run["last"]]
     axes.plot(ends[over], ends[Column.MEAN], "x", color=colour, markersize=5)

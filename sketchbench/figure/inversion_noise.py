@@ -29,7 +29,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     for family in shown:
         series = drawn[(drawn[Column.METHOD] == family.method) & drawn[Column.EPSILON].notna()]
         series = series.sort_values(Column.EPSILON)
-        style.joined(left, series[Column.EPSILON], series, family, width=0.7)
+        style.points(left, series[Column.EPSILON], series, family)  # no line across decades without a measurement
         failures = family.rows(shares).sort_values(Column.EPSILON)
         counts = zip(failures[Column.TRIALS] - failures[Column.COUNT], failures[Column.TRIALS], strict=True)
         limits = [proportion_interval(int(hits), int(trials), error=error) for hits, trials in counts]

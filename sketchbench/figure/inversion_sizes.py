@@ -21,7 +21,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     drawn = style.with_intervals(table[chosen])
     shown = style.families(drawn)
     figure = style.new_figure(2.6)
-    left, right = figure.subplots(1, 2)
+    left, middle, right = figure.subplots(1, 3)
     psnr = drawn[drawn[Column.QUANTITY] == "psnr"]
     for level, line in (("control", "-"), ("mean image", ":")):
         mean = psnr.loc[psnr[Column.CASE] == level, Column.MEAN].mean()
@@ -30,22 +30,20 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     left.set_ylabel("PSNR in dB")
     left.set_ylim(bottom=0)
     _points(right, drawn[drawn[Column.QUANTITY] == "restricted"], shown)
-    whole = drawn[drawn[Column.QUANTITY] == "gamma"]
-    for family in shown:
-        series = family.rows(whole).sort_values(Column.COMPRESSION)
-        right.plot(series[Column.COMPRESSION], series[Column.MEAN], color=family.colour, linewidth=0.7, linestyle="--")
-    right.set_ylabel("smallest singular value")
-    right.set_ylim(bottom=0)
+    _points(middle, drawn[drawn[Column.QUANTITY] == "gamma"], shown)
+    middle.set_ylabel("smallest singular value of $R^T$")
+    right.set_ylabel("that of $R$ on the image's directions")
+    for axes in (middle, right):
+        axes.set_ylim(bottom=0)
     pixels = table[Column.PIXELS].max()
     size = (table[Column.COMPRESSION] * table[Column.OBSERVED]).max()  # d, but for rounding
-    for axes in (left, right):
+    for axes in (left, middle, right):
         axes.axvline(size / pixels, color=style.INK, linewidth=0.8, linestyle="--")
         style.compressions(axes, drawn[Column.COMPRESSION].dropna(), apart=0.08)
     others = [
         style.handle("no sketch", color=style.EXACT, linewidth=1),
         style.handle("mean image", color=style.EXACT, linewidth=1, linestyle=":"),
         style.handle("as many as pixels", color=style.INK, linewidth=0.8, linestyle="--"),
-        style.handle(r"right: of $R^T$ itself", color="0.4", linewidth=0.7, linestyle="--"),
     ]
     style.legend(figure, shown, others)
     return figure
