@@ -80,7 +80,7 @@ def _read(path: Path) -> Entry:
     except ValueError as error:
         raise SchemaError(f"{path}: {error}") from None
     caption = content["caption"]
-    if content.get("bars") == "simultaneous":
+    if content.get("bars") in ("simultaneous", "both"):
         caption = f"{caption} {INTERVALS}"
     optional = {key: content[key] for key in ("bars", "scales") if key in content}
     return Entry(

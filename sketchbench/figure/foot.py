@@ -16,6 +16,7 @@ FEW = 10  # trials; fewer have no useful interval
 BARS = {  # by the key `bars` of conf/figure
     "simultaneous": "intervals that all hold at once, except with probability 1e-3",
     "proportions": "Clopper-Pearson intervals that all hold at once, except with probability 1e-3",
+    "both": "intervals that all hold at once, except with probability 1e-3; those of shares are Clopper-Pearson",
     "range": "from the least to the largest training; no intervals",
     "single": "none, as there is a single training",
     "none": "none",
@@ -55,7 +56,7 @@ def text(scale: str, tables: Iterable[pd.DataFrame], data: str, kind: str) -> st
     """
     tables = list(tables)
     sizes = [_range(name, _values(tables, name)) for name in (Column.D, Column.B)]
-    sizes += [f"{_numbers(trials(tables))} trials"] if trials(tables) else []
+    sizes += [f"{_numbers(trials(tables))} trial{'s' * (trials(tables) != [1])}"] if trials(tables) else []
     known = ", ".join(size for size in sizes if size)
     return f"Scale: {scale}{f' ({known})' if known else ''}. Data: {data}. Bars and bands: {bars(kind, tables)}."
 
@@ -72,14 +73,21 @@ def write(figure: Figure, content: str) -> None:
         below = max(below, legend.get_window_extent().height / figure.dpi / (height + added))
         legend.set_in_layout(False)
         legend.set_bbox_to_anchor((0, share, 1, 1 - share), transform=figure.transFigure)
-    figure.get_layout_engine().set(rect=(0, share + below, 1, 1 - share - below))
+    figure.set_layout_engine("constrained", rect=(0, share + below, 1, 1 - share - below))
     place = (MARGIN / width, MARGIN / (height + added))
     figure.text(*place, "\n".join(lines), fontsize=SIZE, color="0.35", va="bottom", linespacing=1.35)
 
 
 def _values(tables: list[pd.DataFrame], name: str) -> list[int]:
-    """The sizes that tables have in a column, in ascending order."""
-    return sorted({int(value) for table in tables if name in table for value in table[name].dropna()})
+    """The sizes that tables have in a column, in ascending order; attacks vary what is observed instead."""
+    return sorted(
+        {
+            int(value)
+            for table in tables
+            if name in table and Column.OBSERVED not in table
+            for value in table[name].dropna()
+        }
+    )
 
 
 def _range(name: str, values: list[int]) -> str:
