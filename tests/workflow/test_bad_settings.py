@@ -11,7 +11,7 @@ CASES = [
     ("kernels=fast", "settings: at kernels: 'fast' is not one of"),
     ("scal=quick", "'scal' was unexpected"),
     ("seed=-1", "settings: at seed: -1 is less than the minimum of 0"),
-    ("studies=tinny", "study tinny is unknown; choose from tiny"),
+    ("studies=tinny", "study=tinny is unknown; choose one of tiny"),
     ("folder=/nonexistent", "folder /nonexistent needs a folder `sketch`"),
 ]
 if kernels.device_missing():
