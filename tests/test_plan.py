@@ -12,6 +12,7 @@ from sketchbench import composition
 from sketchbench import plan as planning
 from sketchbench.composition import CONF
 from sketchbench.execution import ConfigError
+from sketchbench.schema import SchemaError
 
 STUDIES = sorted(path.stem for path in (CONF / "study").glob("*.yaml"))
 
