@@ -4,7 +4,7 @@ Each test says what is printed, in our words and with its place, and the number 
 does hold.
 """
 
-import math
+import itertools
 
 import exhaustive
 import numpy as np
@@ -159,7 +159,7 @@ def test_lemma_1_with_padding() -> None:
     """Printed (tang2021 Lemma 1): the server's memory is ε(t) = Φe(t), with e(t+1) = p(t) - Δ(t) + (ηQ/d) Φᵀw(t).
 
     For rows of an orthogonal d x d matrix; the paper's network has d = 668,426, where a Walsh-Hadamard matrix is cut to
-    d columns. At d = 500, Q = 200, W = 0.5, every trial is off by more than 1 %; at d = 512, none by more than rounding.
+    d columns. At d = 500, Q = 200, W = 0.5, every trial is off by more than 1 %; at d = 512, by rounding only.
     """
     assert memory_deviations(500, 200, channel_noise=0.5).min() > 0.01
     assert memory_deviations(512, 200, channel_noise=0.5).max() < 1e-10
@@ -223,7 +223,7 @@ def test_the_dropped_noise_with_nothing_compressed() -> None:
     sketch = Identity(1, 1).draw(3, kernels="numpy")
     algorithm = CompressedSensingSGD(FIHT(1), 0.1, 0.5)
     states = list(algorithm.run(objective, sketch, 7, trials=4, rounds=20))
-    for before, after in zip(states, states[1:], strict=False):
+    for before, after in itertools.pairwise(states):
         assert after.sent is not None
         assert (after.error == 0).all()
         np.testing.assert_allclose(after.w, before.w - 0.1 * (after.sent.gradient + after.sent.noise), atol=1e-14)

@@ -67,6 +67,9 @@ def test_alpha_as_claimed_and_exact() -> None:
     known = Known(embedding_constant=3.0, norm=norm.gaussian)
     assert known.claimed_alpha(64, 16) == 12
     assert known.exact_alpha(64, 16) == pytest.approx(65 / 16)
+    assert Known(norm=lambda h, b: np.array([1.5, 3.0, 2.0])).exact_alpha(3, 2) == 2.0  # that of the worst coordinate
+    assert Known(norm=lambda h, b: np.array([0.5, 0.25])).exact_alpha(2, 2) == 0.0  # never below 0
+    assert Known(norm=norm.identity).exact_alpha(5, 5) == 0.0
     with pytest.raises(ValueError, match="needs an embedding_constant"):
         Known().claimed_alpha(64, 16)
     with pytest.raises(ValueError, match="needs a norm under `theory`"):
