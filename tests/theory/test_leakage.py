@@ -20,6 +20,7 @@ def test_the_spectrum_of_count_sketch_by_enumeration(d: int, b: int) -> None:
     assert spectrum.rank == pytest.approx(np.mean([(load > 0).sum() for load in loads]))
     empty = np.mean([load.min() == 0 for load in loads])
     assert spectrum.deficient == pytest.approx(empty, abs=1e-12)
+    assert spectrum.exact
 
 
 @pytest.mark.parametrize(("d", "b"), [(32, 8), (128, 32), (1024, 128)])
@@ -30,7 +31,7 @@ def test_an_empty_bucket_by_inclusion_and_exclusion(d: int, b: int) -> None:
 
 
 def test_the_spectrum_of_gaussian_by_singular_values() -> None:
-    """Gordon's bounds are the limits for large matrices: 3 and 1 at d = 400 and b = 100, and the means over 20 draws lie
+    """Gordon's bounds are the limits for large matrices: 3 and 1 at d = 400, b = 100, and the means over 20 draws lie
     between them, at most 0.1 away."""
     spectrum = leakage.gaussian_spectrum(d=400, b=100)
     draws = np.random.default_rng(0).standard_normal((20, 100, 400)) / 10
