@@ -72,11 +72,13 @@ def test_balanced() -> None:
         np.testing.assert_array_equal(R[position % 4, range(8)], signs(8, t, SIGNS))
 
 
-def test_rows_without_replacement() -> None:
+@pytest.mark.parametrize(("d", "b"), [(9, 4), (360, 40)])
+def test_rows_without_replacement(d: int, b: int) -> None:
     """Those of the smallest numbers, in ascending order."""
-    for t, R in enumerate(stack(UniformSampling(9, 4), T)):
-        rows = sorted(sorted(range(9), key=lambda i: wide(i, 9, t, ROWS))[:4])
-        np.testing.assert_allclose(R[range(4), rows], 1.5 * signs(9, t, SIGNS)[rows])
+    for t, R in enumerate(stack(UniformSampling(d, b), T)):
+        numbers = [wide(i, d, t, ROWS) for i in range(d)]
+        rows = sorted(sorted(range(d), key=numbers.__getitem__)[:b])
+        np.testing.assert_allclose(R[range(b), rows], (d / b) ** 0.5 * signs(d, t, SIGNS)[rows])
 
 
 def test_rows_with_replacement() -> None:
