@@ -41,6 +41,10 @@ class NegativeControl:
         values = [value if isinstance(value, str) else f"{column}={value}" for column, value in self.where.items()]
         return ", ".join([*([self.method] if self.method else []), *values, *self.studies])
 
+    def selects_only(self, method: str) -> bool:
+        """Whether its rows are those of this method in the claim's own studies, which then can't be its control."""
+        return self.method == method and not self.where and not self.studies
+
 
 def read_controls(content: Mapping[str, Any]) -> dict[str, NegativeControl]:
     """The controls of a claim by method, `default` for all others; `content` is one control, or several by method.

@@ -90,10 +90,11 @@ class Claim:
         return "control" if method.startswith(CONTROLS) else self.role
 
     def control_of(self, method: str) -> NegativeControl | None:
-        """The negative control of a method; None where there is none yet, and for what is itself a control."""
-        if self.role_of(method) == "control":
+        """The negative control of a method; None where there is none yet, and for what is a control itself."""
+        control = self.controls.get(method, self.controls.get("default"))
+        if self.role_of(method) == "control" or control is None or control.selects_only(method):
             return None
-        return self.controls.get(method, self.controls.get("default"))
+        return control
 
 
 class Judgement(NamedTuple):
