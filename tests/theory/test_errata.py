@@ -189,7 +189,7 @@ def test_lemma_1_at_three_of_four_columns() -> None:
 
 
 def test_the_proof_of_theorem_1_drops_the_noise() -> None:
-    """Printed (tang2021 Appendix B, both cases): x̃(t+1) = x̃(t) - ηg(t) for x̃ = x - e, which leaves (ηQ/d) Φᵀw(t) out.
+    """Printed (tang2021 Appendix B, both cases): x̃(t+1) = x̃(t) - ηg(t) for x̃ = x - e, without (ηQ/d) Φᵀw(t).
 
     What is missing has the length η √(Q/d) ‖w(t)‖ in every round, because the rows of Φ are orthogonal and of length
     √(d/Q): at W = 5, 36 % to 88 % of the step that x̃ takes. With the term, the recursion holds up to rounding.

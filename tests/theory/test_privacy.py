@@ -1,6 +1,7 @@
 """The paper's privacy lemmas: their formulas, where they speak, and against exact ones."""
 
 import math
+from typing import Any
 
 import pytest
 
@@ -62,7 +63,7 @@ def delta_of_randomised_responses(epsilon: float, each: float, times: int) -> fl
 
 @pytest.mark.parametrize(("each", "times"), [(0.1, 50), (0.05, 200), (0.02, 500)])
 @pytest.mark.parametrize("compose", [advanced, classical])
-def test_composition_bounds_randomised_responses(compose, each: float, times: int) -> None:  # type: ignore[no-untyped-def]
+def test_composition_bounds_randomised_responses(compose: Any, each: float, times: int) -> None:
     """The mechanisms for which composition costs most; half of the ε would be too little."""
     total = compose(Guarantee(each, 0.0), times, 1e-6)
     assert delta_of_randomised_responses(total.epsilon, each, times) <= total.delta == 1e-6
