@@ -19,6 +19,7 @@ from sketchbench import kernels
 from sketchbench.digest import PROJECT
 from sketchbench.execution import ConfigError
 from sketchbench.files import write_text
+from sketchbench.parameters import choose
 from sketchbench.theory.known import Known
 
 if TYPE_CHECKING:  # half a second that planning from memory does without
@@ -131,7 +132,8 @@ def frozen(config: "DictConfig") -> Composed:
     """The part of a composed config that decides the outcome, resolved.
 
     Raises:
-        ConfigError: for a missing value, an unknown key, or an interpolation that leads nowhere.
+        ConfigError: for a missing value, or an interpolation that leads nowhere.
+        ValueError: for an unknown key.
     """
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
@@ -177,8 +179,7 @@ def user_folder(folder: str | Path) -> Path | None:
 
 def _known_keys(section: dict[str, Any], known: tuple[str, ...], name: str) -> None:
     for key in section:
-        if key not in known:
-            raise ConfigError(f"{name}: key {key} is unknown; choose from {', '.join(known)}")
+        choose(f"{name}: key", key, known)
 
 
 def _checksum(text: str) -> str:

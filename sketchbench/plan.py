@@ -16,6 +16,7 @@ from sketchbench import kernels, study
 from sketchbench.composition import CONF, Composed, Composer, user_folder
 from sketchbench.digest import CodeDigest
 from sketchbench.execution import ConfigError, family_of
+from sketchbench.parameters import choose
 from sketchbench.schema import validate
 from sketchbench.signature import signature, targets
 from sketchbench.sketch.family import SizeError
@@ -145,23 +146,19 @@ def expand(
         conf: the folder of all configs.
 
     Raises:
+        ValueError: for an unknown study, in one line.
         ConfigError, SchemaError: in one line, for whatever is wrong in the configs.
     """
     user = user_folder(folder)
     plan = Plan(scale, kernels.resolve(kernels_name), seed, known=study.names(conf))
     chosen = plan.known if studies == "all" else [name.strip() for name in studies.split(",")]
     for name in chosen:
-        _known_study(name, plan.known)
+        choose("study", name, plan.known)
     expansion = Expansion(plan, conf, user, Composer(conf, user), CodeDigest())
     for name in chosen:
         expansion.add(study.read(conf, name, scale))
     expansion.composer.remember()
     return plan
-
-
-def _known_study(name: str, known: list[str]) -> None:
-    if name not in known:
-        raise ConfigError(f"study {name} is unknown; choose from {', '.join(known)}")
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ import yaml
 from sketchbench.composition import METHODS
 from sketchbench.execution import ConfigError
 from sketchbench.measure.row import COLUMNS
+from sketchbench.parameters import choose
 from sketchbench.schema import validate
 
 PARTS = ("axes", "set", "with")  # what a scale may change
@@ -114,10 +115,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _model(path: Path, name: str) -> dict[str, Any]:
     """The study that another one is like; one that is itself like another would hide what a reader looks for."""
-    model = path.with_name(f"{name}.yaml")
-    if not model.is_file():
-        raise ConfigError(f"{path}: like: study {name} is unknown; choose from {', '.join(names(path.parents[1]))}")
-    text = _read(model)
+    text = _read(path.with_name(f"{choose(f'{path}: like', name, names(path.parents[1]))}.yaml"))
     if "like" in text:
         raise ConfigError(f"{path}: like: study {name} is itself like {text['like']}; name that one")
     return text

@@ -49,7 +49,7 @@ def run_check(options: argparse.Namespace) -> None:
 
 def differences(verdicts: pd.DataFrame) -> list[str]:
     """A line for each verdict that is not the expected one."""
-    rows = verdicts[(verdicts["verdict"] != verdicts["expected"]) & (verdicts["verdict"] != "not run")]
+    rows = page.surprising(verdicts)
     return [
         f"{row.claim} {row.label}: {row.verdict}, expected {row.expected} "
         f"({row.case}: {row.statistic:.4g} in [{row.low:.4g}, {row.high:.4g}], bound {row.bound:.4g})"

@@ -30,7 +30,7 @@ LINEAR = (Column.D, Column.CHANNEL_NOISE)
 CURVES = (Column.D, Column.S, Column.SEED, Column.B)
 
 TableRow = Mapping[Any, Any]  # from column names to values
-Verdict = Literal["holds", "fails", "inconclusive", "not run"]
+Verdict = Literal["holds", "fails", "inconclusive", "vacuous", "not run"]
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,8 @@ class Comparison:
             0); for an equality, that from the bound to the end of the interval, relative to the interval's half-width.
             Negative where the claim is violated.
         trials: independent trials behind the statistic; 0 where it was computed without any.
+        tightness: what is allowed over what was measured: the bound over the mean, the largest trial, the number, or
+            the ε that was proven. NaN where the criterion has no such ratio, or it is not one of positive numbers.
     """
 
     verdict: Verdict
@@ -57,6 +59,7 @@ class Comparison:
     bound: float
     slack: float
     trials: int
+    tightness: float = float("nan")
 
 
 @dataclass(frozen=True)
@@ -95,10 +98,12 @@ def upper_bound(rows: pd.DataFrame, error: float, settings: Settings) -> list[Co
     for row in rows[rows[Column.BOUND].notna()].to_dict("records"):
         if row.get(Column.STATUS) == "diverged":
             infinite, bound = float("inf"), row[Column.BOUND]
-            comparisons.append(_comparison(row, "fails", infinite, infinite, infinite, bound, -infinite))
+            diverged = _comparison(row, "fails", infinite, infinite, infinite, bound, -infinite)
+            comparisons.append(replace(diverged, tightness=_tightness(bound, infinite)))
             continue
         low, high = _mean_interval(row, error)
         comparison = _below(row, row[Column.MEAN], low, high, row[Column.BOUND])
+        comparison = replace(comparison, tightness=_tightness(row[Column.BOUND], row[Column.MEAN]))
         if not _trusted(row):
             comparison = replace(comparison, verdict="inconclusive")
         comparisons.append(comparison)
@@ -128,7 +133,8 @@ def always(rows: pd.DataFrame, error: float, settings: Settings) -> list[Compari
         slack = (row[Column.BOUND] - row[Column.MAXIMUM]) / abs(row[Column.BOUND])
         comparison = _comparison(row, "fails" if count else "holds", count / trials, low, high, 0.0, slack)
         case = f"{comparison.case}, largest {row[Column.MAXIMUM]:.4g} of {row[Column.BOUND]:.4g}".lstrip(", ")
-        comparisons.append(replace(comparison, case=case))
+        tightness = _tightness(row[Column.BOUND], row[Column.MAXIMUM])
+        comparisons.append(replace(comparison, case=case, tightness=tightness))
     return comparisons
 
 
@@ -166,7 +172,8 @@ def computed(rows: pd.DataFrame, error: float, settings: Settings) -> list[Compa
     comparisons = []
     for row in rows[rows[Column.BOUND].notna() & rows[Column.VALUE].notna()].to_dict("records"):
         value = row[Column.VALUE]
-        comparisons.append(_below({**row, Column.TRIALS: 0}, value, value, value, row[Column.BOUND]))
+        comparison = _below({**row, Column.TRIALS: 0}, value, value, value, row[Column.BOUND])
+        comparisons.append(replace(comparison, tightness=_tightness(row[Column.BOUND], value)))
     return comparisons
 
 
@@ -186,7 +193,8 @@ def audit(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparis
         verdict: Verdict = "fails" if proven > bound else "holds" if strong else "inconclusive"
         slack = (bound - proven) / bound
         infinite = float("inf")
-        comparisons.append(_comparison(row, verdict, proven, proven, infinite, bound, slack))
+        comparison = _comparison(row, verdict, proven, proven, infinite, bound, slack)
+        comparisons.append(replace(comparison, tightness=_tightness(bound, proven)))
     return comparisons
 
 
@@ -280,6 +288,11 @@ def _below(row: TableRow, statistic: float, low: float, high: float, bound: floa
     if verdict == "holds":
         slack = max(slack, 0.0)  # an excess by rounding counts as none
     return _comparison(row, verdict, statistic, low, high, bound, slack)
+
+
+def _tightness(bound: float, measured: float) -> float:
+    """The bound over what was measured; NaN where one of them is not positive."""
+    return bound / measured if bound > 0 and measured > 0 else float("nan")
 
 
 def _comparison(

@@ -1,19 +1,23 @@
 """Claims and tables to verdicts."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 import yaml
 
+from sketchbench.claim.control import NegativeControl, held_against, read_controls
 from sketchbench.claim.criteria import CRITERIA, Comparison, Settings, Verdict
 from sketchbench.measure.row import COLUMNS, Column
 from sketchbench.parameters import choose
 from sketchbench.schema import validate
 
-FAMILY_WISE_ERROR = 1e-3  # over all comparisons of all claims of a run
+FAMILY_WISE_ERROR = 1e-3  # over all comparisons of all claims of a run, and again over those of negative controls
+CONTROLS = "control/"  # the methods that are broken on purpose start with this
+
+Role = Literal["printed", "corrected", "ours", "control"]
 
 
 class ClaimError(ValueError):
@@ -49,8 +53,11 @@ class Claim:
         checks: what must hold.
         expected: the expected verdict by method, `default` for all others.
         reason: why that verdict, and what was chosen where the paper leaves a choice.
+        role: `printed`: in the words of the paper; `corrected`: what is true instead, or where it is; `ours`: beyond
+            the papers; `control`: what no paper claims, and is measured for comparison.
         methods: the methods (sketches, recoveries) that it is about; None: all but the controls.
         left_out: methods that it is not about.
+        controls: the negative controls by method, `default` for all others; a method without one has none yet.
     """
 
     id: str
@@ -61,19 +68,33 @@ class Claim:
     checks: tuple[Check, ...]
     expected: dict[str, Verdict]
     reason: str
+    role: Role
     methods: tuple[str, ...] | None = None
     left_out: tuple[str, ...] = field(default=())
+    controls: Mapping[str, NegativeControl] = field(default_factory=dict)
 
     @property
     def studies(self) -> list[str]:
-        """The studies of all checks, in alphabetical order."""
-        return sorted({study for check in self.checks for study in check.studies})
+        """The studies of all checks and of the negative controls, in alphabetical order."""
+        controls = {study for control in self.controls.values() for study in control.studies}
+        return sorted(controls | {study for check in self.checks for study in check.studies})
 
     def is_about(self, method: str) -> bool:
         """Whether there is to be a verdict on this method."""
         if self.methods is not None:
             return method in self.methods
-        return method not in self.left_out and not method.startswith("control/")
+        return method not in self.left_out and not method.startswith(CONTROLS)
+
+    def role_of(self, method: str) -> Role:
+        """The role of the verdict on a method."""
+        return "control" if method.startswith(CONTROLS) else self.role
+
+    def control_of(self, method: str) -> NegativeControl | None:
+        """The negative control of a method; None where there is none yet, and for what is a control itself."""
+        control = self.controls.get(method, self.controls.get("default"))
+        if self.role_of(method) == "control" or control is None or control.selects_only(method):
+            return None
+        return control
 
 
 class Judgement(NamedTuple):
@@ -123,6 +144,8 @@ def _claim(content: dict[str, Any]) -> Claim:
         checks=tuple(_check(check, content["studies"]) for check in content["checks"]),
         expected=expected if isinstance(expected, dict) else {"default": expected},
         reason=content.get("reason", ""),
+        role=content["role"],
+        controls=read_controls(content["negative_control"]) if "negative_control" in content else {},
         methods=tuple(content["methods"]) if "methods" in content else None,
         left_out=tuple(content.get("left_out", ())),
     )
@@ -178,6 +201,29 @@ def judge(claim: Claim, tables: Mapping[str, pd.DataFrame], method: str, error: 
     ]
 
 
+def judge_control(
+    claim: Claim, control: NegativeControl, tables: Mapping[str, pd.DataFrame], method: str, error: float
+) -> list[Judgement]:
+    """Every comparison of a claim for the negative control of one method, as `judge` makes them for the method.
+
+    The checks are those that have rows of the method. Arguments, result and errors are those of `judge`; there are no
+    judgements where the tables have no rows of the control.
+    """
+    judgements = []
+    for check in claim.checks:
+        claimed = pd.concat([_select(tables[study], check, study, method) for study in check.studies])
+        if claimed.empty:
+            continue
+        changed = replace(check, where={**check.where, **control.where}, studies=control.studies or check.studies)
+        for study in changed.studies:
+            rows = _select(tables[study], changed, study, control.method or method)
+            if control.reference == "claim":
+                rows = held_against(rows, claimed, list(control.where))
+            found = CRITERIA[check.criterion](rows, error, check.settings)
+            judgements += [Judgement(study, check.criterion, comparison) for comparison in found]
+    return judgements
+
+
 def _select(table: pd.DataFrame, check: Check, study: str, method: str) -> pd.DataFrame:
     """The rows of a study's table that a check is applied to for one method, with columns `exact` and `bound`."""
     chosen = table[Column.METHOD] == method
@@ -202,6 +248,17 @@ def decide(comparisons: Iterable[Comparison]) -> Verdict:
     return "holds"
 
 
+def weigh(verdict: Verdict, control: Verdict | None) -> Verdict:
+    """The verdict on a method, given that on its negative control (None: there is none).
+
+    What holds says something only where the control fails the same checks. Where it passes them, too, the measurement
+    is vacuous; where that remains open, so does the claim. The control changes no other verdict.
+    """
+    if verdict != "holds" or control is None or control == "fails":
+        return verdict
+    return "vacuous" if control == "holds" else "inconclusive"
+
+
 def evaluate(claims: list[Claim], tables: Mapping[str, pd.DataFrame], scale: str) -> tuple[pd.DataFrame, int]:
     """Judge all claims, with simultaneous intervals.
 
@@ -212,7 +269,8 @@ def evaluate(claims: list[Claim], tables: Mapping[str, pd.DataFrame], scale: str
 
     Returns:
         A table of verdicts, one row for each claim and method; and the number of comparisons that share the
-        family-wise error rate: all but those of numbers that are computed, without trials.
+        family-wise error rate: all of the claims (or, where these are more, of the negative controls) but those of
+        numbers that are computed, without trials.
 
     Raises:
         ClaimError: for a check that finds nothing to judge in a table that is there.
@@ -223,17 +281,41 @@ def evaluate(claims: list[Claim], tables: Mapping[str, pd.DataFrame], scale: str
     first = {(claim.id, method): judge(claim, tables, method, 0.5) for claim, method, _ in methods}
     for claim in judged:
         _refuse_idle_checks(claim, [judgements for (id, _), judgements in first.items() if id == claim.id])
-    count = sum(judgement.comparison.trials > 0 for judgements in first.values() for judgement in judgements)
+    controlled = [(claim, method, control) for claim, method, _ in methods if (control := _to_judge(claim, method))]
+    # The controls are judged at the level of the claims, but they take no share of the claims' error rate. They are a
+    # second family, whose statements ("this control fails the checks") are others: a wrong one of them makes a verdict
+    # `holds` that should be `vacuous`, and never a false statement of a claim hold. With as many comparisons as the
+    # first or fewer, Bonferroni bounds the error rate of the second at the same level by the same number.
+    sizes = [
+        _measured(first.values()),
+        _measured(judge_control(claim, control, tables, method, 0.5) for claim, method, control in controlled),
+    ]
+    count = max(sizes)
     error = FAMILY_WISE_ERROR / max(count, 1)
+    controls = {
+        (claim.id, method): judge_control(claim, control, tables, method, error)
+        for claim, method, control in controlled
+    }
     rows: list[dict[str, Any]] = [_not_run(claim, scale) for claim in claims if claim not in judged]
     rows += [
-        _row(claim, method, label, judge(claim, tables, method, error), scale)
+        _row(claim, method, label, judge(claim, tables, method, error), controls.get((claim.id, method)), scale)
         for claim, method, label in methods
         if first[claim.id, method]
     ]
     order = {claim.id: number for number, claim in enumerate(claims)}
     rows.sort(key=lambda row: order[row["claim"]])
     return pd.DataFrame(rows), count
+
+
+def _to_judge(claim: Claim, method: str) -> NegativeControl | None:
+    """The negative control of a method, if there is one that has rows."""
+    control = claim.control_of(method)
+    return None if control is None or control.reason else control
+
+
+def _measured(groups: Iterable[list[Judgement]]) -> int:
+    """How many comparisons are of measured numbers, and may err."""
+    return sum(judgement.comparison.trials > 0 for judgements in groups for judgement in judgements)
 
 
 def _labels(claim: Claim, tables: Mapping[str, pd.DataFrame]) -> dict[str, str]:
@@ -257,30 +339,69 @@ def _refuse_idle_checks(claim: Claim, judgements: list[list[Judgement]]) -> None
                 )
 
 
-def _row(claim: Claim, method: str, label: str, judgements: list[Judgement], scale: str) -> dict[str, Any]:
-    """The verdict on a method, with the comparison that decides it: of those with this verdict that of least slack."""
-    verdict = decide(judgement.comparison for judgement in judgements)
-    deciding = [judgement for judgement in judgements if judgement.comparison.verdict == verdict]
-    study, criterion, worst = min(deciding, key=lambda judgement: judgement.comparison.slack)
+def _row(
+    claim: Claim,
+    method: str,
+    label: str,
+    judgements: list[Judgement],
+    control: list[Judgement] | None,
+    scale: str,
+) -> dict[str, Any]:
+    """The verdict on a method, with the comparison that decides it, and with that on its negative control."""
+    verdict, (study, criterion, worst) = _decided(judgements)
+    columns = _control_columns(claim.control_of(method), control)
     return {
         **_identity(claim),
+        "role": claim.role_of(method),
         Column.LABEL: label,
-        "verdict": verdict,
+        "verdict": weigh(verdict, columns["negative_control_verdict"] if control is not None else None),
         "expected": claim.expected.get(method, claim.expected["default"]),
         "statistic": worst.statistic,
         "low": worst.low,
         "high": worst.high,
         Column.BOUND: worst.bound,
         "slack": worst.slack,
+        "tightness": _tightest(judgements),
         Column.TRIALS: worst.trials,
         "comparisons": len(judgements),
         Column.CASE: worst.case,
         "criterion": criterion,
         "study": study,
+        **columns,
         "scale": scale,
         "dataset": claim.dataset,
         Column.METHOD: method,
     }
+
+
+def _decided(judgements: list[Judgement]) -> tuple[Verdict, Judgement]:
+    """The verdict that follows, and the judgement that decides it: of those with this verdict that of least slack."""
+    verdict = decide(judgement.comparison for judgement in judgements)
+    deciding = [judgement for judgement in judgements if judgement.comparison.verdict == verdict]
+    return verdict, min(deciding, key=lambda judgement: judgement.comparison.slack)
+
+
+def _tightest(judgements: list[Judgement]) -> float:
+    """The least tightness of all comparisons that have one; NaN where none has."""
+    return float(pd.Series([judgement.comparison.tightness for judgement in judgements], dtype=float).min())
+
+
+def _control_columns(control: NegativeControl | None, judgements: list[Judgement] | None) -> dict[str, Any]:
+    """The columns about the negative control of a method: its name, its verdict, and the statistic that decides it.
+
+    Arguments:
+        control: the control; None where there is none yet.
+        judgements: its comparisons; None where it has no rows, for a reason.
+    """
+    name = control.name if control else ""
+    verdict: Verdict | Literal[""] = ""
+    statistic = float("nan")
+    if judgements is not None:
+        verdict = "not run"
+        if judgements:
+            verdict, (_, _, worst) = _decided(judgements)
+            statistic = worst.statistic
+    return {"negative_control": name, "negative_control_verdict": verdict, "negative_control_statistic": statistic}
 
 
 def _identity(claim: Claim) -> dict[str, str]:
@@ -292,6 +413,7 @@ def _not_run(claim: Claim, scale: str) -> dict[str, Any]:
     """The row of a claim that was not judged."""
     return {
         **_identity(claim),
+        "role": claim.role,
         Column.LABEL: "",
         "verdict": "not run",
         "expected": claim.expected["default"],

@@ -10,20 +10,41 @@ from sketchbench.claim.markup import Block, Bullets, Cell, Heading, Paragraph, T
 from sketchbench.measure.row import Column
 
 TITLE = "Claims and verdicts"
-MARKS = {"holds": "✓", "fails": "✗", "inconclusive": "~", "not run": "–"}
-COLOURS = {"fails": "#fbe0d5", "inconclusive": "#fdf3cf", "holds": "#d9f0e3", "not run": "#eee"}  # the worst first
+MARKS = {"holds": "✓", "fails": "✗", "inconclusive": "~", "vacuous": "○", "not run": "–"}
+COLOURS = {  # the worst first
+    "fails": "#fbe0d5",
+    "inconclusive": "#fdf3cf",
+    "vacuous": "#e6e0f3",
+    "holds": "#d9f0e3",
+    "not run": "#eee",
+}
+ROLES = {
+    "printed": "as the paper has it",
+    "corrected": "what is true instead, or where it is",
+    "ours": "beyond the papers",
+    "control": "claimed by no paper, measured for comparison",
+}
+PAPERS_ROLES = ("printed", "corrected")
+DETAILS = (
+    *("method", "verdict", "expected", "statistic", "interval", "bound", "slack", "tightness", "case", "trials"),
+    "negative control",
+)
 EXPLANATION = """\
 A verdict is **holds**, **fails** or **inconclusive** (the interval straddles the bound), from the
 comparison that decides it: of all pairs, sizes and lemmas of a method, the one with the least slack.
+It is **vacuous** where the claim holds, but its negative control, which it does not speak of, passes the same checks
+at the same error rate; where that remains open, it is inconclusive.
 Bound is the value that the statistic is held against: what the paper allows, or for an equality the exact
 value. Slack is the distance from the interval to the bound, relative to the bound (for an equality: how far
 inside its interval the exact value lies, 1 in the middle, 0 at the edge); negative is outside. What is
 computed and not measured has no trials, and its interval is the number. An audit's statistic is what was
-proven, a lower bound."""
+proven, a lower bound. Tightness is the bound over what was measured (the mean, the largest trial, the number, or the ε
+that was proven), the least of all comparisons of a method: 1 is sharp, and 100 says little. There is none
+for equalities, probabilities and growth, nor where the bound or what was measured is not positive."""
 
 
 def content(claims: list[Claim], verdicts: pd.DataFrame, facts: Mapping[str, Any], comparisons: int) -> list[Block]:
-    """The blocks of the page: a summary of all claims, a section for each, and what was left out.
+    """The blocks of the page: two summaries, all claims, a section for each, and what was left out.
 
     Arguments:
         claims: the claims, in the order of the page.
@@ -33,8 +54,14 @@ def content(claims: list[Claim], verdicts: pd.DataFrame, facts: Mapping[str, Any
     """
     blocks: list[Block] = [
         Heading(TITLE, level=1),
+        *_papers(verdicts),
+        *_expectations(verdicts),
+        Heading("How to read it"),
         Paragraph(_facts(facts, comparisons)),
         Paragraph(EXPLANATION),
+        Bullets([f"**{role}**: {meaning}" for role, meaning in ROLES.items()]),
+        *_uncontrolled(claims, verdicts),
+        Heading("All claims"),
         _summary(claims, verdicts),
     ]
     for claim in claims:
@@ -45,13 +72,70 @@ def content(claims: list[Claim], verdicts: pd.DataFrame, facts: Mapping[str, Any
     return blocks
 
 
+def _papers(verdicts: pd.DataFrame) -> list[Block]:
+    """Is the paper right? The verdicts on what it says, counted by paper and role."""
+    said = verdicts[verdicts["role"].isin(PAPERS_ROLES)]
+    rows = []
+    for (paper, role), group in said.groupby(["paper", "role"], sort=True):
+        counts = group["verdict"].value_counts()
+        numbers = [Cell(str(counts[verdict]), COLOURS[verdict]) if verdict in counts else Cell("") for verdict in MARKS]
+        rows.append([Cell(str(paper)), Cell(str(role)), Cell(str(group["claim"].nunique())), *numbers])
+    rows.sort(key=lambda cells: (cells[0].text, PAPERS_ROLES.index(cells[1].text)))
+    text = "Verdicts on what the papers say, one for each claim and method: as printed, and corrected."
+    return [Heading("Is the paper right?"), Paragraph(text), Table(["paper", "words", "claims", *MARKS], rows)]
+
+
+def _expectations(verdicts: pd.DataFrame) -> list[Block]:
+    """Is everything as expected? Verdicts by role, with the number of surprises, and these one by one."""
+    rows = []
+    for role in ROLES:
+        group = verdicts[verdicts["role"] == role]
+        surprises, not_run = len(surprising(group)), int((group["verdict"] == "not run").sum())
+        expected = len(group) - surprises - not_run
+        colour = COLOURS["fails"] if surprises else COLOURS["holds"] if expected else ""
+        rows.append([Cell(role), Cell(str(expected)), Cell(str(surprises), colour), Cell(str(not_run))])
+    blocks: list[Block] = [
+        Heading("Is everything as expected?"),
+        Table(["role", "as expected", "surprises", "not run"], rows),
+    ]
+    lines = [
+        f"{row['claim']}, {row[Column.LABEL]}: {row['verdict']}, expected {row['expected']}"
+        for row in surprising(verdicts).to_dict("records")
+    ]
+    return [*blocks, Bullets(lines)] if lines else blocks
+
+
+def surprising(verdicts: pd.DataFrame) -> pd.DataFrame:
+    """The verdicts that are not the expected ones; one that is not run is no surprise."""
+    return verdicts[(verdicts["verdict"] != verdicts["expected"]) & (verdicts["verdict"] != "not run")]
+
+
+def _uncontrolled(claims: list[Claim], verdicts: pd.DataFrame) -> list[Block]:
+    """The claims without a negative control yet, if any, and those of some of whose methods this is so."""
+    names = [claim.id for claim in claims if claim.role != "control" and not claim.controls]
+    for claim in claims:
+        judged = verdicts[(verdicts["claim"] == claim.id) & verdicts["verdict"].isin(["holds", "inconclusive"])]
+        without = [
+            row[Column.LABEL]
+            for row in judged.to_dict("records")
+            if claim.controls and claim.control_of(row[Column.METHOD]) is None and row["role"] != "control"
+        ]
+        if without:
+            names.append(f"{claim.id} ({', '.join(without)})")
+    if not names:
+        return []
+    text = f"{len(names)} claims. Where one of these holds, it may be vacuous: {'; '.join(names)}."
+    return [Heading("Without a negative control yet"), Paragraph(text)]
+
+
 def _facts(facts: Mapping[str, Any], comparisons: int) -> str:
     """What the run was, and the error rate of each interval."""
     each = FAMILY_WISE_ERROR / max(comparisons, 1)
     return (
         f"Scale `{facts['scale']}`, seed {facts['seed']}, {facts['kernels']} kernels. "
         f"{comparisons:,} comparisons share a family-wise error rate of {FAMILY_WISE_ERROR:g}: "
-        f"{each:.2g} for each interval."
+        f"{each:.2g} for each interval. "
+        "Those of the negative controls are at the same level, and share a rate of their own."
     )
 
 
@@ -63,31 +147,50 @@ def _summary(claims: list[Claim], verdicts: pd.DataFrame) -> Table:
         counts = judged["verdict"].value_counts()
         counted = ", ".join(f"{MARKS[verdict]} {verdict} {counts[verdict]}" for verdict in MARKS if verdict in counts)
         colour = next((COLOURS[verdict] for verdict in COLOURS if verdict in counts), "")
-        surprises = judged[(judged["verdict"] != judged["expected"]) & (judged["verdict"] != "not run")]
+        surprises = surprising(judged)
         rows.append(
             [
                 Cell(claim.id),
                 Cell(f"{claim.paper}, {claim.place}"),
+                Cell(claim.role),
                 Cell(claim.statement),
                 Cell(counted, colour),
                 Cell("yes" if surprises.empty else ", ".join(surprises[Column.LABEL])),
             ]
         )
-    return Table(["claim", "paper", "statement", "verdicts", "as expected"], rows)
+    return Table(["claim", "paper", "role", "statement", "verdicts", "as expected"], rows)
 
 
 def _section(claim: Claim, verdicts: pd.DataFrame) -> list[Block]:
     """A claim, with its verdicts by method."""
     blocks: list[Block] = [
         Heading(f"{claim.id}: {claim.statement}"),
-        Paragraph(f"{claim.paper}, {claim.place}. Data: {claim.dataset}."),
+        Paragraph(f"{claim.paper}, {claim.place}. Role: {claim.role}. Data: {claim.dataset}."),
     ]
     if claim.reason:
         blocks.append(Paragraph(claim.reason))
+    reasons = [
+        f"No negative control {'' if name == 'default' else f'of {name} '}can be: {control.reason}"
+        for name, control in claim.controls.items()
+        if control.reason
+    ]
+    blocks += [Paragraph(reason) for reason in reasons]
     rows = [_details(row) for row in verdicts[verdicts["verdict"] != "not run"].to_dict("records")]
     if not rows:
         return [*blocks, Paragraph("Not run.")]
-    columns = ["method", "verdict", "expected", "statistic", "interval", "bound", "slack", "case", "trials"]
+    columns = [
+        "method",
+        "verdict",
+        "expected",
+        "statistic",
+        "interval",
+        "bound",
+        "slack",
+        "tightness",
+        "case",
+        "trials",
+    ]
+    columns.append("negative control")
     return [*blocks, Table(columns, rows)]
 
 
@@ -102,6 +205,17 @@ def _details(row: Mapping[Any, Any]) -> list[Cell]:
         Cell(f"[{row['low']:.4g}, {row['high']:.4g}]"),
         Cell(f"{row[Column.BOUND]:.4g}"),
         Cell(f"{slack:.2f}" if abs(slack) < 1e4 else f"{slack:.0e}"),
+        Cell("" if pd.isna(row["tightness"]) else f"{row['tightness']:.3g}"),
         Cell(row[Column.CASE]),
         Cell(f"{row[Column.TRIALS]:,.0f}"),
+        Cell(_control(row)),
     ]
+
+
+def _control(row: Mapping[Any, Any]) -> str:
+    """The negative control of one method, with its verdict and statistic where it has rows."""
+    if not row["negative_control_verdict"]:
+        return str(row["negative_control"])
+    judged = f"{row['negative_control']}: {row['negative_control_verdict']}"
+    statistic = row["negative_control_statistic"]
+    return judged if pd.isna(statistic) else f"{judged} ({statistic:.4g})"

@@ -45,6 +45,7 @@ class SparseGradients(Diagonal):
         d: int,
         clients: int,
         seed: int,
+        *,
         decay: Positive = 300.0,
         floor: Positive = 0.001,
         smooth: NonNegative = 12.5,

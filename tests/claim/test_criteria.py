@@ -293,3 +293,30 @@ def test_an_audit_is_at_the_error_of_its_comparison() -> None:
     (found,) = compare("audit", audited(1000, 100, 3.0))
     assert found.statistic == epsilon_proven(1000, 100, 10_000, delta=1e-5, error=ERROR)
     assert found.statistic < epsilon_proven(1000, 100, 10_000, delta=1e-5, error=1e-3)
+
+
+def test_tightness_is_the_bound_over_what_was_measured() -> None:
+    (found,) = compare("upper_bound", mean(0.5, bound=2.0))
+    assert found.tightness == 4.0
+    (found,) = compare("upper_bound", {**mean(0.5, bound=2.0), "status": "diverged"})
+    assert found.tightness == 0.0
+    (found,) = compare("always", {"case": "x", "maximum": 0.5, "trials": 50, "bound": 1.0, "count": 0})
+    assert found.tightness == 2.0
+    (found,) = compare("computed", {"value": 3.0, "bound": 1.5})
+    assert found.tightness == 0.5
+    (found,) = compare("audit", audited(1000, 100, 3.0))
+    assert found.tightness == 3.0 / found.statistic
+
+
+def test_there_is_no_tightness_of_what_is_no_ratio() -> None:
+    for row in (mean(-0.5, bound=2.0), mean(0.5, bound=0.0)):
+        (found,) = compare("upper_bound", row)
+        assert math.isnan(found.tightness)
+    (found,) = compare("audit", audited(0, 0, 3.0))  # proves nothing
+    assert math.isnan(found.tightness)
+    others = [
+        *compare("equality", mean(1.0, exact=1.0)),
+        *compare("probability", {"count": 1, "trials": 10, "bound": 0.5}),
+        *compare("growth", *power_law(1.0, 1.0), over="d"),
+    ]
+    assert all(math.isnan(comparison.tightness) for comparison in others)

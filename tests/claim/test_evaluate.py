@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 CLAIM: dict[str, Any] = {
     "id": "X1",
     "paper": "ours",
+    "role": "printed",
     "place": "here",
     "statement": "the mean is 1",
     "dataset": "none",
@@ -104,6 +105,11 @@ def test_a_study_that_did_not_run(tmp_path: Path) -> None:
         ({"expected": "perhaps"}, "expected"),
         ({"statment": "x"}, "statment"),
         ({"paper": "tang2020"}, "tang2020"),
+        ({"role": "broken"}, "broken"),
+        ({"negative_control": "zero"}, "negative_control"),
+        ({"negative_control": {"reference": "claim"}}, "negative_control"),
+        ({"negative_control": {"metod": "zero"}}, "negative_control"),
+        ({"negative_control": {"where": {"quality": "q"}}}, "X1.yaml: column=quality is unknown; choose one of method"),
         ({"checks": [{"criterion": "equality", "where": {}, "margin": 0}]}, "margin"),
         (
             {"checks": [{"criterion": "equality", "where": {"quality": "q"}}]},
@@ -157,6 +163,122 @@ def test_half_the_studies_are_not_enough(tmp_path: Path) -> None:
     claims = read_claims(write(tmp_path, studies=["one", "two"]))
     verdicts, _ = evaluate(claims, {"one": table(good=1.0)}, "quick")
     assert verdicts["verdict"].tolist() == ["not run"]
+
+
+def judged(folder: Path, tables: dict[str, pd.DataFrame], **changes: Any) -> dict[str, Any]:
+    """The verdict on `good`."""
+    verdicts, _ = evaluate(read_claims(write(folder, methods=["good"], **changes)), tables, "quick")
+    (row,) = verdicts.to_dict("records")
+    return row
+
+
+@pytest.mark.parametrize(
+    ("control", "passed", "verdict"),
+    [
+        (2.0, "fails", "holds"),
+        (1.0, "holds", "vacuous"),  # a control that is made sound
+    ],
+)
+def test_a_claim_holds_only_where_its_control_fails(tmp_path: Path, control: float, passed: str, verdict: str) -> None:
+    row = judged(tmp_path, {"one": table(good=1.0, zero=control)}, negative_control={"method": "zero"})
+    assert (row["verdict"], row["negative_control_verdict"]) == (verdict, passed)
+    assert (row["negative_control"], row["negative_control_statistic"]) == ("zero", control)
+    assert row["expected"] == "holds"
+
+
+def test_an_open_control_leaves_the_claim_open(tmp_path: Path) -> None:
+    """One without rows, too: nothing may hold because its control did not run."""
+    wide = table(good=1.0, zero=1.0).assign(skewness=0.0)
+    wide.loc[wide["method"] == "zero", "skewness"] = 99.0
+    row = judged(tmp_path, {"one": wide}, negative_control={"method": "zero"})
+    assert (row["verdict"], row["negative_control_verdict"]) == ("inconclusive", "inconclusive")
+    row = judged(tmp_path, {"one": table(good=1.0)}, negative_control={"method": "zero"})
+    assert (row["verdict"], row["negative_control_verdict"]) == ("inconclusive", "not run")
+
+
+@pytest.mark.parametrize("control", [1.0, 2.0])
+def test_a_control_changes_no_failure(tmp_path: Path, control: float) -> None:
+    row = judged(tmp_path, {"one": table(good=3.0, zero=control)}, negative_control={"method": "zero"})
+    assert row["verdict"] == "fails"
+
+
+def test_a_reason_is_no_control(tmp_path: Path) -> None:
+    row = judged(tmp_path, {"one": table(good=1.0)}, negative_control={"reason": "an identity"})
+    assert (row["verdict"], row["negative_control"], row["negative_control_verdict"]) == ("holds", "none can be", "")
+    row = judged(tmp_path, {"one": table(good=1.0)})
+    assert (row["verdict"], row["negative_control"], row["negative_control_verdict"]) == ("holds", "", "")
+
+
+def test_a_control_in_another_study(tmp_path: Path) -> None:
+    """Without that study the claim is not judged."""
+    control = {"studies": ["two"]}
+    row = judged(tmp_path, {"one": table(good=1.0), "two": table(good=2.0)}, negative_control=control)
+    assert (row["verdict"], row["negative_control"], row["study"]) == ("holds", "two", "one")
+    assert judged(tmp_path, {"one": table(good=1.0)}, negative_control=control)["verdict"] == "not run"
+    with pytest.raises(ClaimError, match="X1: study=two is unknown"):
+        check_studies(read_claims(write(tmp_path, negative_control=control)), ["one"])
+
+
+def test_a_control_with_other_values(tmp_path: Path) -> None:
+    row = judged(tmp_path, {"one": table(good=1.0)}, negative_control={"where": {"quantity": "other"}})
+    assert (row["verdict"], row["negative_control_statistic"]) == ("holds", 7.0)
+
+
+def test_a_control_is_held_against_its_own_reference_or_that_of_the_claim(tmp_path: Path) -> None:
+    measured = table(good=1.0, zero=2.0)
+    measured.loc[measured["method"] == "zero", "exact"] = 2.0
+    for reference, verdict in (("control", "vacuous"), ("claim", "holds")):
+        control = {"method": "zero", "reference": reference}
+        assert judged(tmp_path, {"one": measured}, negative_control=control)["verdict"] == verdict
+
+
+def test_only_the_checks_of_the_method_are_put_to_its_control(tmp_path: Path) -> None:
+    """`good` has no rows of study two, so that what `zero` has there is nothing to compare with."""
+    checks = [
+        {"criterion": "equality", "where": {"quantity": "q"}, "margin": 0.1},
+        {"criterion": "equality", "where": {"quantity": "q"}, "margin": 0.1, "studies": ["two"]},
+    ]
+    tables = {"one": table(good=1.0, zero=1.0), "two": table(zero=2.0, better=1.0)}
+    claims = read_claims(write(tmp_path, checks=checks, negative_control={"method": "zero"}))
+    verdicts, _ = evaluate(claims, tables, "quick")
+    assert verdicts.set_index("method")["verdict"].to_dict() == {"good": "vacuous", "better": "holds", "zero": "fails"}
+
+
+def test_what_is_a_control_needs_none(tmp_path: Path) -> None:
+    """Neither the method that the claim takes for one, nor the methods that are broken on purpose, nor such claims."""
+    tables = {"one": table(good=1.0, zero=1.0, **{"control/bad": 1.0})}
+    claims = read_claims(write(tmp_path, methods=["good", "zero", "control/bad"], negative_control={"method": "zero"}))
+    verdicts, _ = evaluate(claims, tables, "quick")
+    found = verdicts.set_index("method")
+    assert found["negative_control"].to_dict() == {"good": "zero", "zero": "", "control/bad": ""}
+    assert found["role"].to_dict() == {"good": "printed", "zero": "printed", "control/bad": "control"}
+    row = judged(tmp_path, tables, role="control", negative_control={"method": "zero"})
+    assert (row["verdict"], row["role"], row["negative_control"]) == ("holds", "control", "")
+
+
+def test_controls_have_an_error_rate_of_their_own(tmp_path: Path) -> None:
+    """At the level of the claims, which only more controls than claims would lower."""
+    tables = {"one": table(good=1.0, zero=2.0), "two": table(**{f"s{i}": 2.0 for i in range(9)}, good=2.0)}
+    alone, count = evaluate(read_claims(write(tmp_path, methods=["good"])), tables, "quick")
+    assert count == 1
+    controlled = judged(tmp_path, tables, negative_control={"method": "zero"})
+    assert controlled["high"] == alone["high"].iloc[0]
+    both = pd.concat([tables["two"], tables["two"].assign(d=2)])
+    more = judged(tmp_path, {**tables, "two": both}, negative_control={"studies": ["two"]})
+    assert more["high"] > controlled["high"]
+
+
+def test_the_tightness_of_a_verdict_is_the_least_of_its_comparisons(tmp_path: Path) -> None:
+    both = [
+        {"criterion": "equality", "where": {"quantity": "q"}, "margin": 0.1},
+        {"criterion": "computed", "where": {"quantity": "exact"}},
+    ]
+    numbers = [
+        {"method": "good", "label": "G", "quantity": "exact", "value": value, "bound": 6.0} for value in (2.0, 3.0)
+    ]
+    measured = pd.concat([table(good=1.0), pd.DataFrame(numbers)])
+    assert judged(tmp_path, {"one": measured}, checks=both)["tightness"] == 2.0
+    assert pd.isna(judged(tmp_path, {"one": table(good=1.0)})["tightness"])
 
 
 @pytest.mark.parametrize("value", [1.0, 2.0])

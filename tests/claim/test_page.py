@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from sketchbench.claim import page
+from sketchbench.claim.control import IMPOSSIBLE, NegativeControl
 from sketchbench.claim.criteria import Settings
 from sketchbench.claim.evaluate import Check, Claim
 from sketchbench.claim.markup import Bullets, Cell, Heading, Paragraph, Table, to_html, to_markdown
@@ -22,12 +23,15 @@ CLAIM = Claim(
     checks=(Check("equality", {}, ("one",), Settings()),),
     expected={"default": "holds"},
     reason="because <b>1</b> < 2",
+    role="printed",
 )
 
 
-def row(claim: str, verdict: str, label: str = "A") -> dict[str, Any]:
-    numbers = {"statistic": 1.0, "low": 0.5, "high": 1.5, "bound": 1.0, "slack": 1.0, "trials": 10.0}
-    return {"claim": claim, "label": label, "verdict": verdict, "expected": "holds", "case": "c | d", **numbers}
+def row(claim: str, verdict: str, label: str = "A", **changes: Any) -> dict[str, Any]:
+    texts = {"paper": "song2023", "role": "printed", "method": label.lower(), "expected": "holds", "case": "c | d"}
+    numbers = {"statistic": 1.0, "low": 0.5, "high": 1.5, "bound": 1.0, "slack": 1.0, "trials": 10.0, "tightness": 2.5}
+    control = {"negative_control": "", "negative_control_verdict": "", "negative_control_statistic": float("nan")}
+    return {"claim": claim, "label": label, "verdict": verdict, **texts, **numbers, **control, **changes}
 
 
 def rendered(*rows: dict[str, Any], **facts: Any) -> tuple[str, str]:
@@ -68,13 +72,14 @@ def test_markdown_tables_escape_what_separates_cells() -> None:
         (["holds", "holds"], "holds"),
         (["holds", "inconclusive"], "inconclusive"),
         (["inconclusive", "fails", "holds"], "fails"),
+        (["holds", "vacuous"], "vacuous"),
         (["not run"], "not run"),
     ],
 )
 def test_the_summary_has_the_colour_of_the_worst_verdict(verdicts: list[str], colour: str) -> None:
     rows = [row("X1", verdict, label=str(number)) for number, verdict in enumerate(verdicts)]
     _, html = rendered(*rows, row("X2", "holds"))
-    (summary,) = re.findall(r"<td>X1</td>.*?</tr>", html)
+    (summary,) = re.findall(r"<td>X1</td>.*?</tr>", html[html.index("<h2>All claims") :])
     assert f'style="background:{page.COLOURS[colour]}"' in summary
 
 
@@ -82,6 +87,75 @@ def test_every_verdict_has_its_colour() -> None:
     _, html = rendered(row("X1", "fails"), row("X2", "holds"))
     details = html[html.index("<h2>X1") : html.index("<h2>X2")]
     assert f'<td style="background:{page.COLOURS["fails"]}">✗ fails</td>' in details
+
+
+def cells(markdown: str, start: str) -> list[list[str]]:
+    """The rows of the first table after a heading."""
+    lines = markdown[markdown.index(f"## {start}") :].splitlines()
+    first = next(number for number, line in enumerate(lines) if line.startswith("| ---"))
+    rest = lines[first + 1 :]
+    return [line[2:-2].split(" | ") for line in rest[: rest.index("")]]
+
+
+def test_the_page_starts_with_whether_the_paper_is_right() -> None:
+    """Only what the papers say is counted, by paper and role."""
+    markdown, _ = rendered(
+        row("X1", "holds"),
+        row("X1", "vacuous", "B"),
+        row("X2", "fails", paper="tang2021"),
+        row("X2", "holds", role="corrected"),
+        row("X2", "fails", role="control"),
+        row("X2", "fails", role="ours", paper="ours"),
+    )
+    assert markdown.startswith("# Claims and verdicts\n\n## Is the paper right?\n")
+    assert "| paper | words | claims | holds | fails | inconclusive | vacuous | not run |" in markdown
+    assert cells(markdown, "Is the paper right?") == [
+        ["song2023", "printed", "1", "1", "", "", "1", ""],
+        ["song2023", "corrected", "1", "1", "", "", "", ""],
+        ["tang2021", "printed", "1", "", "1", "", "", ""],
+    ]
+
+
+def test_and_with_whether_everything_is_as_expected() -> None:
+    markdown, html = rendered(
+        row("X1", "holds"),
+        row("X1", "vacuous", "B"),
+        row("X1", "not run", "C"),
+        row("X2", "fails", role="control", expected="fails"),
+    )
+    assert cells(markdown, "Is everything as expected?") == [
+        ["printed", "1", "1", "1"],
+        ["corrected", "0", "0", "0"],
+        ["ours", "0", "0", "0"],
+        ["control", "1", "0", "0"],
+    ]
+    assert "- X1, B: vacuous, expected holds" in markdown
+    assert f'<td style="background:{page.COLOURS["fails"]}">1</td>' in html
+
+
+def test_negative_controls_are_shown() -> None:
+    controls = {"default": NegativeControl(method="zero"), "b": NegativeControl(reason="an identity")}
+    claims = [replace(CLAIM, controls=controls), replace(CLAIM, id="X2", role="control")]
+    control = {"negative_control": "zero", "negative_control_verdict": "holds", "negative_control_statistic": 0.125}
+    rows = [
+        row("X1", "vacuous", **control),
+        row("X1", "holds", "B", negative_control=IMPOSSIBLE),
+        row("X2", "holds", role="control", tightness=float("nan")),
+    ]
+    markdown = to_markdown(page.content(claims, pd.DataFrame(rows), FACTS, 1))
+    assert "No negative control of b can be: an identity" in markdown
+    first, second = cells(markdown, "X1: ")
+    assert (first[1], first[-1], second[-1]) == ("○ vacuous", "zero: holds (0.125)", IMPOSSIBLE)
+    assert first[7] == "2.5"
+    assert "Without a negative control yet" not in markdown
+
+
+def test_claims_without_a_negative_control_are_listed() -> None:
+    """All of a claim, or the methods of it that have none and may hold."""
+    claims = [CLAIM, replace(CLAIM, id="X2", controls={"b": NegativeControl(method="zero")})]
+    rows = [row("X1", "holds"), row("X2", "holds"), row("X2", "holds", "B"), row("X2", "fails", "C")]
+    markdown = to_markdown(page.content(claims, pd.DataFrame(rows), FACTS, 1))
+    assert "2 claims. Where one of these holds, it may be vacuous: X1; X2 (A)." in markdown
 
 
 def test_each_kind_of_block() -> None:

@@ -20,6 +20,7 @@ def test_the_spectrum_of_count_sketch_by_enumeration(d: int, b: int) -> None:
     assert spectrum.rank == pytest.approx(np.mean([(load > 0).sum() for load in loads]))
     empty = np.mean([load.min() == 0 for load in loads])
     assert spectrum.deficient == pytest.approx(empty, abs=1e-12)
+    assert spectrum.exact
 
 
 @pytest.mark.parametrize(("d", "b"), [(32, 8), (128, 32), (1024, 128)])
@@ -29,8 +30,33 @@ def test_an_empty_bucket_by_inclusion_and_exclusion(d: int, b: int) -> None:
     assert leakage.count_sketch_spectrum(d=d, b=b).deficient == pytest.approx(exact, rel=1e-9)
 
 
+def test_the_spectrum_of_gaussian_by_singular_values() -> None:
+    """Gordon's bounds are the limits for large matrices: 3 and 1 at d = 400, b = 100, and the means over 20 draws lie
+    between them, at most 0.1 away."""
+    spectrum = leakage.gaussian_spectrum(d=400, b=100)
+    draws = np.random.default_rng(0).standard_normal((20, 100, 400)) / 10
+    values = np.linalg.svd(draws, compute_uv=False)
+    assert spectrum.largest - 0.1 < values[:, 0].mean() <= spectrum.largest == 3
+    assert spectrum.smallest <= values[:, -1].mean() < spectrum.smallest + 0.1 == 1.1
+    assert (values[:, -1] > 0).all()  # so that the rank is b
+    assert (spectrum.rank, spectrum.deficient, spectrum.exact) == (100, 0.0, False)
+
+
+@pytest.mark.parametrize(("d", "b"), [(16, 4), (12, 5), (7, 7), (9, 1)])
+def test_the_spectrum_of_orthogonal_rows_by_singular_values(d: int, b: int) -> None:
+    """b rows of a random rotation, scaled so that R keeps squared norms in the mean: E‖Rx‖² = ‖x‖² over random x."""
+    rotation = np.linalg.qr(np.random.default_rng(0).standard_normal((d, d)))[0]
+    values = np.linalg.svd(rotation[:b] * np.sqrt(d / b), compute_uv=False)
+    assert (values**2).sum() == pytest.approx(d)  # the trace of RᵀR is that of the identity
+    spectrum = leakage.orthogonal_spectrum(d=d, b=b)
+    np.testing.assert_allclose(values, spectrum.largest)
+    np.testing.assert_allclose(values, spectrum.smallest)
+    assert (spectrum.rank, spectrum.deficient, spectrum.exact) == (b, 0.0, True)
+
+
 def test_rows_that_padding_is_cut_from() -> None:
-    assert leakage.hadamard_spectrum(d=16, b=4).largest == 2
+    assert leakage.hadamard_spectrum(d=16, b=4) == leakage.orthogonal_spectrum(d=16, b=4)
+    assert leakage.hadamard_spectrum(d=1, b=1).largest == 1
     with pytest.raises(ValueError, match="d=12 must be a power of two"):
         leakage.hadamard_spectrum(d=12, b=4)
 
@@ -68,6 +94,22 @@ def test_theorem_7_5_on_an_affine_gradient(theta_1: float, ratio: float) -> None
     assert rate == pytest.approx(ratio**-4)
     for sigma in np.linspace(theta_1, theta_1 * ratio, 9):
         assert (1 - 2 * step * sigma**2) ** 2 <= (1 - rate) + 1e-12
+
+
+def test_the_step_and_the_rate_are_those_of_the_descent_inequality() -> None:
+    """Semi-smoothness along -η∇L with θ₁²L <= ‖∇L‖² <= θ₂²L: L(x_{t+1})/L(x_t) <= 1 - η(θ₁² - aθ₂) + η²bθ₂². At the
+    largest step of Theorem 7.5 that is 1 - γ; a larger step does not keep to its γ, and the best step is this one."""
+    low, high, a, b = (np.array([value]) for value in (3.0, 4.0, 0.5, 0.1))
+
+    def left(step: np.ndarray) -> np.ndarray:
+        return 1 - step * low**2 + step * a * high + step**2 * b * high**2
+
+    step = leakage.step_7_5(low, high, a, b)
+    rate = leakage.rate_7_5(low, high, a, step)
+    np.testing.assert_allclose(left(step), 1 - rate)
+    assert left(1.01 * step) > 1 - leakage.rate_7_5(low, high, a, 1.01 * step)
+    assert left(0.99 * step) < 1 - leakage.rate_7_5(low, high, a, 0.99 * step)
+    assert min(left(0.99 * step), left(1.01 * step)) > left(step)
 
 
 def test_readings_differ_as_told() -> None:

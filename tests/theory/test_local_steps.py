@@ -44,6 +44,17 @@ def test_by_hand() -> None:
     assert most_distance_after_sketch(P, eta, [AT, AT]) == pytest.approx(within + sketch)
 
 
+def test_by_hand_on_a_path_of_three_steps() -> None:
+    """Every step with other values, and L = 3: the last one counts for the distance, and all for the sketch."""
+    p = dataclasses.replace(P, smoothness=3.0)
+    path = [AT, ClientAverages(0.2, 0.0, 0.5, 0.0, 0.0), ClientAverages(0.7, 0.0, 0.6, 0.9, 0.0)]
+    gradients = [most_gradient(p, at) for at in path]
+    assert gradients == pytest.approx([1.8 + 3.6, 3.6 + 6, 12.6 + 7.2])
+    assert most_spread(p, 0.01, path) == pytest.approx(8e-4 * 3 * 9 * 1.4 + 4e-4 * 27 * 3)
+    within = 0.995 * 0.9 + 0.045 * 0.7 - 0.006
+    assert most_distance_after_sketch(p, 0.01, path) == pytest.approx(within + 1e-4 * 4 * 3 * (5.4 + 9.6 + 19.8))
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_f_3_and_f_4_at_random_weights(seed: int) -> None:
     """They hold at any weights, along a path or not."""
@@ -67,6 +78,9 @@ def test_alpha_as_claimed_and_exact() -> None:
     known = Known(embedding_constant=3.0, norm=norm.gaussian)
     assert known.claimed_alpha(64, 16) == 12
     assert known.exact_alpha(64, 16) == pytest.approx(65 / 16)
+    assert Known(norm=lambda h, b: np.array([1.5, 3.0, 2.0])).exact_alpha(3, 2) == 2.0  # that of the worst coordinate
+    assert Known(norm=lambda h, b: np.array([0.5, 0.25])).exact_alpha(2, 2) == 0.0  # never below 0
+    assert Known(norm=norm.identity).exact_alpha(5, 5) == 0.0
     with pytest.raises(ValueError, match="needs an embedding_constant"):
         Known().claimed_alpha(64, 16)
     with pytest.raises(ValueError, match="needs a norm under `theory`"):

@@ -1,6 +1,7 @@
 """The paper's privacy lemmas: their formulas, where they speak, and against exact ones."""
 
 import math
+from typing import Any
 
 import pytest
 
@@ -33,6 +34,40 @@ def test_formulas_by_hand() -> None:
     assert training(Guarantee(0.1, 1e-7), 20, 5) == pytest.approx((1.0, 1e-5))
     sampled = sampling(Guarantee(0.5, 1e-6), 10, 100)
     assert sampled == pytest.approx((0.3, math.exp(0.3) * 4e-7))
+    at_the_edge = sampling(Guarantee(1.0, 1e-6), 50, 100)
+    assert at_the_edge == pytest.approx((3.0, math.exp(3) * 2e-6))
+    together = classical(Guarantee(0.1, 1e-6), 50, slack=1e-5)
+    assert together == pytest.approx((3.393070 + 5 * 0.105170918, 6e-5), rel=1e-6)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 0.9])
+def test_the_noise_is_enough_by_the_exact_account(epsilon: float) -> None:
+    """The δ of a Gaussian release that is shifted by the sensitivity; with two thirds of the noise it is too large."""
+    sigma = gaussian_noise(epsilon, 1e-6, 3.0)
+    assert gaussian.delta(3.0 / sigma, epsilon) <= 1e-6 < gaussian.delta(3.0 / (sigma / 1.5), epsilon)
+
+
+def delta_of_randomised_responses(epsilon: float, each: float, times: int) -> float:
+    """The smallest δ for which `times` answers, each true with odds e^`each` to 1, are (ε, δ)-private: the sum over the
+    numbers of true answers of P - e^ε Q, where it is positive (Kairouz, Oh and Viswanath 2015)."""
+    truth = 1 / (1 + math.exp(-each))
+    return sum(
+        math.comb(times, k)
+        * max(
+            0.0,
+            truth**k * (1 - truth) ** (times - k) - math.exp(epsilon) * truth ** (times - k) * (1 - truth) ** k,
+        )
+        for k in range(times + 1)
+    )
+
+
+@pytest.mark.parametrize(("each", "times"), [(0.1, 50), (0.05, 200), (0.02, 500)])
+@pytest.mark.parametrize("compose", [advanced, classical])
+def test_composition_bounds_randomised_responses(compose: Any, each: float, times: int) -> None:
+    """The mechanisms for which composition costs most; half of the ε would be too little."""
+    total = compose(Guarantee(each, 0.0), times, 1e-6)
+    assert delta_of_randomised_responses(total.epsilon, each, times) <= total.delta == 1e-6
+    assert delta_of_randomised_responses(total.epsilon / 2, each, times) > 1e-6
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.0])

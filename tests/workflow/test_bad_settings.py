@@ -11,7 +11,7 @@ CASES = [
     ("kernels=fast", "settings: at kernels: 'fast' is not one of"),
     ("scal=quick", "'scal' was unexpected"),
     ("seed=-1", "settings: at seed: -1 is less than the minimum of 0"),
-    ("studies=tinny", "study tinny is unknown; choose from tiny"),
+    ("studies=tinny", "study=tinny is unknown; choose one of tiny"),
     ("folder=/nonexistent", "folder /nonexistent needs a folder `sketch`"),
 ]
 if kernels.device_missing():
@@ -27,9 +27,9 @@ def test_bad_settings(project: Project, setting: str, message: str) -> None:
     assert not (project.path / "results").exists()
 
 
-def test_an_unknown_test_of_a_claim(project: Project) -> None:
-    project.edit("conf/claim/S1.yaml", lambda text: text.replace("test: equality", "test: equal"))
+def test_an_unknown_criterion(project: Project) -> None:
+    project.edit("conf/claim/S1.yaml", lambda text: text.replace("criterion: equality", "criterion: equal"))
     code, output = project.run()
     assert code != 0
-    assert "test equal is unknown; choose from equality" in output
+    assert "criterion=equal is unknown; choose one of equality" in output
     assert not (project.path / "reports" / "smoke" / "claims.csv").exists()

@@ -1,0 +1,78 @@
+"""Negative controls: what a claim does not speak of, and what its checks must therefore reject."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import pandas as pd
+
+from sketchbench.measure.row import AXES, COLUMNS, Column
+from sketchbench.parameters import choose
+
+IMPOSSIBLE = "none can be"  # the name of a control that is not there for a reason
+
+
+@dataclass(frozen=True)
+class NegativeControl:
+    """The rows that the checks of a claim are applied to in place of its own; or why there are none.
+
+    What is not given is that of the claim.
+
+    Attributes:
+        method: the method of the rows.
+        where: values by columns, in place of those that a check asks for, or in addition to them.
+        studies: the studies of the rows.
+        reference: whose `exact` and `bound` the rows are held against: their own, or those of the claim's rows that
+            agree with them on all axes other than those in `where`.
+        reason: why no control can be; "" where there is one.
+    """
+
+    method: str | None = None
+    where: Mapping[str, Any] = field(default_factory=dict)
+    studies: tuple[str, ...] = ()
+    reference: Literal["control", "claim"] = "control"
+    reason: str = ""
+
+    @property
+    def name(self) -> str:
+        """What distinguishes the control from the claim, in a few words."""
+        if self.reason:
+            return IMPOSSIBLE
+        values = [value if isinstance(value, str) else f"{column}={value}" for column, value in self.where.items()]
+        return ", ".join([*([self.method] if self.method else []), *values, *self.studies])
+
+    def selects_only(self, method: str) -> bool:
+        """Whether its rows are those of this method in the claim's own studies, which then can't be its control."""
+        return self.method == method and not self.where and not self.studies
+
+
+def read_controls(content: Mapping[str, Any]) -> dict[str, NegativeControl]:
+    """The controls of a claim by method, `default` for all others; `content` is one control, or several by method.
+
+    Raises ValueError for an unknown column.
+    """
+    single = not content or any(not isinstance(value, dict) or name == "where" for name, value in content.items())
+    return {name: _control(part) for name, part in ({"default": content} if single else content).items()}
+
+
+def _control(content: Mapping[str, Any]) -> NegativeControl:
+    for column in content.get("where", {}):
+        choose("column", column, COLUMNS)
+    return NegativeControl(**{**content, "studies": tuple(content.get("studies", ()))})
+
+
+def held_against(rows: pd.DataFrame, claimed: pd.DataFrame, changed: Sequence[str]) -> pd.DataFrame:
+    """The rows of a control, with the columns `exact` and `bound` of rows of the claim.
+
+    Arguments:
+        rows: the control's.
+        claimed: the claim's, with columns `exact` and `bound`.
+        changed: the columns that the control has other values in.
+
+    Returns:
+        Each row with each of the claim's that has the same quantity and agrees on the axes; others are left out.
+    """
+    references = [Column.EXACT, Column.BOUND]
+    keys = [name for name in (Column.QUANTITY, *AXES) if name in rows and name in claimed and name not in changed]
+    wanted = claimed[[*keys, *references]].drop_duplicates()
+    return rows.drop(columns=references).merge(wanted, on=keys)

@@ -1,0 +1,84 @@
+"""The claims of conf/claim on the tables in reports/tables: nothing reads `holds` that could not have failed."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from sketchbench.claim.evaluate import Claim, evaluate, read_claims
+from sketchbench.measure.row import Column
+
+ROOT = Path(__file__).parents[2]
+CLAIMS = {claim.id: claim for claim in read_claims((ROOT / "conf" / "claim").glob("*.yaml"))}
+OLD_NAMES = {"subject": "method"}  # of columns, in tables that were made before these were renamed
+CONTROLS = ["S14", "S16-gossip", "S21-small", "S22-halved", "S22-noiseless", "S29-weak", "T6-starved"]
+
+
+def read(study: str) -> pd.DataFrame:
+    return pd.read_csv(ROOT / "reports" / "tables" / f"{study}.csv").rename(columns=OLD_NAMES)
+
+
+def reported(claims: list[Claim], **replaced: pd.DataFrame) -> pd.DataFrame:
+    """The verdicts on these claims from the tables that are there, some of them replaced."""
+    studies = {study for claim in claims for study in claim.studies}
+    present = {path.stem for path in (ROOT / "reports" / "tables").glob("*.csv")}
+    tables: Mapping[str, pd.DataFrame] = {study: read(study) for study in studies & present} | replaced
+    return evaluate(claims, tables, "quick")[0]
+
+
+@pytest.fixture(scope="module")
+def verdicts() -> pd.DataFrame:
+    """Of all claims, as a run writes them to claims.csv."""
+    return reported(list(CLAIMS.values()))
+
+
+def test_nothing_whose_control_passes_holds(verdicts: pd.DataFrame) -> None:
+    said = verdicts[verdicts["role"].isin(["printed", "corrected"])]
+    assert len(said) > 200
+    holding = said[said["verdict"] == "holds"]
+    assert set(holding["negative_control_verdict"]) <= {"", "fails"}
+    assert "vacuous" in set(said["verdict"])
+
+
+def test_every_control_has_rows(verdicts: pd.DataFrame) -> None:
+    found = verdicts[verdicts["verdict"] != "not run"]
+    assert not found.loc[found["negative_control_verdict"] == "not run", "claim"].tolist()
+
+
+def test_every_control_is_of_a_study_and_method_that_exist() -> None:
+    studies = {path.stem for path in (ROOT / "conf" / "study").glob("*.yaml")}
+    methods = {
+        str(path.relative_to(ROOT / "conf" / kind).with_suffix(""))
+        for kind in ("sketch", "recovery")
+        for path in (ROOT / "conf" / kind).rglob("*.yaml")
+    }
+    for claim in CLAIMS.values():
+        for control in claim.controls.values():
+            assert set(control.studies) <= studies, claim.id
+            assert control.method is None or control.method in methods, claim.id
+
+
+def test_what_no_paper_claims_is_counted_against_none() -> None:
+    assert [claim.id for claim in CLAIMS.values() if claim.role == "control"] == CONTROLS
+    assert all(claim.role in ("ours", "control") for claim in CLAIMS.values() if claim.paper == "ours")
+
+
+def test_a_control_of_methods_that_is_made_sound() -> None:
+    """With rows of distinct measurements in the place of repeating ones, T10 says nothing any more."""
+    claim = CLAIMS["T10-distinct"]
+    assert set(reported([claim])["verdict"]) == {"holds"}
+    table = read("feedback_identity")
+    sound = table[table[Column.METHOD] == "fiht"].assign(**{Column.METHOD: "fiht_replacement"})
+    others = table[table[Column.METHOD] != "fiht_replacement"]
+    found = reported([claim], feedback_identity=pd.concat([others, sound]))
+    assert set(found["verdict"]) == {"vacuous"}
+
+
+def test_a_control_of_privacy_that_is_made_sound() -> None:
+    """With all of the noise in the place of half, S22 says nothing any more."""
+    claim = CLAIMS["S22"]
+    assert set(reported([claim])["verdict"]) == {"holds"}
+    table = read("privacy_audit")
+    found = reported([claim], privacy_audit_controls=table.assign(**{Column.NOISE: 0.5}))
+    assert set(found["verdict"]) == {"vacuous"}

@@ -1,0 +1,108 @@
+"""Which random words make which operator: a result recorded with one key must come out of it again in all releases.
+
+Words come from Philox itself, which is tested against the Random123 distribution, and streams are numbers here and not
+names: the signs have stream 0, buckets 1, rows 2, and the entries of a dense matrix 3.
+"""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from drawn import KEY, draws, stack
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from sketchbench.kernels.numpy_kernels import philox
+from sketchbench.sketch.ams import AMS
+from sketchbench.sketch.balanced import BalancedCountSketch
+from sketchbench.sketch.count_sketch import CountSketch
+from sketchbench.sketch.gaussian import Gaussian
+from sketchbench.sketch.sparse import BlockSparseEmbedding
+from sketchbench.sketch.transform import SubsampledHadamard
+from sketchbench.sketch.uniform import UniformSampling
+
+T = 3
+SIGNS, BUCKETS, ROWS, ENTRIES = 0, 1, 2, 3
+
+
+def word(i: int, t: int, stream: int, row: int = 0) -> int:
+    return int(philox((i // 4, row, t, stream), KEY)[i % 4])
+
+
+def wide(i: int, count: int, t: int, stream: int) -> int:
+    """Of `count` numbers of 64 bits: high halves come before low ones."""
+    return word(i, t, stream) << 32 | word(count + i, t, stream)
+
+
+def signs(count: int, t: int, stream: int, row: int = 0) -> NDArray[Any]:
+    return np.array([2 * (word(j // 32, t, stream, row) >> j % 32 & 1) - 1 for j in range(count)])
+
+
+def test_count_sketch() -> None:
+    for t, R in enumerate(stack(CountSketch(40, 6), T)):
+        buckets = [word(j, t, BUCKETS) * 6 >> 32 for j in range(40)]
+        np.testing.assert_array_equal(R[buckets, range(40)], signs(40, t, SIGNS))
+
+
+def test_polynomial_hashes() -> None:
+    """The coefficients, highest power first, are numbers of 64 bits modulo 2³¹ - 1."""
+    prime = 2**31 - 1
+    for t, R in enumerate(stack(CountSketch(9, 5, "polynomial"), T)):
+        line = [wide(i, 2, t, BUCKETS) % prime for i in range(2)]
+        cubic = [wide(i, 4, t, SIGNS) % prime for i in range(4)]
+        for j in range(9):
+            bucket = (line[0] * j + line[1]) % prime * 5 >> 31
+            bit = sum(c * j ** (3 - i) for i, c in enumerate(cubic)) % prime & 1
+            assert R[bucket, j] == 2 * bit - 1
+
+
+def test_block_sparse() -> None:
+    """Nonzero r of column j is number r d + j of all."""
+    for t, R in enumerate(stack(BlockSparseEmbedding(7, 6, 2), T)):
+        drawn = signs(14, t, SIGNS) * 2**-0.5
+        for r in range(2):
+            buckets = [3 * r + (word(7 * r + j, t, BUCKETS) * 3 >> 32) for j in range(7)]
+            np.testing.assert_allclose(R[buckets, range(7)], drawn[7 * r : 7 * r + 7])
+
+
+def test_balanced() -> None:
+    """Column j goes to bucket p mod b, with p the place of the j-th smallest number."""
+    for t, R in enumerate(stack(BalancedCountSketch(8, 4), T)):
+        position = np.argsort([wide(j, 8, t, BUCKETS) for j in range(8)])
+        np.testing.assert_array_equal(R[position % 4, range(8)], signs(8, t, SIGNS))
+
+
+@pytest.mark.parametrize(("d", "b"), [(9, 4), (360, 40)])
+def test_rows_without_replacement(d: int, b: int) -> None:
+    """Those of the smallest numbers, in ascending order."""
+    for t, R in enumerate(stack(UniformSampling(d, b), T)):
+        numbers = [wide(i, d, t, ROWS) for i in range(d)]
+        rows = sorted(sorted(range(d), key=numbers.__getitem__)[:b])
+        np.testing.assert_allclose(R[range(b), rows], (d / b) ** 0.5 * signs(d, t, SIGNS)[rows])
+
+
+def test_rows_with_replacement() -> None:
+    """Row r of Sylvester's matrix has the parity of the bits that r and j share."""
+    for t, R in enumerate(stack(SubsampledHadamard(8, 5, replacement=True), T)):
+        rows = sorted(word(i, t, ROWS) * 8 >> 32 for i in range(5))
+        parity = np.array([[(-1) ** (r & j).bit_count() for j in range(8)] for r in rows])
+        np.testing.assert_allclose(
+            np.array(sorted(R.tolist())), sorted((parity * signs(8, t, SIGNS) / 5**0.5).tolist())
+        )
+
+
+@pytest.mark.parametrize("d", [5, 40])
+def test_dense_entries(d: int) -> None:
+    for t in range(T):
+        uniform = np.array([[(word(j, t, ENTRIES, row) + 0.5) / 2**32 for j in range(d)] for row in range(3)])
+        np.testing.assert_allclose(stack(Gaussian(d, 3), T)[t], ndtri(uniform) / 3**0.5, rtol=1e-13)
+        drawn = [signs(d, t, ENTRIES, row) for row in range(3)]
+        np.testing.assert_allclose(stack(AMS(d, 3), T)[t], np.array(drawn) / 3**0.5)
+
+
+def test_operators_are_numbered_from_the_first() -> None:
+    """Operator t of a key is the same, however many are drawn before it or with it."""
+    whole = stack(CountSketch(9, 5), 5)
+    later: Any = CountSketch(9, 5).draw(KEY, operators=2, first=3, kernels="numpy").materialize()
+    np.testing.assert_array_equal(later, whole[3:])
+    assert draws(2).words(SIGNS, 5).tolist() == [[word(i, t, SIGNS) for i in range(5)] for t in range(2)]
