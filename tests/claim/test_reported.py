@@ -11,12 +11,11 @@ from sketchbench.measure.row import Column
 
 ROOT = Path(__file__).parents[2]
 CLAIMS = {claim.id: claim for claim in read_claims((ROOT / "conf" / "claim").glob("*.yaml"))}
-OLD_NAMES = {"subject": "method"}  # of columns, in tables that were made before these were renamed
 CONTROLS = ["S14", "S16-gossip", "S21-small", "S22-halved", "S22-noiseless", "S29-weak", "T6-starved"]
 
 
 def read(study: str) -> pd.DataFrame:
-    return pd.read_csv(ROOT / "reports" / "tables" / f"{study}.csv").rename(columns=OLD_NAMES)
+    return pd.read_csv(ROOT / "reports" / "tables" / f"{study}.csv")
 
 
 def reported(claims: list[Claim], **replaced: pd.DataFrame) -> pd.DataFrame:
