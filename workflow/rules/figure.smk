@@ -28,8 +28,9 @@ rule figure:
     params:
         caption=lambda wildcards: CATALOGUE[wildcards.figure].caption,
         digest=lambda wildcards: CATALOGUE[wildcards.figure].digest(CODE),
+        scale=config["scale"],
     message:
         "figure {wildcards.figure}"
     shell:
         "python -m sketchbench.figure {wildcards.figure} --tables {input}"
-        " --scale {config[scale]} --svg {output.svg} --png {output.png} 2> {log}"
+        " --scale {params.scale} --svg {output.svg} --png {output.png} 2> {log}"
