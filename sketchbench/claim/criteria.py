@@ -202,12 +202,12 @@ Criterion = Callable[[pd.DataFrame, float, Settings], list[Comparison]]
 
 
 def _with_control(criterion: Criterion) -> Criterion:
-    """The same criterion for rows that may have a `control`: the number of trials in which the attack succeeded
-    without the defence. Unless this shows that it does so with a probability above 1/2, every verdict is inconclusive.
+    """The same criterion for rows that may have a `positive_control`: in how many trials the attack succeeded without
+    the defence. Unless this shows that it does so with a probability above 1/2, every verdict is inconclusive.
     """
 
     def judged(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
-        if Column.CONTROL in rows:
+        if Column.POSITIVE_CONTROL in rows:
             rows = rows.assign(controlled=[_controlled(row, error) for row in rows.to_dict("records")])
         return criterion(rows, error, settings)
 
@@ -216,9 +216,9 @@ def _with_control(criterion: Criterion) -> Criterion:
 
 def _controlled(row: TableRow, error: float) -> bool:
     """Whether the control shows that the attack works, or there is none."""
-    if pd.isna(row[Column.CONTROL]):
+    if pd.isna(row[Column.POSITIVE_CONTROL]):
         return True
-    return proportion_interval(int(row[Column.CONTROL]), int(row[Column.TRIALS]), error=error).low > 0.5
+    return proportion_interval(int(row[Column.POSITIVE_CONTROL]), int(row[Column.TRIALS]), error=error).low > 0.5
 
 
 CRITERIA: dict[str, Criterion] = {

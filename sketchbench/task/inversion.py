@@ -73,8 +73,8 @@ class ImageInversion(Checked):
     - `failure`: in how many trials the PSNR is below `assessment.level`; `better`: in how many the error is smaller
       than that of the mean training image, a guess that needs no view; `effort`: in how many the attack took more than
       `assessment.allowed_effort` times the evaluations of the control. The bound of each is 1/2: they are about the
-      median trial. The column `control` has the number of the same trials in which the control reached the level,
-      without which a verdict on a defence would mean nothing.
+      median trial. The column `positive_control` has the number of the same trials in which the control reached the
+      level, without which a verdict on a defence would mean nothing.
     - `picture`: the images of the first trials as bytes in base64; the value is the PSNR. Among the cases are
       `original` and `mean image`.
     """
@@ -160,7 +160,7 @@ class ImageInversion(Checked):
             "effort": sum(one.evaluations > judge.allowed_effort * plain.evaluations for one, plain in efforts),
         }
         for quantity, count in counts.items():
-            row = Row(quantity, **columns, bound=MEDIAN, control=judge.reached(control))
+            row = Row(quantity, **columns, bound=MEDIAN, positive_control=judge.reached(control))
             yield row.counted(count, self.trials)
 
     def _pictures(

@@ -44,10 +44,10 @@ class PropertyInference(Checked):
     - `no_leak`: of the other cases, area - 1/2, and in how many trials it is at most 0.
     - `no_loss`: of the server's cases, area - that of `plain server`, and in how many trials it is at least 0.
 
-    The bound of the counts is that of a probability, 1/2: they are about the median training. The column `control` has
-    the number of trials in which the attack succeeds without a defence, with a loss of at most `allowed_loss`, in the
-    plain case where there are fewer. Where that can't be shown to be most trials, the attack is too weak to show that
-    anything is safe from it.
+    The bound of the counts is that of a probability, 1/2: they are about the median training. The column
+    `positive_control` has the number of trials in which the attack succeeds without a defence, with a loss of at most
+    `allowed_loss`, in the plain case where there are fewer. Where that can't be shown to be most trials, the attack is
+    too weak to show that anything is safe from it.
     """
 
     family: Family
@@ -77,8 +77,8 @@ class PropertyInference(Checked):
         control = self.trials - max(failures.values())
         for case, values in areas.items():
             exact = CHANCE if case.startswith("client") else None
-            yield Row("auc", case=case, control=control, exact=exact).mean(values)
-            counts = partial(Row, case=case, control=control, bound=MEDIAN)
+            yield Row("auc", case=case, positive_control=control, exact=exact).mean(values)
+            counts = partial(Row, case=case, positive_control=control, bound=MEDIAN)
             if case in losses:
                 yield counts("auc_loss", count=failures[case]).mean(losses[case])
                 continue

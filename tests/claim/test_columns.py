@@ -73,7 +73,7 @@ def test_no_column_is_named_by_hand(path: Path) -> None:
         ('rows.loc[chosen, ["mean", "sd"]]', {"mean"}),
         ("f\"{row['case']}\"", {"case"}),
         ('row.get("exact")', {"exact"}),
-        ('"control" in rows', {"control"}),
+        ('"positive_control" in rows', {"positive_control"}),
         ('rows.groupby(["study", "case"])', {"case"}),
         ('rows.pivot_table(index="case")', {"case"}),
         ("rows.assign(compression=d / b, low=0)", {"compression"}),

@@ -50,10 +50,10 @@ def test_equality_of_what_never_varies() -> None:
 def test_nothing_follows_from_an_attack_whose_control_failed(value: float) -> None:
     """Neither that a defence holds nor that it fails; an empty cell is no control."""
     row = mean(value, exact=1.0)
-    assert verdict("equality", {**row, "control": row["trials"] // 2}) == "inconclusive"
+    assert verdict("equality", {**row, "positive_control": row["trials"] // 2}) == "inconclusive"
     sound = "holds" if value == 1 else "fails"
     for control in (row["trials"], np.nan, None):
-        assert verdict("equality", {**row, "control": control}) == sound
+        assert verdict("equality", {**row, "positive_control": control}) == sound
 
 
 def test_a_bias_is_not_excused_by_a_wide_margin() -> None:
@@ -91,7 +91,7 @@ def test_probability(count: int, trials: int, expected: str) -> None:
 )
 def test_probability_with_a_positive_control(count: int, control: float, expected: str) -> None:
     """At 2e-7, 24 of 24 show that a probability is above a half, and 23 do not."""
-    row = {"count": count, "trials": 24, "bound": 0.5, "control": control}
+    row = {"count": count, "trials": 24, "bound": 0.5, "positive_control": control}
     (comparison,) = CRITERIA["probability"](pd.DataFrame([row]), 2e-7, Settings())
     assert comparison.verdict == expected
     assert comparison.statistic == count / 24

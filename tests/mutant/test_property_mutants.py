@@ -37,8 +37,8 @@ def one_torch_thread() -> None:
 def controlled(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows with nothing more to ask of the control, which all trainings have met: they are enough for leaks that
     are seen in every one, and too few to show at the level of a quick run that most would meet it."""
-    assert {row["control"] for row in rows} == {SOUND.trials}
-    return [{name: value for name, value in row.items() if name != "control"} for row in rows]
+    assert {row["positive_control"] for row in rows} == {SOUND.trials}
+    return [{name: value for name, value in row.items() if name != "positive_control"} for row in rows]
 
 
 def judged() -> dict[str, set[str]]:

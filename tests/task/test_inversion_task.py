@@ -71,7 +71,7 @@ def test_the_control_succeeds_and_the_defence_stands() -> None:
         (failure,), (gain,) = (of(name, blind(), case=case) for name in ("failure", "better"))
         assert (failure["count"], gain["count"]) == (failures, better)
         for row in (failure, gain):
-            assert (row["control"], row["trials"], row["bound"]) == (3, 3, 0.5)
+            assert (row["positive_control"], row["trials"], row["bound"]) == (3, 3, 0.5)
     assert of("psnr", blind(), case="control")[0]["minimum"] > 30
     assert of("evaluations", blind(), case="control")[0]["maximum"] <= 85
 
@@ -167,7 +167,7 @@ def test_noise() -> None:
     )
     found = task.run()
     strong, weak = (of("failure", found, epsilon=epsilon)[0] for epsilon in (10.0, 1e9))
-    assert (strong["count"], weak["count"], strong["control"]) == (2, 0, 2)
+    assert (strong["count"], weak["count"], strong["positive_control"]) == (2, 0, 2)
     assert (strong["accountant"], strong["delta"], strong["sensitivity"]) == ("exact", 1e-5, 2.0)
     assert strong["sigma"] > 1e3 * weak["sigma"] > 0
     assert of("failure", found, case="control")[0]["sigma"] == 0

@@ -72,10 +72,10 @@ def test_rows() -> None:
 def test_the_control_looks_at_both_attackers() -> None:
     task = dataclasses.replace(SMALL, trials=24)
     perfect = {case: np.ones(24) for case in CASES}
-    assert {row["control"] for row in task._rows(perfect)} == {24}
+    assert {row["positive_control"] for row in task._rows(perfect)} == {24}
     for case in ("plain server", "plain client"):
         weak = perfect | {case: np.array([1.0] * 22 + [0.9] * 2)}
-        assert {row["control"] for row in task._rows(weak)} == {22}
+        assert {row["positive_control"] for row in task._rows(weak)} == {22}
 
 
 def test_the_same_again() -> None:
