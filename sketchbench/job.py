@@ -1,4 +1,4 @@
-"""One run: a resolved config in, one record out. `python -m sketchbench.job --help`."""
+"""Runs: resolved configs in, a record of each out. `python -m sketchbench.job --help`."""
 
 import argparse
 import json
@@ -14,8 +14,11 @@ from typing import Any
 from sketchbench import kernels, record
 from sketchbench.digest import PROJECT
 from sketchbench.execution import ConfigError, execute
+from sketchbench.files import write_text
 from sketchbench.measure.row import Row
 from sketchbench.signature import code_of, signature
+
+log = logging.getLogger(__name__)
 
 VERSIONS = (
     "sketchbench",
@@ -72,26 +75,56 @@ def start_logging() -> None:
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
 
 
+def work_off(batch: list[dict[str, Any]], folder: Path | None = None) -> list[str]:
+    """Do the runs of a batch whose records are not there, one after the other.
+
+    Arguments:
+        batch: of each run its name, the path of its record, its signature and its config, as `plan.Batch` lists them.
+        folder: a user's own, whose modules count, too.
+
+    Returns:
+        A line for each run that failed. The others have their records.
+    """
+    failed = []
+    for entry in batch:
+        path = Path(entry["record"])
+        if _is_there(path, entry["signature"]):
+            continue
+        log.info("%s", entry["name"])
+        try:
+            if signature(entry["config"], folder) != entry["signature"]:
+                raise ConfigError("the code changed since this run was planned; start snakemake again")
+            run(entry["config"], path, folder)
+        except (ValueError, TypeError, RuntimeError, ArithmeticError, OSError) as error:
+            failed.append(f"{entry['name']}: {error}")
+    return failed
+
+
+def _is_there(path: Path, signed: str) -> bool:
+    """Whether there is a whole record with this signature."""
+    try:
+        record.read(path, signed)
+    except record.RecordError:
+        return False
+    return True
+
+
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m sketchbench.job",
-        description="Run one frozen config, as planned by sketchbench.plan, and write its record.",
+        description="Do the runs of a batch, as planned by sketchbench.plan, and write their records; the batch comes"
+        " as JSON on stdin. Records that are there are kept.",
     )
-    parser.add_argument("--config", required=True, help="the resolved config, as JSON")
-    parser.add_argument("--signature", required=True, help="of config and code, as planned")
-    parser.add_argument("--result", required=True, type=Path, help="the Parquet file to write")
+    parser.add_argument("--receipt", required=True, type=Path, help="the file to write when all records are there")
     parser.add_argument("--folder", type=Path, help="a user's folder with modules of their own")
     options = parser.parse_args(arguments)
     if options.folder:
         sys.path.insert(0, str(options.folder))
     start_logging()
-    try:
-        config = json.loads(options.config)
-        if signature(config, options.folder) != options.signature:
-            raise ConfigError("the code changed since this run was planned; start snakemake again")
-        run(config, options.result, options.folder)
-    except (ValueError, TypeError, RuntimeError, ArithmeticError, OSError) as error:
-        sys.exit(f"sketchbench: error: {error}")
+    batch = json.load(sys.stdin)
+    if failed := work_off(batch, options.folder):
+        sys.exit("\n".join(f"sketchbench: error: {line}" for line in failed))
+    write_text(options.receipt, "".join(f"{entry['signature']} {entry['record']}\n" for entry in batch))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ signature changes, and tables refuse a record that bears another one.
 """
 
 import argparse
+import functools
 import json
 import sys
 from dataclasses import dataclass, field
@@ -13,36 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from sketchbench import kernels, study
+from sketchbench.batch import Batch, Run, batches
 from sketchbench.composition import CONF, Composed, Composer, user_folder
 from sketchbench.digest import CodeDigest
 from sketchbench.execution import ConfigError, family_of
 from sketchbench.parameters import choose
 from sketchbench.schema import validate
-from sketchbench.signature import signature, targets
+from sketchbench.signature import signature
 from sketchbench.sketch.family import SizeError
 from sketchbench.study import NO_METHOD, Point, Study
-
-
-@dataclass(frozen=True)
-class Run:
-    """One planned run: its study, its name there (`srht/d640-b64`), its resolved config and the
-    signature of config and code. `columns` are what identifies it in tables."""
-
-    study: str
-    name: str
-    config: dict[str, Any]
-    signature: str
-    columns: dict[str, Any]
-
-    @property
-    def needs_folder(self) -> bool:
-        """Whether it runs code of the user's own, outside this package."""
-        return any(not target.startswith("sketchbench.") for target in targets(self.config))
-
-    @property
-    def payload(self) -> str:
-        """The config as JSON with sorted keys."""
-        return json.dumps(self.config, sort_keys=True)
 
 
 @dataclass(frozen=True)
@@ -56,12 +36,18 @@ class Skipped:
 
 @dataclass
 class Plan:
-    """All runs of the chosen studies, and the combinations left out; `known` are the names of all studies."""
+    """All runs of the chosen studies, and the combinations left out.
+
+    Attributes:
+        known: the names of all studies.
+        together: of each study, how many runs share a process at most.
+    """
 
     scale: str
     kernels: str
     seed: int
     known: list[str] = field(default_factory=list)
+    together: dict[str, int] = field(default_factory=dict)
     runs: dict[str, dict[str, Run]] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
 
@@ -69,12 +55,22 @@ class Plan:
         """The path of a run's record, relative to the project."""
         return f"results/{self.scale}/{run.study}/{run.name}.parquet"
 
-    def records(self, study: str) -> list[str]:
-        return [self.record(run) for run in self.runs[study].values()]
+    @functools.cached_property
+    def batches(self) -> dict[str, dict[str, Batch]]:
+        """The batches of each study, by their numbers."""
+        return {study: self._batches(study) for study in self.runs}
+
+    def _batches(self, study: str) -> dict[str, Batch]:
+        runs = {self.record(run): run for run in self.runs[study].values()}
+        found = batches(f"results/{self.scale}/{study}", runs, self.together[study])
+        return {str(number): batch for number, batch in enumerate(found, 1)}
+
+    def receipts(self, study: str) -> list[str]:
+        return [batch.receipt for batch in self.batches[study].values()]
 
     @property
-    def all_records(self) -> list[str]:
-        return [path for study in self.runs for path in self.records(study)]
+    def all_receipts(self) -> list[str]:
+        return [path for study in self.runs for path in self.receipts(study)]
 
     def manifest(self, study: str) -> str:
         """What the table of a study needs to know of its runs, as JSON."""
@@ -91,27 +87,9 @@ class Plan:
         facts = {"scale": self.scale, "kernels": self.kernels, "seed": self.seed}
         return json.dumps({**facts, "skipped": left_out, "studies": self.known})
 
-    def set_aside_damaged(self) -> list[str]:
-        """Rename records that are not whole, so that they are made again; a line for each.
-
-        Snakemake sees files, not contents: a truncated or edited record would count as done. A whole
-        record of another config or code is Snakemake's business, whose memory of `params` tells;
-        where that memory is gone, such a record is set aside, too.
-        """
-        from sketchbench import record  # a quarter of a second that a list of runs does without
-
-        forgotten = not any(Path(".snakemake", "metadata").glob("*"))
-        lines = []
-        for runs in self.runs.values():
-            for run in runs.values():
-                path = Path(self.record(run))
-                try:
-                    if path.exists():
-                        record.read(path, run.signature if forgotten else None)
-                except record.RecordError as error:
-                    path.replace(path.with_suffix(".rejected"))
-                    lines.append(f"{error}; set aside, to be computed again")
-        return lines
+    def check_records(self) -> list[str]:
+        """Prepare for a run of what is missing: see `Batch.check`. Returns a line for each damaged record."""
+        return [line for batches in self.batches.values() for batch in batches.values() for line in batch.check()]
 
 
 def from_settings(settings: dict[str, Any]) -> Plan:
@@ -124,7 +102,8 @@ def from_settings(settings: dict[str, Any]) -> Plan:
     if settings["device"] == "here":
         kernels.usable(settings["kernels"])
     names = ("scale", "kernels", "seed", "studies", "folder")
-    return expand(*(settings[name] for name in names))
+    scale, kernels_name, seed, studies, folder = (settings[name] for name in names)
+    return expand(scale, kernels_name, seed, studies, folder, together=settings["together"][scale])
 
 
 def expand(
@@ -134,6 +113,7 @@ def expand(
     studies: str = "all",
     folder: str | Path = "",
     conf: Path = CONF,
+    together: int = 1,
 ) -> Plan:
     """Expand studies into runs.
 
@@ -144,6 +124,7 @@ def expand(
         studies: `all`, or names separated by commas.
         folder: a user's own, with `sketch/*.yaml` and perhaps modules; it is put on the module path.
         conf: the folder of all configs.
+        together: how many runs of a study share a process at most, where the study does not say.
 
     Raises:
         ValueError: for an unknown study, in one line.
@@ -154,7 +135,7 @@ def expand(
     chosen = plan.known if studies == "all" else [name.strip() for name in studies.split(",")]
     for name in chosen:
         choose("study", name, plan.known)
-    expansion = Expansion(plan, conf, user, Composer(conf, user), CodeDigest())
+    expansion = Expansion(plan, conf, user, Composer(conf, user), CodeDigest(), together)
     for name in chosen:
         expansion.add(study.read(conf, name, scale))
     expansion.composer.remember()
@@ -170,6 +151,7 @@ class Expansion:
     user: Path | None
     composer: Composer
     digest: CodeDigest
+    together: int
 
     def add(self, study: Study) -> None:
         """All runs of a study."""
@@ -179,6 +161,7 @@ class Expansion:
             return
         methods = self._all(study.kind) if study.methods == "all" else study.methods
         runs = [run for method in methods for run in self._runs(study, method)]
+        self.plan.together[study.name] = study.together or self.together
         self.plan.runs[study.name] = {run.name: run for run in sorted(runs, key=lambda run: run.name)}
 
     def _all(self, kind: str) -> list[str]:

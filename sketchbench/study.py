@@ -38,7 +38,8 @@ class Study:
 
     kind: the group of the methods that it compares, `sketch` or `recovery`, or "" for none. methods: their names,
     `all` for every file of the group. scales: those that it is for. needs: what a sketch's config must claim under
-    `theory`, one of these at least. groups: the config groups that an axis may name.
+    `theory`, one of these at least. groups: the config groups that an axis may name. together: how many of its runs
+    share a process at most; None: as many as those of other studies.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Study:
     set: dict[str, Any]
     parts: dict[str, str]
     groups: frozenset[str] = field(default=frozenset())
+    together: int | None = None
 
     def points(self) -> Iterator[Point]:
         """Every combination of the axes, in their order."""
@@ -100,6 +102,7 @@ def read(conf: Path, name: str, scale: str) -> Study:
         set=settings,
         parts=parts,
         groups=groups,
+        together=text.get("together"),
     )
 
 

@@ -43,8 +43,9 @@ def test_every_study_expands(scale: str) -> None:
     assert list(plan.runs) == [name for name in STUDIES if name not in left_out]
     assert not left_out or scale == "quick"
     assert all(plan.runs.values())
-    records = plan.all_records
-    assert len(set(records)) == len(records)
+    records = [path for batches in plan.batches.values() for batch in batches.values() for path in batch.runs]
+    assert len(set(records)) == len(records) == sum(map(len, plan.runs.values()))
+    assert len(set(plan.all_receipts)) == len(plan.all_receipts)
     for runs in plan.runs.values():
         for run in runs.values():
             assert json.loads(run.payload) == run.config

@@ -16,7 +16,7 @@ try:
 except (ConfigError, SchemaError, ValueError, RuntimeError) as error:
     raise WorkflowError(str(error)) from None
 
-for line in PLAN.set_aside_damaged():
+for line in PLAN.check_records():
     logger.warning(line)
 
 CODE = CodeDigest()

@@ -1,24 +1,27 @@
-# One atomic task, one record. The config and the signature are the whole of what it depends on.
+# Atomic tasks, one record each; a job does a batch of them, so that short ones share the start of a process.
+# What a record depends on is its config and its signature; a job keeps those that are there.
 rule run:
     output:
-        ensure(f"{RESULTS}/{{study}}/{{run}}.parquet", non_empty=True),
+        ensure(f"{RESULTS}/{{study}}/{{batch}}.done", non_empty=True),
     log:
-        f"{LOGS}/{{study}}/{{run}}.log",
+        f"{LOGS}/{{study}}/{{batch}}.log",
     wildcard_constraints:
         study="[a-z0-9_]+",
+        batch="[0-9]+",
     conda:
         "../../environment.yml"
     threads: 1
     resources:
         gpu=1 if PLAN.kernels == "cupy" else 0,
     params:
-        config=lambda wildcards: PLAN.runs[wildcards.study][wildcards.run].payload,
-        signature=lambda wildcards: PLAN.runs[wildcards.study][wildcards.run].signature,
+        batch=lambda wildcards: PLAN.batches[wildcards.study][wildcards.batch].payload,
         folder=lambda wildcards: (
-            FOLDER if PLAN.runs[wildcards.study][wildcards.run].needs_folder else ""
+            FOLDER
+            if PLAN.batches[wildcards.study][wildcards.batch].needs_folder
+            else ""
         ),
+        title=lambda wildcards: PLAN.batches[wildcards.study][wildcards.batch].title,
     message:
-        "{wildcards.study}: {wildcards.run}"
+        "{wildcards.study}: {params.title}"
     shell:
-        "python -m sketchbench.job --config {params.config:q} --signature {params.signature}"
-        " --result {output} {params.folder} 2> {log}"
+        "printf %s {params.batch:q} | python -m sketchbench.job --receipt {output} {params.folder} 2> {log}"

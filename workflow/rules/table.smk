@@ -1,7 +1,7 @@
 # The records of a study, verified and joined into one tidy table.
 rule table:
     input:
-        lambda wildcards: PLAN.records(wildcards.study),
+        lambda wildcards: PLAN.receipts(wildcards.study),
     output:
         csv=f"{REPORTS}/tables/{{study}}.csv",
         html=report(

@@ -1,0 +1,108 @@
+"""Batches of runs: all are done, each once; one that fails takes no other with it; order and company change nothing."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sketchbench import composition, job, record
+from sketchbench.batch import Batch, Run, batches
+from sketchbench.signature import signature
+
+
+def run_of(name: str, target: str = "sketchbench.x") -> Run:
+    return Run("s", name, {"_target_": target}, name, {})
+
+
+def config(**changes: Any) -> dict[str, Any]:
+    settings = {"kernels": "numpy", "d": 12, "b": 4, "task.trials": 20, "task.pairs": "[random,flat]"} | changes
+    return composition.frozen(composition.compose([f"{key}={value}" for key, value in settings.items()])).config
+
+
+def entries(folder: Path, configs: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "record": str(folder / f"{name}.parquet"), "signature": signature(config), "config": config}
+        for name, config in configs.items()
+    ]
+
+
+CONFIGS = {"one": config(sketch="srht"), "two": config(sketch="gaussian"), "three": config(sketch="srht", seed=1)}
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=40), st.integers(1, 12))
+def test_every_run_is_in_one_batch(own: list[bool], size: int) -> None:
+    runs = {f"{i}": run_of(f"{i}", "mine.x" if mine else "sketchbench.x") for i, mine in enumerate(own)}
+    found = list(batches("results/s", runs, size))
+    assert sorted(path for batch in found for path in batch.runs) == sorted(runs)
+    assert len({batch.receipt for batch in found}) == len(found)
+    for batch in found:
+        assert 1 <= len(batch.runs) <= size
+        assert {run.needs_folder for run in batch.runs.values()} == {batch.needs_folder}
+
+
+def test_company_changes_no_number(tmp_path: Path) -> None:
+    """The rows of a run are the same alone, and after others in one process."""
+    together, alone = entries(tmp_path / "together", CONFIGS), entries(tmp_path / "alone", CONFIGS)
+    assert job.work_off(together) == []
+    for entry in reversed(alone):
+        assert job.work_off([entry]) == []
+    for one, other in zip(together, alone, strict=True):
+        assert record.read(Path(one["record"])).rows == record.read(Path(other["record"])).rows
+
+
+def test_records_that_are_there_are_kept(tmp_path: Path) -> None:
+    batch = entries(tmp_path, CONFIGS)
+    job.work_off(batch)
+    first, second, third = (Path(entry["record"]) for entry in batch)
+    whole = second.read_bytes()
+    second.write_bytes(whole[:-20])
+    before = {path: path.stat().st_mtime_ns for path in (first, third)}
+    assert job.work_off(batch) == []
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert record.read(second).rows
+
+
+def test_one_that_fails_takes_no_other_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    batch = entries(tmp_path, CONFIGS)
+    batch[0]["config"] = {**CONFIGS["one"], "d": 0}
+    batch[0]["signature"] = signature(batch[0]["config"])
+    batch[1]["signature"] = "of other code"
+    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(batch)))
+    with pytest.raises(SystemExit) as stop:
+        job.main(["--receipt", str(tmp_path / "1.done")])
+    first, second = str(stop.value).splitlines()
+    assert first == "sketchbench: error: one: dimension d=0 must be >= 1"
+    assert second.startswith("sketchbench: error: two: the code changed since this run was planned")
+    assert [path.name for path in tmp_path.iterdir()] == ["three.parquet"]
+
+
+def test_the_receipt_stands_for_whole_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = entries(tmp_path, {"one": CONFIGS["one"]})[0]
+    path, receipt = Path(entry["record"]), tmp_path / "1.done"
+
+    def done() -> Batch:
+        monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps([entry])))
+        job.main(["--receipt", str(receipt)])
+        return Batch(str(receipt), {str(path): Run("s", "one", entry["config"], entry["signature"], {})})
+
+    assert done().check() == []
+    assert receipt.exists()
+    stale = Batch(str(receipt), {str(path): Run("s", "one", entry["config"], "another", {})})
+    assert stale.check() == []
+    assert (receipt.exists(), path.exists()) == (False, True)
+    batch = done()
+    path.unlink()
+    assert batch.check() == []
+    assert not receipt.exists()
+    batch = done()
+    path.write_bytes(b"damaged")
+    (line,) = batch.check()
+    assert str(path) in line
+    assert "set aside, to be computed again" in line
+    assert (receipt.exists(), path.exists()) == (False, False)
