@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # half a second that planning from memory does without
 
 CONF = PROJECT / "conf"
 MEMORY = Path("results", "composed.json")  # beside the folder of configs
-NOT_HYDRA = ("study", "claim", "figure")  # groups of conf that Hydra does not read
+NOT_HYDRA = ("study", "claim", "erratum", "figure")  # groups of conf that Hydra does not read
 # What a study compares: groups of configs, and what decides the outcome of a run in each of their files.
 METHODS = {"sketch": ("name", "family", "theory"), "recovery": ("name", "algorithm", "sensing")}
 SHOWN = ("label", "size")  # what else may be there

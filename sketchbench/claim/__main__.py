@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from sketchbench.claim import page
+from sketchbench.claim.erratum import read_errata
 from sketchbench.claim.evaluate import ClaimError, check_studies, evaluate, read_claims
 from sketchbench.claim.markup import to_html, to_markdown
 from sketchbench.files import write_text
@@ -21,11 +22,12 @@ def run_evaluate(options: argparse.Namespace) -> None:
     facts = json.loads(options.facts)
     claims = read_claims(options.claims)
     check_studies(claims, facts["studies"])
+    errata = read_errata(options.errata, claims)
     tables = {path.stem: pd.read_csv(path) for path in options.tables}
     verdicts, comparisons = evaluate(claims, tables, facts["scale"])
     csv = verdicts.to_csv(index=False, float_format="%.8g", lineterminator="\n")
     write_text(options.csv, csv)
-    blocks = page.content(claims, verdicts, facts, comparisons)
+    blocks = page.content(claims, verdicts, facts, comparisons, errata)
     write_text(options.page, to_markdown(blocks))
     write_text(options.html, to_html(page.TITLE, blocks))
     for line in differences(verdicts):
@@ -86,6 +88,7 @@ def main(arguments: list[str] | None = None) -> None:
     evaluating = commands.add_parser("evaluate", help="tables and claims to verdicts")
     evaluating.add_argument("--tables", required=True, type=Path, nargs="+", help="CSV by study")
     evaluating.add_argument("--claims", required=True, type=Path, nargs="+", help="YAML files")
+    evaluating.add_argument("--errata", default=[], type=Path, nargs="*", help="YAML files")
     evaluating.add_argument("--facts", required=True, help="scale, kernels, seed, ... as JSON")
     for option in ("--csv", "--page", "--html"):
         evaluating.add_argument(option, required=True, type=Path, help="a file to write")

@@ -14,7 +14,7 @@ body{font:14px/1.5 sans-serif;margin:1.5em;max-width:75em}
 table{border-collapse:collapse;margin:.5em 0 1.5em}
 td,th{padding:.2em .6em;border-bottom:1px solid #ddd;text-align:left}
 td:first-child{white-space:nowrap}
-th{background:#f3f3f3}h2{font-size:1.1em;margin-bottom:.2em}"""
+th{background:#f3f3f3}h2{font-size:1.1em;margin-bottom:.2em}h3{font-size:1em;margin-bottom:.2em}"""
 
 
 class Cell(NamedTuple):
@@ -26,7 +26,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Heading:
-    """A heading: the page's title, of level 1, or that of a section, of level 2."""
+    """A heading: the page's title, of level 1, that of a section, of level 2, or of a part of one, of level 3."""
 
     text: str
     level: int = 2

@@ -1,10 +1,11 @@
 """The page of claims and verdicts: what stands on it, to be rendered by `markup`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
+from sketchbench.claim.erratum import Counterexample, Erratum
 from sketchbench.claim.evaluate import FAMILY_WISE_ERROR, Claim
 from sketchbench.claim.markup import Block, Bullets, Cell, Heading, Paragraph, Table
 from sketchbench.measure.row import Column
@@ -43,14 +44,21 @@ that was proven), the least of all comparisons of a method: 1 is sharp, and 100 
 for equalities, probabilities and growth, nor where the bound or what was measured is not positive."""
 
 
-def content(claims: list[Claim], verdicts: pd.DataFrame, facts: Mapping[str, Any], comparisons: int) -> list[Block]:
-    """The blocks of the page: two summaries, all claims, a section for each, and what was left out.
+def content(
+    claims: list[Claim],
+    verdicts: pd.DataFrame,
+    facts: Mapping[str, Any],
+    comparisons: int,
+    errata: Sequence[Erratum] = (),
+) -> list[Block]:
+    """The blocks of the page: two summaries, all claims, the errata, a section for each claim, and what was left out.
 
     Arguments:
         claims: the claims, in the order of the page.
         verdicts: the table that `evaluate` returns.
         facts: of the run: scale, seed, kernels, and (study, name, reason) of everything `skipped`.
         comparisons: how many comparisons share the family-wise error rate.
+        errata: the errata, in the order of the page.
     """
     blocks: list[Block] = [
         Heading(TITLE, level=1),
@@ -63,6 +71,7 @@ def content(claims: list[Claim], verdicts: pd.DataFrame, facts: Mapping[str, Any
         *_uncontrolled(claims, verdicts),
         Heading("All claims"),
         _summary(claims, verdicts),
+        *_errata(errata, verdicts),
     ]
     for claim in claims:
         blocks += _section(claim, verdicts[verdicts["claim"] == claim.id])
@@ -144,9 +153,6 @@ def _summary(claims: list[Claim], verdicts: pd.DataFrame) -> Table:
     rows = []
     for claim in claims:
         judged = verdicts[verdicts["claim"] == claim.id]
-        counts = judged["verdict"].value_counts()
-        counted = ", ".join(f"{MARKS[verdict]} {verdict} {counts[verdict]}" for verdict in MARKS if verdict in counts)
-        colour = next((COLOURS[verdict] for verdict in COLOURS if verdict in counts), "")
         surprises = surprising(judged)
         rows.append(
             [
@@ -154,11 +160,42 @@ def _summary(claims: list[Claim], verdicts: pd.DataFrame) -> Table:
                 Cell(f"{claim.paper}, {claim.place}"),
                 Cell(claim.role),
                 Cell(claim.statement),
-                Cell(counted, colour),
+                _counted(judged),
                 Cell("yes" if surprises.empty else ", ".join(surprises[Column.LABEL])),
             ]
         )
     return Table(["claim", "paper", "role", "statement", "verdicts", "as expected"], rows)
+
+
+def _counted(verdicts: pd.DataFrame) -> Cell:
+    """Verdicts counted, in the colour of the worst."""
+    counts = verdicts["verdict"].value_counts()
+    counted = ", ".join(f"{MARKS[verdict]} {verdict} {counts[verdict]}" for verdict in MARKS if verdict in counts)
+    return Cell(counted, next((COLOURS[verdict] for verdict in COLOURS if verdict in counts), ""))
+
+
+def _errata(errata: Sequence[Erratum], verdicts: pd.DataFrame) -> list[Block]:
+    """Each erratum in words and numbers, with the verdicts of the claims that measure it."""
+    if not errata:
+        return []
+    text = f"{len(errata)} statements that are not so as printed, each with the smallest counterexample that we know."
+    blocks: list[Block] = [Heading("Errata"), Paragraph(text)]
+    for erratum in errata:
+        lines = [f"**Printed**: {erratum.printed}", f"**Why it is not so**: {erratum.why}"]
+        if erratum.counterexample:
+            lines.append(f"**Counterexample**: {_refutation(erratum.counterexample)}")
+        heading = Heading(f"{erratum.paper}, {erratum.place}: {erratum.kind}", level=3)
+        blocks += [heading, Bullets([*lines, f"**Instead**: {erratum.corrected}"])]
+        judged = {claim: verdicts[verdicts["claim"] == claim] for claim in erratum.claims}
+        rows = [[Cell(name), Cell(" ".join(own["role"].unique())), _counted(own)] for name, own in judged.items()]
+        blocks.append(Table(["claim", "words", "verdicts"], rows) if rows else Paragraph("No claim measures it."))
+    return blocks
+
+
+def _refutation(case: Counterexample) -> str:
+    """The counterexample with its two numbers."""
+    printed, measured = (f"{number:g}".replace("inf", "∞") for number in (case.printed, case.measured))
+    return f"{case.statement} Printed: {case.relation} {printed}. It is **{measured}**."
 
 
 def _section(claim: Claim, verdicts: pd.DataFrame) -> list[Block]:
@@ -178,20 +215,7 @@ def _section(claim: Claim, verdicts: pd.DataFrame) -> list[Block]:
     rows = [_details(row) for row in verdicts[verdicts["verdict"] != "not run"].to_dict("records")]
     if not rows:
         return [*blocks, Paragraph("Not run.")]
-    columns = [
-        "method",
-        "verdict",
-        "expected",
-        "statistic",
-        "interval",
-        "bound",
-        "slack",
-        "tightness",
-        "case",
-        "trials",
-    ]
-    columns.append("negative control")
-    return [*blocks, Table(columns, rows)]
+    return [*blocks, Table(DETAILS, rows)]
 
 
 def _details(row: Mapping[Any, Any]) -> list[Cell]:

@@ -290,14 +290,18 @@ def test_the_check_fails_on_a_surprise(tmp_path: Path, value: float) -> None:
     facts = {"scale": "quick", "kernels": "numba", "seed": 0, "studies": ["one"]}
     facts["skipped"] = [["one", "s", "why"]]
     outputs = {name: tmp_path / "deep" / f"claims.{name}" for name in ("csv", "page", "html")}
+    erratum = tmp_path / "song2023-D.11.yaml"
+    erratum.write_text((ROOT / "conf" / "erratum" / erratum.name).read_text().replace("[S1]", "[X1]"))
     done = _claim(
         "evaluate",
         *("--tables", str(results), "--claims", str(claim), "--facts", json.dumps(facts)),
+        *("--errata", str(erratum)),
         *(text for name, path in outputs.items() for text in (f"--{name}", str(path))),
     )
     assert done.returncode == 0, done.stderr
     page = outputs["page"].read_text()
     assert "X1" in page
+    assert "### song2023, Lemma D.11: misprint" in page
     assert "one: s: why" in page
     done = _claim("check", str(outputs["csv"]))
     assert done.returncode == (value != 1.0)

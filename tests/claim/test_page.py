@@ -10,6 +10,7 @@ import pytest
 from sketchbench.claim import page
 from sketchbench.claim.control import IMPOSSIBLE, NegativeControl
 from sketchbench.claim.criteria import Settings
+from sketchbench.claim.erratum import Counterexample, Erratum
 from sketchbench.claim.evaluate import Check, Claim
 from sketchbench.claim.markup import Bullets, Cell, Heading, Paragraph, Table, to_html, to_markdown
 
@@ -156,6 +157,32 @@ def test_claims_without_a_negative_control_are_listed() -> None:
     rows = [row("X1", "holds"), row("X2", "holds"), row("X2", "holds", "B"), row("X2", "fails", "C")]
     markdown = to_markdown(page.content(claims, pd.DataFrame(rows), FACTS, 1))
     assert "2 claims. Where one of these holds, it may be vacuous: X1; X2 (A)." in markdown
+
+
+def test_errata_stand_beside_the_verdicts_of_their_claims() -> None:
+    case = Counterexample("x = 1 & y < 2.", "at least", float("inf"), 0.25)
+    erratum = Erratum("song2023-1", "song2023", "Lemma 1", "wrong", "a < b", "because", "a <= b", ("X1", "X2"), case)
+    misprint = replace(erratum, place="Lemma 2", kind="misprint", claims=(), counterexample=None)
+    rows = pd.DataFrame([row("X1", "fails"), row("X1", "holds", "B"), row("X2", "holds", role="corrected")])
+    blocks = page.content([CLAIM], rows, FACTS, 1, [erratum, misprint])
+    markdown, html = to_markdown(blocks), to_html(page.TITLE, blocks)
+    assert "2 statements that are not so as printed" in markdown
+    assert "### song2023, Lemma 1: wrong\n\n- **Printed**: a < b\n- **Why it is not so**: because\n" in markdown
+    assert (
+        "- **Counterexample**: x = 1 & y < 2. Printed: at least ∞. It is **0.25**.\n- **Instead**: a <= b" in markdown
+    )
+    assert cells(markdown, "Errata") == [
+        ["X1", "printed", "✓ holds 1, ✗ fails 1"],
+        ["X2", "corrected", "✓ holds 1"],
+    ]
+    assert markdown.count("No claim measures it.") == markdown.count("**Counterexample**") == 1
+    assert "<h3>song2023, Lemma 2: misprint</h3>" in html
+    assert f'<td style="background:{page.COLOURS["fails"]}">✓ holds 1, ✗ fails 1</td>' in html
+
+
+def test_without_errata_there_is_no_section() -> None:
+    for text in rendered(row("X1", "holds"), row("X2", "holds")):
+        assert "Errata" not in text
 
 
 def test_each_kind_of_block() -> None:

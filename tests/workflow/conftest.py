@@ -91,6 +91,7 @@ def project(tmp_path: Path) -> Project:
     for folder, kept in (
         ("study", ()),
         ("claim", ("S1", "S2x")),
+        ("erratum", ()),
         ("sketch", ("count_sketch", "uniform_sampling")),
     ):
         for file in (path / "conf" / folder).glob("*.yaml"):

@@ -7,6 +7,12 @@ rule claims:
                 "conf/claim/{id}.yaml", id=glob_wildcards("conf/claim/{id}.yaml").id
             )
         ),
+        errata=sorted(
+            expand(
+                "conf/erratum/{id}.yaml",
+                id=glob_wildcards("conf/erratum/{id}.yaml").id,
+            )
+        ),
     output:
         csv=f"{REPORTS}/claims.csv",
         page=f"{REPORTS}/claims.md",
@@ -26,6 +32,7 @@ rule claims:
     message:
         "verdicts on the claims"
     shell:
-        "python -m sketchbench.claim evaluate --claims {input.claims} --tables {input.tables}"
+        "python -m sketchbench.claim evaluate --claims {input.claims} --errata {input.errata}"
+        " --tables {input.tables}"
         " --facts {params.facts:q} --csv {output.csv} --page {output.page} --html {output.html}"
         " 2> {log}"

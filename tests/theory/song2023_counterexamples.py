@@ -1,0 +1,194 @@
+"""The two numbers, printed and measured, of each counterexample to song2023, from the definitions alone."""
+
+from collections.abc import Callable
+
+import exhaustive
+import numpy as np
+from exhaustive import Distribution
+from scipy import integrate, optimize, special, stats
+
+Numbers = tuple[float, float]
+ROUNDING = 1e-12  # the error of a few sums in float64, and more
+
+
+def assumption_3_1() -> Numbers:
+    x, y, mu = 1.0, 0.0, 1.0
+    return mu / 2 * (y - x) ** 2, y**2 / 2 - x**2 / 2 + (y - x) * x
+
+
+def definition_c_1() -> Numbers:
+    """Of -w², which lies below all its tangents and so below what L = 1 adds to them."""
+    x, y = np.meshgrid(np.linspace(-3, 3, 25), np.linspace(-3, 3, 25))
+    assert (-(y**2) <= -(x**2) - 2 * x * (y - x) + (y - x) ** 2 / 2 + ROUNDING).all()
+    return 1.0 * abs(1 - 0), abs(-2 * 1.0 - -2 * 0.0)
+
+
+def definition_c_3() -> Numbers:
+    x, y, mu = 0.0, 1.0, 1.0
+    assert abs(-x - -y) >= mu * abs(x - y)
+    return -(x**2) / 2 - x * (y - x) + mu / 2 * (y - x) ** 2, -(y**2) / 2
+
+
+def largest_products(distribution: Distribution) -> np.ndarray:
+    """max |⟨R_i, R_j⟩| over i ≠ j of every operator."""
+    gram = abs(distribution.matrices.transpose(0, 2, 1) @ distribution.matrices)
+    gram[:, np.arange(distribution.d), np.arange(distribution.d)] = 0
+    return np.asarray(gram.max(axis=(1, 2)))
+
+
+def reaching(distribution: Distribution, delta: float, rows: int) -> Numbers:
+    """2δ, and the probability that the largest product is √(log(n/δ)/rows) or more."""
+    threshold = np.sqrt(np.log(distribution.d / delta) / rows)
+    return 2 * delta, float(distribution.weights @ (largest_products(distribution) >= threshold))
+
+
+def lemma_d_18() -> Numbers:
+    """The product of two normal numbers has the density K₀(|t|)/π."""
+    delta = 0.01
+    above, _ = integrate.quad(special.k0, np.sqrt(np.log(2 / delta)), np.inf)
+    return 2 * delta, 2 * above / np.pi
+
+
+def lemma_d_19() -> Numbers:
+    return reaching(exhaustive.srht(8, 3, replacement=False), 0.4, 3)
+
+
+def lemma_d_20() -> Numbers:
+    return reaching(exhaustive.ams(2, 3), 0.1, 3)
+
+
+def lemma_d_22() -> Numbers:
+    return reaching(exhaustive.sparse(2, 3, 3), 0.1, 3)
+
+
+def lemma_d_25() -> Numbers:
+    delta, flat = 0.05, np.full(4, 0.5)
+    distribution = exhaustive.count_sketch(4, 1)
+    exceeded = abs(distribution.errors(flat, flat)) >= np.log(1 / delta)
+    return 2 * delta, float(distribution.weights @ exceeded)
+
+
+def theorem_g_2() -> Numbers:
+    rounds, eta, w = 99, 0.1, 11.0
+    gap, squares = w - 0.5, []
+    for _ in range(rounds):
+        w -= eta * min(w, 1.0)
+        squares.append(min(w, 1.0) ** 2)
+    return gap / (rounds + 1) + eta * (eta + eta / 2), min(squares)
+
+
+def algorithm_1() -> Numbers:
+    """Of all pairs of signs."""
+    eta = 0.25
+    left = [(1 - eta * before * now) ** 2 for before in (-1, 1) for now in (-1, 1)]
+    return 1 - eta, float(np.mean(left))
+
+
+def exact_epsilon(mu: float, delta: float) -> float:
+    """Of a Gaussian release whose two answers are μ standard deviations apart, by the Neyman-Pearson lemma."""
+
+    def excess(epsilon: float) -> float:
+        missed = np.exp(epsilon + stats.norm.logcdf(-mu / 2 - epsilon / mu))
+        return float(stats.norm.cdf(mu / 2 - epsilon / mu) - missed - delta)
+
+    return float(optimize.brentq(excess, 0, 1e3))
+
+
+def sigma_of_lemma_h_7(epsilon: float, delta: float) -> float:
+    return float(np.sqrt(2 * np.log(1.25 / delta)) / epsilon)
+
+
+def lemma_h_7() -> Numbers:
+    return 8.0, exact_epsilon(1 / sigma_of_lemma_h_7(8.0, 1e-3), 1e-3)
+
+
+def composed(epsilon: float, steps: int, distance: float) -> Numbers:
+    """√(TK) ε̂, and the exact ε of `steps` Gaussian steps: as one, √(TK) times as far apart. δ̂ is 1e-7."""
+    mu = np.sqrt(steps) * distance / sigma_of_lemma_h_7(epsilon, 1e-7)
+    return np.sqrt(steps) * epsilon, exact_epsilon(mu, steps * 1e-7)
+
+
+def theorem_6_2() -> Numbers:
+    return composed(0.9, 1_000, distance=1.0)
+
+
+def lemma_h_8() -> Numbers:
+    """Gradients of length ℓ in opposite directions."""
+    return composed(0.1, 100, distance=abs(1.0 - -1.0))
+
+
+def theorem_7_5() -> Numbers:
+    """The least over singular values that Theorem 7.4 allows is where all are the same."""
+    values = np.linspace(0.1, 3, 30)
+    low, high, lipschitz = np.meshgrid(values, values, values)
+    allowed = (low <= high) & (high <= lipschitz)
+    return 1.0, float((2 * (lipschitz + high) * high / low**2)[allowed].min())
+
+
+def lemma_j_5() -> Numbers:
+    """Central differences are exact for a square."""
+    x, g = 0.75, 0.25
+    slope = ((x + 0.5 - g) ** 2 - (x - 0.5 - g) ** 2) / (2 * 0.5)
+    return 1.0, slope**2 / (x - g) ** 2
+
+
+def theorem_7_4() -> Numbers:
+    lipschitz, x, y = 2.0, 0.25, 1.0
+    return lipschitz, (2 * y - 2 * x) ** 2 / (y - x) ** 2
+
+
+def norm_in_appendix_m() -> Numbers:
+    norms = np.linalg.norm(exhaustive.count_sketch(2, 1).matrices, 2, axis=(1, 2))
+    assert np.ptp(norms) < ROUNDING
+    return 1.0, float(norms[0])
+
+
+def rank_in_appendix_m() -> Numbers:
+    distribution = exhaustive.count_sketch(2, 2)
+    return 0.0, float(distribution.weights @ (np.linalg.matrix_rank(distribution.matrices) < 2))
+
+
+def theorem_k_3() -> Numbers:
+    zeta, xi, x = 4.0, 2.0, np.array([3.0, -4.0])
+    eta = xi / (2 * zeta)
+    return xi * eta / 2, float(np.linalg.norm(x - eta * 2 * x) / np.linalg.norm(x))
+
+
+def theorem_l_1() -> Numbers:
+    x, eta = 2.0, 1.0
+    after = x - eta * x / 4
+    return 1 - eta, (after**2 / 8) / (x**2 / 8)
+
+
+def table_2() -> Numbers:
+    """The largest of (tanh y - tanh x - tanh'(x)(y - x))/(y - x)² over a grid."""
+    x, step = np.meshgrid(np.linspace(-3, 3, 1201), np.concatenate([np.linspace(-4, -0.001, 801), [0.001, 0.1, 1]]))
+    above = np.tanh(x + step) - np.tanh(x) - step / np.cosh(x) ** 2
+    found = float((above / step**2).max())
+    assert found <= 2 / np.sqrt(27) + 1e-9
+    return np.inf, found
+
+
+COUNTEREXAMPLES: dict[str, Callable[[], Numbers]] = {
+    "song2023-3.1": assumption_3_1,
+    "song2023-6.2": theorem_6_2,
+    "song2023-7.4": theorem_7_4,
+    "song2023-7.5": theorem_7_5,
+    "song2023-C.1": definition_c_1,
+    "song2023-C.3": definition_c_3,
+    "song2023-D.18": lemma_d_18,
+    "song2023-D.19": lemma_d_19,
+    "song2023-D.20": lemma_d_20,
+    "song2023-D.22": lemma_d_22,
+    "song2023-D.25": lemma_d_25,
+    "song2023-G.2": theorem_g_2,
+    "song2023-H.7": lemma_h_7,
+    "song2023-H.8": lemma_h_8,
+    "song2023-J.5": lemma_j_5,
+    "song2023-K.3": theorem_k_3,
+    "song2023-L.1": theorem_l_1,
+    "song2023-M.2-norm": norm_in_appendix_m,
+    "song2023-M.2-rank": rank_in_appendix_m,
+    "song2023-algorithm-1": algorithm_1,
+    "song2023-table-2": table_2,
+}

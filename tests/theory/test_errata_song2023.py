@@ -1,0 +1,88 @@
+"""Why song2023 Theorem K.3 and Lemma D.25 are false as printed, and where what they should say holds."""
+
+import exhaustive
+import numpy as np
+import pytest
+from scipy import stats
+
+from sketchbench.theory import tail
+
+RELATIVE = 1e-12  # the error of a few sums in float64, and more
+
+
+def conditions_of_theorem_k_3_on_the_square(x: np.ndarray, y: np.ndarray) -> None:
+    """L(x) = ‖x‖² is (c, d, p)-semi-strongly convex with c = 0 and d = 1, has an (α, β, p)-semi-Lipschitz gradient
+    with α = 0 and β = 2, and is (2, 2)-non-critical: each with equality."""
+    assert x @ x == pytest.approx(y @ y + 2 * y @ (x - y) + (x - y) @ (x - y))
+    assert np.linalg.norm(2 * x - 2 * y) == pytest.approx(2 * np.linalg.norm(x - y))
+    assert (2 * x) @ (2 * x) == pytest.approx(2**2 * (x @ x))
+
+
+def test_theorem_k_3_confuses_the_rate_with_what_is_left() -> None:
+    """Printed (song2023 Theorem K.3): ‖x(t+1) - x*‖ <= (1 - γ)‖x(t) - x*‖ with γ = 1 - ξη/2, so at most ξη/2 is left.
+
+    On ‖x‖², ζ = β² = 4 and ξ = 2d = 2, so η = 1/4 is allowed. The distance is halved; printed is a quarter. The proof
+    has γ = ξη/2, for squared distances: at most 3/4 is left of the square, and 1/4 is.
+    """
+    zeta, xi = 4.0, 2.0
+    eta = xi / (2 * zeta)
+    start, other = np.random.default_rng(0).standard_normal((2, 3))
+    conditions_of_theorem_k_3_on_the_square(start, other)
+    left = np.linalg.norm(start - eta * 2 * start) / np.linalg.norm(start)
+    assert left == pytest.approx(0.5)
+    printed, proven = xi * eta / 2, 1 - xi * eta / 2
+    assert printed == 0.25 < left
+    assert left**2 <= left <= proven == 0.75
+
+
+@pytest.mark.parametrize("eta", [0.25, 0.1, 1e-3, 1e-6])
+def test_theorem_k_3_fails_at_every_step_size_that_it_allows(eta: float) -> None:
+    """As printed, the smaller the step, the faster: 1 - 2η is left on ‖x‖², and printed is η."""
+    assert abs(1 - 2 * eta) > eta
+    assert (1 - 2 * eta) ** 2 <= 1 - eta
+
+
+def exceedance_of_flat_vectors(level: float, *, n: int) -> float:
+    """P(|gᵀRᵀRh - gᵀh| >= level ‖g‖‖h‖) for a CountSketch of one bucket with independent signs and g = h flat: then
+    gᵀRᵀRh/‖g‖² = (2B - n)²/n with a binomial number B of plus signs."""
+    plus = np.arange(n + 1)
+    errors = abs((2 * plus - n) ** 2 / n - 1)
+    return float(stats.binom.pmf(plus, n, 0.5)[errors >= level].sum())
+
+
+@pytest.mark.parametrize("level", [0.5, 1.0, 2.0, 5.0])
+def test_one_bucket_by_enumeration(level: float) -> None:
+    """The binomial tail is the share of all 2¹⁰ CountSketches."""
+    distribution = exhaustive.ams(10, 1)  # one bucket: a row of signs
+    flat = np.full(10, 10**-0.5)
+    exceeded = abs(distribution.errors(flat, flat)) >= level - RELATIVE
+    assert exceedance_of_flat_vectors(level - RELATIVE, n=10) == pytest.approx(distribution.weights @ exceeded)
+
+
+@pytest.mark.parametrize(("delta", "times"), [(1e-3, 2.484), (1e-4, 6.737), (1e-5, 21.31)])
+def test_lemma_d_25_at_one_bucket(delta: float, times: float) -> None:
+    """Printed (song2023 Lemma D.25): |gᵀRᵀRh - gᵀh| >= log(1/δ) ‖g‖‖h‖ with probability at most Θ(δ), for CountSketch.
+
+    With b = 1, n = 640 and flat g = h, the exact probability is 2.5, 6.7 and 21 times 2δ. It falls like √δ, so no
+    constant in Θ(δ) is large enough. (The proof has an unnamed c in the threshold, which the lemma leaves out.)
+    """
+    probability = exceedance_of_flat_vectors(tail.count_sketch(delta, d=640, b=1), n=640)
+    assert probability / (2 * delta) == pytest.approx(times, rel=1e-3)
+
+
+def test_lemma_d_25_at_one_bucket_needs_twice_the_threshold() -> None:
+    """With c = 2 it holds there: Hoeffding's bound for (2B - n)²/n >= 1 + 2 log(1/δ) is 2 exp(-1/2) δ."""
+    for delta in (0.1, 1e-2, 1e-3, 1e-4, 1e-5):
+        assert exceedance_of_flat_vectors(2 * tail.count_sketch(delta, d=640, b=1), n=640) <= 2 * delta
+
+
+@pytest.mark.parametrize("delta", [1e-3, 1e-4, 1e-5])
+def test_lemma_d_25_at_two_buckets_spares_flat_vectors(delta: float) -> None:
+    """At b = 2, where the two buckets' sums are the plane's random walk: with the axes turned by 45°, two independent
+    walks on the line. At most a fifth of 2δ."""
+    n = 640
+    plus = np.arange(n + 1)
+    walk, chance = (2 * plus - n) ** 2, stats.binom.pmf(plus, n, 0.5)
+    errors = abs((walk[:, None] + walk) / (2 * n) - 1)
+    exceeded = errors >= tail.count_sketch(delta, d=n, b=2)
+    assert 0 < (chance[:, None] * chance)[exceeded].sum() < 0.2 * 2 * delta
