@@ -29,6 +29,21 @@ def definition_c_3() -> Numbers:
     return -(x**2) / 2 - x * (y - x) + mu / 2 * (y - x) ** 2, -(y**2) / 2
 
 
+def section_5() -> Numbers:
+    """Bits to a thousandth of E‖w‖², which falls by the same factor in every round: E‖w - ηRᵀRw‖² over ‖w‖²."""
+    d, b, alpha = 4, 1, 2 * 4 / 1
+    w = np.array([1.0, -2.0, 0.5, 3.0]) / np.sqrt(14.25)
+    bits = []
+    for distribution, size, step in (
+        (exhaustive.identity(d), d, 1 / 8),
+        (exhaustive.ams(d, b), b, 1 / (8 * (1 + alpha))),
+    ):
+        after = w - step * np.einsum("mbi,mb->mi", distribution.matrices, distribution.matrices @ w)
+        factor = float(distribution.weights @ (after**2).sum(axis=1))
+        bits.append(size * np.ceil(np.log(1e-3) / np.log(factor)))
+    return 1.0, float(bits[1] / bits[0])
+
+
 def largest_products(distribution: Distribution) -> np.ndarray:
     """max |⟨R_i, R_j⟩| over i ≠ j of every operator."""
     gram = abs(distribution.matrices.transpose(0, 2, 1) @ distribution.matrices)
@@ -171,6 +186,7 @@ def table_2() -> Numbers:
 
 COUNTEREXAMPLES: dict[str, Callable[[], Numbers]] = {
     "song2023-3.1": assumption_3_1,
+    "song2023-5": section_5,
     "song2023-6.2": theorem_6_2,
     "song2023-7.4": theorem_7_4,
     "song2023-7.5": theorem_7_5,
