@@ -159,7 +159,8 @@ class Expansion:
             reason = f"it is for the scales {', '.join(study.scales)} only"
             self.plan.skipped.append(Skipped(study.name, "all runs", reason))
             return
-        methods = self._all(study.kind) if study.methods == "all" else study.methods
+        named = [study.methods] if isinstance(study.methods, str) else study.methods
+        methods = [method for name in named for method in (self._all(study.kind) if name == "all" else [name])]
         runs = [run for method in methods for run in self._runs(study, method)]
         self.plan.together[study.name] = study.together or self.together
         self.plan.runs[study.name] = {run.name: run for run in sorted(runs, key=lambda run: run.name)}

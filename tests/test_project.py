@@ -18,7 +18,9 @@ SECTION_1 = (
     "S1 S2 S2x S3 S4 S5-printed S5-corrected S5b S6 S7 Z1 Z2 Z3-centred Z3-uncentred Z4-divides Z4-remainder"
 ).split()
 SECTION_3 = (
-    "S8 S9 S10 S11 S11-lemmas S12-printed S12-corrected S13 S14 S15 S16 S16-gossip "
+    "S8 S9 S10 S11 S11-lemmas S12-printed S12-corrected S13 S14 S15-order S15-literal S16 S16-gossip "
+    "S30-printed S30-corrected S32-update S32-descent-printed S32-descent-corrected S32-regimes "
+    "S33 S33-largest "
     "T7 T8 T9 T10-distinct T10-replacement T11"
 ).split()
 SECTION_5 = (

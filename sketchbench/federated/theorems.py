@@ -80,11 +80,12 @@ def _average_excess(objective: Objective, rounds: Iterator[Round]) -> Measuremen
 
 
 def _squared_gradient(objective: Objective, rounds: Iterator[Round]) -> Measurements:
-    """The mean of ‖∇f(w^s)‖² over s = 0, ..., t."""
+    """The mean of ‖∇f(w^s)‖² over s = 1, ..., t; from round 1 on."""
     total: Array = 0
     for at in rounds:
-        total = total + (objective.gradient(at.w) ** 2).sum(axis=-1)
-        yield at, total / (at.t + 1)
+        if at.t:
+            total = total + (objective.gradient(at.w) ** 2).sum(axis=-1)
+            yield at, total / at.t
 
 
 _MEASURED: dict[Measured, Callable[[Objective, Iterator[Round]], Measurements]] = {

@@ -11,22 +11,22 @@ PANELS = {
     ("convergence", "E.1"): "E.1: strongly convex\n$K=1$",
     ("convergence_flat", "E.2"): "E.2: convex\n$K=1$",
     ("convergence_saturating", "E.3"): "E.3: not convex\n$K=1$",
-    ("convergence", "F.9"): "F.9: strongly convex\n$K>1$",
-    ("convergence_flat", "F.7"): "F.7: convex\n$K>1$",
-    ("convergence_saturating", "G.2-corrected"): "G.2, corrected:\nnot convex, $K>1$",
+    ("convergence_local", "F.9"): "F.9: strongly convex\n$K>1$",
+    ("convergence_local_flat", "F.7"): "F.7: convex\n$K>1$",
+    ("convergence_saturating_local", "G.2-corrected"): "G.2, corrected:\nnot convex, $K>1$",
 }
 LOWEST = 1e-5  # of the bound; curves end below it
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """From studies convergence, convergence_flat and convergence_saturating: a row of panels for each theorem and a
-    column for each group of families, with the mean of what the theorem bounds divided by its bound, over the rounds.
-    The families of a panel have their markers at different rounds, so that each is seen where they coincide.
+    """From the studies of `PANELS`: a row of panels for each theorem and a column for each group of families, with the
+    mean of what the theorem bounds divided by its bound, over the rounds. The families of a panel have their markers at
+    different rounds, so that each is seen where they coincide. Controls, whose bounds are others, are left out.
 
     All intervals of the figure hold at once, except with probability 1e-3.
     """
     whole = pd.concat([table.assign(study=name) for name, table in tables.items()])
-    drawn = style.with_intervals(whole)
+    drawn = style.with_intervals(whole[~whole[Column.METHOD].str.startswith("control/")])
     shown = style.families(drawn)
     groups = [group for group in style.GROUPS if any(family.group == group for family in shown)]
     figure = style.new_figure(7.6)

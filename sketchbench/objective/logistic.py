@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench import seeds
-from sketchbench.dataset import digits, mnist
+from sketchbench.dataset import digits, mnist, thumbnails
 from sketchbench.kernels import Array, Kernels
 from sketchbench.objective.empirical import EmpiricalRisk
 from sketchbench.parameters import Natural, Positive, checked
 
-Data = Literal["digits", "mnist"]
-LOADERS = {"digits": digits.load, "mnist": mnist.load}
+Data = Literal["digits", "mnist", "thumbnails"]
+LOADERS = {"digits": digits.load, "mnist": mnist.load, "thumbnails": thumbnails.load}
 SPLIT = ("mnist",)  # data sets with official test images, which are left alone
 SOLVED = 1e-10  # norm of the gradient at the minimiser
 

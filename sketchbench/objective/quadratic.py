@@ -1,12 +1,14 @@
 """Quadratic losses with a chosen spectrum: everything about them is known exactly."""
 
+from typing import Annotated
+
 import numpy as np
 
 from sketchbench import seeds
 from sketchbench.kernels import Kernels
 from sketchbench.objective.diagonal import Diagonal
 from sketchbench.objective.problem import Vector
-from sketchbench.parameters import NonNegative, checked
+from sketchbench.parameters import NonNegative, Range, checked
 
 
 class Quadratic(Diagonal):
@@ -19,8 +21,8 @@ class Quadratic(Diagonal):
         d: number of weights.
         clients: number of clients.
         seed: root of what is drawn: the order of the eigenvalues, and the x_c.
-        condition: the eigenvalues of A lie between 1 / condition and 1, spread evenly on a log scale. Infinity makes
-            the smallest quarter of them 0, so that f is convex, but not strongly.
+        condition: the eigenvalues of A lie between 1 / condition and 1, spread evenly on a log scale.
+        flat: share of the eigenvalues that are 0 instead, so that f is convex, but not strongly.
         heterogeneity: how far the minima x_c scatter around a common point, which is at distance 1 from w⁰ = 0 on
             average; 0 makes it the minimum of all.
 
@@ -35,14 +37,13 @@ class Quadratic(Diagonal):
         d: int,
         clients: int,
         seed: int,
-        condition: float | int = 10.0,  # not a plain float, which would have to be finite
+        condition: Annotated[float, Range(1)] = 10.0,
         heterogeneity: NonNegative = 1.0,
+        flat: Annotated[float, Range(0, 1, open_high=True)] = 0.0,
     ) -> None:
         super().__init__(kernels, d, clients)
-        if not condition >= 1:
-            raise ValueError(f"condition={condition} must be >= 1")
         random = seeds.generator(seed, data="quadratic", d=d, clients=clients)
-        spectrum = _spectrum(d, condition, random)
+        spectrum = _spectrum(d, condition, int(flat * d), random)
         curvatures = np.linspace(0.5, 1.0, clients)[:, None] * spectrum if clients > 1 else spectrum[None]
         common = random.standard_normal(d) / np.sqrt(d)
         centres = common + heterogeneity * random.standard_normal((clients, d)) / np.sqrt(d)
@@ -55,11 +56,7 @@ class Quadratic(Diagonal):
         self.minimum = float(self.loss(kernels.asarray(self.minimiser)))
 
 
-def _spectrum(d: int, condition: float, random: np.random.Generator) -> Vector:
+def _spectrum(d: int, condition: float, zeros: int, random: np.random.Generator) -> Vector:
     """The eigenvalues of A, (d,), in random order except for zeros, which come first."""
-    flat = np.isinf(condition)
-    spectrum = np.zeros(d)
-    spectrum[d // 4 if flat else 0 :] = 1.0
-    spread = np.geomspace(1 / (10.0 if flat else condition), 1.0, int(spectrum.sum()))
-    spectrum[spectrum > 0] = random.permutation(spread)
-    return spectrum
+    spread = np.geomspace(1 / condition, 1.0, d - zeros)
+    return np.concatenate([np.zeros(zeros), random.permutation(spread)])

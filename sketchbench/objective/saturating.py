@@ -6,7 +6,7 @@ from sketchbench import seeds
 from sketchbench.kernels import Array, Kernels
 from sketchbench.objective.objective import Objective
 from sketchbench.objective.problem import Vector
-from sketchbench.parameters import NonNegative, checked
+from sketchbench.parameters import NonNegative, Positive, checked
 
 STEEPEST = 3 * np.sqrt(3) / 8  # the largest slope of r² / (1 + r²)
 
@@ -23,6 +23,8 @@ class Saturating(Objective):
         clients: number of clients.
         seed: root of the centres x_c.
         heterogeneity: standard deviation of the clients' centres around a common point, in each coordinate.
+        distance: of the common point from w⁰ = 0, in each coordinate. The loss is concave where it exceeds 1/√3, at
+            which it is steepest.
 
     Raises:
         ValueError: for a parameter out of its range.
@@ -31,11 +33,19 @@ class Saturating(Objective):
     GRID = 4001
 
     @checked
-    def __init__(self, kernels: Kernels, d: int, clients: int, seed: int, heterogeneity: NonNegative = 1.0) -> None:
+    def __init__(
+        self,
+        kernels: Kernels,
+        d: int,
+        clients: int,
+        seed: int,
+        heterogeneity: NonNegative = 1.0,
+        distance: Positive = 2.0,
+    ) -> None:
         super().__init__(kernels, d, clients)
         random = seeds.generator(seed, data="saturating", d=d, clients=clients)
         scales = np.geomspace(0.5, 0.05, d)
-        common = 2 * random.choice([-1.0, 1.0], d)  # far enough to start where the loss is concave
+        common = distance * random.choice([-1.0, 1.0], d)
         centres = common + heterogeneity * random.standard_normal((clients, d))
         self.smoothness = float(2 * scales.max())
         self.convexity = -np.inf

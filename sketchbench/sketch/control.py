@@ -1,4 +1,4 @@
-"""Negative controls: CountSketches with too little randomness, which every check must reject."""
+"""Negative controls, which every check must reject: CountSketches with too little randomness, and no sketch at all."""
 
 from dataclasses import dataclass
 
@@ -6,6 +6,8 @@ from sketchbench.kernels import Array
 from sketchbench.sketch import hashing
 from sketchbench.sketch.count_sketch import CountSketch
 from sketchbench.sketch.draws import ROWS, SIGNS, Draws
+from sketchbench.sketch.family import Family
+from sketchbench.sketch.operator import Sketch
 from sketchbench.sketch.scattered import Scattered
 
 
@@ -40,6 +42,24 @@ class PairwiseSigns(CountSketch):
             bits = bits ^ bits >> xp.uint32(shift)
         signs = 2 * (bits & 1).astype("int8") - 1
         return _scattered(draws, self.b, rows, signs * draws.signs(SIGNS, 1))
+
+
+class _Nothing(Sketch):
+    """R = 0, for every operator of a stack."""
+
+    def _sketch(self, x: Array) -> Array:
+        return self.kernels.xp.zeros((self.operators or 1, x.shape[1], self.b), dtype=x.dtype)
+
+    def _desketch(self, y: Array) -> Array:
+        return self.kernels.xp.zeros((self.operators or 1, y.shape[1], self.d), dtype=y.dtype)
+
+
+@dataclass(frozen=True)
+class Zero(Family):
+    """R = 0: all messages are 0, and whoever follows them stands still."""
+
+    def _draw(self, draws: Draws) -> _Nothing:
+        return _Nothing(self.d, self.b, draws.kernels, draws.operators)
 
 
 def _scattered(draws: Draws, b: int, rows: Array, signs: Array) -> Scattered:

@@ -15,7 +15,7 @@ from sketchbench.kernels import Kernels
 from sketchbench.measure.divergence import diverged
 from sketchbench.measure.row import Row
 from sketchbench.objective.objective import MakeObjective, Objective
-from sketchbench.parameters import Checked, Count, Probability, Range, Several
+from sketchbench.parameters import Checked, Count, Probability, Range, Several, Share
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.identity import Identity
 from sketchbench.task.trials import shown_rounds
@@ -40,12 +40,14 @@ class Communication(Checked):
 
     `rounds`: of a trial with sketches over those without, against 2(1 + α) (see `theory.convergence`);
     `bytes`: sent by a client, likewise, against 2(1 + α) b/d;
+    `increase`: the same ratio of bytes, against 1;
     `curve`: what is bounded over f(w⁰) - f*, at about `points` rounds, by algorithm (`case`).
 
-    Where a trial does not reach the target, or diverges, both ratios have the status `diverged`, and no mean.
+    Where a trial does not reach the target, or diverges, all ratios have the status `diverged`, and no mean.
 
     Arguments:
         theorem: by its place in song2023.
+        factor: of the largest step, with sketches.
         rounds: the most without sketches.
         patience: with sketches, at most `patience` (1 + α) times as many rounds as it took without.
     """
@@ -56,6 +58,7 @@ class Communication(Checked):
     seed: int
     objective: MakeObjective
     theorem: str
+    factor: Share
     trials: Several
     rounds: Count
     target: Probability
@@ -74,12 +77,13 @@ class Communication(Checked):
         alpha = self.known.claimed_alpha(d, b)
         limit = math.ceil(self.patience * (1 + alpha) * plain.rounds[0])
         sketched = self._journey("sketch", objective, self.family, self.known, self.trials, limit)
-        allowed = ROUNDS_FACTOR * (1 + alpha)
+        allowed, sent = ROUNDS_FACTOR * (1 + alpha), sketched.bytes / plain.bytes[0]
         return [
             *plain.rows,
             *sketched.rows,
             self._ratio("rounds", sketched.rounds / plain.rounds[0], allowed),
-            self._ratio("bytes", sketched.bytes / plain.bytes[0], allowed * b / d),
+            self._ratio("bytes", sent, allowed * b / d),
+            self._ratio("increase", sent, 1.0),
         ]
 
     def _ratio(self, quantity: str, ratio: NDArray[np.float64], bound: float) -> Row:
@@ -92,7 +96,8 @@ class Communication(Checked):
         self, name: str, objective: Objective, family: Family, known: Known, trials: int, rounds: int
     ) -> Journey:
         theorem = theorem_named(self.theorem)
-        algorithm = IterativeSketching(family, theorem.rate(assumptions(objective, theorem, family, known)))
+        factor = 1.0 if isinstance(family, Identity) else self.factor
+        algorithm = IterativeSketching(family, factor * theorem.rate(assumptions(objective, theorem, family, known)))
         key = seeds.key(self.seed, task="communication", family=repr(family))
         states = algorithm.run(objective, key, trials=trials, rounds=rounds)
         shown = shown_rounds(rounds, self.points)

@@ -21,6 +21,7 @@ from sketchbench.theory.convergence import Theorem
 from sketchbench.theory.known import Known
 
 log = logging.getLogger(__name__)
+RESOLVED = 1e-6  # of f(w⁰) - f*: below that a verdict would rest on its tolerance for rounding, 1e-9
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,8 @@ class Operators(Checked):
 class Convergence(Checked):
     """`trials` independent runs for each theorem. Rows, at about `points` rounds, evenly spread on a log scale:
     what the theorem bounds, by its name (see `theory.convergence`), against its bound, with the bytes that a client has
-    sent and received. A run that diverges ends with a row of the status `diverged`, and no mean.
+    sent and received. A run that diverges ends with a row of the status `diverged`, and no mean; one whose bound falls
+    below a millionth of f(w⁰) - f* ends there, without a row for that round.
 
     Arguments:
         theorems: by their places in song2023.
@@ -104,7 +106,10 @@ class Convergence(Checked):
                 continue
             row = Row(theorem.measured, case=theorem.place, round=at.t, bytes_up=at.bytes_up, bytes_down=at.bytes_down)
             if self.step.claim == "theorem":
-                row = row.but(bound=float(theorem.bound(p, eta, np.array(at.t))))
+                bound = float(theorem.bound(p, eta, np.array(at.t)))
+                if bound < RESOLVED * objective.gap:
+                    break
+                row = row.but(bound=bound)
             if lost:
                 log.info("%s: diverged in round %d", theorem.place, at.t)
                 yield row.lost("diverged", "it is not finite, or has grown a million times", self.trials)

@@ -67,7 +67,7 @@ class Theorem:
     Arguments:
         place: its number in song2023, by which it is chosen.
         measured: what it bounds: `excess`, f(w^t) - f*; `average_excess`, the same for the mean of all weights at which
-            gradients were taken; `squared_gradient`, the mean of ‖∇f‖² over rounds 0..t, which is at least the
+            gradients were taken; `squared_gradient`, the mean of ‖∇f‖² over rounds 1..t, which is at least the
             smallest of them.
         needs: what it requires of the objective.
         rate: the largest step size η that it allows.

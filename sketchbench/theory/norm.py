@@ -62,3 +62,8 @@ def balanced(h: Vector, *, b: int) -> Vector:
 def identity(h: Vector, *, b: int) -> Vector:
     """R = I."""
     return _square(h)
+
+
+def nothing(h: Vector, *, b: int) -> Vector:
+    """R = 0."""
+    return 0 * _square(h)

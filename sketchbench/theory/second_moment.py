@@ -99,3 +99,8 @@ def balanced(g: Vector, h: Vector, *, b: int) -> Vector:
 def identity(g: Vector, h: Vector, *, b: int) -> Vector:
     """R = I."""
     return np.asarray(_inner(g, h) ** 2)
+
+
+def nothing(g: Vector, h: Vector, *, b: int) -> Vector:
+    """R = 0."""
+    return 0 * _inner(g, h)

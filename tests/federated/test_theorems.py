@@ -27,7 +27,7 @@ def test_quantities_of_gradient_descent() -> None:
     expected = {
         "E.1": losses,
         "E.2": [OBJECTIVE.loss(np.mean(weights[:t], axis=0)) - OBJECTIVE.minimum for t in (1, 2, 3)],
-        "E.3": [np.mean(squares[: t + 1]) for t in range(4)],
+        "E.3": [np.mean(squares[1 : t + 1]) for t in (1, 2, 3)],
     }
     for place, values in expected.items():
         rounds = IterativeSketching(FAMILY, 0.1).run(OBJECTIVE, 0, trials=1, rounds=3)

@@ -1,4 +1,4 @@
-"""Broken compressed training is rejected by the claims that pass the sound one: T7-T11, S11, S15, S16."""
+"""Broken compressed training is rejected by the claims that pass the sound one: T7-T11, S11, S15-order, S16."""
 
 import dataclasses
 import functools
@@ -66,6 +66,7 @@ BYTES = Communication(
     seed=5,
     objective=functools.partial(Quadratic, d=64, clients=8),
     theorem="E.1",
+    factor=1.0,
     trials=30,
     rounds=1000,
     target=0.01,
@@ -172,7 +173,7 @@ def test_a_recovery_that_is_no_better(change: dict[str, Any]) -> None:
 
 
 def test_bytes_to_a_target() -> None:
-    assert verdict("S15", BYTES.run()) == "holds"
+    assert verdict("S15-order", BYTES.run()) == "holds"
 
 
 def test_a_sketch_not_refreshed_never_arrives(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,7 +181,7 @@ def test_a_sketch_not_refreshed_never_arrives(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(communication, "IterativeSketching", fixed)
     rows = BYTES.run()
     assert {row.get("status") for row in rows if row["quantity"] == "bytes"} == {"diverged"}
-    assert verdict("S15", rows) == "fails"
+    assert verdict("S15-order", rows) == "fails"
 
 
 def test_a_step_too_small_for_the_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,7 +190,7 @@ def test_a_step_too_small_for_the_bytes(monkeypatch: pytest.MonkeyPatch) -> None
     smaller = dataclasses.replace(theorem, rate=lambda p: theorem.rate(p) / (3 if p.alpha else 1))
     monkeypatch.setitem(THEOREMS, "E.1", smaller)
     task = dataclasses.replace(BYTES, patience=6.0)
-    assert verdict("S15", task.run()) == "fails"
+    assert verdict("S15-order", task.run()) == "fails"
 
 
 def test_the_lemmas_on_local_steps() -> None:

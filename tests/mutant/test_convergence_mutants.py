@@ -141,7 +141,7 @@ def test_the_printed_theorem_g_2() -> None:
         ({"theorems": ["E.4"]}, "theorem=E.4 is unknown; choose one of E.1"),
         ({"known": Known()}, "needs an embedding_constant"),
         (
-            {"objective": functools.partial(Quadratic, d=64, clients=8, condition=float("inf"))},
+            {"objective": functools.partial(Quadratic, d=64, clients=8, flat=0.5)},
             "Theorem E.1 needs a strongly convex objective",
         ),
     ],

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sketchbench.theory import tail
+from sketchbench.theory import descent, tail
 
 RELATIVE = 1e-12  # the error of a few sums in float64, and more
 
@@ -30,7 +30,9 @@ def test_theorem_k_3_confuses_the_rate_with_what_is_left() -> None:
     conditions_of_theorem_k_3_on_the_square(start, other)
     left = np.linalg.norm(start - eta * 2 * start) / np.linalg.norm(start)
     assert left == pytest.approx(0.5)
-    printed, proven = xi * eta / 2, 1 - xi * eta / 2
+    printed, proven = descent.left_printed(1.0, eta), descent.left_proven(1.0, eta)
+    assert (printed, proven) == (xi * eta / 2, 1 - xi * eta / 2)
+    assert descent.largest_step(1.0, 1.0) == eta
     assert printed == 0.25 < left
     assert left**2 <= left <= proven == 0.75
 

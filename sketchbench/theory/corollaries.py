@@ -1,0 +1,35 @@
+"""The steps and rounds with which song2023 Theorem F.10 (Corollary 5.2) reaches a target ε; and Lemma G.1."""
+
+import math
+
+from sketchbench.theory.convergence import Assumptions
+
+
+def threshold(p: Assumptions) -> float:
+    """σ²/(16(1 + α)²μ): the ε from which on heterogeneity doesn't matter, so that the rate is linear."""
+    return p.heterogeneity / (16 * (1 + p.alpha) ** 2 * p.convexity)
+
+
+def step(p: Assumptions, target: float) -> float:
+    """The step for ε and K local steps: min{1/(8(1 + α)LK), √(με/(2K))/(2LKσ)}; the proof's optimum is K = 1."""
+    largest = 1 / (8 * (1 + p.alpha) * p.smoothness * p.local_steps)
+    if p.heterogeneity == 0:
+        return largest
+    drift = math.sqrt(p.convexity * target / (2 * p.local_steps * p.heterogeneity))
+    return min(largest, drift / (2 * p.smoothness * p.local_steps))
+
+
+def rounds(p: Assumptions, target: float) -> int:
+    """The rounds for ε with that step: log(L‖w⁰ - w*‖²/ε)/(μη), rounded up; 1 where the start is within ε."""
+    folds = math.log(p.smoothness * p.squared_distance / target)
+    return max(1, math.ceil(folds / (p.convexity * step(p, target))))
+
+
+def most_change(p: Assumptions, eta: float, squared_gradient: float, *, printed: bool) -> float:
+    """Lemma G.1: the upper bound of E f(w^{t+1}) - f(w^t) given w^t, with η_global = 1.
+
+    Printed is a descent of η_global ‖∇f(w^t)‖²; what the lemma's first line gives is ηK‖∇f(w^t)‖².
+    """
+    descent = squared_gradient if printed else eta * p.local_steps * squared_gradient
+    drift = p.smoothness * p.local_steps**2 * p.gradient_bound**2 * (eta + eta / 2 * (1 + p.alpha))
+    return eta * drift - descent

@@ -1,0 +1,118 @@
+"""Broken single steps are rejected by the claims that pass the sound ones: S30, S32 and S33."""
+
+import dataclasses
+import functools
+from typing import Any
+
+import judging
+import numpy as np
+import pytest
+
+from sketchbench.federated import iterative_sketching
+from sketchbench.federated.sampled import Sampled
+from sketchbench.kernels import load
+from sketchbench.objective.logistic import Logistic
+from sketchbench.objective.saturating import Saturating
+from sketchbench.sketch.control import Zero
+from sketchbench.sketch.count_sketch import CountSketch
+from sketchbench.task.descent import Descent
+from sketchbench.task.one_round import OneRound
+from sketchbench.theory import corollaries, descent, norm
+from sketchbench.theory.convergence import THEOREMS, Assumptions
+from sketchbench.theory.known import Known
+
+DESCENT = Descent(seed=0, d=3, conditions=[1.0, 4.0], trials=50, steps=5)
+ROUND = OneRound(
+    family=CountSketch(16, 4),
+    known=Known(embedding_constant=3, norm=norm.hashed),
+    kernels=load("numba"),
+    seed=0,
+    objective=functools.partial(Saturating, d=16, clients=8, distance=1.0, heterogeneity=0.2),
+    trials=3000,
+    factor=0.05,
+    local_steps=5,
+)
+
+
+def test_theorem_k_3() -> None:
+    rows = DESCENT.run()
+    assert judging.verdict("S30-printed", rows) == "fails"
+    assert judging.verdict("S30-corrected", rows) == "holds"
+    assert {row["maximum"] for row in rows if row["quantity"] == "squared still"} == {1.0}
+    assert next(row["maximum"] for row in rows if row["quantity"] == "distance") == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("factor", [-1.0, 5.0], ids=["uphill", "too far"])
+def test_a_wrong_step_of_gradient_descent(monkeypatch: pytest.MonkeyPatch, factor: float) -> None:
+    sound = descent.left_proven
+    task = dataclasses.replace(DESCENT, conditions=[1.0])
+    allowed = descent.largest_step(1.0, 1.0)
+    monkeypatch.setattr(descent, "largest_step", lambda *_: factor * allowed)
+    monkeypatch.setattr(descent, "left_proven", lambda least, eta: sound(least, allowed))
+    assert judging.verdict("S30-corrected", task.run()) == "fails"
+
+
+def test_the_round_as_derived() -> None:
+    rows = ROUND.run()
+    assert judging.verdict("S32-update", rows) == "holds"
+    assert judging.verdict("S32-descent-corrected", rows) == "holds"
+    assert judging.verdict("S32-descent-printed", rows) == "fails"
+    assert next(row for row in rows if row.get("case") == "line 9")["count"] == ROUND.trials
+
+
+def test_standing_still_is_no_descent() -> None:
+    known = Known(embedding_constant=0, norm=norm.nothing)
+    rows = dataclasses.replace(ROUND, family=Zero(16, 4), known=known).run()
+    assert judging.verdict("S32-descent-corrected", rows) == "fails"
+
+
+def test_half_of_the_step_in_a_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server takes half of the average, which the update of Lemma F.2 and the descent of G.1 both notice."""
+
+    class Half(iterative_sketching.IterativeSketching):
+        def __post_init__(self) -> None:
+            object.__setattr__(self, "global_rate", 0.5)
+
+    monkeypatch.setattr("sketchbench.task.one_round.IterativeSketching", Half)
+    rows: list[Any] = ROUND.run()
+    assert judging.verdict("S32-update", rows) == "fails"
+    assert judging.verdict("S32-descent-corrected", rows) == "fails"
+
+
+def assumptions(**change: Any) -> Assumptions:
+    """L = 1, μ = 1/4, σ² = 1/4 and α = 3: the threshold is 1/256."""
+    settings = {"smoothness": 1.0, "convexity": 0.25, "gradient_bound": 2.0, "gap": 0.4, "squared_distance": 1.0}
+    return Assumptions(**{**settings, "heterogeneity": 0.25, "alpha": 3.0, "local_steps": 1, **change})
+
+
+def test_the_prescription_by_hand() -> None:
+    """1/(8(1 + α)L) = 1/32 from twice the printed threshold on, where a half of ε is left for drift: at the threshold
+    itself, √(με/2)/(2Lσ) = 1/(32√2) is less. After the rounds prescribed the bound of Theorem F.9 is ε."""
+    p, target = assumptions(), 1 / 256
+    assert corollaries.threshold(p) == target
+    assert corollaries.step(p, 2 * target) == corollaries.step(p, 16 * target) == 1 / 32
+    assert corollaries.step(p, target) == pytest.approx(1 / 32 / 2**0.5)
+    for share in (0.25, 1.0):
+        rounds = np.array(corollaries.rounds(p, share * target))
+        bound = THEOREMS["F.9"].bound(p, corollaries.step(p, share * target), rounds)
+        assert 0.99 * share * target < bound <= share * target
+
+
+def test_lemma_g_1_by_hand() -> None:
+    """K = 2, η = 1/8, G = 2, ‖∇f‖² = 3: the drift is η L K² G² (η + 2η) = 3/4."""
+    p = assumptions(local_steps=2)
+    assert corollaries.most_change(p, 1 / 8, 3.0, printed=True) == 0.75 - 3
+    assert corollaries.most_change(p, 1 / 8, 3.0, printed=False) == 0.75 - 0.75
+
+
+def test_sampled_gradients_are_unbiased() -> None:
+    """Over all draws of one of two records and of one of two clients; all of them are the whole gradient."""
+    objective = Logistic(load("numpy"), 2, 0, "thumbnails", 0.2)
+    w = np.full((4000, 2, objective.d), 0.1)
+    exact = objective.gradients(w[:1])[0]
+    random = np.random.default_rng(0)
+    np.testing.assert_allclose(Sampled(objective, random, 1.0, 1.0)(w[:1])[0], exact, rtol=1e-12)
+    drawn = Sampled(objective, random, 0.5, 0.5)(w)
+    assert ((drawn != 0).any(axis=-1).sum(axis=1) == 1).all()
+    error = abs(drawn.mean(axis=0) - exact) / (drawn.std(axis=0) / len(w) ** 0.5)
+    assert error.max() < 5.5
