@@ -1,12 +1,18 @@
-"""Negative controls: CountSketches with too little randomness, which every check must reject."""
+"""Negative controls: sketches with too little randomness or too few rows, which every check must reject."""
 
+import copy
 from dataclasses import dataclass
+from typing import cast
 
 from sketchbench.kernels import Array
 from sketchbench.sketch import hashing
 from sketchbench.sketch.count_sketch import CountSketch
-from sketchbench.sketch.draws import ROWS, SIGNS, Draws
+from sketchbench.sketch.draws import BUCKETS, ROWS, SIGNS, Draws
+from sketchbench.sketch.family import Family
+from sketchbench.sketch.operator import Sketch
 from sketchbench.sketch.scattered import Scattered
+from sketchbench.sketch.sparse import BlockSparseEmbedding
+from sketchbench.sketch.uniform import UniformSampling
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,56 @@ class PairwiseSigns(CountSketch):
             bits = bits ^ bits >> xp.uint32(shift)
         signs = 2 * (bits & 1).astype("int8") - 1
         return _scattered(draws, self.b, rows, signs * draws.signs(SIGNS, 1))
+
+
+@dataclass(frozen=True)
+class TiedBlocks(BlockSparseEmbedding):
+    """A column has the same row in every block, with the same sign: two columns have the inner product 0, 1 or -1."""
+
+    def _draw(self, draws: Draws) -> Scattered:
+        block = self.b // self.s
+        offsets = draws.kernels.xp.arange(0, self.b, block, dtype="int32")[:, None]
+        rows = draws.integers(BUCKETS, self.d, block)[:, None] + offsets
+        signs = draws.signs(SIGNS, self.d)[:, None] + 0 * rows
+        return Scattered(draws.kernels, self.b, rows, signs.astype("int8"), self.s**-0.5)
+
+
+class _FewRows(Sketch):
+    """A sketch of fewer rows, with rows of zeros below."""
+
+    def __init__(self, inner: Sketch, b: int) -> None:
+        super().__init__(inner.d, b, inner.kernels, inner.operators)
+        self._inner = inner
+
+    def _sketch(self, x: Array) -> Array:
+        y = self._inner._sketch(x)
+        padded = self.kernels.xp.zeros((*y.shape[:-1], self.b), dtype=y.dtype)
+        padded[..., : self._inner.b] = y
+        return padded
+
+    def _desketch(self, y: Array) -> Array:
+        return self._inner._desketch(self.kernels.xp.ascontiguousarray(y[..., : self._inner.b]))
+
+
+class _Quarter(Family):
+    """The family that a class with this one as its first base has as its second, with b // 4 rows of b: unbiased, with
+    four times the variance. The other rows are zero."""
+
+    def _draw(self, draws: Draws) -> Sketch:
+        few = copy.copy(self)
+        object.__setattr__(few, "b", max(1, self.b // 4))
+        drawn = cast(Sketch, super(_Quarter, few)._draw(draws))  # type: ignore[safe-super]
+        return _FewRows(drawn, self.b)
+
+
+@dataclass(frozen=True)
+class QuarterCountSketch(_Quarter, CountSketch):
+    """CountSketch that uses a quarter of its rows."""
+
+
+@dataclass(frozen=True)
+class QuarterSampling(_Quarter, UniformSampling):
+    """Uniform sampling of a quarter of the coordinates."""
 
 
 def _scattered(draws: Draws, b: int, rows: Array, signs: Array) -> Scattered:
