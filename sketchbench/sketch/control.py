@@ -1,14 +1,17 @@
-"""Negative controls, which every check must reject: CountSketches with too little randomness, and no sketch at all."""
+"""Negative controls, which every check must reject: too little randomness, too few rows, and no sketch at all."""
 
 from dataclasses import dataclass
 
 from sketchbench.kernels import Array
 from sketchbench.sketch import hashing
 from sketchbench.sketch.count_sketch import CountSketch
-from sketchbench.sketch.draws import ROWS, SIGNS, Draws
+from sketchbench.sketch.draws import BUCKETS, ROWS, SIGNS, Draws
 from sketchbench.sketch.family import Family
+from sketchbench.sketch.hashing import Hashing
 from sketchbench.sketch.operator import Sketch
 from sketchbench.sketch.scattered import Scattered
+from sketchbench.sketch.sparse import BlockSparseEmbedding
+from sketchbench.sketch.uniform import UniformSampling
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,58 @@ class Zero(Family):
 
     def _draw(self, draws: Draws) -> _Nothing:
         return _Nothing(self.d, self.b, draws.kernels, draws.operators)
+
+
+@dataclass(frozen=True)
+class TiedBlocks(BlockSparseEmbedding):
+    """A column has the same row in every block, with the same sign: two columns have the inner product 0, 1 or -1."""
+
+    def _draw(self, draws: Draws) -> Scattered:
+        block = self.b // self.s
+        offsets = draws.kernels.xp.arange(0, self.b, block, dtype="int32")[:, None]
+        rows = draws.integers(BUCKETS, self.d, block)[:, None] + offsets
+        signs = draws.signs(SIGNS, self.d)[:, None] + 0 * rows
+        return Scattered(draws.kernels, self.b, rows, signs.astype("int8"), self.s**-0.5)
+
+
+class _FewRows(Sketch):
+    """A sketch of fewer rows, with rows of zeros below."""
+
+    def __init__(self, inner: Sketch, b: int) -> None:
+        super().__init__(inner.d, b, inner.kernels, inner.operators)
+        self._inner = inner
+
+    def _sketch(self, x: Array) -> Array:
+        y = self._inner._sketch(x)
+        padded = self.kernels.xp.zeros((*y.shape[:-1], self.b), dtype=y.dtype)
+        padded[..., : self._inner.b] = y
+        return padded
+
+    def _desketch(self, y: Array) -> Array:
+        return self._inner._desketch(self.kernels.xp.ascontiguousarray(y[..., : self._inner.b]))
+
+
+@dataclass(frozen=True)
+class QuarterCountSketch(Family):
+    """CountSketch that uses a quarter of its rows: unbiased, with four times the variance. The other rows are zero."""
+
+    hashing: Hashing = "full"
+
+    def _draw(self, draws: Draws) -> Sketch:
+        few = CountSketch(self.d, max(1, self.b // 4), self.hashing)
+        return _FewRows(few._draw(draws), self.b)
+
+
+@dataclass(frozen=True)
+class QuarterSampling(Family):
+    """Uniform sampling of a quarter of the coordinates: unbiased, with a larger variance. The other rows are zero."""
+
+    def check(self) -> None:
+        UniformSampling(self.d, self.b)
+
+    def _draw(self, draws: Draws) -> Sketch:
+        few = UniformSampling(self.d, max(1, self.b // 4))
+        return _FewRows(few._draw(draws), self.b)
 
 
 def _scattered(draws: Draws, b: int, rows: Array, signs: Array) -> Scattered:

@@ -14,7 +14,7 @@ class CountSketch(Family):
     """Column j holds one sign in a random row (song2023 Definition D.5, zhang2021 §2).
 
     hashing: `full` for independent buckets and signs; `polynomial` for 2-wise independent buckets
-    and 4-wise independent signs.
+    and 4-wise independent signs; `logarithmic` for ⌈log₂ d⌉-wise independence of both.
     """
 
     hashing: Hashing = "full"

@@ -31,7 +31,7 @@ class BlockSparseEmbedding(Family):
     """s entries +-1/sqrt(s) per column, one in each of s blocks of b/s rows (Definition D.7).
 
     hashing: `full` for independent rows and signs; `polynomial` for rows 2-wise and signs 4-wise
-    independent over all s d nonzeros.
+    independent over all s d nonzeros; `logarithmic` for ⌈log₂(s d)⌉-wise independence of both.
     """
 
     s: int = 4

@@ -13,11 +13,13 @@ from sketchbench.parameters import Checked, NonEmptyList, Several
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch
 from sketchbench.task import trials, vectors
+from sketchbench.task.worst_pair import worst_pair
 from sketchbench.theory.known import Known
 
 # g = h = a unit vector at a random one of up to PLACES places, a new one for every trial
 ROAMING = "roaming_spike"
 PLACES = 1024
+WORST = "worst"  # the pair that `worst_pair` finds for the family
 
 
 @dataclass(frozen=True)
@@ -28,13 +30,15 @@ class Moments(Checked):
         inner_product: mean of gᵀRᵀRh; exact: gᵀh.
         embedding_constant: mean of b (gᵀRᵀRh - gᵀh)², which is the a of song2023 Definition 4.1; exact: b times the
             exact variance, where it is known; bound: the a that is claimed of the family.
+        exact_constant: where both are known, b times the exact variance, without randomness; bound: the claimed a.
 
     Without bias E[(gᵀRᵀRh)²] - (gᵀh)² = E[(gᵀRᵀRh - gᵀh)²]. The right side is measured, since it varies much less, and
     a biased operator fails it all the same.
 
     Arguments:
         trials: number of operators.
-        pairs: names of `vectors.pair`, or `roaming_spike`: g = h, a unit vector at another random place in each trial.
+        pairs: names of `vectors.pair`; `roaming_spike`: g = h, a unit vector at another random place in each trial;
+            `worst`: what `worst_pair` finds for the family, with operators other than those that measure.
     """
 
     family: Family
@@ -42,13 +46,13 @@ class Moments(Checked):
     kernels: Kernels
     seed: int
     trials: Several
-    pairs: NonEmptyList[Literal[vectors.Pair, "roaming_spike"]]
+    pairs: NonEmptyList[Literal[vectors.Pair, "roaming_spike", "worst"]]
 
     def run(self) -> list[Row]:
-        """Measure; returns two rows for each pair."""
+        """Measure; returns two or three rows for each pair."""
         d, b, known, xp = self.family.d, self.family.b, self.known, self.kernels.xp
         fixed = [name for name in self.pairs if name != ROAMING]
-        pairs = [vectors.pair(name, d, self.seed) for name in fixed]
+        pairs = [self._pair(name) for name in fixed]
         g = self.kernels.asarray(np.array([g for g, _ in pairs]).reshape(1, -1, d))
         h = self.kernels.asarray(np.array([h for _, h in pairs]).reshape(1, -1, d))
         key = seeds.key(self.seed, task="moments", family=repr(self.family))
@@ -74,6 +78,12 @@ class Moments(Checked):
             rows += self._rows(ROAMING, measured[:, -1], 1.0, moment)
         return rows
 
+    def _pair(self, name: str) -> tuple[vectors.Vector, vectors.Vector]:
+        """The vectors (g, h) of a pair that is the same in all trials."""
+        if name == WORST:
+            return worst_pair(self.family, self.kernels, self.seed)
+        return vectors.pair(name, self.family.d, self.seed)
+
     def _spikes(self, sketch: Sketch, places: NDArray[np.int64], random: np.random.Generator) -> Array:
         """A unit vector at a random place for each operator of a stack, (T, 1, d)."""
         xp, count = self.kernels.xp, sketch.operators or 1
@@ -94,11 +104,14 @@ class Moments(Checked):
         return total / len(places)
 
     def _rows(self, name: str, products: NDArray[np.float64], inner: float, moment: float | None) -> list[Row]:
-        """Both rows of a pair, from its products (trials,), the exact gᵀh, and the exact second moment if known."""
-        b = self.family.b
+        """The rows of a pair, from its products (trials,), the exact gᵀh, and the exact second moment if known."""
+        b, claimed = self.family.b, self.known.embedding_constant
         exact = None if moment is None else b * (moment - inner**2)
-        constant = Row("embedding_constant", case=name, exact=exact, bound=self.known.embedding_constant)
-        return [
+        constant = Row("embedding_constant", case=name, exact=exact, bound=claimed)
+        rows = [
             Row("inner_product", case=name, exact=inner).mean(products),
             constant.mean(b * (products - inner) ** 2),
         ]
+        if exact is not None and claimed is not None:
+            rows.append(Row("exact_constant", case=name, bound=claimed).number(exact))
+        return rows

@@ -9,12 +9,15 @@ from numpy.typing import NDArray
 from sketchbench import seeds
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
+from sketchbench.measure.summary import ROUNDING
 from sketchbench.parameters import Checked, Natural, NonEmptyList, Probability, Several
 from sketchbench.sketch.family import Family
 from sketchbench.task import trials, vectors
 from sketchbench.theory.known import Known
 
 LEAST = 0.02  # threshold of the empirical tail
+BATCHES = 50  # of trials: enough to trust an interval of the mean of their quantiles
+ENOUGH = 10  # trials beyond its quantile in each batch, at least: fewer make quantiles too skewed to judge
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,9 @@ class Tails(Checked):
     Rows for each pair (`case`):
         exceedance: for each lemma and δ, how often the error reaches the `threshold` of the lemma; bound: 2δ, the
             probability that the lemma allows.
+        constant: for each lemma and δ, the level that the error reaches with probability 2δ, over the lemma's
+            threshold: the smallest factor at which the lemma would hold with that probability; bound: 1. The mean over
+            50 batches of trials; left out where a batch has fewer than 10 such trials.
         largest_error: for each lemma whose threshold no draw may exceed, the errors and how many of them exceed it;
             bound: the threshold.
         tail: how often the error reaches each of `points` thresholds from 0.02 to 1 + d/b, the largest error that
@@ -66,9 +72,19 @@ class Tails(Checked):
             for delta in self.deltas:
                 level = float(threshold(delta, d=d, b=b))
                 row = Row("exceedance", case=name, lemma=lemma, delta=delta, threshold=level, bound=2 * delta)
-                yield row.counted((errors >= level).sum(), errors.size)
+                reached = errors >= level * (1 - ROUNDING)  # an error may equal the threshold, as Lemma D.26's does
+                yield row.counted(reached.sum(), errors.size)
+                if 2 * delta * (errors.size // BATCHES) >= ENOUGH:
+                    factor = Row("constant", case=name, lemma=lemma, delta=delta, threshold=level, bound=1.0)
+                    yield factor.mean(_quantiles(errors, 1 - 2 * delta) / level)
         for lemma, threshold in self.known.always.items():
             level = float(threshold(min(self.deltas), d=d, b=b))
             yield Row("largest_error", case=name, lemma=lemma).exceedances(errors, level).mean(errors)
         for level in np.geomspace(LEAST, 1 + d / b, self.points):
             yield Row("tail", case=name, threshold=float(level)).counted((errors >= level).sum(), errors.size)
+
+
+def _quantiles(errors: NDArray[np.float64], share: float) -> NDArray[np.float64]:
+    """A quantile of each batch of the trials, (BATCHES,); trials that fill no batch are left out."""
+    batches = errors[: errors.size // BATCHES * BATCHES].reshape(BATCHES, -1)
+    return np.asarray(np.quantile(batches, share, axis=1, method="higher"))

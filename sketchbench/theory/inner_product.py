@@ -14,7 +14,7 @@ def printed(delta: float, *, d: int, b: int) -> float:
 
 
 def printed_sparse(delta: float, *, d: int, b: int, s: int) -> float:
-    """√(log(n/δ))/√s (song2023 Lemma D.22, with its constant c read as 1)."""
+    """√(log(n/δ))/√s (song2023 Lemma D.22, but for its factor c, which has no value there)."""
     return math.sqrt(math.log(d / delta) / s)
 
 

@@ -3,6 +3,9 @@
 A and B have shapes (n, d) and (m, d); W_old and W_new (d_out, d) and V (r, d).
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,6 +21,17 @@ def product_error(a: Matrix, b: Matrix, *, size: int) -> float:
     all_pairs = (a**2).sum() * (b**2).sum() + ((a @ b.T) ** 2).sum()
     same = 2 * ((a**2).sum(axis=0) * (b**2).sum(axis=0)).sum()
     return float(all_pairs - same) / size
+
+
+def product_variance(a: Matrix, b: Matrix, second_moment: Callable[..., Any], *, size: int) -> float:
+    """E‖ASSᵀBᵀ - ABᵀ‖² for any unbiased sketch: the sum of the variances of all entries; ours.
+
+    second_moment: as in theory.second_moment. O(n m) times what it costs.
+    """
+    total = 0.0
+    for row in a:
+        total += float((second_moment(np.broadcast_to(row, b.shape), b, b=size) - (b @ row) ** 2).sum())
+    return total
 
 
 def update_error(old: Matrix, new: Matrix, v: Matrix, *, size: int) -> float:

@@ -15,7 +15,7 @@ from sketchbench.sketch.gaussian import Gaussian
 from sketchbench.sketch.operator import Sketch
 from sketchbench.sketch.sampled import Sampled
 from sketchbench.sketch.scattered import Scattered
-from sketchbench.sketch.sparse import BlockSparseEmbedding, SparseEmbedding
+from sketchbench.sketch.sparse import SparseEmbedding
 from sketchbench.sketch.transform import SubsampledHadamard
 from sketchbench.sketch.uniform import UniformSampling
 
@@ -94,24 +94,22 @@ class ColumnDropped(CountSketch):
 
 
 @dataclass(frozen=True)
+class TwoColumnsMeet(CountSketch):
+    """Two columns always share a bucket: for these alone the variance is b times what it should be."""
+
+    def _draw(self, draws: Draws) -> Scattered:
+        rows = hashing.buckets(draws, self.hashing, self.d, self.b).copy()
+        rows[:, 2] = rows[:, 1]
+        return _count_sketch(draws, self.b, rows, hashing.signs(draws, self.hashing, self.d))
+
+
+@dataclass(frozen=True)
 class BucketNeverUsed(CountSketch):
     """An off-by-one bucket range: the last bucket stays empty."""
 
     def _draw(self, draws: Draws) -> Scattered:
         rows = draws.integers(BUCKETS, self.d, self.b - 1)
         return _count_sketch(draws, self.b, rows, draws.signs(SIGNS, self.d))
-
-
-@dataclass(frozen=True)
-class BucketsShared(BlockSparseEmbedding):
-    """All blocks of a column use the same row within the block."""
-
-    def _draw(self, draws: Draws) -> Scattered:
-        block = self.b // self.s
-        within = draws.integers(BUCKETS, self.d, block)[:, None]
-        rows = within + np.arange(0, self.b, block, dtype=np.int32)[:, None]
-        signs = draws.signs(SIGNS, self.d)[:, None] + 0 * rows
-        return Scattered(draws.kernels, self.b, rows, signs.astype("int8"), self.s**-0.5)
 
 
 @dataclass(frozen=True)

@@ -84,4 +84,5 @@ def test_enumerated_moments_are_bounded(name: str) -> None:
 def test_bounds_by_hand() -> None:
     g, h = np.array([1.0, 2.0]), np.array([3.0, -1.0])
     assert second_moment.bound(g, h, b=5, embedding_constant=3) == pytest.approx(1 + 3 / 5 * 50)
+    assert second_moment.bound(g, 3 * h, b=5, embedding_constant=3) == pytest.approx(9 + 3 / 5 * 450)
     assert norm.bound(h, b=5, embedding_constant=3) == pytest.approx((1 + 3 * 2 / 5) * 10)

@@ -1,10 +1,13 @@
 """Errors of sketched weights against every CountSketch of 3 columns and 2 buckets."""
 
+from collections.abc import Callable
+from typing import Any
+
 import exhaustive
 import numpy as np
 import pytest
 
-from sketchbench.theory import weight_sketch
+from sketchbench.theory import second_moment, weight_sketch
 
 D, SIZE = 3, 2
 SKETCHES = exhaustive.count_sketch(D, SIZE)
@@ -58,3 +61,31 @@ def test_update(kind: str) -> None:
     assert weight_sketch.update_error_plain(old, new, size=SIZE) == pytest.approx(
         (change**2).sum(axis=(2, 3)).mean(), rel=1e-12
     )
+
+
+BALANCED = exhaustive.balanced(4, 2)
+GAUSSIAN = exhaustive.gaussian(3, 2)
+
+
+@pytest.mark.parametrize(
+    ("distribution", "moment"),
+    [(SKETCHES, second_moment.hashed), (BALANCED, second_moment.balanced), (GAUSSIAN, second_moment.gaussian)],
+    ids=["count_sketch", "balanced", "gaussian"],
+)
+def test_product_variance(distribution: exhaustive.Distribution, moment: Callable[..., Any]) -> None:
+    """Any family's, against all its operators."""
+    rng = np.random.default_rng(3)
+    a, b = rng.standard_normal((2, distribution.d)), rng.standard_normal((4, distribution.d))
+    projections = np.einsum("mbi,mbj->mij", distribution.matrices, distribution.matrices)
+    errors = ((a @ projections @ b.T - a @ b.T) ** 2).sum(axis=(1, 2))
+    formula = weight_sketch.product_variance(a, b, moment, size=distribution.b)
+    assert formula == pytest.approx(distribution.weights @ errors, rel=1e-12)
+
+
+def test_the_listing_of_the_appendix() -> None:
+    """Two columns to a bucket: the plain error is (q - 1) = 1 times the squared weights, not (d - 1)/s = 3/2 times."""
+    old, new = np.random.default_rng(4).standard_normal((2, 3, 4))
+    whole = (old**2).sum() + (new**2).sum()
+    exact = sum(weight_sketch.product_variance(w, np.eye(4), second_moment.balanced, size=2) for w in (old, new))
+    assert exact == pytest.approx(whole)
+    assert weight_sketch.update_error_plain(old, new, size=2) == pytest.approx(1.5 * whole)
