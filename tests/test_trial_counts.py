@@ -26,6 +26,7 @@ from sketchbench.sketch import (
 )
 from sketchbench.task import trials, vectors
 from sketchbench.task.isometry import Isometry
+from sketchbench.task.privacy_audit import STRICT
 
 POWER = 0.999
 GAP, SPREAD = 0.125, 5.5  # as in conf/study/embedding.yaml
@@ -179,7 +180,7 @@ def proven(mu: float, delta: float, audits: int = 300) -> np.ndarray:
     found = []
     for _ in range(audits):
         there, absent = (random.standard_normal((2, trials // 2)) + shift for shift in (mu, 0.0))
-        threshold = strongest_threshold(there[0], absent[0], delta=delta, error=1e-3)
+        threshold = strongest_threshold(there[0], absent[0], delta=delta, error=STRICT)
         hits, alarms = (int((side[1] >= threshold).sum()) for side in (there, absent))
         found.append(epsilon_proven(hits, alarms, trials // 2, delta=delta, error=LEVEL))
     return np.array(found)
@@ -188,13 +189,17 @@ def proven(mu: float, delta: float, audits: int = 300) -> np.ndarray:
 @pytest.mark.statistical
 def test_the_power_of_the_audit() -> None:
     """Of 300 audits each: all prove two fifths of ε at δ = 0.01, and a tenth at 1e-5; all notice that half of the
-    noise is missing at 0.01, and hardly any at 1e-5. So the power is above 0.98, with confidence 0.997."""
+    noise is missing at 0.01, and hardly any at 1e-5. So the power is above 0.98, with confidence 0.997.
+
+    All of this also where a sketch shows nine tenths of the record: the study's show 0.93."""
     config = planned("privacy_audit")["identity/d16-b16"].config["task"]
     large, small = config["deltas"]
     goal = config["epsilon"]
     mu = gaussian.mu(goal, large)
     assert proven(mu, large).min() > 0.4 * goal
     assert proven(2 * mu, large).min() > goal
+    assert proven(0.9 * mu, large).min() > 0.4 * goal
+    assert proven(1.8 * mu, large).min() > goal
     other = gaussian.epsilon(mu, small)
     assert proven(mu, small).min() > 0.1 * other
     assert (proven(2 * mu, small) > other).mean() < 0.05
