@@ -5,6 +5,7 @@ The audit is that of a quick run, at a quick run's level; its power is computed 
 
 import dataclasses
 import functools
+import math
 from typing import Any
 
 import judging
@@ -22,7 +23,9 @@ from sketchbench.privacy.mechanism import Composed, GaussianRelease, Parallel
 from sketchbench.privacy.sampling import Sampling
 from sketchbench.sketch import CountSketch, Family, Gaussian, SubsampledHadamard
 from sketchbench.sketch.identity import Identity
+from sketchbench.task.noise_placement import NoisePlacement
 from sketchbench.task.privacy_audit import AuditedTraining, PrivacyAudit
+from sketchbench.task.privacy_lemmas import PrivacyLemmas
 from sketchbench.task.private_training import PrivateTraining
 from sketchbench.theory import privacy as lemmas
 from sketchbench.theory.known import Known
@@ -142,8 +145,89 @@ def test_parallel_composition_over_overlapping_clients() -> None:
 def test_less_noise_than_lemma_h_7_prints(constant: float, expected: str) -> None:
     """The lemma is tightest at ε = 1 and small δ, where a seventh of σ is to spare."""
     sigma = constant * lemmas.gaussian_noise(1.0, 1e-12, 1.0)
-    row = Row("gaussian", range="proven", bound=1.0).number(epsilon("exact", GaussianRelease(1.0, sigma), 1e-12))
+    row = Row("gaussian", range="proven", reading="printed", bound=1.0)
+    row = row.number(epsilon("exact", GaussianRelease(1.0, sigma), 1e-12))
     assert judging.verdict("S17-corrected", [row]) == expected
+
+
+LEMMAS = PrivacyLemmas(
+    epsilons=[0.01, 0.9],
+    deltas=[1e-9, 1e-5],
+    steps=[1, 100, 1000],
+    long=[10_000_000],
+    local_steps=[1],
+    batches=[1, 2],
+    records=100,
+)
+
+
+def about(claim: str, quantity: str) -> str:
+    """The verdict of a claim on the rows about a lemma."""
+    return judging.verdict(claim, [row for row in LEMMAS.run() if row["quantity"] == quantity])
+
+
+@pytest.mark.parametrize("quantity", ["composition", "sampling", "parallel"])
+def test_each_lemma_passes_and_a_smaller_one_does_not(quantity: str) -> None:
+    """The control of S18 fails for each of the three by itself."""
+    assert about("S18", quantity) == "holds"
+    smaller = [row for row in LEMMAS.run() if row["quantity"] == quantity and row["reading"] == "smaller"]
+    assert judging.verdict("S18", [row.but(reading="printed") for row in smaller]) == "fails"
+
+
+def test_composition_without_its_second_term(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lemma H.3 without 2 k ε², which 1,000 responses with ε = 0.9 need."""
+
+    def first_term(each: Guarantee, times: int, slack: float) -> Guarantee:
+        return Guarantee(math.sqrt(2 * times * math.log(1 / slack)) * each.epsilon, slack + times * each.delta)
+
+    monkeypatch.setattr(lemmas, "advanced", first_term)
+    assert about("S18", "composition") == "fails"
+
+
+def test_sampling_without_its_constant(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mechanism that amplification helps least shows that 6 may not be 1."""
+    honest = lemmas.sampling
+
+    def smaller(each: Guarantee, batch: int, records: int) -> Guarantee:
+        found = honest(each, batch, records)
+        return found._replace(epsilon=found.epsilon / 6)
+
+    monkeypatch.setattr(lemmas, "sampling", smaller)
+    assert about("S18", "sampling") == "fails"
+
+
+def test_the_constant_of_theorem_6_2() -> None:
+    """Some constant is enough while the total is small, for 2ℓ, too; 1 is not; and no four times is for large ones."""
+    assert about("S19-single", "constant") == "holds"
+    single = [row for row in LEMMAS.run() if row["quantity"] == "training" and row["batch"] == 1]
+    assert judging.verdict("S19-single", [row.but(quantity="constant") for row in single]) == "fails"
+    assert about("S19-printed", "constant") == "fails"
+
+
+def test_a_sensitivity_of_four_times_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sketchbench.task.privacy_lemmas.mean_sensitivity", lambda bound, batch, neighbours: 4 * bound)
+    assert about("S19-single", "constant") == "fails"
+
+
+PLACEMENT = NoisePlacement(SubsampledHadamard(16, 4), load("numba"), 5, trials=20_000, epsilon=2.5, delta=0.01)
+
+
+@pytest.mark.statistical
+def test_the_placement_of_noise() -> None:
+    """Before or after the sketch it protects; after it, for the unsketched sensitivity, and halved, it does not."""
+    rows = PLACEMENT.run()
+    assert judging.verdict("S34", rows) == "holds"
+    for wrong in ("unscaled", "halved"):
+        released = [row.but(case="after") for row in rows if row["case"] == wrong]
+        assert judging.verdict("S34", released) == "fails"
+
+
+@pytest.mark.statistical
+def test_the_cost_of_noise_after_a_sketch() -> None:
+    """Only of SRHT are RᵀR's eigenvalues all the same."""
+    small = dataclasses.replace(PLACEMENT, trials=400)
+    assert judging.verdict("S34-cost", small.run()) == "holds"
+    assert judging.verdict("S34-cost", dataclasses.replace(small, family=Gaussian(16, 4)).run()) == "fails"
 
 
 TRAINING = PrivateTraining(
