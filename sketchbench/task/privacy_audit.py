@@ -3,7 +3,7 @@
 import logging
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -136,27 +136,34 @@ class PrivacyAudit(Checked):
         """What is visible, and a row for each δ."""
         sampling = account.sampling
         there, absent = (self._evidence(sampling, noise * account.sigma, present) for present in (True, False))
-        choosing_in, counted_in = np.split(there.statistic, 2)
-        choosing_out, counted_out = np.split(absent.statistic, 2)
         settings = Row("visible", case=sampling.kind, neighbours=sampling.neighbours, noise=float(noise))
         rows = [settings.mean(np.concatenate([there.visible, absent.visible]))]
         about = settings.but(
             quantity="audit",
             sensitivity=mean_sensitivity(BOUND, sampling.batch, sampling.neighbours),
             sigma=float(account.sigma),
-            shift=shift(counted_in, counted_out),
-            trials=counted_in.size,
         )
         for delta in self.deltas:
-            threshold = strongest_threshold(choosing_in, choosing_out, delta=delta, error=STRICT)
-            hits, alarms = (int((side >= threshold).sum()) for side in (counted_in, counted_out))
-            row = about.but(delta=delta, hits=hits, false_alarms=alarms)
-            row = row.but(bound=float(accounted(account.accountant, account.mechanism, delta)))
-            rows.append(row.number(epsilon_proven(hits, alarms, counted_in.size, delta=delta, error=ERROR)))
+            row = about.but(delta=delta, bound=float(accounted(account.accountant, account.mechanism, delta)))
+            rows.append(audited(row, there.statistic, absent.statistic))
         return rows
 
 
-def shift(present: Statistics, absent: Statistics) -> float:
+def audited(row: Row, present: Statistics, absent: Statistics) -> Row:
+    """The row with what an attack proves at its δ, from a statistic (trials,) in each of two worlds, trials even.
+
+    The first half of the trials chooses the threshold above which the attack says that the canary was there; the
+    second half is counted.
+    """
+    (choosing_in, counted_in), (choosing_out, counted_out) = np.split(present, 2), np.split(absent, 2)
+    delta, trials = float(cast(float, row["delta"])), counted_in.size
+    threshold = strongest_threshold(choosing_in, choosing_out, delta=delta, error=STRICT)
+    hits, alarms = (int((side >= threshold).sum()) for side in (counted_in, counted_out))
+    row = row.but(hits=hits, false_alarms=alarms, trials=trials, shift=_shift(counted_in, counted_out))
+    return row.number(epsilon_proven(hits, alarms, trials, delta=delta, error=ERROR))
+
+
+def _shift(present: Statistics, absent: Statistics) -> float:
     """The distance of the mean statistics (trials,) of two worlds, in standard deviations; LARGEST_SHIFT at most."""
     spread = math.sqrt((present.var() + absent.var()) / 2)
     return min(float(present.mean() - absent.mean()) / max(spread, 1e-12), LARGEST_SHIFT)
