@@ -31,9 +31,26 @@ Numbers = NDArray[np.float64]  # (trials,)
 
 
 @dataclass(frozen=True)
+class Privacy(Checked):
+    """How much noise there is.
+
+    Arguments:
+        accountant: one that knows the sampling.
+        epsilons: values of ε that σ is calibrated to.
+        delta: δ.
+        noises: standard deviation of the noise that is added, relative to what is accounted for.
+    """
+
+    accountant: str
+    epsilons: list[Positive]
+    delta: Probability
+    noises: NonEmptyList[NonNegative]
+
+
+@dataclass(frozen=True)
 class PrivateTraining(Checked):
     """Private iterative sketching with one local step and the largest step size of Theorem E.1, with σ
-    calibrated to each of `epsilons` at δ, and without noise (case none): `trials` runs of each, with the
+    calibrated to each ε at δ, and without noise (case none): `trials` runs of each, with the
     same batches and sketches. It trains until the runs without noise have closed the share `progress` of the gap
     f(w⁰) - f*, so that all methods are compared at equal progress. After the last round, rows
 
@@ -43,15 +60,13 @@ class PrivateTraining(Checked):
     `accuracy`: on the samples that are held out;
     `start`: f(w⁰) - f*, against the bound of `excess`, which whoever stands still must not meet.
 
-    Each for every one of `noises`; the bounds are those of the noise that is accounted for. The sensitivity is that of
+    Each for every noise; the bounds are those of the noise that is accounted for. The sensitivity is that of
     the neighbours for which the sampling amplifies privacy.
 
     Arguments:
         sampling: of batches; wants the records of a client.
-        accountant: one that knows this sampling.
         alpha: the sketch's variance parameter as its config claims it, or its exact one, for the step and the bounds.
-        noises: standard deviation of the noise that is added, relative to what is accounted for.
-        delta: δ.
+        privacy: ε, δ and the noise.
         clip: ℓ, to which records' gradients are clipped, and then no bounds are known; None takes the bound that they
             have anyway, and clips none.
         rounds: the most rounds.
@@ -64,11 +79,8 @@ class PrivateTraining(Checked):
     seed: int
     objective: Callable[..., Logistic]
     sampling: Callable[..., Sampling]
-    accountant: str
     alpha: Alpha
-    epsilons: list[Positive]
-    noises: NonEmptyList[NonNegative]
-    delta: Probability
+    privacy: Privacy
     clip: Positive | None
     rounds: Count
     progress: Share | None
@@ -90,10 +102,10 @@ class PrivateTraining(Checked):
         mechanism = training.mechanism(objective, noiseless.t, sampling.neighbours)
         baseline = self._excess(objective, noiseless)
         rows = list(self._rows(objective, p, replace(training, sigma=0.0), noiseless, NONE, baseline))
-        for epsilon in self.epsilons:
-            sigma = calibrated_sigma(self.accountant, mechanism, epsilon, self.delta)
+        for epsilon in self.privacy.epsilons:
+            sigma = calibrated_sigma(self.privacy.accountant, mechanism, epsilon, self.privacy.delta)
             private = replace(training, sigma=sigma)
-            for noise in self.noises:
+            for noise in self.privacy.noises:
                 *_, last = self._rounds(objective, replace(private, sigma=noise * sigma), noiseless.t)
                 found = self._rows(objective, p, private, last, f"{epsilon:g}", baseline)
                 rows += [row.but(epsilon=epsilon, noise=float(noise)) for row in found]
@@ -142,11 +154,11 @@ class PrivateTraining(Checked):
             row = Row(
                 quantity,
                 case=case,
-                delta=self.delta,
+                delta=self.privacy.delta,
                 sigma=float(training.sigma),
                 sensitivity=float(mean_sensitivity(training.bound, sampling.batch, sampling.neighbours)),
                 neighbours=sampling.neighbours,
-                accountant=self.accountant,
+                accountant=self.privacy.accountant,
                 rounds=last.t,
                 bytes_up=last.bytes_up,
                 bound=bounds.get(quantity),

@@ -27,7 +27,7 @@ from sketchbench.sketch.identity import Identity
 from sketchbench.task.noise_placement import NoisePlacement
 from sketchbench.task.privacy_audit import AuditedTraining, PrivacyAudit
 from sketchbench.task.privacy_lemmas import PrivacyLemmas
-from sketchbench.task.private_training import PrivateTraining
+from sketchbench.task.private_training import Privacy, PrivateTraining
 from sketchbench.theory import privacy as lemmas
 from sketchbench.theory.known import Known
 from sketchbench.theory.privacy import Guarantee
@@ -238,11 +238,8 @@ TRAINING = PrivateTraining(
     seed=0,
     objective=functools.partial(Logistic, clients=2, ridge=0.001, held_out=397),
     sampling=functools.partial(Sampling, kind="poisson", batch=210),
-    accountant="rdp",
     alpha="claimed",
-    epsilons=[16],
-    noises=[1.0],
-    delta=1e-5,
+    privacy=Privacy(accountant="rdp", epsilons=[16], delta=1e-5, noises=[1.0]),
     clip=None,
     rounds=60,
     progress=None,
@@ -252,7 +249,7 @@ SHARP = dataclasses.replace(  # where Theorem E.1 is
     TRAINING,
     objective=functools.partial(Logistic, clients=2, ridge=0.5, held_out=397),
     sampling=functools.partial(Sampling, kind="poisson", batch=700),
-    epsilons=[64],
+    privacy=dataclasses.replace(TRAINING.privacy, epsilons=[64]),
     rounds=20,
 )
 
@@ -292,7 +289,7 @@ def test_the_variance_of_noise() -> None:
     assert judging.verdict("S21-excess", rows) == "holds"
     standing = [row.but(quantity="excess") for row in rows if row["quantity"] == "start"]
     assert judging.verdict("S21-excess", standing) == "fails"
-    doubled = dataclasses.replace(SHARP, noises=[2.0]).run()
+    doubled = dataclasses.replace(SHARP, privacy=dataclasses.replace(SHARP.privacy, noises=[2.0])).run()
     assert judging.verdict("S21-variance", [row.but(noise=1.0) for row in doubled]) == "fails"
 
 
