@@ -26,6 +26,7 @@ from sketchbench.sketch import (
 )
 from sketchbench.task import trials, vectors
 from sketchbench.task.isometry import Isometry
+from sketchbench.task.privacy_audit import STRICT
 
 POWER = 0.999
 GAP, SPREAD = 0.125, 5.5  # as in conf/study/embedding.yaml
@@ -179,7 +180,7 @@ def proven(mu: float, delta: float, audits: int = 300) -> np.ndarray:
     found = []
     for _ in range(audits):
         there, absent = (random.standard_normal((2, trials // 2)) + shift for shift in (mu, 0.0))
-        threshold = strongest_threshold(there[0], absent[0], delta=delta, error=1e-3)
+        threshold = strongest_threshold(there[0], absent[0], delta=delta, error=STRICT)
         hits, alarms = (int((side[1] >= threshold).sum()) for side in (there, absent))
         found.append(epsilon_proven(hits, alarms, trials // 2, delta=delta, error=LEVEL))
     return np.array(found)
@@ -188,25 +189,38 @@ def proven(mu: float, delta: float, audits: int = 300) -> np.ndarray:
 @pytest.mark.statistical
 def test_the_power_of_the_audit() -> None:
     """Of 300 audits each: all prove two fifths of ε at δ = 0.01, and a tenth at 1e-5; all notice that half of the
-    noise is missing at 0.01, and hardly any at 1e-5. So the power is above 0.98, with confidence 0.997."""
+    noise is missing at 0.01, and hardly any at 1e-5. So the power is above 0.98, with confidence 0.997.
+
+    All of this also where a sketch shows nine tenths of the record: the study's show 0.93."""
     config = planned("privacy_audit")["identity/d16-b16"].config["task"]
     large, small = config["deltas"]
     goal = config["epsilon"]
     mu = gaussian.mu(goal, large)
     assert proven(mu, large).min() > 0.4 * goal
     assert proven(2 * mu, large).min() > goal
+    assert proven(0.9 * mu, large).min() > 0.4 * goal
+    assert proven(1.8 * mu, large).min() > goal
     other = gaussian.epsilon(mu, small)
     assert proven(mu, small).min() > 0.1 * other
     assert (proven(2 * mu, small) > other).mean() < 0.05
 
 
-@pytest.mark.parametrize(("spread", "distance"), [(0.35, 0.42), (0.03, 0.08)])
+@pytest.mark.parametrize(("spread", "distance"), [(0.1, 0.37), (0.22, 2.3), (0.02, 0.07)])
 def test_the_interval_of_the_cost_of_privacy(spread: float, distance: float) -> None:
-    """The share of the progress that is lost: 0.52 and more at ε = 1, 0.02 and less at 16, against 0.1. The
-    spreads are the largest seen, 0.30 and 0.028 for CountSketch."""
+    """The share of the progress that is lost: 0.47 at ε = 1, 2.4 and more with sketches, and 0.023 and less at 16,
+    against 0.1. The spreads are the largest seen: 0.09 without a sketch, 0.22 and 0.015 with one. A skewness of 1.2 may
+    be judged."""
     (trials,) = set(quick("private_training"))
     low, high = mean_interval(0.0, spread, 0.0, trials, error=LEVEL)
     assert (high - low) / 2 < distance
+    assert TRUSTED_SKEWNESS * trials**0.5 > 1.2
+
+
+def test_the_interval_of_the_cost_of_twice_the_noise() -> None:
+    """Against the bound: 0.44 of it at most, and with twice the noise 1.4 times; the relative spread is below 0.09."""
+    (trials,) = set(quick("private_convergence"))
+    low, high = mean_interval(1.4, 0.09 * 1.4, 0.0, trials, error=LEVEL)
+    assert low > 1 > 0.44 * high / 1.4
 
 
 # Leakage

@@ -4,7 +4,7 @@ The attacker knows everything but the canary: all other records, the algorithm, 
 what private iterative sketching (song2023 Algorithm 2) sends, it computes the likelihood ratio of the two worlds.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ from sketchbench.kernels import Array, Kernels
 from sketchbench.objective.canary import Canary
 from sketchbench.objective.problem import Vector
 from sketchbench.privacy.sampling import Neighbours
+from sketchbench.sketch.operator import Sketch
 
 RIDGE = 1e-9  # keeps RRᵀ invertible where a row of R is empty
 
@@ -34,6 +35,28 @@ class Evidence(NamedTuple):
     visible: Statistics
 
 
+def most_visible(operators: Sequence[Sketch], kernels: Kernels) -> Array:
+    """The record that sketches show best: the unit vector u with the largest Σ_t ‖P_t u‖², for each training.
+
+    P_t is the projection onto the rows of the operator of round t. Operators are public, and privacy is promised for
+    all records, so also for those that were chosen to fit them. Where b = d, or in a single round, all of u is visible:
+    ‖P u‖ = 1, and a sketch hides nothing of what is noisy.
+
+    Arguments:
+        operators: of each round, stacks of as many as there are trainings.
+        kernels: what computes.
+
+    Returns:
+        (trainings, d), of any sign. O(d³) for each training.
+    """
+    xp = kernels.xp
+    total: Array = 0
+    for stack in operators:
+        R = stack.materialize()
+        total = total + R.swapaxes(-1, -2) @ xp.linalg.solve(_gram(R, kernels), R)
+    return xp.linalg.eigh(total)[1][..., -1]
+
+
 def worlds(
     direction: Vector, neighbours: Neighbours, *, clients: int, records: int, kernels: Kernels
 ) -> tuple[Canary, Canary]:
@@ -43,7 +66,7 @@ def worlds(
     (`add_remove`). All other records have none.
 
     Arguments:
-        direction: u, (d,).
+        direction: u, (d,), or (trials, d) for one of its own in each trial.
         neighbours: what the two data sets differ by.
         clients: their number.
         records: of each client.
@@ -59,7 +82,7 @@ def likelihood_ratio(sent: Iterable[Round], direction: Vector, kernels: Kernels,
 
     Arguments:
         sent: what can be seen of some trainings, such as those of `PrivateSketching.run` in one of the `worlds`.
-        direction: u, (d,), the canary's gradient.
+        direction: u, (d,) or (trials, d), the canary's gradient.
         kernels: what computes.
         rounds: of each training.
 
@@ -73,9 +96,13 @@ def likelihood_ratio(sent: Iterable[Round], direction: Vector, kernels: Kernels,
         if at.messages is None or at.operators is None:
             continue
         R = at.operators.materialize()
-        gram = R @ R.swapaxes(-1, -2) + RIDGE * xp.eye(R.shape[-2])
-        sketched = R @ u
-        weights = xp.linalg.solve(gram, sketched[..., None])[..., 0]
+        sketched = (R @ u[..., None])[..., 0]
+        weights = xp.linalg.solve(_gram(R, kernels), sketched[..., None])[..., 0]
         statistic = statistic - (weights * at.messages[:, 0]).sum(axis=-1)  # clients step downhill
         visible = visible + (weights * sketched).sum(axis=-1) / rounds
     return Evidence(kernels.to_numpy(statistic), kernels.to_numpy(xp.sqrt(visible)))
+
+
+def _gram(R: Array, kernels: Kernels) -> Array:
+    """R Rᵀ, for each of a stack of matrices, invertible."""
+    return R @ R.swapaxes(-1, -2) + RIDGE * kernels.xp.eye(R.shape[-2])

@@ -16,7 +16,7 @@ class Canary(EmpiricalRisk):
 
     Arguments:
         kernels: backend of all arrays.
-        canary: the canary's vector (d,).
+        canary: the canary's vector (d,), or (trials, d) where each of so many trials has its own.
         clients: number of clients.
         records: number of records of each client.
     """
@@ -26,9 +26,9 @@ class Canary(EmpiricalRisk):
     minimum = -np.inf
 
     def __init__(self, kernels: Kernels, canary: Vector, clients: int, records: int) -> None:
-        super().__init__(kernels, canary.size, clients)
+        super().__init__(kernels, canary.shape[-1], clients)
         self.records = np.arange(clients * records).reshape(clients, records)
-        self.record_bound = self.gradient_bound = float(np.linalg.norm(canary))
+        self.record_bound = self.gradient_bound = float(np.linalg.norm(canary, axis=-1).max())
         self.start = np.zeros(self.d)
         self.minimiser = np.full(self.d, np.nan)
         self._canary = kernels.asarray(canary)

@@ -3,19 +3,18 @@
 import logging
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from sketchbench import seeds
-from sketchbench.attack.membership import Evidence, Statistics, likelihood_ratio, worlds
+from sketchbench.attack.membership import Evidence, Statistics, likelihood_ratio, most_visible, worlds
 from sketchbench.federated.iterative_sketching import IterativeSketching
 from sketchbench.federated.private_sketching import PrivateSketching
 from sketchbench.kernels import Kernels
 from sketchbench.measure.audit import epsilon_proven, strongest_threshold
-from sketchbench.measure.row import Row, exceeding
+from sketchbench.measure.row import Row
 from sketchbench.objective.canary import Canary
-from sketchbench.objective.problem import Vector
 from sketchbench.parameters import Checked, Count, NonNegative, Positive, Probability, Several
 from sketchbench.privacy.accountant import epsilon as accounted
 from sketchbench.privacy.calibration import calibrated_sigma
@@ -26,6 +25,7 @@ from sketchbench.task import trials as blocks
 
 log = logging.getLogger(__name__)
 ERROR = 1e-3  # of the ε that a row says is proven
+STRICT = 1e-7  # error at which the threshold is chosen: about that of a claim, for which rare events prove little
 BOUND = 1.0  # ℓ, of gradients, which is also the canary's norm
 LARGEST_SHIFT = 1e9  # what is written where there is hardly any noise
 
@@ -49,13 +49,13 @@ class AuditedTraining(Checked):
     local_steps: Count
 
 
-class Audit(NamedTuple):
-    """A private training with its account, and what the attacker makes of it in both worlds."""
+class Account(NamedTuple):
+    """What is accounted for: how batches are drawn, what accounts for ε, the mechanism, and its σ."""
 
+    sampling: Sampling
+    accountant: str
     mechanism: Mechanism
     sigma: float
-    present: Evidence
-    absent: Evidence
 
 
 @dataclass(frozen=True)
@@ -63,14 +63,14 @@ class PrivacyAudit(Checked):
     """Whether an attacker who knows everything but one record can prove more than the accounted ε.
 
     The standard deviation σ of the noise is calibrated by each sampling's accountant to `epsilon` at the first of
-    `deltas`; training uses σ times `noise`, which is 1 for what was accounted for. The attack is
-    `attack.membership`, on `trials` trainings in each of the two worlds. The first half of them chooses the threshold
-    above which it says that the canary was there; the second half is counted. Rows:
+    `deltas`; training uses σ times each of `noises`, which is 1 for what was accounted for. The attack is
+    `attack.membership`, on `trials` trainings in each of the two worlds, with the record that their operators show
+    best. The first half of them chooses the threshold above which it says that the canary was there; the second half is
+    counted. Rows, for each of `noises`:
 
     - `audit`, per sampling and δ: hits, false alarms, and the distance of the two worlds' mean statistics (`shift`);
       the ε proven at 99.9 % (`value`), and the accounted one (`bound`).
-    - `visible`, once: the part of the canary's norm that the sketches leave visible (`Evidence.visible`), with the
-      number of trainings where it exceeds 1, which none can.
+    - `visible`, per sampling: the part of the canary's norm that the sketches leave visible (`Evidence.visible`).
     """
 
     family: Family
@@ -81,7 +81,7 @@ class PrivacyAudit(Checked):
     training: AuditedTraining
     epsilon: Positive
     deltas: list[Probability]
-    noise: NonNegative
+    noises: list[NonNegative]
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -90,69 +90,80 @@ class PrivacyAudit(Checked):
 
     def run(self) -> list[Row]:
         rows: list[Row] = []
-        visible: list[Statistics] = []
         for kind, accountant in self.samplings.items():
-            trained = self.training
-            sampling = Sampling(kind, trained.records if kind == "full" else trained.batch, trained.records)
-            audit = self._audited(sampling, accountant)
-            rows += self._rows(sampling, accountant, audit)
-            visible += [audit.present.visible, audit.absent.visible]
+            account = self._account(kind, accountant)
+            for noise in self.noises:
+                rows += self._rows(account, noise)
             log.info("%s batches: %d trainings in each world", kind, self.trials)
-        values = np.concatenate(visible)
-        return [*rows, Row("visible", bound=1.0, count=exceeding(values, 1.0)).mean(values)]
+        return rows
 
-    def _audited(self, sampling: Sampling, accountant: str) -> Audit:
-        direction = seeds.generator(self.seed, data="canary").standard_normal(self.family.d)
-        direction /= np.linalg.norm(direction)
+    def _account(self, kind: Kind, accountant: str) -> Account:
+        """The noise that is needed with this sampling."""
         trained = self.training
-        present, absent = worlds(
-            direction, sampling.neighbours, clients=trained.clients, records=trained.records, kernels=self.kernels
-        )
-        algorithm = IterativeSketching(self.family, 1.0, trained.local_steps)
+        sampling = Sampling(kind, trained.records if kind == "full" else trained.batch, trained.records)
+        canary = Canary(self.kernels, np.ones(self.family.d), trained.clients, trained.records)
         # the mechanism that is accounted for is that of the very object that trains, at another σ
-        blank = PrivateSketching(algorithm, sampling, 1.0, bound=BOUND)
-        mechanism = blank.mechanism(present, trained.rounds, sampling.neighbours)
+        mechanism = self._training(sampling, 1.0).mechanism(canary, trained.rounds, sampling.neighbours)
         sigma = calibrated_sigma(accountant, mechanism, self.epsilon, self.deltas[0])
-        training = PrivateSketching(algorithm, sampling, self.noise * sigma, bound=BOUND)
-        evidence = [
-            self._evidence(training, world, f"{sampling.kind} {name}", direction)
-            for name, world in (("present", present), ("absent", absent))
-        ]
-        return Audit(with_sigma(mechanism, sigma), sigma, *evidence)
+        return Account(sampling, accountant, with_sigma(mechanism, sigma), sigma)
 
-    def _evidence(self, training: PrivateSketching, world: Canary, name: str, direction: Vector) -> Evidence:
-        """What the attacker makes of all trials in one world."""
-        rounds, parts = self.training.rounds, []
-        size = self.training.clients * self.family.d * max(self.family.b, self.training.records)
+    def _training(self, sampling: Sampling, sigma: float) -> PrivateSketching:
+        algorithm = IterativeSketching(self.family, 1.0, self.training.local_steps)
+        return PrivateSketching(algorithm, sampling, sigma, bound=BOUND)
+
+    def _evidence(self, sampling: Sampling, sigma: float, present: bool) -> Evidence:
+        """What the attacker makes of all trials in one world: that with the canary, or the other."""
+        trained, kernels, parts = self.training, self.kernels, []
+        training = self._training(sampling, sigma)
+        name = f"{sampling.kind} {'present' if present else 'absent'}"
+        size = trained.clients * self.family.d * max(self.family.d, trained.records)
         for first, count in blocks.blocks(self.trials, size):
             axes: dict[str, int | str] = {"task": "audit", "world": name, "first": first}
             key = seeds.key(self.seed, **axes, family=repr(self.family))
             noise = seeds.key(self.seed, **axes, part="training")
-            sent = training.run(world, noise, key, trials=count, rounds=rounds)
-            parts.append(likelihood_ratio(sent, direction, self.kernels, rounds=rounds))
+            public = [
+                self.family.draw(key, operators=count, first=t * count, kernels=kernels) for t in range(trained.rounds)
+            ]
+            direction = kernels.to_numpy(most_visible(public, kernels))
+            world, other = worlds(
+                direction, sampling.neighbours, clients=trained.clients, records=trained.records, kernels=kernels
+            )
+            sent = training.run(world if present else other, noise, key, trials=count, rounds=trained.rounds)
+            parts.append(likelihood_ratio(sent, direction, kernels, rounds=trained.rounds))
         return Evidence(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
-    def _rows(self, sampling: Sampling, accountant: str, audit: Audit) -> list[Row]:
-        """A row for each δ."""
-        (choosing_in, counted_in), (choosing_out, counted_out) = (
-            np.split(evidence.statistic, 2) for evidence in (audit.present, audit.absent)
-        )
-        spread = math.sqrt((counted_in.var() + counted_out.var()) / 2)
-        shift = float(counted_in.mean() - counted_out.mean()) / max(spread, 1e-12)
-        about = Row(
-            "audit",
-            case=sampling.kind,
-            neighbours=sampling.neighbours,
+    def _rows(self, account: Account, noise: float) -> list[Row]:
+        """What is visible, and a row for each δ."""
+        sampling = account.sampling
+        there, absent = (self._evidence(sampling, noise * account.sigma, present) for present in (True, False))
+        settings = Row("visible", case=sampling.kind, neighbours=sampling.neighbours, noise=float(noise))
+        rows = [settings.mean(np.concatenate([there.visible, absent.visible]))]
+        about = settings.but(
+            quantity="audit",
             sensitivity=mean_sensitivity(BOUND, sampling.batch, sampling.neighbours),
-            sigma=float(audit.sigma),
-            shift=min(shift, LARGEST_SHIFT),
-            trials=counted_in.size,
+            sigma=float(account.sigma),
         )
-        rows = []
         for delta in self.deltas:
-            threshold = strongest_threshold(choosing_in, choosing_out, delta=delta, error=ERROR)
-            hits, alarms = (int((side >= threshold).sum()) for side in (counted_in, counted_out))
-            row = about.but(delta=delta, hits=hits, false_alarms=alarms)
-            row = row.but(bound=float(accounted(accountant, audit.mechanism, delta)))
-            rows.append(row.number(epsilon_proven(hits, alarms, counted_in.size, delta=delta, error=ERROR)))
+            row = about.but(delta=delta, bound=float(accounted(account.accountant, account.mechanism, delta)))
+            rows.append(audited(row, there.statistic, absent.statistic))
         return rows
+
+
+def audited(row: Row, present: Statistics, absent: Statistics) -> Row:
+    """The row with what an attack proves at its δ, from a statistic (trials,) in each of two worlds, trials even.
+
+    The first half of the trials chooses the threshold above which the attack says that the canary was there; the
+    second half is counted.
+    """
+    (choosing_in, counted_in), (choosing_out, counted_out) = np.split(present, 2), np.split(absent, 2)
+    delta, trials = float(cast(float, row["delta"])), counted_in.size
+    threshold = strongest_threshold(choosing_in, choosing_out, delta=delta, error=STRICT)
+    hits, alarms = (int((side >= threshold).sum()) for side in (counted_in, counted_out))
+    row = row.but(hits=hits, false_alarms=alarms, trials=trials, shift=_shift(counted_in, counted_out))
+    return row.number(epsilon_proven(hits, alarms, trials, delta=delta, error=ERROR))
+
+
+def _shift(present: Statistics, absent: Statistics) -> float:
+    """The distance of the mean statistics (trials,) of two worlds, in standard deviations; LARGEST_SHIFT at most."""
+    spread = math.sqrt((present.var() + absent.var()) / 2)
+    return min(float(present.mean() - absent.mean()) / max(spread, 1e-12), LARGEST_SHIFT)

@@ -3,14 +3,14 @@
 import itertools
 import logging
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from scipy import optimize
 
 from sketchbench.measure.row import Row
 from sketchbench.parameters import Checked, Count, NonEmptyList, Positive, Probability
-from sketchbench.privacy import gaussian
+from sketchbench.privacy import gaussian, worst_case
 from sketchbench.privacy.accountant import epsilon as accounted
 from sketchbench.privacy.mechanism import GaussianRelease, Parallel, mean_sensitivity
 from sketchbench.theory import privacy as lemmas
@@ -19,6 +19,8 @@ from sketchbench.theory.privacy import Guarantee
 log = logging.getLogger(__name__)
 
 WHOLE = 1.0  # a total δ of this size or more leaves no privacy
+CONSTANT = 4.0  # (2ℓ/ℓ)², which pays for records that are replaced instead of removed
+PRINTED, SMALLER = "printed", "smaller"
 
 
 @dataclass(frozen=True)
@@ -30,18 +32,27 @@ class PrivacyLemmas(Checked):
     Rows, all with `claimed`, `exact_epsilon` and, as `value`, exact over claimed; bound: 1, if the lemma is right:
         gaussian (Lemma H.7): a Gaussian release with the lemma's σ for (ε, δ). `range` is `proven` for ε <= 1, as in
             the lemma's source, else `beyond`.
-        composition (H.3): `steps` Gaussian releases of exactly (ε, δ) each, with δ' = δ.
-        sampling (H.4): such a release on a batch drawn with replacement; an upper bound stands for the exact ε.
-        parallel (H.2): such a release by each of three clients, with different σ.
+        composition (H.3): `steps` releases of exactly (ε, δ) each, with δ' = δ.
+        sampling (H.4): such a release on a batch drawn with replacement.
+        parallel (H.2): such a Gaussian release by each of three clients, with different σ.
         training (Theorem 6.2): T = steps/K rounds of K local steps, of (ε, δ) each by Lemma H.7, without amplification.
             `reading` tells the sensitivity: `bound`, ℓ, as the paper has it, or `replace_one`, 2ℓ/batch, that of the
             mean over a batch. `range` is `small` where the ε of the whole training is claimed to be at most 1, else
             `large`.
+    The `case` of composition and sampling is `gaussian` (for sampling, an upper limit stands for its exact ε) or
+    `worst`, the mechanisms of `privacy.worst_case`. `reading` is `printed`, or for some rows `smaller`: a wrong lemma,
+    which asks for half of σ², claims the mean of the clients' ε, leaves out the factor 2 of 2k log(1/δ'), or
+    has 1 instead of 6 in 6ε k/n.
+
+    And with the least factor of Lemma H.7's σ² as `value`, and CONSTANT as the bound,
+        constant (Theorem 6.2): with which the training of batches of one is as private as claimed; the paper has
+            σ² = O(log(1/δ) ℓ²/ε²).
 
     Arguments:
         epsilons: ε of one release.
         deltas: δ of one release.
         steps: numbers of releases that are composed, T K for training.
+        long: further numbers of steps, for training.
         local_steps: local steps of a round, K.
         batches: sizes of a batch.
         records: records of a client.
@@ -50,6 +61,7 @@ class PrivacyLemmas(Checked):
     epsilons: NonEmptyList[Positive]
     deltas: NonEmptyList[Probability]
     steps: NonEmptyList[Count]
+    long: list[Count]
     local_steps: NonEmptyList[Count]
     batches: NonEmptyList[Count]
     records: Count
@@ -72,7 +84,8 @@ class PrivacyLemmas(Checked):
             sigma = lemmas.gaussian_noise(epsilon, delta, 1.0)
             row = Row("gaussian", lemma="H.7", epsilon=epsilon, delta=delta)
             row = row.but(range="proven" if epsilon <= 1 else "beyond")
-            yield _compared(row, epsilon, gaussian.epsilon(1 / sigma, delta))
+            yield _compared(row.but(reading=PRINTED), epsilon, gaussian.epsilon(1 / sigma, delta))
+            yield _compared(row.but(reading=SMALLER), epsilon, gaussian.epsilon(math.sqrt(2) / sigma, delta))
 
     def _composition(self) -> Iterator[Row]:
         """Lemma H.3."""
@@ -80,9 +93,14 @@ class PrivacyLemmas(Checked):
             if epsilon > 1 or (count + 1) * delta >= WHOLE:
                 continue
             total = lemmas.advanced(Guarantee(epsilon, delta), count, slack=delta)
+            root = math.sqrt(2 * count * math.log(1 / delta)) * epsilon
             mu = math.sqrt(count) * gaussian.mu(epsilon, delta)
+            exact = {
+                "gaussian": gaussian.epsilon(mu, total.delta),
+                "worst": worst_case.composed_epsilon(epsilon, delta, count, total.delta),
+            }
             row = Row("composition", lemma="H.3", epsilon=epsilon, delta=delta, steps=count)
-            yield _compared(row, total.epsilon, gaussian.epsilon(mu, total.delta))
+            yield from _cases(row, total.epsilon, total.epsilon - root + root / math.sqrt(2), exact)
 
     def _sampling(self) -> Iterator[Row]:
         """Lemma H.4."""
@@ -90,9 +108,12 @@ class PrivacyLemmas(Checked):
             if epsilon > 1 or 2 * batch > self.records:
                 continue
             total = lemmas.sampling(Guarantee(epsilon, delta), batch, self.records)
-            exact = _resampled(gaussian.mu(epsilon, delta), total.delta, batch, self.records)
+            exact = {
+                "gaussian": _resampled(gaussian.mu(epsilon, delta), total.delta, batch, self.records),
+                "worst": worst_case.sampled_epsilon(epsilon, delta, batch, self.records, total.delta),
+            }
             row = Row("sampling", lemma="H.4", epsilon=epsilon, delta=delta, batch=batch)
-            yield _compared(row, total.epsilon, exact)
+            yield from _cases(row, total.epsilon, total.epsilon / 6, exact)
 
     def _parallel(self) -> Iterator[Row]:
         """Lemma H.2: a client with this ε and δ, one with half the ε, and one with half the δ."""
@@ -103,11 +124,13 @@ class PrivacyLemmas(Checked):
             total = lemmas.parallel(each)
             exact = accounted("exact", Parallel(clients, records), total.delta)
             row = Row("parallel", lemma="H.2", epsilon=epsilon, delta=delta, clients=len(each))
-            yield _compared(row, total.epsilon, exact)
+            mean = sum(guarantee.epsilon for guarantee in each) / len(each)
+            yield from _cases(row, total.epsilon, mean, {"worst": exact})
 
     def _training(self) -> Iterator[Row]:
         """Theorem 6.2."""
-        for (epsilon, delta), count, inner in itertools.product(self._grid(), self.steps, self.local_steps):
+        numbers = [*self.steps, *self.long]
+        for (epsilon, delta), count, inner in itertools.product(self._grid(), numbers, self.local_steps):
             if count % inner or not epsilon < 1 / math.sqrt(inner) or count * delta >= WHOLE:
                 continue
             total = lemmas.training(Guarantee(epsilon, delta), count // inner, inner)
@@ -121,11 +144,21 @@ class PrivacyLemmas(Checked):
                 exact = gaussian.epsilon(mu, total.delta)
                 read = row.but(reading=reading, batch=batch, sensitivity=sensitivity)
                 yield _compared(read, total.epsilon, exact)
+                if batch == 1:
+                    enough = math.sqrt(count) * sensitivity / gaussian.mu(*total)
+                    yield read.but(quantity="constant", bound=CONSTANT).number((enough / sigma) ** 2)
 
 
 def _compared(row: Row, claimed: float, exact: float) -> Row:
     """The row with the ε that the lemma claims, the exact one, and their ratio."""
     return row.but(claimed=claimed, exact_epsilon=float(exact), bound=1.0).number(exact / claimed)
+
+
+def _cases(row: Row, claimed: float, smaller: float, exact: Mapping[str, float]) -> Iterator[Row]:
+    """The rows of mechanisms with their exact ε, by name; of the worst also with the ε of a wrong lemma."""
+    for case, epsilon in exact.items():
+        yield _compared(row.but(case=case, reading=PRINTED), claimed, epsilon)
+    yield _compared(row.but(case="worst", reading=SMALLER), smaller, exact["worst"])
 
 
 def _resampled(mu: float, delta: float, batch: int, records: int) -> float:

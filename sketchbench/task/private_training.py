@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from sketchbench import seeds
 from sketchbench.federated.iterative_sketching import IterativeSketching, Round
 from sketchbench.federated.private_sketching import PrivateSketching
-from sketchbench.federated.theorems import assumptions
+from sketchbench.federated.theorems import Alpha, assumptions
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
 from sketchbench.objective.logistic import Logistic
-from sketchbench.parameters import Checked, Count, Positive, Probability, Several
+from sketchbench.parameters import Checked, Count, NonEmptyList, NonNegative, Positive, Probability, Several, Share
 from sketchbench.privacy.calibration import calibrated_sigma
 from sketchbench.privacy.mechanism import mean_sensitivity
 from sketchbench.privacy.sampling import Sampling
@@ -24,30 +24,53 @@ from sketchbench.theory.known import Known
 
 log = logging.getLogger(__name__)
 NONE = "none"  # the case without noise
+LOOKED_AT = 10  # rounds from one look at the progress to the next, as a loss takes longer than a round
 HARDLY = 0.1  # our reading of noise that hardly affects convergence: a tenth of the progress is lost
 
 Numbers = NDArray[np.float64]  # (trials,)
 
 
 @dataclass(frozen=True)
+class Privacy(Checked):
+    """How much noise there is.
+
+    Arguments:
+        accountant: one that knows the sampling.
+        epsilons: values of ε that σ is calibrated to.
+        delta: δ.
+        noises: standard deviation of the noise that is added, relative to what is accounted for.
+    """
+
+    accountant: str
+    epsilons: list[Positive]
+    delta: Probability
+    noises: NonEmptyList[NonNegative]
+
+
+@dataclass(frozen=True)
 class PrivateTraining(Checked):
     """Private iterative sketching with one local step and the largest step size of Theorem E.1, with σ
-    calibrated to each of `epsilons` at δ, and without noise (case none): `trials` runs of each, with the
-    same batches and sketches. After the last round, rows
+    calibrated to each ε at δ, and without noise (case none): `trials` runs of each, with the
+    same batches and sketches. It trains until the runs without noise have closed the share `progress` of the gap
+    f(w⁰) - f*, so that all methods are compared at equal progress. After the last round, rows
 
     `excess`: f(w) - f*, against Theorem E.1 with the variance of noise and batches;
     `cost`: what noise adds to the loss of the same run without noise, against what that bound adds for it;
     `lost`: that cost over what the run without noise gained on the start, against HARDLY;
-    `accuracy`: on the samples that are held out.
+    `accuracy`: on the samples that are held out;
+    `start`: f(w⁰) - f*, against the bound of `excess`, which whoever stands still must not meet.
 
-    The sensitivity is that of the neighbours for which the sampling amplifies privacy.
+    Each for every noise; the bounds are those of the noise that is accounted for. The sensitivity is that of
+    the neighbours for which the sampling amplifies privacy.
 
     Arguments:
         sampling: of batches; wants the records of a client.
-        accountant: one that knows this sampling.
-        delta: δ.
+        alpha: the sketch's variance parameter as its config claims it, or its exact one, for the step and the bounds.
+        privacy: ε, δ and the noise.
         clip: ℓ, to which records' gradients are clipped, and then no bounds are known; None takes the bound that they
             have anyway, and clips none.
+        rounds: the most rounds.
+        progress: of the runs without noise; None trains for all rounds.
     """
 
     family: Family
@@ -56,35 +79,56 @@ class PrivateTraining(Checked):
     seed: int
     objective: Callable[..., Logistic]
     sampling: Callable[..., Sampling]
-    accountant: str
-    epsilons: list[Positive]
-    delta: Probability
+    alpha: Alpha
+    privacy: Privacy
     clip: Positive | None
     rounds: Count
+    progress: Share | None
     trials: Several
 
     def run(self) -> list[Row]:
+        """Train; returns the rows of the case none, and of each ε and noise in turn.
+
+        Raises:
+            ArithmeticError: where `rounds` are too few for the progress.
+        """
         objective = self.objective(kernels=self.kernels, seed=self.seed)
-        p = assumptions(objective, THEOREMS["E.1"], self.family, self.known)
+        p = assumptions(objective, THEOREMS["E.1"], self.family, self.known, alpha=self.alpha)
         bound = objective.record_bound if self.clip is None else self.clip
         sampling = self.sampling(records=objective.records.shape[1])
         algorithm = IterativeSketching(self.family, THEOREMS["E.1"].rate(p))
         training = PrivateSketching(algorithm, sampling, 1.0, bound)
-        mechanism = training.mechanism(objective, self.rounds, sampling.neighbours)
-        noiseless = self._last(objective, replace(training, sigma=0.0))
+        noiseless = self._noiseless(objective, replace(training, sigma=0.0))
+        mechanism = training.mechanism(objective, noiseless.t, sampling.neighbours)
         baseline = self._excess(objective, noiseless)
-        rows = list(self._rows(objective, p, replace(training, sigma=0.0), noiseless, None, baseline))
-        for epsilon in self.epsilons:
-            sigma = calibrated_sigma(self.accountant, mechanism, epsilon, self.delta)
+        rows = list(self._rows(objective, p, replace(training, sigma=0.0), noiseless, NONE, baseline))
+        for epsilon in self.privacy.epsilons:
+            sigma = calibrated_sigma(self.privacy.accountant, mechanism, epsilon, self.privacy.delta)
             private = replace(training, sigma=sigma)
-            rows += self._rows(objective, p, private, self._last(objective, private), epsilon, baseline)
+            for noise in self.privacy.noises:
+                *_, last = self._rounds(objective, replace(private, sigma=noise * sigma), noiseless.t)
+                found = self._rows(objective, p, private, last, f"{epsilon:g}", baseline)
+                rows += [row.but(epsilon=epsilon, noise=float(noise)) for row in found]
         return rows
 
-    def _last(self, objective: Logistic, training: PrivateSketching) -> Round:
-        """The last round of a training."""
+    def _noiseless(self, objective: Logistic, training: PrivateSketching) -> Round:
+        """The first round, of those that are looked at, after which runs without noise have made their progress."""
+        for at in self._rounds(objective, training, self.rounds):
+            if self.progress is None or at.t % LOOKED_AT:
+                continue
+            if self._excess(objective, at).mean() <= (1 - self.progress) * objective.gap:
+                return at
+        if self.progress is not None:
+            raise ArithmeticError(
+                f"rounds={self.rounds} are too few: without noise {self._excess(objective, at).mean():.3g} of the gap "
+                f"{objective.gap:.3g} are left; train longer, or for less progress than {self.progress}"
+            )
+        return at
+
+    def _rounds(self, objective: Logistic, training: PrivateSketching, rounds: int) -> Iterator[Round]:
+        """The rounds of a training."""
         key = seeds.key(self.seed, task="private training", family=repr(self.family))
-        *_, last = training.run(objective, self.seed, key, trials=self.trials, rounds=self.rounds)
-        return last
+        return training.run(objective, self.seed, key, trials=self.trials, rounds=rounds)
 
     def _excess(self, objective: Logistic, at: Round) -> Numbers:
         return self.kernels.to_numpy(objective.loss(at.w)) - objective.minimum
@@ -95,44 +139,40 @@ class PrivateTraining(Checked):
         p: Assumptions,
         training: PrivateSketching,
         last: Round,
-        epsilon: float | None,
+        case: str,
         baseline: Numbers,
     ) -> Iterator[Row]:
-        """The rows of one ε, or of none; `baseline` is the excess without noise."""
+        """The rows of one ε, or of none; `training` has the σ of the bounds, `baseline` is the excess without noise."""
         excess, sampling = self._excess(objective, last), training.sampling
-        measured = {"excess": excess}
-        if epsilon is not None:
+        measured = {"excess": excess, "start": np.full(self.trials, objective.gap)}
+        if case != NONE:
             cost = excess - baseline
             measured |= {"cost": cost, "lost": cost / (objective.gap - baseline)}
         measured["accuracy"] = self.kernels.to_numpy(objective.accuracy(last.w))
-        bounds = self._bounds(objective, p, training)
+        bounds = self._bounds(objective, p, training, last.t)
         for quantity, values in measured.items():
             row = Row(
                 quantity,
-                case=NONE if epsilon is None else f"{epsilon:g}",
-                epsilon=epsilon,
-                delta=self.delta,
+                case=case,
+                delta=self.privacy.delta,
                 sigma=float(training.sigma),
                 sensitivity=float(mean_sensitivity(training.bound, sampling.batch, sampling.neighbours)),
                 neighbours=sampling.neighbours,
-                accountant=self.accountant,
-                round=self.rounds,
+                accountant=self.privacy.accountant,
+                rounds=last.t,
                 bytes_up=last.bytes_up,
                 bound=bounds.get(quantity),
             )
             yield row.mean(values)
-        log.info("epsilon %s: sigma %.3g, excess %.3g", epsilon, training.sigma, excess.mean())
+        log.info("epsilon %s: sigma %.3g, %d rounds, excess %.3g", case, training.sigma, last.t, excess.mean())
 
-    def _bounds(self, objective: Logistic, p: Assumptions, training: PrivateSketching) -> dict[str, float]:
+    def _bounds(self, objective: Logistic, p: Assumptions, training: PrivateSketching, rounds: int) -> dict[str, float]:
         """By quantity, where there is one; the variance of gradients is that of the mean of all clients."""
         if self.clip is not None:
             return {"lost": HARDLY}
         noise = objective.d * training.sigma**2 / objective.clients
-        sampling, eta, t = training.sampling, training.algorithm.local_rate, np.array(self.rounds)
+        sampling, eta, t = training.sampling, training.algorithm.local_rate, np.array(rounds)
         spared = 0.0 if sampling.kind.endswith("_replacement") else sampling.rate
         batches = (1 - spared) * training.bound**2 / sampling.batch / objective.clients
-        return {
-            "lost": HARDLY,
-            "excess": float(noisy_strongly_convex(p, eta, t, noise + batches)),
-            "cost": float(noise_floor(p, eta, t, noise)),
-        }
+        excess = float(noisy_strongly_convex(p, eta, t, noise + batches))
+        return {"lost": HARDLY, "excess": excess, "start": excess, "cost": float(noise_floor(p, eta, t, noise))}

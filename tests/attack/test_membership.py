@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from sketchbench.attack.membership import Evidence, likelihood_ratio, worlds
+from sketchbench.attack.membership import Evidence, likelihood_ratio, most_visible, worlds
 from sketchbench.federated.iterative_sketching import IterativeSketching
 from sketchbench.federated.private_sketching import PrivateSketching
 from sketchbench.kernels import load
 from sketchbench.privacy.sampling import Neighbours, Sampling
-from sketchbench.sketch import CountSketch, Family, Identity
+from sketchbench.sketch import CountSketch, Family, Gaussian, Identity
 
 KERNELS = load("numba")
 D, RECORDS, ROUNDS = 8, 4, 3
@@ -45,3 +45,31 @@ def test_noise_blurs_the_worlds() -> None:
     present, absent = evidence(Identity(D, D), sigma=10.0)
     assert np.std(present.statistic) > 1
     np.testing.assert_allclose(present.statistic - absent.statistic, 2 * ROUNDS / RECORDS, rtol=1e-6)
+
+
+def test_the_most_visible_record_of_one_round_is_wholly_visible() -> None:
+    """It is in the row space: the projection onto the rows leaves it as it is."""
+    stack = Gaussian(D, 3).draw(5, operators=4, kernels="numba")
+    found = most_visible([stack], KERNELS)
+    for R, u in zip(stack.materialize(), found, strict=True):
+        np.testing.assert_allclose(np.linalg.pinv(R) @ R @ u, u, atol=1e-6)
+        assert np.linalg.norm(u) == pytest.approx(1)
+
+
+def test_the_most_visible_record_of_several_rounds() -> None:
+    """No other is more visible: Σ_t ‖P_t u‖² is the largest squared singular value of the stacked row spaces' bases."""
+    rounds = [CountSketch(D, 3).draw(5, operators=4, first=4 * t, kernels="numba") for t in range(ROUNDS)]
+    found = most_visible(rounds, KERNELS)
+    for trial, u in enumerate(found):
+        matrices = [stack.materialize()[trial] for stack in rounds]
+        bases = [np.linalg.svd(R)[2][: np.linalg.matrix_rank(R)] for R in matrices]
+        seen = sum(np.linalg.norm(basis @ u) ** 2 for basis in bases)
+        assert seen == pytest.approx(np.linalg.norm(np.vstack(bases), 2) ** 2, rel=1e-6)
+
+
+def test_each_trial_may_have_its_own_record() -> None:
+    directions = np.eye(D)[:5]
+    training = PrivateSketching(IterativeSketching(Identity(D, D), 1.0), Sampling("full", RECORDS, RECORDS), 0.0, 1.0)
+    present, _ = worlds(directions, "replace_one", clients=2, records=RECORDS, kernels=KERNELS)
+    found = likelihood_ratio(training.run(present, 1, 2, trials=5, rounds=ROUNDS), directions, KERNELS, rounds=ROUNDS)
+    np.testing.assert_allclose(found.statistic, ROUNDS / RECORDS, rtol=1e-6)
