@@ -21,7 +21,7 @@ SECTION_3 = (
     "S8 S9 S10 S11 S11-lemmas S12-printed S12-corrected S13 S14 S15-order S15-literal S16 S16-gossip "
     "S30-printed S30-corrected S32-update S32-descent-printed S32-descent-corrected S32-regimes "
     "S33 S33-largest "
-    "T7 T8 T9 T10-distinct T10-replacement T11"
+    "T7 T8 T9 T10-distinct T10-padded T10-replacement T11 T11-corrected T15 T19-printed T19-corrected"
 ).split()
 SECTION_5 = (
     "S17-printed S17-corrected S18 S19-printed S19-bound S19-single S19-batch S20 "

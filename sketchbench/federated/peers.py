@@ -12,9 +12,10 @@ from sketchbench.kernels import Array
 from sketchbench.objective.objective import Objective
 from sketchbench.parameters import Checked, Count
 from sketchbench.sketch.family import Family
+from sketchbench.sketch.operator import Sketch
 from sketchbench.sketch.transform import SubsampledHadamard
 
-Peer = Literal["uncompressed", "count_sketch", "desketch"]
+Peer = Literal["uncompressed", "count_sketch", "desketch", "noiseless"]
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,14 @@ class Peers:
 
     `uncompressed` and `count_sketch`, with the algorithm's feedback, momentum and channel, meet the same noise in the
     gradients as the algorithm; `desketch`, which is RᵀR with a new randomised Hadamard sketch of the same b for each
-    round, unbiased and without feedback, meets other noise of the same distribution.
+    round, unbiased and without feedback, meets other noise of the same distribution. `noiseless` is the algorithm
+    itself, with its sketch, over a channel without noise.
 
     Arguments:
         algorithm: whose competitors they are.
         objective: that all of them minimise.
         family: of the algorithm's sketch.
+        sketch: the operator that the algorithm uses, drawn from it.
         table: the size of the CountSketch.
         seed: of the gradients' noise and the sketches.
     """
@@ -44,6 +47,7 @@ class Peers:
     algorithm: CompressedSensingSGD
     objective: Objective
     family: Family
+    sketch: Sketch
     table: Table
     seed: int
 
@@ -52,6 +56,9 @@ class Peers:
         if peer == "desketch":
             return self._desketch(trials, rounds)
         algorithm, d = self.algorithm, self.family.d
+        if peer == "noiseless":
+            silent = replace(algorithm, channel_noise=0.0)
+            return silent.run(self.objective, self.sketch, self.seed, trials=trials, rounds=rounds)
         if peer == "uncompressed":
             recovery, family = compressors.uncompressed(d)
             algorithm = CompressedSensingSGD(recovery, algorithm.rate, clients=algorithm.clients)

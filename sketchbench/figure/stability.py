@@ -20,7 +20,8 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """
     table = tables["stability"]
     quantities = [f"{kind}_{what}" for kind in KINDS for what in ("error", "ratio")]
-    drawn = style.with_intervals(table[table[Column.QUANTITY].isin(quantities)])
+    random = table[Column.CASE].isna() if Column.CASE in table else True  # directions, not the worst ones
+    drawn = style.with_intervals(table[table[Column.QUANTITY].isin(quantities) & random])
     shown = style.families(drawn, looks=style.RECOVERY_LOOKS)
     figure = style.new_figure(4.2)
     grid = figure.subplots(2, 2, sharex="col", height_ratios=[1.3, 1], squeeze=False)

@@ -51,6 +51,7 @@ class Column(StrEnum):
     D = "d", int, "dimension of the vectors that are sketched", "count"
     B = "b", int, "sketch size", "count"
     S = "s", int, "nonzeros per column of a sparse embedding", "count"
+    K = "k", int, "nonzeros of a vector, or coordinates of a support", "count"
     NODES = "nodes", int, "nodes of a graph", "count"
     SEED = "seed", int, "root of all randomness of a run"
     COMPRESSION = "compression", float, "dimension of the vectors over the sketch size, d/b"

@@ -20,6 +20,7 @@ from sketchbench.objective.objective import MakeObjective, Objective
 from sketchbench.parameters import Checked, Count, Several
 from sketchbench.recovery.recovery import MakeRecovery
 from sketchbench.sketch.family import Family
+from sketchbench.sketch.operator import Sketch
 from sketchbench.task import trials
 
 log = logging.getLogger(__name__)
@@ -55,7 +56,8 @@ class CompressedSensing(Checked):
     `loss`: f(w(t)), by algorithm (`case`), with the bytes that a client has sent and received;
     `worse`: in how many trials the loss is not below that of the CountSketch, late, against 1/2 of all;
     `difference`: their difference, trial by trial;
-    `final`: the last loss; `share`: that over the first;
+    `final`: the last loss; `share`: that over the first; both of the recovery under test and the peer `noiseless`;
+    `added`: where that peer runs, the last loss less the peer's, trial by trial; bound: W, so that it grows;
     `sparsity`, `gradient_sparsity`: sp of p(t) (tang2021 Lemma 1) and of the mean gradient, the latter against 2k/d;
     `start`: sp(p(1)) against 2k/d; `settled`: late, sp(p(t)) against 0.65, and -sp(p(t)) against -0.35.
 
@@ -83,16 +85,23 @@ class CompressedSensing(Checked):
     def run(self) -> list[Row]:
         objective = self.objective(kernels=self.kernels, seed=self.seed)
         algorithm = self.algorithm(recovery=self.recovery(k=self.k), rate=float(self.rounds**-0.5))
-        tested = list(self._tested(objective, algorithm))
+        sketch = trials.fixed_operator(self.family, self.kernels, self.seed, "compressed sensing")
+        tested = list(self._tested(objective, algorithm, sketch))
         rows = [row for shown in tested for row in self._round("recovery", shown)]
-        peers = Peers(algorithm, objective, self.family, self.table, self.seed)
+        peers = Peers(algorithm, objective, self.family, sketch, self.table, self.seed)
         for name in self.peers:
             states = peers.run(name, trials=self.trials, rounds=self.rounds)
             competing = list(self._followed(name, objective, ((at, None) for at in states)))
             rows += [row for shown in competing for row in self._round(name, shown)]
             if name == "count_sketch":
                 rows += _compared(tested, competing, self._late)
-        return rows + self._end(tested)
+            if name == "noiseless":
+                rows += self._end(name, competing)
+                rows += [
+                    _added(case, ends, competing, algorithm.channel_noise)
+                    for case, ends in (("recovery", tested), (name, competing))
+                ]
+        return rows + self._end("recovery", tested)
 
     @property
     def _late(self) -> int:
@@ -104,8 +113,7 @@ class CompressedSensing(Checked):
         spread = trials.shown_rounds(self.rounds, self.points)
         return {0, *spread, self._late, max(1, self.rounds // 2), self.rounds}
 
-    def _tested(self, objective: Objective, algorithm: CompressedSensingSGD) -> Iterator[ShownRound]:
-        sketch = trials.fixed_operator(self.family, self.kernels, self.seed, "compressed sensing")
+    def _tested(self, objective: Objective, algorithm: CompressedSensingSGD, sketch: Sketch) -> Iterator[ShownRound]:
         states = algorithm.run(objective, sketch, self.seed, trials=self.trials, rounds=self.rounds)
         return self._followed("recovery", objective, tracked(states, algorithm, sketch))
 
@@ -148,13 +156,22 @@ class CompressedSensing(Checked):
             yield Row("settled", round=t, case="above", bound=SETTLED[1]).mean(shown.p)
             yield Row("settled", round=t, case="below", bound=-SETTLED[0]).mean(-shown.p)
 
-    def _end(self, tested: Sequence[ShownRound]) -> list[Row]:
-        """The rows of the recovery under test about its whole run."""
-        first, last = tested[0].loss, tested[-1].loss
-        share = Row("share", round=self.rounds, bound=SHARE)
+    def _end(self, case: str, shown: Sequence[ShownRound]) -> list[Row]:
+        """The rows of one algorithm about its whole run."""
+        first, last = shown[0].loss, shown[-1].loss
+        share = Row("share", round=self.rounds, case=case, bound=SHARE)
         if first is None or last is None:
             return [share.lost("diverged", "the recovery diverged before the last round", self.trials)]
-        return [Row("final", round=self.rounds).mean(last), share.mean(last / first)]
+        return [Row("final", round=self.rounds, case=case).mean(last), share.mean(last / first)]
+
+
+def _added(case: str, noisy: Sequence[ShownRound], silent: Sequence[ShownRound], channel_noise: float) -> Row:
+    """What noise in the channel adds to the last loss, in the same trials."""
+    last, without = noisy[-1], silent[-1]
+    row = Row("added", round=last.t, case=case, bound=channel_noise)
+    if last.loss is None or without.loss is None:
+        return row.lost("diverged", "a recovery diverged before the last round")
+    return row.mean(last.loss - without.loss)
 
 
 def _compared(tested: Sequence[ShownRound], peer: Sequence[ShownRound], late: int) -> Iterator[Row]:

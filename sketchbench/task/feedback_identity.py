@@ -1,6 +1,7 @@
-"""Whether the server's memory is a sketch of what it did not recover (tang2021 Lemma 1)."""
+"""Whether the server's memory is a sketch of what it did not recover (tang2021 Lemma 1, and Theorem 1's proof)."""
 
 import logging
+from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,7 @@ from sketchbench.sketch.family import Family
 from sketchbench.task import trials
 
 log = logging.getLogger(__name__)
+Deviations = NDArray[np.float64]  # (trials,)
 EXACT = 1e-9  # relative: far above what rounds of rounding add up to, far below any other error
 
 
@@ -23,7 +25,8 @@ EXACT = 1e-9  # relative: far above what rounds of rounding add up to, far below
 class FeedbackIdentity(Checked):
     """Runs of SGD with compressed sensing over a noisy channel. Rows: the largest deviation over all rounds,
     relative to ‖z(t)‖₂, of ε from Φe (`memory`) and of z from Φp + ηw (`target`), with p and e by the
-    recursion of the lemma; how many of the trials deviate beyond rounding.
+    recursion of the lemma; how many of the trials deviate beyond rounding. `virtual`: the same for the step of
+    Φx̃ = Φx - ε, which is -ηΦg as Theorem 1's proof has it (case `printed`), or -ηΦ(g + (Q/d)Φᵀw) (`corrected`).
 
     Arguments:
         k: entries of a step.
@@ -45,20 +48,24 @@ class FeedbackIdentity(Checked):
         sketch = trials.fixed_operator(self.family, self.kernels, self.seed, "feedback")
         algorithm = CompressedSensingSGD(self.recovery(k=self.k), self.rounds**-0.5, self.channel_noise)
         states = algorithm.run(objective, sketch, self.seed, trials=self.trials, rounds=self.rounds)
-        worst = {"memory": np.zeros(self.trials), "target": np.zeros(self.trials)}
+        worst: dict[tuple[str, str | None], Deviations] = defaultdict(lambda: np.zeros(self.trials))
+        before: Array = 0.0
         for at, vectors in tracked(states, algorithm, sketch):
-            if at.sent is None or vectors is None:
-                continue
-            target = sketch.sketch(vectors.p) + algorithm.rate * at.sent.noise
-            length = self._norm(at.sent.z)
-            for name, difference in (
-                ("memory", at.error - sketch.sketch(vectors.e)),
-                ("target", at.sent.z - target),
-            ):
-                worst[name] = np.maximum(worst[name], self._norm(difference) / length)
+            virtual = sketch.sketch(at.w) - at.error
+            if at.sent is not None and vectors is not None:
+                sent, step = at.sent, algorithm.rate * sketch.sketch(at.sent.gradient)
+                heard = sketch.sketch(sketch.desketch(sent.noise)) * sketch.b / sketch.d
+                for about, difference in (
+                    (("memory", None), at.error - sketch.sketch(vectors.e)),
+                    (("target", None), sent.z - sketch.sketch(vectors.p) - algorithm.rate * sent.noise),
+                    (("virtual", "printed"), virtual - before + step),
+                    (("virtual", "corrected"), virtual - before + step + algorithm.rate * heard),
+                ):
+                    worst[about] = np.maximum(worst[about], self._norm(difference) / self._norm(sent.z))
+            before = virtual
         log.info("%d trials, %d rounds", self.trials, self.rounds)
-        return [Row(name).exceedances(deviations, EXACT) for name, deviations in worst.items()]
+        return [Row(name, case=case).exceedances(values, EXACT) for (name, case), values in worst.items()]
 
-    def _norm(self, v: Array) -> NDArray[np.float64]:
+    def _norm(self, v: Array) -> Deviations:
         """‖v‖₂ along the last axis."""
         return np.asarray(np.linalg.norm(self.kernels.to_numpy(v), axis=-1))

@@ -29,6 +29,7 @@ class Reconstruction(Checked):
         floor: the same for the best approximation of x with k nonzeros.
         difference: mean of the relative error less that of the table; bound: 0.
         lead: mean of the relative error of the table less that of the recovery; bound: d/b.
+        behind: the same, as what a table of `rows` rows should not have on one of others; bound: 0.
         iterations: mean number of iterations for a signal.
         seconds: time to sketch and recover a signal (in the column `mean`), in the block of signals that took least,
             since other jobs may have slowed down the others.
@@ -50,7 +51,7 @@ class Reconstruction(Checked):
     rows: Count
 
     def run(self) -> list[Row]:
-        """Measure; returns the six rows. Raises ValueError for k > d, or a b that is no multiple of `rows`."""
+        """Measure; returns the seven rows. Raises ValueError for k > d, or a b that is no multiple of `rows`."""
         d, b = self.family.d, self.family.b
         measured, seconds = self._measured()
         errors, table = measured["recovery"], measured["table"]
@@ -60,6 +61,7 @@ class Reconstruction(Checked):
             Row("floor", **compression).mean(measured["best"]),
             Row("difference", **compression, bound=0.0).mean(errors - table),
             Row("lead", **compression, bound=d / b).mean(table - errors),
+            Row("behind", **compression, bound=0.0).mean(table - errors),
             Row("iterations", **compression).mean(measured["iterations"]),
             Row("seconds", **compression, mean=seconds),
         ]

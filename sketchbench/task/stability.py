@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sketchbench import seeds
 from sketchbench.kernels import Kernels
@@ -13,25 +14,32 @@ from sketchbench.measure.sparsity import tail_constants
 from sketchbench.parameters import Checked, Count, NonEmptyList, Positive, Several
 from sketchbench.recovery.recovery import MakeRecovery
 from sketchbench.sketch.family import Family
+from sketchbench.sketch.operator import Sketch
 from sketchbench.task import signals, trials
 
 log = logging.getLogger(__name__)
+SUPPORTS = 10
+WORST = "worst"
 
 
 @dataclass(frozen=True)
 class Stability(Checked):
     """Measures the error of recovering x + tail from y = Φ(x + tail) + w, for k-sparse x of norm 1.
 
-    All signals go through one operator Φ. Either the tail or the noise w is zero, and the other one has a random
-    direction and the norm `amount`. The paper gives no constants, so that the bound of an error is the amount alone:
-    the shape of what tang2021 Lemma 2 states.
+    All signals go through one operator Φ. Either the tail or the noise w is zero, and the other one has the norm
+    `amount`, and a random direction or (`case` worst) a worse one: noise that looks like an error in the entries of x,
+    and a tail of k equal entries. The paper gives no constants, so that the bound of an error is the amount alone: the
+    shape of what tang2021 Lemma 2 states.
 
-    Rows for each amount:
+    Rows for each amount and case:
         noise_error: mean ‖x - x̂‖₂ with noise; bound: the amount.
         noise_ratio: that error over ‖w‖₂. Its maximum is the smallest C_n of Lemma 2 that these trials allow.
         tail_error, tail_ratio: the same with a tail, for the distance of x̂ from x + tail.
         tail_constant: the smallest C with error <= (C + 1)‖z - z^[k]‖₂ + C/√k ‖z - z^[k]‖₁ for z = x + tail. Its
             maximum is the smallest C_s of Lemma 2 that these trials allow.
+    One row for the operator:
+        isometry: mean and maximum of δ_S (see task isometry) of `SUPPORTS` random supports S of 4k coordinates: a lower
+            limit of the δ_4k that the lemma wants to be small.
 
     Arguments:
         trials: number of signals for each amount.
@@ -48,7 +56,7 @@ class Stability(Checked):
     amounts: NonEmptyList[Positive]
 
     def run(self) -> list[Row]:
-        """Measure; returns five rows for each amount. Raises ValueError for k > d."""
+        """Measure; returns ten rows for each amount, and one. Raises ValueError for k > d."""
         return list(self._rows())
 
     def _rows(self) -> Iterator[Row]:
@@ -60,19 +68,37 @@ class Stability(Checked):
         random = seeds.generator(self.seed, data="stability", d=d, b=b)
         noise = _unit(random.standard_normal((self.trials, b)))
         tail = _unit(random.standard_normal((self.trials, d)))
+        mistaken = sketch.sketch(self.kernels.asarray((x != 0) * random.choice([-1.0, 1.0], x.shape)))
+        equal = _unit((signals.sparse(d, self.k, self.trials, self.seed, first=self.trials) != 0).astype(float))
+        still = np.zeros_like(noise)
         for amount in self.amounts:
-            for name, whole, w in (
-                ("noise", x, amount * noise),
-                ("tail", x + amount * tail, 0 * noise),
+            for name, case, whole, w in (
+                ("noise", None, x, amount * noise),
+                ("tail", None, x + amount * tail, still),
+                ("noise", WORST, x, amount * _unit(self.kernels.to_numpy(mistaken))),
+                ("tail", WORST, x + amount * equal, still),
             ):
                 y = sketch.sketch(self.kernels.asarray(whole)) + self.kernels.asarray(w)
                 estimates = self.kernels.to_numpy(recovery.recover(sketch, y).x)
                 errors = np.linalg.norm(whole - estimates, axis=-1)
                 log.info("recovered %d signals with a %s of norm %g", self.trials, name, amount)
-                yield Row(f"{name}_error", amount=amount, bound=amount).mean(errors)
-                yield Row(f"{name}_ratio", amount=amount).mean(errors / amount)
+                yield Row(f"{name}_error", case=case, amount=amount, bound=amount).mean(errors)
+                yield Row(f"{name}_ratio", case=case, amount=amount).mean(errors / amount)
                 if name == "tail":
-                    yield Row("tail_constant", amount=amount).mean(tail_constants(errors, whole, self.k))
+                    yield Row("tail_constant", case=case, amount=amount).mean(tail_constants(errors, whole, self.k))
+        yield Row("isometry").mean(self._isometry(sketch))
+
+    def _isometry(self, sketch: Sketch) -> NDArray[np.float64]:
+        """δ_S of random supports of 4k coordinates, as many as d has at most, (SUPPORTS,)."""
+        d, size = self.family.d, min(4 * self.k, self.family.d)
+        random = seeds.generator(self.seed, data="supports", d=d, k=size)
+        found = []
+        for _ in range(SUPPORTS):
+            vectors = np.zeros((size, d))
+            vectors[np.arange(size), random.choice(d, size, replace=False)] = 1
+            columns = self.kernels.to_numpy(sketch.sketch(self.kernels.asarray(vectors)))
+            found.append(abs(np.linalg.eigvalsh(columns @ columns.T) - 1).max())
+        return np.array(found)
 
 
 def _unit(v: signals.Signals) -> signals.Signals:

@@ -1,8 +1,29 @@
-"""Convergence of SGD with compressed sensing: tang2021 Theorem 1, with its condition (7)."""
+"""Convergence of SGD with compressed sensing: tang2021 Theorem 1 and Lemma 4, with their condition (7)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from sketchbench.parameters import Checked, Count, NonNegative, Positive, Probability
+
+
+class Constants(NamedTuple):
+    """C_s and C_n of a recovery (tang2021 Lemma 2)."""
+
+    tail: float
+    noise: float
+
+
+def orthogonal_constants(k: int, d: int) -> Constants:
+    """Constants of Lemma 2 where Φ is an orthogonal d × d matrix, so that FIHT returns the k largest entries of x + v
+    with v = Φᵀw.
+
+    With S the k largest places of x, and H_k the choice of the k largest entries, ‖H_k(x + v) - x - v‖ is at most the
+    norm of x + v outside S. So the error is at most ‖x - x^[k]‖ + ‖v_(not S)‖ + ‖v‖; and it is ‖v‖ for k = d.
+
+    >>> orthogonal_constants(40, 64)
+    Constants(tail=0.0, noise=2.0)
+    """
+    return Constants(0.0, 1.0 if k == d else 2.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,6 +40,7 @@ class Setting(Checked):
         tail, noise: C_s and C_n of the recovery (Lemma 2).
         gamma: γ of condition (7).
         rounds: T.
+        dropped: what belongs to G² in the terms of 1/√T and is not there as printed; see `corrected`.
 
     Raises:
         ValueError: for fewer rounds than the theorem needs.
@@ -34,6 +56,7 @@ class Setting(Checked):
     noise: NonNegative
     gamma: Probability
     rounds: Count
+    dropped: NonNegative = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -62,13 +85,30 @@ class Setting(Checked):
     @property
     def squared_gradient(self) -> float:
         """The upper bound of the mean over t of E‖∇f(x(t))‖²."""
-        first = 6 * self.smoothness * self.gap + 3 * self.noise_energy
+        first = 6 * self.smoothness * self.gap + 3 * (self.noise_energy + self.dropped)
         return first * self._root / 2 + 3 / self.rounds * self._lost
+
+    @property
+    def memory_slope(self) -> float:
+        """What Lemma 4 allows of the mean of E‖e(t)‖² for each unit of the mean of E‖∇f(x(t))‖²."""
+        return 2 * self.rate**2 * self._lasting
+
+    @property
+    def memory_energy(self) -> float:
+        """What Lemma 4 allows of the mean of E‖e(t)‖² beside that."""
+        return 2 * self.rate**2 * self._lost
+
+    @property
+    def corrected(self) -> "Setting":
+        """With (Q/d)σ² beside G² in the terms of 1/√T, for noise of mean zero: the proof's x̃(t+1) = x̃(t) - ηg(t) lacks
+        (ηQ/d)Φᵀw(t), whose squared length is η²(Q/d)‖w(t)‖²."""
+        return replace(self, dropped=self.share * self.channel_energy)
 
     @property
     def average_excess(self) -> float:
         """The upper bound of E f(x̄) - f*, for convex f and the mean x̄ of all x(t)."""
-        first = self.smoothness * self.squared_distance + self.noise_energy / self.smoothness
+        energy = self.noise_energy + self.dropped
+        first = self.smoothness * self.squared_distance + energy / self.smoothness
         return first * self._root + 6 / self.rounds * self._lost / self.smoothness
 
 

@@ -1,5 +1,6 @@
 """Arms and peers: what they compress to."""
 
+import numpy as np
 import pytest
 
 from sketchbench.federated.compressed_sensing import CompressedSensingSGD
@@ -25,11 +26,24 @@ def test_unknown_cases() -> None:
         check_case("other")
 
 
-@pytest.mark.parametrize(("peer", "b"), [("uncompressed", 64), ("count_sketch", 24), ("desketch", 40)])
+@pytest.mark.parametrize(
+    ("peer", "b"), [("uncompressed", 64), ("count_sketch", 24), ("desketch", 40), ("noiseless", 40)]
+)
 def test_bytes_of_peers(peer: Peer, b: int) -> None:
     """Every round sends b numbers of 8 bytes."""
     objective = SparseGradients(load("numpy"), 64, 5, 0, decay=4.0, spike_rate=0.05)
     algorithm = CompressedSensingSGD(FIHT(6), 0.05)
     family = SubsampledHadamard(64, 40, signs=False)
-    states = list(Peers(algorithm, objective, family, Table(4, 6), 7).run(peer, trials=2, rounds=3))
+    sketch = family.draw(3, kernels="numpy")
+    states = list(Peers(algorithm, objective, family, sketch, Table(4, 6), 7).run(peer, trials=2, rounds=3))
     assert [at.bytes_up for at in states] == [8 * b * t for t in range(4)]
+
+
+def test_the_noiseless_peer_is_the_algorithm_without_noise() -> None:
+    objective = SparseGradients(load("numpy"), 64, 5, 0, decay=4.0, spike_rate=0.05)
+    noisy, silent = (CompressedSensingSGD(FIHT(6), 0.05, w) for w in (2.0, 0.0))
+    family = SubsampledHadamard(64, 40, signs=False)
+    sketch = family.draw(3, kernels="numpy")
+    expected = list(silent.run(objective, sketch, 7, trials=2, rounds=3))[-1].w
+    peers = Peers(noisy, objective, family, sketch, Table(4, 6), 7)
+    np.testing.assert_array_equal(list(peers.run("noiseless", trials=2, rounds=3))[-1].w, expected)

@@ -35,15 +35,6 @@ def _as(kind: Any, sketch: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class RowsInOrder(SubsampledHadamard):
-    """The first b rows of the transform instead of random ones."""
-
-    def _draw(self, draws: Draws) -> Sampled:
-        rows = draws.kernels.xp.arange(self.b, dtype="int32") + 0 * draws.integers(ROWS, self.b, 1)
-        return _with_rows(self, draws, rows)
-
-
-@dataclass(frozen=True)
 class RowsFromFront(SubsampledHadamard):
     """All b rows are sampled from the first 1/64 of the transform's."""
 

@@ -1,4 +1,4 @@
-"""Broken compressed training is rejected by the claims that pass the sound one: T7-T11, S11, S15-order, S16."""
+"""Broken compressed training is rejected by the claims that pass the sound one: T7-T11, T15, T19, S11, S15-order, S16."""
 
 import dataclasses
 import functools
@@ -15,6 +15,7 @@ from sketchbench.kernels import load
 from sketchbench.objective.quadratic import Quadratic
 from sketchbench.objective.sparse_gradients import SparseGradients
 from sketchbench.recovery import FIHT, CountSketchMedian, Desketch
+from sketchbench.recovery.control import Nothing
 from sketchbench.sketch import BlockSparseEmbedding, CountSketch, SubsampledHadamard
 from sketchbench.task import communication
 from sketchbench.task.communication import Communication
@@ -95,8 +96,24 @@ def test_the_memory_is_a_sketch() -> None:
 
 
 def test_rows_that_repeat() -> None:
-    repeated = SubsampledHadamard(256, 80, signs=False, replacement=True)
-    assert identity(dataclasses.replace(IDENTITY, family=repeated)) == "fails"
+    repeated = dataclasses.replace(IDENTITY, family=SubsampledHadamard(256, 80, signs=False, replacement=True))
+    assert identity(repeated) == "fails"
+    assert verdict("T19-corrected", repeated.run()) == "fails"
+
+
+def test_the_step_that_the_proof_takes() -> None:
+    assert verdict("T19-corrected", IDENTITY.run()) == "holds"
+    assert verdict("T19-printed", IDENTITY.run()) == "fails"
+    assert verdict("T19-printed", dataclasses.replace(IDENTITY, channel_noise=0.0).run()) == "holds"
+
+
+@pytest.mark.parametrize(("d", "expected"), [(250, "fails"), (256, "holds")])
+def test_rows_that_are_cut(d: int, expected: str) -> None:
+    cut = dataclasses.replace(
+        IDENTITY, family=SubsampledHadamard(d, 80, signs=False), objective=functools.partial(SPARSE, d=d, decay=4.7)
+    )
+    rows = [{**row, "channel_noise": 0.5} for row in cut.run()]
+    assert verdict("T10-padded", rows) == expected
 
 
 def test_a_server_that_forgets(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,15 +136,50 @@ def test_a_server_that_adds_up_instead_of_averaging(monkeypatch: pytest.MonkeyPa
 
 def test_theorem_1() -> None:
     rows = BOUND.run()
-    assert verdict("T11", rows, "upper_bound") == "holds"
-    assert verdict("T11", rows, "always") == "holds"
+    assert verdict("T11-corrected", rows, "upper_bound") == "holds"
+    assert verdict("T11-corrected", rows, "always") == "holds"
 
 
 def test_theorem_1_does_not_hold_in_vain() -> None:
     """Gradients that are not sparse violate (7), and the claim says so."""
     dense = functools.partial(SPARSE, d=1024, decay=300.0, spikes=0.0)
     rows = dataclasses.replace(BOUND, objective=dense, trials=10).run()
-    assert verdict("T11", rows, "always") == "fails"
+    assert verdict("T11-corrected", rows, "always") == "fails"
+
+
+HALF = dataclasses.replace(
+    BOUND,
+    recovery=functools.partial(FIHT, iterations=1),
+    family=SubsampledHadamard(64, 64, signs=False),
+    objective=functools.partial(SPARSE, d=64, decay=1e6, smooth=0.1, spikes=0.0),
+    rounds=1200,
+    k=40,
+    channel_noise=1.0,
+    gamma=0.7,
+    trials=80,
+)
+
+
+def test_an_orthogonal_matrix_whose_constants_are_known() -> None:
+    rows = HALF.run()
+    assert verdict("T11-corrected", rows) == "holds"
+    assert verdict("T15", rows) == "holds"
+
+
+def test_standing_still() -> None:
+    rows = dataclasses.replace(HALF, recovery=Nothing).run()
+    assert verdict("T11-corrected", rows, "upper_bound") == "fails"
+    assert verdict("T15", rows, "upper_bound") == "fails"
+
+
+def test_theorem_1_without_the_dropped_noise() -> None:
+    """As printed it fails where the channel's noise decides, after 12,000 rounds; 800 show where this leads to."""
+    loud = dataclasses.replace(HALF, k=64, channel_noise=50.0, gamma=0.45, rounds=800)
+    rows = loud.run()
+    assert verdict("T11-corrected", rows) == "holds"
+    mean, printed = next((row["mean"], row["bound"]) for row in rows if row["quantity"] == "squared_gradient")
+    # The mean falls like 1/√T, and the printed bound like 1/T.
+    assert mean * (800 / 12_000) ** 0.5 > 1.1 * printed * 800 / 12_000
 
 
 def test_theorem_1_with_a_step_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,7 +195,7 @@ def test_theorem_1_with_a_step_too_large(monkeypatch: pytest.MonkeyPatch) -> Non
     rows = BOUND.run()
     mean = next(row["mean"] for row in rows if row["quantity"] == "squared_gradient")
     assert mean > 1e6
-    assert verdict("T11", rows, "upper_bound") != "holds"
+    assert verdict("T11-corrected", rows, "upper_bound") != "holds"
 
 
 def late(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -157,6 +209,42 @@ def test_fiht_beats_count_sketch() -> None:
     # In so short a run, p(t) has not settled after a tenth of the rounds, and the loss has not clearly halved.
     rest = [row for row in rows if row["quantity"] in ("start", "gradient_sparsity")]
     assert verdict("T8", rest) == "holds"
+
+
+SMALL = dataclasses.replace(
+    TRAINING,
+    family=SubsampledHadamard(256, 78, signs=False),
+    objective=functools.partial(SPARSE, d=256, clients=20, decay=4.7),
+    k=8,
+    rounds=100,
+    peers=["noiseless"],
+    trials=20,
+)
+
+
+def noisy(channel_noise: float) -> list[dict[str, Any]]:
+    rows = dataclasses.replace(SMALL, algorithm=functools.partial(SMALL.algorithm, channel_noise=channel_noise)).run()
+    return [{**row, "channel_noise": channel_noise} for row in rows]
+
+
+def test_noise_in_the_channel_must_be_felt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Claim T9, without its first check, which needs more rounds."""
+    rows = noisy(0.2) + noisy(2.0)
+    assert verdict("T9", rows, "growth") == "holds"
+    silent = compressed_sensing.CompressedSensingSGD
+    sound = silent._next
+
+    def deaf(self: Any, *rest: Any) -> Any:
+        return sound(dataclasses.replace(self, channel_noise=0.0), *rest)
+
+    monkeypatch.setattr(silent, "_next", deaf)
+    assert verdict("T9", noisy(0.2) + noisy(2.0), "growth") == "fails"
+
+
+def test_standing_still_is_no_better() -> None:
+    rows = dataclasses.replace(TRAINING, recovery=Nothing, trials=20).run()
+    assert verdict("T7", late(rows)) == "fails"
+    assert verdict("T8", [row for row in rows if row["quantity"] == "share"]) == "fails"
 
 
 @pytest.mark.parametrize(

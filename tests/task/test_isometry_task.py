@@ -25,7 +25,9 @@ TRIALS, K, SEED = 9, 4, 5
 
 def measured(family: Family, kernels: Kernels, k: int = K) -> Row:
     task = Isometry(family, kernels, seed=SEED, trials=TRIALS, k=k)
-    (row,) = task.run()
+    row, constant = task.run()
+    assert constant["quantity"] == "constant"
+    assert constant["mean"] >= row["mean"] / row["bound"]
     assert row["quantity"] == "isometry"
     assert row["bound"] == proposition_1(d=family.d, b=family.b, k=k)
     return row
@@ -40,7 +42,7 @@ def measured(family: Family, kernels: Kernels, k: int = K) -> Row:
 def test_constants(monkeypatch: pytest.MonkeyPatch, kernels: Kernels, family: Family, blocks: int) -> None:
     """The extreme squared singular values of R_S less 1; trial t has operator t, and its own support."""
     if blocks > 1:
-        monkeypatch.setattr(trials, "WORKSPACE", 3 * K * 30)
+        monkeypatch.setattr(trials, "WORKSPACE", 9 * K * 30)
     random = seeds.generator(SEED, data="supports", d=30, k=K)
     deltas = []
     for t in range(TRIALS):

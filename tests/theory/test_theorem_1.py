@@ -37,6 +37,20 @@ def test_the_bounds_at_other_numbers() -> None:
     assert other.average_excess == pytest.approx((15 + 3) / 10 + 6 / 100 * (5 + 88 / 3) / 3)
 
 
+def test_with_the_dropped_noise() -> None:
+    """(Q/d)σ² = 11/4 beside G² = 7 in the first terms only."""
+    corrected = setting().corrected
+    assert corrected.squared_gradient - setting().squared_gradient == pytest.approx(3 * 11 / 4 / 40)
+    assert corrected.average_excess - setting().average_excess == pytest.approx(11 / 4 / 2 / 20)
+    assert corrected.memory_energy == setting().memory_energy
+
+
+def test_lemma_4() -> None:
+    """2η²/(1 - γ) [γ(1 + γ)/(1 - γ) G² + 2(C_n + √(Q/d))²σ²] with η = 1/40, and 2η² γ(1 + γ)/(1 - γ)²."""
+    assert setting().memory_energy == pytest.approx(2 / 1600 / 0.5 * (1.5 * 7 + 2 * 4 * 11))
+    assert setting().memory_slope == pytest.approx(2 / 1600 * 3)
+
+
 def fewest_rounds(gamma: float) -> int:
     """By trying all."""
     for rounds in range(1, 10_000):

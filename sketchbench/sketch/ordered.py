@@ -1,0 +1,18 @@
+"""Negative control: rows of a Walsh-Hadamard matrix that are not random."""
+
+from dataclasses import dataclass
+
+from sketchbench.sketch.draws import ROWS, Draws
+from sketchbench.sketch.sampled import Sampled
+from sketchbench.sketch.transform import SubsampledHadamard
+
+
+@dataclass(frozen=True)
+class RowsInOrder(SubsampledHadamard):
+    """The first b rows of the transform. Columns that are a power of two >= b apart coincide."""
+
+    def _draw(self, draws: Draws) -> Sampled:
+        sampled = super()._draw(draws)
+        in_order = draws.kernels.xp.arange(self.b, dtype="int32") + 0 * draws.integers(ROWS, self.b, 1)
+        sampled._rows = in_order[:, None, :]
+        return sampled

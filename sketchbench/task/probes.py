@@ -1,0 +1,71 @@
+"""The constants C_s and C_n of a recovery (tang2021 Lemma 2) with one operator."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from sketchbench import seeds
+from sketchbench.measure.sparsity import tail_constants
+from sketchbench.recovery.recovery import Recovery
+from sketchbench.sketch.operator import Sketch
+from sketchbench.task import signals
+from sketchbench.theory.compressed_sensing import Constants, orthogonal_constants
+
+SIZES = (0.01, 0.1, 1.0)  # norms of the tails and noise of probes, relative to the signal
+
+
+def constants(sketch: Sketch, recovery: Recovery, count: int, seed: int) -> Constants:
+    """C_s and C_n: derived where Φ is orthogonal, and else the largest that some signals need.
+
+    Those are lower limits of what any signal needs. The noise of a probe is spread over all measurements, or looks like
+    that of k wrong coordinates, which is worse.
+
+    Arguments:
+        sketch: Φ, one operator.
+        recovery: of k entries.
+        count: number of signals of each kind.
+        seed: that they are drawn from.
+    """
+    if sketch.b == sketch.d:
+        matrix = sketch.kernels.to_numpy(sketch.materialize())
+        if np.allclose(matrix @ matrix.T, np.eye(sketch.d)):
+            return orthogonal_constants(recovery.k, sketch.d)
+    return Constants(_tail_constant(sketch, recovery, count, seed), _noise_constant(sketch, recovery, count, seed))
+
+
+def errors(sketch: Sketch, recovery: Recovery, x: signals.Signals, w: signals.Signals | float) -> signals.Signals:
+    """‖A(Φx + w) - x‖₂ (N,), for signals x (N, d) and noise w (N, b)."""
+    y = sketch.sketch(sketch.kernels.asarray(x)) + sketch.kernels.asarray(w + np.zeros((len(x), sketch.b)))
+    recovered = sketch.kernels.to_numpy(recovery.recover(sketch, y).x)
+    return np.asarray(np.linalg.norm(recovered - x, axis=-1))
+
+
+def _tail_constant(sketch: Sketch, recovery: Recovery, count: int, seed: int) -> float:
+    """The smallest C_s >= 0 for signals with a dense tail, of several sizes."""
+    largest = 0.0
+    for size in SIZES:
+        x = signals.sparse(sketch.d, recovery.k, count, seed, noise=size)
+        needed = tail_constants(errors(sketch, recovery, x, 0.0), x, recovery.k)
+        largest = max(largest, float(needed.max()))
+    return largest
+
+
+def _noise_constant(sketch: Sketch, recovery: Recovery, count: int, seed: int) -> float:
+    """The smallest C_n for exactly sparse signals and noise of both kinds."""
+    largest = 0.0
+    x = signals.sparse(sketch.d, recovery.k, count, seed, noise=0.0)
+    for noise in _noises(sketch, recovery.k, count, seed):
+        for size in SIZES:
+            w = size * noise * np.linalg.norm(x, axis=-1, keepdims=True)
+            w /= np.linalg.norm(noise, axis=-1, keepdims=True)
+            ratios = errors(sketch, recovery, x, w) / np.linalg.norm(w, axis=-1)
+            largest = max(largest, float(ratios.max()))
+    return largest
+
+
+def _noises(sketch: Sketch, k: int, count: int, seed: int) -> Iterator[signals.Signals]:
+    """The noise of the probes, spread over all measurements, and looking like k wrong coordinates: (count, b)."""
+    d, b = sketch.d, sketch.b
+    yield seeds.generator(seed, data="feedback bound", d=d, b=b).standard_normal((count, b))
+    wrong = signals.sparse(d, k, count, seed, first=count, noise=0.0)
+    yield sketch.kernels.to_numpy(sketch.sketch(sketch.kernels.asarray(wrong)))
