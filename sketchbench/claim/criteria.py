@@ -111,7 +111,12 @@ def upper_bound(rows: pd.DataFrame, error: float, settings: Settings) -> list[Co
 
 
 def probability(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
-    """The probability behind `count` out of `trials` is at most `bound`."""
+    """The probability behind `count` out of `trials` is at most `bound`.
+
+    A few trials never decide it: at the level of a run, with 1/2 for the bound, fewer than about twenty. Where so many
+    are too expensive, a claim that one trial may refute has a second check, `always`, of what was declared in advance
+    to do so. Together they fail where a single trial does it, and hold only where there are enough of them.
+    """
     comparisons = []
     for row in rows[rows[Column.BOUND].notna()].to_dict("records"):
         low, high = proportion_interval(int(row[Column.COUNT]), int(row[Column.TRIALS]), error=error)

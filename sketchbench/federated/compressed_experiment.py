@@ -17,13 +17,14 @@ from sketchbench.federated.compressors import Arm, check_case, compressor
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.experiment import Experiment
 from sketchbench.kernels import Array, Kernels
-from sketchbench.measure.divergence import diverged
 from sketchbench.model import classification
 from sketchbench.model.classification import Samples
 from sketchbench.model.networks import MakeModel
 from sketchbench.model.precision import Precision
 from sketchbench.objective.network import Inputs, Network
 from sketchbench.parameters import Checked, Count, Positive, Share
+
+LOST = 10.0  # times the loss at the start: a training has diverged that gets there
 
 
 @dataclass(frozen=True)
@@ -75,9 +76,12 @@ class CompressedExperiment(Experiment[ServerState]):
     in every round, and
 
     `loss`, `train_accuracy`: on training samples;
-    `accuracy`: on test samples.
+    `accuracy`: on test samples;
+    `memory`, from round 1 on: ‖ε‖ over η‖z̄‖, the norm of what the server carries over to the next round, relative to
+    that of the step's worth of messages that arrived in this one.
 
-    The training has diverged where a gradient or loss is not finite, or the loss has grown a million times.
+    The training has diverged, and ends, where a gradient or loss is not finite, or the loss is ten times that at the
+    start: no training with feedback is known to come back from there, as its memory only grows.
 
     Arguments:
         kernels: of the sketches.
@@ -150,13 +154,15 @@ class CompressedExperiment(Experiment[ServerState]):
         train_scores, test_scores = torch.split(scores, [len(train.labels), len(test.labels)])
         loss = float(classification.loss(train_scores, train.labels))
         first = next(iter(curve.values["loss"].values())) if curve.values else loss
-        if diverged(np.array(loss), first):
+        if not loss <= LOST * first:  # not a number is not
             raise FloatingPointError(f"the loss is {loss}")
         values = {
             "loss": loss,
             "train_accuracy": classification.accuracy(train_scores, train.labels),
             "accuracy": classification.accuracy(test_scores, test.labels),
         }
+        if at.sent is not None:
+            values["memory"] = _norm(at.error, self.kernels) / (self.rate * _norm(at.received, self.kernels))
         curve.parameters = self._network.d
         curve.add(at.t, values, at.bytes_up, at.bytes_down)
 
@@ -164,6 +170,11 @@ class CompressedExperiment(Experiment[ServerState]):
         sent = None if at.sent is None else _tensors(at.sent, self.kernels)
         vectors = _tensors((at.w, at.error, at.received), self.kernels)
         return [at.t, *vectors, sent, at.bytes_up, at.bytes_down]
+
+
+def _norm(vectors: Array, kernels: Kernels) -> float:
+    """The norm of the only vector (1, b)."""
+    return float(np.linalg.norm(kernels.to_numpy(vectors[0])))
 
 
 def _tensors(arrays: Sequence[Array], kernels: Kernels) -> list[Tensor]:

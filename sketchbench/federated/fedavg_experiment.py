@@ -27,6 +27,7 @@ from sketchbench.parameters import Checked, Count, Share
 from sketchbench.sketch.family import Family
 
 OPTIONS: tuple[Option, ...] = ("I", "II")
+PLAIN = "plain"  # stands for the option where no layer is sketched
 FALSE_POSITIVES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
@@ -64,10 +65,11 @@ class Successive(NamedTuple):
 class FedAvgExperiment(Experiment[Successive]):
     """FedAvg of one network. Its curve has the bytes of all clients together, those of every message, and
 
-    `accuracy`: on the test samples; for two classes also `auc`, the area under the ROC curve, and `roc`;
+    `accuracy`, `loss`: on the test samples; for two classes also `auc`, the area under the ROC curve, and `roc`;
     `error I`, `cosine I`, `error II`, `cosine II`, after the rounds `estimated` and where layers are sketched: how far
     a client's estimate Δ̂ by either option (zhang2021 §6.3) is from what the round before did to the sketched layers'
-    weights, Δ: ‖Δ̂ - Δ‖/‖Δ‖, and the absolute cosine of the angle between them.
+    weights, Δ: ‖Δ̂ - Δ‖/‖Δ‖, and the absolute cosine of the angle between them;
+    `error plain`, `cosine plain`, where none are: the same of all weights, which a client then sees as they are.
 
     It never counts as diverged: a network that has overflown is evaluated as it is.
 
@@ -145,6 +147,7 @@ class FedAvgExperiment(Experiment[Successive]):
         now, labels = at.now, self._test.labels
         scores = classification.scores(now.model, self._test.images)
         values = {"accuracy": classification.accuracy(scores, labels)}
+        values["loss"] = float(classification.loss(scores, labels))
         if self.data.classes == 2:
             values["auc"] = classification.area_under_roc(scores, labels)
             curve.roc = classification.true_positives(scores, labels, FALSE_POSITIVES)
@@ -156,18 +159,21 @@ class FedAvgExperiment(Experiment[Successive]):
         curve.replies += [reply.nbytes for reply in now.replies]
 
     def _estimates(self, before: FedAvgRound, now: FedAvgRound) -> dict[str, float]:
-        """The error and the cosine by each option, of all sketched layers together."""
+        """The error and the cosine by each option, of all sketched layers together, or of all layers if none are."""
+        messages = (before.broadcast, now.broadcast)
         names = [f"{name}.weight" for name, _ in sketched.layers(now.model)]
+        estimates: dict[str, list[Weights]] = {
+            option: [estimated_weights(self._twin, message, option, self.kernels) for message in messages]
+            for option in OPTIONS
+            if names
+        }
         if not names:
-            return {}
+            names = list(now.state.weights)
+            estimates = {PLAIN: [{name: message.weights[name] for name in names} for message in messages]}
         truth = _joined({name: before.state.weights[name] - now.state.weights[name] for name in names})
         values = {}
-        for option in OPTIONS:
-            old, new = (
-                _joined(estimated_weights(self._twin, message, option, self.kernels))
-                for message in (before.broadcast, now.broadcast)
-            )
-            estimate = old - new
+        for option, (old, new) in estimates.items():
+            estimate = _joined(old) - _joined(new)
             values[f"error {option}"] = float((estimate - truth).norm() / truth.norm())
             values[f"cosine {option}"] = float(abs(estimate @ truth) / (estimate.norm() * truth.norm()))
         return values

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from sketchbench.figure import style
 from sketchbench.measure.row import Column
 
+UPPER = 0.96  # of the height: where targets that were not reached are marked
 SHARES = (0.01, 0.1, 0.2, 0.5, 1)  # of the clients in a round
 
 
@@ -17,7 +18,7 @@ def draw(tables: dict[str, pd.DataFrame], printed: Mapping[str, Sequence[int]] |
     """From a study of the task `training`, over the share of clients in a round: the rounds to the target (quantity
     rounds_to_target) by case, and their ratio (quantity rounds_ratio). A point is the mean of all trainings, with a bar
     from the least to the largest; open markers are the numbers that the paper printed. A share at which some training
-    did not reach the target has no point.
+    did not reach the target has no point, but a cross at the upper edge.
 
     Arguments:
         tables: the table of that study.
@@ -61,6 +62,9 @@ def draw(tables: dict[str, pd.DataFrame], printed: Mapping[str, Sequence[int]] |
     looks = [("plain", style.EXACT, "o", style.EXACT)]
     if printed:
         looks += [("plain, as printed", style.EXACT, "o", "none"), ("sketched, as printed", style.INK, "s", "none")]
+    unreached = table[Column.QUANTITY].isin(["rounds_to_target", "rounds_ratio"]) & table[Column.MEAN].isna()
+    if unreached.any():
+        looks.append(("not reached by all", style.INK, "x", style.INK))
     handles = [
         style.handle(label, color=colour, marker=marker, linestyle="none", markerfacecolor=face)
         for label, colour, marker, face in looks
@@ -70,6 +74,9 @@ def draw(tables: dict[str, pd.DataFrame], printed: Mapping[str, Sequence[int]] |
 
 
 def _measured(axes: Axes, rows: pd.DataFrame, look: dict[str, Any]) -> None:
+    shares = rows.loc[rows[Column.MEAN].isna(), Column.PARTICIPATION]
+    edge = axes.get_xaxis_transform()  # whose y goes from 0 to 1
+    axes.plot(shares, [UPPER] * len(shares), "x", color=look["color"], transform=edge, markersize=6)
     rows = rows[rows[Column.MEAN].notna()].sort_values(Column.PARTICIPATION)
     spread = [rows[Column.MEAN] - rows[Column.MINIMUM], rows[Column.MAXIMUM] - rows[Column.MEAN]]
     axes.errorbar(rows[Column.PARTICIPATION], rows[Column.MEAN], spread, linewidth=0.8, **look)

@@ -99,7 +99,12 @@ class Column(StrEnum):
     MINIMUM = "minimum", float, "least of the trials", "as the quantity"
     MAXIMUM = "maximum", float, "largest of the trials", "as the quantity"
     COUNT = "count", int, "trials in which the event happened", "trials"
-    POSITIVE_CONTROL = "positive_control", int, "trials in which the attack succeeds without the defence", "trials"
+    POSITIVE_CONTROL = (
+        "positive_control",
+        int,
+        "trials in which the attack, or training, succeeds without defence",
+        "trials",
+    )
     VALUE = "value", float, "a number without randomness", "as the quantity"
     CLAIMED = "claimed", float, "ε that the lemma claims"
     EXACT_EPSILON = "exact_epsilon", float, "ε that is true, or an upper limit of it"

@@ -1,6 +1,7 @@
 """Networks trained from compressed gradients: FIHT and CountSketch beside no compression."""
 
 import logging
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -17,7 +18,7 @@ from sketchbench.federated.tuning import Tuning
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import MEDIAN, Row, Value
 from sketchbench.model.networks import MakeModel
-from sketchbench.parameters import Checked, Count
+from sketchbench.parameters import Checked, Count, Positive
 
 log = logging.getLogger(__name__)
 LATE = 0.8  # the share of the rounds after which accuracies count as those of the end
@@ -33,11 +34,14 @@ class CompressedJudging(Checked):
         points: how many rounds are evaluated, evenly spread, beside the start.
         images: how many test images, and training images, the same in all rounds; None for all.
         allowed_loss: of test accuracy, by compression.
+        refuting_loss: of test accuracy; declared in advance: a single training that loses more refutes the claim that
+            none is lost, as that is several times what trainings differ by. None that loses less confirms it.
     """
 
     points: Count
     images: Count | None
     allowed_loss: float
+    refuting_loss: Positive
 
 
 @dataclass(frozen=True)
@@ -47,13 +51,16 @@ class CompressedTraining(Checked):
     compressions d/b given for them. Trial by trial, all arms have the same partition, the same initial weights and the
     same batches in each round; each has one operator in all rounds. Rows, by arm (`case` and `compression`):
 
-    `loss`, `train_accuracy`, `accuracy`: at the evaluated rounds, with the bytes of a client that takes part in all of
-    them; where a training has diverged by then, a row with the status `diverged` and no mean.
+    `loss`, `train_accuracy`, `accuracy`, `memory` (see `CompressedExperiment`): at the evaluated rounds, with the bytes
+    of a client that takes part in all of them; where a training has diverged by then, a row with the status `diverged`
+    and no mean.
     `accuracy_loss`: accuracy uncompressed less that of the arm, in the mean over the rounds from four fifths on,
     with the `count` of the trials that lose more than `allowed_loss`; one that diverges has the accuracy 0 then.
-    `survives`: in how many trials the loss at the end is below the one at the start.
-    `not_behind`: of a CountSketch, in how many trials its accuracy at the end is not below that of FIHT at the highest
-    of its compressions.
+    `great_loss`: the same against `refuting_loss`, with the largest of them.
+    `survives`: in how many trials the loss, in the mean over the same rounds, is below the one at the start, and below
+    that of guessing, the logarithm of the number of classes.
+    `not_behind`: in how many trials the accuracy at the end is not below that of FIHT at the highest of its
+    compressions; of that FIHT itself it is all of them.
 
     The bound of these counts is that of a probability, 1/2: they are about the median training. A single trial has no
     standard deviation, and can't show anything of a probability.
@@ -107,7 +114,7 @@ class CompressedTraining(Checked):
         for trial in range(self.trials):
             for arm, trained in curves.items():
                 trained.append(self._run(replace(experiment, arm=arm), f"trial {trial}"))
-        return list(self._rows(curves))
+        return list(self._rows(curves, chance=math.log(data.classes)))
 
     @property
     def _shown(self) -> list[int]:
@@ -131,20 +138,22 @@ class CompressedTraining(Checked):
 
         return self.tuning.best(experiment.data, self.seed, merit)
 
-    def _rows(self, curves: Curves) -> Iterator[Row]:
+    def _rows(self, curves: Curves, chance: float) -> Iterator[Row]:
         plain = [self._end(curve) for curve in curves[UNCOMPRESSED]]
         strongest = max((arm for arm in curves if arm.case == "fiht"), default=None)
         for arm, trained in curves.items():
             where: dict[str, Value] = {"case": arm.case, "compression": arm.compression, "d": trained[0].parameters}
             for row in self._curves(trained):
                 yield row.but(**where)
-            yield Row("survives", bound=MEDIAN, **where).counted(sum(map(_survives, trained)), self.trials)
+            survivors = sum(self._survives(curve, chance) for curve in trained)
+            yield Row("survives", bound=MEDIAN, **where).counted(survivors, self.trials)
             ends = [self._end(curve) for curve in trained]
             if arm != UNCOMPRESSED:
                 lost = np.subtract(plain, ends)
                 count = int((lost > self.judging.allowed_loss).sum())
                 yield Row("accuracy_loss", bound=MEDIAN, count=count, **where).mean(lost)
-            if arm.case == "count_sketch" and strongest:
+                yield Row("great_loss", **where).exceedances(lost, self.judging.refuting_loss)
+            if strongest:
                 best = [self._end(curve) for curve in curves[strongest]]
                 count = sum(end >= other for end, other in zip(ends, best, strict=True))
                 yield Row("not_behind", bound=MEDIAN, **where).counted(count, self.trials)
@@ -153,7 +162,7 @@ class CompressedTraining(Checked):
         """Rows until the first training has diverged."""
         for t in self._shown:
             reached = [curve for curve in trained if t in curve.bytes_up]
-            for quantity in ("loss", "train_accuracy", "accuracy"):
+            for quantity in ("loss", "train_accuracy", "accuracy", *(["memory"] if t else [])):
                 row = Row(quantity, round=t)
                 if len(reached) < self.trials:
                     reason = f"{self.trials - len(reached)} of the trainings have diverged"
@@ -168,7 +177,8 @@ class CompressedTraining(Checked):
         """The accuracy at the end; 0 of a training that diverged."""
         return 0.0 if curve.diverged is not None else curve.mean_from("accuracy", LATE * self.rounds)
 
-
-def _survives(curve: Curve) -> bool:
-    losses = list(curve.values["loss"].values())
-    return curve.diverged is None and losses[-1] < losses[0]
+    def _survives(self, curve: Curve, chance: float) -> bool:
+        """Whether the loss of a training ends below that at its start, and below that of guessing."""
+        if curve.diverged is not None:
+            return False
+        return curve.mean_from("loss", LATE * self.rounds) < min(curve.values["loss"][0], chance)

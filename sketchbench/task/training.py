@@ -12,17 +12,20 @@ from sketchbench.dataset.dataset import Dataset, MakeDataset
 from sketchbench.dataset.partition import MakeParts
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.double_blind import KEY_BYTES, reply_bytes
-from sketchbench.federated.fedavg_experiment import FALSE_POSITIVES, OPTIONS, FedAvgExperiment, FedAvgProcedure
+from sketchbench.federated.fedavg_experiment import FALSE_POSITIVES, OPTIONS, PLAIN, FedAvgExperiment, FedAvgProcedure
 from sketchbench.federated.tuning import Tuning
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import MEDIAN, Row, Value, exceeding
 from sketchbench.model.networks import MakeModel
-from sketchbench.parameters import Checked, Count, NonNegative, Positive, Several
+from sketchbench.parameters import Checked, Count, Positive, Several
 from sketchbench.sketch.family import Family
 from sketchbench.task.trials import shown_rounds
 
 log = logging.getLogger(__name__)
 LAST = 10  # the last tenth of the rounds counts as the end of a training
+STANDING = "standing still"  # the case of a network that keeps its initial weights
+HALF = 0.55  # what rounds to the printed 0.5
+TINY = 1e-12  # an error that is none
 
 Curves = dict[str, list[Curve]]  # by case, one for each trial
 
@@ -36,8 +39,10 @@ class Judging(Checked):
         target: the test accuracy to reach.
         stop: whether a training ends where it reaches the target.
         allowed_loss: of accuracy or area under the curve, plain less sketched.
-        allowed_ratio: of rounds to the target, sketched over plain.
-        allowed_inverse_error, allowed_cosine: of a client's estimates.
+        allowed_ratio: of rounds to the target, sketched over plain, where the paper printed none for such a training.
+        printed: the rounds that the paper printed, plain and sketched, by the share of clients in a round, as text.
+        allowed_factor: between the ratio of rounds and the printed one, either way; declared in advance: a single pair
+            of trainings that is farther off refutes the printed ratio.
     """
 
     points: Count
@@ -45,8 +50,8 @@ class Judging(Checked):
     stop: bool
     allowed_loss: float
     allowed_ratio: Positive
-    allowed_inverse_error: NonNegative
-    allowed_cosine: NonNegative
+    printed: dict[str, list[Positive]]
+    allowed_factor: Positive
 
 
 @dataclass(frozen=True)
@@ -56,19 +61,29 @@ class Training(Checked):
 
     `accuracy`: on the test images, by `case`, at about `points` rounds that all trainings have seen, with the bytes
     that all clients together have sent and received by then; for two classes `auc` beside it.
-    `accuracy_loss`, `auc_loss`: plain less sketched, each in the mean over the last tenth of its rounds, with the
-    `count` of the pairs that lose more than `allowed_loss`. Where trainings `stop` at the target, two that have both
-    reached it can hardly differ: a loss is then a training that has not reached it.
+    `loss`: on the test images, at the same rounds.
+    `accuracy_loss`, `auc_loss`: plain less the case, in the means over the last tenth of the rounds, with the `count`
+    of the pairs that lose more than `allowed_loss`, and as `positive_control` that of those whose plain training has
+    reached the target, because trainings that are on their way differ by their pace. There is none where trainings
+    `stop` at the target: two that have reached it can hardly differ.
+    `missed`: in how many pairs the case has not reached the target.
     `roc`: for two classes, the true positive rate at the end, by case and `false_positives`, the false positive rate.
     `rounds_to_target`: the first round whose test accuracy reaches `target`, by case; `rounds_ratio`: sketched over
-    plain, with the count of the pairs where it is more than `allowed_ratio`, or not known. Where some training never
-    reaches the target, the status is `unfinished`, and there is no mean.
+    plain. Where some training never reaches the target, the status is `unfinished`, and there is no mean.
+    `ratio_excess`: of every pair the ratio of rounds over the printed one, or one over that, whichever is larger; where
+    the paper printed none, the ratio over `allowed_ratio`. With the count of the pairs that exceed `allowed_factor`, or
+    1 where none was printed; one that has not reached the target does.
     `bytes_down`, `bytes_up`: of one message, as it was sent, against out · s words for every sketched layer and all
     words of the other parameters.
+    `message_ratio`: a reply's bytes, those of the case over those of the plain one.
     `error`, `inverse_error`, `cosine`: of a client's estimate of what the round before did to the sketched layers'
     weights (zhang2021 §6.3; see `FedAvgExperiment`), in the cases `option I` and `option II`: its relative error; one
-    over that, and the absolute cosine, with how often they exceed what is allowed. Where some training's weights have
-    overflown, the status is `diverged`, and there is no mean.
+    over that, and how often it exceeds 1, so that an estimate of zero is nearer; and the absolute cosine. Where some
+    training's weights have overflown, the status is `diverged`, and there is no mean.
+    `not_grown`: in how many trainings that error is not larger in the last round that is shown than in the first.
+
+    Beside the case `sketched` there is `standing still`, which keeps the weights that it starts from, and beside the
+    options `plain`, the update as a client of plain layers sees it: controls, which the checks must reject.
 
     The bound of counts of trainings is that of a probability, 1/2: they are about the median training.
 
@@ -118,7 +133,8 @@ class Training(Checked):
             log.info("%s: learning rate %g", case, experiment.rate)
             curves[case] = [self._run(experiment, f"trial {trial}") for trial in range(self.trials)]
             rows += _messages(case, experiment.make(), curves[case])
-        return [*self._comparisons(curves), *rows, *self._estimates(curves["sketched"])]
+        rows += _message_ratios(rows)
+        return [*self._comparisons(curves), *rows, *self._estimates(curves)]
 
     def _run(self, experiment: FedAvgExperiment, name: str) -> Curve:
         return replace(experiment, name=name, seed=seeds.key(self.seed, task="training", name=name)).run()
@@ -137,23 +153,37 @@ class Training(Checked):
 
     def _comparisons(self, curves: Curves) -> Iterator[Row]:
         """The rows that compare the cases."""
+        yield from self._shown_means("loss", curves)
         for quantity in ("accuracy", "auc"):
             if quantity in curves["plain"][0].values:
-                yield from self._scores(quantity, curves)
+                yield from self._shown_means(quantity, curves)
+                if not self.judging.stop:
+                    yield from self._losses(quantity, curves)
         yield from _roc(curves)
         yield from self._targets(curves)
 
-    def _scores(self, quantity: str, curves: Curves) -> Iterator[Row]:
-        ends = {}
+    def _shown_means(self, quantity: str, curves: Curves) -> Iterator[Row]:
         for case, trained in curves.items():
             for t in self._shown(trained):
                 sent = {"bytes_up": trained[0].bytes_up[t], "bytes_down": trained[0].bytes_down[t]}
-                row = Row(quantity, case=case, round=t, status="finite", **sent)
-                yield row.mean([curve.values[quantity][t] for curve in trained])
-            ends[case] = np.array([_end(curve, quantity) for curve in trained])
-        loss = ends["plain"] - ends["sketched"]
-        row = Row(f"{quantity}_loss", status="finite", bound=MEDIAN)
-        yield row.but(count=int((loss > self.judging.allowed_loss).sum())).mean(loss)
+                row = Row(quantity, case=case, round=t, **sent)
+                values = np.array([curve.values[quantity][t] for curve in trained])
+                if np.isfinite(values).all():
+                    yield row.but(status="finite").mean(values)
+                else:
+                    yield row.lost("diverged", "the weights of a training have overflown", self.trials)
+
+    def _losses(self, quantity: str, curves: Curves) -> Iterator[Row]:
+        """What the cases lose against plain trainings."""
+        plain = np.array([_end(curve, quantity) for curve in curves["plain"]])
+        converged = sum(curve.reached(self.judging.target) is not None for curve in curves["plain"])
+        for case, ends in (
+            ("sketched", [_end(curve, quantity) for curve in curves["sketched"]]),
+            (STANDING, [curve.values[quantity][0] for curve in curves["plain"]]),
+        ):
+            loss = plain - np.array(ends)
+            row = Row(f"{quantity}_loss", case=case, status="finite", bound=MEDIAN, positive_control=converged)
+            yield row.but(count=int((loss > self.judging.allowed_loss).sum())).mean(loss)
 
     def _shown(self, trained: list[Curve]) -> list[int]:
         """The rounds that are shown, of those that all of these trainings have seen."""
@@ -161,37 +191,63 @@ class Training(Checked):
         return [t for t in shown_rounds(self.rounds, self.judging.points) if t <= last]
 
     def _targets(self, curves: Curves) -> Iterator[Row]:
-        reached = {case: [curve.reached(self.judging.target) for curve in trained] for case, trained in curves.items()}
+        target = self.judging.target
+        reached = {case: [curve.reached(target) for curve in trained] for case, trained in curves.items()}
         for case, rounds in reached.items():
             yield _finished(Row("rounds_to_target", case=case), rounds)
-        pairs = zip(reached["plain"], reached["sketched"], strict=True)
-        ratios = [b / a if a and b else None for a, b in pairs]
-        longer = sum(ratio is None or ratio > self.judging.allowed_ratio for ratio in ratios)
-        yield _finished(Row("rounds_ratio", count=longer, bound=MEDIAN), ratios)
+        still = [0 if curve.values["accuracy"][0] >= target else None for curve in curves["plain"]]
+        for case, rounds in (("sketched", reached["sketched"]), (STANDING, still)):
+            ratios = [b / a if a and b is not None else None for a, b in zip(reached["plain"], rounds, strict=True)]
+            if case == "sketched":
+                yield _finished(Row("rounds_ratio", case=case), ratios)
+            yield Row("missed", case=case).exceedances([float(t is None) for t in rounds], MEDIAN)
+            yield self._excess(case, ratios)
 
-    def _estimates(self, trained: list[Curve]) -> Iterator[Row]:
-        """A client's estimates; no rows where nothing is sketched."""
+    def _excess(self, case: str, ratios: Sequence[float | None]) -> Row:
+        """How far ratios of rounds are off."""
+        printed = self.judging.printed.get(f"{self.training.participation:g}")
+        known = np.array([ratio for ratio in ratios if ratio is not None])
+        bound = 1.0
+        if printed:
+            plain, sketched = printed
+            bound, known = self.judging.allowed_factor, known * plain / sketched
+            known = np.maximum(known, 1 / np.maximum(known, TINY))
+        else:
+            known = known / self.judging.allowed_ratio
+        unknown = len(ratios) - len(known)
+        largest = max([*known, *([bound] if unknown else [])])  # an unknown one exceeds the bound by no known amount
+        row = Row("ratio_excess", case=case, bound=bound, maximum=float(largest))
+        return row.counted(exceeding(known, bound) + unknown, len(ratios))
+
+    def _estimates(self, curves: Curves) -> Iterator[Row]:
+        """A client's estimates, and the updates that are seen of plain layers; no rows where nothing is sketched."""
+        trained = curves["sketched"]
         if f"error {OPTIONS[0]}" not in trained[0].values:
             return
-        for option in OPTIONS:
-            for t in self._shown(trained):
+        sources = [(f"option {option}", option, trained) for option in OPTIONS]
+        for case, option, several in [*sources, ("plain", PLAIN, curves["plain"])]:
+            shown = self._shown(several)
+            for t in shown:
                 error, cosine = (
-                    np.array([curve.values[f"{quantity} {option}"][t] for curve in trained])
+                    np.array([curve.values[f"{quantity} {option}"][t] for curve in several])
                     for quantity in ("error", "cosine")
                 )
-                where: dict[str, Value] = {"case": f"option {option}", "round": t}
+                where: dict[str, Value] = {"case": case, "round": t}
                 if not (np.isfinite(error) & np.isfinite(cosine)).all():
                     reason = "the weights of a training have overflown"
                     for quantity in ("error", "inverse_error", "cosine"):
                         yield Row(quantity, **where).lost("diverged", reason, self.trials)
                     continue
                 yield Row("error", status="finite", **where).mean(error)
-                for quantity, values, bound in (
-                    ("inverse_error", 1 / error, self.judging.allowed_inverse_error),
-                    ("cosine", cosine, self.judging.allowed_cosine),
-                ):
-                    row = Row(quantity, status="finite", bound=bound, count=exceeding(values, bound), **where)
-                    yield row.mean(values)
+                inverse = 1 / np.maximum(error, TINY)
+                row = Row("inverse_error", status="finite", bound=1.0, count=exceeding(inverse, 1.0), **where)
+                yield row.mean(inverse)
+                yield Row("cosine", status="finite", **where).mean(cosine)
+            first, last = (
+                np.array([curve.values[f"error {option}"][t] for curve in several]) for t in (shown[0], shown[-1])
+            )
+            if len(shown) > 1:
+                yield Row("not_grown", case=case, bound=MEDIAN).counted(int((~(last > first)).sum()), self.trials)
 
 
 def _end(curve: Curve, quantity: str) -> float:
@@ -223,3 +279,10 @@ def _messages(case: str, model: nn.Module, trained: list[Curve]) -> Iterator[Row
     size = reply_bytes(model)
     yield Row("bytes_down", case=case, status="finite", exact=size + KEY_BYTES).mean(down)
     yield Row("bytes_up", case=case, status="finite", exact=size).mean(up)
+
+
+def _message_ratios(messages: Sequence[Row]) -> Iterator[Row]:
+    """A reply's bytes by case, over those of the plain case."""
+    sizes = {str(row["case"]): np.double(row["mean"]) for row in messages if row["quantity"] == "bytes_up"}
+    for case, size in sizes.items():
+        yield Row("message_ratio", case=case, bound=HALF).number(size / sizes["plain"])

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from sketchbench.claim.criteria import CRITERIA, Comparison, Settings
+from sketchbench.claim.evaluate import decide
 from sketchbench.measure.audit import epsilon_proven
 
 ERROR = 1e-6
@@ -95,6 +96,16 @@ def test_probability_with_a_positive_control(count: int, control: float, expecte
     (comparison,) = CRITERIA["probability"](pd.DataFrame([row]), 2e-7, Settings())
     assert comparison.verdict == expected
     assert comparison.statistic == count / 24
+
+
+@pytest.mark.parametrize(
+    ("count", "trials", "expected"),
+    [(0, 1, "inconclusive"), (1, 1, "fails"), (0, 3, "inconclusive"), (1, 3, "fails"), (0, 24, "holds")],
+)
+def test_few_trials_refute_and_never_confirm(count: int, trials: int, expected: str) -> None:
+    """The rule for runs of one to three trainings: `probability`, and `always` of what one alone refutes by."""
+    row = {"count": count, "trials": trials, "bound": 0.5, "maximum": float(count > 0)}
+    assert decide(compare("probability", row) + compare("always", row)) == expected
 
 
 def test_always() -> None:

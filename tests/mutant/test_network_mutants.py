@@ -71,18 +71,18 @@ SOUND = Training(
     ),
     tuning=Tuning(rates=[0.1], rounds=1),
     judging=Judging(
-        points=1,
+        points=2,
         target=0.9,
         stop=False,
         allowed_loss=0.1,
         allowed_ratio=5.6,
-        allowed_inverse_error=0.5,
-        allowed_cosine=0.3,
+        printed={},
+        allowed_factor=2.0,
     ),
     rounds=12,
     code="",
 )
-CLAIMS = ("Z6", "Z7-accuracy", "Z7-rounds", "Z10")
+CLAIMS = ("Z6", "Z7-accuracy", "Z7-rounds", "Z10", "Z10-growth")
 
 
 def trained(task: Training = SOUND) -> dict[str, set[str]]:

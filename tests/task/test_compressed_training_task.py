@@ -40,7 +40,7 @@ SMALL = CompressedTraining(
         batch=4, participation=0.5, inputs="unit", augmented=False, precision="float32", checkpoints=None
     ),
     tuning=Tuning(rates=[0.5], rounds=5),
-    judging=CompressedJudging(points=4, images=200, allowed_loss=0.05),
+    judging=CompressedJudging(points=4, images=200, allowed_loss=0.05, refuting_loss=0.2),
     rounds=20,
     trials=3,
 )
@@ -101,13 +101,13 @@ def test_bytes() -> None:
 
 
 def curves(*ends: list[float], start: float = 2.0, end: float = 1.0) -> list[Curve]:
-    """Trainings of 20 rounds with these accuracies at 16 and 20, and losses."""
+    """Trainings of 20 rounds with these accuracies at 16 and 20, and losses, the same at both."""
     made = []
     for accuracies in ends:
         curve = Curve(parameters=D)
-        losses = [start, 1.5, 1.2, end]
+        losses = [start, 1.5, end, end]
         for t, loss, accuracy in zip([0, 10, 16, 20], losses, [0.0, 0.9, *accuracies], strict=True):
-            curve.add(t, {"loss": loss, "train_accuracy": 0.0, "accuracy": accuracy}, 0, 0)
+            curve.add(t, {"loss": loss, "train_accuracy": 0.0, "accuracy": accuracy, "memory": 0.5}, 0, 0)
         made.append(curve)
     return made
 
@@ -116,7 +116,7 @@ def diverged() -> Curve:
     """A training that diverged after round 13."""
     curve = Curve(parameters=D, diverged=13)
     for t in (0, 10):
-        curve.add(t, {"loss": 2.0, "train_accuracy": 0.0, "accuracy": 0.0}, 0, 0)
+        curve.add(t, {"loss": 2.0, "train_accuracy": 0.0, "accuracy": 0.0, "memory": 0.5}, 0, 0)
     return curve
 
 
@@ -127,18 +127,36 @@ def test_what_is_counted() -> None:
         Arm("fiht", 2): curves([0.8, 0.82], [0.4, 0.6]),
         Arm("count_sketch", 1.25): [*curves([0.8, 0.84], end=2.1), diverged()],
     }
-    task_rows = list(task._rows(found))
+    task_rows = list(task._rows(found, chance=2.3))
     (lost,) = of("accuracy_loss", task_rows, case="fiht")
     assert (lost["mean"], lost["count"]) == (pytest.approx((0.04 + 0.4) / 2), 1)
     (lost,) = of("accuracy_loss", task_rows, case="count_sketch")
     assert (lost["maximum"], lost["count"]) == (pytest.approx(0.9), 1)
     assert of("survives", task_rows, case="fiht")[0]["count"] == 2
     assert of("survives", task_rows, case="count_sketch")[0]["count"] == 0
-    (behind,) = of("not_behind", task_rows)
-    assert (behind["case"], behind["count"], behind["bound"]) == ("count_sketch", 1, 0.5)
+    behind = {row["case"]: (row["count"], row["bound"]) for row in of("not_behind", task_rows)}
+    assert behind == {"uncompressed": (2, 0.5), "fiht": (2, 0.5), "count_sketch": (1, 0.5)}
+    (great,) = of("great_loss", task_rows, case="count_sketch")
+    assert (great["count"], great["bound"], great["maximum"]) == (1, 0.2, pytest.approx(0.9))
     shown = of("accuracy", task_rows, case="count_sketch")
     assert [row["status"] for row in shown] == ["finite", "finite", "diverged"]
     assert "mean" not in shown[-1]
+
+
+@pytest.mark.parametrize(("start", "end", "survivors"), [(3.0, 2.2, 2), (3.0, 2.4, 0), (2.0, 2.1, 0), (2.0, 1.9, 2)])
+def test_what_survives(start: float, end: float, survivors: int) -> None:
+    """A network worse than at its start has not survived, nor has one worse than guessing among ten classes."""
+    task = changed(SMALL, trials=2, points=2)
+    found = task._rows({UNCOMPRESSED: curves([0.8, 0.9], [0.9, 0.9], start=start, end=end)}, chance=2.3)
+    assert of("survives", list(found))[0]["count"] == survivors
+
+
+def test_the_memory() -> None:
+    """What is carried over is nothing without compression, nearly nothing where FIHT may take every row, and grows."""
+    assert {row["maximum"] for row in of("memory", case="uncompressed")} == {0.0}
+    assert [row["round"] for row in of("memory", case="fiht", compression=2)] == [5, 10, 15, 20]
+    first, *_, last = of("memory", case="count_sketch")
+    assert 0.5 < first["mean"] < last["mean"]
 
 
 def test_a_training_that_diverges_ends_there() -> None:

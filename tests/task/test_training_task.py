@@ -40,9 +40,9 @@ SMALL = Training(
         target=0.8,
         stop=False,
         allowed_loss=0.02,
-        allowed_ratio=5.6,
-        allowed_inverse_error=0.5,
-        allowed_cosine=0.2,
+        allowed_ratio=3.6,
+        printed={},
+        allowed_factor=2.0,
     ),
     rounds=4,
     trials=2,
@@ -105,7 +105,9 @@ def test_accuracies() -> None:
         shown = of("accuracy", case)
         assert [row["round"] for row in shown] == [1, 2, 4]
         assert all(0 <= row["mean"] <= 1 and row["trials"] == 2 for row in shown)
-    (loss,) = of("accuracy_loss")
+    loss, still = of("accuracy_loss")
+    assert (loss["case"], still["case"]) == ("sketched", "standing still")
+    assert loss["positive_control"] <= 2
     ends = [of("accuracy", case)[-1]["mean"] for case in ("plain", "sketched")]
     assert loss["mean"] == pytest.approx(ends[0] - ends[1])
     assert loss["bound"] == 0.5
@@ -121,7 +123,7 @@ def test_the_end_of_a_training() -> None:
             ("sketched", [[0.5, 0.6], [0.8, 0.6]]),
         )
     }
-    (loss,) = of("accuracy_loss", found=list(task._scores("accuracy", curves)))
+    (loss,) = of("accuracy_loss", "sketched", list(task._losses("accuracy", curves)))
     assert (loss["mean"], loss["maximum"]) == (pytest.approx(0.25), pytest.approx(0.4))
     assert loss["count"] == 2
 
@@ -145,10 +147,34 @@ def test_estimates() -> None:
         for row, inverse in zip(shown, of("inverse_error", f"option {option}"), strict=True):
             assert row["minimum"] > 2
             assert inverse["minimum"] == pytest.approx(1 / row["maximum"])
-            assert (inverse["bound"], inverse["count"]) == (0.5, 0)
+            assert (inverse["bound"], inverse["count"]) == (1.0, 0)
         assert all(0 <= row["minimum"] <= row["maximum"] <= 1 for row in of("cosine", f"option {option}"))
     for one, two in zip(errors["I"], errors["II"], strict=True):
         assert two["mean"] < one["mean"]
+
+
+def test_estimates_of_plain_layers() -> None:
+    """A client sees them as they are: no error, which then does not grow."""
+    assert all(row["maximum"] < 1e-6 for row in of("error", "plain"))
+    assert all(row["count"] == 2 for row in of("inverse_error", "plain"))
+    assert [row["count"] for row in of("not_grown", "plain")] == [2]
+    assert {row["case"] for row in of("not_grown")} == {"option I", "option II", "plain"}
+
+
+def test_errors_that_grow() -> None:
+    """In the first training they do."""
+
+    def curves(ends: list[float], option: str) -> list[Curve]:
+        found = [a_curve([0.0] * 5) for _ in ends]
+        for curve, end in zip(found, ends, strict=True):
+            curve.values |= {f"error {option}": {1: 2.0, 2: 9.0, 4: end}, f"cosine {option}": {1: 0.0, 2: 0.0, 4: 0.0}}
+        return found
+
+    sketched = curves([2.5, 1.9], "I")
+    for curve, other in zip(sketched, curves([2.5, 1.9], "II"), strict=True):
+        curve.values |= other.values
+    found = list(SMALL._estimates({"sketched": sketched, "plain": curves([2.0, 2.0], "plain")}))
+    assert [row["count"] for row in of("not_grown", found=found)] == [1, 1, 2]
 
 
 def test_estimates_of_a_training_that_diverges() -> None:
@@ -208,8 +234,9 @@ def test_rounds_to_the_target() -> None:
     for row in [*of("rounds_to_target", found=hard), *of("rounds_ratio", found=hard)]:
         assert row["status"] == "unfinished"
         assert "mean" not in row
-    (ratio,) = of("rounds_ratio", found=hard)
-    assert (ratio["count"], ratio["trials"], ratio["bound"]) == (2, 2, 0.5)
+    for quantity, bound in (("ratio_excess", 1.0), ("missed", 0.5)):
+        for row in of(quantity, found=hard):
+            assert (row["count"], row["trials"], row["bound"]) == (2, 2, bound)
 
 
 @pytest.mark.parametrize(
@@ -217,22 +244,44 @@ def test_rounds_to_the_target() -> None:
     [((2, 2), (4, 6), 0), ((2, 2), (4, 12), 1), ((2, None), (4, 4), 1), ((2, 2), (None, 13), 2)],
 )
 def test_ratios_of_rounds(plain: Any, own: Any, expected: int) -> None:
-    """More than 5.6, or not known: both count."""
+    """More than 3.6, or not known: both count."""
 
     def curves(rounds: Any) -> list[Curve]:
         return [a_curve([0.0] * (t or 20) + [1.0] * bool(t)) for t in rounds]
 
-    *_, ratio = SMALL._targets({"plain": curves(plain), "sketched": curves(own)})
-    assert ratio["count"] == expected
+    found = list(SMALL._targets({"plain": curves(plain), "sketched": curves(own)}))
+    (excess,), (ratio,) = of("ratio_excess", "sketched", found), of("rounds_ratio", found=found)
+    assert excess["count"] == expected
+    assert of("missed", "sketched", found)[0]["count"] == own.count(None)
     if None not in (*plain, *own):
-        assert ratio["mean"] == pytest.approx(np.mean(np.array(own) / np.array(plain)))
+        ratios = np.array(own) / np.array(plain)
+        assert ratio["mean"] == pytest.approx(np.mean(ratios))
+        assert excess["maximum"] == pytest.approx(max(ratios) / 3.6)
+    assert of("ratio_excess", "standing still", found)[0]["count"] == 2
+
+
+@pytest.mark.parametrize(("rounds", "excess"), [(4, 1.5), (6, 1.0), (2, 3.0), (18, 3.0)])
+def test_ratios_beside_printed_ones(rounds: int, excess: float) -> None:
+    """Printed are 10 and 30 rounds with half of the clients: a factor of 2 from 3 is allowed, either way."""
+    task = changed(SMALL, printed={"0.5": [10, 30], "0.1": [1, 1]})
+    assert task.judging.allowed_factor == 2
+    row = task._excess("sketched", [rounds / 2, 3.0])
+    assert (row["maximum"], row["bound"]) == (pytest.approx(excess), 2.0)
+    assert (row["count"], row["trials"]) == (int(excess > 2), 2)
+
+
+def test_the_size_of_messages() -> None:
+    """784 → 16 → 3 units, of which the first layer is halved."""
+    plain, sketched = of("message_ratio")
+    assert (plain["value"], plain["bound"]) == (1.0, 0.55)
+    assert sketched["value"] == (392 * 16 + 16 + 48 + 3) / (784 * 16 + 16 + 48 + 3)
 
 
 def test_two_classes_have_an_area_under_the_curve() -> None:
     faces = functools.partial(synthetic.load, train=60, test=30, classes=2, minority=0.3)
     found = changed(SMALL, dataset=faces, rounds=1).run()
     assert {row["case"] for row in of("auc", found=found)} == {"plain", "sketched"}
-    assert len(of("auc_loss", found=found)) == 1
+    assert [row["case"] for row in of("auc_loss", found=found)] == ["sketched", "standing still"]
     for case in ("plain", "sketched"):
         curve = of("roc", case, found)
         assert [row["false_positives"] for row in curve] == list(FALSE_POSITIVES)
@@ -311,7 +360,7 @@ def test_checkpoints_of_another_training_are_left_alone(tmp_path: Path, change: 
 def test_a_sketch_that_leaves_layers_as_they_are() -> None:
     """There is nothing to estimate then."""
     found = changed(SMALL, family=Identity(8, 8), rounds=2).run()
-    (loss,) = of("accuracy_loss", found=found)
+    (loss,) = of("accuracy_loss", "sketched", found)
     assert loss["mean"] == 0
     assert not of("error", found=found)
 
