@@ -1,23 +1,28 @@
 """Gradient inversion: what attacks recover of single images from what a party sees."""
 
 import base64
+import dataclasses
+import functools
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from sketchbench import seeds
 from sketchbench.attack.attempt import Attempt, attempt, draw_victim, pixels
 from sketchbench.attack.inversion import Inversion
+from sketchbench.attack.prior import Prior, learnt
 from sketchbench.attack.victim import Victim
 from sketchbench.attack.view import MakeView
 from sketchbench.dataset.dataset import MakeDataset
 from sketchbench.kernels import Kernels
 from sketchbench.measure.image import Likeness, likeness
 from sketchbench.measure.row import MEDIAN, Row, Value
+from sketchbench.model.autograd import device_of
 from sketchbench.model.networks import MakeModel
 from sketchbench.parameters import Checked, Natural, Positive, Several
 from sketchbench.sketch.family import Family
@@ -119,6 +124,15 @@ class ImageInversion(Checked):
         rows += _likenesses({"case": "mean image"}, guesses)
         return [*rows, *self._further(victims), *pictures]
 
+    @functools.cached_property
+    def _prior(self) -> Prior | None:
+        """What the attacker knows of images, from the training images, which none of the victims' is among."""
+        if not self.attack.uses_prior:
+            return None
+        data = self.dataset()
+        images = data.features(data.train).reshape(-1, *data.shape)
+        return learnt(images, torch.zeros(1, dtype=torch.float64, device=device_of(self.kernels)))
+
     def _cases(self, victims: list[Victim]) -> Iterator[Case]:
         """What is attacked beside the control."""
         for name, make in self.views.items():
@@ -135,6 +149,7 @@ class ImageInversion(Checked):
             axes: dict[str, int | str] = {"trial": trial, "family": repr(case.family), "case": case.name}
             view = case.make(victim, case.family, self.kernels, seeds.key(self.seed, **axes))
             start = seeds.key(self.seed, attack="inversion", trial=trial)
+            view = dataclasses.replace(view, prior=self._prior)
             attempts.append(attempt(self.attack, view, victim, start))
             views.append(view)
         sizes = {
