@@ -82,14 +82,17 @@ class Inversion(Checked, ABC):
             with suppress(Reached):
                 self._minimise(matching)
             total += matching.evaluations
-            last, score = float(matching.misfit().detach()), matching.score()
+            found, score = matching.estimate(), matching.score()
             if best is None or score < least:
-                image = matching.image.detach()[0].nan_to_num().clamp(0, 1)
-                best, least = Estimate(image, int(matching.label.argmax()), last, 0, 0), score
-            if last <= max(self.goal, 2 * view.noise / size):
+                best, least = found, score
+            if found.loss <= max(self.goal, 2 * view.noise / size):
                 break
         assert best is not None  # after a start
         return best._replace(evaluations=total, starts=start + 1)
+
+    def stand_still(self, view: View, seed: int) -> Estimate:
+        """What the first start is, the attack of who does nothing: a negative control. Arguments as of `run`."""
+        return self._start(view, seed, 0).estimate()
 
     def _start(self, view: View, seed: int, start: int) -> "Matching":
         """An image of uniform noise, and a label that is read, or random logits."""
@@ -145,6 +148,12 @@ class Matching:
         shares = self.label if self._known else self.label.softmax(dim=-1)
         difference = self.view.predicted(self.image, shares) - self.view.observed
         return difference.square().sum() / self._size
+
+    def estimate(self) -> Estimate:
+        """The variables as they are, after one start."""
+        image = self.image.detach()[0].nan_to_num().clamp(0, 1)
+        misfit = float(self.misfit().detach())
+        return Estimate(image, int(self.label.argmax()), misfit, self.evaluations, 1)
 
     def loss(self, misfit: Tensor) -> Tensor:
         """What is minimised: the misfit."""

@@ -20,11 +20,11 @@ class MostLikely(LBFGS):
     """Maximum a posteriori (MAP), under normal noise and a prior over images, by L-BFGS.
 
     It minimises ‖predicted - observed‖²/v + ‖z‖² + `variation` TV(x) over images x = mean + root z of `View.prior`,
-    where TV is the total variation of x - mean, and v the variance of the noise in each of m measurements. That is what the view
-    says of it, or ‖predicted - observed‖²/m where this is more, from what was found in the stage before, of `stages`;
-    in the first all that is seen counts as noise. So an exact view is matched exactly in the end, and what can't be
-    matched leads nowhere. The first start is at the mean of the prior, others are at random images from it; the most
-    likely result is kept.
+    where TV is the total variation of x - mean, and v the variance of the noise in each of m measurements. That is
+    what the view says of it, or ‖predicted - observed‖²/m where this is more, from what was found in the stage before,
+    of `stages`; in the first all that is seen counts as noise. So an exact view is matched exactly in the end, and what
+    can't be matched leads nowhere. The first start is at the mean of the prior, others are at random images from it;
+    the most likely result is kept.
     """
 
     uses_prior: ClassVar[bool] = True

@@ -21,7 +21,7 @@ class View:
         nbytes: size of the messages about the victim's data.
         output: the gradient by the biases of the last layer, (classes,), where it is seen.
         noise: E‖noise‖² of what is observed, where it is known that there is some.
-        prior: what the attacker knows of images before it sees anything; None for nothing but that pixels are in [0, 1].
+        prior: what the attacker knows of images beforehand; None for nothing but that pixels are in [0, 1].
         facts: further columns of rows about the view.
     """
 

@@ -24,7 +24,7 @@ from sketchbench.measure.image import Likeness, likeness
 from sketchbench.measure.row import MEDIAN, Row, Value
 from sketchbench.model.autograd import device_of
 from sketchbench.model.networks import MakeModel
-from sketchbench.parameters import Checked, Natural, Positive, Several
+from sketchbench.parameters import Checked, Natural, NonNegative, Positive, Several
 from sketchbench.sketch.family import Family
 
 Columns = Mapping[str, Value]  # of a row
@@ -39,12 +39,14 @@ class Case(NamedTuple):
         make: makes the view of a victim.
         family: the sketches of the protocol.
         columns: of all rows of the case.
+        still: whether nothing is done: a negative control, of which nothing is shown.
     """
 
     name: str
     make: MakeView
     family: Family
     columns: Columns
+    still: bool = False
 
 
 @dataclass(frozen=True)
@@ -53,17 +55,30 @@ class Assessment(Checked):
 
     Arguments:
         level: PSNR of a success, in dB.
+        gain: PSNR over that of the mean image, in dB, from which on an image is better than that.
         allowed_effort: evaluations relative to those of the control.
+        matched: loss relative to ‖observed‖², up to which what was seen is matched.
         pictures: the number of trials whose images are kept.
     """
 
     level: float
+    gain: NonNegative
     allowed_effort: Positive
+    matched: Positive
     pictures: Natural
 
     def reached(self, attempts: Sequence[Attempt]) -> int:
         """How many attempts succeeded."""
         return sum(one.likeness.psnr >= self.level for one in attempts)
+
+    def better(self, attempts: Sequence[Attempt], guesses: Sequence[Likeness]) -> int:
+        """How many attempts are better than the mean image."""
+        pairs = zip(attempts, guesses, strict=True)
+        return sum(one.likeness.psnr >= guess.psnr + self.gain for one, guess in pairs)
+
+    def laborious(self, one: Attempt, plain: Attempt) -> bool:
+        """Whether an attempt took too many evaluations for what it reached, beside the control's."""
+        return one.likeness.psnr < self.level or one.evaluations > self.allowed_effort * plain.evaluations
 
 
 @dataclass(frozen=True)
@@ -75,11 +90,12 @@ class ImageInversion(Checked):
 
     - `mse`, `psnr` (dB), `ssim` of the recovered image; `evaluations` of the gradient over all starts, `starts`, and
       `seconds`, which are those of the machine.
-    - `failure`: in how many trials the PSNR is below `assessment.level`; `better`: in how many the error is smaller
-      than that of the mean training image, a guess that needs no view; `effort`: in how many the attack took more than
-      `assessment.allowed_effort` times the evaluations of the control. The bound of each is 1/2: they are about the
-      median trial. The column `positive_control` has the number of the same trials in which the control reached the
-      level, without which a verdict on a defence would mean nothing.
+    - `failure`: in how many trials the PSNR is below `assessment.level`; `better`: in how many it is above that of the
+      mean training image, a guess that needs no view, by at least `assessment.gain`, and `hidden`: in how many it is
+      not; `effort`: in how many the attack took more than `assessment.allowed_effort` times the evaluations of the
+      control, or failed; `unmatched`: in how many its loss is above `assessment.matched`. The bound of each is 1/2:
+      they are about the median trial. The column `positive_control` has the number of the same trials in which the
+      control reached the level, without which a verdict on a defence would mean nothing.
     - `picture`: the images of the first trials as bytes in base64; the value is the PSNR. Among the cases are
       `original` and `mean image`.
     """
@@ -115,8 +131,10 @@ class ImageInversion(Checked):
         for case in (Case("control", self.control, self.family, {}), *self._cases(victims)):
             columns, attempts = self._attempts(case, victims)
             control = control or attempts
-            rows += self._measured(columns, attempts)
             rows += self._judged(columns, attempts, control, guesses)
+            if case.still:
+                continue
+            rows += self._measured(columns, attempts)
             images, close = [one.image for one in attempts], [one.likeness for one in attempts]
             pictures += self._pictures(columns, images, close)
             median = np.median([one.psnr for one in close])
@@ -150,7 +168,7 @@ class ImageInversion(Checked):
             view = case.make(victim, case.family, self.kernels, seeds.key(self.seed, **axes))
             start = seeds.key(self.seed, attack="inversion", trial=trial)
             view = dataclasses.replace(view, prior=self._prior)
-            attempts.append(attempt(self.attack, view, victim, start))
+            attempts.append(attempt(self.attack, view, victim, start, still=case.still))
             views.append(view)
         sizes = {
             "observed": views[0].observed.numel(),
@@ -169,10 +187,13 @@ class ImageInversion(Checked):
     ) -> Iterator[Row]:
         judge = self.assessment
         efforts = zip(attempts, control, strict=True)
+        better = judge.better(attempts, guesses)
         counts = {
             "failure": self.trials - judge.reached(attempts),
-            "better": sum(one.likeness.mse < guess.mse for one, guess in zip(attempts, guesses, strict=True)),
-            "effort": sum(one.evaluations > judge.allowed_effort * plain.evaluations for one, plain in efforts),
+            "better": better,
+            "hidden": self.trials - better,
+            "effort": sum(judge.laborious(one, plain) for one, plain in efforts),
+            "unmatched": sum(one.loss > judge.matched for one in attempts),
         }
         for quantity, count in counts.items():
             row = Row(quantity, **columns, bound=MEDIAN, positive_control=judge.reached(control))
