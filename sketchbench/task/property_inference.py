@@ -44,8 +44,8 @@ class PropertyInference(Checked):
       plain training: `iterative sketching` from RᵀR∇F with a fresh R in every round (song2023), `compressed sensing`
       from Φ∇F with one Φ for all rounds (tang2021); b/d as for the layers.
     - `auc_loss`: of the plain cases, 1 - area, and in how many trials it exceeds `allowed_loss`.
-    - `no_leak`: in how many trials the area is at most 3/4, which an attack that knows nothing exceeds once in a
-      thousand trials with 20 batches of 100 to be found. `shortfall`: 0.65 - area, in the mean at most the bound 0
+    - `no_leak`: in how many trials the area is at most 3/4, which an attack that knows nothing hardly
+      exceeds. `shortfall`: 0.65 - area, in the mean at most the bound 0
       where an attack tells something: midway between knowing nothing and 0.8.
     - `no_loss`: of the server's cases, and of `plain server` as a negative control, area - that of `plain server`, and
       in how many trials it is at least 0.
