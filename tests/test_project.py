@@ -29,7 +29,7 @@ SECTION_5 = (
 ).split()
 
 INVERSION = (
-    "S28 S28-effort S28-fewer S28-mnist S28-descent S29 S29-weak "
+    "S28 S28-loss S28-input S28-prior S28-effort S28-mnist S28-descent S29 S29-weak S29-onset Z17 "
     "Z11-plain Z11-estimates Z11-server Z11-client "
     "Z11-estimates-mnist Z11-server-mnist Z11-client-mnist"
 ).split()

@@ -30,6 +30,7 @@ class Attempt(NamedTuple):
         starts: of the attack.
         seconds: that it took on this machine.
         likeness: of the image and the victim's.
+        loss: ‖predicted - observed‖² over ‖observed‖².
     """
 
     image: NDArray[np.float64]
@@ -37,19 +38,21 @@ class Attempt(NamedTuple):
     starts: int
     seconds: float
     likeness: Likeness
+    loss: float
 
 
-def attempt(attack: Inversion, view: View, victim: Victim, seed: int) -> Attempt:
+def attempt(attack: Inversion, view: View, victim: Victim, seed: int, *, still: bool = False) -> Attempt:
     """Attack a view, and compare the result with the victim's image, which the attack does not see.
 
     seed: of the starts; the same seed gives the same starts for every view.
+    still: compare the first start itself, as a negative control.
     """
     start = time.perf_counter()
-    estimate = attack.run(view, seed)
+    estimate = (attack.stand_still if still else attack.run)(view, seed)
     seconds = time.perf_counter() - start
     image = pixels(estimate.image)
     close = likeness(image, pixels(victim.samples.images[0]))
-    return Attempt(image, estimate.evaluations, estimate.starts, seconds, close)
+    return Attempt(image, estimate.evaluations, estimate.starts, seconds, close, estimate.loss)
 
 
 def draw_victim(data: Dataset, model: MakeModel, kernels: Kernels, seed: int, *, trial: int) -> Victim:

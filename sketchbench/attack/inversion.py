@@ -1,14 +1,16 @@
 """Gradient inversion: the image whose gradient would have been seen (song2023 §7; Zhu et al. 2019).
 
-All attacks minimise ‖R ∇F(x) - R g‖² over the image x, here relative to ‖R g‖², and differ in how.
+All attacks minimise ‖R ∇F(x) - R g‖² over the image x, here relative to ‖R g‖², and differ in how. One that knows more
+of images is in `attack.most_likely`.
 """
 
 import math
 from abc import ABC, abstractmethod
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -53,6 +55,8 @@ class Inversion(Checked, ABC):
             (Zhu et al. 2019). Where the view has no such gradient, `read` does that, too.
     """
 
+    uses_prior: ClassVar[bool] = False  # whether it makes use of `View.prior`
+
     evaluations: Count
     starts: Count
     goal: Annotated[float, Range(0, 1, open_high=True)]
@@ -72,68 +76,100 @@ class Inversion(Checked, ABC):
         if not 0 < size < math.inf:
             raise ValueError(f"‖observed‖²={size} must be > 0 and finite; there is nothing to match")
         best: Estimate | None = None
-        total = 0
+        least, total = math.inf, 0
         for start in range(self.starts):
             matching = self._start(view, seed, start)
-            with suppress(_Reached):
+            with suppress(Reached):
                 self._minimise(matching)
             total += matching.evaluations
-            last = float(matching.loss().detach())
-            if best is None or last < best.loss:
-                image = matching.image.detach()[0].nan_to_num().clamp(0, 1)
-                best = Estimate(image, int(matching.label.argmax()), last, 0, 0)
-            if last <= max(self.goal, 2 * view.noise / size):
+            found, score = matching.estimate(), matching.score()
+            if best is None or score < least:
+                best, least = found, score
+            if found.loss <= max(self.goal, 2 * view.noise / size):
                 break
         assert best is not None  # after a start
         return best._replace(evaluations=total, starts=start + 1)
 
-    def _start(self, view: View, seed: int, start: int) -> "_Matching":
+    def stand_still(self, view: View, seed: int) -> Estimate:
+        """What the first start is, the attack of who does nothing: a negative control. Arguments as of `run`."""
+        return self._start(view, seed, 0).estimate()
+
+    def _start(self, view: View, seed: int, start: int) -> "Matching":
         """An image of uniform noise, and a label that is read, or random logits."""
         random = seeds.generator(seed, attack="start", start=start)
         image = torch.tensor(random.random((1, *view.shape))).to(view.observed)
-        label = torch.tensor(random.standard_normal((1, view.classes))).to(image)
+        return Matching(view, image, *self._label(view, random), self.goal)
+
+    def _label(self, view: View, random: np.random.Generator) -> tuple[Tensor, bool]:
+        """The label that is read, or random logits, (1, classes); and whether it was read."""
+        label = torch.tensor(random.standard_normal((1, view.classes))).to(view.observed)
         if self.label == "soft" or view.output is None:
-            return _Matching(view, image, label, False, self.goal)
+            return label, False
         read = torch.zeros_like(label)
         read[0, view.output.argmin()] = 1
-        return _Matching(view, image, read, True, self.goal)
+        return read, True
 
     @abstractmethod
-    def _minimise(self, matching: "_Matching") -> None:
+    def _minimise(self, matching: "Matching") -> None:
         """Change the variables in place, with about `evaluations` evaluations at most."""
 
 
-class _Reached(Exception):  # noqa: N818 (no error)
+class Reached(Exception):  # noqa: N818 (no error)
     """The variables, as they are, reach the goal."""
 
 
-class _Matching:
+class Matching:
     """The loss that is minimised, its variables, and a counter of evaluations.
 
-    label: probabilities where they are `known`, else logits, which are variables, too.
+    Arguments:
+        view: what is matched.
+        image: (1, channels, height, width), or other variables (1, ...) that `image` makes an image of.
+        label: probabilities where they are `known`, else logits, which are variables, too.
+        known: whether the label is.
+        goal: misfit at which the attack ends.
     """
 
     def __init__(self, view: View, image: Tensor, label: Tensor, known: bool, goal: float) -> None:
-        self.image, self.label = image, label
+        self.view, self.label = view, label
         self.variables = [image] if known else [image, label]
         for variable in self.variables:
             variable.requires_grad_()
         self.evaluations = 0
-        self._view, self._known, self._goal = view, known, goal
+        self._known, self._goal = known, goal
         self._size = view.observed.square().sum()
 
-    def loss(self) -> Tensor:
+    @property
+    def image(self) -> Tensor:
+        """The image as it is now."""
+        return self.variables[0]
+
+    def misfit(self) -> Tensor:
         """‖predicted - observed‖² over ‖observed‖²."""
         shares = self.label if self._known else self.label.softmax(dim=-1)
-        difference = self._view.predicted(self.image, shares) - self._view.observed
+        difference = self.view.predicted(self.image, shares) - self.view.observed
         return difference.square().sum() / self._size
 
+    def estimate(self) -> Estimate:
+        """The variables as they are, after one start."""
+        image = self.image.detach()[0].nan_to_num().clamp(0, 1)
+        misfit = float(self.misfit().detach())
+        return Estimate(image, int(self.label.argmax()), misfit, self.evaluations, 1)
+
+    def loss(self, misfit: Tensor) -> Tensor:
+        """What is minimised: the misfit."""
+        return misfit
+
+    def score(self) -> float:
+        """By which the best start is kept, the lowest: the misfit."""
+        return float(self.misfit().detach())
+
     def differentiated(self) -> Tensor:
-        """The loss, with the gradients of the variables set. Raises _Reached at the goal."""
+        """The loss, with the gradients of the variables set. Raises Reached at the goal."""
         self.evaluations += 1
-        value = self.loss()
-        if value <= self._goal:
-            raise _Reached
+        misfit = self.misfit()
+        if misfit <= self._goal:
+            raise Reached
+        value = self.loss(misfit)
         for v, slope in zip(self.variables, torch.autograd.grad(value, self.variables), strict=True):
             v.grad = slope
         return value.detach()
@@ -150,11 +186,15 @@ class LBFGS(Inversion):
 
     history: Count
 
-    def _minimise(self, matching: _Matching) -> None:
+    def _minimise(self, matching: Matching) -> None:
+        self._steps(matching, self.evaluations)
+
+    def _steps(self, matching: Matching, evaluations: int) -> None:
+        """Minimise, anew, with about so many evaluations."""
         optimiser = torch.optim.LBFGS(
             matching.variables,
-            max_iter=self.evaluations,
-            max_eval=self.evaluations,
+            max_iter=evaluations,
+            max_eval=evaluations,
             history_size=self.history,
             tolerance_grad=1e-14,
             tolerance_change=1e-16,
@@ -169,7 +209,7 @@ class Adam(Inversion):
 
     rate: Positive
 
-    def _minimise(self, matching: _Matching) -> None:
+    def _minimise(self, matching: Matching) -> None:
         optimiser = torch.optim.Adam(matching.variables, lr=self.rate)
         schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, self.evaluations)
         for _ in range(self.evaluations):
@@ -185,7 +225,7 @@ class GradientDescent(Inversion):
 
     rate: Positive
 
-    def _minimise(self, matching: _Matching) -> None:
+    def _minimise(self, matching: Matching) -> None:
         variables = matching.variables
         rate, lowest = self.rate, matching.differentiated()
         best, slopes = matching.state()

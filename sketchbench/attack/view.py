@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 from torch import Tensor
 
+from sketchbench.attack.prior import Prior
+
 
 @dataclass(frozen=True)
 class View:
@@ -19,6 +21,7 @@ class View:
         nbytes: size of the messages about the victim's data.
         output: the gradient by the biases of the last layer, (classes,), where it is seen.
         noise: E‖noise‖² of what is observed, where it is known that there is some.
+        prior: what the attacker knows of images beforehand; None for nothing but that pixels are in [0, 1].
         facts: further columns of rows about the view.
     """
 
@@ -29,6 +32,7 @@ class View:
     nbytes: int
     output: Tensor | None = None
     noise: float = 0.0
+    prior: Prior | None = None
     facts: Mapping[str, float | str] = field(default_factory=dict)
 
 

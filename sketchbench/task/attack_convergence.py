@@ -11,14 +11,13 @@ from sketchbench import seeds
 from sketchbench.attack.gradient_matching import (
     Evaluation,
     GradientMatching,
-    Numbers,
     non_critical_excess,
     numbers,
     semi_smoothness_excess,
 )
 from sketchbench.attack.matching_problem import FEATURES, MatchingProblem, bilinear, normal, perceptron
 from sketchbench.kernels import Kernels
-from sketchbench.measure.row import Row
+from sketchbench.measure.row import MEDIAN, Row
 from sketchbench.parameters import Checked, Count, Positive, Several
 from sketchbench.sketch.family import Family
 from sketchbench.task import trials
@@ -50,7 +49,9 @@ class AttackConvergence(Checked):
     - `condition`, `condition_printed`: a θ₂/θ₁², with the constants of Theorem 7.4 in the two readings above. Theorem
       7.5 needs it below 1, and γ₁ > 0, so that operators of deficient rank are left out.
     - `contraction`: of bilinear losses, L(x_{t+1}) over (1 - γ) L(x_t), for the largest step of Theorem 7.5 with a = 0
-      and b = τ²β²; for the same operators.
+      and b = τ²β²; for the same operators. `contraction_still`: the same of an attack that stays at x₀.
+    - `slowing`: in how many trials log L falls less than half as far in the second half of the `rounds` as in the
+      first. What converges linearly does not; the bound is that of a probability, 1/2.
 
     Rows with a mean:
 
@@ -58,7 +59,7 @@ class AttackConvergence(Checked):
       where γ₁ > 0, and else the safe step 1/(2β²γ₂²). For bilinear losses it is of operators of full rank, and the
       bound is what the theorem promises.
     - `recovered`: of bilinear losses, 1 - ‖x_t - x*‖²/‖x₀ - x*‖² after `recovery_rounds` safe steps. What R hides is
-      not recovered, so that the exact mean is E rank(R)/d.
+      not recovered, so that the exact mean is E rank(R)/d. `recovered_still`: the same of an attack that stays at x₀.
     """
 
     family: Family
@@ -118,6 +119,8 @@ class AttackConvergence(Checked):
         yield from self._condition(constants, attack.full_rank)
         losses = np.stack([numbers(loss) for _, loss in path])
         logs = {t: np.log10(losses[t] / losses[0]) for t in shown}
+        early, late = (np.log(losses[t] / losses[t + self.rounds // 2]) for t in (0, self.rounds // 2))
+        yield Row("slowing", bound=MEDIAN).counted((late < early / 2).sum(), self.trials)
         if problem.lipschitz is None:
             yield from (Row("log_loss", round=t).mean(values) for t, values in logs.items())
             return
@@ -127,7 +130,10 @@ class AttackConvergence(Checked):
             yield Row("log_loss", round=t, bound=bound).mean(values[kept])
         ratios = losses[1:] / (losses[:-1] * (1 - descent.rate))
         yield Row("contraction").exceedances(ratios.max(axis=0)[kept], 1.0)
-        yield self._recovered(attack, descent.safe)
+        yield Row("contraction_still").exceedances(1 / (1 - descent.rate[kept]), 1.0)
+        *_, (last, _) = attack.descend(descent.safe, self.recovery_rounds)
+        yield self._recovered("recovered", attack, last)
+        yield self._recovered("recovered_still", attack, problem.start)
 
     def _non_critical(self, attack: GradientMatching, points: Sequence[Evaluation]) -> Iterator[Row]:
         for suffix, between in NON_CRITICAL.items():
@@ -147,9 +153,8 @@ class AttackConvergence(Checked):
             values = leakage.condition_7_5(low[full_rank], high[full_rank], a[full_rank])
             yield Row(f"condition{suffix}").exceedances(values, 1.0)
 
-    def _recovered(self, attack: GradientMatching, step: Numbers) -> Row:
-        *_, (last, _) = attack.descend(step, self.recovery_rounds)
-        row, spectrum = Row("recovered"), self.known.spectrum
+    def _recovered(self, quantity: str, attack: GradientMatching, x: torch.Tensor) -> Row:
+        row, spectrum = Row(quantity), self.known.spectrum
         if spectrum is not None:
             row = row.but(exact=float(spectrum(d=self.family.d, b=self.family.b).rank / self.family.d))
-        return row.mean(attack.recovered(last))
+        return row.mean(attack.recovered(x))

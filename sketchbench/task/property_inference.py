@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -22,6 +22,9 @@ from sketchbench.parameters import Checked, Count, NonNegative, Positive, Severa
 from sketchbench.sketch.family import Family
 
 CHANCE = 0.5  # the area under the ROC curve of an attack that knows nothing
+TOLD = 0.65  # the least mean area of an attack that is said to know something
+SURELY_TOLD = 0.75  # an area that chance hardly reaches in a single training
+SHUFFLED = "shuffled labels"
 log = logging.getLogger(__name__)
 
 
@@ -41,10 +44,14 @@ class PropertyInference(Checked):
       plain training: `iterative sketching` from RᵀR∇F with a fresh R in every round (song2023), `compressed sensing`
       from Φ∇F with one Φ for all rounds (tang2021); b/d as for the layers.
     - `auc_loss`: of the plain cases, 1 - area, and in how many trials it exceeds `allowed_loss`.
-    - `no_leak`: of the other cases, area - 1/2, and in how many trials it is at most 0.
-    - `no_loss`: of the server's cases, area - that of `plain server`, and in how many trials it is at least 0.
+    - `no_leak`: in how many trials the area is at most 3/4, which an attack that knows nothing hardly
+      exceeds. `shortfall`: 0.65 - area, in the mean at most the bound 0
+      where an attack tells something: midway between knowing nothing and 0.8.
+    - `no_loss`: of the server's cases, and of `plain server` as a negative control, area - that of `plain server`, and
+      in how many trials it is at least 0.
 
-    The bound of the counts is that of a probability, 1/2: they are about the median training. The column
+    The case `shuffled labels` is a negative control: the plain server's forest, which has learnt from labels in random
+    order. The bound of the counts is that of a probability, 1/2: they are about the median training. The column
     `positive_control` has the number of trials in which the attack succeeds without a defence, with a loss of at most
     `allowed_loss`, in the plain case where there are fewer. Where that can't be shown to be most trials, the attack is
     too weak to show that anything is safe from it.
@@ -78,12 +85,13 @@ class PropertyInference(Checked):
         for case, values in areas.items():
             exact = CHANCE if case.startswith("client") else None
             yield Row("auc", case=case, positive_control=control, exact=exact).mean(values)
+            yield Row("shortfall", case=case, positive_control=control, bound=0.0).mean(TOLD - values)
             counts = partial(Row, case=case, positive_control=control, bound=MEDIAN)
-            if case in losses:
-                yield counts("auc_loss", count=failures[case]).mean(losses[case])
-                continue
-            yield counts("no_leak", count=int((values <= CHANCE).sum())).mean(values - CHANCE)
-            if case.startswith("server"):
+            yield counts("no_leak").counted((values <= SURELY_TOLD).sum(), self.trials)
+            if case in losses or case == SHUFFLED:
+                loss = 1 - values
+                yield counts("auc_loss", count=int((loss > self.allowed_loss).sum())).mean(loss)
+            if case.startswith("server") or case == "plain server":
                 gain = values - areas["plain server"]
                 yield counts("no_loss", count=int((gain >= 0).sum())).mean(gain)
 
@@ -99,7 +107,10 @@ class PropertyInference(Checked):
             observations = training.run(parties, truth, seed, blind=blind, device=device_of(self.kernels))
             for attacker, one in observations.items():
                 forest_seed = seeds.key(self.seed, what="forest", trial=trial, attacker=attacker)
-                areas |= self._areas(one, truth[self.phases.first_test :], forest_seed)
+                tested = truth[self.phases.first_test :]
+                areas |= self._areas(one, tested, forest_seed)
+                if attacker == "plain server":
+                    areas[SHUFFLED] = self._shuffled(one, tested, forest_seed)
         return areas
 
     def _parties(self, data: Dataset, trial: int) -> Parties:
@@ -109,6 +120,12 @@ class PropertyInference(Checked):
         images = torch.tensor(data.train.images, device=device_of(self.kernels)).float() / data.white
         thirds = np.array_split(order, 3)
         return Parties(*(Party(images[part], data.train.labels[part], self.batches, random) for part in thirds))
+
+    def _shuffled(self, observations: Observations, truth: NDArray[np.bool_], seed: int) -> float:
+        """Of an attacker who knows its own batches, but not which is which."""
+        labels = seeds.generator(seed, what=SHUFFLED).permutation(observations.labels)
+        (area,) = self._areas(replace(observations, labels=list(labels)), truth, seed).values()
+        return area
 
     def _areas(self, observations: Observations, truth: NDArray[np.bool_], seed: int) -> dict[str, float]:
         """Of the cases of one attacker."""

@@ -22,8 +22,9 @@ from sketchbench.task.inversion import Case, ImageInversion
 class SketchedInversion(ImageInversion):
     """The same for every view at every size b = d/`compression` of the sketch, for each of `compressions`.
 
-    The further column `measurements` says whether there are `fewer` of them than pixels, or `more` (as many count as
-    more). Further rows, of operators drawn for them, in the first `examples` trials:
+    The case `standing still` is the start of the attack, a negative control. The further column `measurements` says
+    whether there are `fewer` of them than pixels, or `more` (as many count as more). Further rows, of operators drawn
+    for them, in the first `examples` trials:
 
     - `gamma`: the smallest singular value of Rᵀ, γ₁ of song2023 Theorem 7.8.
     - `restricted`: the smallest singular value of R on the span of the gradient's derivatives by the pixels, at the
@@ -46,6 +47,7 @@ class SketchedInversion(ImageInversion):
             columns = {"compression": compression, "measurements": "fewer" if family.b < pixels else "more"}
             for name, make in self.views.items():
                 yield Case(name, make, family, columns)
+            yield Case("standing still", make, family, columns, still=True)
 
     def _compressed(self, compression: float) -> Family:
         """The family with b = d/compression."""

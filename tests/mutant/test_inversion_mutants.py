@@ -14,6 +14,7 @@ from judging import shared, verdicts
 
 from sketchbench.attack import double_blind, sketched_gradient
 from sketchbench.attack.inversion import LBFGS
+from sketchbench.attack.most_likely import MostLikely
 from sketchbench.attack.victim import Victim
 from sketchbench.attack.view import View
 from sketchbench.dataset import digits
@@ -42,7 +43,7 @@ def common(family: Any, **changes: Any) -> dict[str, Any]:
         "model": NETWORK,
         "attack": ATTACK,
         "control": double_blind.undefended,
-        "assessment": Assessment(level=30.0, allowed_effort=4.0, pictures=0),
+        "assessment": Assessment(level=30.0, gain=3.0, allowed_effort=4.0, matched=1e-4, pictures=0),
         **changes,
     }
 
@@ -106,7 +107,7 @@ NOISY = PrivateInversion(
         control=functools.partial(biases, epsilon=None),
         attack=dataclasses.replace(ATTACK, evaluations=120),
         assessment=Assessment(
-            level=20.0, allowed_effort=4.0, pictures=0
+            level=20.0, gain=3.0, allowed_effort=4.0, matched=1e-4, pictures=0
         ),  # reached after so few evaluations; the mean image has 11 dB
     ),
     views={"private": biases},
@@ -146,7 +147,14 @@ SKETCHED = SketchedInversion(
 
 
 def test_sound_sketches_leak() -> None:
-    assert verdicts("S28", SKETCHED.run()) == {"holds"}
+    rows = SKETCHED.run()
+    assert verdicts("S28", rows) == {"holds"}
+    assert verdicts("S28-descent", [row.but(attack="gradient_descent") for row in rows]) == {"holds"}
+    still = [row.but(case="iterative_sketching") for row in rows if row.get("case") == "standing still"]
+    assert verdicts("S28", still) == {"fails"}
+    assert verdicts("S28-loss", [row.but(compression=20.0) for row in still]) == {"fails"}
+    moved = [row.but(compression=20.0) for row in rows if row.get("case") == "iterative_sketching"]
+    assert verdicts("S28-loss", moved) == {"holds"}
 
 
 def test_an_attacker_with_another_sketch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,4 +165,21 @@ def test_an_attacker_with_another_sketch(monkeypatch: pytest.MonkeyPatch) -> Non
         return sketch(CountSketch(R.d, R.b).draw(99, operators=1, kernels=R.kernels), x)
 
     monkeypatch.setattr(sketched_gradient, "sketch", other)
-    assert "fails" in verdicts("S28", SKETCHED.run())
+    rows = SKETCHED.run()
+    assert "fails" in verdicts("S28", rows)
+    assert "fails" in verdicts("S28-effort", rows)
+    assert "fails" in verdicts("S28-loss", [row.but(compression=20.0) for row in rows if row.get("compression")])
+    assert "fails" in verdicts("Z17", rows)
+
+
+# A prior
+
+LIKELY = MostLikely(evaluations=60, starts=1, goal=1e-8, label="soft", history=50, stages=4, variation=1.0)
+FEW = dataclasses.replace(SKETCHED, attack=LIKELY, compressions=[53.0])
+
+
+def test_a_prior_makes_up_for_few_measurements() -> None:
+    rows = [row.but(positive_control=TRIALS) if "positive_control" in row else row for row in FEW.run()]
+    assert verdicts("S28-prior", rows) == {"holds"}
+    still = [row.but(case="iterative_sketching") for row in rows if row.get("case") == "standing still"]
+    assert verdicts("S28-prior", still) == {"fails"}

@@ -9,6 +9,7 @@ from judging import shared, verdicts
 from operators import BucketNeverUsed, CountSketchTwice, DesketchNotAdjoint, GaussianUnscaled, OperatorReused
 
 from sketchbench.attack.gradient_matching import GradientMatching
+from sketchbench.measure.row import Row
 from sketchbench.sketch import CountSketch, Family, Gaussian, Identity
 from sketchbench.task.attack_convergence import AttackConvergence
 from sketchbench.task.spectrum import Spectrum
@@ -28,6 +29,7 @@ SOUND = AttackConvergence(
 )
 EXPECTED = {
     "S23": {"holds"},
+    "S23-linear": {"holds"},
     "S24": {"fails"},
     "S25-corrected": {"holds"},
     "S26-printed": {"fails"},
@@ -48,6 +50,19 @@ def judged(task: AttackConvergence) -> dict[str, set[str]]:
 def test_the_sound_ones() -> None:
     assert judged(SOUND) == EXPECTED
     assert judged(dataclasses.replace(SOUND, family=Gaussian(32, 8), known=DENSE)) == EXPECTED
+
+
+def test_an_attack_that_stays_where_it_starts() -> None:
+    """Judged in the place of the attack; and a network, where nothing converges linearly."""
+    rows = SOUND.run()
+    names = {"contraction_still": "contraction", "recovered_still": "recovered"}
+    still = [
+        Row(names[row["quantity"]], **{k: v for k, v in row.items() if k != "quantity"})
+        for row in rows
+        if row["quantity"] in names
+    ]
+    assert verdicts("S23", still) == {"fails"}
+    assert "holds" not in verdicts("S23-network", rows)
 
 
 def test_the_printed_constants_without_a_sketch() -> None:

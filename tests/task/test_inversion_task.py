@@ -11,7 +11,7 @@ import torch
 
 from sketchbench import kernels
 from sketchbench.attack import double_blind, sketched_gradient
-from sketchbench.attack.attempt import draw_victim
+from sketchbench.attack.attempt import Attempt, draw_victim
 from sketchbench.attack.inversion import LBFGS
 from sketchbench.attack.victim import Victim
 from sketchbench.dataset import digits
@@ -33,7 +33,7 @@ SHARED: dict[str, Any] = {
     "attack": LBFGS(evaluations=60, starts=1, goal=1e-8, label="read", history=50),
     "control": double_blind.undefended,
     "trials": 3,
-    "assessment": Assessment(level=30.0, allowed_effort=4.0, pictures=2),
+    "assessment": Assessment(level=30.0, gain=3.0, allowed_effort=4.0, matched=1e-4, pictures=2),
 }
 BLIND = ImageInversion(
     family=CountSketch(2, 1),
@@ -47,9 +47,7 @@ def one_torch_thread() -> None:
     torch.set_num_threads(1)
 
 
-@functools.cache
-def rows(task: ImageInversion = BLIND) -> list[Row]:
-    return task.run()
+ATTEMPT = Attempt(np.zeros((1, 8, 8)), 1, 1, 0.0, likeness(np.zeros((1, 8, 8)), np.ones((1, 8, 8))), 0.0)
 
 
 def of(quantity: str, found: list[Row], **values: Any) -> list[Row]:
@@ -113,12 +111,17 @@ def test_trials_have_weights_of_their_own_and_views_share_them() -> None:
 
 
 def test_effort_is_relative_to_the_control() -> None:
-    """The paper's attack goes on to the end; the control needs a half of that."""
+    """The attack on a sketch takes more evaluations than the control, and one that fails always counts as more."""
     (row,) = of("effort", blind(), case="paper")
-    assert row["count"] == 0
-    impatient = dataclasses.replace(BLIND, assessment=Assessment(30.0, 1.0, 2), trials=2)
-    (row,) = of("effort", impatient.run(), case="paper")
-    assert row["count"] == 2
+    assert row["count"] == 3
+    assert of("effort", blind(), case="control")[0]["count"] == 0
+    judge = Assessment(30.0, 3.0, 1.0, 1e-4, 2)
+    plain, slow, failed = (
+        attempt._replace(evaluations=count, likeness=attempt.likeness._replace(psnr=psnr))
+        for attempt, count, psnr in ((ATTEMPT, 10, 40.0), (ATTEMPT, 11, 40.0), (ATTEMPT, 1, 29.0))
+    )
+    assert [judge.laborious(one, plain) for one in (plain, slow, failed)] == [False, True, True]
+    assert judge.better([plain, failed], [plain.likeness, failed.likeness._replace(psnr=26.0)]) == 1
 
 
 SIZES = SketchedInversion(
@@ -133,6 +136,9 @@ SIZES = SketchedInversion(
 def test_sizes() -> None:
     found = SIZES.run()
     for compression, measured, failures in ((10.0, "more", 0), (60.0, "fewer", 2)):
+        (still,) = of("unmatched", found, case="standing still", compression=compression)
+        assert still["count"] == still["trials"] == 2
+        assert of("unmatched", found, case="R", compression=compression)[0]["count"] == 0
         (row,) = of("failure", found, case="R", compression=compression)
         assert (row["measurements"], row["count"]) == (measured, failures)
         assert row["observed"] == round(D / compression)
@@ -177,7 +183,7 @@ def test_noise() -> None:
     ("task", "change", "message"),
     [
         (BLIND, {"trials": 1}, "trials=1 must be >= 2"),
-        (BLIND, {"trials": 2, "assessment": Assessment(30.0, 4.0, 3)}, "pictures=3 must be <= trials=2"),
+        (BLIND, {"trials": 2, "assessment": Assessment(30.0, 3.0, 4.0, 1e-4, 3)}, "pictures=3 must be <= trials=2"),
         (SIZES, {"compressions": [0.5]}, "compression=0.5 must satisfy 1 <= compression <= d=2538"),
         (SIZES, {"compressions": [1e4]}, r"compression=10000.0 must satisfy"),
         (

@@ -1,0 +1,47 @@
+"""The bound that zhang2021 Remark 1 hopes for: how much of an update two broadcasts hide from all linear estimates."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sketchbench import seeds
+from sketchbench.kernels import Kernels
+from sketchbench.measure.row import MEDIAN, Row
+from sketchbench.parameters import Checked, Count, NonEmptyList, Positive, Several
+from sketchbench.sketch.family import Family
+from sketchbench.theory.double_blind import missed
+
+
+@dataclass(frozen=True)
+class RemarkOne(Checked):
+    """`trials` pairs of normal weights (d_out, d) and of sketches, the update a hundredth of the weights.
+
+    Rows for each of `outputs`, d_out, in the column `length`: `missed`, the least ‖Δ̂ - Δ‖²/‖Δ‖² over all
+    Δ̂ = W_old S_old Z₁ - W_new S_new Z₂, and in how many trials it is below `least`, a constant that Ω(1) may stand
+    for; the bound is that of a probability, 1/2. The case says whether d_out is at most 2b.
+    """
+
+    family: Family
+    kernels: Kernels
+    seed: int
+    trials: Several
+    outputs: NonEmptyList[Count]
+    least: Positive
+
+    def run(self) -> list[Row]:
+        rows = []
+        for outputs in self.outputs:
+            values = np.array([self._missed(outputs, trial) for trial in range(self.trials)])
+            case = "d_out <= 2s" if outputs <= 2 * self.family.b else "d_out > 2s"
+            row = Row("missed", case=case, length=outputs, bound=MEDIAN, count=int((values < self.least).sum()))
+            rows.append(row.mean(values))
+        return rows
+
+    def _missed(self, outputs: int, trial: int) -> float:
+        random = seeds.generator(self.seed, task="remark 1", outputs=outputs, trial=trial)
+        old, update = random.standard_normal((2, outputs, self.family.d))
+        new = old - 0.01 * update
+        key = seeds.key(self.seed, task="remark 1", family=repr(self.family), outputs=outputs, trial=trial)
+        sketches = self.family.draw(key, operators=2, kernels=self.kernels)
+        first, second = self.kernels.to_numpy(sketches.materialize())
+        return missed(old @ first.T, new @ second.T, old - new)

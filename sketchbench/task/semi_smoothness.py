@@ -1,0 +1,68 @@
+"""Which functions are semi-smooth: song2023 Definition 7.2, its examples, Table 2, and Lemmas I.8 and I.9."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from sketchbench import seeds
+from sketchbench.kernels import Kernels
+from sketchbench.measure.row import MEDIAN, Row, exceeding
+from sketchbench.parameters import Checked, Count, Several
+from sketchbench.sketch.family import Family
+from sketchbench.theory.semi_smooth import FUNCTIONS, POWER, Numbers, allowed_by_lemma_i_9, remainder
+
+SCALES = (1e-2, 10.0)  # of the pairs of a trial, from one pair to the next
+APART = 0.1  # least distance of a pair, relative to its scale, so that rounding is no matter
+
+
+@dataclass(frozen=True)
+class SemiSmoothness(Checked):
+    """Pairs of inputs at all scales between 1/100 and 10, in each of `trials` sets of `pairs`.
+
+    Rows by `case`, the function of u = wᵀx with ‖w‖ = 1 (`theory.semi_smooth`):
+
+    - `curvature`: the largest of L(y) - L(x) - L'(x)(y - x) over (y - x)²: at most 1 where L is (0, 1, p)-semi-smooth,
+      for every p. `contained`: in how many trials it is; the bound is that of a probability, 1/2.
+    - `lemma_I_8`: for functions with a β-Lipschitz gradient, the same over the lemma's b = β/2; `lemma_I_8_half`: over
+      half of that.
+    - `lemma_I_9`: for 1 + |u|^(3/2), whose gradient is semi-Lipschitz with p = 1/2, the remainder over what the lemma
+      allows; `lemma_I_9_third`: over a third of that.
+
+    family, kernels: play no part.
+    """
+
+    family: Family
+    kernels: Kernels
+    seed: int
+    trials: Several
+    pairs: Count
+
+    def run(self) -> list[Row]:
+        rows: list[Row] = []
+        for case in FUNCTIONS:
+            rows += [row.but(case=case) for row in self._of(case)]
+        x, y = self._points("power")
+        ratio = (remainder(POWER, x, y) / allowed_by_lemma_i_9(x, y)).max(axis=1)
+        for name, factor in (("lemma_I_9", 1), ("lemma_I_9_third", 3)):
+            rows.append(Row(name, case="1 + |u|^(3/2)").exceedances(factor * ratio, 1.0))
+        return rows
+
+    def _of(self, case: str) -> Iterator[Row]:
+        function = FUNCTIONS[case]
+        x, y = self._points(case)
+        if function.positive:
+            x, y = np.exp(x / 2), np.exp(y / 2)
+        curvature = (remainder(function, x, y) / (y - x) ** 2).max(axis=1)
+        yield Row("curvature").exceedances(curvature, 1.0)
+        yield Row("contained", bound=MEDIAN).counted(self.trials - exceeding(curvature, 1.0), self.trials)
+        if function.smoothness:
+            for name, factor in (("lemma_I_8", 2), ("lemma_I_8_half", 4)):
+                yield Row(name).exceedances(factor * curvature / function.smoothness, 1.0)
+
+    def _points(self, case: str) -> tuple[Numbers, Numbers]:
+        """Pairs (trials, pairs) each, a scale for every pair."""
+        random = seeds.generator(self.seed, task="semi_smoothness", case=case)
+        scale = np.exp(random.uniform(np.log(SCALES[0]), np.log(SCALES[1]), (self.trials, self.pairs)))
+        x, move = random.standard_normal((2, self.trials, self.pairs))
+        return scale * x, scale * (x + move + APART * np.sign(move))

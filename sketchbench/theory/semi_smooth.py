@@ -1,0 +1,63 @@
+"""Functions of u = wᵀx with ‖w‖ = 1, of which song2023 Definition 7.2 and Table 2 say whether they are semi-smooth.
+
+Semi-smooth is L(y) <= L(x) + ⟨∇L(x), y - x⟩ + b‖y - x‖² + a‖y - x‖^(2-2p) L(x)^p. As functions of u alone they are
+worst along w, so numbers do for vectors. With p = 0 the last two terms are one, and this is smoothness from above: b is
+half of sup L''.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.float64]
+
+
+class Function(NamedTuple):
+    """A function of numbers, any shape, and its slope.
+
+    Attributes:
+        value: L.
+        slope: L'.
+        smoothness: sup L'', by hand; None where there is none.
+        positive: whether it is defined for u > 0 only.
+    """
+
+    value: Callable[[Numbers], Numbers]
+    slope: Callable[[Numbers], Numbers]
+    smoothness: float | None
+    positive: bool = False
+
+
+def _sigmoid(u: Numbers) -> Numbers:
+    return np.asarray(1 / (1 + np.exp(-u)))
+
+
+FUNCTIONS: dict[str, Function] = {
+    "square": Function(np.square, lambda u: 2 * u, 2.0),
+    "softplus": Function(lambda u: np.logaddexp(0, u), _sigmoid, 0.25),
+    "tanh": Function(np.tanh, lambda u: 1 - np.tanh(u) ** 2, 4 / 27**0.5),  # at tanh u = -1/√3
+    "sigmoid": Function(_sigmoid, lambda u: _sigmoid(u) * _sigmoid(-u), 1 / 108**0.5),
+    "root": Function(np.sqrt, lambda u: 0.5 / np.sqrt(u), 0.0, positive=True),  # concave
+    "logarithm": Function(np.log, lambda u: 1 / u, 0.0, positive=True),
+    "ReLU": Function(lambda u: np.maximum(u, 0), lambda u: (u > 0).astype(float), None),  # a kink
+    "1/norm": Function(lambda u: 1 / u, lambda u: -1 / u**2, None, positive=True),  # a pole
+    "cosh": Function(np.cosh, np.sinh, None),  # faster than any square
+}
+
+
+def remainder(function: Function, x: Numbers, y: Numbers) -> Numbers:
+    """L(y) - L(x) - L'(x)(y - x), which semi-smoothness bounds from above."""
+    return function.value(y) - function.value(x) - function.slope(x) * (y - x)
+
+
+# An example with α > 0 for Lemma I.9: L = 1 + |u|^(3/2) has an (α, 0, 1/2)-semi-Lipschitz gradient, since
+# ||x|^(1/2) sign x - |y|^(1/2) sign y|² <= 2|x - y| and L >= 1.
+POWER = Function(lambda u: 1 + np.abs(u) ** 1.5, lambda u: 1.5 * np.sign(u) * np.sqrt(np.abs(u)), None)
+ALPHA = 1.5 * 2**0.5
+
+
+def allowed_by_lemma_i_9(x: Numbers, y: Numbers) -> Numbers:
+    """α|x - y|^(2-2q) L(x)^q with q = p/2 = 1/4, for the example: the most that its remainder may be."""
+    return np.asarray(ALPHA * np.abs(x - y) ** 1.5 * POWER.value(x) ** 0.25)

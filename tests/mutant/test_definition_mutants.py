@@ -1,0 +1,54 @@
+"""The claims about definitions and remarks (S31, Z13) reject other functions, constants and estimates."""
+
+import pytest
+from judging import shared, verdict, verdicts
+
+from sketchbench.sketch import CountSketch, Identity
+from sketchbench.task import remark_1, semi_smoothness
+from sketchbench.task.remark_1 import RemarkOne
+from sketchbench.task.semi_smoothness import SemiSmoothness
+from sketchbench.theory import semi_smooth
+
+PAIRS = SemiSmoothness(**shared(Identity(1, 1), 40), pairs=500)
+EXPECTED = {"S31-definition": "holds", "S31-table": "fails", "S31-others": "holds", "S31-lemmas": "holds"}
+UPDATES = RemarkOne(**shared(CountSketch(40, 5), 40), outputs=[4, 9, 20], least=1e-3)
+
+
+def test_the_sound_ones() -> None:
+    rows = PAIRS.run()
+    assert {claim: verdict(claim, rows) for claim in EXPECTED} == EXPECTED
+    rows = UPDATES.run()
+    assert verdict("Z13", rows) == "fails"
+    assert verdict("Z13-wide", rows) == "holds"
+
+
+def test_a_function_with_a_kink(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(semi_smooth.FUNCTIONS, "tanh", semi_smooth.FUNCTIONS["ReLU"])
+    rows = PAIRS.run()
+    assert verdict("S31-definition", rows) == "fails"
+    assert verdict("S31-table", rows) == "holds"
+
+
+def test_a_smooth_function_among_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(semi_smooth.FUNCTIONS, "ReLU", semi_smooth.FUNCTIONS["softplus"])
+    assert "fails" in verdicts("S31-others", PAIRS.run())
+
+
+def test_a_slope_that_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the other side of the pair."""
+    wrong = semi_smooth.remainder
+    monkeypatch.setattr(semi_smoothness, "remainder", lambda function, x, y: abs(wrong(function, x, y)) * 3)
+    assert verdict("S31-lemmas", PAIRS.run()) == "fails"
+
+
+def test_an_estimate_from_one_broadcast_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of the columns span less, and layers of 9 outputs would seem to be hidden."""
+    missed = remark_1.missed
+    monkeypatch.setattr(remark_1, "missed", lambda before, after, update: missed(before, 0 * after, update))
+    assert verdicts("Z13", UPDATES.run()) == {"fails", "holds"}
+
+
+def test_an_estimate_by_all_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    missed = remark_1.missed
+    monkeypatch.setattr(remark_1, "missed", lambda before, after, update: missed(update, after, update))
+    assert verdict("Z13-wide", UPDATES.run()) == "fails"
