@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -104,9 +105,9 @@ class FeedbackBound(Checked):
 
     def _bounded(self, case: str, setting: Setting, seen: Seen) -> Iterator[Row]:
         """The rows of the two bounds of Theorem 1."""
-        about = {"round": self.rounds, "case": case}
-        yield Row("squared_gradient", **about, bound=setting.squared_gradient).mean(seen.squared_gradient)
-        yield Row("average_excess", **about, bound=setting.average_excess).mean(seen.excess)
+        row = partial(Row, round=self.rounds, case=case)
+        yield row("squared_gradient", bound=setting.squared_gradient).mean(seen.squared_gradient)
+        yield row("average_excess", bound=setting.average_excess).mean(seen.excess)
 
     def _measured(self, objective: Objective, sketch: Sketch, recovery: Recovery, rate: float) -> Seen:
         algorithm = CompressedSensingSGD(recovery, rate, self.channel_noise)
@@ -123,4 +124,5 @@ class FeedbackBound(Checked):
                 total = total + at.w / self.rounds
                 memory = memory if vectors is None else memory + (vectors.e**2).sum(axis=-1) / self.rounds
         excess = objective.loss(total) - objective.minimum
-        return Seen(*(self.kernels.to_numpy(values) for values in (squared, excess, memory)), densest)
+        squared, excess, memory = (self.kernels.to_numpy(values) for values in (squared, excess, memory))
+        return Seen(squared, excess, memory, densest)

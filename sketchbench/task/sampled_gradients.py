@@ -79,7 +79,7 @@ class SampledGradients(Checked):
         """The round in which each trial reaches the target, (trials,); NaN where it does not."""
         p = assumptions(objective, theorem_named("E.1"), self.family, self.known, alpha="exact")
         algorithm = IterativeSketching(self.family, step * self.factor * theorem_named("E.1").rate(p))
-        random = seeds.generator(self.seed, task="sampled gradients", records=records, clients=clients)
+        random = seeds.generator(self.seed, task="sampled gradients", records=str(records), clients=str(clients))
         key = seeds.key(self.seed, task="sampled gradients", family=repr(self.family))
         gradients = Sampled(objective, random, records, clients) if records < 1 or clients < 1 else None
         arrived = np.full(self.trials, np.nan)

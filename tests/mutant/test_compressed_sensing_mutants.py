@@ -1,4 +1,4 @@
-"""Broken compressed training is rejected by the claims that pass the sound one: T7-T11, T15, T19, S11, S15-order, S16."""
+"""Broken compressed training is rejected by the claims that pass the sound one: T7-T11, T15, T19, S11, S15, S16."""
 
 import dataclasses
 import functools
