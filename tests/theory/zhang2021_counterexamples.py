@@ -49,8 +49,22 @@ def remark_1() -> Numbers:
     return 1.0, float(2 - np.linalg.matrix_rank(seen))
 
 
+def theorem_1() -> Numbers:
+    """The mean of ‖w S Sᵀ - w‖² over all dealings of four columns into two buckets of two, and all signs."""
+    weights = np.array([0.1, -0.5, 0.7, 0.5])
+    assert abs(weights @ weights - 1) < 1e-12
+    errors = []
+    for order, signs in itertools.product(itertools.permutations(range(4)), itertools.product((-1, 1), repeat=4)):
+        sketch = np.zeros((4, 2))
+        for place, column in enumerate(order):
+            sketch[column, place // 2] = signs[column]
+        errors.append(((weights @ sketch @ sketch.T - weights) ** 2).sum())
+    return (4 - 1) / 2, float(np.mean(errors))
+
+
 COUNTEREXAMPLES: dict[str, Callable[[], Numbers]] = {
     "zhang2021-appendix-E": appendix_e,
     "zhang2021-lemma-6": lemma_6,
     "zhang2021-remark-1": remark_1,
+    "zhang2021-theorem-1": theorem_1,
 }
