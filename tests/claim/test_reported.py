@@ -40,6 +40,18 @@ def test_nothing_whose_control_passes_holds(verdicts: pd.DataFrame) -> None:
     assert "vacuous" in set(said["verdict"])
 
 
+def test_few_say_nothing(verdicts: pd.DataFrame) -> None:
+    """At the quick scale at most a tenth of what is said of the papers is vacuous."""
+    said = verdicts[verdicts["role"].isin(["printed", "corrected"]) & (verdicts["verdict"] != "not run")]
+    assert (said["verdict"] == "vacuous").mean() <= 0.1
+
+
+def test_every_claim_has_a_control_or_a_reason(verdicts: pd.DataFrame) -> None:
+    assert [claim.id for claim in CLAIMS.values() if claim.role != "control" and not claim.controls] == []
+    judged = verdicts[(verdicts["role"] != "control") & (verdicts["verdict"] != "not run")]
+    assert judged.loc[judged["negative_control"] == "", ["claim", "method"]].to_numpy().tolist() == []
+
+
 def test_every_control_has_rows(verdicts: pd.DataFrame) -> None:
     found = verdicts[verdicts["verdict"] != "not run"]
     assert not found.loc[found["negative_control_verdict"] == "not run", "claim"].tolist()
