@@ -25,7 +25,7 @@ EXACT = {
     "privacy_lemmas",
     "transform_cost",
 }  # compute, and draw nothing that shows in their rows
-TIMES = {"seconds", "seconds_exponent", "slower"}  # quantities that no two runs agree on
+TIMES = {"seconds", "seconds_exponent", "slower"}  # quantities of which no two runs agree
 GIVEN = {"kernels", "seed", "code", "family", "known", "recovery"}  # by the plan, not by the task's config
 MOST_FIELDS = 12
 Config = dict[str, Any]
