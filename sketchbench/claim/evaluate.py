@@ -18,6 +18,7 @@ FAMILY_WISE_ERROR = 1e-3  # over all comparisons of all claims of a run, and aga
 CONTROLS = "control/"  # the methods that are broken on purpose start with this
 
 Role = Literal["printed", "corrected", "ours", "control"]
+Expected = Verdict | Literal["any"]  # any: of times, which differ from machine to machine
 
 
 class ClaimError(ValueError):
@@ -51,7 +52,7 @@ class Claim:
         statement: what is claimed, in words.
         dataset: what the studies compute with, in words.
         checks: what must hold.
-        expected: the expected verdict by method, `default` for all others.
+        expected: the expected verdict by method, `default` for all others; `any` where none can be, as of times.
         reason: why that verdict, and what was chosen where the paper leaves a choice.
         role: `printed`: in the words of the paper; `corrected`: what is true instead, or where it is; `ours`: beyond
             the papers; `control`: what no paper claims, and is measured for comparison.
@@ -66,7 +67,7 @@ class Claim:
     statement: str
     dataset: str
     checks: tuple[Check, ...]
-    expected: dict[str, Verdict]
+    expected: dict[str, Expected]
     reason: str
     role: Role
     methods: tuple[str, ...] | None = None

@@ -61,6 +61,7 @@ class Column(StrEnum):
     HETEROGENEITY = "heterogeneity", float, "how far apart the clients' minimisers are"
     PARTICIPATION = "participation", float, "share of the clients in a round", "share"
     ROUND = "round", int, "number of rounds before the measurement", "count"
+    APPLICATIONS = "applications", int, "times that a decoder may apply Φ or Φᵀ, at most", "count"
     SHARE = "share", float, "share of a batch's images that have the property", "share"
     # further settings and facts
     ATTACK = "attack", str, "config of the attack"

@@ -314,6 +314,19 @@ def test_a_check_of_nothing(tmp_path: Path) -> None:
     assert "run snakemake first" in done.stderr
 
 
+def test_nothing_is_checked_where_any_verdict_is_expected(tmp_path: Path) -> None:
+    """A claim about times passes on every machine, whatever comes out, and beside an older run."""
+    claims = read_claims(write(tmp_path, expected="any"))
+    old, new = (evaluate(claims, {"one": table(good=value)}, "quick")[0] for value in (1.0, 2.0))
+    assert [*old["verdict"], *new["verdict"], *new["expected"]] == ["holds", "fails", "any"]
+    paths = [tmp_path / name for name in ("old.csv", "new.csv")]
+    for verdicts, path in zip((old, new), paths, strict=True):
+        verdicts.to_csv(path, index=False)
+    done = _claim("check", str(paths[1]), "--against", str(paths[0]))
+    assert done.returncode == 0, done.stdout
+    assert "0 surprises" in done.stdout
+
+
 def _claim(*arguments: str) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-m", "sketchbench.claim", *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

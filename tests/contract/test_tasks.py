@@ -19,7 +19,13 @@ from sketchbench.parameters import Checked
 from sketchbench.task.task import Task
 
 TASKS = sorted(path.stem for path in (composition.CONF / "task").glob("*.yaml"))
-EXACT = {"consensus", "privacy_accounting", "privacy_lemmas"}  # compute, and draw nothing that shows in their rows
+EXACT = {
+    "consensus",
+    "privacy_accounting",
+    "privacy_lemmas",
+    "transform_cost",
+}  # compute, and draw nothing that shows in their rows
+TIMES = {"seconds", "seconds_exponent", "slower"}  # quantities of which no two runs agree
 GIVEN = {"kernels", "seed", "code", "family", "known", "recovery"}  # by the plan, not by the task's config
 MOST_FIELDS = 12
 Config = dict[str, Any]
@@ -48,7 +54,7 @@ def rows(task: str, seed: int) -> tuple[Row, ...]:
 
 
 def without_times(measured: tuple[Row, ...]) -> list[Row]:
-    return [row for row in measured if row["quantity"] != "seconds"]
+    return [row for row in measured if row["quantity"] not in TIMES]
 
 
 def task_class(name: str) -> Any:

@@ -1,0 +1,153 @@
+"""What a sketched layer costs beside a plain one, counted and timed (zhang2021 §4.3)."""
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from sketchbench import seeds
+from sketchbench.kernels import Array, Kernels
+from sketchbench.measure.cost import side_by_side
+from sketchbench.measure.row import MEDIAN, Row
+from sketchbench.model import autograd
+from sketchbench.model.sketched import SketchedLinear
+from sketchbench.parameters import Checked, Count, NonEmptyList, Several
+from sketchbench.sketch.count_sketch import CountSketch
+from sketchbench.sketch.family import Family
+from sketchbench.sketch.operator import Sketch
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class LayerCost(Checked):
+    """A forward and a backward pass of a dense layer, with gradients of inputs and weights, through a CountSketch of
+    its d inputs, which is drawn before. Cases:
+
+    printed: X S and W S, and their product, as zhang2021 §4.3 counts it.
+    one factor: `model.sketched.SketchedLinear`, which sends the smaller factor through S Sᵀ.
+    twice: the plain layer, two times.
+
+    Rows for each case and `batch`:
+        multiplications: of the products, and one for each entry that passes through S or Sᵀ, over those of the plain
+            layer; bound: 1.
+        slower: in how many repetitions it takes no less time than the plain layer; bound: a probability of 1/2.
+        seconds: over those of the plain layer, mean of the repetitions.
+
+    Arguments:
+        outputs: of the layer.
+        batches: numbers of samples.
+        repetitions: of all measurements of time.
+
+    Raises:
+        TypeError: for another sketch, each of whose columns may have more than one entry.
+    """
+
+    family: Family
+    kernels: Kernels
+    seed: int
+    outputs: Count
+    batches: NonEmptyList[Count]
+    repetitions: Several
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.family, CountSketch):
+            raise TypeError(f"family={type(self.family).__name__} must be a CountSketch, whose entries are counted")
+
+    def run(self) -> list[Row]:
+        return [row for batch in self.batches for row in self._rows(batch)]
+
+    def _rows(self, batch: int) -> Iterator[Row]:
+        passes = self._passes(batch)
+        plain, *cases = (name for name in passes)
+        counts = {name: step.count() for name, step in passes.items()}
+        seconds = side_by_side(passes, self.repetitions)
+        log.info("batch of %d: %s multiplications", batch, counts)
+        for case in cases:
+            yield Row("multiplications", case=case, batch=batch, bound=1.0).number(counts[case] / counts[plain])
+            late = int((seconds[case] >= seconds[plain]).sum())
+            yield Row("slower", case=case, batch=batch, bound=MEDIAN).counted(late, self.repetitions)
+            yield Row("seconds", case=case, batch=batch).mean(seconds[case] / seconds[plain])
+
+    def _passes(self, batch: int) -> dict[str, "Pass"]:
+        """The passes by case, the plain one first."""
+        d, device = self.family.d, autograd.device_of(self.kernels)
+        key = seeds.key(self.seed, task="layer cost")
+        random = torch.Generator().manual_seed(key % 2**63)
+        x = torch.randn(batch, d, generator=random).to(device).requires_grad_()
+        slope = torch.randn(batch, self.outputs, generator=random).to(device)
+        meter = Meter(self.family.draw(key, kernels=self.kernels))
+        plain = nn.Linear(d, self.outputs).to(device)
+        factor = SketchedLinear(d, self.outputs, self.family).to(device)
+        factor.operator = cast(Sketch, meter)
+        made = partial(Pass, x=x, slope=slope, meter=meter)
+        return {
+            "plain": made(plain),
+            "printed": made(Printed(plain, cast(Sketch, meter))),
+            "one factor": made(factor),
+            "twice": made(plain, times=2),
+        }
+
+
+class Printed(nn.Module):
+    """Z = (X S)(W S)ᵀ + bias, with both sketches computed."""
+
+    def __init__(self, plain: nn.Linear, operator: Sketch) -> None:
+        super().__init__()
+        self.plain, self.operator = plain, operator
+
+    def forward(self, x: Tensor) -> Tensor:
+        inputs, weight = (autograd.sketch(self.operator, part) for part in (x, self.plain.weight))
+        return nn.functional.linear(inputs, weight, self.plain.bias)
+
+
+class Meter:
+    """A CountSketch that counts the entries that pass through it."""
+
+    def __init__(self, operator: Sketch) -> None:
+        self.operator, self.kernels, self.entries = operator, operator.kernels, 0
+
+    def sketch(self, x: Array, **options: Any) -> Array:
+        self.entries += x.size
+        return self.operator.sketch(x, **options)
+
+    def desketch(self, y: Array, **options: Any) -> Array:
+        x = self.operator.desketch(y, **options)
+        self.entries += x.size
+        return x
+
+    def project(self, x: Array, **options: Any) -> Array:
+        self.entries += 2 * x.size
+        return self.operator.project(x, **options)
+
+
+@dataclass(frozen=True)
+class Pass:
+    """A forward and a backward pass of a layer, `times` times."""
+
+    layer: nn.Module
+    x: Tensor
+    slope: Tensor
+    meter: Meter
+    times: int = 1
+
+    def __call__(self) -> None:
+        for _ in range(self.times):
+            self.layer.zero_grad()
+            self.x.grad = None
+            self.layer(self.x).backward(self.slope)
+        if self.x.is_cuda:
+            torch.cuda.synchronize()
+
+    def count(self) -> int:
+        """The multiplications of a pass."""
+        before = self.meter.entries
+        with FlopCounterMode(display=False) as flops:
+            self()
+        return int(flops.get_total_flops()) // 2 + self.meter.entries - before

@@ -1,0 +1,99 @@
+"""What the transforms behind a sensing matrix cost, counted and timed (tang2021 §3.1, Appendix C and E)."""
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sketchbench import seeds
+from sketchbench.kernels import Kernels, numpy_kernels
+from sketchbench.measure.cost import exponents, operations, side_by_side
+from sketchbench.measure.row import MEDIAN, Row
+from sketchbench.parameters import Checked, NonEmpty, Range, Several
+
+log = logging.getLogger(__name__)
+BETWEEN = 1.5  # an exponent below it is nearer that of d log d than that of a dense product, 2
+Sizes = Annotated[list[Annotated[int, Range(2)]], NonEmpty]
+Work = dict[str, Callable[[], Any]]
+
+
+@dataclass(frozen=True)
+class TransformCost(Checked):
+    """Transforms of one vector of d entries: `hadamard`, `cosine`, and `dense`, the product with a stored matrix.
+
+    Rows, by transform (`case`):
+        operations: of one transform, counted in the NumPy kernel, which does the same as the others; by d. `cosine` has
+            none, as SciPy's code is compiled.
+        operations_exponent: the slope of their logarithm over log d; bound: 3/2.
+        seconds: of one transform, the median of the repetitions, by d.
+        seconds_exponent: in how many repetitions the slope of log seconds is above 3/2; bound: that of a probability.
+        slower: in how many repetitions it takes no less time than the cosine transform, by d; bound likewise.
+
+    Arguments:
+        sizes: d of the transforms, powers of two.
+        dense: d of the dense products.
+        repetitions: of all measurements of time.
+
+    Raises:
+        ValueError: for a size that is no power of two.
+    """
+
+    kernels: Kernels
+    seed: int
+    sizes: Sizes
+    dense: Sizes
+    repetitions: Several
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for d in (*self.sizes, *self.dense):
+            if d & (d - 1):
+                raise ValueError(f"sizes={d} must be a power of two")
+
+    def run(self) -> list[Row]:
+        counted = {"hadamard": (self.sizes, numpy_kernels.walsh_hadamard), "dense": (self.dense, _product)}
+        rows: list[Row] = []
+        for case, (sizes, transform) in counted.items():
+            counts = np.array([operations(transform, self._vector(d)) for d in sizes])
+            rows += [Row("operations", case=case, d=d).number(count) for d, count in zip(sizes, counts, strict=True)]
+            slope = float(exponents(sizes, counts.astype(float)))
+            rows.append(Row("operations_exponent", case=case, bound=BETWEEN).number(slope))
+        return rows + list(self._timed())
+
+    def _timed(self) -> Iterator[Row]:
+        kernels, work = self.kernels, {}
+        for d in sorted({*self.sizes, *self.dense}):
+            x = kernels.asarray(self._vector(d))
+            work[f"cosine {d}"] = partial(self._transformed, kernels.cosine, x)
+            if d in self.sizes:
+                work[f"hadamard {d}"] = partial(self._transformed, kernels.walsh_hadamard, x)
+            if d in self.dense:
+                matrix = kernels.xp.ones((d, d))
+                work[f"dense {d}"] = partial(self._transformed, matrix.__matmul__, x)
+        seconds = side_by_side(work, self.repetitions)
+        log.info("%d transforms, %d times", len(work), self.repetitions)
+        for case, sizes in (("hadamard", self.sizes), ("cosine", self.sizes), ("dense", self.dense)):
+            measured = np.stack([seconds[f"{case} {d}"] for d in sizes], axis=1)
+            steep = int((exponents(sizes, measured) > BETWEEN).sum())
+            yield Row("seconds_exponent", case=case, bound=MEDIAN).counted(steep, self.repetitions)
+            for d, times in zip(sizes, measured.T, strict=True):
+                yield Row("seconds", case=case, d=d, mean=float(np.median(times)))
+                if case != "cosine":
+                    late = int((times >= seconds[f"cosine {d}"]).sum())
+                    yield Row("slower", case=case, d=d, bound=MEDIAN).counted(late, self.repetitions)
+
+    def _vector(self, d: int) -> NDArray[np.float64]:
+        return seeds.generator(self.seed, data="transform cost", d=d).standard_normal(d)
+
+    def _transformed(self, transform: Callable[[Any], Any], x: Any) -> None:
+        """Transform a copy, which a transform may overwrite; a GPU is waited for."""
+        self.kernels.to_numpy(transform(x.copy()))
+
+
+def _product(x: Any) -> Any:
+    """The product with a stored matrix of as many rows."""
+    return np.ones((len(x), len(x))) @ x
