@@ -61,6 +61,8 @@ class CompressedTraining(Checked):
     that of guessing, the logarithm of the number of classes.
     `not_behind`: in how many trials the accuracy at the end is not below that of FIHT at the highest of its
     compressions; of that FIHT itself it is all of them.
+    `lead`: the arm's accuracy less that of this FIHT, in the mean over the evaluated rounds that both have seen, so
+    long as neither has diverged; bound: 0. Ends say little where most trainings diverge, and two that have draw.
 
     The bound of these counts is that of a probability, 1/2: they are about the median training. A single trial has no
     standard deviation, and can't show anything of a probability.
@@ -157,6 +159,8 @@ class CompressedTraining(Checked):
                 best = [self._end(curve) for curve in curves[strongest]]
                 count = sum(end >= other for end, other in zip(ends, best, strict=True))
                 yield Row("not_behind", bound=MEDIAN, **where).counted(count, self.trials)
+                leads = [_lead(curve, other) for curve, other in zip(trained, curves[strongest], strict=True)]
+                yield Row("lead", bound=0.0, **where).mean(leads)
 
     def _curves(self, trained: Sequence[Curve]) -> Iterator[Row]:
         """Rows until the first training has diverged."""
@@ -182,3 +186,11 @@ class CompressedTraining(Checked):
         if curve.diverged is not None:
             return False
         return curve.mean_from("loss", LATE * self.rounds) < min(curve.values["loss"][0], chance)
+
+
+def _lead(curve: Curve, other: Curve) -> float:
+    """By how much a training is more accurate than another in the mean over the evaluated rounds that both have seen,
+    without the start; 0 where there are none."""
+    values, others = curve.values["accuracy"], other.values["accuracy"]
+    common = [t for t in values if t in others and t > 0]
+    return float(np.mean([values[t] - others[t] for t in common])) if common else 0.0

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from torch import nn
 
 from sketchbench import seeds
@@ -27,6 +28,7 @@ STANDING = "standing still"  # the case of a network that keeps its initial weig
 HALF = 0.55  # what rounds to the printed 0.5
 TINY = 1e-12  # an error that is none
 
+Numbers = NDArray[np.float64]
 Curves = dict[str, list[Curve]]  # by case, one for each trial
 
 
@@ -66,6 +68,9 @@ class Training(Checked):
     of the pairs that lose more than `allowed_loss`, and as `positive_control` that of those whose plain training has
     reached the target, because trainings that are on their way differ by their pace. There is none where trainings
     `stop` at the target: two that have reached it can hardly differ.
+    `accuracy_not_better`, `loss_not_better`: in how many pairs the case does not end with a higher accuracy, or a lower
+    loss, than the plain training; means and `positive_control` as above. Where trainings `stop` at the target, the
+    latter is 0, as none has been followed to its end.
     `missed`: in how many pairs the case has not reached the target.
     `roc`: for two classes, the true positive rate at the end, by case and `false_positives`, the false positive rate.
     `rounds_to_target`: the first round whose test accuracy reaches `target`, by case; `rounds_ratio`: sketched over
@@ -159,6 +164,7 @@ class Training(Checked):
                 yield from self._shown_means(quantity, curves)
                 if not self.judging.stop:
                     yield from self._losses(quantity, curves)
+        yield from self._improvements(curves)
         yield from _roc(curves)
         yield from self._targets(curves)
 
@@ -175,15 +181,23 @@ class Training(Checked):
 
     def _losses(self, quantity: str, curves: Curves) -> Iterator[Row]:
         """What the cases lose against plain trainings."""
-        plain = np.array([_end(curve, quantity) for curve in curves["plain"]])
-        converged = sum(curve.reached(self.judging.target) is not None for curve in curves["plain"])
-        for case, ends in (
-            ("sketched", [_end(curve, quantity) for curve in curves["sketched"]]),
-            (STANDING, [curve.values[quantity][0] for curve in curves["plain"]]),
-        ):
-            loss = plain - np.array(ends)
-            row = Row(f"{quantity}_loss", case=case, status="finite", bound=MEDIAN, positive_control=converged)
+        for case, plain, ends in _ends(quantity, curves):
+            loss = plain - ends
+            row = Row(f"{quantity}_loss", case=case, status="finite", bound=MEDIAN)
+            row = row.but(positive_control=self._converged(curves["plain"]))
             yield row.but(count=int((loss > self.judging.allowed_loss).sum())).mean(loss)
+
+    def _improvements(self, curves: Curves) -> Iterator[Row]:
+        """How often the cases do not end better than plain trainings; an end that is not a number is no better."""
+        converged = 0 if self.judging.stop else self._converged(curves["plain"])
+        for quantity, sign in (("accuracy", 1), ("loss", -1)):
+            for case, plain, ends in _ends(quantity, curves):
+                row = Row(f"{quantity}_not_better", case=case, bound=MEDIAN, positive_control=converged)
+                yield row.counted(int((~(sign * ends > sign * plain)).sum()), len(ends))
+
+    def _converged(self, trained: list[Curve]) -> int:
+        """How many trainings have reached the target."""
+        return sum(curve.reached(self.judging.target) is not None for curve in trained)
 
     def _shown(self, trained: list[Curve]) -> list[int]:
         """The rounds that are shown, of those that all of these trainings have seen."""
@@ -254,6 +268,13 @@ def _end(curve: Curve, quantity: str) -> float:
     """The mean over the last tenth of a training's rounds."""
     last = curve.rounds[-1]
     return curve.mean_from(quantity, last + 1 - max(1, last // LAST))
+
+
+def _ends(quantity: str, curves: Curves) -> Iterator[tuple[str, Numbers, Numbers]]:
+    """Each case that is held against plain trainings, with their ends and its own, (trials,)."""
+    plain = np.array([_end(curve, quantity) for curve in curves["plain"]])
+    yield "sketched", plain, np.array([_end(curve, quantity) for curve in curves["sketched"]])
+    yield STANDING, plain, np.array([curve.values[quantity][0] for curve in curves["plain"]])
 
 
 def _roc(curves: Curves) -> Iterator[Row]:

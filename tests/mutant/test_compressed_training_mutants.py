@@ -1,15 +1,19 @@
-"""Broken training from compressed gradients is rejected by the check of T12-fiht that passes the sound one."""
+"""Broken training from compressed gradients is rejected by the check of T12-fiht that passes the sound one; and the
+check of T13-order tells which of two is ahead."""
 
 import dataclasses
 import functools
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from judging import verdict
 
 from sketchbench.dataset import digits, partition
 from sketchbench.federated.compressed_experiment import CompressedProcedure, Compression
+from sketchbench.federated.compressors import UNCOMPRESSED, Arm
+from sketchbench.federated.curve import Curve
 from sketchbench.federated.tuning import Tuning
 from sketchbench.kernels import load
 from sketchbench.model.networks import mlp
@@ -58,3 +62,31 @@ def test_the_smallest_entries_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Iterative, "_keep", smallest)
     assert verdict("T12-fiht", dataclasses.replace(SOUND, trials=2).run()) == "fails"
+
+
+def lead(*, count_sketch: float, fiht: float, diverging: bool = True) -> str:
+    """The verdict of T13-order on 24 trainings of 3 evaluated rounds, with accuracies around these."""
+    random = np.random.default_rng(0)
+    arms = {UNCOMPRESSED: 0.9, Arm("fiht", 10): fiht, Arm("count_sketch", 1.1): count_sketch}
+    curves: dict[Arm, list[Curve]] = {}
+    for arm, level in arms.items():
+        curves[arm] = []
+        for _ in range(SOUND.trials):
+            curve = Curve(parameters=910)
+            lost = diverging and arm != UNCOMPRESSED
+            curve.diverged = 150 if lost else None
+            for t, share in ((0, 0.1), (60, level / 2), (120, level), (180, level))[: 3 if lost else 4]:
+                accuracy = share + 0.02 * random.standard_normal() * (t > 0)
+                curve.add(t, {"loss": 1.0, "train_accuracy": 0.0, "accuracy": accuracy, "memory": 0.0}, 0, 0)
+            curves[arm].append(curve)
+    return verdict("T13-order", SOUND._rows(curves, chance=2.3))
+
+
+@pytest.mark.parametrize("diverging", [True, False])
+def test_the_order_is_seen_also_where_both_diverge(diverging: bool) -> None:
+    assert lead(count_sketch=0.3, fiht=0.6, diverging=diverging) == "holds"
+    assert lead(count_sketch=0.6, fiht=0.3, diverging=diverging) == "fails"
+
+
+def test_no_order() -> None:
+    assert lead(count_sketch=0.5, fiht=0.5) == "inconclusive"

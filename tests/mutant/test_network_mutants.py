@@ -11,6 +11,7 @@ from operators import DesketchNotAdjoint
 
 from sketchbench.dataset import partition, synthetic
 from sketchbench.federated import double_blind, fedavg
+from sketchbench.federated.curve import Curve
 from sketchbench.federated.fedavg_experiment import FedAvgProcedure
 from sketchbench.federated.tuning import Tuning
 from sketchbench.model import sketched
@@ -85,6 +86,9 @@ SOUND = Training(
 CLAIMS = ("Z6", "Z7-accuracy", "Z7-rounds", "Z10", "Z10-growth")
 
 
+IMPROVES = "Z16-perceptron"
+
+
 def trained(task: Training = SOUND) -> dict[str, set[str]]:
     """The verdicts of every claim about training."""
     rows = task.run()
@@ -126,3 +130,27 @@ def test_clients_with_sketches_of_their_own(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(fedavg, "receive", wrong)
     assert "fails" in trained()["Z7-accuracy"]
+
+
+def improvement(case: str, *, plain: str, sketched: str) -> set[str]:
+    """The verdicts on an improvement, with these curves of a task's trainings in the place of the two cases."""
+    task = dataclasses.replace(SOUND, judging=dataclasses.replace(SOUND.judging, target=0.4))
+    ends = {"low": (0.5, 0.9), "high": (0.6, 0.8)}  # accuracy and loss
+    curves = {}
+    for name, level in (("plain", plain), ("sketched", sketched)):
+        accuracy, loss = ends[level]
+        curve = Curve(values={"accuracy": {0: 0.3, 1: accuracy}, "loss": {0: 2.0, 1: loss}}, bytes_up={0: 0, 1: 0})
+        curves[name] = [curve] * task.trials
+    rows = [row.but(case="sketched") for row in task._improvements(curves) if row["case"] == case]
+    return verdicts(IMPROVES, rows)
+
+
+def test_an_improvement_is_seen_where_it_is() -> None:
+    assert improvement("sketched", plain="low", sketched="high") == {"holds"}
+
+
+def test_no_improvement() -> None:
+    """The two cases in the other order, alike, and a network that stands still."""
+    assert improvement("sketched", plain="high", sketched="low") == {"fails"}
+    assert improvement("sketched", plain="low", sketched="low") == {"fails"}
+    assert improvement("standing still", plain="low", sketched="high") == {"fails"}

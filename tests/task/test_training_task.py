@@ -128,6 +128,23 @@ def test_the_end_of_a_training() -> None:
     assert loss["count"] == 2
 
 
+def test_improvements() -> None:
+    """Pair by pair; one that ends alike, or not with a number, is no better."""
+
+    def curves(ends: list[float]) -> list[Curve]:
+        found = [a_curve([0.0, end]) for end in ends]
+        for curve, end in zip(found, ends, strict=True):
+            curve.values["loss"] = {0: 3.0, 1: 1 - end}
+        return found
+
+    pairs = {"plain": curves([0.9, 0.8, 0.8, 0.7]), "sketched": curves([0.95, 0.8, 0.6, float("nan")])}
+    for quantity in ("accuracy_not_better", "loss_not_better"):
+        found = of(quantity, found=list(SMALL._improvements(pairs)))
+        assert [(row["case"], row["count"]) for row in found] == [("sketched", 3), ("standing still", 4)]
+        assert {row["positive_control"] for row in found} == {3}
+    assert all(row["positive_control"] == 0 for row in changed(stop=True)._improvements(pairs))
+
+
 def test_bytes() -> None:
     """784 → 16 → 3 units in float32; sketched, the first layer sends 392 columns. Two clients a round."""
     plain, sketched = 4 * (784 * 16 + 16 + 48 + 3), 4 * (392 * 16 + 16 + 48 + 3)
@@ -387,7 +404,7 @@ def test_half_precision(tmp_path: Path) -> None:
         assert a == b
     errors = [np.array([r["mean"] for r in of("error", found=rows)]) for rows in found.values()]
     assert not np.array_equal(*errors)
-    np.testing.assert_allclose(*errors, rtol=0.2)
+    np.testing.assert_allclose(*errors, rtol=0.2, atol=1e-6)  # those of plain layers are rounding
     with pytest.raises(ValueError, match="precision=float16 is unknown; choose one of float32, bf"):
         changed(SMALL, precision="float16").run()  # type: ignore[arg-type]
 

@@ -1,0 +1,121 @@
+"""What a node learns of its neighbour's updates from sketched weights (zhang2021 Appendix D)."""
+
+import itertools
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sketchbench import seeds
+from sketchbench.federated import peer_to_peer
+from sketchbench.federated.peer_to_peer import PeerRound
+from sketchbench.kernels import Kernels
+from sketchbench.measure.row import Row
+from sketchbench.parameters import Checked, Count, NonNegative, Range, Several
+from sketchbench.sketch.family import Family
+from sketchbench.task.trials import blocks, shown_rounds
+
+Numbers = NDArray[np.float64]
+OPTIONS = {"option I": peer_to_peer.unbiased, "option II": peer_to_peer.nearest, "own weights": peer_to_peer.completed}
+PLAIN = "plain"  # nodes that exchange their weights as they are
+TINY = 1e-12
+
+
+@dataclass(frozen=True)
+class Ring(Checked):
+    """Nodes and data. Node i's labels are those of the linear model W* + `heterogeneity` · E_i, plus normal noise of
+    standard deviation 1/10, where W*, E_i and the features are normal; all nodes start from the same normal weights.
+
+    Arguments:
+        nodes: on the ring.
+        outputs: of the models.
+        samples: of a node.
+        heterogeneity: how far apart the nodes' models are.
+    """
+
+    nodes: Annotated[int, Range(3)]
+    outputs: Count
+    samples: Count
+    heterogeneity: NonNegative
+
+    def made(self, d: int, random: np.random.Generator) -> tuple[Numbers, Numbers, Numbers]:
+        """The start (N, out, d), features (N, n, d) and labels (N, n, out)."""
+        shape = (self.nodes, self.outputs, d)
+        start, shared = random.standard_normal((2, 1, self.outputs, d))
+        models = shared + self.heterogeneity * random.standard_normal(shape)
+        features = random.standard_normal((self.nodes, self.samples, d))
+        labels = features @ models.transpose(0, 2, 1)
+        return np.broadcast_to(start, shape), features, labels + 0.1 * random.standard_normal(labels.shape)
+
+
+@dataclass(frozen=True)
+class PeerToPeerLearning(Checked):
+    """`trials` trainings of `PeerToPeer`, each link with a fresh sketch in every round, and what node 1 makes of what
+    node 0 sends: an estimate Δ̂ of Δ, by which node 0's weights have changed in a round. Rows for `points` rounds:
+
+    `error`: by case, mean of ‖Δ̂ - Δ‖/‖Δ‖. The cases are the differences of two rounds' estimates of the weights: by
+    `option I`, W S Sᵀ; by `option II`, W S S⁺; by `own weights`, W_1 + (W_0 - W_1) S S⁺; and `plain`, where nodes
+    exchange their weights as they are.
+    `inverse_error`: one over that, and how often it exceeds 1, so that the estimate is nearer than one of zero.
+    `loss`: mean loss of all nodes, over that at the start; cases `sketched` and `plain`.
+    """
+
+    family: Family
+    kernels: Kernels
+    seed: int
+    trials: Several
+    points: Count
+    ring: Ring
+    learning: peer_to_peer.PeerToPeer
+
+    def run(self) -> list[Row]:
+        shown = shown_rounds(self.learning.rounds, self.points)
+        found: dict[tuple[str, str, int], list[float]] = {}
+        for first, count in blocks(self.trials, self.ring.nodes * self.ring.outputs * self.family.d):
+            for trial in range(first, first + count):
+                for key, value in self._trial(trial, shown).items():
+                    found.setdefault(key, []).append(value)
+        rows = []
+        for (quantity, case, t), values in found.items():
+            rows.append(Row(quantity, case=case, round=t).mean(values))
+            if quantity == "error":
+                inverse = 1 / np.maximum(values, TINY)
+                rows.append(Row("inverse_error", case=case, round=t).exceedances(inverse, 1.0))
+        return rows
+
+    def _trial(self, trial: int, shown: list[int]) -> dict[tuple[str, str, int], float]:
+        """What is measured in one trial, by quantity, case and round."""
+        d = self.family.d
+        weights, features, labels = self.ring.made(d, seeds.generator(self.seed, data="ring", d=d, trial=trial))
+        found = {}
+        for case in ("sketched", PLAIN):
+            sketches = partial(self._draw, trial) if case == "sketched" else self._whole
+            rounds = self.learning.run(weights, features, labels, sketches)
+            for before, now in itertools.pairwise(rounds):
+                if before.t == 0:
+                    start = _loss(before, features, labels)
+                if now.t in shown:
+                    found["loss", case, now.t] = _loss(now, features, labels) / start
+                    options = OPTIONS if case == "sketched" else {PLAIN: peer_to_peer.unbiased}
+                    for name, estimate in options.items():
+                        update = before.weights[0] - now.weights[0]
+                        error = np.linalg.norm(estimate(before) - estimate(now) - update)
+                        found["error", name, now.t] = float(error / np.linalg.norm(update))
+        return found
+
+    def _draw(self, trial: int, t: int) -> Numbers:
+        """R of each link in a round."""
+        key = seeds.key(self.seed, task="peer to peer", family=repr(self.family), trial=trial, round=t)
+        stack = self.family.draw(key, operators=self.ring.nodes, kernels=self.kernels)
+        return np.asarray(self.kernels.to_numpy(stack.materialize()))
+
+    def _whole(self, t: int) -> Numbers:
+        """R = I."""
+        return np.broadcast_to(np.eye(self.family.d), (self.ring.nodes, self.family.d, self.family.d))
+
+
+def _loss(at: PeerRound, features: Numbers, labels: Numbers) -> float:
+    """The mean squared loss of all nodes on their own samples."""
+    return float(((features @ at.weights.transpose(0, 2, 1) - labels) ** 2).mean() / 2)
