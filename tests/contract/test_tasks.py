@@ -19,12 +19,8 @@ from sketchbench.parameters import Checked
 from sketchbench.task.task import Task
 
 TASKS = sorted(path.stem for path in (composition.CONF / "task").glob("*.yaml"))
-EXACT = {
-    "consensus",
-    "privacy_accounting",
-    "privacy_lemmas",
-    "transform_cost",
-}  # compute, and draw nothing that shows in their rows
+# They compute or count, and draw nothing that shows in their rows.
+EXACT = {"consensus", "download", "layer_cost", "privacy_accounting", "privacy_lemmas", "transform_cost"}
 TIMES = {"seconds", "seconds_exponent", "slower"}  # quantities of which no two runs agree
 GIVEN = {"kernels", "seed", "code", "family", "known", "recovery"}  # by the plan, not by the task's config
 MOST_FIELDS = 12
