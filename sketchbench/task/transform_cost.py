@@ -35,7 +35,7 @@ class TransformCost(Checked):
 
     Arguments:
         sizes: d of the transforms, powers of two.
-        dense: d of the dense products.
+        dense: d of the dense products, powers of two, for the transforms beside them.
         repetitions: of all measurements of time.
 
     Raises:
@@ -50,9 +50,10 @@ class TransformCost(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for d in (*self.sizes, *self.dense):
-            if d & (d - 1):
-                raise ValueError(f"sizes={d} must be a power of two")
+        for name in ("sizes", "dense"):
+            for d in getattr(self, name):
+                if d & (d - 1):
+                    raise ValueError(f"{name}={d} must be a power of two")
 
     def run(self) -> list[Row]:
         counted = {"hadamard": (self.sizes, numpy_kernels.walsh_hadamard), "dense": (self.dense, _product)}

@@ -145,3 +145,15 @@ def test_the_printed_layer_is_that_of_the_library() -> None:
         found.append((passes[case].x.grad, weight.clone()))
     for first, second in zip(*found, strict=True):
         torch.testing.assert_close(first, second, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["sizes", "dense"])
+def test_sizes_that_have_no_transform(name: str) -> None:
+    sizes = {"sizes": [64], "dense": [64]} | {name: [48]}
+    with pytest.raises(ValueError, match=f"{name}=48 must be a power of two"):
+        TransformCost(kernels.load("numba"), 1, **sizes, repetitions=2)
+
+
+def test_only_a_count_sketch_has_its_entries_counted() -> None:
+    with pytest.raises(TypeError, match="must be a CountSketch"):
+        LayerCost(SubsampledHadamard(32, 16), kernels.load("numba"), 1, 12, [10], 2)
