@@ -166,8 +166,8 @@ def test_slopes(study: str, over: str, spread: float, distance: float) -> None:
 def test_the_spread_of_isometry_constants() -> None:
     """Standard deviation over mean, from 200 draws with a fixed seed, at the smallest b."""
     for family in (SubsampledHadamard(2048, 64), SubsampledCosine(2048, 64)):
-        (row,) = Isometry(family, load("numba"), seed=3, trials=200, k=16).run()
-        assert row["sd"] / row["mean"] < 0.2
+        rows = Isometry(family, load("numba"), seed=3, trials=200, k=16).run()
+        assert all(row["sd"] / row["mean"] < 0.2 for row in rows)
 
 
 # Privacy

@@ -100,7 +100,7 @@ class Setting(Checked):
 
     @property
     def corrected(self) -> "Setting":
-        """With (Q/d)σ² beside G² in the terms of 1/√T, for noise of mean zero: the proof's x̃(t+1) = x̃(t) - ηg(t) lacks
+        """With (Q/d)σ² beside G² in the terms of 1/√T, for noise of mean zero: the proof's step of x̃, -ηg(t), lacks
         (ηQ/d)Φᵀw(t), whose squared length is η²(Q/d)‖w(t)‖²."""
         return replace(self, dropped=self.share * self.channel_energy)
 

@@ -159,4 +159,4 @@ def test_the_contract_covers_every_task_class() -> None:
 
     files = {path.stem for path in Path(str(sketchbench.task.__file__)).parent.glob("*.py")}
     configured = {inspect.getfile(task_class(name)).rpartition("/")[2].removesuffix(".py") for name in TASKS}
-    assert files - configured == {"__init__", "task", "trials", "signals", "vectors"}
+    assert files - configured == {"__init__", "task", "trials", "signals", "vectors", "probes", "worst_pair"}

@@ -39,7 +39,7 @@ def test_axes() -> None:
     assert AXES[0] is Column.CASE
     assert AXES[-1] is Column.SHARE
     assert list(Column)[2:5] == [Column.QUANTITY, Column.CASE, Column.LEMMA]
-    assert [Column.D, Column.B, Column.S] == [axis for axis in AXES if len(axis) == 1]
+    assert [Column.D, Column.B, Column.S, Column.K] == [axis for axis in AXES if len(axis) == 1]
     assert not {Column.QUANTITY, Column.METHOD, Column.BOUND, Column.MEAN, Column.STATUS} & set(AXES)
     assert sorted(AXES, key=list(Column).index) == AXES
 

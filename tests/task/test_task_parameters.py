@@ -68,6 +68,7 @@ SETTINGS: dict[Any, dict[str, Any]] = {
         "local_steps": [1],
         "batches": [1],
         "records": 2,
+        "long": [],
     },
     Reconstruction: {"noise": 0.05, "rows": 2},
     SketchedLayers: {"batch": 2, "outputs": 3},

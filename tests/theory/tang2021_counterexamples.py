@@ -1,6 +1,7 @@
 """The two numbers, printed and measured, of each counterexample to tang2021, from the definitions alone."""
 
 import itertools
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -79,10 +80,18 @@ def appendix_d() -> Numbers:
     return least_constant(1), least_constant(16)
 
 
+def download() -> Numbers:
+    """log₂ of the binomial coefficient by log-gamma."""
+    d, k = 668_426, 30_000
+    bits = (math.lgamma(d + 1) - math.lgamma(k + 1) - math.lgamma(d - k + 1)) / math.log(2)
+    return 1.0, 1 + bits / (32 * k)
+
+
 COUNTEREXAMPLES: dict[str, Callable[[], Numbers]] = {
     "tang2021-appendix-B": appendix_b,
     "tang2021-appendix-D": appendix_d,
     "tang2021-assumption-3": assumption_3,
+    "tang2021-download": download,
     "tang2021-lemma-1-padded": lemma_1_padded,
     "tang2021-lemma-1-repeated": lemma_1_with_repeated_rows,
     "tang2021-theorem-1": theorem_1,

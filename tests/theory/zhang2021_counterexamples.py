@@ -62,8 +62,16 @@ def theorem_1() -> Numbers:
     return (4 - 1) / 2, float(np.mean(errors))
 
 
+def dropout() -> Numbers:
+    """The prediction is a sum over the features that are kept, each twice as large."""
+    kept = np.array(list(itertools.product((0, 1), repeat=2)))
+    alone = kept[kept.sum(axis=1) == 1]
+    return float(np.var(2 * kept.sum(axis=1))), float(np.var(2 * alone.sum(axis=1)))
+
+
 COUNTEREXAMPLES: dict[str, Callable[[], Numbers]] = {
     "zhang2021-appendix-E": appendix_e,
+    "zhang2021-dropout": dropout,
     "zhang2021-lemma-6": lemma_6,
     "zhang2021-remark-1": remark_1,
     "zhang2021-theorem-1": theorem_1,
