@@ -39,7 +39,7 @@ def test_a_record(tmp_path: Path) -> None:
     assert found.provenance["kernels"] == "numpy"
     assert found.provenance["config"]["sketch"]["name"] == "count_sketch"
     assert set(found.provenance) >= {"commit", "machine", "signature", "versions", "wall_seconds"}
-    assert len(found.rows) == 4
+    assert len(found.rows) == 6
 
 
 def test_help() -> None:
@@ -110,4 +110,4 @@ def test_cupy_without_a_device() -> None:
 def test_the_plan_lists_runs() -> None:
     done = command("--studies", "tails", "--scale", "smoke", module="sketchbench.plan")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1] == "11 runs, 3 skipped"
+    assert done.stdout.splitlines()[-1] == "14 runs, 0 skipped"

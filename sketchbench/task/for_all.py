@@ -1,5 +1,6 @@
 """What a recovery promises of all signals through one operator: tang2021 Lemma 3, and the form of Appendix D."""
 
+import logging
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from sketchbench.sketch.operator import Sketch
 from sketchbench.task import signals, trials
 from sketchbench.task.probes import constants, errors
 from sketchbench.theory.compressed_sensing import sparsity_limit
+
+log = logging.getLogger(__name__)
 
 NOISE = (0.0, 0.1, 1.0)  # norms, relative to the signal
 
@@ -54,6 +57,7 @@ class ForAll(Checked):
         sketch = trials.fixed_operator(self.family, self.kernels, self.seed, "for all")
         recovery = self.recovery(k=self.k)
         tail, noise = constants(sketch, recovery, self.trials, self.seed)
+        log.info("%d trials: C_s %.3g, C_n %.3g", self.trials, tail, noise)
         return [
             *self._lemma_3(sketch, recovery, tail, noise),
             *self._appendix_d(sketch, recovery),

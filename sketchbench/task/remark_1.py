@@ -1,5 +1,6 @@
 """The bound that zhang2021 Remark 1 hopes for: how much of an update two broadcasts hide from all linear estimates."""
 
+import logging
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,8 @@ from sketchbench.measure.row import MEDIAN, Row
 from sketchbench.parameters import Checked, Count, NonEmptyList, Positive, Several
 from sketchbench.sketch.family import Family
 from sketchbench.theory.double_blind import missed
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,7 @@ class RemarkOne(Checked):
             case = "d_out <= 2s" if outputs <= 2 * self.family.b else "d_out > 2s"
             row = Row("missed", case=case, length=outputs, bound=MEDIAN, count=int((values < self.least).sum()))
             rows.append(row.mean(values))
+            log.info("%d outputs: %d trials, at least %.3g missed", outputs, self.trials, values.min())
         return rows
 
     def _missed(self, outputs: int, trial: int) -> float:

@@ -1,5 +1,6 @@
 """Which functions are semi-smooth: song2023 Definition 7.2, its examples, Table 2, and Lemmas I.8 and I.9."""
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -11,6 +12,8 @@ from sketchbench.measure.row import MEDIAN, Row, exceeding
 from sketchbench.parameters import Checked, Count, Several
 from sketchbench.sketch.family import Family
 from sketchbench.theory.semi_smooth import FUNCTIONS, POWER, Numbers, allowed_by_lemma_i_9, remainder
+
+log = logging.getLogger(__name__)
 
 SCALES = (1e-2, 10.0)  # of the pairs of a trial, from one pair to the next
 APART = 0.1  # least distance of a pair, relative to its scale, so that rounding is no matter
@@ -54,6 +57,7 @@ class SemiSmoothness(Checked):
         if function.positive:
             x, y = np.exp(x / 2), np.exp(y / 2)
         curvature = (remainder(function, x, y) / (y - x) ** 2).max(axis=1)
+        log.info("%s: %d trials, largest curvature %.3g", case, self.trials, curvature.max())
         yield Row("curvature").exceedances(curvature, 1.0)
         yield Row("contained", bound=MEDIAN).counted(self.trials - exceeding(curvature, 1.0), self.trials)
         if function.smoothness:

@@ -8,6 +8,7 @@ import pytest
 from configs import NAMES, family
 
 from sketchbench.kernels import Kernels
+from sketchbench.sketch.control import Zero
 
 EVERY = pytest.mark.parametrize("name", NAMES)
 SIDES = pytest.mark.parametrize("side", ["sketch", "desketch"])
@@ -55,6 +56,8 @@ def test_non_finite_entry(kernels: Kernels, name: str, side: str, value: str) ->
 @SIDES
 def test_unchecked_nan_passes(kernels: Kernels, name: str, side: str) -> None:
     made = family(name)
+    if isinstance(made, Zero):
+        pytest.skip("R = 0 looks at no entry")
     x = np.full(made.d if side == "sketch" else made.b, np.nan)
     apply = getattr(made.draw(1, kernels=kernels), side)
     result = kernels.to_numpy(apply(kernels.asarray(x), check_finite=False))

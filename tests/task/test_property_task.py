@@ -34,6 +34,7 @@ SMALL = PropertyInference(
 CASES = {
     "plain server",
     "plain client",
+    "shuffled labels",
     "server",
     "server, whole reply",
     "client option I",
@@ -93,8 +94,8 @@ def test_what_the_forest_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(RandomForest, "area_under_roc", spy)
     SMALL._trial(digits.load(), 0)
-    assert [entry[:4] for entry in given] == [(50, 10, {20}, 20)] * 8
-    assert len({entry[4] for entry in given}) == 8
+    assert [entry[:4] for entry in given] == [(50, 10, {20}, 20)] * 9
+    assert len({entry[4] for entry in given}) == 9
 
 
 def test_trainings_of_a_trial_have_the_same_batches() -> None:
