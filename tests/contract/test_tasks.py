@@ -29,12 +29,14 @@ Config = dict[str, Any]
 
 @functools.cache
 def smoke() -> dict[str, Config]:
-    """The smallest run of every task at scale=smoke."""
+    """The smallest run of every task at scale=smoke; not of a control, which may have no randomness."""
     plan = planning.expand("smoke", "numba")
     found: dict[str, Config] = {}
     for study, runs in sorted(plan.runs.items()):
         task = planning.study.read(composition.CONF, study, "smoke").task
         for run in runs.values():
+            if run.columns["method"].startswith("control/"):
+                continue
             if task not in found or _size(run.config) < _size(found[task]):
                 found[task] = run.config
     return found
