@@ -26,7 +26,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     All intervals of the figure hold at once, except with probability 1e-3.
     """
     whole = pd.concat([table.assign(study=name) for name, table in tables.items()])
-    drawn = style.with_intervals(whole[~whole[Column.METHOD].str.startswith("control/")])
+    drawn = style.with_intervals(style.without_controls(whole))
     shown = style.families(drawn)
     groups = [group for group in style.GROUPS if any(family.group == group for family in shown)]
     figure = style.new_figure(7.6)

@@ -193,6 +193,11 @@ def worst(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     return rows.loc[rows.groupby(list(by))[Column.MEAN].idxmax()]
 
 
+def without_controls(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of methods that are not broken on purpose."""
+    return rows[~rows[Column.METHOD].str.startswith("control/")]
+
+
 def without_constants(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows without the families whose values never vary (such as `No sketch`), unless there are only such."""
     random = rows[Column.SD] > 1e-9 * rows[Column.MEAN].abs().clip(lower=1)

@@ -1,7 +1,7 @@
 """How often an inner product errs by more than t, against what the tail lemmas allow."""
 
 import textwrap
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -32,7 +32,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
 
     The bands are Clopper-Pearson with the error rate 1e-3 shared by all points.
     """
-    table = tables["tails"]
+    table = style.without_controls(tables["tails"])
     if table.empty:
         return style.new_figure(1.0)
     d = table[Column.D].max()
@@ -98,17 +98,19 @@ def _lemmas(axes: Axes, rows: pd.DataFrame) -> None:
             marker=MARKERS[index % len(MARKERS)],
             markersize=3.2,
         )
-        _name(axes, str(lemma), series[Column.THRESHOLD].iloc[0], series[Column.BOUND].iloc[0])
+        side: Literal["left", "right"] = "right" if index else "left"  # the later one has the smaller thresholds
+        _name(axes, str(lemma), series[Column.THRESHOLD].iloc[0], series[Column.BOUND].iloc[0], side)
     for lemma, series in rows[rows[Column.QUANTITY] == "largest_error"].groupby(Column.LEMMA):
         axes.axvline(series[Column.BOUND].iloc[0], color=style.INK, linewidth=0.9)
         _name(axes, str(lemma), series[Column.BOUND].iloc[0], 1.0)
 
 
-def _name(axes: Axes, lemma: str, x: float, y: float) -> None:
+def _name(axes: Axes, lemma: str, x: float, y: float, side: Literal["left", "right"] = "left") -> None:
     axes.annotate(
         lemma.removeprefix("Lemma "),
         (x, y),
-        xytext=(3, 3),
+        xytext=(3 if side == "left" else -3, 3),
+        ha=side,
         textcoords="offset points",
         fontsize=7,
         color=style.INK,
