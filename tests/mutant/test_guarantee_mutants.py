@@ -64,7 +64,7 @@ def test_derived_constants() -> None:
 
 
 def for_each(recovery: Any) -> list[Row]:
-    return ForEach(BlockSparseEmbedding(64, 100, 5), recovery, NUMBA, 3, trials=1500, k=2, excess=1.0).run()
+    return ForEach(BlockSparseEmbedding(64, 250, 5), recovery, NUMBA, 3, trials=1500, k=3, excess=1.0).run()
 
 
 def test_signals_that_do_not_depend_on_the_sketch() -> None:

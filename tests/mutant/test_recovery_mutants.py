@@ -89,7 +89,7 @@ def units(recovery: Any) -> list[dict[str, Any]]:
 
 def isometry(kind: Callable[[int, int], Family]) -> list[dict[str, Any]]:
     rows = []
-    for d, b, k in ((D, 64, 16), (D, 512, 16), (512, 64, 16), (D, 64, 4)):
+    for d, b, k in ((D, 64, 16), (D, 512, 16), (4096, 256, 16), (512, 256, 16), (D, 64, 4)):
         task = Isometry(kind(d, b), kernels.load("numba"), 1, 100, k)
         rows += [{**row, "d": d, "b": b, "k": k} for row in task.run()]
     return rows
