@@ -1,6 +1,7 @@
 """Checking what users write against the schemas of workflow/schemas, with errors of one line."""
 
 import functools
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -11,6 +12,20 @@ from sketchbench.digest import PROJECT
 
 class SchemaError(ValueError):
     """Content that does not fit its schema; the message is for the user."""
+
+
+def read(path: Path, schema: str) -> Any:
+    """The content of a YAML file, checked as by `validate`.
+
+    Raises:
+        SchemaError: in one line that names the file, where it is no YAML or does not fit.
+    """
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise SchemaError(f"{path}: {' '.join(str(error).split())}") from None
+    validate(content, schema, str(path))
+    return content
 
 
 def validate(content: Any, schema: str, name: str) -> None:

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import yaml
-
+from sketchbench import schema
 from sketchbench.claim.evaluate import Claim, ClaimError
 from sketchbench.parameters import choose
-from sketchbench.schema import validate
 
 Relation = Literal["at most", "at least", "exactly"]
 Kind = Literal["wrong", "vacuous", "contradictory", "misprint"]
@@ -85,8 +83,7 @@ def read_errata(paths: Iterable[Path], claims: Iterable[Claim]) -> list[Erratum]
     known = [claim.id for claim in claims]
     errata = []
     for path in sorted(paths):
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-        validate(content, "erratum", str(path))
+        content = schema.read(path, "erratum")
         case = content.pop("counterexample", None)
         counterexample = Counterexample(**case) if case else None
         erratum = Erratum(**{**content, "claims": tuple(content["claims"]), "counterexample": counterexample})

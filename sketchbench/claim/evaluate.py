@@ -6,16 +6,14 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import pandas as pd
-import yaml
 
+from sketchbench import schema
 from sketchbench.claim.control import NegativeControl, held_against, read_controls
 from sketchbench.claim.criteria import CRITERIA, Comparison, Settings, Verdict
-from sketchbench.measure.row import COLUMNS, Column
+from sketchbench.measure.row import COLUMNS, CONTROLS, Column
 from sketchbench.parameters import choose
-from sketchbench.schema import validate
 
 FAMILY_WISE_ERROR = 1e-3  # over all comparisons of all claims of a run, and again over those of negative controls
-CONTROLS = "control/"  # the methods that are broken on purpose start with this
 
 Role = Literal["printed", "corrected", "ours", "control"]
 Expected = Verdict | Literal["any"]  # any: of times, which differ from machine to machine
@@ -115,8 +113,7 @@ def read_claims(paths: Iterable[Path]) -> list[Claim]:
     """
     claims = []
     for path in sorted(paths, key=lambda path: _order(path.stem)):
-        content = yaml.safe_load(path.read_text())
-        validate(content, "claim", str(path))
+        content = schema.read(path, "claim")
         if content["id"] != path.stem:
             raise ClaimError(f"{path}: id {content['id']} must be the file's name")
         try:

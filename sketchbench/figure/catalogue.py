@@ -7,11 +7,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from sketchbench import schema
 from sketchbench.digest import PROJECT, CodeDigest
 from sketchbench.parameters import choose
-from sketchbench.schema import SchemaError, validate
+from sketchbench.schema import SchemaError
 
 FOLDER = PROJECT / "conf" / "figure"
 INTERVALS = "All intervals of the figure hold at once, except with probability 1e-3; very long ones leave the frame."
@@ -70,11 +69,7 @@ def available(catalogue: Mapping[str, Entry], studies: Iterable[str]) -> list[st
 
 
 def _read(path: Path) -> Entry:
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
-        raise SchemaError(f"{path}: {' '.join(str(error).split())}") from None
-    validate(content, "figure", str(path))
+    content = schema.read(path, "figure")
     try:
         choose("module", content["module"], MODULES)
     except ValueError as error:

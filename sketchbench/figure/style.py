@@ -22,7 +22,7 @@ from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 from numpy.typing import ArrayLike
 
 from sketchbench.measure.interval import Interval, mean_interval
-from sketchbench.measure.row import Column
+from sketchbench.measure.row import CONTROLS, Column
 
 WIDE = 7.0  # inches: both columns of a paper
 ERROR = 1e-3  # probability that any interval of a figure misses the true value
@@ -125,7 +125,7 @@ def families(*tables: pd.DataFrame, looks: Mapping[str, Look] = LOOKS) -> list[M
     shown = [MethodStyle(name, labels[name], *looks[name]) for name in known]
     for index, name in enumerate(sorted(set(labels) - set(known))):
         marker, colour, filled = SPARE[index % len(SPARE)]
-        group = "Controls" if name.startswith("control/") else "Own"
+        group = "Controls" if name.startswith(CONTROLS) else "Own"
         shown.append(MethodStyle(name, labels[name], group, colour, marker, filled))
     return sorted(shown, key=lambda family: GROUPS.index(family.group))
 
@@ -195,7 +195,7 @@ def worst(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 
 def without_controls(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows of methods that are not broken on purpose."""
-    return rows[~rows[Column.METHOD].str.startswith("control/")]
+    return rows[~rows[Column.METHOD].str.startswith(CONTROLS)]
 
 
 def without_constants(rows: pd.DataFrame) -> pd.DataFrame:

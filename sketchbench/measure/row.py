@@ -16,6 +16,7 @@ from sketchbench.measure.summary import ROUNDING, summarize
 Value = bool | int | float | str | None
 Status = Literal["finite", "diverged", "unfinished", "accounted", "out of range", "refused"]
 
+CONTROLS = "control/"  # the methods that are broken on purpose start with this
 MEDIAN = 0.5  # the bound of a count that is about the median trial: an event of at most half of them lies beyond it
 
 

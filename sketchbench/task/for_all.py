@@ -97,5 +97,5 @@ class ForAll(Checked):
 
     def _directions(self, b: int) -> signals.Signals:
         """Random vectors of norm 1, (trials, b)."""
-        w = seeds.generator(self.seed, data="directions", b=b).standard_normal((self.trials, b))
-        return np.asarray(w / np.linalg.norm(w, axis=-1, keepdims=True))
+        random = seeds.generator(self.seed, data="directions", b=b)
+        return signals.unit(random.standard_normal((self.trials, b)))

@@ -23,14 +23,13 @@ class Setting(NamedTuple):
     """Drawn operators, with what it takes to release sketches of vectors of length 1/2.
 
     operators: a stack; R: the same as matrices (T, b, d); norm: their spectral norms (T,); shown: R u (T, b) of the
-    unit vectors u that each shows best; sigma: the standard deviation for a sensitivity of 1.
+    unit vectors u that each shows best.
     """
 
     operators: Sketch
     R: Array
     norm: Array
     shown: Array
-    sigma: float
 
 
 @dataclass(frozen=True)
@@ -79,6 +78,7 @@ class NoisePlacement(Checked):
 
     @property
     def _sigma(self) -> float:
+        """The standard deviation for a sensitivity of 1."""
         return 1 / gaussian.mu(self.epsilon, self.delta)
 
     def _settings(self, *names: str) -> list[Setting]:
@@ -91,7 +91,7 @@ class NoisePlacement(Checked):
             R = stack.materialize()
             values, vectors = xp.linalg.eigh(R.swapaxes(-1, -2) @ R)
             shown = (R @ vectors[..., -1:])[..., 0]
-            settings.append(Setting(stack, R, xp.sqrt(values[..., -1]), shown, self._sigma))
+            settings.append(Setting(stack, R, xp.sqrt(values[..., -1]), shown))
         return settings
 
     def _statistics(self, placement: Placement, world: str) -> Statistics:
@@ -110,12 +110,12 @@ class NoisePlacement(Checked):
         asarray = self.kernels.asarray
         match placement:
             case "before" | "halved":
-                sigma = setting.sigma / (2 if placement == "halved" else 1)
+                sigma = self._sigma / (2 if placement == "halved" else 1)
                 return setting.operators.sketch(asarray(sigma * random.standard_normal((trials, d))))
             case "after":
-                return setting.norm[:, None] * asarray(setting.sigma * random.standard_normal((trials, b)))
+                return setting.norm[:, None] * asarray(self._sigma * random.standard_normal((trials, b)))
             case "unscaled":
-                return asarray(setting.sigma * random.standard_normal((trials, b)))
+                return asarray(self._sigma * random.standard_normal((trials, b)))
 
     def _ratio(self, setting: Setting) -> Statistics:
         """The power of desketched noise, after over before (T,): for N(0, τ² I) it is τ²‖R‖_F², for R N(0, σ² I) it is

@@ -65,3 +65,8 @@ def sparse(d: int, k: int, count: int, seed: int, first: int = 0, *, noise: floa
 def relative_error(x: Signals, estimate: Signals) -> NDArray[np.float64]:
     """‖x - x̂‖² / ‖x‖² of every signal (tang2021 Appendix C), (...), for signals and estimates of shape (..., d)."""
     return np.asarray(((x - estimate) ** 2).sum(-1) / (x**2).sum(-1))
+
+
+def unit(v: Signals) -> Signals:
+    """The rows of v (N, d), scaled to norm 1."""
+    return np.asarray(v / np.linalg.norm(v, axis=-1, keepdims=True))

@@ -64,18 +64,18 @@ class Stability(Checked):
         d, b = self.family.d, self.family.b
         sketch = trials.fixed_operator(self.family, self.kernels, self.seed, "stability")
         recovery = self.recovery(k=self.k)
-        x = _unit(signals.sparse(d, self.k, self.trials, self.seed))
+        x = signals.unit(signals.sparse(d, self.k, self.trials, self.seed))
         random = seeds.generator(self.seed, data="stability", d=d, b=b)
-        noise = _unit(random.standard_normal((self.trials, b)))
-        tail = _unit(random.standard_normal((self.trials, d)))
+        noise = signals.unit(random.standard_normal((self.trials, b)))
+        tail = signals.unit(random.standard_normal((self.trials, d)))
         mistaken = sketch.sketch(self.kernels.asarray((x != 0) * random.choice([-1.0, 1.0], x.shape)))
-        equal = _unit((signals.sparse(d, self.k, self.trials, self.seed, first=self.trials) != 0).astype(float))
+        equal = signals.unit((signals.sparse(d, self.k, self.trials, self.seed, first=self.trials) != 0).astype(float))
         still = np.zeros_like(noise)
         for amount in self.amounts:
             for name, case, whole, w in (
                 ("noise", None, x, amount * noise),
                 ("tail", None, x + amount * tail, still),
-                ("noise", WORST, x, amount * _unit(self.kernels.to_numpy(mistaken))),
+                ("noise", WORST, x, amount * signals.unit(self.kernels.to_numpy(mistaken))),
                 ("tail", WORST, x + amount * equal, still),
             ):
                 y = sketch.sketch(self.kernels.asarray(whole)) + self.kernels.asarray(w)
@@ -99,8 +99,3 @@ class Stability(Checked):
             columns = self.kernels.to_numpy(sketch.sketch(self.kernels.asarray(vectors)))
             found.append(abs(np.linalg.eigvalsh(columns @ columns.T) - 1).max())
         return np.array(found)
-
-
-def _unit(v: signals.Signals) -> signals.Signals:
-    """The rows of v (N, d), scaled to norm 1."""
-    return np.asarray(v / np.linalg.norm(v, axis=-1, keepdims=True))

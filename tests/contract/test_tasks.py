@@ -14,7 +14,7 @@ from hydra.utils import get_class
 
 from sketchbench import composition, execution, record
 from sketchbench import plan as planning
-from sketchbench.measure.row import Row
+from sketchbench.measure.row import CONTROLS, Row
 from sketchbench.parameters import Checked
 from sketchbench.task.task import Task
 
@@ -35,7 +35,7 @@ def smoke() -> dict[str, Config]:
     for study, runs in sorted(plan.runs.items()):
         task = planning.study.read(composition.CONF, study, "smoke").task
         for run in runs.values():
-            if run.columns["method"].startswith("control/"):
+            if run.columns["method"].startswith(CONTROLS):
                 continue
             if task not in found or _size(run.config) < _size(found[task]):
                 found[task] = run.config
