@@ -54,6 +54,7 @@ class Composer:
         self._memory = conf.parent / MEMORY
         self._digest, self._remembers = _digest([conf, *([folder] if folder else [])])
         self._bases: dict[tuple[str, ...], DictConfig] = {}
+        self._methods: dict[str, DictConfig] = {}
         self._known = self._recalled() if self._remembers else {}
         self._news = False
 
@@ -94,15 +95,31 @@ class Composer:
         from omegaconf import OmegaConf
         from omegaconf.errors import OmegaConfBaseException
 
-        if overrides not in self._bases:
-            self._bases[overrides] = compose(list(overrides), self._conf, self._folder)
-        config = copy.deepcopy(self._bases[overrides])
+        config = copy.deepcopy(self._base(overrides))
         for key, value in values.items():
             try:
                 OmegaConf.update(config, key, value, merge=False)
             except OmegaConfBaseException as error:
                 raise ConfigError(f"{place}: {key}: {str(error).splitlines()[0]}") from None
         return frozen(config)
+
+    def _base(self, overrides: tuple[str, ...]) -> "DictConfig":
+        """What Hydra composes of these overrides.
+
+        The file of a method fills its own section and no other. So a method is composed once, and then put in the place
+        of another one of its group: a plan has ten times as many combinations as it has methods and tasks.
+        """
+        method = next((override for override in overrides if override.partition("=")[0] in METHODS), None)
+        others = tuple(override for override in overrides if override != method)
+        if others not in self._bases:
+            self._bases[others] = compose(list(overrides), self._conf, self._folder)
+        base = self._bases[others]
+        if method:
+            kind = method.partition("=")[0]
+            if method not in self._methods:
+                self._methods[method] = compose([method], self._conf, self._folder)[kind]
+            base[kind] = self._methods[method]
+        return base
 
 
 def compose(overrides: list[str], conf: Path = CONF, folder: Path | None = None) -> "DictConfig":

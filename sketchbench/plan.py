@@ -8,10 +8,11 @@ signature changes, and tables refuse a record that bears another one.
 import argparse
 import functools
 import json
+import math
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from sketchbench import kernels, study
 from sketchbench.batch import Batch, Run, batches
@@ -23,6 +24,9 @@ from sketchbench.schema import validate
 from sketchbench.signature import signature
 from sketchbench.sketch.family import SizeError
 from sketchbench.study import NO_METHOD, Point, Study
+
+SHARED = "all"  # the place of a study in the receipts of what all studies share
+PROCESSES = 2  # that they share: more would start Python and load kernels for longer than they compute
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,7 @@ class Plan:
     Attributes:
         known: the names of all studies.
         together: of each study, how many runs share a process at most.
+        shared: whether all studies share a few processes instead.
     """
 
     scale: str
@@ -48,6 +53,7 @@ class Plan:
     seed: int
     known: list[str] = field(default_factory=list)
     together: dict[str, int] = field(default_factory=dict)
+    shared: bool = False
     runs: dict[str, dict[str, Run]] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
 
@@ -57,20 +63,25 @@ class Plan:
 
     @functools.cached_property
     def batches(self) -> dict[str, dict[str, Batch]]:
-        """The batches of each study, by their numbers."""
-        return {study: self._batches(study) for study in self.runs}
+        """The batches of each study, by their numbers; where all studies share processes, those of `all`."""
+        if self.shared:
+            size = math.ceil(sum(map(len, self.runs.values())) / PROCESSES)
+            return {SHARED: self._batches(SHARED, list(self.runs), size)}
+        return {study: self._batches(study, [study], self.together[study]) for study in self.runs}
 
-    def _batches(self, study: str) -> dict[str, Batch]:
-        runs = {self.record(run): run for run in self.runs[study].values()}
-        found = batches(f"results/{self.scale}/{study}", runs, self.together[study])
+    def _batches(self, name: str, studies: list[str], size: int) -> dict[str, Batch]:
+        runs = {self.record(run): run for study in studies for run in self.runs[study].values()}
+        found = batches(f"results/{self.scale}/{name}", runs, size)
         return {str(number): batch for number, batch in enumerate(found, 1)}
 
     def receipts(self, study: str) -> list[str]:
-        return [batch.receipt for batch in self.batches[study].values()]
+        """Of the batches that have runs of a study."""
+        found = self.batches[SHARED if self.shared else study].values()
+        return [batch.receipt for batch in found if any(run.study == study for run in batch.runs.values())]
 
     @property
     def all_receipts(self) -> list[str]:
-        return [path for study in self.runs for path in self.receipts(study)]
+        return [batch.receipt for found in self.batches.values() for batch in found.values()]
 
     def manifest(self, study: str) -> str:
         """What the table of a study needs to know of its runs, as JSON."""
@@ -84,7 +95,7 @@ class Plan:
     def facts(self) -> str:
         """What the page of claims says of the run as a whole, as JSON."""
         left_out = [[s.study, s.name, s.reason] for s in self.skipped]
-        facts = {"scale": self.scale, "kernels": self.kernels, "seed": self.seed}
+        facts = {"scale": self.scale, "kernels": self.kernels, "seed": self.seed, "whole": self.scale != "smoke"}
         return json.dumps({**facts, "skipped": left_out, "studies": self.known})
 
     def check_records(self) -> list[str]:
@@ -113,7 +124,7 @@ def expand(
     studies: str = "all",
     folder: str | Path = "",
     conf: Path = CONF,
-    together: int = 1,
+    together: int | Literal["all"] = 1,
 ) -> Plan:
     """Expand studies into runs.
 
@@ -124,18 +135,20 @@ def expand(
         studies: `all`, or names separated by commas.
         folder: a user's own, with `sketch/*.yaml` and perhaps modules; it is put on the module path.
         conf: the folder of all configs.
-        together: how many runs of a study share a process at most, where the study does not say.
+        together: how many runs of a study share a process at most, where the study does not say; `all`: all studies
+            share a few processes.
 
     Raises:
         ValueError: for an unknown study, in one line.
         ConfigError, SchemaError: in one line, for whatever is wrong in the configs.
     """
     user = user_folder(folder)
-    plan = Plan(scale, kernels.resolve(kernels_name), seed, known=study.names(conf))
+    shared = together == "all"
+    plan = Plan(scale, kernels.resolve(kernels_name), seed, known=study.names(conf), shared=shared)
     chosen = plan.known if studies == "all" else [name.strip() for name in studies.split(",")]
     for name in chosen:
         choose("study", name, plan.known)
-    expansion = Expansion(plan, conf, user, Composer(conf, user), CodeDigest(), together)
+    expansion = Expansion(plan, conf, user, Composer(conf, user), CodeDigest(), 1 if together == "all" else together)
     for name in chosen:
         expansion.add(study.read(conf, name, scale))
     expansion.composer.remember()

@@ -257,13 +257,17 @@ def weigh(verdict: Verdict, control: Verdict | None) -> Verdict:
     return "vacuous" if control == "holds" else "inconclusive"
 
 
-def evaluate(claims: list[Claim], tables: Mapping[str, pd.DataFrame], scale: str) -> tuple[pd.DataFrame, int]:
+def evaluate(
+    claims: list[Claim], tables: Mapping[str, pd.DataFrame], scale: str, *, whole: bool = True
+) -> tuple[pd.DataFrame, int]:
     """Judge all claims, with simultaneous intervals.
 
     Arguments:
         claims: the claims. One is judged where all tables of its studies are there; else its verdict is `not run`.
         tables: the tables, by study.
         scale: the scale of the run.
+        whole: whether the tables have all that the claims speak of. Where they have not, as at the scale `smoke`, a
+            claim with a check that finds nothing to judge is not run.
 
     Returns:
         A table of verdicts, one row for each claim and method; and the number of comparisons that share the
@@ -271,14 +275,17 @@ def evaluate(claims: list[Claim], tables: Mapping[str, pd.DataFrame], scale: str
         numbers that are computed, without trials.
 
     Raises:
-        ClaimError: for a check that finds nothing to judge in a table that is there.
+        ClaimError: for a check that finds nothing to judge in a table that is there, if these are whole.
     """
     judged = [claim for claim in claims if set(claim.studies) <= tables.keys()]
     methods = [(claim, *pair) for claim in judged for pair in _labels(claim, tables).items()]
     # Which comparisons there are does not depend on the error rate; how many share it is known after a first pass.
     first = {(claim.id, method): judge(claim, tables, method, 0.5) for claim, method, _ in methods}
-    for claim in judged:
-        _refuse_idle_checks(claim, [judgements for (id, _), judgements in first.items() if id == claim.id])
+    idle = {claim.id: _idle(claim, [found for (id, _), found in first.items() if id == claim.id]) for claim in judged}
+    if whole and any(idle.values()):
+        raise ClaimError(next(filter(None, idle.values())))
+    judged = [claim for claim in judged if not idle[claim.id]]
+    methods = [entry for entry in methods if entry[0] in judged]
     controlled = [(claim, method, control) for claim, method, _ in methods if (control := _to_judge(claim, method))]
     # The controls are judged at the level of the claims, but they take no share of the claims' error rate. They are a
     # second family, whose statements ("this control fails the checks") are others: a wrong one of them makes a verdict
@@ -294,7 +301,7 @@ def evaluate(claims: list[Claim], tables: Mapping[str, pd.DataFrame], scale: str
         (claim.id, method): judge_control(claim, control, tables, method, error)
         for claim, method, control in controlled
     }
-    rows: list[dict[str, Any]] = [_not_run(claim, scale) for claim in claims if claim not in judged]
+    rows = [_not_run(claim, scale, idle.get(claim.id, "")) for claim in claims if claim not in judged]
     rows += [
         _row(claim, method, label, judge(claim, tables, method, error), controls.get((claim.id, method)), scale)
         for claim, method, label in methods
@@ -325,16 +332,15 @@ def _labels(claim: Claim, tables: Mapping[str, pd.DataFrame]) -> dict[str, str]:
     return {method: label for method, label in sorted(labels.items()) if claim.is_about(method)}
 
 
-def _refuse_idle_checks(claim: Claim, judgements: list[list[Judgement]]) -> None:
-    """Raise ClaimError if a check of a claim finds nothing to judge, whatever the method."""
+def _idle(claim: Claim, judgements: list[list[Judgement]]) -> str:
+    """The first check of a claim that finds nothing to judge, whatever the method, in words; empty for none."""
     judged = {(judgement.study, judgement.criterion) for group in judgements for judgement in group}
     for check in claim.checks:
         for study in check.studies:
             if (study, check.criterion) not in judged:
-                raise ClaimError(
-                    f"{claim.id}: criterion {check.criterion} finds nothing to judge in study {study} "
-                    f"where {dict(check.where)}"
-                )
+                place = f"in study {study} where {dict(check.where)}"
+                return f"{claim.id}: criterion {check.criterion} finds nothing to judge {place}"
+    return ""
 
 
 def _row(
@@ -407,14 +413,15 @@ def _identity(claim: Claim) -> dict[str, str]:
     return {"claim": claim.id, "paper": claim.paper, "place": claim.place}
 
 
-def _not_run(claim: Claim, scale: str) -> dict[str, Any]:
-    """The row of a claim that was not judged."""
+def _not_run(claim: Claim, scale: str, reason: str) -> dict[str, Any]:
+    """The row of a claim that was not judged, with the reason if it is not that tables are missing."""
     return {
         **_identity(claim),
         "role": claim.role,
         Column.LABEL: "",
         "verdict": "not run",
         "expected": claim.expected["default"],
+        Column.CASE: reason,
         "study": " ".join(claim.studies),
         "scale": scale,
         "dataset": claim.dataset,

@@ -216,7 +216,9 @@ def _section(claim: Claim, verdicts: pd.DataFrame) -> list[Block]:
     blocks += [Paragraph(reason) for reason in reasons]
     rows = [_details(row) for row in verdicts[verdicts["verdict"] != "not run"].to_dict("records")]
     if not rows:
-        return [*blocks, Paragraph("Not run.")]
+        reasons = verdicts.loc[verdicts["verdict"] == "not run", Column.CASE]
+        why = ": ".join(["Not run", *filter(None, reasons.fillna(""))])
+        return [*blocks, Paragraph(f"{why}.")]
     return [*blocks, Table(DETAILS, rows)]
 
 

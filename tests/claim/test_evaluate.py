@@ -147,6 +147,10 @@ def test_a_claim_that_finds_nothing(tmp_path: Path) -> None:
     claims = read_claims(write(tmp_path, checks=[check]))
     with pytest.raises(ClaimError, match="X1: criterion equality finds nothing to judge in study one"):
         evaluate(claims, {"one": table(good=1.0)}, "quick")
+    verdicts, _ = evaluate(claims, {"one": table(good=1.0)}, "smoke", whole=False)
+    (row,) = verdicts.to_dict("records")
+    assert row["verdict"] == "not run"
+    assert row["case"].startswith("X1: criterion equality finds nothing to judge in study one")
     check = {"criterion": "growth", "where": {"quantity": "q"}, "over": "d"}
     claims = read_claims(write(tmp_path, checks=[check]))
     with pytest.raises(ClaimError, match="no column d to grow along"):
