@@ -216,8 +216,8 @@ def _section(claim: Claim, verdicts: pd.DataFrame) -> list[Block]:
     blocks += [Paragraph(reason) for reason in reasons]
     rows = [_details(row) for row in verdicts[verdicts["verdict"] != "not run"].to_dict("records")]
     if not rows:
-        reasons = verdicts.loc[verdicts["verdict"] == "not run", Column.CASE]
-        why = ": ".join(["Not run", *filter(None, reasons.fillna(""))])
+        why_not = verdicts.loc[verdicts["verdict"] == "not run", Column.CASE]
+        why = ": ".join(["Not run", *filter(None, why_not.fillna(""))])
         return [*blocks, Paragraph(f"{why}.")]
     return [*blocks, Table(DETAILS, rows)]
 

@@ -43,7 +43,7 @@ def rendered(*rows: dict[str, Any], **facts: Any) -> tuple[str, str]:
 
 
 def test_both_have_everything() -> None:
-    for text in rendered(row("X1", "holds"), row("X2", "not run")):
+    for text in rendered(row("X1", "holds"), row("X2", "not run", case="")):
         for part in ("Claims and verdicts", "seed 0", "An audit's statistic", "X1: ", "Data: none.", "Not run."):
             assert part in text
         assert re.search(r"(## |<h2>)Left out", text)
