@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sketchbench.files import clear, remove, set_aside
 from sketchbench.signature import targets
 
 
@@ -66,23 +67,36 @@ class Batch:
     def check(self) -> list[str]:
         """Withdraw the receipt of a batch whose records are not all there, whole and as planned.
 
-        Snakemake sees files, not contents: a truncated or edited record would count as done. Records that are not
-        whole are renamed. Returns a line for each of those.
+        Snakemake sees files, not contents: a truncated or edited record would count as done. Records and receipts that
+        are not whole, or no files of their own, are renamed. Returns a line for each of those.
+
+        Raises FileError where one can't be renamed.
         """
         from sketchbench import record  # a quarter of a second that a list of runs does without
 
-        lines, done = [], True
+        lines, done, receipt = clear(Path(self.receipt)), True, Path(self.receipt)
         for path, run in self.runs.items():
+            lines += clear(Path(path))
             try:
                 done &= record.read(Path(path)).provenance["signature"] == run.signature
             except record.RecordError as error:
                 done = False
                 if Path(path).exists():
-                    Path(path).replace(Path(path).with_suffix(".rejected"))
+                    set_aside(Path(path))
                     lines.append(f"{error}; set aside, to be computed again")
-        if not done:
-            Path(self.receipt).unlink(missing_ok=True)
+        if receipt.is_file() and not (done and self._is_of(receipt)):
+            remove(receipt)
         return lines
+
+    def _is_of(self, receipt: Path) -> bool:
+        """Whether a receipt is that of these runs."""
+        from sketchbench import record
+
+        try:
+            found = receipt.read_bytes()
+        except OSError:
+            return False
+        return found == record.receipt({path: run.signature for path, run in self.runs.items()}).encode()
 
 
 def batches(folder: str, runs: dict[str, Run], size: int) -> Iterator[Batch]:

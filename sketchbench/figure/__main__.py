@@ -3,6 +3,7 @@
 import argparse
 import importlib
 import inspect
+import io
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
+from sketchbench import seal
 from sketchbench.figure import foot
 from sketchbench.figure.catalogue import Entry, read_catalogue
 from sketchbench.figure.saving import save
@@ -53,15 +55,20 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--scale", default="quick", help="the scale of these tables (quick)")
     options = parser.parse_args(arguments)
     entry = catalogue[options.figure]
-    tables = {path.stem: pd.read_csv(path) for path in options.tables}
-    if missing := set(entry.studies) - tables.keys():
+    if missing := set(entry.studies) - {path.stem for path in options.tables}:
         sys.exit(f"sketchbench: error: figure {options.figure} needs {', '.join(sorted(missing))}")
     try:
+        contents = {path.stem: seal.content(path, "table", options.scale) for path in options.tables}
+        tables = {study: pd.read_csv(io.BytesIO(content)) for study, content in contents.items()}
         figure = draw(entry, tables, options.scale)
+        title = options.figure.replace("_", " ").capitalize()
+        save(figure, options.svg, options.png, title=title, description=entry.caption.replace("*", ""))
+        made_of = {study: seal.digest(content) for study, content in contents.items()}
+        seal.write("figure", options.scale, made_of, [options.svg, options.png])
     except SchemaError as error:
         sys.exit(f"sketchbench: error: conf/figure/{options.figure}.yaml: {error}")
-    title = options.figure.replace("_", " ").capitalize()
-    save(figure, options.svg, options.png, title=title, description=entry.caption.replace("*", ""))
+    except (seal.SealError, OSError) as error:
+        sys.exit(f"sketchbench: error: {error}")
 
 
 if __name__ == "__main__":

@@ -8,8 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from sketchbench import record
-from sketchbench.files import write_text
+from sketchbench import record, seal
+from sketchbench.files import FileError, write_text
+from sketchbench.reports import records_of
 
 STYLE = """<style>
 body { font: 14px/1.4 sans-serif; margin: 1em } table { border-collapse: collapse }
@@ -61,15 +62,37 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--study", required=True)
     parser.add_argument("--csv", required=True, type=Path)
     parser.add_argument("--html", required=True, type=Path)
+    parser.add_argument("--scale", default="quick", help="the scale of these records (quick)")
     options = parser.parse_args(arguments)
     try:
-        frame = join(json.load(sys.stdin))
-    except record.RecordError as error:
+        manifest = read_manifest(sys.stdin.read())
+        write(join(manifest), manifest, options)
+    except (record.RecordError, FileError) as error:
         sys.exit(f"sketchbench: error: {error}")
+
+
+def read_manifest(text: str) -> list[dict[str, Any]]:
+    """The manifest that `Plan.manifest` gives as JSON.
+
+    Raises:
+        RecordError: for anything else.
+    """
+    try:
+        manifest = json.loads(text)
+        if all(isinstance(entry["record"] + entry["signature"], str) and entry["columns"] for entry in manifest):
+            return list(manifest)
+    except (ValueError, TypeError, KeyError, RecursionError):
+        pass
+    raise record.RecordError("stdin must be a manifest as JSON, a list of record, signature and columns")
+
+
+def write(frame: pd.DataFrame, manifest: list[dict[str, Any]], options: argparse.Namespace) -> None:
+    """Write a table as CSV and HTML, and seal it."""
     # Quantities are of order 1 or more; digits below 1e-14 are rounding errors, which differ between machines.
     text = frame.round(14).to_csv(index=False, float_format="%.12g", lineterminator="\n")
     write_text(options.csv, text)
     write_text(options.html, as_html(frame, f"Study {options.study}"))
+    seal.write("table", options.scale, records_of(manifest), [options.csv, options.html])
 
 
 if __name__ == "__main__":

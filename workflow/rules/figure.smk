@@ -1,14 +1,18 @@
 # One picture per rule instance, drawn from finished tables.
-FIGURES = available(CATALOGUE, PLAN.runs)
 FIGURE_FILES = expand(
-    f"{REPORTS}/figures/{{figure}}.{{format}}", figure=FIGURES, format=["svg", "png"]
+    f"{REPORTS}/figures/{{figure}}.{{format}}",
+    figure=FIGURES,
+    format=["svg", "png", "seal"],
 )
 
 
 rule figure:
     input:
-        lambda wildcards: expand(
+        tables=lambda wildcards: expand(
             rules.table.output.csv, study=CATALOGUE[wildcards.figure].studies
+        ),
+        seals=lambda wildcards: expand(
+            rules.table.output.seal, study=CATALOGUE[wildcards.figure].studies
         ),
     output:
         svg=report(
@@ -18,6 +22,7 @@ rule figure:
             labels={"figure": "{figure}"},
         ),
         png=f"{REPORTS}/figures/{{figure}}.png",
+        seal=f"{REPORTS}/figures/{{figure}}.seal",
     log:
         f"{LOGS}/figure/{{figure}}.log",
     wildcard_constraints:
@@ -32,5 +37,5 @@ rule figure:
     message:
         "figure {wildcards.figure}"
     shell:
-        "python -m sketchbench.figure {wildcards.figure} --tables {input}"
+        "python -m sketchbench.figure {wildcards.figure} --tables {input.tables}"
         " --scale {params.scale} --svg {output.svg} --png {output.png} 2> {log}"
