@@ -20,6 +20,9 @@ _REASONS = {
 class FileError(OSError):
     """A file that can't be written or put aside; the message is for the user, in one line."""
 
+    def __str__(self) -> str:
+        return str(self.args[-1])
+
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Write a file atomically, with the permissions that the umask leaves; missing folders are made.

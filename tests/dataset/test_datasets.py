@@ -252,7 +252,7 @@ def test_lfw_files(tmp_path: Path) -> None:
         lfw.load(edited("#\tperson\tMale\n"))
     edited(listed)
     Image.new("RGB", (4000, 4000)).save(home / "lfw_funneled" / "Ada_Lovelace" / "Ada_Lovelace_0001.jpg", quality=1)
-    with pytest.raises(ValueError, match=r"0001.jpg was changed: its checksum differs .* dataset checksum lfw`"):
+    with pytest.raises(ValueError, match=r"0001.jpg was changed: its checksum differs .* checksum lfw`"):
         lfw.load(str(tmp_path))
     vouch("lfw", str(tmp_path))
     with pytest.raises(ValueError, match=r"is no JPEG of 250 × 250 pixels \(4000 × 4000 pixels\)"):
