@@ -18,17 +18,30 @@ onsuccess:
 
 include: "workflow/rules/plan.smk"
 include: "workflow/rules/run.smk"
-include: "workflow/rules/table.smk"
 include: "workflow/rules/claim.smk"
-include: "workflow/rules/figure.smk"
+
+
+if PLAN.shared:
+
+    include: "workflow/rules/together.smk"
+
+else:
+
+    include: "workflow/rules/table.smk"
+    include: "workflow/rules/figure.smk"
 
 
 rule all:
     default_target: True
     input:
         rules.claims.output,
-        expand(rules.table.output, study=PLAN.runs),
+        expand(
+            [f"{TABLE}.{ending}" for ending in ("csv", "html", "seal")],
+            study=PLAN.runs,
+        ),
         PLAN.all_receipts,  # by name, so that a withdrawn one is made again
-        FIGURE_FILES,
+        expand(
+            [f"{FIGURE}.{ending}" for ending in ("svg", "png", "seal")], figure=FIGURES
+        ),
     message:
         "all results are there"

@@ -1,5 +1,6 @@
 """Planned runs, and the batches in which they are done."""
 
+import hashlib
 import json
 import math
 from collections.abc import Iterator
@@ -7,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sketchbench.files import clear, remove, set_aside
 from sketchbench.signature import targets
 
 
@@ -55,34 +57,59 @@ class Batch:
         return ", ".join(names) if len(names) < 3 else f"{names[0]} … {names[-1]} ({len(names)} runs)"
 
     @property
+    def description(self) -> str:
+        """The file with what a job needs to know, beside the receipt."""
+        return str(Path(self.receipt).with_suffix(".json"))
+
+    @property
     def payload(self) -> str:
-        """What a job needs to know of the runs, as JSON with sorted keys."""
+        """What a job needs to know of the runs, as JSON with sorted keys: the content of that file."""
         entries = [
             {"name": run.name, "record": path, "signature": run.signature, "config": run.config}
             for path, run in self.runs.items()
         ]
         return json.dumps(entries, sort_keys=True)
 
+    @property
+    def signatures(self) -> str:
+        """64 hex digits that change with its runs, and with what any of them depends on."""
+        return hashlib.sha256(self._receipt.encode()).hexdigest()
+
+    @property
+    def _receipt(self) -> str:
+        """What the receipt says, as `record.receipt` does."""
+        return "".join(f"{run.signature} {path}\n" for path, run in self.runs.items())
+
     def check(self) -> list[str]:
         """Withdraw the receipt of a batch whose records are not all there, whole and as planned.
 
-        Snakemake sees files, not contents: a truncated or edited record would count as done. Records that are not
-        whole are renamed. Returns a line for each of those.
+        Snakemake sees files, not contents: a truncated or edited record would count as done. Records and receipts that
+        are not whole, or no files of their own, are renamed. Returns a line for each of those.
+
+        Raises FileError where one can't be renamed.
         """
         from sketchbench import record  # a quarter of a second that a list of runs does without
 
-        lines, done = [], True
+        lines, done, receipt = clear(Path(self.receipt)), True, Path(self.receipt)
         for path, run in self.runs.items():
+            lines += clear(Path(path))
             try:
                 done &= record.read(Path(path)).provenance["signature"] == run.signature
             except record.RecordError as error:
                 done = False
                 if Path(path).exists():
-                    Path(path).replace(Path(path).with_suffix(".rejected"))
+                    set_aside(Path(path))
                     lines.append(f"{error}; set aside, to be computed again")
-        if not done:
-            Path(self.receipt).unlink(missing_ok=True)
+        if receipt.is_file() and not (done and self._is_of(receipt)):
+            remove(receipt)
         return lines
+
+    def _is_of(self, receipt: Path) -> bool:
+        """Whether a receipt is that of these runs."""
+        try:
+            return receipt.read_bytes() == self._receipt.encode()
+        except OSError:
+            return False
 
 
 def batches(folder: str, runs: dict[str, Run], size: int) -> Iterator[Batch]:

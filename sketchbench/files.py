@@ -1,34 +1,123 @@
-"""Writing a file so that a reader finds the old one, the new one, or none, but never a part of one."""
+"""Writing a file so that a reader finds the old one, the new one, or none, but never a part of one; and putting aside
+what can't be used."""
 
+import errno
 import os
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+import secrets
 from pathlib import Path
 
+_SPACE = "no space left on device while writing {path}; free some and run the same command again"
+_RIGHTS = "{path} can't be written: no permission in {path.parent}; make that folder writable, or choose another"
+_FOLDER = "{path} can't be written: {blocking} is a {kind}; move it away, or choose another name"
+_REASONS = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), _SPACE),
+    errno.EFBIG: "{path} is larger than files may be here (ulimit -f); raise that and run the same command again",
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), _RIGHTS),
+    errno.ENAMETOOLONG: "{path} can't be written: the name is too long; choose a shorter one",
+}
 
-@contextmanager
-def atomically(path: Path) -> Iterator[Path]:
-    """A temporary path beside `path`, of the same suffix, that replaces it at the end of the block.
 
-    Its name is unique, so that two writers of the same file don't disturb each other; an error leaves nothing behind.
+class FileError(OSError):
+    """A file that can't be written or put aside; the message is for the user, in one line."""
+
+    def __str__(self) -> str:
+        return str(self.args[-1])
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file atomically, with the permissions that the umask leaves; missing folders are made.
+
+    What is there in its place, a link included, is replaced. Two writers of the same file don't disturb each other, and
+    an error leaves nothing behind.
+
+    Raises:
+        FileError: where it can't be written: why, and what to do.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}.", suffix=path.suffix)
-    temporary = Path(name)
+    temporary = path.with_name(f".{path.stem[:40]}.{secrets.token_hex(8)}")
     try:
-        os.close(handle)
-        yield temporary
-        with temporary.open("rb") as file:
-            os.fsync(file.fileno())
-        temporary.chmod(0o644)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink()
-        raise
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            _write(temporary, content)
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise FileError(error.errno, _explained(path, error)) from None
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file atomically, in UTF-8."""
-    with atomically(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    """Write a text file in UTF-8, as `write_bytes` does."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def set_aside(path: Path) -> Path:
+    """Rename what can't be used, whether a file, a link or a folder, to its name with `.rejected` behind.
+
+    A file or link that was rejected before is replaced, a folder is not.
+
+    Returns:
+        The new path.
+
+    Raises:
+        FileError: where it can't be renamed.
+    """
+    rejected = path.with_name(f"{path.name}.rejected")
+    number = 1
+    while rejected.is_dir() or (path.is_dir() and os.path.lexists(rejected)):
+        number += 1
+        rejected = path.with_name(f"{path.name}.{number}.rejected")
+    try:
+        path.replace(rejected)
+    except OSError as error:
+        raise FileError(error.errno, f"{path} can't be used, nor renamed ({error.strerror}); move it away") from None
+    return rejected
+
+
+def clear(path: Path) -> list[str]:
+    """Put aside what stands in the place of a file and is none of its own: a link, a folder, or a file in the place of
+    one of its folders.
+
+    Returns:
+        A line for each thing that was put aside.
+
+    Raises:
+        FileError: where it can't be renamed.
+    """
+    lines = []
+    for place in (*reversed(path.parents), path):
+        if os.path.lexists(place) and not (is_plain(place) if place == path else place.is_dir()):
+            set_aside(place)
+            wanted = "a file of its own" if place == path else "a folder"
+            lines.append(f"{place}: it is not {wanted}; set aside, to be made again")
+    return lines
+
+
+def remove(path: Path) -> None:
+    """Remove a file. Raises FileError where that is not permitted."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise FileError(error.errno, f"{path} can't be removed ({error.strerror}); remove it by hand") from None
+
+
+def is_plain(path: Path) -> bool:
+    """Whether there is a file of its own: no folder, no device, and no link, since what a link leads to may change."""
+    return path.is_file() and not path.is_symlink()
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a new file to the disk. The umask sets its permissions, which `tempfile` would not let it do."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _explained(path: Path, error: OSError) -> str:
+    blocking = next((place for place in (path, *path.parents) if os.path.lexists(place)), path)
+    if error.errno in (errno.EISDIR, errno.EEXIST, errno.ENOTDIR) or (blocking != path and not blocking.is_dir()):
+        kind = "folder" if blocking.is_dir() else "file"
+        return _FOLDER.format(path=path, blocking=blocking, kind=kind)
+    message = _REASONS.get(error.errno or 0, "{path} can't be written: {reason}")
+    return message.format(path=path, reason=error.strerror or error)

@@ -14,7 +14,7 @@ from typing import Any
 from sketchbench import kernels, record
 from sketchbench.digest import PROJECT
 from sketchbench.execution import ConfigError, execute
-from sketchbench.files import write_text
+from sketchbench.files import FileError, write_text
 from sketchbench.measure.row import Row
 from sketchbench.signature import code_of, signature
 
@@ -109,6 +109,17 @@ def _is_there(path: Path, signed: str) -> bool:
     return True
 
 
+def _batch(text: str) -> list[dict[str, Any]]:
+    """The batch on stdin; an exit in one line for anything else."""
+    try:
+        batch = json.loads(text)
+        if all(isinstance(entry[key], str) for entry in batch for key in ("name", "record", "signature")):
+            return [{**entry, "config": dict(entry["config"])} for entry in batch]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        pass
+    sys.exit("sketchbench: error: stdin must be a batch as JSON, a list of name, record, signature and config")
+
+
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m sketchbench.job",
@@ -121,10 +132,13 @@ def main(arguments: list[str] | None = None) -> None:
     if options.folder:
         sys.path.insert(0, str(options.folder))
     start_logging()
-    batch = json.load(sys.stdin)
+    batch = _batch(sys.stdin.read())
     if failed := work_off(batch, options.folder):
         sys.exit("\n".join(f"sketchbench: error: {line}" for line in failed))
-    write_text(options.receipt, "".join(f"{entry['signature']} {entry['record']}\n" for entry in batch))
+    try:
+        write_text(options.receipt, record.receipt({entry["record"]: entry["signature"] for entry in batch}))
+    except FileError as error:
+        sys.exit(f"sketchbench: error: {error}")
 
 
 if __name__ == "__main__":

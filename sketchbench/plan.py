@@ -19,6 +19,7 @@ from sketchbench.batch import Batch, Run, batches
 from sketchbench.composition import CONF, Composed, Composer, user_folder
 from sketchbench.digest import CodeDigest
 from sketchbench.execution import ConfigError, family_of
+from sketchbench.files import is_plain, write_text
 from sketchbench.parameters import choose
 from sketchbench.schema import validate
 from sketchbench.signature import signature
@@ -97,6 +98,23 @@ class Plan:
         left_out = [[s.study, s.name, s.reason] for s in self.skipped]
         facts = {"scale": self.scale, "kernels": self.kernels, "seed": self.seed, "whole": self.scale != "smoke"}
         return json.dumps({**facts, "skipped": left_out, "studies": self.known})
+
+    def describe(self) -> None:
+        """Write what jobs are to do to the files that they read it from; what is there and the same is left alone.
+
+        Raises FileError where one can't be written.
+        """
+        texts = {batch.description: batch.payload for found in self.batches.values() for batch in found.values()}
+        texts[self.manifests] = json.dumps({study: json.loads(self.manifest(study)) for study in self.runs})
+        for name, text in texts.items():
+            path = Path(name)
+            if not (is_plain(path) and path.read_text(encoding="utf-8", errors="replace") == text):
+                write_text(path, text)
+
+    @property
+    def manifests(self) -> str:
+        """The file of the manifests of all tables."""
+        return f"results/{self.scale}/manifests.json"
 
     def check_records(self) -> list[str]:
         """Prepare for a run of what is missing: see `Batch.check`. Returns a line for each damaged record."""

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow.json import ParseOptions, ReadOptions, read_json
 
-from sketchbench.files import atomically
+from sketchbench.files import write_bytes
 
 SCHEMA = 1
 _FIELD = b"sketchbench"
@@ -46,7 +46,12 @@ class Record:
 
 
 def write(path: Path, record: Record) -> None:
-    """Write a record atomically. Raises RecordError for no rows or a non-finite number in them."""
+    """Write a record atomically.
+
+    Raises:
+        RecordError: for no rows or a non-finite number in them.
+        FileError: (an OSError) where it can't be written.
+    """
     if not record.rows:
         raise RecordError(f"{path}: a run without rows is no result")
     columns = list(dict.fromkeys(name for row in record.rows for name in row))
@@ -57,8 +62,9 @@ def write(path: Path, record: Record) -> None:
     table = _table([{name: row.get(name) for name in columns} for row in record.rows])
     provenance = {"schema": SCHEMA, **record.provenance}
     stamp = json.dumps({**provenance, "checksum": _checksum(table.to_pylist(), provenance)})
-    with atomically(path) as temporary:
-        pq.write_table(table.replace_schema_metadata({_FIELD: stamp.encode()}), temporary)
+    sink = pa.BufferOutputStream()
+    pq.write_table(table.replace_schema_metadata({_FIELD: stamp.encode()}), sink)
+    write_bytes(path, sink.getvalue().to_pybytes())
 
 
 def _table(rows: list[dict[str, Any]]) -> pa.Table:
@@ -104,6 +110,11 @@ def read(path: Path, signature: str | None = None) -> Record:
     if signature is not None and stamp.get("signature") != signature:
         raise RecordError(f"{path}: made from another config or other code than planned")
     return Record(rows, stamp)
+
+
+def receipt(signatures: Mapping[str, str]) -> str:
+    """What is written when all records of a batch are there: their signatures, by their paths."""
+    return "".join(f"{signature} {path}\n" for path, signature in signatures.items())
 
 
 def _checksum(rows: list[dict[str, Any]], provenance: dict[str, Any]) -> str:

@@ -6,7 +6,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sketchbench.files import atomically
 from sketchbench.record import Record, RecordError, read, write
 
 ROWS = [{"quantity": "a", "mean": 1.5, "trials": 3}, {"quantity": "b", "mean": 2.5, "bound": 1.0}]
@@ -80,16 +79,6 @@ def test_non_finite_numbers_are_refused(tmp_path: Path, value: float) -> None:
     with pytest.raises(RecordError, match="without rows"):
         write(path, Record([], {}))
     assert list(tmp_path.iterdir()) == []
-
-
-def test_an_error_leaves_the_old_file(tmp_path: Path) -> None:
-    path = tmp_path / "report.txt"
-    path.write_text("old")
-    with pytest.raises(RuntimeError, match="disk"), atomically(path) as temporary:
-        temporary.write_text("half")
-        raise RuntimeError("disk full")
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_every_kind_of_value_comes_back(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Evaluate all claims, or check that verdicts are the expected ones."""
 
 import argparse
+import io
 import json
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from sketchbench import seal
 from sketchbench.claim import page
 from sketchbench.claim.erratum import read_errata
 from sketchbench.claim.evaluate import ClaimError, check_studies, evaluate, read_claims
@@ -23,30 +25,45 @@ def run_evaluate(options: argparse.Namespace) -> None:
     claims = read_claims(options.claims)
     check_studies(claims, facts["studies"])
     errata = read_errata(options.errata, claims)
-    tables = {path.stem: pd.read_csv(path) for path in options.tables}
+    contents = {path.stem: seal.content(path, "table", facts["scale"]) for path in options.tables}
+    tables = {study: pd.read_csv(io.BytesIO(content)) for study, content in contents.items()}
     verdicts, comparisons = evaluate(claims, tables, facts["scale"], whole=facts.get("whole", True))
     csv = verdicts.to_csv(index=False, float_format="%.8g", lineterminator="\n")
     write_text(options.csv, csv)
     blocks = page.content(claims, verdicts, facts, comparisons, errata)
     write_text(options.page, to_markdown(blocks))
     write_text(options.html, to_html(page.TITLE, blocks))
+    made_of = {study: seal.digest(content) for study, content in contents.items()}
+    seal.write("claims", facts["scale"], made_of, [options.csv, options.page, options.html])
     for line in differences(verdicts):
         print(line, file=sys.stderr)
 
 
 def run_check(options: argparse.Namespace) -> None:
     """Exit with 1 where a verdict differs from the expected one."""
-    if not options.verdicts.is_file():
-        sys.exit(f"sketchbench: error: {options.verdicts} is not there; run snakemake first")
-    verdicts = pd.read_csv(options.verdicts)
+    verdicts = pd.read_csv(io.BytesIO(seal.content(options.verdicts, "claims")))
     lines = differences(verdicts)
     if options.against:
-        lines += changes(pd.read_csv(options.against), verdicts)
+        lines += changes(_older(options.against), verdicts)
     for line in lines:
         print(line)
     not_run = int((verdicts["verdict"] == "not run").sum())
     print(f"{len(verdicts)} verdicts, {len(lines)} surprises, {not_run} not run")
     sys.exit(1 if lines else 0)
+
+
+def _older(path: Path) -> pd.DataFrame:
+    """The verdicts of an older run, verified where they have a seal; from before there were seals they have none."""
+    if seal.beside(path).exists():
+        return pd.read_csv(io.BytesIO(seal.content(path, "claims")))
+    print(f"{path} has no seal: its verdicts are taken as they are", file=sys.stderr)
+    try:
+        verdicts = pd.read_csv(path)
+    except (OSError, ValueError) as error:
+        raise ClaimError(f"{path} can't be read as verdicts: {' '.join(str(error).split())}") from None
+    if missing := {"claim", Column.METHOD, "verdict", "statistic", "low", "high"} - set(verdicts.columns):
+        raise ClaimError(f"{path} holds no verdicts: it has no column {', '.join(sorted(missing))}")
+    return verdicts
 
 
 def differences(verdicts: pd.DataFrame) -> list[str]:
@@ -103,7 +120,7 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     try:
         options.action(options)
-    except (ClaimError, SchemaError) as error:
+    except (ClaimError, SchemaError, seal.SealError, OSError) as error:
         sys.exit(f"sketchbench: error: {error}")
 
 

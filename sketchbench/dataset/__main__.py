@@ -1,11 +1,11 @@
-"""Download a data set: `python -m sketchbench.dataset fetch mnist`."""
+"""Download a data set: `python -m sketchbench.dataset fetch mnist`; or vouch for a copy of one: `... checksum lfw`."""
 
 import argparse
 import logging
 import sys
 
 from sketchbench.dataset.dataset import VARIABLE
-from sketchbench.dataset.fetch import SOURCES, fetch
+from sketchbench.dataset.fetch import SOURCES, VOUCHED, fetch, vouch
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -14,10 +14,16 @@ def main(arguments: list[str] | None = None) -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     getting = commands.add_parser("fetch", help="download a data set, with its published checksums")
     getting.add_argument("name", choices=sorted(SOURCES))
-    getting.add_argument("--root", help=f"the data root (default: ${VARIABLE}, else `data`)")
+    vouching = commands.add_parser("checksum", help="list the checksums of a copy that you trust, which vouch for it")
+    vouching.add_argument("name", choices=sorted(VOUCHED))
+    for command in (getting, vouching):
+        command.add_argument("--root", help=f"the data root (default: ${VARIABLE}, else `data`)")
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     try:
+        if options.command == "checksum":
+            print(f"the checksums of {options.name} are in {vouch(options.name, options.root)}")
+            return
         root = fetch(options.name, options.root)
     except (OSError, ValueError) as error:
         sys.exit(f"sketchbench: error: {str(error).splitlines()[0]}")

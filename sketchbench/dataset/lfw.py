@@ -1,21 +1,28 @@
 """Labelled Faces in the Wild with the public attributes, for the classification of gender (zhang2021 §6.2).
 
 The folder `lfw_home` of the data root, as scikit-learn lays it out: `lfw_funneled/NAME/NAME_0001.jpg`, and
-beside it `lfw_attributes.txt` of Kumar et al. (2009).
+beside it `lfw_attributes.txt` of Kumar et al. (2009). No checksums of single files are published, so they are listed in
+`SHA256SUMS` when the data set is fetched, and verified when it is read: a flipped bit may be another face.
 """
 
+import io
+import math
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench import seeds
+from sketchbench.dataset.checksums import Verified
 from sketchbench.dataset.dataset import Dataset, Split, data_root, fetching, missing
 
 HEIGHT, WIDTH = 64, 47
 CROP = (78, 70, 172, 195)  # left, upper, right, lower: the face, as scikit-learn cuts it out of 250 × 250
 TRAIN, TEST = 8150, 3400  # images in the paper's subset
-ATTRIBUTES = "lfw_attributes.txt"
+ATTRIBUTES, IMAGES = "lfw_attributes.txt", "lfw_funneled"
+SIZE = (250, 250)  # of the images; others are not decoded
+LARGEST_LIST, LARGEST_IMAGE = 1 << 26, 1 << 20  # bytes; the real ones have 15 million and 40,000
+VOUCHING = "python -m sketchbench.dataset checksum lfw"
 
 
 def load(root: str | None = None, seed: int = 0, attribute: str | None = None) -> Dataset:
@@ -31,29 +38,42 @@ def load(root: str | None = None, seed: int = 0, attribute: str | None = None) -
 
     Raises:
         FileNotFoundError: where a file is missing; the message says where it was looked for, and how to get it.
-        ValueError: for a list of attributes that can't be read.
+        ValueError: for a file that is damaged, or that no checksum vouches for.
     """
     folder = data_root(root) / "lfw_home"
     names = ["Male"] if attribute is None else ["Male", attribute]
-    faces = _faces(folder, names)
+    _there(folder)
+    vouched = Verified(folder, "LFW", VOUCHING)
+    faces = _faces(folder, vouched, names)
     order = seeds.generator(seed, data="lfw").permutation(len(faces))
     wanted = min(len(faces), TRAIN + TEST)
     train = wanted * TRAIN // (TRAIN + TEST)
     parts = []
     for chosen in (order[:train], order[train:wanted]):
-        images = np.stack([_image(faces[i][0]) for i in chosen])
+        images = np.stack([_image(faces[i][0], vouched) for i in chosen])
         parts.append(Split(images, np.array([faces[i][1] for i in chosen], np.int64)))
     return Dataset("LFW", 2 ** len(names), 255, *parts)
 
 
-def _faces(folder: Path, names: list[str]) -> list[tuple[Path, int]]:
-    """The listed images whose files exist, with their classes: a bit for each named attribute."""
-    listed, images = folder / ATTRIBUTES, folder / "lfw_funneled"
-    if not listed.is_file():
+def files(folder: Path) -> list[Path]:
+    """The files of the data set in its folder, for a list of their checksums. Raises FileNotFoundError for none."""
+    _there(folder)
+    return [folder / ATTRIBUTES, *(folder / IMAGES).glob("*/*.jpg")]
+
+
+def _there(folder: Path) -> None:
+    """Raise FileNotFoundError where the list or the folder of images is missing."""
+    if not (folder / ATTRIBUTES).is_file():
         raise missing(f"LFW: {ATTRIBUTES}", folder, fetching("lfw"))
-    if not images.is_dir():
-        raise missing("LFW: lfw_funneled", folder, fetching("lfw"))
-    lines = [line.rstrip("\n").split("\t") for line in listed.read_text().splitlines()]
+    if not (folder / IMAGES).is_dir():
+        raise missing(f"LFW: {IMAGES}", folder, fetching("lfw"))
+
+
+def _faces(folder: Path, vouched: Verified, names: list[str]) -> list[tuple[Path, int]]:
+    """The listed images whose files exist, with their classes: a bit for each named attribute."""
+    listed, images = folder / ATTRIBUTES, folder / IMAGES
+    text = vouched.read(listed, LARGEST_LIST).decode("utf-8", "replace")
+    lines = [line.split("\t") for line in text.splitlines()]
     header = next((line[1:] for line in lines if line[:2] == ["#", "person"]), [])
     if not {"imagenum", *names} <= set(header):
         wanted = " and ".join(["imagenum", *names])
@@ -66,7 +86,10 @@ def _faces(folder: Path, names: list[str]) -> list[tuple[Path, int]]:
         name = line[0].replace(" ", "_")
         try:
             path = images / name / f"{name}_{int(line[number]):04d}.jpg"
-            bits = [2**k * (float(line[column]) > 0) for k, column in enumerate(columns)]
+            values = [float(line[column]) for column in columns]
+            if not all(map(math.isfinite, values)):
+                raise ValueError
+            bits = [2**k * (value > 0) for k, value in enumerate(values)]
         except (IndexError, ValueError):
             wanted = f"line {place} has no number of an image, or no numbers for {names}"
             raise ValueError(f"LFW: {listed}: {wanted}; get the list again") from None
@@ -77,10 +100,16 @@ def _faces(folder: Path, names: list[str]) -> list[tuple[Path, int]]:
     return faces
 
 
-def _image(path: Path) -> NDArray[np.uint8]:
-    """The face of a picture: (3, 64, 47)."""
+def _image(path: Path, vouched: Verified) -> NDArray[np.uint8]:
+    """The face of a picture: (3, 64, 47). The size in its header is checked before it is decoded."""
     from PIL import Image  # only here
 
-    with Image.open(path) as picture:
-        face = picture.convert("RGB").crop(CROP).resize((WIDTH, HEIGHT))
+    content = io.BytesIO(vouched.read(path, LARGEST_IMAGE))
+    try:
+        with Image.open(content, formats=["JPEG"]) as picture:
+            if picture.size != SIZE:
+                raise ValueError(f"{picture.width} × {picture.height} pixels")
+            face = picture.convert("RGB").crop(CROP).resize((WIDTH, HEIGHT))
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise ValueError(f"LFW: {path} is no JPEG of 250 × 250 pixels ({error}); get it again") from None
     return np.asarray(face, np.uint8).transpose(2, 0, 1)

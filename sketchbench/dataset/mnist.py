@@ -2,12 +2,15 @@
 
 import gzip
 import hashlib
+import io
+import math
 import zlib
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sketchbench.dataset.checksums import bounded
 from sketchbench.dataset.dataset import Dataset, Split, data_root, fetching, missing
 
 # SHA-256 of the official files, decompressed.
@@ -16,6 +19,14 @@ CHECKSUMS = {
     "train-labels-idx1-ubyte": "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
     "t10k-images-idx3-ubyte": "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
     "t10k-labels-idx1-ubyte": "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
+}
+# Their bytes, decompressed; of what is longer no more are read.
+SLACK = 1 << 16  # what gzip adds to what it can't compress
+SIZES = {
+    "train-images-idx3-ubyte": 16 + 60_000 * 28 * 28,
+    "train-labels-idx1-ubyte": 8 + 60_000,
+    "t10k-images-idx3-ubyte": 16 + 10_000 * 28 * 28,
+    "t10k-labels-idx1-ubyte": 8 + 10_000,
 }
 
 
@@ -46,15 +57,16 @@ def _read(folder: Path, name: str) -> NDArray[np.uint8]:
     else:
         raise missing(f"MNIST: {name}[.gz]", folder, fetching("mnist"))
     broken = ValueError(f"MNIST: {path} is no IDX file of bytes, or is cut off; get it again")
+    stored = bounded(path, SIZES[name] + SLACK, "MNIST")
     try:
-        content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    except (OSError, EOFError, zlib.error) as error:
-        raise broken from error
+        content = gzip.GzipFile(fileobj=io.BytesIO(stored)).read(SIZES[name] + 1) if path.suffix == ".gz" else stored
+    except (OSError, EOFError, zlib.error):
+        raise broken from None
     start = 4 + 4 * (content[3] if len(content) > 3 else 0)
     if content[:3] != b"\0\0\x08" or len(content) < start:
         raise broken
     shape = np.frombuffer(content[4:start], ">i4")
-    if len(content) != start + shape.prod():
+    if len(content) != start + math.prod(map(int, shape)):
         raise broken
     if hashlib.sha256(content).hexdigest() != CHECKSUMS[name]:
         raise ValueError(f"MNIST: {path} is not the official file: its checksum differs; get it again")

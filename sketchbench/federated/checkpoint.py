@@ -2,12 +2,18 @@
 
 import functools
 import hashlib
+import io
+import logging
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from sketchbench.files import atomically
+from sketchbench.files import clear, set_aside, write_bytes
+
+log = logging.getLogger(__name__)
+MAGIC = "sketchbench checkpoint 1"
+LONGEST = 1000  # bytes of the first line
 
 
 def place(folder: str, *parts: Any) -> Path:
@@ -31,24 +37,57 @@ def described(value: Any) -> str:
 
 
 def save(path: Path, content: dict[str, Any]) -> None:
-    """Write numbers, texts, lists, dictionaries and tensors atomically."""
-    with atomically(path) as temporary:
-        torch.save(content, temporary)
+    """Write numbers, texts, lists, dictionaries and tensors atomically, with a checksum.
+
+    Raises FileError (an OSError) where the file can't be written.
+    """
+    buffer = io.BytesIO()
+    torch.save(content, buffer)
+    stored = buffer.getvalue()
+    write_bytes(path, _heading(path, stored) + stored)
 
 
 def load(path: Path) -> dict[str, Any] | None:
-    """What was saved, or None where there is no file.
+    """What was saved, or None where there is nothing that can be used, so that the training starts anew.
 
+    What is no whole checkpoint, or that of another training under this one's name, is renamed, with a line in the log.
     Runs no code of the file.
 
-    Raises:
-        ValueError: for a file that is damaged or holds anything else.
+    Raises FileError (an OSError) where it can't be renamed.
     """
-    if not path.is_file():
-        return None
+    lines = clear(path)
+    if path.is_file():
+        try:
+            return _read(path)
+        except (ValueError, OSError) as error:
+            set_aside(path)
+            lines.append(f"{path}: {error}; set aside, and the training starts anew")
+    for line in lines:
+        log.warning("%s", line)
+    return None
+
+
+def _heading(path: Path, stored: bytes) -> bytes:
+    """The first line of a checkpoint: whose it is by its name (see `place`), the bytes that follow, and a checksum of
+    all that."""
+    about = f"{MAGIC} {path.name} {len(stored)}"
+    return f"{about} {hashlib.sha256(about.encode() + stored).hexdigest()}\n".encode()
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """The content of a checkpoint; a ValueError says why there is none."""
+    with path.open("rb") as file:
+        line = file.readline(LONGEST)
+        words = line.decode("utf-8", "replace").split(" ")
+        if not line.startswith(MAGIC.encode()) or words[-2] != str(path.stat().st_size - len(line)):
+            raise ValueError("it is no checkpoint, or not a whole one")
+        stored = file.read()
+    if line != _heading(path, stored):
+        raise ValueError("it was changed, or belongs to another training")
     try:
-        content: dict[str, Any] = torch.load(path, weights_only=True)
-    except Exception as error:  # whatever unpickling damaged bytes raises
-        reason = f"{type(error).__name__}"
-        raise ValueError(f"{path} is no whole checkpoint ({reason}); delete it") from None
+        content = torch.load(io.BytesIO(stored), weights_only=True)
+    except Exception as error:  # whatever unpickling raises, such as on what another version wrote
+        raise ValueError(f"it can't be read ({type(error).__name__})") from None
+    if not isinstance(content, dict):
+        raise ValueError(f"it holds a {type(content).__name__} in the place of a training")
     return content

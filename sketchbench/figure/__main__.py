@@ -3,13 +3,15 @@
 import argparse
 import importlib
 import inspect
+import io
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 from matplotlib.figure import Figure
 
+from sketchbench import seal
 from sketchbench.figure import foot
 from sketchbench.figure.catalogue import Entry, read_catalogue
 from sketchbench.figure.saving import save
@@ -38,6 +40,21 @@ def draw(entry: Entry, tables: Mapping[str, pd.DataFrame], scale: str = "quick")
     return figure
 
 
+def make(name: str, entry: Entry, tables: Sequence[Path], scale: str, *, svg: Path, png: Path) -> None:
+    """Draw a figure from sealed tables, write it in both formats, and seal it.
+
+    Raises:
+        SchemaError: as `draw` does.
+        SealError: for a table that does not fit its seal.
+        FileError: (an OSError) where it can't be written.
+    """
+    contents = {path.stem: seal.content(path, "table", scale) for path in tables}
+    figure = draw(entry, {study: pd.read_csv(io.BytesIO(content)) for study, content in contents.items()}, scale)
+    title = name.replace("_", " ").capitalize()
+    save(figure, svg, png, title=title, description=entry.caption.replace("*", ""))
+    seal.write("figure", scale, {study: seal.digest(content) for study, content in contents.items()}, [svg, png])
+
+
 def main(arguments: list[str] | None = None) -> None:
     try:
         catalogue = read_catalogue()
@@ -53,15 +70,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--scale", default="quick", help="the scale of these tables (quick)")
     options = parser.parse_args(arguments)
     entry = catalogue[options.figure]
-    tables = {path.stem: pd.read_csv(path) for path in options.tables}
-    if missing := set(entry.studies) - tables.keys():
+    if missing := set(entry.studies) - {path.stem for path in options.tables}:
         sys.exit(f"sketchbench: error: figure {options.figure} needs {', '.join(sorted(missing))}")
     try:
-        figure = draw(entry, tables, options.scale)
+        make(options.figure, entry, options.tables, options.scale, svg=options.svg, png=options.png)
     except SchemaError as error:
         sys.exit(f"sketchbench: error: conf/figure/{options.figure}.yaml: {error}")
-    title = options.figure.replace("_", " ").capitalize()
-    save(figure, options.svg, options.png, title=title, description=entry.caption.replace("*", ""))
+    except (seal.SealError, OSError) as error:
+        sys.exit(f"sketchbench: error: {error}")
 
 
 if __name__ == "__main__":

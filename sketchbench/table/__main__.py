@@ -8,8 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from sketchbench import record
-from sketchbench.files import write_text
+from sketchbench import record, seal
+from sketchbench.files import FileError, write_text
+from sketchbench.reports import records_of
 
 STYLE = """<style>
 body { font: 14px/1.4 sans-serif; margin: 1em } table { border-collapse: collapse }
@@ -61,15 +62,42 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--study", required=True)
     parser.add_argument("--csv", required=True, type=Path)
     parser.add_argument("--html", required=True, type=Path)
+    parser.add_argument("--scale", default="quick", help="the scale of these records (quick)")
     options = parser.parse_args(arguments)
     try:
-        frame = join(json.load(sys.stdin))
-    except record.RecordError as error:
+        make(options.study, read_manifest(sys.stdin.read()), options.scale, csv=options.csv, html=options.html)
+    except (record.RecordError, FileError) as error:
         sys.exit(f"sketchbench: error: {error}")
+
+
+def read_manifest(text: str) -> list[dict[str, Any]]:
+    """The manifest that `Plan.manifest` gives as JSON.
+
+    Raises:
+        RecordError: for anything else.
+    """
+    try:
+        manifest = json.loads(text)
+        if all(isinstance(entry["record"] + entry["signature"], str) and entry["columns"] for entry in manifest):
+            return list(manifest)
+    except (ValueError, TypeError, KeyError, RecursionError):
+        pass
+    raise record.RecordError("stdin must be a manifest as JSON, a list of record, signature and columns")
+
+
+def make(study: str, manifest: list[dict[str, Any]], scale: str, *, csv: Path, html: Path) -> None:
+    """Join the records of a study, write the table as CSV and HTML, and seal it.
+
+    Raises:
+        RecordError: as `join` does.
+        FileError: (an OSError) where it can't be written.
+    """
+    frame = join(manifest)
     # Quantities are of order 1 or more; digits below 1e-14 are rounding errors, which differ between machines.
     text = frame.round(14).to_csv(index=False, float_format="%.12g", lineterminator="\n")
-    write_text(options.csv, text)
-    write_text(options.html, as_html(frame, f"Study {options.study}"))
+    write_text(csv, text)
+    write_text(html, as_html(frame, f"Study {study}"))
+    seal.write("table", scale, records_of(manifest), [csv, html])
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from PIL import Image
 from sketchbench import composition
 from sketchbench.dataset import cifar10, digits, lfw, mnist, synthetic
 from sketchbench.dataset.dataset import VARIABLE, Dataset, Split
+from sketchbench.dataset.fetch import vouch
 
 NAMES = sorted(path.stem for path in (composition.CONF / "dataset").glob("*.yaml"))
 SHAPES = {"digits": (1, 8, 8), "mnist": (1, 28, 28), "cifar10": (3, 32, 32), "lfw": (3, 64, 47)}
@@ -157,18 +158,30 @@ def cifar(folder: Path, labels: list[int]) -> Path:
     return binary
 
 
-def test_cifar10_binary(tmp_path: Path) -> None:
-    """Planes of a colour, one after the other; a copy in another order is labelled so."""
-    binary = cifar(tmp_path, cifar10.FIRST)
-    data = cifar10.load(str(tmp_path))
-    assert data.label == "CIFAR-10"
+def test_cifar10_binary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planes of a colour, one after the other; another copy must be vouched for, and is labelled so."""
+    binary = cifar(tmp_path, [6, 9, 9, 4, 1, 1, 2, 7, 8, 3])
+    with pytest.raises(
+        ValueError,
+        match=r"1\.bin is not the official file: .* run `python -m .* checksum cifar10` once",
+    ):
+        cifar10.load(str(tmp_path))
+    with monkeypatch.context() as patched:
+        for name in cifar10.BINARY:
+            patched.setitem(cifar10.BINARY, name, hashlib.sha1((binary / name).read_bytes()).hexdigest())
+        data = cifar10.load(str(tmp_path))
+        assert data.label == "CIFAR-10"
     assert (data.train.images.shape, data.test.images.shape) == ((50, 3, 32, 32), (10, 3, 32, 32))
     assert data.train.images[3].min() == data.train.images[3].max() == data.train.labels[3] == 4
     (binary / "data_batch_1.bin").write_bytes(bytes([5]) + bytes(1024) + bytes([1] * 2048))
+    assert vouch("cifar10", str(tmp_path)) == binary / "SHA256SUMS"
     other = cifar10.load(str(tmp_path))
     assert "not the official one" in other.label
     assert other.train.images[0].reshape(3, -1).max(axis=1).tolist() == [0, 1, 1]
     (binary / "data_batch_1.bin").write_bytes(bytes(3000))
+    with pytest.raises(ValueError, match=r"1\.bin was changed: its checksum differs from that in SHA256SUMS"):
+        cifar10.load(str(tmp_path))
+    vouch("cifar10", str(tmp_path))
     with pytest.raises(ValueError, match="has 3000 bytes, no multiple of 3073: it is cut off"):
         cifar10.load(str(tmp_path))
 
@@ -180,7 +193,7 @@ def test_cifar10_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     batch = {b"data": np.full((2, 3072), 9, np.uint8), b"labels": [9, 0]}
     for name in cifar10.CHECKSUMS:
         (folder / name).write_bytes(pickle.dumps(batch))
-    monkeypatch.setattr(pickle, "loads", lambda *a, **k: pytest.fail("an unknown pickle was opened"))
+    monkeypatch.setattr(cifar10, "_Arrays", lambda *a, **k: pytest.fail("an unknown pickle was opened"))
     with pytest.raises(ValueError, match="is not the official file: its checksum differs"):
         cifar10.load(str(tmp_path))
     monkeypatch.undo()
@@ -188,6 +201,11 @@ def test_cifar10_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         checksum = hashlib.md5((folder / name).read_bytes()).hexdigest()
         monkeypatch.setitem(cifar10.CHECKSUMS, name, checksum)
     assert cifar10.load(str(tmp_path)).train.labels.tolist() == [9, 0] * 5
+    code = pickle.dumps({b"data": Path("x"), b"labels": [0]})
+    (folder / "data_batch_1").write_bytes(code)
+    monkeypatch.setitem(cifar10.CHECKSUMS, "data_batch_1", hashlib.md5(code).hexdigest())
+    with pytest.raises(pickle.UnpicklingError, match="has no place in an array"):
+        cifar10.load(str(tmp_path))
 
 
 def test_lfw_files(tmp_path: Path) -> None:
@@ -204,6 +222,7 @@ def test_lfw_files(tmp_path: Path) -> None:
         colour = (200, 0, 0) if male > 0 else (0, 0, 200)
         Image.new("RGB", (250, 250), colour).save(folder / f"{folder.name}_{number:04d}.jpg")
     (home / lfw.ATTRIBUTES).write_text("\n".join(lines) + "\n")
+    vouch("lfw", str(tmp_path))
     data = lfw.load(str(tmp_path))
     assert data.shape == (3, 64, 47)
     assert (len(data.train.labels), len(data.test.labels)) == (4, 3)
@@ -216,16 +235,27 @@ def test_lfw_files(tmp_path: Path) -> None:
     both = np.concatenate([young.train.labels, young.test.labels])
     assert np.bincount(both).tolist() == [2, 3, 0, 2]
     listed = (home / lfw.ATTRIBUTES).read_text()
-    (home / lfw.ATTRIBUTES).write_text(listed + "\n")
-    assert lfw.load(str(tmp_path)).digest == data.digest
-    (home / lfw.ATTRIBUTES).write_text(listed + "Ada Lovelace\t3\n")
-    with pytest.raises(ValueError, match="line 11 has no number of an image, or no numbers for"):
-        lfw.load(str(tmp_path))
-    (home / lfw.ATTRIBUTES).write_text(listed)
+
+    def edited(text: str) -> str:
+        """The data root with another list, vouched for."""
+        (home / lfw.ATTRIBUTES).write_text(text)
+        vouch("lfw", str(tmp_path))
+        return str(tmp_path)
+
+    assert lfw.load(edited(listed + "\n")).digest == data.digest
+    for wrong in ("Ada Lovelace\t3", "Ada Lovelace\t1\t0.5\tnan"):
+        with pytest.raises(ValueError, match="line 11 has no number of an image, or no numbers for"):
+            lfw.load(edited(f"{listed}{wrong}\n"))
     with pytest.raises(ValueError, match="has no header with person, imagenum and Male and Old"):
-        lfw.load(str(tmp_path), attribute="Old")
-    (home / lfw.ATTRIBUTES).write_text("#\tperson\tMale\n")
+        lfw.load(edited(listed), attribute="Old")
     with pytest.raises(ValueError, match="has no header with person, imagenum and Male"):
+        lfw.load(edited("#\tperson\tMale\n"))
+    edited(listed)
+    Image.new("RGB", (4000, 4000)).save(home / "lfw_funneled" / "Ada_Lovelace" / "Ada_Lovelace_0001.jpg", quality=1)
+    with pytest.raises(ValueError, match=r"0001.jpg was changed: its checksum differs .* checksum lfw`"):
+        lfw.load(str(tmp_path))
+    vouch("lfw", str(tmp_path))
+    with pytest.raises(ValueError, match=r"is no JPEG of 250 × 250 pixels \(4000 × 4000 pixels\)"):
         lfw.load(str(tmp_path))
 
 

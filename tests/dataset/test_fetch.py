@@ -84,8 +84,20 @@ def test_faces_come_from_scikit_learn(
     file = published(server, tmp_path, "lfw_attributes.txt", b"# a list\n")
     monkeypatch.setitem(fetch.SOURCES, "lfw", [File(file.url, None, "lfw_home")])
     asked = []
-    monkeypatch.setattr(sklearn.datasets, "fetch_lfw_people", lambda **given: asked.append(given))
+
+    def downloaded(**given: object) -> None:
+        asked.append(given)
+        place = Path(str(given["data_home"]), "lfw_home", "lfw_funneled", "Ada")
+        place.mkdir(parents=True)
+        (place / "Ada_0001.jpg").write_bytes(b"a picture")
+
+    monkeypatch.setattr(sklearn.datasets, "fetch_lfw_people", downloaded)
     root = fetch.fetch("lfw", str(tmp_path / "root"))
+    listed = (root / "lfw_home" / "SHA256SUMS").read_text().splitlines()
+    assert listed == [
+        f"{hashlib.sha256(content).hexdigest()}  {name}"
+        for name, content in (("lfw_attributes.txt", b"# a list\n"), ("lfw_funneled/Ada/Ada_0001.jpg", b"a picture"))
+    ]
     assert (root / "lfw_home" / "lfw_attributes.txt").read_text() == "# a list\n"
     assert [given["data_home"] for given in asked] == [str(root)]
 

@@ -16,8 +16,10 @@ def test_a_second_run_does_nothing(project: Project) -> None:
         "claims.csv",
         "claims.html",
         "claims.md",
+        "claims.seal",
         "tables/tiny.csv",
         "tables/tiny.html",
+        "tables/tiny.seal",
     }
     assert project.rerun() == set()
     assert "Nothing to be done" in project.succeed()

@@ -1,7 +1,8 @@
 # Verdicts on all claims, from all tables.
 rule claims:
     input:
-        tables=expand(rules.table.output.csv, study=PLAN.runs),
+        tables=expand(f"{TABLE}.csv", study=PLAN.runs),
+        seals=expand(f"{TABLE}.seal", study=PLAN.runs),
         claims=sorted(
             expand(
                 "conf/claim/{id}.yaml", id=glob_wildcards("conf/claim/{id}.yaml").id
@@ -21,6 +22,7 @@ rule claims:
             category="Claims",
             caption="../captions/claims.rst",
         ),
+        seal=f"{REPORTS}/claims.seal",
     log:
         f"{LOGS}/claims.log",
     conda:

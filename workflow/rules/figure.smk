@@ -1,23 +1,21 @@
 # One picture per rule instance, drawn from finished tables.
-FIGURES = available(CATALOGUE, PLAN.runs)
-FIGURE_FILES = expand(
-    f"{REPORTS}/figures/{{figure}}.{{format}}", figure=FIGURES, format=["svg", "png"]
-)
-
-
 rule figure:
     input:
-        lambda wildcards: expand(
-            rules.table.output.csv, study=CATALOGUE[wildcards.figure].studies
+        tables=lambda wildcards: expand(
+            f"{TABLE}.csv", study=CATALOGUE[wildcards.figure].studies
+        ),
+        seals=lambda wildcards: expand(
+            f"{TABLE}.seal", study=CATALOGUE[wildcards.figure].studies
         ),
     output:
         svg=report(
-            f"{REPORTS}/figures/{{figure}}.svg",
+            f"{FIGURE}.svg",
             category="Figures",
             caption="../captions/figure.rst",
             labels={"figure": "{figure}"},
         ),
-        png=f"{REPORTS}/figures/{{figure}}.png",
+        png=f"{FIGURE}.png",
+        seal=f"{FIGURE}.seal",
     log:
         f"{LOGS}/figure/{{figure}}.log",
     wildcard_constraints:
@@ -32,5 +30,5 @@ rule figure:
     message:
         "figure {wildcards.figure}"
     shell:
-        "python -m sketchbench.figure {wildcards.figure} --tables {input}"
+        "python -m sketchbench.figure {wildcards.figure} --tables {input.tables}"
         " --scale {params.scale} --svg {output.svg} --png {output.png} 2> {log}"

@@ -1,12 +1,15 @@
 # What there is to do: studies and configs become runs, once, while Snakemake reads this file.
 import os
 import shlex
+from pathlib import Path
 
 from snakemake.logging import logger
 
 from sketchbench import plan as planning
+from sketchbench import reports
 from sketchbench.digest import CodeDigest
 from sketchbench.execution import ConfigError
+from sketchbench.files import FileError
 from sketchbench.figure.catalogue import available, read_catalogue
 from sketchbench.schema import SchemaError
 
@@ -16,14 +19,31 @@ try:
 except (ConfigError, SchemaError, ValueError, RuntimeError) as error:
     raise WorkflowError(str(error)) from None
 
-for line in PLAN.check_records():
-    logger.warning(line)
-
 CODE = CodeDigest()
 RESULTS = f"results/{config['scale']}"
 LOGS = f"logs/{config['scale']}"
 # The quick scale is the one whose reports are committed, at the top.
 REPORTS = "reports" if config["scale"] == "quick" else f"reports/{config['scale']}"
+TABLE = f"{REPORTS}/tables/{{study}}"
+FIGURE = f"{REPORTS}/figures/{{figure}}"
+# The figures that can be drawn from the tables of this plan.
+FIGURES = available(CATALOGUE, PLAN.runs)
+
+# Only the process that decides what is made looks at what is there; its jobs may be writing it.
+if workflow.is_main_process:
+    try:
+        PLAN.describe()
+        REJECTED = PLAN.check_records() + reports.check(
+            Path(REPORTS),
+            PLAN.scale,
+            {study: PLAN.manifest(study) for study in PLAN.runs},
+            {name: CATALOGUE[name].studies for name in FIGURES},
+        )
+    except FileError as error:
+        raise WorkflowError(str(error)) from None
+    for line in REJECTED:
+        logger.warning(line)
+
 # What a run that uses the user's own code is told about where it is.
 FOLDER = (
     f"--folder {shlex.quote(os.path.abspath(os.path.expanduser(config['folder'])))}"

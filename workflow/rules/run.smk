@@ -14,7 +14,12 @@ rule run:
     resources:
         gpu=1 if PLAN.kernels == "cupy" else 0,
     params:
-        batch=lambda wildcards: PLAN.batches[wildcards.study][wildcards.batch].payload,
+        batch=lambda wildcards: PLAN.batches[wildcards.study][
+            wildcards.batch
+        ].description,
+        signatures=lambda wildcards: PLAN.batches[wildcards.study][
+            wildcards.batch
+        ].signatures,
         folder=lambda wildcards: (
             FOLDER
             if PLAN.batches[wildcards.study][wildcards.batch].needs_folder
@@ -24,4 +29,4 @@ rule run:
     message:
         "{wildcards.study}: {params.title}"
     shell:
-        "printf %s {params.batch:q} | python -m sketchbench.job --receipt {output} {params.folder} 2> {log}"
+        "python -m sketchbench.job --receipt {output} {params.folder} < {params.batch} 2> {log}"

@@ -3,13 +3,14 @@ rule table:
     input:
         lambda wildcards: PLAN.receipts(wildcards.study),
     output:
-        csv=f"{REPORTS}/tables/{{study}}.csv",
+        csv=f"{TABLE}.csv",
         html=report(
-            f"{REPORTS}/tables/{{study}}.html",
+            f"{TABLE}.html",
             category="Tables",
             caption="../captions/table.rst",
             labels={"study": "{study}"},
         ),
+        seal=f"{TABLE}.seal",
     log:
         f"{LOGS}/table/{{study}}.log",
     wildcard_constraints:
@@ -19,9 +20,10 @@ rule table:
     threads: 1
     params:
         manifest=lambda wildcards: PLAN.manifest(wildcards.study),
+        scale=config["scale"],
         code=CODE(("sketchbench.table.__main__",)),
     message:
         "table of {wildcards.study}"
     shell:
         "printf %s {params.manifest:q} | python -m sketchbench.table --study {wildcards.study}"
-        " --csv {output.csv} --html {output.html} 2> {log}"
+        " --csv {output.csv} --html {output.html} --scale {params.scale} 2> {log}"

@@ -1,0 +1,302 @@
+"""Seals: a report is read as it was written, or refused in one line; what is damaged is put aside to be made again."""
+
+import io
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from damage import damaged
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sketchbench import record, reports, seal
+from sketchbench.claim import __main__ as claim
+from sketchbench.figure import __main__ as figure
+from sketchbench.seal import Seal, SealError
+from sketchbench.table import __main__ as table
+
+FUZZ = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
+FACTS = json.dumps({"scale": "quick", "kernels": "numpy", "seed": 0, "studies": ["norms", "tails"], "skipped": []})
+CLAIM = """\
+id: X1
+paper: ours
+role: printed
+place: here
+statement: the mean is 1
+dataset: none
+studies: [norms]
+checks: [{criterion: equality, where: {quantity: q}, margin: 0.1}]
+expected: any
+"""
+ROW = {"case": "c", "quantity": "q", "mean": 1.0, "sd": 1.0, "skewness": 0.0, "trials": 10_000, "exact": 1.0}
+
+
+def tabulated(folder: Path, study: str, monkeypatch: pytest.MonkeyPatch, scale: str = "quick") -> Path:
+    """The table of a study of one run, made by the command; its manifest is beside it."""
+    place = folder / "results" / f"{study}.parquet"
+    record.write(place, record.Record([ROW | {"case": study}], {"signature": study}))
+    columns = {"method": "good", "label": "Good", "d": 12}
+    manifest = json.dumps([{"record": str(place), "signature": study, "columns": columns}])
+    (folder / f"{study}.json").write_text(manifest)
+    monkeypatch.setattr("sys.stdin", io.StringIO(manifest))
+    csv = folder / "tables" / f"{study}.csv"
+    table.main(["--study", study, "--csv", str(csv), "--html", str(csv.with_suffix(".html")), "--scale", scale])
+    return csv
+
+
+@pytest.fixture
+def csv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    return tabulated(tmp_path, "norms", monkeypatch)
+
+
+def evaluate(csv: Path) -> None:
+    folder = csv.parents[1]
+    (folder / "X1.yaml").write_text(CLAIM)
+    paths = [f"--{name}={folder}/claims.{end}" for name, end in (("csv", "csv"), ("page", "md"), ("html", "html"))]
+    claim.main(["evaluate", f"--tables={csv}", f"--claims={folder}/X1.yaml", f"--facts={FACTS}", *paths])
+
+
+def draw(csv: Path) -> None:
+    figure.main(["squared_norm", f"--tables={csv}", f"--svg={csv.parent}/f.svg", f"--png={csv.parent}/f.png"])
+
+
+def check(csv: Path) -> None:
+    claim.main(["check", str(csv.parents[1] / "claims.csv")])
+
+
+def checked(folder: Path) -> list[str]:
+    """What a plan does with the reports of this folder."""
+    return reports.check(folder, "quick", {"norms": (folder / "norms.json").read_text()}, {})
+
+
+def error(command: Callable[[Path], None], csv: Path) -> str:
+    """The one line with which a command ends."""
+    with pytest.raises(SystemExit) as stop:
+        command(csv)
+    message = str(stop.value.code)
+    assert message.startswith("sketchbench: error: ")
+    assert "\n" not in message
+    return message
+
+
+def test_a_seal_is_the_same_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It tells what was made of what, and nothing of the machine, the folder or the time."""
+    (tmp_path / "one.csv").write_bytes(b"a,b\n")
+    seal.write("table", "quick", {"records": "00"}, [tmp_path / "one.csv"])
+    text = (tmp_path / "one.seal").read_text()
+    assert json.loads(text) == {
+        "seal": 1,
+        "kind": "table",
+        "scale": "quick",
+        "made_of": {"records": "00"},
+        "files": {"one.csv": seal.digest(b"a,b\n")},
+        "checksum": json.loads(text)["checksum"],
+    }
+    assert seal.read(tmp_path / "one.seal") == Seal(
+        "table", "quick", {"records": "00"}, {"one.csv": seal.digest("a,b\n")}
+    )
+    assert seal.content(tmp_path / "one.csv", "table", "quick") == b"a,b\n"
+
+
+@FUZZ
+@given(data=st.data())
+def test_a_damaged_seal(csv: Path, data: st.DataObject) -> None:
+    """An error, or the same seal: the form of the file is the only one that it can have."""
+    place = seal.beside(csv)
+    whole = Seal(**{name: json.loads(seal.read(place).text)[name] for name in ("kind", "scale", "made_of", "files")})
+    content = data.draw(damaged(whole.text.encode()))
+    place.write_bytes(content)
+    try:
+        assert seal.read(place) == whole
+        assert content.decode() == whole.text
+    except SealError:
+        assert content != whole.text.encode()
+    finally:
+        place.write_text(whole.text)
+
+
+@FUZZ
+@given(data=st.data())
+def test_a_damaged_table(csv: Path, data: st.DataObject) -> None:
+    whole = csv.read_bytes()
+    content = data.draw(damaged(whole))
+    csv.write_bytes(content)
+    try:
+        assert seal.content(csv, "table", "quick") == content == whole
+    except SealError:
+        assert content != whole
+    finally:
+        csv.write_bytes(whole)
+
+
+@pytest.mark.parametrize("content", [b"[" * 100_000, b"[]", b"{}", b"null", b"\xff\xfe", b"", b"1e999"])
+def test_what_is_no_seal(csv: Path, content: bytes) -> None:
+    seal.beside(csv).write_bytes(content)
+    with pytest.raises(SealError, match="no whole seal"):
+        seal.content(csv, "table")
+
+
+def test_whoever_reads_a_table_verifies_it(csv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Claims and figures; and nothing is written of a table that is refused."""
+    whole = csv.read_bytes()
+    other = tabulated(tmp_path, "tails", monkeypatch)
+    smoke = tabulated(tmp_path / "smoke", "norms", monkeypatch, "smoke")
+
+    def edit(path: Path) -> None:
+        path.write_bytes(whole.replace(b"10000", b"20000"))
+
+    def swap(path: Path) -> None:
+        shutil.copy(other, path)
+        shutil.copy(seal.beside(other), seal.beside(path))
+
+    damages: list[tuple[Callable[[Path], object], str]] = [
+        (edit, "it is not what its seal says: it was changed or cut off; run snakemake again"),
+        (lambda path: path.write_bytes(whole[:40]), "it is not what its seal says"),
+        (lambda path: path.write_bytes(b""), "it is not what its seal says"),
+        (lambda path: shutil.copy(other, path), "it is not what its seal says"),
+        (swap, "renamed or swapped"),
+        (lambda path: seal.beside(path).write_text("{}"), "no whole seal, or changed"),
+        (lambda path: seal.beside(path).unlink(), "it has no seal (norms.seal)"),
+        (lambda path: path.unlink(), "no such file; run snakemake first"),
+        (lambda path: [shutil.copy(f(smoke), f(path)) for f in (Path, seal.beside)], "of scale=smoke, not quick"),
+    ]
+    for damage, message in damages:
+        tabulated(tmp_path, "norms", monkeypatch)
+        damage(csv)
+        for command in (evaluate, draw):
+            assert message in error(command, csv)
+    assert not list(tmp_path.glob("claims.*")) + list(csv.parent.glob("f.*"))
+
+
+def test_verdicts_are_verified(csv: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By `claim check`, which is `make check`."""
+    evaluate(csv)
+    verdicts = tmp_path / "claims.csv"
+    with pytest.raises(SystemExit) as stop:
+        check(csv)
+    assert stop.value.code == 0
+    assert "1 verdicts, 0 surprises" in capsys.readouterr().out
+    whole = verdicts.read_text()
+    verdicts.write_text(whole.replace("holds", "fails"))
+    assert "claims.csv: it is not what its seal says" in error(check, csv)
+    verdicts.write_text(whole)
+    assert "it is a table, not a page of claims" in error(lambda _: claim.main(["check", str(csv)]), csv)
+    against = ["check", str(verdicts), "--against"]
+    for older, message in (
+        (tmp_path / "none.csv", "none.csv can't be read as verdicts"),
+        (csv, "it is a table, not a page of claims"),
+        (shutil.copy(csv, tmp_path / "table.csv"), "table.csv holds no verdicts: it has no column claim"),
+    ):
+        assert message in error(lambda _, older=older: claim.main([*against, str(older)]), csv)  # type: ignore[misc]
+    older = tmp_path / "older.csv"
+    older.write_text(whole)
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as stop:
+        claim.main([*against, str(older)])
+    assert stop.value.code == 0
+    assert "older.csv has no seal: its verdicts are taken as they are" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["", "[", "[1]", "{}", '[{"record": 1, "signature": "a", "columns": {}}]', "[" * 9999])
+def test_no_manifest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    arguments = ["--study", "s", "--csv", str(tmp_path / "s.csv"), "--html", str(tmp_path / "s.html")]
+    message = error(lambda _: table.main(arguments), tmp_path)
+    assert "stdin must be a manifest as JSON" in message or "a study without runs has no table" in message
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk(csv: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of table, claims and figure: one line, and what was there is still there, or is refused for want of its seal."""
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    before = csv.read_bytes()
+    evaluate(csv)
+    monkeypatch.setattr("os.fsync", full)
+    for command in (evaluate, lambda path: tabulated(path.parents[1], "norms", monkeypatch)):
+        if command is not evaluate:
+            monkeypatch.setattr(record, "write", lambda *_: None)
+        assert "no space left on device while writing" in error(command, csv)
+    assert csv.read_bytes() == before
+    assert not [path for path in csv.parents[1].rglob(".*") if path.is_file()]
+
+
+def test_the_plan_puts_aside_what_is_damaged(csv: Path, tmp_path: Path) -> None:
+    """One line for each damaged file; of what is whole nothing is said, and nothing is touched."""
+    evaluate(csv)
+    whole = {path: path.read_bytes() for path in [*csv.parent.iterdir(), *tmp_path.glob("claims.*")]}
+
+    def restored() -> None:
+        for path, content in whole.items():
+            path.unlink(missing_ok=True)
+            path.write_bytes(content)
+        for path in tmp_path.rglob("*.rejected"):
+            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+
+    def linked(path: Path) -> None:
+        path.rename(tmp_path / "elsewhere")
+        path.symlink_to(tmp_path / "elsewhere")
+
+    def folder(path: Path) -> None:
+        path.unlink()
+        (path / "x").mkdir(parents=True)
+
+    def dangling(path: Path) -> None:
+        path.unlink()
+        path.symlink_to("nowhere")
+
+    assert checked(tmp_path) == []
+    assert len(whole) == 7
+    for path in whole:
+        for damage in (
+            lambda path: path.write_bytes(b""),
+            lambda path: path.write_bytes(path.read_bytes()[:-9]),
+            lambda path: path.write_bytes(path.read_bytes() + b"\n"),
+            linked,
+            folder,
+            dangling,
+        ):
+            damage(path)
+            (line,) = checked(tmp_path)
+            assert line.startswith(f"{path}: ")
+            assert "set aside, to be made again" in line
+            assert not path.exists()
+            assert (
+                path.with_name(f"{path.name}.rejected").is_symlink() or path.with_name(f"{path.name}.rejected").exists()
+            )
+            restored()
+    assert checked(tmp_path) == []
+
+
+def test_a_report_without_a_seal_is_left_alone(csv: Path, tmp_path: Path) -> None:
+    """It is from before there were seals: Snakemake makes it again for want of one."""
+    before = csv.read_bytes()
+    seal.beside(csv).unlink()
+    assert checked(tmp_path) == []
+    assert csv.read_bytes() == before
+
+
+def test_a_whole_report_of_something_else(csv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of other records, another scale, another table: only its seal goes, without a word."""
+    evaluate(csv)
+    manifest = (tmp_path / "norms.json").read_text()
+    (tmp_path / "norms.json").write_text(manifest.replace('"norms", "columns"', '"other", "columns"'))
+    assert checked(tmp_path) == []
+    assert not seal.beside(csv).exists()
+    assert csv.exists()
+    (tmp_path / "norms.json").write_text(manifest)
+    tabulated(tmp_path, "norms", monkeypatch, "smoke")
+    assert checked(tmp_path) == []
+    assert not seal.beside(csv).exists()
+    tabulated(tmp_path, "norms", monkeypatch)
+    evaluate(csv)
+    pd.read_csv(csv).assign(mean=2.0).to_csv(csv, index=False)
+    seal.write("table", "quick", seal.read(seal.beside(csv)).made_of, [csv, csv.with_suffix(".html")])
+    assert checked(tmp_path) == []
+    assert not (tmp_path / "claims.seal").exists()
+    assert (tmp_path / "claims.csv").exists()

@@ -1,0 +1,68 @@
+# All tables in one process, and all figures in two: what takes long at the smoke scale is starting Python.
+rule tables:
+    input:
+        PLAN.all_receipts,
+    output:
+        csv=expand(f"{TABLE}.csv", study=PLAN.runs),
+        html=expand(f"{TABLE}.html", study=PLAN.runs),
+        seal=expand(f"{TABLE}.seal", study=PLAN.runs),
+    log:
+        f"{LOGS}/tables.log",
+    conda:
+        "../../environment.yml"
+    threads: 1
+    params:
+        manifests=PLAN.manifests,
+        folder=lambda wildcards, output: Path(output[0]).parent,
+        scale=config["scale"],
+        signatures=[
+            batch.signatures
+            for batches in PLAN.batches.values()
+            for batch in batches.values()
+        ],
+        code=CODE(("sketchbench.table.together",)),
+    message:
+        "all tables"
+    shell:
+        "python -m sketchbench.table.together {params.manifests} --tables {params.folder}"
+        " --scale {params.scale} 2> {log}"
+
+
+rule figures:
+    input:
+        expand([f"{TABLE}.csv", f"{TABLE}.seal"], study=PLAN.runs),
+    output:
+        expand(
+            [f"{FIGURE}.svg", f"{FIGURE}.png", f"{FIGURE}.seal"], figure=FIGURES[::2]
+        ),
+    log:
+        f"{LOGS}/figures.log",
+    conda:
+        "../../environment.yml"
+    threads: 1
+    params:
+        names=FIGURES[::2],
+        tables=lambda wildcards, input: Path(input[0]).parent,
+        figures=lambda wildcards, output: Path(output[0]).parent,
+        scale=config["scale"],
+        digests=[CATALOGUE[figure].digest(CODE) for figure in FIGURES[::2]],
+    message:
+        "half of the figures"
+    shell:
+        "python -m sketchbench.figure.together {params.names} --tables {params.tables}"
+        " --figures {params.figures} --scale {params.scale} 2> {log}"
+
+
+use rule figures as other_figures with:
+    output:
+        expand(
+            [f"{FIGURE}.svg", f"{FIGURE}.png", f"{FIGURE}.seal"], figure=FIGURES[1::2]
+        ),
+    log:
+        f"{LOGS}/other_figures.log",
+    params:
+        names=FIGURES[1::2],
+        tables=lambda wildcards, input: Path(input[0]).parent,
+        figures=lambda wildcards, output: Path(output[0]).parent,
+        scale=config["scale"],
+        digests=[CATALOGUE[figure].digest(CODE) for figure in FIGURES[1::2]],
