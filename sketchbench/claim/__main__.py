@@ -27,7 +27,8 @@ def run_evaluate(options: argparse.Namespace) -> None:
     errata = read_errata(options.errata, claims)
     contents = {path.stem: seal.content(path, "table", facts["scale"]) for path in options.tables}
     tables = {study: pd.read_csv(io.BytesIO(content)) for study, content in contents.items()}
-    verdicts, comparisons = evaluate(claims, tables, facts["scale"], whole=facts.get("whole", True))
+    whole, kinds = facts.get("whole", True), facts.get("kinds", {})
+    verdicts, comparisons = evaluate(claims, tables, facts["scale"], whole=whole, kinds=kinds)
     csv = verdicts.to_csv(index=False, float_format="%.8g", lineterminator="\n")
     write_text(options.csv, csv)
     blocks = page.content(claims, verdicts, facts, comparisons, errata)
