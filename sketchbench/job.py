@@ -1,7 +1,5 @@
 """Runs: resolved configs in, a record of each out. `python -m sketchbench.job --help`."""
 
-import argparse
-import json
 import logging
 import platform
 import subprocess
@@ -12,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sketchbench import kernels, record
+from sketchbench.command_line import MISTAKES, Parser, check_entries, json_from_stdin, program, said
 from sketchbench.digest import PROJECT
 from sketchbench.execution import ConfigError, execute
 from sketchbench.files import write_text
@@ -95,8 +94,8 @@ def work_off(batch: list[dict[str, Any]], folder: Path | None = None) -> list[st
             if signature(entry["config"], folder) != entry["signature"]:
                 raise ConfigError("the code changed since this run was planned; start snakemake again")
             run(entry["config"], path, folder)
-        except (ValueError, TypeError, RuntimeError, ArithmeticError, OSError) as error:
-            failed.append(f"{entry['name']}: {error}")
+        except (MemoryError, RecursionError, *MISTAKES) as error:
+            failed.append(f"{entry['name']}: {said(error)}")
     return failed
 
 
@@ -109,8 +108,9 @@ def _is_there(path: Path, signed: str) -> bool:
     return True
 
 
+@program
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m sketchbench.job",
         description="Do the runs of a batch, as planned by sketchbench.plan, and write their records; the batch comes"
         " as JSON on stdin. Records that are there are kept.",
@@ -121,7 +121,8 @@ def main(arguments: list[str] | None = None) -> None:
     if options.folder:
         sys.path.insert(0, str(options.folder))
     start_logging()
-    batch = json.load(sys.stdin)
+    batch = json_from_stdin("the batch")
+    check_entries(batch, {"name": str, "record": str, "signature": str, "config": dict}, "the batch")
     if failed := work_off(batch, options.folder):
         sys.exit("\n".join(f"sketchbench: error: {line}" for line in failed))
     write_text(options.receipt, "".join(f"{entry['signature']} {entry['record']}\n" for entry in batch))

@@ -13,6 +13,7 @@ same for the arguments of a function.
 """
 
 import dataclasses
+import difflib
 import functools
 import inspect
 import math
@@ -108,12 +109,23 @@ def choose(name: str, value: str, known: Iterable[str]) -> str:
     """The value, if it is one of the known ones.
 
     Raises:
-        ValueError: if it is not; the message calls it `name` and lists the known ones.
+        ValueError: if it is not; the message calls it `name`, lists the known ones, and says which may have been meant.
     """
     choices = list(known)
-    if value not in choices:
-        raise ValueError(f"{name}={value} is unknown; choose one of {', '.join(map(str, choices))}")
+    if not any(value == choice and isinstance(value, bool) == isinstance(choice, bool) for choice in choices):
+        listed = ", ".join(map(str, choices))
+        raise ValueError(f"{name}={value} is unknown; choose one of {listed}{did_you_mean(value, choices)}")
     return value
+
+
+def did_you_mean(value: Any, known: Iterable[Any]) -> str:
+    """The end of a message about an unknown name: `; did you mean trials?`, or nothing where none is like it.
+
+    >>> did_you_mean("trails", ["trials", "pairs"])
+    '; did you mean trials?'
+    """
+    close = difflib.get_close_matches(str(value), map(str, known), n=1)
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 @functools.cache  # reading hints takes longer than checking them

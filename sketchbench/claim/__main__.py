@@ -1,29 +1,35 @@
 """Evaluate all claims, or check that verdicts are the expected ones."""
 
 import argparse
-import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from sketchbench.claim import page
 from sketchbench.claim.erratum import read_errata
-from sketchbench.claim.evaluate import ClaimError, check_studies, evaluate, read_claims
+from sketchbench.claim.evaluate import check_studies, evaluate, read_claims
 from sketchbench.claim.markup import to_html, to_markdown
+from sketchbench.command_line import Parser, json_of, program
 from sketchbench.files import write_text
 from sketchbench.measure.row import Column
-from sketchbench.schema import SchemaError
+from sketchbench.table.reading import read_table
+
+TABLE = (Column.METHOD, Column.LABEL, Column.QUANTITY)  # columns of every table
+NUMBERS = ("statistic", "low", "high", Column.BOUND)
+VERDICTS = ("claim", Column.METHOD, Column.LABEL, "case", "verdict", "expected", *NUMBERS)  # columns of claims.csv
+FACTS = {"scale": str, "kernels": str, "seed": int, "skipped": list, "studies": list}
 
 
 def run_evaluate(options: argparse.Namespace) -> None:
     """Write the verdicts as CSV, Markdown and HTML, and say what came out unexpected."""
-    facts = json.loads(options.facts)
+    facts = _facts(options.facts)
     claims = read_claims(options.claims)
     check_studies(claims, facts["studies"])
     errata = read_errata(options.errata, claims)
-    tables = {path.stem: pd.read_csv(path) for path in options.tables}
+    tables = {path.stem: read_table(path, TABLE) for path in options.tables}
     verdicts, comparisons = evaluate(claims, tables, facts["scale"])
     csv = verdicts.to_csv(index=False, float_format="%.8g", lineterminator="\n")
     write_text(options.csv, csv)
@@ -34,14 +40,21 @@ def run_evaluate(options: argparse.Namespace) -> None:
         print(line, file=sys.stderr)
 
 
+def _facts(text: str) -> dict[str, Any]:
+    """What `plan.Plan.facts` says; ValueError where it is something else."""
+    facts = json_of(text, "--facts")
+    for key, kind in FACTS.items():
+        if not isinstance(facts, dict) or not isinstance(facts.get(key), kind):
+            raise ValueError(f"--facts needs {key}, of type {kind.__name__}; Snakemake makes them of the plan")
+    return facts
+
+
 def run_check(options: argparse.Namespace) -> None:
     """Exit with 1 where a verdict differs from the expected one."""
-    if not options.verdicts.is_file():
-        sys.exit(f"sketchbench: error: {options.verdicts} is not there; run snakemake first")
-    verdicts = pd.read_csv(options.verdicts)
+    verdicts = read_table(options.verdicts, VERDICTS)
     lines = differences(verdicts)
     if options.against:
-        lines += changes(pd.read_csv(options.against), verdicts)
+        lines += changes(read_table(options.against, VERDICTS), verdicts)
     for line in lines:
         print(line)
     not_run = int((verdicts["verdict"] == "not run").sum())
@@ -79,14 +92,15 @@ def changes(old: pd.DataFrame, new: pd.DataFrame) -> list[str]:
         else:
             lines += [
                 f"{name}: {column} {row[f'{column}_new']:.8g}, was {row[column]:.8g}"
-                for column in ("statistic", "low", "high", Column.BOUND)
+                for column in NUMBERS
                 if not np.isclose(row[column], row[f"{column}_new"], 1e-6, 1e-9, equal_nan=True)
             ]
     return lines
 
 
+@program
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m sketchbench.claim", description=__doc__)
+    parser = Parser(prog="python -m sketchbench.claim", description=__doc__)
     commands = parser.add_subparsers(required=True)
     evaluating = commands.add_parser("evaluate", help="tables and claims to verdicts")
     evaluating.add_argument("--tables", required=True, type=Path, nargs="+", help="CSV by study")
@@ -101,10 +115,7 @@ def main(arguments: list[str] | None = None) -> None:
     checking.add_argument("--against", type=Path, help="an older one; fail on a change, too")
     checking.set_defaults(action=run_check)
     options = parser.parse_args(arguments)
-    try:
-        options.action(options)
-    except (ClaimError, SchemaError) as error:
-        sys.exit(f"sketchbench: error: {error}")
+    options.action(options)
 
 
 if __name__ == "__main__":

@@ -1,19 +1,23 @@
 """Draw one figure: `python -m sketchbench.figure --help`."""
 
-import argparse
 import importlib
 import inspect
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
 from matplotlib.figure import Figure
 
+from sketchbench.command_line import Parser, program
 from sketchbench.figure import foot
 from sketchbench.figure.catalogue import Entry, read_catalogue
 from sketchbench.figure.saving import save
-from sketchbench.schema import SchemaError
+from sketchbench.measure.row import Column
+from sketchbench.parameters import choose
+from sketchbench.schema import SCALES, SchemaError
+from sketchbench.table.reading import TableError, read_table
+
+KEY = (Column.METHOD, Column.QUANTITY)  # columns of every table
 
 
 def draw(entry: Entry, tables: Mapping[str, pd.DataFrame], scale: str = "quick") -> Figure:
@@ -38,14 +42,10 @@ def draw(entry: Entry, tables: Mapping[str, pd.DataFrame], scale: str = "quick")
     return figure
 
 
+@program
 def main(arguments: list[str] | None = None) -> None:
-    try:
-        catalogue = read_catalogue()
-    except SchemaError as error:
-        sys.exit(f"sketchbench: error: {error}")
-    parser = argparse.ArgumentParser(
-        prog="python -m sketchbench.figure", description="Draw one figure from finished tables."
-    )
+    catalogue = read_catalogue()
+    parser = Parser(prog="python -m sketchbench.figure", description="Draw one figure from finished tables.")
     parser.add_argument("figure", choices=catalogue, metavar="FIGURE", help=", ".join(catalogue))
     parser.add_argument("--tables", required=True, type=Path, nargs="+", help="its studies' CSV")
     parser.add_argument("--svg", required=True, type=Path)
@@ -53,13 +53,17 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--scale", default="quick", help="the scale of these tables (quick)")
     options = parser.parse_args(arguments)
     entry = catalogue[options.figure]
-    tables = {path.stem: pd.read_csv(path) for path in options.tables}
+    choose("scale", options.scale, SCALES)
+    tables = {path.stem: read_table(path, KEY) for path in options.tables}
     if missing := set(entry.studies) - tables.keys():
-        sys.exit(f"sketchbench: error: figure {options.figure} needs {', '.join(sorted(missing))}")
+        raise SchemaError(f"figure {options.figure} needs the tables of {', '.join(sorted(missing))}; see --tables")
     try:
         figure = draw(entry, tables, options.scale)
     except SchemaError as error:
-        sys.exit(f"sketchbench: error: conf/figure/{options.figure}.yaml: {error}")
+        raise SchemaError(f"conf/figure/{options.figure}.yaml: {error}") from None
+    except LookupError as error:
+        named = ", ".join(map(str, options.tables))
+        raise TableError(f"{named}: not what figure {options.figure} is drawn from; it finds no {error}") from None
     title = options.figure.replace("_", " ").capitalize()
     save(figure, options.svg, options.png, title=title, description=entry.caption.replace("*", ""))
 

@@ -1,14 +1,12 @@
 """Join the records of one study into a table: `python -m sketchbench.table --help`."""
 
-import argparse
-import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from sketchbench import record
+from sketchbench.command_line import Parser, check_entries, json_from_stdin, program
 from sketchbench.files import write_text
 
 STYLE = """<style>
@@ -53,8 +51,9 @@ def as_html(frame: pd.DataFrame, title: str) -> str:
     return f"{head}\n<h2>{title}</h2>\n{body}\n"
 
 
+@program
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m sketchbench.table",
         description="Verify and join the records of one study; the manifest comes on stdin.",
     )
@@ -62,10 +61,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--csv", required=True, type=Path)
     parser.add_argument("--html", required=True, type=Path)
     options = parser.parse_args(arguments)
-    try:
-        frame = join(json.load(sys.stdin))
-    except record.RecordError as error:
-        sys.exit(f"sketchbench: error: {error}")
+    manifest = json_from_stdin("the manifest")
+    check_entries(manifest, {"record": str, "signature": str, "columns": dict}, "the manifest")
+    frame = join(manifest)
     # Quantities are of order 1 or more; digits below 1e-14 are rounding errors, which differ between machines.
     text = frame.round(14).to_csv(index=False, float_format="%.12g", lineterminator="\n")
     write_text(options.csv, text)
