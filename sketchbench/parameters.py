@@ -21,6 +21,8 @@ import types
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any, Literal, NamedTuple, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
+import numpy as np
+
 Entry = TypeVar("Entry")
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -147,7 +149,8 @@ def _check(name: str, value: Any, hint: Any) -> None:
     elif hint in _PLAIN:
         kinds, description = _PLAIN[hint]
         if not isinstance(value, kinds) or (isinstance(value, bool) and hint is not bool):
-            raise TypeError(f"{name}={value!r} must be {description}")
+            remedy = f"; write {hint.__name__}(...)" if isinstance(value, np.generic) else ""
+            raise TypeError(f"{name}={value!r} must be {description}{remedy}")
         if hint is float and not math.isfinite(value):
             raise ValueError(f"{name}={value} must be finite")
 

@@ -53,7 +53,7 @@ def _faces(folder: Path, names: list[str]) -> list[tuple[Path, int]]:
         raise missing(f"LFW: {ATTRIBUTES}", folder, fetching("lfw"))
     if not images.is_dir():
         raise missing("LFW: lfw_funneled", folder, fetching("lfw"))
-    lines = [line.rstrip("\n").split("\t") for line in listed.read_text().splitlines()]
+    lines = [line.rstrip("\n").split("\t") for line in listed.read_text(encoding="utf-8").splitlines()]
     header = next((line[1:] for line in lines if line[:2] == ["#", "person"]), [])
     if not {"imagenum", *names} <= set(header):
         wanted = " and ".join(["imagenum", *names])
