@@ -109,7 +109,7 @@ def _meant(error: jsonschema.ValidationError) -> str:
     """What may have been meant by an unknown key or choice."""
     if error.validator == "additionalProperties" and isinstance(error.instance, dict):
         known = error.schema.get("properties", {}).keys()
-        found = (did_you_mean(key, known - error.instance.keys()) for key in error.instance.keys() - known)
+        found = (did_you_mean(key, known) for key in error.instance.keys() - known)
         return next((words for words in found if words), "")
     if error.validator == "enum":
         return did_you_mean(error.instance, error.validator_value)
