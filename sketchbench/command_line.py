@@ -36,10 +36,16 @@ class Parser(argparse.ArgumentParser):
     def _meant(self, message: str) -> str:
         """What may have been meant by a choice or an option that there is not."""
         if unknown := re.search(r"unrecognized arguments: (--[^\s=]+)", message):
-            return did_you_mean(unknown[1], self._option_string_actions)
+            return did_you_mean(unknown[1], self._options())
         if unknown := re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message):
             return did_you_mean(unknown[1], re.findall(r"'(.*?)'", unknown[2]))
         return ""
+
+    def _options(self) -> set[str]:
+        """The options of the parser and of its commands."""
+        commands = [action.choices for action in self._actions if isinstance(action, argparse._SubParsersAction)]
+        below = [parser._options() for choices in commands for parser in choices.values()]
+        return set(self._option_string_actions).union(*below)
 
 
 def program(main: Main) -> Main:

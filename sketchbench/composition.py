@@ -173,6 +173,9 @@ def frozen(config: "DictConfig") -> Composed:
     except OmegaConfBaseException as error:
         raise ConfigError(str(error).splitlines()[0]) from None
     assert isinstance(resolved, dict)
+    for key in ("task", "kernels", "seed"):
+        if key not in resolved:
+            raise ConfigError(f"{key} is not there; no run can do without")
     _check_parts(resolved)
     kept: dict[str, Any] = {
         "task": resolved["task"],
@@ -185,8 +188,8 @@ def frozen(config: "DictConfig") -> Composed:
             _known_keys(method, keys + SHOWN, f"{kind} {method['name']}")
             _known_keys(method.get("theory") or {}, THEORY, f"{kind} {method['name']}: theory")
             kept[kind] = {key: method.get(key) for key in keys}
-            kept["d"] = resolved["d"]
-            kept["b"] = method.get("size") or resolved["b"]
+            kept["d"] = resolved.get("d")
+            kept["b"] = method.get("size") or resolved.get("b")
             label = method.get("label", method["name"])
     return Composed(kept, label)
 

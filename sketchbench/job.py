@@ -51,6 +51,13 @@ def run(config: dict[str, Any], path: Path, folder: Path | None = None) -> list[
     return rows
 
 
+def check_config(config: dict[str, Any]) -> None:
+    """ConfigError unless the config has what every resolved config has."""
+    for key, kind in {"task": dict, "kernels": str, "seed": int}.items():
+        if not isinstance(config.get(key), kind):
+            raise ConfigError(f"the config needs {key}, of type {kind.__name__}; `composition` makes it")
+
+
 def _version(name: str) -> str | None:
     """The installed version of a distribution, or None."""
     try:
@@ -91,6 +98,7 @@ def work_off(batch: list[dict[str, Any]], folder: Path | None = None) -> list[st
             continue
         log.info("%s", entry["name"])
         try:
+            check_config(entry["config"])
             if signature(entry["config"], folder) != entry["signature"]:
                 raise ConfigError("the code changed since this run was planned; start snakemake again")
             run(entry["config"], path, folder)
@@ -123,6 +131,8 @@ def main(arguments: list[str] | None = None) -> None:
     start_logging()
     batch = json_from_stdin("the batch")
     check_entries(batch, {"name": str, "record": str, "signature": str, "config": dict}, "the batch")
+    if not batch:
+        raise ValueError("the batch has no entries; Snakemake makes it of the plan")
     if failed := work_off(batch, options.folder):
         sys.exit("\n".join(f"sketchbench: error: {line}" for line in failed))
     write_text(options.receipt, "".join(f"{entry['signature']} {entry['record']}\n" for entry in batch))

@@ -11,7 +11,7 @@ from sketchbench.parameters import did_you_mean
 TOP = ("d", "b", "seed")  # keys that belong to no group
 NOT_HYDRA = ("study", "claim", "erratum", "figure")  # groups of conf that Hydra does not read
 OVERRIDE = re.compile(r"(\+\+|\+|~)?([^=]*)(?:=(.*))?", re.DOTALL)
-OPTION = re.compile(r"[\w-]+(/[\w-]+)*")
+OPTION = re.compile(r"[\w-]+(/[\w-]+)*", re.ASCII)  # Hydra takes no other letters
 
 
 def groups(conf: Path) -> list[str]:

@@ -7,8 +7,8 @@
         variant: Literal["plain", "averaged"] = "plain"
 
 A wrong value is refused in one line that names the field, the value and the condition: `rounds=0 must be >= 1`,
-`variant=best is unknown; choose one of plain, averaged`. Numbers, texts, literals, lists, dictionaries and optional
-values of these are checked; any other type, such as another class, a function or a tuple, is not. `checked` does the
+`variant=best is unknown; choose one of plain, averaged`. Numbers, texts, literals, lists, dictionaries, functions and
+optional values of these are checked; any other type, such as another class or a tuple, is not. `checked` does the
 same for the arguments of a function.
 """
 
@@ -18,7 +18,7 @@ import functools
 import inspect
 import math
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any, Literal, NamedTuple, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -184,6 +184,11 @@ def _list(name: str, value: Any, arguments: tuple[Any, ...]) -> None:
         _check(name, entry, arguments[0])
 
 
+def _callable(name: str, value: Any, _: tuple[Any, ...]) -> None:
+    if not callable(value):
+        raise TypeError(f"{name}={value!r} must be a function; in a config, a mapping with _target_ that makes one")
+
+
 def _dict(name: str, value: Any, arguments: tuple[Any, ...]) -> None:
     if not isinstance(value, dict):
         raise TypeError(f"{name}={value!r} must map names to values")
@@ -198,6 +203,8 @@ _NESTED: dict[Any, Callable[[str, Any, tuple[Any, ...]], None]] = {
     Union: _optional,
     types.UnionType: _optional,
     list: _list,
+    Sequence: _list,
+    Callable: _callable,
     dict: _dict,
 }
 _PLAIN: dict[Any, tuple[Any, str]] = {

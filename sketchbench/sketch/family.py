@@ -1,9 +1,11 @@
 """A sketch family is a distribution over matrices; drawing from it gives an operator."""
 
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from dataclasses import dataclass
 
 from sketchbench import kernels as backends
+from sketchbench import parameters
 from sketchbench.kernels import Kernels
 from sketchbench.sketch.draws import Draws
 from sketchbench.sketch.operator import Sketch
@@ -27,6 +29,8 @@ class Family(ABC):
             raise ValueError(f"dimension d={self.d} must be >= 1")
         if self.b < 1:
             raise ValueError(f"sketch size b={self.b} must satisfy 1 <= b (d={self.d})")
+        with suppress(NameError):  # types written as text, of names that are there for a type checker only
+            parameters.check(self)
         self.check()
 
     def check(self) -> None:  # noqa: B027 (most families take every size)
