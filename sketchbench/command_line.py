@@ -12,15 +12,19 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Callable
-from typing import Any, Never
+from typing import Any, Never, Protocol
 
 from sketchbench.parameters import did_you_mean
 
 # What our functions and libraries raise of wrong input, missing files and full disks; anything else is a bug of ours.
 MISTAKES = (ValueError, TypeError, RuntimeError, ArithmeticError, OSError, ImportError)
 INTERRUPTED, BUG = 130, 70  # exit codes: 128 + SIGINT, and EX_SOFTWARE of sysexits.h
-Main = Callable[[list[str] | None], None]
+
+
+class Main(Protocol):
+    """The function of a program; its arguments are those of the command line by default."""
+
+    def __call__(self, arguments: list[str] | None = None) -> None: ...
 
 
 class Parser(argparse.ArgumentParser):
@@ -62,7 +66,7 @@ def program(main: Main) -> Main:
             if sys.stdout:  # None where it was closed
                 sys.stdout.flush()  # a closed pipe shows here, and not when Python ends
         except BrokenPipeError:
-            sys.stdout = None  # type: ignore[assignment]
+            sys.stdout = None
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             sys.exit(1)
         except KeyboardInterrupt:

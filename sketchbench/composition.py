@@ -194,7 +194,7 @@ def frozen(config: "DictConfig") -> Composed:
     return Composed(kept, label)
 
 
-def _check_parts(config: dict[str, Any]) -> None:
+def _check_parts(config: dict[Any, Any]) -> None:
     """ConfigError where a part that is a mapping was overridden by something else, or a method's name."""
     parts = {"task": config, "kernels": config}
     for kind, keys in METHODS.items():
@@ -203,6 +203,8 @@ def _check_parts(config: dict[str, Any]) -> None:
     for name, holder in parts.items():
         if not isinstance(holder.get(name), dict):
             raise ConfigError(f"{name}={holder.get(name)!r} must map keys to values; --help lists them")
+        if not isinstance(target := holder[name].get("_target_", ""), str):
+            raise ConfigError(f"{name}._target_={target!r} must be the name of a class, with its module")
     for kind in METHODS:
         method = config.get(kind)
         if method and not isinstance(method.get("name"), str):

@@ -23,9 +23,7 @@ def family_of(config: dict[str, Any]) -> Any:
     """
     kind, key = ("sketch", "family") if "sketch" in config else ("recovery", "sensing")
     described = dict(config[kind][key])
-    target = described.pop("_target_", None)
-    if not isinstance(target, str):
-        raise ConfigError(f"{kind}.{key}._target_={target!r} must be the name of a class, with its module")
+    target = described.pop("_target_")
     module, _, attribute = target.rpartition(".")
     try:
         family = getattr(importlib.import_module(module), attribute)

@@ -59,9 +59,9 @@ class _Loader(yaml.SafeLoader):
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
         seen = set()
         for key, _ in node.value:
-            if key.value in seen and isinstance(key, yaml.ScalarNode):
-                raise SchemaError(f"line {key.start_mark.line + 1}: key {key.value} is there twice; remove one")
             if isinstance(key, yaml.ScalarNode):
+                if key.value in seen:
+                    raise SchemaError(f"line {key.start_mark.line + 1}: key {key.value} is there twice; remove one")
                 seen.add(key.value)
         return super().construct_mapping(node, deep)
 
@@ -107,12 +107,13 @@ def validate(content: Any, schema: str, name: str) -> None:
 
 def _meant(error: jsonschema.ValidationError) -> str:
     """What may have been meant by an unknown key or choice."""
-    if error.validator == "additionalProperties" and isinstance(error.instance, dict):
-        known = error.schema.get("properties", {}).keys()
-        found = (did_you_mean(key, known) for key in error.instance.keys() - known)
+    instance, rules = error.instance, error.schema
+    if error.validator == "additionalProperties" and isinstance(instance, dict) and isinstance(rules, dict):
+        known = rules.get("properties", {}).keys()
+        found = (did_you_mean(key, known) for key in instance.keys() - known)
         return next((words for words in found if words), "")
     if error.validator == "enum":
-        return did_you_mean(error.instance, error.validator_value)
+        return did_you_mean(instance, list(error.validator_value))  # type: ignore[arg-type]
     return ""
 
 

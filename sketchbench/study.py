@@ -107,7 +107,7 @@ def read(conf: Path, name: str, scale: str) -> Study:
 def _read(path: Path) -> dict[str, Any]:
     text = load(path)
     if not isinstance(text, dict):
-        raise ConfigError(f"{path} must map keys to values")
+        validate(text, "study", str(path))  # which refuses it
     return dict(text)
 
 

@@ -26,7 +26,7 @@ class Ending:
         return self.code if isinstance(self.code, str) else self.err.strip()
 
     def faults(self, words: str) -> list[str]:
-        """What is wrong with it as the end of a wrong call: it should be one line with these words, and nothing else."""
+        """What is wrong with it as the end of a wrong call, which is one line with these words and nothing else."""
         lines = [line for line in f"{self.err}\n{self.code if isinstance(self.code, str) else ''}".splitlines() if line]
         said = " ".join(lines)
         found = {
@@ -55,7 +55,7 @@ def ending(main: Callable[[list[str]], None], arguments: list[str], stdin: str |
         contextlib.redirect_stderr(err),
         mock.patch.object(sys, "stdin", None if stdin is None else io.StringIO(stdin)),
         mock.patch.object(sys, "path", list(sys.path)),
-        mock.patch.object(logging, "basicConfig", lambda **_: None),
+        mock.patch.object(logging, "basicConfig", return_value=None),
     ):
         warnings.simplefilter("always")
         try:

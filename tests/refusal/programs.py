@@ -1,6 +1,6 @@
 """Wrong calls of the other command line programs: the program, its arguments, standard input, words of the message.
 
-In arguments, `@NAME` is a file of `FILES` in an empty folder, `%` the root of the project, and `>NAME` one that is to be
+In arguments, `@NAME` is a file of `FILES` in an empty folder, `%` the root of the project, and `>NAME` a file to be
 written. Standard input of None is a closed one.
 """
 
@@ -43,6 +43,7 @@ FILES: dict[str, str | bytes] = {
 }
 FACTS = {"scale": "quick", "kernels": "numpy", "seed": 0, "skipped": [], "studies": ["embedding", "moments", "hashing"]}
 ENTRY = {"name": "ams/d8", "record": "none.parquet", "signature": "0" * 16, "config": {}}
+EMPTY = {"task": {}, "kernels": "x", "seed": 0}
 ROW = {"record": "none.parquet", "signature": "0" * 16, "columns": {"method": "ams"}}
 JOB = ["--receipt", ">done"]
 TABLE = ["--study", "tails", "--csv", ">t.csv", "--html", ">t.html"]
@@ -105,7 +106,7 @@ JOBS = [
         "job",
         JOB,
         "the code changed since this run was planned",
-        json.dumps([{**ENTRY, "config": {"task": {}, "kernels": "x", "seed": 0}}]),
+        json.dumps([{**ENTRY, "config": EMPTY}]),
     ),
     Call("job", [], "the following arguments are required: --receipt", "[]"),
     Call("job", [*JOB, "--config", "{}"], "unrecognized arguments: --config {}", "[]"),
