@@ -1,7 +1,6 @@
 """Run one task by hand: `python -m sketchbench task=moments sketch=srht b=32`."""
 
 import argparse
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from sketchbench import composition, job
+from sketchbench.command_line import Parser, program
 from sketchbench.composition import CONF, METHODS
 from sketchbench.execution import execute
 from sketchbench.signature import code_of
@@ -52,8 +52,9 @@ def _cell(value: Any) -> str:
     return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
+@program
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m sketchbench",
         usage="python -m sketchbench [--help] [--folder DIR] [--result FILE] [OVERRIDE ...]",
         description="Run one task on one sketch and print what it measured.",
@@ -67,15 +68,12 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("overrides", nargs="*", metavar="OVERRIDE", help="see below")
     options = parser.parse_args(arguments)
     job.start_logging()
-    try:
-        folder = composition.user_folder(options.folder)
-        if options.help:
-            print(parser.format_help() + "\n" + describe(folder))
-            return
-        config = composition.frozen(composition.compose(options.overrides, folder=folder)).config
-        rows = job.run(config, options.result, folder) if options.result else execute(config, code_of(config, folder))
-    except (ValueError, TypeError, RuntimeError, ArithmeticError, OSError) as error:
-        sys.exit(f"sketchbench: error: {error}")
+    folder = composition.user_folder(options.folder)
+    if options.help:
+        print(parser.format_help() + "\n" + describe(folder))
+        return
+    config = composition.frozen(composition.compose(options.overrides, folder=folder)).config
+    rows = job.run(config, options.result, folder) if options.result else execute(config, code_of(config, folder))
     said = [config[kind]["name"] for kind in METHODS if kind in config]
     said += [f"{letter}={config[letter]}" for letter in "db" if letter in config]
     print(", ".join([*said, f"{config['kernels']} kernels"]))

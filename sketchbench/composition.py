@@ -7,8 +7,9 @@ everything is composed again. The file is only a memory: without it, or where it
 
 import hashlib
 import json
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import fields
 from importlib.metadata import version
@@ -19,7 +20,8 @@ from sketchbench import kernels
 from sketchbench.digest import PROJECT
 from sketchbench.execution import ConfigError
 from sketchbench.files import write_text
-from sketchbench.parameters import choose
+from sketchbench.overrides import NOT_HYDRA, check, groups
+from sketchbench.parameters import choose, did_you_mean
 from sketchbench.theory.known import Known
 
 if TYPE_CHECKING:  # half a second that planning from memory does without
@@ -27,7 +29,6 @@ if TYPE_CHECKING:  # half a second that planning from memory does without
 
 CONF = PROJECT / "conf"
 MEMORY = Path("results", "composed.json")  # beside the folder of configs
-NOT_HYDRA = ("study", "claim", "erratum", "figure")  # groups of conf that Hydra does not read
 # What a study compares: groups of configs, and what decides the outcome of a run in each of their files.
 METHODS = {"sketch": ("name", "family", "theory"), "recovery": ("name", "algorithm", "sensing")}
 SHOWN = ("label", "size")  # what else may be there
@@ -100,7 +101,8 @@ class Composer:
             try:
                 OmegaConf.update(config, key, value, merge=False)
             except OmegaConfBaseException as error:
-                raise ConfigError(f"{place}: {key}: {str(error).splitlines()[0]}") from None
+                meant = did_you_mean(key, _keys(self._bases[overrides]))
+                raise ConfigError(f"{place}: {key}: {str(error).splitlines()[0]}{meant}") from None
         return frozen(config)
 
     def _base(self, overrides: tuple[str, ...]) -> "DictConfig":
@@ -133,16 +135,44 @@ def compose(overrides: list[str], conf: Path = CONF, folder: Path | None = None)
     from hydra.errors import HydraException, MissingConfigException
     from omegaconf.errors import OmegaConfBaseException
 
+    check(overrides, conf)
     search = [f"hydra.searchpath=['file://{folder}']"] if folder else []
     try:
         with initialize_config_dir(str(conf), version_base="1.3"):
             return by_hydra("run", overrides=overrides + search)
     except MissingConfigException as error:
         known = f"; choose from {', '.join(error.options)}" if error.options else ""
-        raise ConfigError(f"{error.missing_cfg_file or 'a config'} is unknown{known}") from None
+        missing = error.missing_cfg_file or "a config"
+        meant = did_you_mean(missing.rpartition("/")[2], error.options or ())
+        raise ConfigError(f"{missing} is unknown{known}{meant}") from None
     except (HydraException, OmegaConfBaseException) as error:
-        message = str(error).splitlines()[0].rstrip(".")
-        raise ConfigError(f"{message}; --help lists the options and keys") from None
+        message = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
+        meant = _meant(message, overrides, conf, folder)
+        raise ConfigError(f"{message}{meant}; --help lists the options and keys") from None
+
+
+def _meant(message: str, overrides: list[str], conf: Path, folder: Path | None) -> str:
+    """The key that may have been meant by the one that Hydra's message names, among those that there are."""
+    wrong = re.search(r"Could not (?:override|append to config|delete from config\.) '\+*~?([^'=]+)", message)
+    if not wrong:
+        return ""
+    known = groups(conf)
+    chosen = [override for override in overrides if re.split("[@=]", override)[0] in known]
+    if len(chosen) == len(overrides):
+        return ""
+    return did_you_mean(wrong[1], [*known, *_keys(compose(chosen, conf, folder))])
+
+
+def _keys(config: "DictConfig") -> list[str]:
+    """The dotted keys of a config, of mappings and of values."""
+    from omegaconf import OmegaConf
+
+    def below(node: Any, prefix: str) -> Iterator[str]:
+        for key, value in node.items() if isinstance(node, dict) else ():
+            yield f"{prefix}{key}"
+            yield from below(value, f"{prefix}{key}.")
+
+    return list(below(OmegaConf.to_container(config), ""))
 
 
 def frozen(config: "DictConfig") -> Composed:
@@ -160,6 +190,10 @@ def frozen(config: "DictConfig") -> Composed:
     except OmegaConfBaseException as error:
         raise ConfigError(str(error).splitlines()[0]) from None
     assert isinstance(resolved, dict)
+    for key in ("task", "kernels", "seed"):
+        if key not in resolved:
+            raise ConfigError(f"{key} is not there; no run can do without")
+    _check_parts(resolved)
     kept: dict[str, Any] = {
         "task": resolved["task"],
         "kernels": kernels.resolve(resolved["kernels"]["name"]),
@@ -171,10 +205,29 @@ def frozen(config: "DictConfig") -> Composed:
             _known_keys(method, keys + SHOWN, f"{kind} {method['name']}")
             _known_keys(method.get("theory") or {}, THEORY, f"{kind} {method['name']}: theory")
             kept[kind] = {key: method.get(key) for key in keys}
-            kept["d"] = resolved["d"]
-            kept["b"] = method.get("size") or resolved["b"]
+            kept["d"] = resolved.get("d")
+            kept["b"] = method.get("size") or resolved.get("b")
             label = method.get("label", method["name"])
     return Composed(kept, label)
+
+
+def _check_parts(config: dict[Any, Any]) -> None:
+    """ConfigError where a part that is a mapping was overridden by something else, or a method's name."""
+    parts = {"task": config, "kernels": config}
+    for kind, keys in METHODS.items():
+        if config.get(kind) is not None:
+            parts |= {kind: config} | ({keys[1]: config[kind]} if isinstance(config[kind], dict) else {})
+    for name, holder in parts.items():
+        if not isinstance(holder.get(name), dict):
+            raise ConfigError(f"{name}={holder.get(name)!r} must map keys to values; --help lists them")
+        if not isinstance(target := holder[name].get("_target_", ""), str):
+            raise ConfigError(f"{name}._target_={target!r} must be the name of a class, with its module")
+    for kind in METHODS:
+        method = config.get(kind)
+        if method and not isinstance(method.get("name"), str):
+            raise ConfigError(f"{kind}.name={method.get('name')!r} must be a text")
+        if method and not isinstance(method.get("theory") or {}, dict):
+            raise ConfigError(f"{kind}.theory={method['theory']!r} must map keys to values")
 
 
 def user_folder(folder: str | Path) -> Path | None:

@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import os
 from typing import Any
 
 from sketchbench import kernels
@@ -36,6 +37,18 @@ def family_of(config: dict[str, Any]) -> Any:
     return family(**described, d=config["d"], b=config["b"])
 
 
+def check_memory(config: dict[str, Any]) -> None:
+    """Raise ConfigError where not even one vector of the sizes d and b fits into memory, before anything is begun."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    for letter in "db":
+        size = config.get(letter)
+        if isinstance(size, int) and 8 * size > memory:
+            raise ConfigError(
+                f"{letter}={size} takes {8 * size / 2**30:.3g} GiB for a single vector, and this machine has "
+                f"{memory / 2**30:.3g} GiB of memory; lower {letter}"
+            )
+
+
 def execute(config: dict[str, Any], code: str = "") -> list[Row]:
     """Run the task of a resolved config.
 
@@ -46,6 +59,7 @@ def execute(config: dict[str, Any], code: str = "") -> list[Row]:
     Returns:
         The task's rows. A task is given what it asks for of kernels, seed, code, family, known and recovery.
     """
+    check_memory(config)
     from hydra.errors import InstantiationException
     from hydra.utils import instantiate  # half a second that planning does without
 

@@ -1,7 +1,5 @@
 """Runs: resolved configs in, a record of each out. `python -m sketchbench.job --help`."""
 
-import argparse
-import json
 import logging
 import platform
 import subprocess
@@ -12,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from sketchbench import kernels, record
+from sketchbench.command_line import MISTAKES, Parser, check_entries, json_from_stdin, program, said
 from sketchbench.digest import PROJECT
 from sketchbench.execution import ConfigError, execute
-from sketchbench.files import FileError, write_text
+from sketchbench.files import write_text
 from sketchbench.measure.row import Row
 from sketchbench.signature import code_of, signature
 
@@ -50,6 +49,13 @@ def run(config: dict[str, Any], path: Path, folder: Path | None = None) -> list[
     }
     record.write(path, record.Record(rows, provenance))
     return rows
+
+
+def check_config(config: dict[str, Any]) -> None:
+    """ConfigError unless the config has what every resolved config has."""
+    for key, kind in {"task": dict, "kernels": str, "seed": int}.items():
+        if not isinstance(config.get(key), kind):
+            raise ConfigError(f"the config needs {key}, of type {kind.__name__}; `composition` makes it")
 
 
 def _version(name: str) -> str | None:
@@ -92,11 +98,12 @@ def work_off(batch: list[dict[str, Any]], folder: Path | None = None) -> list[st
             continue
         log.info("%s", entry["name"])
         try:
+            check_config(entry["config"])
             if signature(entry["config"], folder) != entry["signature"]:
                 raise ConfigError("the code changed since this run was planned; start snakemake again")
             run(entry["config"], path, folder)
-        except (ValueError, TypeError, RuntimeError, ArithmeticError, OSError) as error:
-            failed.append(f"{entry['name']}: {error}")
+        except (MemoryError, RecursionError, *MISTAKES) as error:
+            failed.append(f"{entry['name']}: {said(error)}")
     return failed
 
 
@@ -109,19 +116,9 @@ def _is_there(path: Path, signed: str) -> bool:
     return True
 
 
-def _batch(text: str) -> list[dict[str, Any]]:
-    """The batch on stdin; an exit in one line for anything else."""
-    try:
-        batch = json.loads(text)
-        if all(isinstance(entry[key], str) for entry in batch for key in ("name", "record", "signature")):
-            return [{**entry, "config": dict(entry["config"])} for entry in batch]
-    except (ValueError, TypeError, KeyError, RecursionError):
-        pass
-    sys.exit("sketchbench: error: stdin must be a batch as JSON, a list of name, record, signature and config")
-
-
+@program
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m sketchbench.job",
         description="Do the runs of a batch, as planned by sketchbench.plan, and write their records; the batch comes"
         " as JSON on stdin. Records that are there are kept.",
@@ -132,13 +129,13 @@ def main(arguments: list[str] | None = None) -> None:
     if options.folder:
         sys.path.insert(0, str(options.folder))
     start_logging()
-    batch = _batch(sys.stdin.read())
+    batch = json_from_stdin("the batch")
+    check_entries(batch, {"name": str, "record": str, "signature": str, "config": dict}, "the batch")
+    if not batch:
+        raise ValueError("the batch has no entries; Snakemake makes it of the plan")
     if failed := work_off(batch, options.folder):
         sys.exit("\n".join(f"sketchbench: error: {line}" for line in failed))
-    try:
-        write_text(options.receipt, record.receipt({entry["record"]: entry["signature"] for entry in batch}))
-    except FileError as error:
-        sys.exit(f"sketchbench: error: {error}")
+    write_text(options.receipt, record.receipt({entry["record"]: entry["signature"] for entry in batch}))
 
 
 if __name__ == "__main__":

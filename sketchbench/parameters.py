@@ -7,18 +7,21 @@
         variant: Literal["plain", "averaged"] = "plain"
 
 A wrong value is refused in one line that names the field, the value and the condition: `rounds=0 must be >= 1`,
-`variant=best is unknown; choose one of plain, averaged`. Numbers, texts, literals, lists, dictionaries and optional
-values of these are checked; any other type, such as another class, a function or a tuple, is not. `checked` does the
+`variant=best is unknown; choose one of plain, averaged`. Numbers, texts, literals, lists, dictionaries, functions and
+optional values of these are checked; any other type, such as another class or a tuple, is not. `checked` does the
 same for the arguments of a function.
 """
 
 import dataclasses
+import difflib
 import functools
 import inspect
 import math
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any, Literal, NamedTuple, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
 
 Entry = TypeVar("Entry")
 P = ParamSpec("P")
@@ -108,12 +111,23 @@ def choose(name: str, value: str, known: Iterable[str]) -> str:
     """The value, if it is one of the known ones.
 
     Raises:
-        ValueError: if it is not; the message calls it `name` and lists the known ones.
+        ValueError: if it is not; the message calls it `name`, lists the known ones, and says which may have been meant.
     """
     choices = list(known)
-    if value not in choices:
-        raise ValueError(f"{name}={value} is unknown; choose one of {', '.join(map(str, choices))}")
+    if not any(value == choice and isinstance(value, bool) == isinstance(choice, bool) for choice in choices):
+        listed = ", ".join(map(str, choices))
+        raise ValueError(f"{name}={value} is unknown; choose one of {listed}{did_you_mean(value, choices)}")
     return value
+
+
+def did_you_mean(value: Any, known: Iterable[Any]) -> str:
+    """The end of a message about an unknown name: `; did you mean trials?`, or nothing where none is like it.
+
+    >>> did_you_mean("trails", ["trials", "pairs"])
+    '; did you mean trials?'
+    """
+    close = difflib.get_close_matches(str(value), map(str, known), n=1)
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 @functools.cache  # reading hints takes longer than checking them
@@ -135,7 +149,8 @@ def _check(name: str, value: Any, hint: Any) -> None:
     elif hint in _PLAIN:
         kinds, description = _PLAIN[hint]
         if not isinstance(value, kinds) or (isinstance(value, bool) and hint is not bool):
-            raise TypeError(f"{name}={value!r} must be {description}")
+            remedy = f"; write {hint.__name__}(...)" if isinstance(value, np.generic) else ""
+            raise TypeError(f"{name}={value!r} must be {description}{remedy}")
         if hint is float and not math.isfinite(value):
             raise ValueError(f"{name}={value} must be finite")
 
@@ -169,6 +184,11 @@ def _list(name: str, value: Any, arguments: tuple[Any, ...]) -> None:
         _check(name, entry, arguments[0])
 
 
+def _callable(name: str, value: Any, _: tuple[Any, ...]) -> None:
+    if not callable(value):
+        raise TypeError(f"{name}={value!r} must be a function; in a config, a mapping with _target_ that makes one")
+
+
 def _dict(name: str, value: Any, arguments: tuple[Any, ...]) -> None:
     if not isinstance(value, dict):
         raise TypeError(f"{name}={value!r} must map names to values")
@@ -183,6 +203,8 @@ _NESTED: dict[Any, Callable[[str, Any, tuple[Any, ...]], None]] = {
     Union: _optional,
     types.UnionType: _optional,
     list: _list,
+    Sequence: _list,
+    Callable: _callable,
     dict: _dict,
 }
 _PLAIN: dict[Any, tuple[Any, str]] = {

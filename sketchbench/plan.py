@@ -5,25 +5,24 @@ config and in its code digest; the two make its signature. Snakemake reruns a ru
 signature changes, and tables refuse a record that bears another one.
 """
 
-import argparse
 import dataclasses
 import functools
 import json
 import math
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from sketchbench import kernels, study
+from sketchbench import kernels, seeds, study
 from sketchbench.batch import Batch, Run, batches
+from sketchbench.command_line import Parser, program
 from sketchbench.composition import CONF, Composed, Composer, user_folder
 from sketchbench.digest import CodeDigest
 from sketchbench.execution import ConfigError, family_of
 from sketchbench.files import is_plain, write_text
 from sketchbench.measure.row import CONTROLS
 from sketchbench.parameters import choose
-from sketchbench.schema import validate
+from sketchbench.schema import SCALES, load, validate
 from sketchbench.signature import signature
 from sketchbench.sketch.family import SizeError
 from sketchbench.study import NO_METHOD, Point, Study
@@ -131,6 +130,7 @@ def from_settings(settings: dict[str, Any]) -> Plan:
     Raises ConfigError for a setting that the schema does not know, and RuntimeError where CuPy is
     asked for, the jobs run here, and there is no device.
     """
+    load(CONF / "workflow.yaml")  # Snakemake takes the last one of keys that are there twice
     validate(settings, "workflow", "settings")
     if settings["device"] == "here":
         kernels.usable(settings["kernels"])
@@ -164,6 +164,8 @@ def expand(
         ValueError: for an unknown study, in one line.
         ConfigError, SchemaError: in one line, for whatever is wrong in the configs.
     """
+    choose("scale", scale, SCALES)
+    seeds.key(seed)  # refuses what is no seed
     user = user_folder(folder)
     shared = together == "all"
     plan = Plan(scale, kernels.resolve(kernels_name), seed, known=study.names(conf), shared=shared)
@@ -269,20 +271,16 @@ class Expansion:
         return Run(study.name, name, config, signature(config, self.user, self.digest), columns)
 
 
+@program
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m sketchbench.plan", description="List the runs that the studies expand to."
-    )
+    parser = Parser(prog="python -m sketchbench.plan", description="List the runs that the studies expand to.")
     parser.add_argument("--scale", default="quick", help="smoke, quick or paper (default: quick)")
     parser.add_argument("--kernels", default="auto", help="auto, numpy, numba or cupy")
     parser.add_argument("--seed", type=int, default=0, help="root seed (default: 0)")
     parser.add_argument("--studies", default="all", help="names separated by commas")
     parser.add_argument("--folder", default="", help="your own folder of sketches")
     options = parser.parse_args(arguments)
-    try:
-        plan = expand(options.scale, options.kernels, options.seed, options.studies, options.folder)
-    except (ConfigError, ValueError, RuntimeError) as error:
-        sys.exit(f"sketchbench: error: {error}")
+    plan = expand(options.scale, options.kernels, options.seed, options.studies, options.folder)
     for name, runs in plan.runs.items():
         for run in runs.values():
             print(f"{name:24s} {run.name:56s} {run.signature}")

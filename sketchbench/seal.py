@@ -8,7 +8,7 @@ It shows accidents and edits; it doesn't stop someone who makes a new seal for w
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -110,6 +110,14 @@ def content(path: Path, kind: str, scale: str | None = None) -> bytes:
     if scale not in (None, seal.scale):
         raise SealError(f"{path}: it is of scale={seal.scale}, not {scale}; name another file, or {AGAIN}")
     return _matching(path, seal)
+
+
+def sums(paths: Iterable[Path]) -> dict[str, str]:
+    """What a report says that it was made of: of each table, by study, the SHA-256 that its seal gives it.
+
+    Raises SealError where a table has none.
+    """
+    return {path.stem: read(beside(path)).files[path.name] for path in paths}
 
 
 def check(files: Sequence[Path], made_of: Mapping[str, str], scale: str) -> list[str]:

@@ -13,14 +13,22 @@ import numpy as np
 
 def _digest(root: int, axes: dict[str, int | str], size: int) -> int:
     """A number of `size` bytes that depends on the root seed and all axes, whatever the order of the axes."""
+    if type(root) is not int:  # JSON would take True and 1.5, too
+        raise TypeError(f"root seed {root!r} must be an integer; of NumPy's, write int(...)")
     if root < 0:
         raise ValueError(f"root seed {root} must be >= 0")
+    for name, value in axes.items():
+        if type(value) is not int and not isinstance(value, str):
+            raise TypeError(f"axis {name}={value!r} must be an integer or a text")
     text = json.dumps([root, sorted(axes.items())])
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=size).digest(), "little")
 
 
 def key(root: int, **axes: int | str) -> int:
     """The 64-bit Philox key of a root seed >= 0 and named axes, for operators.
+
+    Raises TypeError for a root that is no integer and an axis that is neither an integer nor a text; ValueError for a
+    negative root.
 
     >>> key(7, study="moments") == key(7, study="moments")
     True
@@ -31,7 +39,7 @@ def key(root: int, **axes: int | str) -> int:
 
 
 def generator(root: int, **axes: int | str) -> np.random.Generator:
-    """A NumPy generator (Philox) of a root seed and named axes, for data.
+    """A NumPy generator (Philox) of a root seed and named axes, for data; errors as of `key`.
 
     >>> float(generator(7, data="pairs").random()) == float(generator(7, data="pairs").random())
     True

@@ -8,13 +8,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
 from sketchbench.composition import METHODS
 from sketchbench.execution import ConfigError
 from sketchbench.measure.row import COLUMNS
 from sketchbench.parameters import choose
-from sketchbench.schema import validate
+from sketchbench.schema import load, validate
 
 PARTS = ("axes", "set", "with")  # what a scale may change
 NO_METHOD = "any"  # of a study that compares nothing
@@ -110,16 +108,13 @@ def read(conf: Path, name: str, scale: str) -> Study:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    try:
-        text = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{path}: {' '.join(str(error).split())}") from None
+    text = load(path)
     if not isinstance(text, dict):
-        raise ConfigError(f"{path} must map keys to values")
-    return text
+        validate(text, "study", str(path))  # which refuses it
+    return dict(text)
 
 
-def _model(path: Path, name: str) -> dict[str, Any]:
+def _model(path: Path, name: Any) -> dict[str, Any]:
     """The study that another one is like; one that is itself like another would hide what a reader looks for."""
     text = _read(path.with_name(f"{choose(f'{path}: like', name, names(path.parents[1]))}.yaml"))
     if "like" in text:

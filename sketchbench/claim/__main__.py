@@ -1,10 +1,9 @@
 """Evaluate all claims, or check that verdicts are the expected ones."""
 
 import argparse
-import io
-import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,21 +11,26 @@ import pandas as pd
 from sketchbench import seal
 from sketchbench.claim import page
 from sketchbench.claim.erratum import read_errata
-from sketchbench.claim.evaluate import ClaimError, check_studies, evaluate, read_claims
+from sketchbench.claim.evaluate import check_studies, evaluate, read_claims
 from sketchbench.claim.markup import to_html, to_markdown
+from sketchbench.command_line import Parser, json_of, program
 from sketchbench.files import write_text
 from sketchbench.measure.row import Column
-from sketchbench.schema import SchemaError
+from sketchbench.table.reading import read_table
+
+TABLE = (Column.METHOD, Column.LABEL, Column.QUANTITY)  # columns of every table
+NUMBERS = ("statistic", "low", "high", Column.BOUND)
+VERDICTS = ("claim", Column.METHOD, Column.LABEL, "case", "verdict", "expected", *NUMBERS)  # columns of claims.csv
+FACTS = {"scale": str, "kernels": str, "seed": int, "skipped": list, "studies": list}
 
 
 def run_evaluate(options: argparse.Namespace) -> None:
     """Write the verdicts as CSV, Markdown and HTML, and say what came out unexpected."""
-    facts = json.loads(options.facts)
+    facts = _facts(options.facts)
     claims = read_claims(options.claims)
     check_studies(claims, facts["studies"])
     errata = read_errata(options.errata, claims)
-    contents = {path.stem: seal.content(path, "table", facts["scale"]) for path in options.tables}
-    tables = {study: pd.read_csv(io.BytesIO(content)) for study, content in contents.items()}
+    tables = {path.stem: read_table(path, TABLE, kind="table", scale=facts["scale"]) for path in options.tables}
     whole, kinds = facts.get("whole", True), facts.get("kinds", {})
     verdicts, comparisons = evaluate(claims, tables, facts["scale"], whole=whole, kinds=kinds)
     csv = verdicts.to_csv(index=False, float_format="%.8g", lineterminator="\n")
@@ -34,15 +38,24 @@ def run_evaluate(options: argparse.Namespace) -> None:
     blocks = page.content(claims, verdicts, facts, comparisons, errata)
     write_text(options.page, to_markdown(blocks))
     write_text(options.html, to_html(page.TITLE, blocks))
-    made_of = {study: seal.digest(content) for study, content in contents.items()}
+    made_of = seal.sums(options.tables)
     seal.write("claims", facts["scale"], made_of, [options.csv, options.page, options.html])
     for line in differences(verdicts):
         print(line, file=sys.stderr)
 
 
+def _facts(text: str) -> dict[str, Any]:
+    """What `plan.Plan.facts` says; ValueError where it is something else."""
+    facts = json_of(text, "--facts")
+    for key, kind in FACTS.items():
+        if not isinstance(facts, dict) or not isinstance(facts.get(key), kind):
+            raise ValueError(f"--facts needs {key}, of type {kind.__name__}; Snakemake makes them of the plan")
+    return facts
+
+
 def run_check(options: argparse.Namespace) -> None:
     """Exit with 1 where a verdict differs from the expected one."""
-    verdicts = pd.read_csv(io.BytesIO(seal.content(options.verdicts, "claims")))
+    verdicts = read_table(options.verdicts, VERDICTS, kind="claims")
     lines = differences(verdicts)
     if options.against:
         lines += changes(_older(options.against), verdicts)
@@ -56,14 +69,9 @@ def run_check(options: argparse.Namespace) -> None:
 def _older(path: Path) -> pd.DataFrame:
     """The verdicts of an older run, verified where they have a seal; from before there were seals they have none."""
     if seal.beside(path).exists():
-        return pd.read_csv(io.BytesIO(seal.content(path, "claims")))
+        return read_table(path, VERDICTS, kind="claims")
+    verdicts = read_table(path, VERDICTS)
     print(f"{path} has no seal: its verdicts are taken as they are", file=sys.stderr)
-    try:
-        verdicts = pd.read_csv(path)
-    except (OSError, ValueError) as error:
-        raise ClaimError(f"{path} can't be read as verdicts: {' '.join(str(error).split())}") from None
-    if missing := {"claim", Column.METHOD, "verdict", "statistic", "low", "high"} - set(verdicts.columns):
-        raise ClaimError(f"{path} holds no verdicts: it has no column {', '.join(sorted(missing))}")
     return verdicts
 
 
@@ -97,14 +105,15 @@ def changes(old: pd.DataFrame, new: pd.DataFrame) -> list[str]:
         else:
             lines += [
                 f"{name}: {column} {row[f'{column}_new']:.8g}, was {row[column]:.8g}"
-                for column in ("statistic", "low", "high", Column.BOUND)
+                for column in NUMBERS
                 if not np.isclose(row[column], row[f"{column}_new"], 1e-6, 1e-9, equal_nan=True)
             ]
     return lines
 
 
+@program
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m sketchbench.claim", description=__doc__)
+    parser = Parser(prog="python -m sketchbench.claim", description=__doc__)
     commands = parser.add_subparsers(required=True)
     evaluating = commands.add_parser("evaluate", help="tables and claims to verdicts")
     evaluating.add_argument("--tables", required=True, type=Path, nargs="+", help="CSV by study")
@@ -119,10 +128,7 @@ def main(arguments: list[str] | None = None) -> None:
     checking.add_argument("--against", type=Path, help="an older one; fail on a change, too")
     checking.set_defaults(action=run_check)
     options = parser.parse_args(arguments)
-    try:
-        options.action(options)
-    except (ClaimError, SchemaError, seal.SealError, OSError) as error:
-        sys.exit(f"sketchbench: error: {error}")
+    options.action(options)
 
 
 if __name__ == "__main__":

@@ -1,16 +1,17 @@
 """Download a data set: `python -m sketchbench.dataset fetch mnist`; or vouch for a copy of one: `... checksum lfw`."""
 
-import argparse
 import logging
 import sys
 
+from sketchbench.command_line import Parser, program
 from sketchbench.dataset.dataset import VARIABLE
 from sketchbench.dataset.fetch import SOURCES, VOUCHED, fetch, vouch
 
 
+@program
 def main(arguments: list[str] | None = None) -> None:
     """Run the command; arguments are those of the command line by default."""
-    parser = argparse.ArgumentParser(prog="python -m sketchbench.dataset")
+    parser = Parser(prog="python -m sketchbench.dataset")
     commands = parser.add_subparsers(dest="command", required=True)
     getting = commands.add_parser("fetch", help="download a data set, with its published checksums")
     getting.add_argument("name", choices=sorted(SOURCES))
@@ -20,13 +21,10 @@ def main(arguments: list[str] | None = None) -> None:
         command.add_argument("--root", help=f"the data root (default: ${VARIABLE}, else `data`)")
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
-    try:
-        if options.command == "checksum":
-            print(f"the checksums of {options.name} are in {vouch(options.name, options.root)}")
-            return
-        root = fetch(options.name, options.root)
-    except (OSError, ValueError) as error:
-        sys.exit(f"sketchbench: error: {str(error).splitlines()[0]}")
+    if options.command == "checksum":
+        print(f"the checksums of {options.name} are in {vouch(options.name, options.root)}")
+        return
+    root = fetch(options.name, options.root)
     print(f"{options.name} is in {root}; set {VARIABLE} to this folder")
 
 

@@ -1,10 +1,7 @@
 """Draw one figure: `python -m sketchbench.figure --help`."""
 
-import argparse
 import importlib
 import inspect
-import io
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -12,10 +9,16 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from sketchbench import seal
+from sketchbench.command_line import Parser, program
 from sketchbench.figure import foot
 from sketchbench.figure.catalogue import Entry, read_catalogue
 from sketchbench.figure.saving import save
-from sketchbench.schema import SchemaError
+from sketchbench.measure.row import Column
+from sketchbench.parameters import choose
+from sketchbench.schema import SCALES, SchemaError
+from sketchbench.table.reading import TableError, read_table
+
+KEY = (Column.METHOD, Column.QUANTITY)  # columns of every table
 
 
 def draw(entry: Entry, tables: Mapping[str, pd.DataFrame], scale: str = "quick") -> Figure:
@@ -46,23 +49,26 @@ def make(name: str, entry: Entry, tables: Sequence[Path], scale: str, *, svg: Pa
     Raises:
         SchemaError: as `draw` does.
         SealError: for a table that does not fit its seal.
+        TableError: for a table that the figure can't be drawn from.
         FileError: (an OSError) where it can't be written.
     """
-    contents = {path.stem: seal.content(path, "table", scale) for path in tables}
-    figure = draw(entry, {study: pd.read_csv(io.BytesIO(content)) for study, content in contents.items()}, scale)
+    try:
+        frames = {path.stem: read_table(path, KEY, kind="table", scale=scale) for path in tables}
+        figure = draw(entry, frames, scale)
+    except SchemaError as error:
+        raise SchemaError(f"conf/figure/{name}.yaml: {error}") from None
+    except LookupError as error:
+        named = ", ".join(map(str, tables))
+        raise TableError(f"{named}: not what figure {name} is drawn from; it finds no {error}") from None
     title = name.replace("_", " ").capitalize()
     save(figure, svg, png, title=title, description=entry.caption.replace("*", ""))
-    seal.write("figure", scale, {study: seal.digest(content) for study, content in contents.items()}, [svg, png])
+    seal.write("figure", scale, seal.sums(tables), [svg, png])
 
 
+@program
 def main(arguments: list[str] | None = None) -> None:
-    try:
-        catalogue = read_catalogue()
-    except SchemaError as error:
-        sys.exit(f"sketchbench: error: {error}")
-    parser = argparse.ArgumentParser(
-        prog="python -m sketchbench.figure", description="Draw one figure from finished tables."
-    )
+    catalogue = read_catalogue()
+    parser = Parser(prog="python -m sketchbench.figure", description="Draw one figure from finished tables.")
     parser.add_argument("figure", choices=catalogue, metavar="FIGURE", help=", ".join(catalogue))
     parser.add_argument("--tables", required=True, type=Path, nargs="+", help="its studies' CSV")
     parser.add_argument("--svg", required=True, type=Path)
@@ -70,14 +76,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--scale", default="quick", help="the scale of these tables (quick)")
     options = parser.parse_args(arguments)
     entry = catalogue[options.figure]
+    choose("scale", options.scale, SCALES)
     if missing := set(entry.studies) - {path.stem for path in options.tables}:
-        sys.exit(f"sketchbench: error: figure {options.figure} needs {', '.join(sorted(missing))}")
-    try:
-        make(options.figure, entry, options.tables, options.scale, svg=options.svg, png=options.png)
-    except SchemaError as error:
-        sys.exit(f"sketchbench: error: conf/figure/{options.figure}.yaml: {error}")
-    except (seal.SealError, OSError) as error:
-        sys.exit(f"sketchbench: error: {error}")
+        raise SchemaError(f"figure {options.figure} needs the tables of {', '.join(sorted(missing))}; see --tables")
+    make(options.figure, entry, options.tables, options.scale, svg=options.svg, png=options.png)
 
 
 if __name__ == "__main__":

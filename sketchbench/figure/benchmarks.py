@@ -3,8 +3,6 @@
 It is drawn from the table of `make bench` and not from one of a study, so the catalogue has no entry.
 """
 
-import argparse
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,8 +13,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
+from sketchbench.command_line import Parser, program
 from sketchbench.figure import foot, style
 from sketchbench.figure.saving import save
+from sketchbench.table.reading import read_table
 
 SHOWN = 2**20  # the d of the ratios, where a benchmark has it
 NEEDED = {"group", "name", "kernels", "device", "threads", "dtype", "d", "rows", "seconds"}
@@ -180,8 +180,9 @@ def _task(row: dict[Any, Any]) -> str:
     return f"{_short(row['name'])}{what}{many}"
 
 
+@program
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m sketchbench.figure.benchmarks",
         description="Draw the table that make bench wrote.",
     )
@@ -189,13 +190,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--svg", required=True, type=Path)
     parser.add_argument("--png", required=True, type=Path)
     options = parser.parse_args(arguments)
-    try:
-        table = pd.read_csv(options.csv)
-    except (OSError, ValueError) as error:
-        sys.exit(f"sketchbench: error: can't read {options.csv}: {error}")
-    if (missing := NEEDED - set(table)) or table.empty:
-        lacks = f"columns {', '.join(sorted(missing))}" if missing else "rows"
-        sys.exit(f"sketchbench: error: {options.csv} is no table of benchmarks: it lacks {lacks}")
+    table = read_table(options.csv, NEEDED, "make bench")
     figure = draw(table)
     foot.write(figure, "Data: random vectors, timed on one machine. Bars and bands: none.")
     description = "What kernels and recoveries cost: seconds over the dimension, and relative to other libraries."

@@ -14,9 +14,8 @@ from sketchbench.schema import SchemaError
 
 FOLDER = PROJECT / "conf" / "figure"
 INTERVALS = "All intervals of the figure hold at once, except with probability 1e-3; very long ones leave the frame."
-MODULES = sorted(
-    path.stem for path in Path(__file__).parent.glob("*.py") if "\ndef draw(tables:" in path.read_text(encoding="utf-8")
-)
+SOURCES = {path.stem: path.read_text("utf-8") for path in Path(__file__).parent.glob("*.py")}
+MODULES = sorted(name for name, source in SOURCES.items() if "\ndef draw(tables:" in source)
 
 
 @dataclass(frozen=True)

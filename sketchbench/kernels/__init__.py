@@ -9,6 +9,7 @@ the operators, and operator t depends on the key and on t only, not on how many 
 
 import importlib
 import importlib.util
+import os
 from types import ModuleType
 from typing import Any, Literal, Protocol, cast
 
@@ -152,15 +153,29 @@ def resolve(name: str = "auto") -> str:
 def usable(name: str = "auto") -> str:
     """The backend that a name stands for, which can run here.
 
-    Raises ValueError for an unknown name, and RuntimeError for `cupy` without a device: nothing
-    falls back in silence.
+    Raises ValueError for an unknown name, and RuntimeError for `cupy` without a device and `numba`
+    without its compiler: nothing falls back in silence.
     """
     name = resolve(name)
     if name == "cupy" and (reason := device_missing()):
         raise RuntimeError(f"kernels=cupy can't run here: {reason}; use kernels=numba or auto")
+    if name == "numba" and os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+        raise RuntimeError(
+            "kernels=numba can't run here: NUMBA_DISABLE_JIT takes its compiler away; unset it, or use kernels=numpy"
+        )
     return name
 
 
 def load(name: str = "auto") -> Kernels:
-    """The backend module of a name; errors as in `usable`."""
-    return cast(Kernels, importlib.import_module(f"{__name__}.{usable(name)}_kernels"))
+    """The backend module of a name; errors as in `usable`, and RuntimeError where Numba finds no place for what it
+    compiles."""
+    chosen = usable(name)
+    try:
+        return cast(Kernels, importlib.import_module(f"{__name__}.{chosen}_kernels"))
+    except RuntimeError as error:
+        if "cannot cache function" not in str(error):
+            raise
+        raise RuntimeError(
+            "kernels=numba can't keep what it compiles, in the folder of its source or that of NUMBA_CACHE_DIR; "
+            "set NUMBA_CACHE_DIR to a folder that you can write to, or use kernels=numpy"
+        ) from None

@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from sketchbench.model.sketched import SketchedConv2d, SketchedLinear, resized
+from sketchbench.parameters import Count, Positive, checked
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.identity import Identity
 
@@ -18,7 +19,10 @@ Shape = tuple[int, int, int]
 MakeModel = Callable[..., nn.Module]  # what a config of conf/model gives; it wants shape, classes, family
 
 
-def mlp(shape: Shape, classes: int, family: Family | None = None, hidden: Sequence[int] = (200, 200)) -> nn.Sequential:
+@checked
+def mlp(
+    shape: Shape, classes: int, family: Family | None = None, hidden: Sequence[Count] = (200, 200)
+) -> nn.Sequential:
     """Dense layers with ReLU between them, with `hidden` units; 199,210 parameters for MNIST."""
     inputs = shape[0] * shape[1] * shape[2]
     parts: list[nn.Module] = [nn.Flatten()]
@@ -28,15 +32,16 @@ def mlp(shape: Shape, classes: int, family: Family | None = None, hidden: Sequen
     return nn.Sequential(*parts, nn.Linear(inputs, classes))
 
 
+@checked
 def cnn(
     shape: Shape,
     classes: int,
     family: Family | None = None,
     *,
-    filters: Sequence[int],
-    kernel: int,
+    filters: Sequence[Count],
+    kernel: Count,
     pooled: Sequence[bool],
-    hidden: Sequence[int],
+    hidden: Sequence[Count],
 ) -> nn.Sequential:
     """Convolutions and dense layers with ReLU; for two classes a single score, that of class 1.
 
@@ -74,15 +79,16 @@ def cnn(
     return first.append(nn.Linear(inputs, 1 if classes == 2 else classes))
 
 
+@checked
 def sigmoid_cnn(
     shape: Shape,
     classes: int,
     family: Family | None = None,
     *,
-    filters: Sequence[int],
-    kernel: int,
-    strides: Sequence[int],
-    width: float,
+    filters: Sequence[Count],
+    kernel: Count,
+    strides: Sequence[Count],
+    width: Positive,
 ) -> nn.Sequential:
     """The network whose gradients are inverted (Zhu et al. 2019; zhang2021 A.3): padded convolutions with sigmoids.
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from sketchbench import seeds
 from sketchbench.kernels import Kernels
 from sketchbench.model.autograd import kernels_of, project
-from sketchbench.sketch.family import Family
+from sketchbench.sketch.family import Family, require
 from sketchbench.sketch.operator import Sketch
 
 
@@ -143,8 +143,15 @@ def layer_key(key: int, name: str) -> int:
 def resized(family: Family, d: int) -> Family:
     """The same family for d inputs, with the same share b/d; b is rounded down, and at least 1.
 
+    Raises SizeError for a share above 1. A single operator may have b > d, as moments and tails are known of it; but a
+    network's layers are sketched to keep a share of what they send.
+
     >>> from sketchbench.sketch.count_sketch import CountSketch
     >>> resized(CountSketch(784, 392), 25)
     CountSketch(d=25, b=12, hashing='full')
     """
+    require(
+        family.b <= family.d,
+        f"sketch size b={family.b} must be <= d={family.d}: b/d is the share of every layer that is kept",
+    )
     return dataclasses.replace(family, d=d, b=max(1, d * family.b // family.d))

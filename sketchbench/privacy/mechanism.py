@@ -6,27 +6,21 @@ replaced by another (`replace_one`), or there and not there (`add_remove`).
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import get_args
 
-from sketchbench.parameters import choose
+from sketchbench.parameters import Checked, Count, Positive
 from sketchbench.privacy.sampling import Neighbours, Sampling
 
 
 @dataclass(frozen=True)
-class GaussianRelease:
+class GaussianRelease(Checked):
     """A vector plus N(0, σ² I); neighbours' vectors are at most `sensitivity` apart (ℓ2 norm)."""
 
-    sensitivity: float
-    sigma: float
-
-    def __post_init__(self) -> None:
-        for name, value in (("sensitivity", self.sensitivity), ("sigma", self.sigma)):
-            if not 0 < value < math.inf:
-                raise ValueError(f"{name}={value} must be > 0 and finite")
+    sensitivity: Positive
+    sigma: Positive
 
 
 @dataclass(frozen=True)
-class SampledGaussian:
+class SampledGaussian(Checked):
     """A Gaussian release of the mean over a batch; its sensitivity is for a record in the batch once."""
 
     mechanism: GaussianRelease
@@ -34,7 +28,7 @@ class SampledGaussian:
     neighbours: Neighbours
 
     def __post_init__(self) -> None:
-        choose("neighbours", self.neighbours, get_args(Neighbours))
+        super().__post_init__()
         known = self.sampling.neighbours
         if self.sampling.kind != "full" and self.neighbours != known:
             raise ValueError(
@@ -44,16 +38,12 @@ class SampledGaussian:
 
 
 @dataclass(frozen=True)
-class Composed:
+class Composed(Checked):
     """The same release so many times on the same data, each with noise and a batch of its own; a later
     one may depend on the answers of earlier ones."""
 
     mechanism: "Mechanism"
-    times: int
-
-    def __post_init__(self) -> None:
-        if self.times < 1:
-            raise ValueError(f"times={self.times} must be >= 1")
+    times: Count
 
 
 @dataclass(frozen=True)

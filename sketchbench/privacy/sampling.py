@@ -1,32 +1,33 @@
 """How a batch is drawn: the same object draws the batches and tells the accountant about them."""
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench.parameters import choose
+from sketchbench.parameters import Checked, Count
 
 Kind = Literal["full", "poisson", "without_replacement", "with_replacement"]
 Neighbours = Literal["replace_one", "add_remove"]
 
 
 @dataclass(frozen=True)
-class Sampling:
+class Sampling(Checked):
     """A batch of `batch` of a client's `records` records, drawn anew for every release.
 
     full: all of them. poisson: each record by itself, with probability batch/records, so that `batch`
     is the expected size. without_replacement: so many different ones. with_replacement: so many
-    independent ones, a record perhaps more than once. Raises ValueError for sizes that can't be.
+    independent ones, a record perhaps more than once. Raises ValueError for sizes that can't be, TypeError
+    for what is no integer.
     """
 
     kind: Kind
-    batch: int
-    records: int
+    batch: Count
+    records: Count
 
     def __post_init__(self) -> None:
-        choose("sampling", self.kind, get_args(Kind))
+        super().__post_init__()
         if not 1 <= self.batch <= self.records:
             raise ValueError(f"batch={self.batch} must satisfy 1 <= batch <= {self.records}, the records of a client")
         if self.kind == "full" and self.batch != self.records:

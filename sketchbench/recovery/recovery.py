@@ -5,11 +5,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from sketchbench.kernels import Array, Kernels
 from sketchbench.parameters import Checked, Count
 from sketchbench.sketch.operator import Sketch
 
 WORKSPACE = 2**20  # entries of the signals that are recovered together
+HEADROOM = 1e3  # by which the largest measurement is below what can be squared and summed: estimates may be larger
 
 
 class Recovered(NamedTuple):
@@ -55,7 +58,8 @@ class Recovery(Checked, ABC):
             The estimates, with leading axes as those of y.
 
         Raises:
-            ValueError: for k > d, a stack of operators, a wrong length or a non-finite measurement.
+            ValueError: for k > d, a stack of operators, a wrong length, a non-finite measurement, or one whose
+                square leaves the range of its dtype.
             TypeError: for another kind of array, or a sketch that this recovery can't decode.
         """
         if sketch.operators is not None:
@@ -66,6 +70,7 @@ class Recovery(Checked, ABC):
             raise ValueError(f"k={self.k} must be <= d={sketch.d}")
         signals = sketch.lift(y, sketch.b, "b", True)[0]
         xp = sketch.kernels.xp
+        _check_range(xp, signals)
         step = max(1, WORKSPACE // sketch.padded().d)
         working = sketch.with_workspace()
         x = xp.empty((len(signals), sketch.d), dtype=signals.dtype)
@@ -85,6 +90,19 @@ class Recovery(Checked, ABC):
     @abstractmethod
     def _recover(self, sketch: Sketch, y: Array) -> Recovered:
         """As `recover`, for y of shape (N, b), already checked, with an operator that has a workspace."""
+
+
+def _check_range(xp: Any, signals: Array) -> None:
+    """ValueError for measurements (N, b) whose squares can't be summed in their dtype."""
+    if signals.size == 0:
+        return
+    largest, limits = xp.abs(signals).max(axis=1), np.finfo(signals.dtype)
+    high = (float(limits.max) / signals.shape[1]) ** 0.5 / HEADROOM
+    if bool((largest > high).any()):
+        raise ValueError(
+            f"measurements up to {float(largest.max()):.2g} must be <= {high:.2g}, so that their squares can be summed "
+            f"in {signals.dtype}; scale them down"
+        )
 
 
 def _joined(xp: Any, traces: list[Array]) -> Array:

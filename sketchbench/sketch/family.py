@@ -1,10 +1,12 @@
 """A sketch family is a distribution over matrices; drawing from it gives an operator."""
 
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar
 
 from sketchbench import kernels as backends
+from sketchbench import parameters
 from sketchbench.kernels import Kernels
 from sketchbench.sketch.draws import Draws
 from sketchbench.sketch.operator import Sketch
@@ -26,12 +28,13 @@ class Family(ABC):
 
     def __post_init__(self) -> None:
         for name, value in (("dimension d", self.d), ("sketch size b", self.b)):
-            if isinstance(value, bool) or not isinstance(value, int):
-                raise TypeError(f"{name}={value!r} must be an integer")
+            _integer(name, value)
         if self.d < 1:
             raise ValueError(f"dimension d={self.d} must be >= 1")
         if self.b < 1:
             raise ValueError(f"sketch size b={self.b} must satisfy 1 <= b (d={self.d})")
+        with suppress(NameError):  # types written as text, of names that are there for a type checker only
+            parameters.check(self)
         self.check()
 
     def check(self) -> None:  # noqa: B027 (most families take every size)
@@ -50,9 +53,8 @@ class Family(ABC):
         key: 64 bits, as from `seeds.key`. Operator t of a key is the same operator, however many
         are drawn with it and on whichever kernels.
         """
-        for name, value in (("key", key), ("first", first), ("operators", operators or 1)):
-            if not isinstance(value, int):
-                raise TypeError(f"{name}={value!r} must be an integer")
+        for name, value in (("key", key), ("first", first), ("operators", 1 if operators is None else operators)):
+            _integer(name, value)
         require(0 <= key < 2**64, f"key={key} must be an integer of 64 bits; see seeds.key")
         require(operators is None or operators >= 1, f"operators={operators} must be >= 1")
         last = first + (operators or 1)
@@ -66,6 +68,14 @@ class Family(ABC):
     @abstractmethod
     def _draw(self, draws: Draws) -> Sketch:
         """The operators of these draws, on `draws.kernels`, as a stack of `draws.operators`."""
+
+
+def _integer(name: str, value: int) -> None:
+    """TypeError unless the value is an integer of Python: one of NumPy would change what a family prints, and with it
+    the keys that are made of that."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        remedy = "; write int(...)" if hasattr(value, "__index__") and not isinstance(value, bool) else ""
+        raise TypeError(f"{name}={value!r} must be an integer{remedy}")
 
 
 class SizeError(ValueError):

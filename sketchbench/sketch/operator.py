@@ -31,11 +31,12 @@ class Sketch(ABC):
     def sketch(self, x: Array, *, check_finite: bool = True) -> Array:
         """R x along the last axis: (..., d) -> (..., b), in the dtype of x.
 
-        Raises ValueError for a wrong length or (unless `check_finite=False`, which saves a pass
-        over x) a non-finite entry, TypeError for another dtype or kind of array.
+        Raises ValueError for a wrong length, TypeError for another dtype or kind of array; and, unless
+        `check_finite=False` (which saves a pass over x and one over the result), ValueError for a
+        non-finite entry of x, and OverflowError where sums of finite ones exceed the dtype's range.
         """
         lifted = self.lift(x, self.d, "d", check_finite)
-        return self.lower(self._sketch(lifted), x, self.b)
+        return self._bounded(self.lower(self._sketch(lifted), x, self.b), check_finite)
 
     def desketch(self, y: Array, *, check_finite: bool = True) -> Array:
         """The transpose, Rᵀ y along the last axis: (..., b) -> (..., d); errors as in `sketch`.
@@ -44,12 +45,12 @@ class Sketch(ABC):
         (song2023 Theorem 4.2).
         """
         lifted = self.lift(y, self.b, "b", check_finite)
-        return self.lower(self._desketch(lifted), y, self.d)
+        return self._bounded(self.lower(self._desketch(lifted), y, self.d), check_finite)
 
     def project(self, x: Array, *, check_finite: bool = True) -> Array:
         """RᵀR x along the last axis: (..., d) -> (..., d); `desketch` of `sketch` in one step, errors as there."""
         lifted = self.lift(x, self.d, "d", check_finite)
-        return self.lower(self._project(lifted), x, self.d)
+        return self._bounded(self.lower(self._project(lifted), x, self.d), check_finite)
 
     def sketch_sparse(self, *terms: tuple[Array, Array]) -> Array:
         """R of a sum of sparse vectors, for one operator: (N, b).
@@ -90,20 +91,30 @@ class Sketch(ABC):
         return self.sketch(vectors).swapaxes(-1, -2)
 
     def as_linear_operator(self, dtype: DTypeLike = np.float64) -> "LinearOperator":
-        """R as a SciPy LinearOperator of shape (b, d) on NumPy arrays; one operator only."""
+        """R as a SciPy LinearOperator of shape (b, d) on NumPy arrays of real numbers; one operator only.
+
+        Raises ValueError for a stack, TypeError for another dtype than float32 or float64. The operator raises
+        TypeError for complex vectors, of which R, being real, is applied to both parts by hand.
+        """
         if self.operators is not None:
             raise ValueError(f"a stack of {self.operators} operators is no single linear operator")
+        if np.dtype(dtype) not in (np.float32, np.float64):
+            raise TypeError(f"dtype={np.dtype(dtype)} must be float32 or float64")
 
         from scipy.sparse.linalg import LinearOperator  # 0.2 s that no task needs
 
+        def rows(x: NDArray[Any]) -> Array:
+            """The columns of x as rows."""
+            if np.iscomplexobj(x):
+                raise TypeError(f"a vector of dtype {x.dtype} must be real; apply the operator to x.real and x.imag")
+            return self.kernels.asarray(np.ascontiguousarray(x.T, dtype=dtype))
+
         def forward(x: NDArray[Any]) -> NDArray[Any]:
             """Columns in, columns out."""
-            rows = self.kernels.asarray(np.ascontiguousarray(x.T, dtype=dtype))
-            return np.asarray(self.kernels.to_numpy(self.sketch(rows)).T)
+            return np.asarray(self.kernels.to_numpy(self.sketch(rows(x))).T)
 
         def transpose(y: NDArray[Any]) -> NDArray[Any]:
-            rows = self.kernels.asarray(np.ascontiguousarray(y.T, dtype=dtype))
-            return np.asarray(self.kernels.to_numpy(self.desketch(rows)).T)
+            return np.asarray(self.kernels.to_numpy(self.desketch(rows(y))).T)
 
         return LinearOperator(
             shape=(self.b, self.d),
@@ -147,6 +158,15 @@ class Sketch(ABC):
             position = tuple(int(i) for i in xp.argwhere(~xp.isfinite(v))[0])
             raise ValueError(f"entry {position} of the vector is {float(v[position])}; every entry must be finite")
         return v.reshape(1 if self.operators is None else v.shape[0], -1, length)
+
+    def _bounded(self, result: Array, check_finite: bool) -> Array:
+        """The result, of finite entries; OverflowError where they were too large for their dtype."""
+        if check_finite and not bool(self.kernels.xp.isfinite(result).all()):
+            raise OverflowError(
+                f"entries of the vector are finite, but their sums exceed {result.dtype}, which ends at "
+                f"{np.finfo(result.dtype).max:.2g}; scale the vector down"
+            )
+        return result
 
     def lower(self, result: Array, v: Array, length: int) -> Array:
         """Give a result of shape (T, N, length) the leading axes of the argument back."""

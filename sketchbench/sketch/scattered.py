@@ -36,4 +36,4 @@ class Scattered(Sketch):
         """
         lifted = self.lift(y, self.b, "b", True)
         values = self.kernels.median(self._matrix, lifted) / y.dtype.type(self._scale)
-        return self.lower(values, y, self.d)
+        return self._bounded(self.lower(values, y, self.d), True)

@@ -1,15 +1,13 @@
 """Join the records of one study into a table: `python -m sketchbench.table --help`."""
 
-import argparse
-import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from sketchbench import record, seal
-from sketchbench.files import FileError, write_text
+from sketchbench.command_line import Parser, check_entries, json_from_stdin, program
+from sketchbench.files import write_text
 from sketchbench.reports import records_of
 
 STYLE = """<style>
@@ -55,8 +53,9 @@ def as_html(frame: pd.DataFrame, title: str) -> str:
     return f"{head}\n<h2>{title}</h2>\n{body}\n"
 
 
+@program
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m sketchbench.table",
         description="Verify and join the records of one study; the manifest comes on stdin.",
     )
@@ -65,25 +64,13 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--html", required=True, type=Path)
     parser.add_argument("--scale", default="quick", help="the scale of these records (quick)")
     options = parser.parse_args(arguments)
-    try:
-        make(options.study, read_manifest(sys.stdin.read()), options.scale, csv=options.csv, html=options.html)
-    except (record.RecordError, FileError) as error:
-        sys.exit(f"sketchbench: error: {error}")
+    make(options.study, checked(json_from_stdin("the manifest")), options.scale, csv=options.csv, html=options.html)
 
 
-def read_manifest(text: str) -> list[dict[str, Any]]:
-    """The manifest that `Plan.manifest` gives as JSON.
-
-    Raises:
-        RecordError: for anything else.
-    """
-    try:
-        manifest = json.loads(text)
-        if all(isinstance(entry["record"] + entry["signature"], str) and entry["columns"] for entry in manifest):
-            return list(manifest)
-    except (ValueError, TypeError, KeyError, RecursionError):
-        pass
-    raise record.RecordError("stdin must be a manifest as JSON, a list of record, signature and columns")
+def checked(manifest: Any) -> list[dict[str, Any]]:
+    """The manifest that `Plan.manifest` gives; ValueError for anything else."""
+    check_entries(manifest, {"record": str, "signature": str, "columns": dict}, "the manifest")
+    return list(manifest)
 
 
 def make(study: str, manifest: list[dict[str, Any]], scale: str, *, csv: Path, html: Path) -> None:

@@ -1,14 +1,12 @@
 """The report of `make bench` to a tidy table: `python -m sketchbench.table.benchmarks --help`."""
 
-import argparse
-import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from sketchbench.command_line import Parser, json_of, program
 from sketchbench.files import write_text
 
 SIZES = 3  # the least number of dimensions that a growth is measured over
@@ -107,8 +105,9 @@ def _paper_size(rows: pd.DataFrame) -> list[dict[str, Any]]:
     return [{"group": "derived", "name": f"fiht.paper.{name}", "value": value} for name, value in values.items()]
 
 
+@program
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m sketchbench.table.benchmarks",
         description="Make a table of what pytest-benchmark reports of tests/benchmark.",
     )
@@ -116,11 +115,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--csv", required=True, type=Path)
     options = parser.parse_args(arguments)
     try:
-        table = tabulate(json.loads(options.json.read_text(encoding="utf-8")))
-    except OSError as error:
-        sys.exit(f"sketchbench: error: {error}")
+        table = tabulate(json_of(options.json.read_text(encoding="utf-8"), "it"))
     except ValueError as error:  # no JSON, or no such report
-        sys.exit(f"sketchbench: error: {options.json} is no report of make bench: {error}")
+        raise ReportError(f"{options.json} is no report of make bench: {error}") from None
     write_text(options.csv, table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
 
 

@@ -16,7 +16,7 @@ from sketchbench.measure.divergence import diverged
 from sketchbench.measure.row import Row
 from sketchbench.objective.objective import MakeObjective, Objective
 from sketchbench.parameters import Checked, Count, Probability, Range, Several, Share
-from sketchbench.sketch.family import Family
+from sketchbench.sketch.family import Family, require
 from sketchbench.sketch.identity import Identity
 from sketchbench.task.trials import shown_rounds
 from sketchbench.theory.convergence import ROUNDS_FACTOR
@@ -68,6 +68,7 @@ class Communication(Checked):
     def run(self) -> list[Row]:
         objective = self.objective(kernels=self.kernels, seed=self.seed)
         d, b = self.family.d, self.family.b
+        require(b <= d, f"sketch size b={b} must be <= d={d}: what is measured is the share b/d of the bytes")
         plain = self._journey("no sketch", objective, Identity(d, d), Known(embedding_constant=0.0), 2, self.rounds)
         if np.isnan(plain.rounds).any():
             raise ValueError(

@@ -25,7 +25,7 @@ from sketchbench.measure.row import MEDIAN, Row, Value
 from sketchbench.model.autograd import device_of
 from sketchbench.model.networks import MakeModel
 from sketchbench.parameters import Checked, Natural, NonNegative, Positive, Several
-from sketchbench.sketch.family import Family
+from sketchbench.sketch.family import Family, require
 
 Columns = Mapping[str, Value]  # of a row
 log = logging.getLogger(__name__)
@@ -113,6 +113,8 @@ class ImageInversion(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        d, b = self.family.d, self.family.b
+        require(b <= d, f"sketch size b={b} must be <= d={d}: b/d is the share of what is seen")
         if self.assessment.pictures > self.trials:
             raise ValueError(f"pictures={self.assessment.pictures} must be <= trials={self.trials}")
 

@@ -13,6 +13,13 @@ from sketchbench.files import FileError
 from sketchbench.figure.catalogue import available, read_catalogue
 from sketchbench.schema import SchemaError
 
+# A profile may be for CuPy alone. Its kernels=cupy is lost where --configfile replaces the profile's.
+if "cupy_only" in workflow.global_resources and config["kernels"] != "cupy":
+    raise WorkflowError(
+        f"this profile is for kernels=cupy, not kernels={config['kernels']};"
+        " add --config kernels=cupy, or take another profile"
+    )
+
 try:
     PLAN = planning.from_settings(config)
     CATALOGUE = read_catalogue()

@@ -1,0 +1,37 @@
+"""Checking the overrides of the command line before Hydra takes them, as it takes some that change nothing or not what
+they seem to: a list of options, a key at the top that nothing reads, its own settings."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from sketchbench.execution import ConfigError
+from sketchbench.parameters import did_you_mean
+
+TOP = ("d", "b", "seed")  # keys that belong to no group
+NOT_HYDRA = ("study", "claim", "erratum", "figure")  # groups of conf that Hydra does not read
+OVERRIDE = re.compile(r"(\+\+|\+|~)?([^=]*)(?:=(.*))?", re.DOTALL)
+OPTION = re.compile(r"[\w-]+(/[\w-]+)*", re.ASCII)  # Hydra takes no other letters
+
+
+def groups(conf: Path) -> list[str]:
+    """The config groups that Hydra reads."""
+    return sorted(path.name for path in conf.iterdir() if path.is_dir() and path.name not in NOT_HYDRA)
+
+
+def check(overrides: Sequence[str], conf: Path) -> None:
+    """Raise ConfigError, in one line, for an override that would change nothing, or not what it seems to."""
+    known = groups(conf)
+    for override in overrides:
+        found = OVERRIDE.fullmatch(override)
+        if not found or not found[2].strip():
+            raise ConfigError(f"override {override!r} must be GROUP=OPTION or KEY=VALUE; --help lists both")
+        _, key, value = found.groups()
+        first = re.split(r"[.@/]", key)[0].strip()
+        if first not in (*known, *TOP):
+            meant = did_you_mean(first, (*known, *TOP))
+            raise ConfigError(
+                f"Could not override {key!r}: there is no {first}{meant}; --help lists the options and keys"
+            )
+        if value is not None and "." not in key.partition("@")[0] and first in known and not OPTION.fullmatch(value):
+            raise ConfigError(f"{first}={value}: an option of {first} must be the name of one file; --help lists them")

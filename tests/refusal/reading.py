@@ -1,0 +1,58 @@
+"""How files of each group of conf are read, by the functions that the programs use."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from sketchbench import plan, schema
+from sketchbench.claim.erratum import read_errata
+from sketchbench.claim.evaluate import read_claims
+from sketchbench.composition import CONF
+from sketchbench.figure.catalogue import read_catalogue
+
+CLAIMS = read_claims(sorted((CONF / "claim").glob("*.yaml")))
+
+
+def read_study(content: bytes, folder: Path) -> None:
+    """Plan a study in a copy of the configs."""
+    conf = folder / "conf"
+    shutil.rmtree(conf, ignore_errors=True)
+    (conf / "study").mkdir(parents=True)
+    for entry in CONF.iterdir():
+        if entry.name != "study":
+            (conf / entry.name).symlink_to(entry)
+    (conf / "study" / "one.yaml").write_bytes(content)
+    plan.expand("quick", "numpy", studies="one", conf=conf)
+
+
+def read_claim(content: bytes, folder: Path) -> None:
+    path = folder / "S1.yaml"
+    path.write_bytes(content)
+    read_claims([path])
+
+
+def read_erratum(content: bytes, folder: Path) -> None:
+    path = folder / "song2023-D.20.yaml"
+    path.write_bytes(content)
+    read_errata([path], CLAIMS)
+
+
+def read_figure(content: bytes, folder: Path) -> None:
+    (folder / "tails.yaml").write_bytes(content)
+    read_catalogue(folder)
+
+
+def read_settings(content: bytes, folder: Path) -> None:
+    path = folder / "workflow.yaml"
+    path.write_bytes(content)
+    settings = schema.read(path, "workflow")
+    plan.from_settings({**settings, "kernels": settings["kernels"].replace("auto", "numpy")})
+
+
+READ: dict[str, Callable[[bytes, Path], None]] = {
+    "study": read_study,
+    "claim": read_claim,
+    "erratum": read_erratum,
+    "figure": read_figure,
+    "workflow": read_settings,
+}

@@ -1,0 +1,28 @@
+"""A wrong call of a command line program is one clear line, a non-zero exit code, and nothing written."""
+
+import importlib
+from pathlib import Path
+
+import pytest
+from ending import ending
+from programs import CALLS, FILES, ROOT, Call
+
+
+def spelled(argument: str, folder: Path) -> str:
+    """An argument with its files in a folder."""
+    if argument == "%":
+        return str(ROOT)
+    return str(folder / argument[1:]) if argument[:1] in "@>" and argument else argument
+
+
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: f"{call.program}: {call.words}"[:70])
+def test_a_wrong_call(call: Call, tmp_path: Path) -> None:
+    for name, content in FILES.items():
+        if f"@{name}" in call.arguments:
+            (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    before = sorted(tmp_path.iterdir())
+    name = call.program if "." in call.program or call.program in ("plan", "job") else f"{call.program}.__main__"
+    main = importlib.import_module(f"sketchbench.{name}").main
+    end = ending(main, [spelled(argument, tmp_path) for argument in call.arguments], call.stdin)
+    assert not end.faults(call.words)
+    assert sorted(tmp_path.iterdir()) == before
