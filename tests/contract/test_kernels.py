@@ -1,8 +1,8 @@
 """What every backend must give: the NumPy reference, and the algebra behind it."""
 
 import ast
-import inspect
 import functools
+import inspect
 import itertools
 from collections import Counter
 from pathlib import Path
