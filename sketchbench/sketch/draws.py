@@ -40,7 +40,7 @@ class Draws:
         return self.kernels.sign_rows(self.key, stream, self.first, self.operators, row, rows, d)
 
     def integer_rows(self, stream: int, row: int, rows: int, d: int, bound: int) -> Array:
-        """Rows of T matrices of independent uniform integers below bound, 1 <= bound <= 2^31, int32, shape (T, rows, d).
+        """Rows of T matrices of independent uniform integers below bound <= 2^31, int32, shape (T, rows, d).
 
         Row k is the same however many rows are asked for, and row 0 is `integers`. Uniform to a relative error of
         bound / 2^32.
