@@ -9,8 +9,11 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from sketchbench import composition, job
+from sketchbench.blame import blamed
 from sketchbench.composition import CONF, METHODS
 from sketchbench.execution import execute
+from sketchbench.inspection.check import check_folder
+from sketchbench.inspection.method import Method
 from sketchbench.signature import code_of
 
 EPILOG = """\
@@ -52,6 +55,15 @@ def _cell(value: Any) -> str:
     return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
+def check(folder: Path, overrides: Sequence[str]) -> None:
+    """Check a user's folder, and of its methods the one that is chosen; raises FolderError for what is wrong."""
+    chosen = (override.partition("=")[::2] for override in overrides)
+    methods = [Method(kind, name) for kind, name in chosen if kind in METHODS]
+    own = [method for method in methods if method.path(folder).is_file()]
+    parameters = [override for override in overrides if override.startswith(tuple(f"{m.kind}." for m in own))]
+    check_folder(folder, only=own, overrides=parameters)
+
+
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m sketchbench",
@@ -67,15 +79,21 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("overrides", nargs="*", metavar="OVERRIDE", help="see below")
     options = parser.parse_args(arguments)
     job.start_logging()
+    folder = None
     try:
         folder = composition.user_folder(options.folder)
         if options.help:
             print(parser.format_help() + "\n" + describe(folder))
             return
+        if folder:
+            check(folder, options.overrides)
         config = composition.frozen(composition.compose(options.overrides, folder=folder)).config
         rows = job.run(config, options.result, folder) if options.result else execute(config, code_of(config, folder))
-    except (ValueError, TypeError, RuntimeError, ArithmeticError, OSError) as error:
-        sys.exit(f"sketchbench: error: {error}")
+    except (Exception, SystemExit) as error:
+        line = blamed(error, folder)
+        if line is None and not isinstance(error, job.EXPECTED):
+            raise
+        sys.exit("\n".join(f"sketchbench: error: {told}" for told in (line or str(error)).splitlines()))
     said = [config[kind]["name"] for kind in METHODS if kind in config]
     said += [f"{letter}={config[letter]}" for letter in "db" if letter in config]
     print(", ".join([*said, f"{config['kernels']} kernels"]))

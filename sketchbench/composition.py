@@ -211,6 +211,8 @@ def user_folder(folder: str | Path) -> Path | None:
     if not any((path / kind).is_dir() for kind in METHODS):
         known = " or ".join(f"`{kind}`" for kind in METHODS)
         raise ConfigError(f"folder {path} needs a folder {known} with YAML files in it")
+    if any(character in str(path) for character in "{}\n"):
+        raise ConfigError(f"folder {path}: a path with braces or line breaks can't be used; rename it")
     if str(path) not in sys.path:
         sys.path.insert(0, str(path))
     return path

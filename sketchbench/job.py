@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sketchbench import kernels, record
+from sketchbench.blame import blamed
 from sketchbench.digest import PROJECT
 from sketchbench.execution import ConfigError, execute
 from sketchbench.files import write_text
@@ -20,6 +21,8 @@ from sketchbench.signature import code_of, signature
 
 log = logging.getLogger(__name__)
 
+# What a task may raise; anything else is an error of the user's own code, or a defect of ours.
+EXPECTED = (ValueError, TypeError, RuntimeError, ArithmeticError, OSError)
 VERSIONS = (
     "sketchbench",
     "numpy",
@@ -95,8 +98,11 @@ def work_off(batch: list[dict[str, Any]], folder: Path | None = None) -> list[st
             if signature(entry["config"], folder) != entry["signature"]:
                 raise ConfigError("the code changed since this run was planned; start snakemake again")
             run(entry["config"], path, folder)
-        except (ValueError, TypeError, RuntimeError, ArithmeticError, OSError) as error:
-            failed.append(f"{entry['name']}: {error}")
+        except (Exception, SystemExit) as error:
+            line = blamed(error, folder)
+            if line is None and not isinstance(error, EXPECTED):
+                raise
+            failed.append(f"{entry['name']}: {line or error}")
     return failed
 
 
@@ -118,11 +124,12 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--receipt", required=True, type=Path, help="the file to write when all records are there")
     parser.add_argument("--folder", type=Path, help="a user's folder with modules of their own")
     options = parser.parse_args(arguments)
-    if options.folder:
-        sys.path.insert(0, str(options.folder))
+    folder = options.folder and options.folder.resolve()
+    if folder:
+        sys.path.insert(0, str(folder))
     start_logging()
     batch = json.load(sys.stdin)
-    if failed := work_off(batch, options.folder):
+    if failed := work_off(batch, folder):
         sys.exit("\n".join(f"sketchbench: error: {line}" for line in failed))
     write_text(options.receipt, "".join(f"{entry['signature']} {entry['record']}\n" for entry in batch))
 

@@ -32,5 +32,5 @@ rule figure:
     message:
         "figure {wildcards.figure}"
     shell:
-        "python -m sketchbench.figure {wildcards.figure} --tables {input}"
-        " --scale {params.scale} --svg {output.svg} --png {output.png} 2> {log}"
+        "python -m sketchbench.figure {wildcards.figure} --tables {input:q}"
+        " --scale {params.scale} --svg {output.svg:q} --png {output.png:q} 2> {log:q}"

@@ -20,10 +20,7 @@ for line in PLAN.check_records():
     logger.warning(line)
 
 CODE = CodeDigest()
-RESULTS = f"results/{config['scale']}"
-LOGS = f"logs/{config['scale']}"
-# The quick scale is the one whose reports are committed, at the top.
-REPORTS = "reports" if config["scale"] == "quick" else f"reports/{config['scale']}"
+RESULTS, LOGS, REPORTS = PLAN.places
 # What a run that uses the user's own code is told about where it is.
 FOLDER = (
     f"--folder {shlex.quote(os.path.abspath(os.path.expanduser(config['folder'])))}"

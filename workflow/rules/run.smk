@@ -24,4 +24,4 @@ rule run:
     message:
         "{wildcards.study}: {params.title}"
     shell:
-        "printf %s {params.batch:q} | python -m sketchbench.job --receipt {output} {params.folder} 2> {log}"
+        "printf %s {params.batch:q} | python -m sketchbench.job --receipt {output:q} {params.folder} 2> {log:q}"

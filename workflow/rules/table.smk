@@ -24,4 +24,4 @@ rule table:
         "table of {wildcards.study}"
     shell:
         "printf %s {params.manifest:q} | python -m sketchbench.table --study {wildcards.study}"
-        " --csv {output.csv} --html {output.html} 2> {log}"
+        " --csv {output.csv:q} --html {output.html:q} 2> {log:q}"
