@@ -8,7 +8,7 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
-from sketchbench import composition, job
+from sketchbench import composition, job, template
 from sketchbench.blame import blamed
 from sketchbench.composition import CONF, METHODS
 from sketchbench.execution import execute
@@ -20,6 +20,7 @@ EPILOG = """\
 Overrides are Hydra's: GROUP=OPTION chooses a file of conf/GROUP, KEY=VALUE sets a value, e.g.
 
   python -m sketchbench task=moments sketch=srht d=1000 b=50 'task.pairs=[random,flat]'
+  python -m sketchbench new sketch NAME     # a family of your own to begin from; also: new recovery NAME
   python -m sketchbench task=tails sketch=sparse_embedding sketch.family.s=8 kernels=numpy
 """
 
@@ -77,7 +78,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--folder", default="", help="your own folder of sketches")
     parser.add_argument("--result", type=Path, help="write a record (Parquet) to this file")
     parser.add_argument("overrides", nargs="*", metavar="OVERRIDE", help="see below")
-    options = parser.parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    if given[:1] == ["new"]:
+        template.main(given[1:])
+        return
+    options = parser.parse_args(given)
     job.start_logging()
     folder = None
     try:

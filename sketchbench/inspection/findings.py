@@ -24,6 +24,7 @@ class Findings:
     def __init__(self, path: Path, folder: Path) -> None:
         self.path, self.folder = path, folder
         self.lines: list[str] = []
+        self.unusable: set[str] = set()  # modules that can't be imported, of which one line is enough
 
     def add(self, key: str, mistake: str) -> None:
         """A mistake: at which key, and what it is, with the value and what it must be. The same one counts once."""

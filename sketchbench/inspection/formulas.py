@@ -129,8 +129,8 @@ def _check_numbers(found: Findings, key: str, result: Any, shape: tuple[int, ...
 
 def _thresholds(found: Findings, name: str, value: Any, sizes: Sizes) -> None:
     """The thresholds of `tails`, `always` or `inner_products`."""
-    if not isinstance(value, Mapping):
-        found.add(f"theory.{name}", f"{value!r} must map names to functions")
+    if not isinstance(value, Mapping) or "_target_" in value:
+        found.add(f"theory.{name}", f"{_short(value)} must map names to functions: write `own:` above each _target_")
         return
     for reading, node in value.items():
         sure = name == "inner_products" and reading == ALWAYS
@@ -180,6 +180,7 @@ def _spectrum(found: Findings, key: str, node: Any, sizes: Sizes) -> None:
             for part, is_wrong in wrong.items():
                 if is_wrong:
                     found.add(key, f"{at} {part} is {getattr(value, part)}; it must be {wanted}")
+                    return
 
 
 def _agree(found: Findings, moments: Sequence[Callable[..., Any] | None], sizes: Sizes) -> None:

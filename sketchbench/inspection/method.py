@@ -56,7 +56,7 @@ def mistakes(method: Method, folder: Path, conf: Path, overrides: tuple[str, ...
         known = METHODS[method.kind] + SHOWN
         if key not in known:
             found.add(key, f"is unknown; it must be one of {', '.join(known)}{near(key, known)}")
-    _check_shown(found, first, method, folder, conf)
+    _check_shown(found, config, first, method, folder, conf)
     if method.kind == "sketch":
         families = check_family(found, "family", resolved)
         sizes = (families[0].d, families[0].b) if families else SIZES[0]
@@ -91,7 +91,9 @@ def _resolves(found: Findings, config: Any, section: Any, kind: str) -> bool:
     return len(found.lines) == before
 
 
-def _check_shown(found: Findings, section: dict[str, Any], method: Method, folder: Path, conf: Path) -> None:
+def _check_shown(
+    found: Findings, config: Any, section: dict[str, Any], method: Method, folder: Path, conf: Path
+) -> None:
     """The label, which must tell the method from all others, and a size of its own."""
     label = section.get("label", method.name)
     if not isinstance(label, str) or not label.strip() or len(label.splitlines()) > 1:
@@ -102,6 +104,7 @@ def _check_shown(found: Findings, section: dict[str, Any], method: Method, folde
                 found.add("label", f"{label!r} is that of {shown(path)}; write one of your own")
     size = section.get("size")
     if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 1):
+        config[method.kind].size = None  # what else is wrong can be told without it
         found.add("size", f"{size!r} must be an integer >= 1, or one by interpolation, such as ${{d}}")
 
 

@@ -30,9 +30,12 @@ def target(found: Findings, key: str, node: Any, example: str) -> Any | None:
         found.add(key, f"{said}; it must be the name of a module and of something in it, such as {example}")
         return None
     module, _, attribute = name.rpartition(".")
+    if module in found.unusable:
+        return None
     try:
         loaded = importlib.import_module(module)
     except BaseException as error:  # whatever a module does while it is imported
+        found.unusable.add(module)
         found.add(f"{key}._target_", _not_imported(found, name, module, error))
         return None
     if not hasattr(loaded, attribute):
