@@ -13,7 +13,7 @@ shell.prefix("set -euo pipefail; export NUMBA_NUM_THREADS=${{OMP_NUM_THREADS:-1}
 
 
 onsuccess:
-    shell("python -m sketchbench.claim check {REPORTS}/claims.csv || true")
+    shell("python -m sketchbench.claim check {REPORTS:q}/claims.csv || true")
 
 
 include: "workflow/rules/plan.smk"

@@ -7,16 +7,20 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
-from sketchbench import composition, job
+from sketchbench import composition, job, template
+from sketchbench.blame import blamed
 from sketchbench.command_line import Parser, program
 from sketchbench.composition import CONF, METHODS
 from sketchbench.execution import execute
+from sketchbench.inspection.check import check_folder
+from sketchbench.inspection.method import Method
 from sketchbench.signature import code_of
 
 EPILOG = """\
 Overrides are Hydra's: GROUP=OPTION chooses a file of conf/GROUP, KEY=VALUE sets a value, e.g.
 
   python -m sketchbench task=moments sketch=srht d=1000 b=50 'task.pairs=[random,flat]'
+  python -m sketchbench new sketch NAME     # a family of your own to begin from; also: new recovery NAME
   python -m sketchbench task=tails sketch=sparse_embedding sketch.family.s=8 kernels=numpy
 """
 
@@ -52,6 +56,15 @@ def _cell(value: Any) -> str:
     return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
+def check(folder: Path, overrides: Sequence[str]) -> None:
+    """Check a user's folder, and of its methods the one that is chosen; raises FolderError for what is wrong."""
+    chosen = (override.partition("=")[::2] for override in overrides)
+    methods = [Method(kind, name) for kind, name in chosen if kind in METHODS]
+    own = [method for method in methods if method.path(folder).is_file()]
+    parameters = [override for override in overrides if override.startswith(tuple(f"{m.kind}." for m in own))]
+    check_folder(folder, only=own, overrides=parameters)
+
+
 @program
 def main(arguments: list[str] | None = None) -> None:
     parser = Parser(
@@ -66,14 +79,25 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--folder", default="", help="your own folder of sketches")
     parser.add_argument("--result", type=Path, help="write a record (Parquet) to this file")
     parser.add_argument("overrides", nargs="*", metavar="OVERRIDE", help="see below")
-    options = parser.parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    if given[:1] == ["new"]:
+        template.main(given[1:])
+        return
+    options = parser.parse_args(given)
     job.start_logging()
     folder = composition.user_folder(options.folder)
     if options.help:
         print(parser.format_help() + "\n" + describe(folder))
         return
-    config = composition.frozen(composition.compose(options.overrides, folder=folder)).config
-    rows = job.run(config, options.result, folder) if options.result else execute(config, code_of(config, folder))
+    if folder:
+        check(folder, options.overrides)
+    try:
+        config = composition.frozen(composition.compose(options.overrides, folder=folder)).config
+        rows = job.run(config, options.result, folder) if options.result else execute(config, code_of(config, folder))
+    except (Exception, SystemExit) as error:
+        if line := blamed(error, folder):
+            sys.exit(f"sketchbench: error: {line}")
+        raise
     said = [config[kind]["name"] for kind in METHODS if kind in config]
     said += [f"{letter}={config[letter]}" for letter in "db" if letter in config]
     print(", ".join([*said, f"{config['kernels']} kernels"]))

@@ -21,6 +21,10 @@ MISTAKES = (ValueError, TypeError, RuntimeError, ArithmeticError, OSError, Impor
 INTERRUPTED, BUG = 130, 70  # exit codes: 128 + SIGINT, and EX_SOFTWARE of sysexits.h
 
 
+class Findings(ValueError):
+    """Several mistakes of the user's at once, a line for each."""
+
+
 class Main(Protocol):
     """The function of a program; its arguments are those of the command line by default."""
 
@@ -73,7 +77,8 @@ def program(main: Main) -> Main:
             print("sketchbench: interrupted", file=sys.stderr)
             sys.exit(INTERRUPTED)
         except (MemoryError, RecursionError, *MISTAKES) as error:
-            sys.exit(f"sketchbench: error: {said(error)}")
+            told = map(one_line, str(error).splitlines()) if isinstance(error, Findings) else [said(error)]
+            sys.exit("\n".join(f"sketchbench: error: {line}" for line in told))
         except Exception:
             traceback.print_exc()
             print("sketchbench: this is a bug; please report it with the lines above", file=sys.stderr)

@@ -16,6 +16,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import yaml
+from yaml import YAMLError
+
 from sketchbench import kernels
 from sketchbench.digest import PROJECT
 from sketchbench.execution import ConfigError
@@ -32,6 +35,7 @@ MEMORY = Path("results", "composed.json")  # beside the folder of configs
 # What a study compares: groups of configs, and what decides the outcome of a run in each of their files.
 METHODS = {"sketch": ("name", "family", "theory"), "recovery": ("name", "algorithm", "sensing")}
 SHOWN = ("label", "size")  # what else may be there
+YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast where PyYAML was built with it
 THEORY = tuple(part.name for part in fields(Known))
 
 
@@ -139,7 +143,7 @@ def compose(overrides: list[str], conf: Path = CONF, folder: Path | None = None)
     search = [f"hydra.searchpath=['file://{folder}']"] if folder else []
     try:
         with initialize_config_dir(str(conf), version_base="1.3"):
-            return by_hydra("run", overrides=overrides + search)
+            config = by_hydra("run", overrides=overrides + search, return_hydra_config=True)
     except MissingConfigException as error:
         known = f"; choose from {', '.join(error.options)}" if error.options else ""
         missing = error.missing_cfg_file or "a config"
@@ -149,6 +153,9 @@ def compose(overrides: list[str], conf: Path = CONF, folder: Path | None = None)
         message = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
         meant = _meant(message, overrides, conf, folder)
         raise ConfigError(f"{message}{meant}; --help lists the options and keys") from None
+    except YAMLError as error:
+        raise ConfigError(" ".join(str(error).split())) from None
+    return _named(config, conf, folder)
 
 
 def _meant(message: str, overrides: list[str], conf: Path, folder: Path | None) -> str:
@@ -173,6 +180,38 @@ def _keys(config: "DictConfig") -> list[str]:
             yield from below(value, f"{prefix}{key}.")
 
     return list(below(OmegaConf.to_container(config), ""))
+
+
+def _named(config: "DictConfig", conf: Path, folder: Path | None) -> "DictConfig":
+    """The config without Hydra's own part; what it chose as a method has the name of its file.
+
+    Raises:
+        ConfigError: for a file that gives its method another name.
+    """
+    from omegaconf import open_dict
+
+    choices = config.hydra.runtime.choices
+    with open_dict(config):
+        del config["hydra"]
+        for kind in METHODS:
+            if config.get(kind):
+                check_name(method_file(kind, choices[kind], conf, folder), choices[kind])
+                config[kind].name = choices[kind]
+    return config
+
+
+def method_file(kind: str, name: str, conf: Path = CONF, folder: Path | None = None) -> Path:
+    """The YAML file of a method: the project's, or else the user's."""
+    places = [place / kind / f"{name}.yaml" for place in (conf, folder) if place]
+    return next((path for path in places if path.is_file()), places[0])
+
+
+def check_name(path: Path, name: str) -> None:
+    """Raise ConfigError for a method's file that states another name than its own."""
+    content = yaml.load(path.read_text(encoding="utf-8"), YAML) if path.is_file() else None
+    stated = content.get("name", name) if isinstance(content, dict) else name
+    if stated != name:
+        raise ConfigError(f"{path}: name: {stated!r} must be the file's name, {name}; correct it, or leave it out")
 
 
 def frozen(config: "DictConfig") -> Composed:
@@ -242,6 +281,8 @@ def user_folder(folder: str | Path) -> Path | None:
     if not any((path / kind).is_dir() for kind in METHODS):
         known = " or ".join(f"`{kind}`" for kind in METHODS)
         raise ConfigError(f"folder {path} needs a folder {known} with YAML files in it")
+    if any(character in str(path) for character in "{}\n"):
+        raise ConfigError(f"folder {path}: a path with braces or line breaks can't be used; rename it")
     if str(path) not in sys.path:
         sys.path.insert(0, str(path))
     return path

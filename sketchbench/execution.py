@@ -77,5 +77,5 @@ def execute(config: dict[str, Any], code: str = "") -> list[Row]:
     except InstantiationException as error:
         # a group of the task's parameters refused a value; what it said is the message
         cause = error.__cause__ or error
-        raise ConfigError(str(cause).splitlines()[0]) from None
+        raise ConfigError(str(cause).splitlines()[0]) from cause
     return rows

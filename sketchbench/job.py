@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sketchbench import kernels, record
+from sketchbench.blame import blamed
 from sketchbench.command_line import MISTAKES, Parser, check_entries, json_from_stdin, program, said
 from sketchbench.digest import PROJECT
 from sketchbench.execution import ConfigError, execute
@@ -19,6 +20,8 @@ from sketchbench.signature import code_of, signature
 
 log = logging.getLogger(__name__)
 
+# What a task may raise; anything else is an error of the user's own code, or a defect of ours.
+EXPECTED = (ValueError, TypeError, RuntimeError, ArithmeticError, OSError)
 VERSIONS = (
     "sketchbench",
     "numpy",
@@ -102,8 +105,11 @@ def work_off(batch: list[dict[str, Any]], folder: Path | None = None) -> list[st
             if signature(entry["config"], folder) != entry["signature"]:
                 raise ConfigError("the code changed since this run was planned; start snakemake again")
             run(entry["config"], path, folder)
-        except (MemoryError, RecursionError, *MISTAKES) as error:
-            failed.append(f"{entry['name']}: {said(error)}")
+        except (Exception, SystemExit) as error:
+            line = blamed(error, folder)
+            if line is None and not isinstance(error, (MemoryError, RecursionError, *MISTAKES)):
+                raise
+            failed.append(f"{entry['name']}: {line or said(error)}")
     return failed
 
 
@@ -126,14 +132,15 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--receipt", required=True, type=Path, help="the file to write when all records are there")
     parser.add_argument("--folder", type=Path, help="a user's folder with modules of their own")
     options = parser.parse_args(arguments)
-    if options.folder:
-        sys.path.insert(0, str(options.folder))
+    folder = options.folder and options.folder.resolve()
+    if folder:
+        sys.path.insert(0, str(folder))
     start_logging()
     batch = json_from_stdin("the batch")
     check_entries(batch, {"name": str, "record": str, "signature": str, "config": dict}, "the batch")
     if not batch:
         raise ValueError("the batch has no entries; Snakemake makes it of the plan")
-    if failed := work_off(batch, options.folder):
+    if failed := work_off(batch, folder):
         sys.exit("\n".join(f"sketchbench: error: {line}" for line in failed))
     write_text(options.receipt, record.receipt({entry["record"]: entry["signature"] for entry in batch}))
 

@@ -5,24 +5,29 @@ config and in its code digest; the two make its signature. Snakemake reruns a ru
 signature changes, and tables refuse a record that bears another one.
 """
 
-import dataclasses
 import functools
 import json
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from sketchbench import kernels, seeds, study
 from sketchbench.batch import Batch, Run, batches
+from sketchbench.blame import blamed
 from sketchbench.command_line import Parser, program
-from sketchbench.composition import CONF, Composed, Composer, user_folder
+from sketchbench.composition import CONF, METHODS, Composed, Composer, user_folder
 from sketchbench.digest import CodeDigest
 from sketchbench.execution import ConfigError, family_of
 from sketchbench.files import is_plain, write_text
+from sketchbench.inspection import files
+from sketchbench.inspection.check import check_folder
+from sketchbench.inspection.supervision import SECONDS
 from sketchbench.measure.row import CONTROLS
 from sketchbench.parameters import choose
 from sketchbench.schema import SCALES, load, validate
+from sketchbench.selection import Own, Places, Selection, places_of, selection_of, unjudged
 from sketchbench.signature import signature
 from sketchbench.sketch.family import SizeError
 from sketchbench.study import NO_METHOD, Point, Study
@@ -45,6 +50,8 @@ class Plan:
     """All runs of the chosen studies, and the combinations left out.
 
     Attributes:
+        places: the folders of its results, logs and reports.
+        whole: whether all methods of its studies run, and not a user's own beside a few others.
         known: the names of all studies.
         together: of each study, how many runs share a process at most.
         shared: whether all studies share a few processes instead.
@@ -54,6 +61,8 @@ class Plan:
     scale: str
     kernels: str
     seed: int
+    places: Places
+    whole: bool = True
     known: list[str] = field(default_factory=list)
     together: dict[str, int] = field(default_factory=dict)
     shared: bool = False
@@ -62,8 +71,8 @@ class Plan:
     skipped: list[Skipped] = field(default_factory=list)
 
     def record(self, run: Run) -> str:
-        """The path of a run's record, relative to the project."""
-        return f"results/{self.scale}/{run.study}/{run.name}.parquet"
+        """The path of a run's record, relative to the project where it is in it."""
+        return f"{self.places.results}/{run.study}/{run.name}.parquet"
 
     @functools.cached_property
     def batches(self) -> dict[str, dict[str, Batch]]:
@@ -75,7 +84,7 @@ class Plan:
 
     def _batches(self, name: str, studies: list[str], size: int) -> dict[str, Batch]:
         runs = {self.record(run): run for study in studies for run in self.runs[study].values()}
-        found = batches(f"results/{self.scale}/{name}", runs, size)
+        found = batches(f"{self.places.results}/{name}", runs, size)
         return {str(number): batch for number, batch in enumerate(found, 1)}
 
     def receipts(self, study: str) -> list[str]:
@@ -99,8 +108,10 @@ class Plan:
     def facts(self) -> str:
         """What the page of claims says of the run as a whole, as JSON."""
         left_out = [[s.study, s.name, s.reason] for s in self.skipped]
-        facts = {"scale": self.scale, "kernels": self.kernels, "seed": self.seed, "whole": self.scale != "smoke"}
-        return json.dumps({**facts, "skipped": left_out, "studies": self.known, "kinds": self.kinds})
+        facts = {"scale": self.scale, "kernels": self.kernels, "seed": self.seed}
+        whole = self.whole and self.scale != "smoke"  # has all that the claims speak of
+        told = {"whole": whole, "skipped": left_out, "studies": self.known, "kinds": self.kinds}
+        return json.dumps({**facts, **told})
 
     def describe(self) -> None:
         """Write what jobs are to do to the files that they read it from; what is there and the same is left alone.
@@ -117,7 +128,7 @@ class Plan:
     @property
     def manifests(self) -> str:
         """The file of the manifests of all tables."""
-        return f"results/{self.scale}/manifests.json"
+        return f"{self.places.results}/manifests.json"
 
     def check_records(self) -> list[str]:
         """Prepare for a run of what is missing: see `Batch.check`. Returns a line for each damaged record."""
@@ -134,9 +145,15 @@ def from_settings(settings: dict[str, Any]) -> Plan:
     validate(settings, "workflow", "settings")
     if settings["device"] == "here":
         kernels.usable(settings["kernels"])
-    names = ("scale", "kernels", "seed", "studies", "folder")
-    scale, kernels_name, seed, studies, folder = (settings[name] for name in names)
-    return expand(scale, kernels_name, seed, studies, folder, together=settings["together"][scale])
+    beside = settings["beside"] if settings["only"] else None
+    if beside is not None and not settings["folder"]:
+        raise ConfigError("only=mine needs folder=DIR as well, the folder of your own methods")
+    return expand(
+        *(settings[name] for name in ("scale", "kernels", "seed", "studies", "folder")),
+        together=settings["together"][settings["scale"]],
+        beside=beside,
+        seconds=settings["check_seconds"],
+    )
 
 
 def expand(
@@ -145,8 +162,11 @@ def expand(
     seed: int = 0,
     studies: str = "all",
     folder: str | Path = "",
+    *,
     conf: Path = CONF,
     together: int | Literal["all"] = 1,
+    beside: Mapping[str, Sequence[str]] | None = None,
+    seconds: float = SECONDS,
 ) -> Plan:
     """Expand studies into runs.
 
@@ -155,31 +175,56 @@ def expand(
         kernels_name: the backend; `auto` takes what is there.
         seed: the root of all randomness.
         studies: `all`, or names separated by commas.
-        folder: a user's own, with `sketch/*.yaml` and perhaps modules; it is put on the module path.
+        folder: a user's own, with `sketch/*.yaml` and perhaps modules; it is checked, and put on the module path.
         conf: the folder of all configs.
         together: how many runs of a study share a process at most, where the study does not say; `all`: all studies
             share a few processes.
+        beside: by kind, the project's methods that a user's own are compared with, in the studies that take them up;
+            None: all methods of all studies.
+        seconds: how long the check of one of the user's methods may take.
 
     Raises:
         ValueError: for an unknown study, in one line.
-        ConfigError, SchemaError: in one line, for whatever is wrong in the configs.
+        ConfigError, SchemaError: for whatever is wrong in the configs, in one line; for a user's folder in a line for
+            each mistake.
     """
     choose("scale", scale, SCALES)
     seeds.key(seed)  # refuses what is no seed
     user = user_folder(folder)
+    if user:
+        check_folder(user, conf, limit=seconds)
+    places, known = places_of(scale, user, apart=beside is not None), study.names(conf)
     shared = together == "all"
-    plan = Plan(scale, kernels.resolve(kernels_name), seed, known=study.names(conf), shared=shared)
-    chosen = plan.known if studies == "all" else [name.strip() for name in studies.split(",")]
+    plan = Plan(scale, kernels.resolve(kernels_name), seed, places, beside is None, known, shared=shared)
+    chosen = known if studies == "all" else [name.strip() for name in studies.split(",")]
     for name in chosen:
-        choose("study", name, plan.known)
-    expansion = Expansion(plan, conf, user, Composer(conf, user), CodeDigest(), 1 if together == "all" else together)
-    for name in chosen:
-        expansion.add(study.read(conf, name, scale))
-    for name in plan.known:
-        if name not in chosen:
-            expansion.add_always(study.read(conf, name, scale))
-    expansion.composer.remember()
+        choose("study", name, known)
+    planned = [study.read(conf, name, scale) for name in chosen]
+    others = (study.read(conf, name, scale) for name in known if name not in chosen)
+    always = [one for one in others if one.always and scale in one.scales]
+    composer = Composer(conf, user)
+    own = _own(composer, user) if user else {}
+    selection = selection_of([*planned, *always], conf, own, beside)
+    expansion = Expansion(plan, user, composer, CodeDigest(), 1 if together == "all" else together, selection)
+    for one in planned:
+        expansion.add(one)
+    for one in always:
+        expansion.add_always(one)
+    for name, theory in own.get("sketch", {}).items():
+        for measuring, key, reason in unjudged(conf, theory):
+            plan.skipped.append(Skipped(measuring, f"{name}: theory.{key}", reason))
+    composer.remember()
     return plan
+
+
+def _own(composer: Composer, user: Path) -> Own:
+    """The user's methods by kind, each with what its config claims."""
+    found: dict[str, dict[str, dict[str, Any]]] = {kind: {} for kind in METHODS}
+    for kind, names in files.methods(user).items():
+        for name in names:
+            config = composer.resolved((f"{kind}={name}",), {}, "").config
+            found[kind][name] = config[kind].get("theory") or {}
+    return found
 
 
 @dataclass(frozen=True)
@@ -187,11 +232,11 @@ class Expansion:
     """A plan in the making: studies are added, and become runs or reasons why there is none."""
 
     plan: Plan
-    conf: Path
     user: Path | None
     composer: Composer
     digest: CodeDigest
     together: int
+    selection: Selection
 
     def add(self, study: Study) -> None:
         """All runs of a study."""
@@ -199,36 +244,29 @@ class Expansion:
             reason = f"it is for the scales {', '.join(study.scales)} only"
             self.plan.skipped.append(Skipped(study.name, "all runs", reason))
             return
-        runs = [run for method in self._methods(study) for run in self._runs(study, method)]
-        self.plan.kinds[study.name] = study.kind
-        self.plan.together[study.name] = study.together or self.together
-        self.plan.runs[study.name] = {run.name: run for run in sorted(runs, key=lambda run: run.name)}
+        if left_out := self.selection.left_out(study):
+            self.plan.skipped.append(Skipped(study.name, "all runs", left_out))
+            return
+        self._add(study, self.selection.methods(study))
 
     def add_always(self, study: Study) -> None:
-        """A study that was not chosen: where it is one for always, its runs of methods that are in the plan, and with
-        them those of its controls."""
-        if not study.always or self.plan.scale not in study.scales:
-            return
+        """A study that was not chosen, but is one for always: its runs of methods that are in the plan, and with them
+        those of its controls."""
         planned = {
             run.config[study.kind]["name"]
             for runs in self.plan.runs.values()
             for run in runs.values()
             if study.kind in run.config
         }
-        methods = self._methods(study)
+        methods = [] if self.selection.left_out(study) else self.selection.methods(study)
         if wanted := planned.intersection(methods):
-            kept = [method for method in methods if method in wanted or method.startswith(CONTROLS)]
-            self.add(dataclasses.replace(study, methods=kept))
+            self._add(study, [method for method in methods if method in wanted or method.startswith(CONTROLS)])
 
-    def _methods(self, study: Study) -> list[str]:
-        """The methods of a study, by name."""
-        named = [study.methods] if isinstance(study.methods, str) else study.methods
-        return [method for name in named for method in (self._all(study.kind) if name == "all" else [name])]
-
-    def _all(self, kind: str) -> list[str]:
-        """What e.g. `sketch: all` means: the files in conf/sketch and in the user's folder."""
-        folders = [self.conf / kind] + ([self.user / kind] if self.user else [])
-        return sorted({path.stem for folder in folders for path in folder.glob("*.yaml")})
+    def _add(self, study: Study, methods: Sequence[str]) -> None:
+        runs = [run for method in methods for run in self._runs(study, method)]
+        self.plan.kinds[study.name] = study.kind
+        self.plan.together[study.name] = study.together or self.together
+        self.plan.runs[study.name] = {run.name: run for run in sorted(runs, key=lambda run: run.name)}
 
     def _runs(self, study: Study, method: str) -> list[Run]:
         """The runs of a study on one method."""
@@ -236,7 +274,7 @@ class Expansion:
         for point in study.points():
             composed = self._composed(study, method, point)
             theory = composed.config.get(study.kind, {}).get("theory") or {}
-            if study.needs and all(theory.get(key) is None for key in study.needs):
+            if not study.asks_for(theory):
                 reason = f"its config claims no {' or '.join(study.needs)} under `theory`"
                 self.plan.skipped.append(Skipped(study.name, method, reason))
                 return []
@@ -247,8 +285,8 @@ class Expansion:
             except SizeError as error:
                 self.plan.skipped.append(Skipped(study.name, run.name, str(error)))
                 continue
-            except (ValueError, TypeError) as error:
-                raise ConfigError(f"study {study.name}: {run.name}: {error}") from None
+            except (Exception, SystemExit) as error:
+                raise ConfigError(f"study {study.name}: {run.name}: {blamed(error, self.user) or error}") from None
             runs.append(run)
         return runs
 
@@ -278,9 +316,13 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--kernels", default="auto", help="auto, numpy, numba or cupy")
     parser.add_argument("--seed", type=int, default=0, help="root seed (default: 0)")
     parser.add_argument("--studies", default="all", help="names separated by commas")
-    parser.add_argument("--folder", default="", help="your own folder of sketches")
+    parser.add_argument("--folder", default="", help="your own folder of methods")
+    parser.add_argument("--only", choices=["mine"], help="the methods of --folder, beside a few others")
     options = parser.parse_args(arguments)
-    plan = expand(options.scale, options.kernels, options.seed, options.studies, options.folder)
+    settings = load(CONF / "workflow.yaml")
+    validate(settings, "workflow", "conf/workflow.yaml")
+    chosen = {name: value for name, value in vars(options).items() if value is not None}
+    plan = from_settings({**settings, **chosen, "device": "elsewhere"})
     for name, runs in plan.runs.items():
         for run in runs.values():
             print(f"{name:24s} {run.name:56s} {run.signature}")

@@ -2,7 +2,7 @@
 
 import copy
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -53,6 +53,10 @@ class Study:
     groups: frozenset[str] = field(default=frozenset())
     together: int | None = None
     always: bool = False
+
+    def asks_for(self, theory: Mapping[str, Any]) -> bool:
+        """Whether a method with this `theory` is one that it is for."""
+        return not self.needs or any(theory.get(key) is not None for key in self.needs)
 
     def points(self) -> Iterator[Point]:
         """Every combination of the axes, in their order."""

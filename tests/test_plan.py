@@ -267,10 +267,10 @@ def test_a_plan_sees_what_changed(conf: Path, tmp_path: Path) -> None:
 
     (tmp_path / "mine" / "sketch").mkdir(parents=True)
     own = tmp_path / "mine" / "sketch" / "own.yaml"
-    own.write_text((sketch / "ams.yaml").read_text().replace("name: ams", "name: own"))
+    own.write_text((sketch / "ams.yaml").read_text().replace("name: ams\nlabel: AMS", "label: Mine"))
     runs = planning.expand("quick", "numpy", folder=tmp_path / "mine", conf=conf).runs["one"]
     assert runs.keys() - before.keys() == {"second/d8-b4", "own/d8-b4"}
-    own.write_text(own.read_text() + "label: Mine\n" * 0 + "# edited\n" + "size: 8\n")
+    own.write_text(own.read_text() + "# edited\n" + "size: 8\n")
     runs = planning.expand("quick", "numpy", folder=tmp_path / "mine", conf=conf).runs["one"]
     assert "own/d8-b8" in runs
 

@@ -38,6 +38,12 @@ class Kernels(Protocol):
     def random_integers(self, key: int, stream: int, first: int, operators: int, count: int, bound: int) -> Array:
         """The same words times bound, divided by 2^32: integers in [0, bound), int32 (T, count)."""
 
+    def integer_rows(
+        self, key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int, bound: int
+    ) -> Array:
+        """Random integers in [0, bound) in rows `row` to `row + rows` of T matrices, int32 (T, rows, d); row 0 is that
+        of `random_integers`."""
+
     def sign_rows(self, key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int) -> Array:
         """Random signs in rows `row` to `row + rows` of T sign matrices, int8 (T, rows, d)."""
 

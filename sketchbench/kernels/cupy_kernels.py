@@ -574,7 +574,12 @@ def random_words(key: int, stream: int, first: int, operators: int, count: int) 
 
 
 def random_integers(key: int, stream: int, first: int, operators: int, count: int, bound: int) -> Array:
-    words = random_words(key, stream, first, operators, count).astype(np.uint64)
+    return integer_rows(key, stream, first, operators, 0, 1, count, bound)[:, 0]
+
+
+def integer_rows(key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int, bound: int) -> Array:
+    words = cupy.empty((operators, rows, d), dtype=np.uint32)
+    words = _draw("Word", 4, key, stream, first, row, words).astype(np.uint64)
     return (words * np.uint64(bound) >> np.uint64(32)).astype(np.int32)
 
 

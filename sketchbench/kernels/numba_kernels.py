@@ -77,21 +77,27 @@ def random_words(key: int, stream: int, first: int, operators: int, count: int) 
 
 
 @njit(cache=True, parallel=True)
-def _random_integers(key: Any, stream: int, first: int, bound: Any, out: NDArray[np.int32]) -> None:
-    operators, count = out.shape
-    chunks = -(-count // _DRAWN)
-    for index in prange(operators * chunks):
-        t, start = index // chunks, index % chunks * _DRAWN
-        part = out[t, start : start + _DRAWN]
+def _integer_rows(key: Any, stream: int, first: int, row: int, bound: Any, out: NDArray[np.int32]) -> None:
+    operators, rows, d = out.shape
+    chunks = -(-d // _DRAWN)
+    for index in prange(operators * rows * chunks):
+        t, k, start = index // (rows * chunks), index // chunks % rows, index % chunks * _DRAWN
+        part = out[t, k, start : start + _DRAWN]
         words = np.empty(part.shape[0], np.uint32)
-        _words(key, stream, first + t, 0, start, words)
+        _words(key, stream, first + t, row + k, start, words)
         for i in range(part.shape[0]):
             part[i] = int32((uint64(words[i]) * bound) >> uint64(32))
 
 
 def random_integers(key: int, stream: int, first: int, operators: int, count: int, bound: int) -> NDArray[np.int32]:
-    out = np.empty((operators, count), dtype=np.int32)
-    _random_integers(np.uint64(key), stream, first, np.uint64(bound), out)
+    return integer_rows(key, stream, first, operators, 0, 1, count, bound)[:, 0]
+
+
+def integer_rows(
+    key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int, bound: int
+) -> NDArray[np.int32]:
+    out = np.empty((operators, rows, d), dtype=np.int32)
+    _integer_rows(np.uint64(key), stream, first, row, np.uint64(bound), out)
     return out
 
 

@@ -48,7 +48,13 @@ def random_words(key: int, stream: int, first: int, operators: int, count: int) 
 
 
 def random_integers(key: int, stream: int, first: int, operators: int, count: int, bound: int) -> NDArray[np.int32]:
-    words = random_words(key, stream, first, operators, count).astype(np.uint64)
+    return integer_rows(key, stream, first, operators, 0, 1, count, bound)[:, 0]
+
+
+def integer_rows(
+    key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int, bound: int
+) -> NDArray[np.int32]:
+    words = _words(key, stream, first, operators, row, rows, d).astype(np.uint64)
     return (words * np.uint64(bound) >> _HALF).astype(np.int32)
 
 

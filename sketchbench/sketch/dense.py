@@ -27,7 +27,7 @@ class Dense(Sketch):
         rows_of: Callable[[int, int], Array],
     ) -> None:
         super().__init__(d, b, kernels, operators)
-        self._rows_of = rows_of
+        self._generate = rows_of
         self._stack = operators
         self._whole: Array | None = None
 
@@ -41,6 +41,22 @@ class Dense(Sketch):
         for row in range(0, self.b, step):
             rows = min(step, self.b - row)
             yield row, row + rows, self._rows_of(row, rows).astype(dtype, copy=False)
+
+    def _rows_of(self, row: int, rows: int) -> Array:
+        """What was given for these rows. Raises ValueError or TypeError for another shape, which NumPy might broadcast,
+        so that operators or rows share entries, and for what isn't real."""
+        block = self._generate(row, rows)
+        shape = (self._stack, rows, self.d)
+        if getattr(block, "shape", None) != shape:
+            found = f"an array of shape {block.shape}" if hasattr(block, "shape") else type(block).__name__
+            raise ValueError(
+                f"rows_of({row}, {rows}) returned {found}; it must be of shape (operators, rows, d) = {shape}"
+            )
+        if block.dtype.kind not in "biuf":
+            raise TypeError(
+                f"rows_of({row}, {rows}) returned entries of dtype {block.dtype}; they must be real numbers"
+            )
+        return block
 
     def _sketch(self, x: Array) -> Array:
         y = self.kernels.xp.empty((self._stack, x.shape[1], self.b), dtype=x.dtype)

@@ -12,7 +12,9 @@ SIGNS, BUCKETS, ROWS, ENTRIES = range(4)
 class Draws:
     """The random bits of operators `first`, ..., `first + operators - 1` under one key.
 
-    Everything comes stacked: the first axis counts the operators, T of them.
+    Everything comes stacked: the first axis counts the operators, T of them. A `stream` is any number from 0 to
+    2^32 - 1: SIGNS, BUCKETS, ROWS and ENTRIES are 0 to 3. Draws from different streams are independent; two draws from
+    one stream share their bits, whatever is made of them.
     """
 
     key: int
@@ -36,6 +38,15 @@ class Draws:
     def sign_rows(self, stream: int, row: int, rows: int, d: int) -> Array:
         """Rows of T independent sign matrices, int8, shape (T, rows, d)."""
         return self.kernels.sign_rows(self.key, stream, self.first, self.operators, row, rows, d)
+
+    def integer_rows(self, stream: int, row: int, rows: int, d: int, bound: int) -> Array:
+        """Rows of T matrices of independent uniform integers below bound <= 2^31, int32, shape (T, rows, d).
+
+        Row k is the same however many rows are asked for, and row 0 is `integers`. Uniform to a relative error of
+        bound / 2^32.
+        """
+        place = (self.key, stream, self.first, self.operators)
+        return self.kernels.integer_rows(*place, row, rows, d, bound)
 
     def gaussian_rows(self, stream: int, row: int, rows: int, d: int) -> Array:
         """Rows of T independent standard normal matrices, float64, shape (T, rows, d)."""

@@ -62,6 +62,8 @@ class Family(ABC):
         chosen = backends.load(kernels) if isinstance(kernels, str) else kernels
         draws = Draws(key, first, operators or 1, chosen)
         sketch = self._draw(draws)
+        if not isinstance(sketch, Sketch):
+            raise TypeError(f"{type(self).__name__}._draw returned a {type(sketch).__name__}; it must return a Sketch")
         sketch.operators = operators
         return sketch
 

@@ -13,11 +13,10 @@ from sketchbench.measure.row import Row
 from sketchbench.parameters import Checked, NonEmptyList, Probability, Several
 from sketchbench.sketch.family import Family
 from sketchbench.task import trials
-from sketchbench.theory.known import Known
+from sketchbench.theory.known import ALWAYS, Known
 
 BATCHES = 50  # of trials: enough to trust an interval of the mean of their quantiles
 FACTORS = {"unnamed": 2.0}  # the factor of the threshold that a reading allows, where it is not 1
-ALWAYS = "always"  # the threshold, among those known of a family, that no draw exceeds
 
 
 @dataclass(frozen=True)

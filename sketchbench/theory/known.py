@@ -10,6 +10,7 @@ from sketchbench.theory.leakage import MakeSpectrum
 
 Moment = Callable[..., Any]  # as in theory.second_moment and theory.norm
 Threshold = Callable[..., float]  # as in theory.tail and theory.inner_product
+ALWAYS = "always"  # the reading among `inner_products` whose threshold no draw exceeds
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """What every backend must give: the NumPy reference, and the algebra behind it."""
 
 import ast
+import functools
 import inspect
 import itertools
 from collections import Counter
@@ -91,6 +92,24 @@ def test_random_integers_scale_the_words(kernels: Kernels, key: int, bound: int,
     assert found.tolist() == [[int(w) * bound >> 32 for w in row] for row in words.tolist()]
 
 
+@given(keys, st.integers(1, 2**31), st.integers(0, 9), st.integers(0, 99), st.integers(0, 2**31), small, small)
+def test_integer_rows_equal_the_reference(
+    kernels: Kernels, reference: Kernels, key: int, bound: int, stream: int, first: int, row: int, T: int, k: int
+) -> None:
+    for d in (1, 5, 130):
+        place = (key, stream, first, T, row, k, d, bound)
+        found = kernels.to_numpy(kernels.integer_rows(*place))
+        assert found.dtype == np.int32
+        np.testing.assert_array_equal(found, reference.integer_rows(*place))
+        assert found.min() >= 0
+        assert found.max() < bound
+
+
+def test_the_first_row_of_integers(kernels: Kernels) -> None:
+    flat = kernels.to_numpy(kernels.random_integers(9, 2, 3, 4, 150, 77))
+    np.testing.assert_array_equal(kernels.to_numpy(kernels.integer_rows(9, 2, 3, 4, 0, 2, 150, 77))[:, 0], flat)
+
+
 def test_long_draws_equal_the_reference(compiled: Kernels, reference: Kernels) -> None:
     """Long enough to be shared out among threads, in the middle of a counter."""
     count = 2**15 + 7
@@ -132,9 +151,11 @@ def test_operator_does_not_depend_on_its_neighbours(kernels: Kernels) -> None:
         np.testing.assert_array_equal(alone[0], stack[t, :33])
 
 
-@pytest.mark.parametrize("name", ["sign_rows", "gaussian_rows"])
+@pytest.mark.parametrize("name", ["sign_rows", "gaussian_rows", "integer_rows"])
 def test_row_does_not_depend_on_its_neighbours(kernels: Kernels, name: str) -> None:
     draw = getattr(kernels, name)
+    if name == "integer_rows":
+        draw = functools.partial(draw, bound=1000)
     stack = kernels.to_numpy(draw(9, 2, 3, 4, 0, 7, 150))
     assert stack.shape == (4, 7, 150)
     for t, row in itertools.product(range(4), range(6)):

@@ -58,6 +58,16 @@ def test_bit_of_a_sign(kernels: Kernels) -> None:
             assert signs[t, k].tolist() == [2 * bit - 1 for bit in bits]
 
 
+def test_word_of_an_integer(kernels: Kernels) -> None:
+    """Integer i of a row is word i of it, scaled."""
+    row, first, stream = 0x85A308D3, 0x13198A2E, 0x03707344
+    drawn = kernels.to_numpy(kernels.integer_rows(KEY, stream, first, 2, row, 2, 9, 1000))
+    for t in range(2):
+        for k in range(2):
+            expected = [words(i // 4, row + k, first + t, stream)[i % 4] * 1000 >> 32 for i in range(9)]
+            assert drawn[t, k].tolist() == expected
+
+
 def test_word_of_a_normal(kernels: Kernels) -> None:
     """The normal distribution function takes normal i of a row back to its word."""
     row, first, stream = 0x85A308D3, 0x13198A2E, 0x03707344

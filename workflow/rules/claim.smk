@@ -35,6 +35,6 @@ rule claims:
         "verdicts on the claims"
     shell:
         "python -m sketchbench.claim evaluate --claims {input.claims} --errata {input.errata}"
-        " --tables {input.tables}"
-        " --facts {params.facts:q} --csv {output.csv} --page {output.page} --html {output.html}"
-        " 2> {log}"
+        " --tables {input.tables:q}"
+        " --facts {params.facts:q} --csv {output.csv:q} --page {output.page:q} --html {output.html:q}"
+        " 2> {log:q}"

@@ -30,5 +30,5 @@ rule figure:
     message:
         "figure {wildcards.figure}"
     shell:
-        "python -m sketchbench.figure {wildcards.figure} --tables {input.tables}"
-        " --scale {params.scale} --svg {output.svg} --png {output.png} 2> {log}"
+        "python -m sketchbench.figure {wildcards.figure} --tables {input.tables:q}"
+        " --scale {params.scale} --svg {output.svg:q} --png {output.png:q} 2> {log:q}"

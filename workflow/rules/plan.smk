@@ -27,10 +27,7 @@ except (ConfigError, SchemaError, ValueError, RuntimeError) as error:
     raise WorkflowError(str(error)) from None
 
 CODE = CodeDigest()
-RESULTS = f"results/{config['scale']}"
-LOGS = f"logs/{config['scale']}"
-# The quick scale is the one whose reports are committed, at the top.
-REPORTS = "reports" if config["scale"] == "quick" else f"reports/{config['scale']}"
+RESULTS, LOGS, REPORTS = PLAN.places
 TABLE = f"{REPORTS}/tables/{{study}}"
 FIGURE = f"{REPORTS}/figures/{{figure}}"
 # The figures that can be drawn from the tables of this plan.

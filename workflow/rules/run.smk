@@ -29,4 +29,4 @@ rule run:
     message:
         "{wildcards.study}: {params.title}"
     shell:
-        "python -m sketchbench.job --receipt {output} {params.folder} < {params.batch} 2> {log}"
+        "python -m sketchbench.job --receipt {output:q} {params.folder} < {params.batch:q} 2> {log:q}"

@@ -26,4 +26,4 @@ rule table:
         "table of {wildcards.study}"
     shell:
         "printf %s {params.manifest:q} | python -m sketchbench.table --study {wildcards.study}"
-        " --csv {output.csv} --html {output.html} --scale {params.scale} 2> {log}"
+        " --csv {output.csv:q} --html {output.html:q} --scale {params.scale} 2> {log:q}"

@@ -24,8 +24,8 @@ rule tables:
     message:
         "all tables"
     shell:
-        "python -m sketchbench.table.together {params.manifests} --tables {params.folder}"
-        " --scale {params.scale} 2> {log}"
+        "python -m sketchbench.table.together {params.manifests:q} --tables {params.folder:q}"
+        " --scale {params.scale} 2> {log:q}"
 
 
 rule figures:
@@ -49,8 +49,8 @@ rule figures:
     message:
         "half of the figures"
     shell:
-        "python -m sketchbench.figure.together {params.names} --tables {params.tables}"
-        " --figures {params.figures} --scale {params.scale} 2> {log}"
+        "python -m sketchbench.figure.together {params.names} --tables {params.tables:q}"
+        " --figures {params.figures:q} --scale {params.scale} 2> {log:q}"
 
 
 use rule figures as other_figures with:

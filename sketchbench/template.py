@@ -1,0 +1,67 @@
+"""A new method of one's own, to begin from: `python -m sketchbench new sketch NAME`."""
+
+import argparse
+import importlib.machinery
+import keyword
+import re
+import sys
+from pathlib import Path
+from string import Template
+
+from sketchbench.composition import CONF, METHODS
+from sketchbench.files import write_text
+from sketchbench.inspection.files import RESERVED
+from sketchbench.inspection.findings import shown
+
+TEXTS = Path(__file__).parent / "templates"
+
+
+def write(kind: str, name: str, folder: Path) -> tuple[Path, Path]:
+    """Write the YAML file and the module of a new method; returns their paths.
+
+    Arguments:
+        kind: `sketch` or `recovery`.
+        name: of the method and of its module: small letters, digits and _.
+        folder: the user's own, which is made where it is not there.
+
+    Raises:
+        ValueError: for a name that can't be, or that is taken; nothing is written.
+    """
+    config, module = folder / kind / f"{name}.yaml", folder / f"{name}.py"
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name) or name in RESERVED:
+        raise ValueError(f"name {name!r} must be small letters, digits and _, and no word of Python or YAML")
+    if (CONF / kind / f"{name}.yaml").exists():
+        raise ValueError(f"name {name!r} is that of {shown(CONF / kind / f'{name}.yaml')}; choose another")
+    elsewhere = [entry for entry in sys.path if Path(entry or ".").resolve() != folder.resolve()]
+    spec = importlib.machinery.PathFinder.find_spec(name, elsewhere)
+    if name in sys.stdlib_module_names or spec is not None:
+        raise ValueError(f"name {name!r} is that of a Python module that is installed; choose another")
+    for path in (config, module):
+        if path.exists():
+            raise ValueError(f"{shown(path)} is there already; choose another name, or remove it")
+    words = {"name": name, "label": name.replace("_", " ").capitalize()}
+    words["cls"] = "".join(part.capitalize() for part in name.split("_"))
+    for path, suffix in ((config, "yaml"), (module, "py")):
+        text = (TEXTS / f"{kind}.{suffix}.txt").read_text(encoding="utf-8")
+        write_text(path, Template(text).substitute(words))
+    return config, module
+
+
+def main(arguments: list[str]) -> None:
+    """Write a new method, and say what comes next."""
+    parser = argparse.ArgumentParser(
+        prog="python -m sketchbench new", description="Write a method of your own that works, to begin from."
+    )
+    parser.add_argument("kind", choices=list(METHODS))
+    parser.add_argument("name", help="of the method: small letters, digits and _")
+    parser.add_argument("--folder", type=Path, default=Path("mine"), help="your own folder (default: mine)")
+    options = parser.parse_args(arguments)
+    try:
+        config, module = write(options.kind, options.name, options.folder)
+    except (ValueError, OSError) as error:
+        sys.exit(f"sketchbench: error: {error}")
+    task = "moments" if options.kind == "sketch" else "reconstruction"
+    sizes = "" if options.kind == "sketch" else " d=2000 b=1000 task.k=50"
+    print(f"{shown(config)} and {shown(module)} are a {options.kind} that works. Make it yours, then:")
+    print(f"  python -m sketchbench --folder {options.folder} task={task} {options.kind}={options.name}{sizes}")
+    print(f"  snakemake --cores all --config folder={options.folder} only=mine")
