@@ -1,6 +1,7 @@
 """Run one task by hand: `python -m sketchbench task=moments sketch=srht b=32`."""
 
 import argparse
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -21,7 +21,7 @@ MISTAKES = (ValueError, TypeError, RuntimeError, ArithmeticError, OSError, Impor
 INTERRUPTED, BUG = 130, 70  # exit codes: 128 + SIGINT, and EX_SOFTWARE of sysexits.h
 
 
-class Findings(ValueError):
+class FindingsError(ValueError):
     """Several mistakes of the user's at once, a line for each."""
 
 
@@ -77,7 +77,7 @@ def program(main: Main) -> Main:
             print("sketchbench: interrupted", file=sys.stderr)
             sys.exit(INTERRUPTED)
         except (MemoryError, RecursionError, *MISTAKES) as error:
-            told = map(one_line, str(error).splitlines()) if isinstance(error, Findings) else [said(error)]
+            told = map(one_line, str(error).splitlines()) if isinstance(error, FindingsError) else [said(error)]
             sys.exit("\n".join(f"sketchbench: error: {line}" for line in told))
         except Exception:
             traceback.print_exc()

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from sketchbench.command_line import Findings
+from sketchbench.command_line import FindingsError
 from sketchbench.composition import CONF
 from sketchbench.execution import ConfigError
 from sketchbench.inspection import files, supervision
 from sketchbench.inspection.method import Method
 
 
-class FolderError(ConfigError, Findings):
+class FolderError(ConfigError, FindingsError):
     """What is wrong with a user's folder, a line for each mistake."""
 
 
