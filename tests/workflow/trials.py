@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
-from conftest import ROOT, Project
+from conftest import Project
 
 from sketchbench import record
 
@@ -34,12 +34,18 @@ if place:
 """
 
 
-def with_a_figure(project: Project) -> None:
-    """Add a study `norms`, which there is a figure of."""
-    study = "task: norms\nsketch: all\naxes: {d: [12], b: [4]}\nset: {task.trials: 40}\n"
-    (project.path / "conf" / "study" / "norms.yaml").write_text(study)
+def prepared(project: Project, figure: bool) -> dict[str, object]:
+    """The outcome of a run that nothing disturbs; with a second study, of which there is a figure, where asked for."""
+    if figure:
+        study = "task: norms\nsketch: all\naxes: {d: [12], b: [4]}\nset: {task.trials: 40}\n"
+        (project.path / "conf" / "study" / "norms.yaml").write_text(study)
     (project.path / "sitecustomize.py").write_text(FULL)
-    assert (ROOT / "conf" / "figure" / "squared_norm.yaml").is_file()
+    start = time.monotonic()
+    project.succeed(wrapper=True)
+    (project.path / "seconds").write_text(str(time.monotonic() - start))
+    whole = outcome(project)
+    assert len(whole) == (4 + 2 * 3 + 3 + 4 if figure else 4 + 3 + 2)
+    return whole
 
 
 def outcome(project: Project) -> dict[str, object]:
@@ -70,10 +76,11 @@ def fresh(project: Project) -> None:
 
 
 def kill(project: Project, chance: random.Random, of_a_job: bool) -> str:
-    """Start from nothing, and kill Snakemake, or what it runs, at a random time."""
+    """Start from nothing, and kill Snakemake, or what it runs, at a random time within that of a whole run."""
     fresh(project)
     process = project.start(wrapper=True)
-    after, number = chance.uniform(0.5, 9.0), chance.choice(SIGNALS)
+    seconds = float((project.path / "seconds").read_text())
+    after, number = chance.uniform(0.05, 0.95) * seconds, chance.choice(SIGNALS)
     time.sleep(after)
     found = list(_family(process.pid, of_a_job))
     for one in found:
@@ -114,7 +121,7 @@ def wait_for_orphans(project: Project) -> None:
 def full_disk(project: Project, chance: random.Random) -> str:
     """Nothing can be written after a few files, by all programs of this project."""
     fresh(project)
-    allowed, place = chance.randrange(0, 26), project.path / "disk"
+    allowed, place = chance.randrange(0, 11), project.path / "disk"
     place.unlink(missing_ok=True)
     os.environ |= {"DISK": str(place), "DISK_ALLOWED": str(allowed)}
     try:
