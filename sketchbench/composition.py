@@ -7,6 +7,7 @@ everything is composed again. The file is only a memory: without it, or where it
 
 import hashlib
 import json
+import os
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
@@ -198,5 +199,5 @@ def _digest(folders: list[Path]) -> tuple[str, bool]:
                 continue
             content = path.read_bytes()
             closed = closed and b"${oc." not in content
-            found.update(f"{folder} {name} {len(content)} ".encode() + content)
+            found.update(os.fsencode(f"{folder} {name} {len(content)} ") + content)
     return found.hexdigest(), closed

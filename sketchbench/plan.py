@@ -223,7 +223,7 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     try:
         plan = expand(options.scale, options.kernels, options.seed, options.studies, options.folder)
-    except (ConfigError, ValueError, RuntimeError) as error:
+    except (ConfigError, ValueError, RuntimeError, OSError) as error:
         sys.exit(f"sketchbench: error: {error}")
     for name, runs in plan.runs.items():
         for run in runs.values():

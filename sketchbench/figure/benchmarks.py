@@ -17,6 +17,7 @@ from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from sketchbench.figure import foot, style
 from sketchbench.figure.saving import save
+from sketchbench.files import FileError
 
 SHOWN = 2**20  # the d of the ratios, where a benchmark has it
 NEEDED = {"group", "name", "kernels", "device", "threads", "dtype", "d", "rows", "seconds"}
@@ -199,7 +200,10 @@ def main(arguments: list[str] | None = None) -> None:
     figure = draw(table)
     foot.write(figure, "Data: random vectors, timed on one machine. Bars and bands: none.")
     description = "What kernels and recoveries cost: seconds over the dimension, and relative to other libraries."
-    save(figure, options.svg, options.png, title="Benchmarks", description=description)
+    try:
+        save(figure, options.svg, options.png, title="Benchmarks", description=description)
+    except FileError as error:
+        sys.exit(f"sketchbench: error: {error}")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sketchbench.files import write_text
+from sketchbench.files import FileError, write_text
 
 SIZES = 3  # the least number of dimensions that a growth is measured over
 KEY = ["group", "name", "dtype"]
@@ -121,7 +121,10 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(f"sketchbench: error: {error}")
     except ValueError as error:  # no JSON, or no such report
         sys.exit(f"sketchbench: error: {options.json} is no report of make bench: {error}")
-    write_text(options.csv, table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
+    try:
+        write_text(options.csv, table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
+    except FileError as error:
+        sys.exit(f"sketchbench: error: {error}")
 
 
 if __name__ == "__main__":

@@ -82,7 +82,8 @@ def kill(project: Project, chance: random.Random, of_a_job: bool) -> str:
     seconds = float((project.path / "seconds").read_text())
     after, number = chance.uniform(0.05, 0.95) * seconds, chance.choice(SIGNALS)
     time.sleep(after)
-    found = list(_family(process.pid, of_a_job))
+    while not (found := list(_family(process.pid, of_a_job))) and process.poll() is None:
+        time.sleep(0.05)
     for one in found:
         with _gone():
             one.send_signal(number)
