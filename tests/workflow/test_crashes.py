@@ -118,11 +118,9 @@ def test_whatever_is_damaged_is_made_again(project: Project) -> None:
             RECORD: lambda name: edit_by_a_tool(),
             other: lambda name: (project.path / name).write_bytes(b""),
             receipt: replace_by_a_link,
-            reports / "tables" / "tiny.html": lambda name: (project.path / name).write_bytes(b""),
+            reports / "claims.md": lambda name: (project.path / name).write_bytes(b""),
             reports / "tables" / "tiny.seal": replace_by_a_link,
-            reports / "claims.csv": lambda name: shutil.copy(
-                project.path / name.with_suffix(".md"), project.path / name
-            ),
+            reports / "claims.csv": lambda name: shutil.copy(project.path / RECORD, project.path / name),
         },
     ]
     for damages in rounds:
@@ -130,7 +128,7 @@ def test_whatever_is_damaged_is_made_again(project: Project) -> None:
             damage(name)
         output = project.succeed()
         for name in damages:
-            (line,) = (line for line in output.splitlines() if line.startswith(f"{name}:"))
+            (line,) = (line for line in output.splitlines() if line.startswith(f"{name}: "))
             assert "; set aside, to be " in line
         assert record.read(path).rows == whole
         assert project.reports() == before
