@@ -139,7 +139,7 @@ def full_disk(project: Project, chance: random.Random) -> str:
 def full_mount(project: Project, chance: random.Random) -> str:
     """A file system of 2 MB for reports and results, of which only some KB are free. Needs the right to mount one."""
     fresh(project)
-    free = chance.randrange(0, 300) * 1024
+    free = chance.randrange(0, 80) * 1024
     disk = project.path / "mounted"
     disk.mkdir(exist_ok=True)
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2M", "tmpfs", disk], check=True)
