@@ -7,6 +7,7 @@ everything is composed again. The file is only a memory: without it, or where it
 
 import hashlib
 import json
+import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -309,5 +310,5 @@ def _digest(folders: list[Path]) -> tuple[str, bool]:
                 continue
             content = path.read_bytes()
             closed = closed and b"${oc." not in content
-            found.update(f"{folder} {name} {len(content)} ".encode() + content)
+            found.update(os.fsencode(f"{folder} {name} {len(content)} ") + content)
     return found.hexdigest(), closed

@@ -96,8 +96,10 @@ def read(path: Path, signature: str | None = None) -> Record:
         rows = table.to_pylist()
     except FileNotFoundError:
         raise RecordError(f"{path}: no such record") from None
-    except (OSError, pa.ArrowException, KeyError, ValueError) as error:
+    except (OSError, pa.ArrowException, KeyError, ValueError, RecursionError) as error:
         raise RecordError(f"{path}: not a whole record ({type(error).__name__})") from None
+    if not isinstance(stamp, dict):
+        raise RecordError(f"{path}: not a whole record (its provenance is a {type(stamp).__name__})")
     checksum = stamp.pop("checksum", None)
     if stamp.get("schema") != SCHEMA:
         raise RecordError(f"{path}: schema {stamp.get('schema')} is not {SCHEMA}")

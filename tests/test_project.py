@@ -91,7 +91,7 @@ def test_lines_are_short() -> None:
 
 
 def test_results_and_logs_are_ignored() -> None:
-    for name in ("results/x", "logs/x", ".venv/x"):
+    for name in ("results/x", "logs/x", ".venv/x", "reports/claims.csv.rejected"):
         done = subprocess.run(["git", "check-ignore", "-q", name], cwd=ROOT, check=False)
         assert done.returncode == 0, name
 

@@ -5,6 +5,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from damage import damaged
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from sketchbench.record import Record, RecordError, read, write
 
@@ -56,6 +59,21 @@ def test_every_flipped_bit_is_noticed_or_harmless(path: Path) -> None:
     assert noticed > 100
 
 
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
+@given(data=st.data())
+def test_an_error_or_the_same(path: Path, data: st.DataObject) -> None:
+    """Never other rows, of other types, or of another run."""
+    whole, sound = path.read_bytes(), read(path)
+    path.write_bytes(data.draw(damaged(whole)))
+    try:
+        found = read(path)
+        assert repr(found) == repr(sound)
+    except RecordError:
+        pass
+    finally:
+        path.write_bytes(whole)
+
+
 def test_edited_provenance_is_noticed(path: Path) -> None:
     table = pq.read_table(path)
     stamp = table.schema.metadata[b"sketchbench"].replace(b'"d": 3', b'"d": 4')
@@ -69,6 +87,10 @@ def test_a_foreign_parquet_file(tmp_path: Path) -> None:
     pq.write_table(pa.table({"mean": [1.0]}), path)
     with pytest.raises(RecordError, match="not a whole record"):
         read(path)
+    for stamp in (b"[]", b"3", b"null", b"{}", b"[" * 9999):
+        pq.write_table(pa.table({"mean": [1.0]}).replace_schema_metadata({b"sketchbench": stamp}), path)
+        with pytest.raises(RecordError, match=r"not a whole record|schema None is not 1"):
+            read(path)
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])

@@ -6,10 +6,7 @@ is `SHA256SUMS` in the folder of the copy, in the format of `sha256sum`, so that
 
 import hashlib
 import re
-from collections.abc import Iterable
 from pathlib import Path
-
-from sketchbench.files import write_text
 
 NAME = "SHA256SUMS"
 LARGEST = 1 << 24  # bytes of a list; one of 13,234 faces has 1.6 million
@@ -31,16 +28,6 @@ def bounded(path: Path, most: int, what: str) -> bytes:
     if len(content) > most:
         raise ValueError(f"{what}: {path} has more than {most} bytes, as no such file has; get it again")
     return content
-
-
-def write(folder: Path, paths: Iterable[Path]) -> Path:
-    """Write the checksums of files within a folder, and return the list's path. O(bytes of the files).
-
-    Raises FileError (an OSError) where it can't be written.
-    """
-    sums = {path.relative_to(folder).as_posix(): _sum(path) for path in sorted(paths)}
-    write_text(folder / NAME, "".join(f"{found}  {name}\n" for name, found in sums.items()))
-    return folder / NAME
 
 
 class Verified:
@@ -82,8 +69,3 @@ class Verified:
                 f"{self._what}: {path} {wrong} {NAME}; get it again, or, if you trust it, run `{self._command}`"
             )
         return content
-
-
-def _sum(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

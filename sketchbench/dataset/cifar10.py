@@ -102,7 +102,10 @@ def _pickled(folder: Path, name: str) -> Split:
     content = _content(folder, name)
     if not _is(content, "md5", CHECKSUMS[name]):
         raise ValueError(f"CIFAR-10: {folder / name} is not the official file: its checksum differs; get it again")
-    batch = _Arrays(io.BytesIO(content), encoding="bytes").load()
+    try:
+        batch = _Arrays(io.BytesIO(content), encoding="bytes").load()
+    except pickle.UnpicklingError as error:
+        raise ValueError(f"CIFAR-10: {folder / name} holds more than arrays: {error}") from None
     return _split(batch[b"data"], np.array(batch[b"labels"]))
 
 

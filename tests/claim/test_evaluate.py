@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from sketchbench import seal
 from sketchbench.claim.evaluate import ClaimError, check_studies, evaluate, read_claims
 from sketchbench.schema import SchemaError
 
@@ -291,6 +292,7 @@ def test_the_check_fails_on_a_surprise(tmp_path: Path, value: float) -> None:
     (claim,) = write(tmp_path)
     results = tmp_path / "one.csv"
     table(good=value).to_csv(results, index=False)
+    seal.write("table", "quick", {"records": ""}, [results])
     facts = {"scale": "quick", "kernels": "numba", "seed": 0, "studies": ["one"]}
     facts["skipped"] = [["one", "s", "why"]]
     outputs = {name: tmp_path / "deep" / f"claims.{name}" for name in ("csv", "page", "html")}
@@ -326,6 +328,7 @@ def test_nothing_is_checked_where_any_verdict_is_expected(tmp_path: Path) -> Non
     paths = [tmp_path / name for name in ("old.csv", "new.csv")]
     for verdicts, path in zip((old, new), paths, strict=True):
         verdicts.to_csv(path, index=False)
+        seal.write("claims", "quick", {}, [path])
     done = _claim("check", str(paths[1]), "--against", str(paths[0]))
     assert done.returncode == 0, done.stdout
     assert "0 surprises" in done.stdout
@@ -347,6 +350,7 @@ def test_the_check_against_an_older_run(tmp_path: Path, column: str, value: obje
     paths = [tmp_path / name for name in ("old.csv", "new.csv")]
     pd.DataFrame([{**row, **numbers}]).to_csv(paths[0], index=False)
     pd.DataFrame([{**row, **numbers, column: value}]).to_csv(paths[1], index=False)
+    seal.write("claims", "quick", {}, [paths[1]])
     done = _claim("check", str(paths[1]), "--against", str(paths[0]))
     assert done.returncode == (surprise is not None), done.stdout
     assert (surprise or "0 surprises") in done.stdout

@@ -204,7 +204,7 @@ def test_cifar10_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     code = pickle.dumps({b"data": Path("x"), b"labels": [0]})
     (folder / "data_batch_1").write_bytes(code)
     monkeypatch.setitem(cifar10.CHECKSUMS, "data_batch_1", hashlib.md5(code).hexdigest())
-    with pytest.raises(pickle.UnpicklingError, match="has no place in an array"):
+    with pytest.raises(ValueError, match=r"data_batch_1 holds more than arrays: .* has no place in an array"):
         cifar10.load(str(tmp_path))
 
 

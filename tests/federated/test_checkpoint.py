@@ -1,7 +1,10 @@
 """Checkpoints: what was saved, or nothing and a line in the log."""
 
 import logging
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,7 +13,10 @@ from damage import damaged
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from sketchbench.federated import experiment
 from sketchbench.federated.checkpoint import load, place, save
+from sketchbench.federated.curve import Curve
+from sketchbench.federated.experiment import Experiment
 from sketchbench.files import write_bytes
 
 CONTENT: dict[str, Any] = {"curve": {"values": {"accuracy": {0: 0.1, 5: 1.0}}}, "state": {"w": torch.arange(4.0)}}
@@ -86,6 +92,56 @@ def test_what_is_no_checkpoint_of_this_training(path: Path, tmp_path: Path, capl
     assert load(path) is None
     save(path, CONTENT)
     assert same(load(path))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counting(Experiment[Any]):
+    """Counts its rounds."""
+
+    def _identity(self) -> tuple[Any, ...]:
+        return ("counting",)
+
+    def _states(self, packed: Any | None) -> Iterator[Any]:
+        for t in range(packed["t"] if packed else 0, self.rounds + 1):
+            if t == STOP[0]:
+                raise KeyboardInterrupt
+            yield SimpleNamespace(t=t)
+
+    def _evaluate(self, at: Any, curve: Curve) -> None:
+        curve.add(at.t, {"accuracy": at.t / 7}, 3 * at.t, 2 * at.t)
+
+    def _packed(self, at: Any) -> Any:
+        return {"t": at.t}
+
+
+STOP = [-1]
+
+
+@pytest.mark.parametrize("damage", ["flip", "cut", "empty", "another's", "folder", "none"])
+def test_a_training_with_a_damaged_checkpoint_is_made_again(
+    tmp_path: Path, damage: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Without a hand, and with the same curve."""
+    monkeypatch.setattr(experiment, "SECONDS_BETWEEN", 0.0)
+    whole = Counting(rounds=6).run()
+    training = Counting(rounds=6, checkpoints=str(tmp_path))
+    monkeypatch.setattr(f"{__name__}.STOP", [4])
+    with pytest.raises(KeyboardInterrupt):
+        training.run()
+    (path,) = tmp_path.iterdir()
+    content = path.read_bytes()
+    if damage == "another's":
+        save(path.with_name("other.pt"), {"curve": asdict(Curve()), "state": None})
+        path.with_name("other.pt").replace(path)
+    elif damage == "folder":
+        path.unlink()
+        path.mkdir()
+    elif damage != "none":
+        path.write_bytes({"flip": content[:-9] + b"?" + content[-8:], "cut": content[:-1], "empty": b""}[damage])
+    monkeypatch.setattr(f"{__name__}.STOP", [-1])
+    with caplog.at_level(logging.WARNING):
+        assert training.run() == whole
+    assert len([line for line in caplog.messages if "set aside" in line]) == (damage != "none")
 
 
 def test_a_huge_file_is_not_read(path: Path) -> None:

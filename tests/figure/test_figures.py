@@ -10,6 +10,7 @@ import pytest
 from matplotlib.colors import to_rgb
 
 from sketchbench import plan as planning
+from sketchbench import seal
 from sketchbench.execution import execute
 from sketchbench.figure import __main__, foot, style
 from sketchbench.figure.catalogue import read_catalogue
@@ -135,12 +136,13 @@ def test_the_text_of_a_compression(value: float, text: str) -> None:
 def test_the_command_writes_both_formats(tmp_path: Path) -> None:
     path = tmp_path / "growth.csv"
     table("growth").to_csv(path, index=False)
+    seal.write("table", "quick", {"records": ""}, [path])
     svg, png = tmp_path / "deep" / "growth.svg", tmp_path / "deep" / "growth.png"
     __main__.main(["growth", "--tables", str(path), "--svg", str(svg), "--png", str(png)])
     assert svg.read_text().startswith("<?xml")
     assert "<title>Growth</title>" in svg.read_text()
     assert "uniform sampling grows with the dimension" in svg.read_text()
-    assert png.read_bytes().startswith(b"\x89PNG")
+    assert seal.content(png, "figure", "quick").startswith(b"\x89PNG")
 
 
 def test_a_missing_table(tmp_path: Path) -> None:

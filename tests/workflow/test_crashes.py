@@ -1,7 +1,9 @@
 """Killed runs resume, damaged records are noticed: the tables come out the same, byte for byte."""
 
+import shutil
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -76,27 +78,57 @@ def _same_as_undisturbed(project: Project) -> None:
     assert project.reports() == disturbed
 
 
-@pytest.mark.parametrize("damage", ["truncated", "edited", "edited by a tool", "empty"])
-def test_damaged_record(project: Project, damage: str) -> None:
+def test_whatever_is_damaged_is_made_again(project: Project) -> None:
+    """Records, receipts, tables, claims and their seals, of which a line each is said; two rounds of damage."""
     project.succeed()
-    before = project.reports()
+    before, reports = project.reports(), Path("reports/smoke")
     path = project.path / RECORD
     whole = record.read(path).rows
-    if damage == "truncated":
-        path.write_bytes(path.read_bytes()[:-40])
-    elif damage == "edited":
-        content = bytearray(path.read_bytes())
-        content[60] ^= 1
-        path.write_bytes(bytes(content))
-    elif damage == "edited by a tool":
+
+    def edit_by_a_tool() -> None:
         table = pq.read_table(path)
         column = pa.array([9.0] * table.num_rows)
         index = table.schema.get_field_index("mean")
         pq.write_table(table.set_column(index, "mean", column), path)
-    else:
-        path.write_bytes(b"")
-    output = project.succeed()
-    assert "set aside, to be computed again" in output
-    assert str(RECORD) in output
-    assert record.read(path).rows == whole
-    assert project.reports() == before
+
+    def flip(name: Path) -> None:
+        content = bytearray((project.path / name).read_bytes())
+        content[60] ^= 1
+        (project.path / name).write_bytes(bytes(content))
+
+    def replace_by_a_link(name: Path) -> None:
+        (project.path / name).unlink()
+        (project.path / name).symlink_to("nowhere")
+
+    def replace_by_a_folder(name: Path) -> None:
+        (project.path / name).unlink()
+        (project.path / name / "inner").mkdir(parents=True)
+
+    receipt, other = Path("results/smoke/tiny/1.done"), RECORD.parents[1] / "uniform_sampling" / "d12-b4.parquet"
+    rounds: list[dict[Path, Callable[[Path], object]]] = [
+        {
+            RECORD: lambda name: path.write_bytes(path.read_bytes()[:-40]),
+            other: replace_by_a_folder,
+            receipt: replace_by_a_folder,
+            reports / "tables" / "tiny.csv": flip,
+            reports / "claims.seal": flip,
+            reports / "claims.html": replace_by_a_folder,
+        },
+        {
+            RECORD: lambda name: edit_by_a_tool(),
+            other: lambda name: (project.path / name).write_bytes(b""),
+            receipt: replace_by_a_link,
+            reports / "claims.md": lambda name: (project.path / name).write_bytes(b""),
+            reports / "tables" / "tiny.seal": replace_by_a_link,
+            reports / "claims.csv": lambda name: shutil.copy(project.path / RECORD, project.path / name),
+        },
+    ]
+    for damages in rounds:
+        for name, damage in damages.items():
+            damage(name)
+        output = project.succeed()
+        for name in damages:
+            (line,) = (line for line in output.splitlines() if line.startswith(f"{name}: "))
+            assert "; set aside, to be " in line
+        assert record.read(path).rows == whole
+        assert project.reports() == before
