@@ -194,10 +194,7 @@ def main(arguments: list[str] | None = None) -> None:
     figure = draw(table)
     foot.write(figure, "Data: random vectors, timed on one machine. Bars and bands: none.")
     description = "What kernels and recoveries cost: seconds over the dimension, and relative to other libraries."
-    try:
-        save(figure, options.svg, options.png, title="Benchmarks", description=description)
-    except FileError as error:
-        sys.exit(f"sketchbench: error: {error}")
+    save(figure, options.svg, options.png, title="Benchmarks", description=description)
 
 
 if __name__ == "__main__":
