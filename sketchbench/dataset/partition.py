@@ -27,7 +27,7 @@ def iid(labels: Labels, seed: int, clients: Count, balanced: bool = False) -> Pa
     Raises:
         ValueError: for more clients than samples.
     """
-    _check(clients, len(labels))
+    _check(clients, labels)
     share = len(labels) // clients
     order = _shuffled(labels, seed)[: share * clients]
     if balanced:  # client c gets every clients-th sample of the order by class
@@ -49,7 +49,7 @@ def one_class(labels: Labels, seed: int, clients: Count, samples: Count = 5) -> 
     Raises:
         ValueError: where a class has too few samples.
     """
-    _check(clients, len(labels))
+    _check(clients, labels)
     classes = np.unique(labels)
     order = _shuffled(labels, seed)
     by_class = {c: order[labels[order] == c] for c in classes}
@@ -80,7 +80,7 @@ def dirichlet(labels: Labels, seed: int, clients: Count, alpha: Positive = 0.5) 
     Raises:
         ValueError: where some client gets no sample of any class.
     """
-    _check(clients, len(labels))
+    _check(clients, labels)
     random = seeds.generator(seed, data="dirichlet", clients=clients)
     order = _shuffled(labels, seed)
     dealt: list[list[NDArray[np.int64]]] = [[] for _ in range(clients)]
@@ -97,8 +97,11 @@ def dirichlet(labels: Labels, seed: int, clients: Count, alpha: Positive = 0.5) 
     return parts
 
 
-def _check(clients: int, samples: int) -> None:
-    """Raise ValueError unless there is a sample for every client."""
+def _check(clients: int, labels: Labels) -> None:
+    """Raise TypeError unless labels are an array of integers (n,), ValueError unless n is at least `clients`."""
+    if not isinstance(labels, np.ndarray) or labels.ndim != 1 or not np.issubdtype(labels.dtype, np.integer):
+        raise TypeError("labels must be an array of integers of shape (n,), a class for each sample")
+    samples = len(labels)
     if clients > samples:
         raise ValueError(f"clients={clients} must be <= {samples}, the samples")
 

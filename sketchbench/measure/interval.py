@@ -84,8 +84,10 @@ def proportion_interval(successes: int, trials: int, *, error: float) -> Interva
         error: probability that the interval misses the truth.
 
     Raises:
-        ValueError: for more successes than trials, or no trials.
+        ValueError: for more successes than trials, or no trials, or an error that is no probability.
     """
+    if not 0 < error < 1:
+        raise ValueError(f"error={error} must be > 0 and < 1")
     if not 0 <= successes <= trials or trials < 1:
         raise ValueError(f"{successes} of {trials} trials is no proportion")
     half = error / 2

@@ -31,11 +31,13 @@ def trials_for_zero(bound: float, *, error: float) -> int:
     """Number of trials after which Clopper-Pearson's upper limit is below `bound` if there was no success at all.
 
     Raises:
-        ValueError: for a bound that is no probability.
+        ValueError: for a bound or an error that is no probability.
 
     >>> trials_for_zero(0.02, error=1e-6)
     719
     """
     if not 0 < bound < 1:
         raise ValueError(f"bound={bound} must satisfy 0 < bound < 1")
+    if not 0 < error < 1:
+        raise ValueError(f"error={error} must satisfy 0 < error < 1")
     return math.ceil(math.log(error / 2) / math.log1p(-bound))

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sketchbench.measure.summary import ROUNDING, summarize
+from sketchbench.parameters import did_you_mean
 
 Value = bool | int | float | str | None
 Status = Literal["finite", "diverged", "unfinished", "accounted", "out of range", "refused"]
@@ -180,7 +181,9 @@ class Row(Mapping[str, Value]):
         return self.but(**summarize(measured))
 
     def counted(self, count: int, trials: int) -> "Row":
-        """An event that happened in `count` of the trials."""
+        """An event that happened in `count` of the trials. Raises ValueError for counts that can't be."""
+        if count != int(count) or trials != int(trials) or not 0 <= count <= trials:
+            raise ValueError(f"count={count} of trials={trials} must be integers with 0 <= count <= trials")
         return self.but(count=int(count), trials=int(trials))
 
     def exceedances(self, values: ArrayLike, bound: float) -> "Row":
@@ -194,7 +197,9 @@ class Row(Mapping[str, Value]):
         )
 
     def number(self, value: float) -> "Row":
-        """A number without randomness."""
+        """A number without randomness. Raises FloatingPointError for one that is not finite."""
+        if not np.isfinite(value):
+            raise FloatingPointError(f"value={value} must be finite; where there is no number, see `lost`")
         return self.but(value=float(value))
 
     def lost(self, status: Status, reason: str | None = None, trials: int | None = None) -> "Row":
@@ -209,7 +214,8 @@ def exceeding(values: Any, bound: float) -> int:
 
 def _check(name: str, value: Value) -> None:
     if name not in COLUMNS:
-        raise ValueError(f"column {name} is unknown; add it, with its meaning, to {__name__}.Column")
+        meant = did_you_mean(name, COLUMNS)
+        raise ValueError(f"column {name} is unknown; add it, with its meaning, to {__name__}.Column{meant}")
     kind = COLUMNS[name].kind
     fits = type(value) is kind or (kind is float and type(value) is int)
     if not fits:

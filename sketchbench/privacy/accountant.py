@@ -10,7 +10,7 @@ from typing import Any
 
 from scipy import optimize
 
-from sketchbench.parameters import choose
+from sketchbench.parameters import checked, choose
 from sketchbench.privacy import gaussian
 from sketchbench.privacy.mechanism import Mechanism, SampledGaussian, Steps, steps
 from sketchbench.theory import privacy as lemmas
@@ -21,6 +21,7 @@ class RefusedError(ValueError):
     """A mechanism that the accountant has no theorem for; the message says which would."""
 
 
+@checked
 def epsilon(accountant: str, mechanism: Mechanism, delta: float) -> float:
     """The ε of a mechanism at this δ, by the accountant of this name in ACCOUNTANTS.
 

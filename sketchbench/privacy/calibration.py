@@ -4,6 +4,7 @@ import math
 
 from scipy import optimize
 
+from sketchbench.parameters import checked
 from sketchbench.privacy.accountant import epsilon
 from sketchbench.privacy.mechanism import Mechanism, steps, with_sigma
 from sketchbench.theory.privacy import OutOfRangeError
@@ -12,6 +13,7 @@ PRECISION = 1e-5  # relative, of σ
 WIDEST = math.log(1e12)  # of σ over the sensitivity
 
 
+@checked
 def calibrated_sigma(accountant: str, mechanism: Mechanism, goal: float, delta: float) -> float:
     """The smallest σ at which this accountant gives the mechanism an ε of at most `goal`.
 

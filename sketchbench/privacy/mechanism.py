@@ -124,6 +124,8 @@ def steps(mechanism: Mechanism) -> frozenset[Steps]:
             return frozenset().union(*map(steps, set(mechanisms)))
         case PostProcessed(inner):
             return steps(inner)
+        case _:
+            raise TypeError(f"mechanism={mechanism!r} must be a mechanism of this module")
 
 
 def with_sigma(mechanism: Mechanism, sigma: float) -> Mechanism:

@@ -59,7 +59,7 @@ class Family(ABC):
         require(operators is None or operators >= 1, f"operators={operators} must be >= 1")
         last = first + (operators or 1)
         require(first >= 0 and last <= 2**32, f"operators {first} to {last} exceed 0 to 2^32")
-        chosen = backends.load(kernels) if isinstance(kernels, str) else kernels
+        chosen = kernels if hasattr(kernels, "NAME") else backends.load(kernels)  # which refuses what is no name
         draws = Draws(key, first, operators or 1, chosen)
         sketch = self._draw(draws)
         if not isinstance(sketch, Sketch):

@@ -1,6 +1,7 @@
 """The sampled sketch: a fixed b x d matrix R that is applied, never formed."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,8 +36,7 @@ class Sketch(ABC):
         `check_finite=False` (which saves a pass over x and one over the result), ValueError for a
         non-finite entry of x, and OverflowError where sums of finite ones exceed the dtype's range.
         """
-        lifted = self.lift(x, self.d, "d", check_finite)
-        return self._bounded(self.lower(self._sketch(lifted), x, self.b), check_finite)
+        return self._applied(self._sketch, self.lift(x, self.d, "d", check_finite), x, self.b, check_finite)
 
     def desketch(self, y: Array, *, check_finite: bool = True) -> Array:
         """The transpose, Rᵀ y along the last axis: (..., b) -> (..., d); errors as in `sketch`.
@@ -44,13 +44,11 @@ class Sketch(ABC):
         For every family with E[RᵀR] = I, `desketch(sketch(x))` is an unbiased estimate of x
         (song2023 Theorem 4.2).
         """
-        lifted = self.lift(y, self.b, "b", check_finite)
-        return self._bounded(self.lower(self._desketch(lifted), y, self.d), check_finite)
+        return self._applied(self._desketch, self.lift(y, self.b, "b", check_finite), y, self.d, check_finite)
 
     def project(self, x: Array, *, check_finite: bool = True) -> Array:
         """RᵀR x along the last axis: (..., d) -> (..., d); `desketch` of `sketch` in one step, errors as there."""
-        lifted = self.lift(x, self.d, "d", check_finite)
-        return self._bounded(self.lower(self._project(lifted), x, self.d), check_finite)
+        return self._applied(self._project, self.lift(x, self.d, "d", check_finite), x, self.d, check_finite)
 
     def sketch_sparse(self, *terms: tuple[Array, Array]) -> Array:
         """R of a sum of sparse vectors, for one operator: (N, b).
@@ -159,8 +157,12 @@ class Sketch(ABC):
             raise ValueError(f"entry {position} of the vector is {float(v[position])}; every entry must be finite")
         return v.reshape(1 if self.operators is None else v.shape[0], -1, length)
 
-    def _bounded(self, result: Array, check_finite: bool) -> Array:
-        """The result, of finite entries; OverflowError where they were too large for their dtype."""
+    def _applied(
+        self, operation: Callable[[Array], Array], lifted: Array, v: Array, length: int, check_finite: bool
+    ) -> Array:
+        """What an operation makes of v, which was lifted, with the leading axes of v; OverflowError as in `sketch`."""
+        with np.errstate(over="ignore", invalid="ignore"):  # refused below, where that is asked for
+            result = self.lower(operation(lifted), v, length)
         if check_finite and not bool(self.kernels.xp.isfinite(result).all()):
             raise OverflowError(
                 f"entries of the vector are finite, but their sums exceed {result.dtype}, which ends at "

@@ -35,5 +35,8 @@ class Scattered(Sketch):
         s rows; `desketch` takes the mean of the same numbers where scale = s^-1/2. Errors as there.
         """
         lifted = self.lift(y, self.b, "b", True)
-        values = self.kernels.median(self._matrix, lifted) / y.dtype.type(self._scale)
-        return self._bounded(self.lower(values, y, self.d), True)
+
+        def decode(cells: Array) -> Array:
+            return self.kernels.median(self._matrix, cells) / y.dtype.type(self._scale)
+
+        return self._applied(decode, lifted, y, self.d, True)

@@ -133,7 +133,7 @@ def test_the_advanced_account_is_its_lemmas() -> None:
 @pytest.mark.parametrize("delta", [0.0, 1.0, 1.5, -1e-5, math.nan])
 def test_bad_delta(delta: float) -> None:
     for accountant in ACCOUNTANTS:
-        with pytest.raises(ValueError, match=r"delta=.* must satisfy 0 < delta < 1"):
+        with pytest.raises(ValueError, match=r"delta=.* must (satisfy 0 < delta < 1|be finite)"):
             epsilon(accountant, training(), delta)
 
 
@@ -167,5 +167,5 @@ def test_calibration_at_the_ends(goal: float, delta: float) -> None:
 
 @pytest.mark.parametrize("goal", [0.0, -1.0, math.inf, math.nan])
 def test_goals_that_cannot_be(goal: float) -> None:
-    with pytest.raises(ValueError, match=r"epsilon=.* must be > 0 and finite"):
+    with pytest.raises(ValueError, match=r"(epsilon=.* must be > 0 and finite|goal=.* must be finite)"):
         calibrated_sigma("exact", training(), goal, 1e-5)

@@ -56,9 +56,9 @@ def test_records_are_drawn_together_as_often_as_they_should(kind: Any) -> None:
     ("values", "message"),
     [
         (("poisson", 9, 8), "batch=9 must satisfy 1 <= batch <= 8"),
-        (("poisson", 0, 8), "batch=0 must satisfy"),
+        (("poisson", 0, 8), "batch=0 must be >= 1"),
         (("full", 4, 8), "sampling=full takes all records, so batch=4 must be 8"),
-        (("shuffled", 4, 8), "sampling=shuffled is unknown; choose one of full"),
+        (("shuffled", 4, 8), "kind=shuffled is unknown; choose one of full"),
     ],
 )
 def test_refusals(values: Any, message: str) -> None:

@@ -1,5 +1,10 @@
 """A wrong setting is one clear line, and nothing is begun."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from conftest import Project
 
@@ -9,7 +14,7 @@ pytestmark = pytest.mark.workflow
 CASES = [
     ("scale=huge", "settings: at scale: 'huge' is not one of ['smoke', 'quick', 'paper']"),
     ("kernels=fast", "settings: at kernels: 'fast' is not one of"),
-    ("scal=quick", "'scal' was unexpected"),
+    ("scal=quick", "('scal' was unexpected); did you mean scale?"),
     ("seed=-1", "settings: at seed: -1 is less than the minimum of 0"),
     ("studies=tinny", "study=tinny is unknown; choose one of tiny"),
     ("folder=/nonexistent", "folder /nonexistent needs a folder `sketch`"),
@@ -24,6 +29,32 @@ def test_bad_settings(project: Project, setting: str, message: str) -> None:
     assert code != 0
     assert sum(message in line for line in output.splitlines()) == 1, output
     assert "Traceback" not in output
+    assert not (project.path / "results").exists()
+
+
+def dry(project: Project, *options: str) -> str:
+    """What a dry run says that fails."""
+    command = ["snakemake", "--dry-run", "--workflow-profile", "workflow/profiles/gpu", *options]
+    environment = {**os.environ, "PYTHONPATH": str(project.path)}
+    environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    done = subprocess.run(command, cwd=project.path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "Traceback" not in done.stderr
+    return done.stderr
+
+
+@pytest.mark.skipif(kernels.device_missing() is None, reason="there is a CUDA device")
+def test_the_gpu_profile_keeps_its_kernels(project: Project) -> None:
+    """Beside --config; and where --configfile takes them away, or --config others, it says so."""
+    assert "kernels=cupy can't run here: " in dry(project, "--config", "scale=smoke")
+    assert "this profile is for kernels=cupy, not kernels=auto" in dry(project, "--configfile", "conf/workflow.yaml")
+
+
+def test_a_setting_that_is_there_twice(project: Project) -> None:
+    project.edit("conf/workflow.yaml", lambda text: f"{text}seed: 1\n")
+    code, output = project.run()
+    assert code != 0
+    assert "key seed is there twice; remove one" in output
     assert not (project.path / "results").exists()
 
 
