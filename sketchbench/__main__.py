@@ -62,7 +62,7 @@ def check(folder: Path, overrides: Sequence[str]) -> None:
     chosen = (override.partition("=")[::2] for override in overrides)
     methods = [Method(kind, name) for kind, name in chosen if kind in METHODS]
     own = [method for method in methods if method.path(folder).is_file()]
-    parameters = [override for override in overrides if override.startswith(tuple(f"{m.kind}." for m in own))]
+    parameters = [text for text in overrides if text.lstrip("+~").startswith(tuple(f"{m.kind}." for m in own))]
     check_folder(folder, only=own, overrides=parameters)
 
 

@@ -54,6 +54,11 @@ def with_field(field: str, value: str = "") -> tuple[str, str]:
     return module, replaced(CONFIG, "theory:", f"  {value}\ntheory:") if value else CONFIG
 
 
+def entries(code: str) -> tuple[str, str]:
+    """Rows of other entries."""
+    return replaced(MODULE, "return signs * kept", f"return {code}"), CONFIG
+
+
 def checking(body: str) -> tuple[str, str]:
     """A family with a `check` of its own."""
     return replaced(MODULE, "    def _draw", f"    def check(self):\n        {body}\n\n    def _draw"), CONFIG
@@ -203,22 +208,22 @@ CASES: dict[str, tuple[tuple[str, str], str, list[str]]] = {
         ["returned a sketch with d=17, b=4; it must have the family's d and b"],
     ),
     "no axis of the stack": (
-        (replaced(MODULE, "return signs * kept", "return (signs * kept)[0]"), CONFIG),
+        entries("(signs * kept)[0]"),
         "family",
         ["rows_of(0, 4) returned an array of shape (4, 16); it must be of shape (operators, rows, d) = (4, 4, 16)"],
     ),
     "one matrix for all": (
-        (replaced(MODULE, "return signs * kept", "return (signs * kept)[:1] + 0 * signs"), CONFIG),
+        entries("(signs * kept)[:1] + 0 * signs"),
         "family",
         ["all 4 operators of a stack are the same matrix; operators must differ"],
     ),
     "complex entries": (
-        (replaced(MODULE, "return signs * kept", "return 1j * signs * kept"), CONFIG),
+        entries("1j * signs * kept"),
         "family",
         ["entries of dtype complex128; they must be real"],
     ),
     "entries that are not finite": (
-        (replaced(MODULE, "return signs * kept", "return signs / kept"), CONFIG),
+        entries("signs / kept"),
         "family",
         ["among its entries; every one must be finite"],
     ),
@@ -228,22 +233,12 @@ CASES: dict[str, tuple[tuple[str, str], str, list[str]]] = {
         ["two draws with one key differ; all randomness must come from `draws`"],
     ),
     "the time": (
-        (
-            replaced(MODULE, "return signs * kept", "return signs * float(__import__('time').time_ns() % 997 + 1)"),
-            CONFIG,
-        ),
+        entries("signs * float(__import__('time').time_ns() % 997 + 1)"),
         "family",
         ["two draws with one key differ"],
     ),
     "the key left out": (
-        (
-            replaced(
-                f"import dataclasses\n{MODULE}",
-                "return Dense",
-                "draws = dataclasses.replace(draws, key=7)\n        return Dense",
-            ),
-            CONFIG,
-        ),
+        entries("Draws(7, 0, draws.operators, draws.kernels).gaussian_rows(ENTRIES, row, rows, self.d)"),
         "family",
         ["two keys give the same operators"],
     ),

@@ -35,24 +35,68 @@ def test_a_family_of_ones_own(project: Project, tmp_path: Path) -> None:
     study = "conf/study/tiny.yaml"
     project.edit(study, lambda text: text.replace("trials: 40", "trials: 20000"))
     project.succeed()
+    reports = project.reports()
     assert project.rerun(f"folder={folder}") == {"half_signs/d12-b4"}
-    verdicts = pd.read_csv(project.path / "reports" / "smoke" / "claims.csv")
+    assert project.reports() == reports
+    verdicts = pd.read_csv(folder / "reports" / "smoke" / "claims.csv")
     mine = verdicts[verdicts["method"] == "half_signs"].set_index("claim")["verdict"]
     assert dict(mine) == {"S1": "holds", "S2x": "holds"}
 
     module = folder / "my_sketches.py"
     module.write_text(module.read_text().replace("(2 / self.b)", "(3 / self.b)"))
+    reports = project.reports()
     assert project.rerun(f"folder={folder}") == {"half_signs/d12-b4"}
-    verdicts = pd.read_csv(project.path / "reports" / "smoke" / "claims.csv")
+    assert project.reports() == reports
+    verdicts = pd.read_csv(folder / "reports" / "smoke" / "claims.csv")
     mine = verdicts[verdicts["method"] == "half_signs"].set_index("claim")["verdict"]
     assert dict(mine) == {"S1": "fails", "S2x": "fails"}
+
+
+def test_only_ones_own(project: Project, tmp_path: Path) -> None:
+    """One's own family beside those asked for, in a folder of its own; what a config claims in vain is listed."""
+    folder = write_folder(tmp_path / "mine")
+    config = folder / "sketch" / "half_signs.yaml"
+    config.write_text(config.read_text() + "  tails:\n    mine: {_target_: my_sketches.tail, _partial_: true}\n")
+    module = folder / "my_sketches.py"
+    module.write_text(module.read_text() + "\n\ndef tail(delta, d, b):\n    return 1 / delta\n")
+    code, output = project.run(f"folder={folder}", "only=own")
+    assert code != 0
+    assert "settings: at only: 'own' is not one of ['', 'mine']" in output
+    code, output = project.run("only=mine")
+    assert code != 0
+    assert "only=mine needs folder=DIR as well" in output
+    project.succeed(f"folder={folder}", "only=mine", "beside={sketch: [count_sketch]}")
+    assert not (project.path / "reports").exists()
+    assert {path.name for path in (project.path / "results").iterdir()} == {"composed.json"}
+    table = pd.read_csv(folder / "reports" / "smoke" / "tables" / "tiny.csv")
+    assert set(table["method"]) == {"half_signs", "count_sketch"}
+    records = (folder / "results" / "smoke" / "tiny").rglob("*.parquet")
+    assert {path.parent.name for path in records} == {"half_signs", "count_sketch"}
+    page = (folder / "reports" / "smoke" / "claims.md").read_text()
+    assert "tails: half_signs: theory.tails.mine: no claim reads a name like this" in page
+
+
+def test_all_that_is_wrong_is_told_before_anything_is_run(project: Project, tmp_path: Path) -> None:
+    """A line for each mistake, of YAML and of code, and no traceback."""
+    folder = write_folder(tmp_path / "mine")
+    config, module = folder / "sketch" / "half_signs.yaml", folder / "my_sketches.py"
+    config.write_text(CONFIG.replace("embedding_constant: 2", "embedding_constant: two"))
+    module.write_text(MODULE.replace("return Dense(", "return print("))
+    code, output = project.run(f"folder={folder}")
+    assert code != 0
+    lines = [line.strip() for line in output.splitlines() if "half_signs.yaml: " in line]
+    assert len(lines) == 2, output
+    assert lines[0].endswith("_draw returned None; it must return a Sketch, such as Dense")
+    assert "theory.embedding_constant: 'two' must be a finite number" in lines[1]
+    assert "Traceback" not in output
+    assert not (project.path / "results").exists()
 
 
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
         ("my_sketches.py", "import no_such_module\n", "No module named 'no_such_module'"),
-        ("my_sketches.py", "def f(:\n", "my_sketches.py, line 1: invalid syntax"),
+        ("my_sketches.py", "def f(:\n", "my_sketches.py, line 1: SyntaxError: invalid syntax"),
         ("my_sketches.py", "x = 1\n", "HalfSigns"),
         ("sketch/half_signs.yaml", CONFIG.replace("my_sketches", "nobodys"), "nobodys"),
     ],
