@@ -9,8 +9,9 @@ from pathlib import Path
 
 import yaml
 
-from sketchbench.composition import METHODS, NOT_HYDRA, YAML
+from sketchbench.composition import METHODS, YAML
 from sketchbench.inspection.findings import shown
+from sketchbench.overrides import NOT_HYDRA, groups
 
 OURS = ("results", "reports", "logs")  # folders that a run writes
 LIKE_YAML = (".yml", ".json", ".toml")
@@ -26,16 +27,16 @@ def mistakes(folder: Path, conf: Path) -> list[str]:
         folder: the user's, resolved.
         conf: the project's configs.
     """
-    groups = sorted(path.name for path in conf.iterdir() if path.is_dir() and path.name not in NOT_HYDRA)
+    known = groups(conf)
     found = list(_modules(folder))
     for entry in sorted(folder.iterdir()):
         if entry.name.startswith((".", "__")) or entry.name in OURS:
             continue
-        if entry.is_dir() and entry.name in groups:
+        if entry.is_dir() and entry.name in known:
             for path in sorted(entry.rglob("*")):
                 found += _file(path, entry, conf / entry.name)
         elif entry.is_dir() and any(entry.glob("*.y*ml")):
-            found.append(f"{shown(entry)}: its YAML files would be ignored; {_advice(entry.name, groups)}")
+            found.append(f"{shown(entry)}: its YAML files would be ignored; {_advice(entry.name, known)}")
         elif entry.is_file() and (entry.suffix.lower() == ".yaml" or entry.suffix in LIKE_YAML):
             found.append(f"{shown(entry)}: would be ignored; move it into one of the folders {', '.join(METHODS)}")
     return found
