@@ -106,7 +106,7 @@ class Composer:
             try:
                 OmegaConf.update(config, key, value, merge=False)
             except OmegaConfBaseException as error:
-                meant = did_you_mean(key, _keys(self._bases[overrides]))
+                meant = did_you_mean(key, _keys(self._base(overrides)))
                 raise ConfigError(f"{place}: {key}: {str(error).splitlines()[0]}{meant}") from None
         return frozen(config)
 
@@ -117,12 +117,12 @@ class Composer:
         of another one of its group: a plan has ten times as many combinations as it has methods and tasks.
         """
         method = next((override for override in overrides if override.partition("=")[0] in METHODS), None)
-        others = tuple(override for override in overrides if override != method)
+        kind = method.partition("=")[0] if method else ""
+        others = (kind, *(override for override in overrides if override != method))
         if others not in self._bases:
             self._bases[others] = compose(list(overrides), self._conf, self._folder)
         base = self._bases[others]
         if method:
-            kind = method.partition("=")[0]
             if method not in self._methods:
                 self._methods[method] = compose([method], self._conf, self._folder)[kind]
             base[kind] = self._methods[method]

@@ -253,10 +253,10 @@ class Expansion:
         """A study that was not chosen, but is one for always: its runs of methods that are in the plan, and with them
         those of its controls."""
         planned = {
-            run.config[study.kind]["name"]
-            for runs in self.plan.runs.values()
+            run.columns["method"]
+            for name, runs in self.plan.runs.items()
             for run in runs.values()
-            if study.kind in run.config
+            if self.plan.kinds[name] == study.kind
         }
         methods = [] if self.selection.left_out(study) else self.selection.methods(study)
         if wanted := planned.intersection(methods):

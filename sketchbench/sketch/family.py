@@ -59,7 +59,9 @@ class Family(ABC):
         require(operators is None or operators >= 1, f"operators={operators} must be >= 1")
         last = first + (operators or 1)
         require(first >= 0 and last <= 2**32, f"operators {first} to {last} exceed 0 to 2^32")
-        chosen = kernels if hasattr(kernels, "NAME") else backends.load(kernels)  # which refuses what is no name
+        chosen = backends.load(kernels) if isinstance(kernels, str) else kernels
+        if not hasattr(chosen, "NAME"):
+            raise TypeError(f"kernels={kernels!r} must be a name, or what kernels.load returns")
         draws = Draws(key, first, operators or 1, chosen)
         sketch = self._draw(draws)
         if not isinstance(sketch, Sketch):

@@ -47,7 +47,7 @@ def claims(tmp_path: Path) -> list[Claim]:
 
 
 def verdicts(claims: list[Claim], **tables: pd.DataFrame) -> pd.DataFrame:
-    return evaluate(claims, tables, "quick", KINDS)[0]
+    return evaluate(claims, tables, "quick", kinds=KINDS)[0]
 
 
 def by_claim(found: pd.DataFrame, method: str) -> dict[str, str]:
