@@ -113,7 +113,8 @@ def _batch(text: str) -> list[dict[str, Any]]:
     """The batch on stdin; an exit in one line for anything else."""
     try:
         batch = json.loads(text)
-        if all(isinstance(entry[key], str) for entry in batch for key in ("name", "record", "signature")):
+        texts = (entry[key] for entry in batch for key in ("name", "record", "signature"))
+        if batch and isinstance(batch, list) and all(isinstance(text, str) for text in texts):
             return [{**entry, "config": dict(entry["config"])} for entry in batch]
     except (ValueError, TypeError, KeyError, RecursionError):
         pass

@@ -5,6 +5,7 @@ import io
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,7 @@ from sketchbench.schema import SchemaError
 
 def run_evaluate(options: argparse.Namespace) -> None:
     """Write the verdicts as CSV, Markdown and HTML, and say what came out unexpected."""
-    facts = json.loads(options.facts)
+    facts = _facts(options.facts)
     claims = read_claims(options.claims)
     check_studies(claims, facts["studies"])
     errata = read_errata(options.errata, claims)
@@ -37,6 +38,18 @@ def run_evaluate(options: argparse.Namespace) -> None:
     seal.write("claims", facts["scale"], made_of, [options.csv, options.page, options.html])
     for line in differences(verdicts):
         print(line, file=sys.stderr)
+
+
+def _facts(text: str) -> dict[str, Any]:
+    """What the plan says of the run as a whole (`Plan.facts`). Raises ClaimError for anything else."""
+    needed = {"scale", "kernels", "seed", "studies", "skipped"}
+    try:
+        facts = json.loads(text)
+    except (ValueError, RecursionError):
+        facts = None
+    if not isinstance(facts, dict) or not needed <= set(facts):
+        raise ClaimError(f"--facts must be JSON with {', '.join(sorted(needed))}")
+    return facts
 
 
 def run_check(options: argparse.Namespace) -> None:
@@ -118,6 +131,8 @@ def main(arguments: list[str] | None = None) -> None:
     checking.add_argument("--against", type=Path, help="an older one; fail on a change, too")
     checking.set_defaults(action=run_check)
     options = parser.parse_args(arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # labels have letters that some terminals don't
     try:
         options.action(options)
     except (ClaimError, SchemaError, seal.SealError, OSError) as error:
