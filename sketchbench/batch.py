@@ -100,16 +100,24 @@ class Batch:
                 if Path(path).exists():
                     set_aside(Path(path))
                     lines.append(f"{error}; set aside, to be computed again")
-        if receipt.is_file() and not (done and self._is_of(receipt)):
-            remove(receipt)
+        if receipt.is_file():
+            lines += self._withdraw(receipt, done)
         return lines
 
-    def _is_of(self, receipt: Path) -> bool:
-        """Whether a receipt is that of these runs."""
+    def _withdraw(self, receipt: Path, done: bool) -> list[str]:
+        """Remove a receipt, unless it is that of these runs and they are done; rename one that is no receipt at all."""
+        from sketchbench import record
+
         try:
-            return receipt.read_bytes() == self._receipt.encode()
-        except OSError:
-            return False
+            text = receipt.read_text(encoding="utf-8")
+        except (OSError, ValueError):
+            text = ""
+        if not record.RECEIPT.fullmatch(text):
+            set_aside(receipt)
+            return [f"{receipt}: not a whole receipt; set aside, to be made again"]
+        if not done or text != self._receipt:
+            remove(receipt)
+        return []
 
 
 def batches(folder: str, runs: dict[str, Run], size: int) -> Iterator[Batch]:

@@ -7,6 +7,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 import argparse
 import functools
+import io
 import json
 import os
 import re
@@ -65,6 +66,8 @@ def program(main: Main) -> Main:
 
     @functools.wraps(main)
     def running(arguments: list[str] | None = None) -> None:
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")  # labels have letters that some terminals don't
         try:
             main(arguments)
             if sys.stdout:  # None where it was closed

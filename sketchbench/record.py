@@ -7,6 +7,7 @@ file is an error, never data. Writing is atomic: a reader finds the old file, th
 import hashlib
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from pyarrow.json import ParseOptions, ReadOptions, read_json
 from sketchbench.files import write_bytes
 
 SCHEMA = 1
+RECEIPT = re.compile(r"([0-9a-f]{16} .+\n)+")  # the form of what `receipt` gives
 _FIELD = b"sketchbench"
 
 

@@ -82,6 +82,14 @@ def test_one_that_fails_takes_no_other_with_it(
     assert [path.name for path in tmp_path.iterdir()] == ["three.parquet"]
 
 
+@pytest.mark.parametrize("text", ["", "{}", "[]", "[1]", '[{"name": "a"}]', "[" * 9999, "null"])
+def test_what_is_no_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    with pytest.raises(SystemExit, match="stdin must be a batch as JSON"):
+        job.main(["--receipt", str(tmp_path / "1.done")])
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_receipt_stands_for_whole_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     entry = entries(tmp_path, {"one": CONFIGS["one"]})[0]
     path, receipt = Path(entry["record"]), tmp_path / "1.done"
@@ -100,6 +108,11 @@ def test_the_receipt_stands_for_whole_records(tmp_path: Path, monkeypatch: pytes
     path.unlink()
     assert batch.check() == []
     assert not receipt.exists()
+    for text, lines in (("", 1), ("edited\n", 1), (f"{entry['signature']} of/another.parquet\n", 0)):
+        batch = done()
+        receipt.write_text(text)
+        assert len(batch.check()) == lines
+        assert (receipt.exists(), path.exists()) == (False, True)
     batch = done()
     path.write_bytes(b"damaged")
     (line,) = batch.check()

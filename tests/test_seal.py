@@ -200,6 +200,13 @@ def test_verdicts_are_verified(csv: Path, tmp_path: Path, capsys: pytest.Capture
     assert "older.csv has no seal: its verdicts are taken as they are" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("facts", ["", "[", "[]", "{}", '{"scale": "quick"}'])
+def test_no_facts(csv: Path, monkeypatch: pytest.MonkeyPatch, facts: str) -> None:
+    monkeypatch.setattr(f"{__name__}.FACTS", facts)
+    assert "--facts must be JSON with kernels, scale, seed, skipped, studies" in error(evaluate, csv)
+    assert not list(csv.parents[1].glob("claims.*"))
+
+
 @pytest.mark.parametrize("text", ["", "[", "[1]", "{}", '[{"record": 1, "signature": "a", "columns": {}}]', "[" * 9999])
 def test_no_manifest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(text))
