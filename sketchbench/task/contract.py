@@ -41,8 +41,9 @@ class Contract(Checked):
         stack_repeats, key_repeats: whether an operator is an earlier one of its stack, or of another key.
 
     Rows linearity_rate, transpose_rate, projection_rate, precision_rate and sameness_rate are the same counts, to bound
-    the probability of a broken operator by `rate`. Means, exactly 0 where operators are independent, of products of the two features (standardised) that other
-    operators showed to be the most dependent; see `sketchbench.sketch.contract.independence`:
+    the probability of a broken operator by `rate`. Means, exactly 0 where operators are independent, of products of the
+    two features (standardised) that other operators showed to be the most dependent; see
+    `sketchbench.sketch.contract.independence`:
 
         stack_dependence, key_dependence, bit_dependence: of operators of one stack; of neighbouring keys; of keys that
             differ in a bit. A family that is not random has instead of these rows the share of operators that differ.
