@@ -55,8 +55,11 @@ class Family(ABC):
         require(operators is None or operators >= 1, f"operators={operators} must be >= 1")
         last = first + (operators or 1)
         require(first >= 0 and last <= 2**32, f"operators {first} to {last} exceed 0 to 2^32")
-        chosen = kernels if hasattr(kernels, "NAME") else backends.load(kernels)  # which refuses what is no name
-        draws = Draws(key, first, operators or 1, chosen)
+        if isinstance(kernels, str):
+            kernels = backends.load(kernels)
+        if not hasattr(kernels, "NAME"):
+            raise TypeError(f"kernels={kernels!r} must be a name or a module of kernels")
+        draws = Draws(key, first, operators or 1, kernels)
         sketch = self._draw(draws)
         sketch.operators = operators
         return sketch
