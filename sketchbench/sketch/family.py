@@ -61,7 +61,7 @@ class Family(ABC):
         require(first >= 0 and last <= 2**32, f"operators {first} to {last} exceed 0 to 2^32")
         chosen = backends.load(kernels) if isinstance(kernels, str) else kernels
         if not hasattr(chosen, "NAME"):
-            raise TypeError(f"kernels={kernels!r} must be a name, or what kernels.load returns")
+            raise TypeError(f"kernels={kernels!r} must be a name or a module of kernels")
         draws = Draws(key, first, operators or 1, chosen)
         sketch = self._draw(draws)
         if not isinstance(sketch, Sketch):

@@ -39,8 +39,8 @@ def dry(project: Project, *options: str) -> str:
     environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(command, cwd=project.path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode != 0
-    assert "Traceback" not in done.stderr
-    return done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    return done.stdout + done.stderr
 
 
 @pytest.mark.skipif(kernels.device_missing() is None, reason="there is a CUDA device")
