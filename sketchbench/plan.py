@@ -23,6 +23,7 @@ from sketchbench.execution import ConfigError, family_of
 from sketchbench.inspection import files
 from sketchbench.inspection.check import check_folder
 from sketchbench.inspection.supervision import SECONDS
+from sketchbench.measure.row import CONTROLS
 from sketchbench.parameters import choose
 from sketchbench.schema import read, validate
 from sketchbench.selection import Own, Places, Selection, places_of, selection_of, unjudged
@@ -49,6 +50,7 @@ class Plan:
         whole: whether all methods of its studies run, and not a user's own beside a few others.
         known: the names of all studies.
         together: of each study, how many runs share a process at most.
+        kinds: of each study, what it compares: `sketch`, `recovery`, or "" for nothing.
     """
 
     scale: str
@@ -58,6 +60,7 @@ class Plan:
     whole: bool = True
     known: list[str] = field(default_factory=list)
     together: dict[str, int] = field(default_factory=dict)
+    kinds: dict[str, str] = field(default_factory=dict)
     runs: dict[str, dict[str, Run]] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
 
@@ -95,7 +98,7 @@ class Plan:
         """What the page of claims says of the run as a whole, as JSON."""
         left_out = [[s.study, s.name, s.reason] for s in self.skipped]
         facts = {"scale": self.scale, "kernels": self.kernels, "seed": self.seed, "whole": self.whole}
-        return json.dumps({**facts, "skipped": left_out, "studies": self.known})
+        return json.dumps({**facts, "skipped": left_out, "studies": self.known, "kinds": self.kinds})
 
     def check_records(self) -> list[str]:
         """Prepare for a run of what is missing: see `Batch.check`. Returns a line for each damaged record."""
@@ -167,6 +170,9 @@ def expand(
     expansion = Expansion(plan, user, composer, CodeDigest(), together, selection_of(planned, conf, own, beside))
     for one in planned:
         expansion.add(one)
+    for name in plan.known:
+        if name not in chosen:
+            expansion.add_always(study.read(conf, name, scale))
     for name, theory in own.get("sketch", {}).items():
         for measuring, key, reason in unjudged(conf, theory):
             plan.skipped.append(Skipped(measuring, f"{name}: theory.{key}", reason))
@@ -204,7 +210,26 @@ class Expansion:
         if left_out := self.selection.left_out(study):
             self.plan.skipped.append(Skipped(study.name, "all runs", left_out))
             return
-        runs = [run for method in self.selection.methods(study) for run in self._runs(study, method)]
+        self._add(study, self.selection.methods(study))
+
+    def add_always(self, study: Study) -> None:
+        """A study that was not chosen: where it is one for always, its runs of methods that are in the plan, and with
+        them those of its controls."""
+        if not study.always or self.plan.scale not in study.scales:
+            return
+        planned = {
+            run.config[study.kind]["name"]
+            for runs in self.plan.runs.values()
+            for run in runs.values()
+            if study.kind in run.config
+        }
+        methods = self.selection.methods(study)
+        if wanted := planned.intersection(methods):
+            self._add(study, [method for method in methods if method in wanted or method.startswith(CONTROLS)])
+
+    def _add(self, study: Study, methods: Sequence[str]) -> None:
+        runs = [run for method in methods for run in self._runs(study, method)]
+        self.plan.kinds[study.name] = study.kind
         self.plan.together[study.name] = study.together or self.together
         self.plan.runs[study.name] = {run.name: run for run in sorted(runs, key=lambda run: run.name)}
 
