@@ -1,6 +1,7 @@
 """What every sketch family must keep before anything else is worth measuring."""
 
 import dataclasses
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ from sketchbench.sketch.contract.probes import MOST, Floats, Subject
 from sketchbench.sketch.family import Family
 from sketchbench.task import trials
 
+log = logging.getLogger(__name__)
 ALONE = 4  # operators at each size that are looked at singly, too
 KEYS = 1000  # that are drawn from at random, to find operators that come twice
 APPLICATIONS = 8  # of a stack to all probes, at a time
@@ -38,8 +40,8 @@ class Contract(Checked):
         bit_repeats: the share of operators that stay the same when a bit of the key changes; bound: a half.
         stack_repeats, key_repeats: whether an operator is an earlier one of its stack, or of another key.
 
-    A row NAME_rate beside each of the first five is the same count, to bound the probability of a broken operator by
-    `rate`. Means, exactly 0 where operators are independent, of products of the two features (standardised) that other
+    Rows linearity_rate, transpose_rate, projection_rate, precision_rate and sameness_rate are the same counts, to bound
+    the probability of a broken operator by `rate`. Means, exactly 0 where operators are independent, of products of the two features (standardised) that other
     operators showed to be the most dependent; see `sketchbench.sketch.contract.independence`:
 
         stack_dependence, key_dependence, bit_dependence: of operators of one stack; of neighbouring keys; of keys that
@@ -48,6 +50,8 @@ class Contract(Checked):
     And the means of what E[RᵀR] = I says, where the first half of the operators found it most violated, `exact`:
 
         gram: an entry of RᵀR, ‖Ru‖² in the worst direction u, and the mean of its diagonal, one size each.
+
+    A family at a size that it refuses (by any ValueError) is left out.
 
     Arguments:
         sizes: pairs [d, b] beside the family's own size; what it refuses is left out. The first that it takes gets
@@ -105,6 +109,7 @@ class Contract(Checked):
                     worst[name].append((subject, found))
             worst["sameness"].append((subject, sameness.check(subject, other_process=main)))
             worst["sameness"].append((subject, sameness.in_other_stacks(subject, count, step)))
+            log.info("%d operators at d=%d, b=%d", count, subject.d, subject.b)
         for name, parts in worst.items():
             values = np.concatenate([found for _, found in parts])
             place = max(parts, key=lambda part: float(part[1].max()))[0]
