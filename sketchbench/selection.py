@@ -70,7 +70,7 @@ class Selection:
             named = [method for name in listed for method in (sorted(meant[name]) if name in meant else [name])]
             return list(dict.fromkeys(named))
         chosen = [name for name in listed if name.startswith(CONTROLS)]
-        chosen += [name for name in self.needed[study.name] if name in listed or ALL in listed]
+        chosen += [name for name in self.needed.get(study.name, ()) if name in listed or ALL in listed]
         if _takes_up(study):
             chosen += [*self._own(study), *(n for n in self._beside(study) if ALL in listed or n in listed)]
         chosen = chosen or [name for name in listed if name in self._beside(study)] or list(listed)

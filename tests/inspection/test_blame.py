@@ -1,6 +1,5 @@
 """An error of a user's code is told with its file and line, wherever it comes up."""
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,12 +11,9 @@ from sketchbench.signature import signature
 
 
 @pytest.fixture
-def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def module(folder: Path) -> Path:
     """A module of a user's, which is not there yet."""
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    monkeypatch.delitem(sys.modules, "my_sketches", raising=False)
-    return tmp_path / "my_sketches.py"
+    return folder / "my_sketches.py"
 
 
 def test_the_innermost_place(module: Path) -> None:

@@ -1,8 +1,5 @@
 """What a user's YAML says and its code does: one line for each mistake, which names file, key, value and condition."""
 
-import re
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -384,21 +381,6 @@ CASES: dict[str, tuple[tuple[str, str], str, list[str]]] = {
 }
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An empty folder of one's own on the module path, whose modules are forgotten afterwards."""
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    monkeypatch.chdir(tmp_path)
-    path = tmp_path / "mine"
-    path.mkdir()
-    monkeypatch.syspath_prepend(str(path))
-    known = set(sys.modules)
-    yield path
-    for name in set(sys.modules) - known:
-        if str(getattr(sys.modules[name], "__file__", None) or "").startswith(str(path)):
-            del sys.modules[name]
-
-
 @pytest.mark.parametrize("case", CASES)
 def test_one_line_for_each(folder: Path, case: str) -> None:
     (module, text), key, words = CASES[case]
@@ -475,8 +457,7 @@ def test_recoveries(folder: Path, case: str) -> None:
 
 
 def test_sound_ones(folder: Path) -> None:
-    """The README's family, as it is and without its name; one made from one of ours; and a recovery."""
-    unnamed = re.sub(r"name: .*\n", "", CONFIG)
+    """The README's family, as it is and with its name; one made from one of ours; and a recovery."""
     derived = (
         "defaults: [/sketch/srht@_here_, _self_]\nlabel: Ours\nfamily: {replacement: true}\ntheory: {spectrum: null}\n"
     )
@@ -487,14 +468,14 @@ def test_sound_ones(folder: Path) -> None:
     files = {
         "my_sketches.py": MODULE,
         SKETCH: CONFIG,
-        "sketch/unnamed.yaml": replaced(unnamed, "Half signs", "Unnamed"),
+        "sketch/named.yaml": f"name: named\n{replaced(CONFIG, 'Half signs', 'Named')}",
         "sketch/derived.yaml": derived,
         "sketch/fixed.yaml": constant,
         "my_recoveries.py": RECOVERING,
         "recovery/mine.yaml": RECOVERY,
     }
     write(folder, files)
-    for name in ("half_signs", "unnamed", "derived"):
+    for name in ("half_signs", "named", "derived", "fixed"):
         assert mistakes(Method("sketch", name), folder, CONF) == []
     assert mistakes(Method("recovery", "mine"), folder, CONF) == []
 

@@ -12,7 +12,7 @@ SOUND = {SKETCH: CONFIG, "my_sketches.py": MODULE}
 RECOVERY = "algorithm: {_target_: m.A}\nsensing: {_target_: m.B}\n"
 CASES = {
     "a name that is not the file's": (
-        {"sketch/other.yaml": CONFIG},
+        {"sketch/other.yaml": f"name: half_signs\n{CONFIG}"},
         ["sketch/other.yaml: name: 'half_signs' must be the file's name, other", "leave it out"],
     ),
     "a name of another type": ({"sketch/other.yaml": "name: 3\n"}, ["other.yaml: name: 3 must be the file's name"]),

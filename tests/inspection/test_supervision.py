@@ -33,7 +33,7 @@ def test_whatever_it_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     folder = write(tmp_path / "mine", {"my_sketches.py": MODULE, SKETCH: CONFIG})
     for name, (deed, _) in DEEDS.items():
         module = replaced(MODULE, ROWS, f"            {deed}\n{ROWS}")
-        config = replaced(CONFIG, "half_signs", name).replace("Half signs", name).replace("my_sketches", name)
+        config = replaced(CONFIG, "Half signs", name).replace("my_sketches", name)
         write(folder, {f"{name}.py": module, f"sketch/{name}.yaml": config})
     with pytest.raises(FolderError) as told:
         check_folder(folder, CONF, limit=LIMIT)

@@ -92,20 +92,11 @@ def test_all_that_is_wrong_is_told_before_anything_is_run(project: Project, tmp_
     assert not (project.path / "results").exists()
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        ("my_sketches.py", "import no_such_module\n", "No module named 'no_such_module'"),
-        ("my_sketches.py", "def f(:\n", "my_sketches.py, line 1: SyntaxError: invalid syntax"),
-        ("my_sketches.py", "x = 1\n", "HalfSigns"),
-        ("sketch/half_signs.yaml", CONFIG.replace("my_sketches", "nobodys"), "nobodys"),
-    ],
-)
-def test_a_module_that_cannot_be_imported(project: Project, tmp_path: Path, name: str, text: str, message: str) -> None:
+def test_a_module_that_cannot_be_imported(project: Project, tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "mine")
-    (folder / name).write_text(text)
+    (folder / "my_sketches.py").write_text("def f(:\n")
     code, output = project.run(f"folder={folder}")
     assert code != 0
-    assert message in output
+    assert "my_sketches.py, line 1: SyntaxError: invalid syntax" in output
     assert "Traceback" not in output
     assert not (project.path / "results").exists()
