@@ -184,6 +184,13 @@ def _list(name: str, value: Any, arguments: tuple[Any, ...]) -> None:
         _check(name, entry, arguments[0])
 
 
+def _sequence(name: str, value: Any, arguments: tuple[Any, ...]) -> None:
+    """As a list, or of a type of a library's own, such as OmegaConf's."""
+    if not isinstance(value, Sequence) or isinstance(value, str | bytes):
+        raise TypeError(f"{name}={value!r} must be a list")
+    _list(name, list(value), arguments)
+
+
 def _callable(name: str, value: Any, _: tuple[Any, ...]) -> None:
     if not callable(value):
         raise TypeError(f"{name}={value!r} must be a function; in a config, a mapping with _target_ that makes one")
@@ -203,7 +210,7 @@ _NESTED: dict[Any, Callable[[str, Any, tuple[Any, ...]], None]] = {
     Union: _optional,
     types.UnionType: _optional,
     list: _list,
-    Sequence: _list,
+    Sequence: _sequence,
     Callable: _callable,
     dict: _dict,
 }

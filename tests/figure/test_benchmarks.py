@@ -107,11 +107,11 @@ def test_a_figure_of_a_part(report: dict[str, Any], tmp_path: Path, kept: str) -
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "is no report of make bench: Expecting property name"),
+        ("{", "is no report of make bench: it must be JSON: Expecting property name"),
         ("[]", "it lacks what tests/benchmark writes"),
         ("{}", "KeyError"),
         ('{"machine_info": {"sketchbench": {}}, "benchmarks": []}', "KeyError"),
-        (None, "No such file"),
+        (None, "is not there; run make bench first"),
     ],
 )
 def test_no_report(tmp_path: Path, text: str | None, message: str) -> None:
@@ -133,7 +133,7 @@ def test_a_report_without_benchmarks(report: dict[str, Any], tmp_path: Path) -> 
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("d\n1\n", "it lacks columns copies"), ("", "can't read"), (None, "No such file")],
+    [("d\n1\n", "lacks the columns copies"), ("", "can't read"), (None, "is not there; run make bench first")],
 )
 def test_no_table(tmp_path: Path, text: str | None, message: str) -> None:
     csv = tmp_path / "benchmarks.csv"
