@@ -10,8 +10,9 @@ import pandas as pd
 
 from sketchbench import seal
 from sketchbench.claim import page
+from sketchbench.claim.claims import check_studies, read_claims
 from sketchbench.claim.erratum import read_errata
-from sketchbench.claim.evaluate import check_studies, evaluate, read_claims
+from sketchbench.claim.evaluate import evaluate
 from sketchbench.claim.markup import to_html, to_markdown
 from sketchbench.command_line import Parser, json_of, program
 from sketchbench.files import write_text

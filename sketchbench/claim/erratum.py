@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from sketchbench import schema
-from sketchbench.claim.evaluate import Claim, ClaimError
+from sketchbench.claim.claims import Claim, ClaimError
 from sketchbench.parameters import choose
 
 Relation = Literal["at most", "at least", "exactly"]

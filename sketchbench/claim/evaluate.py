@@ -1,290 +1,18 @@
 """Claims and tables to verdicts."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import pandas as pd
 
-from sketchbench import schema
-from sketchbench.claim.control import NegativeControl, held_against, read_controls
-from sketchbench.claim.criteria import CRITERIA, Comparison, Settings, Verdict
+from sketchbench.claim.claims import Claim, ClaimError
+from sketchbench.claim.control import NegativeControl
+from sketchbench.claim.criteria import Verdict
 from sketchbench.claim.gate import gated
-from sketchbench.measure.row import COLUMNS, CONTROLS, Column
-from sketchbench.parameters import choose
+from sketchbench.claim.judging import Judgement, compare, control_selections, decide, selections, weigh
+from sketchbench.measure.row import Column
 
 FAMILY_WISE_ERROR = 1e-3  # over all comparisons of all claims of a run, and again over those of negative controls
-
-Role = Literal["printed", "corrected", "ours", "control", "contract"]
-Expected = Verdict | Literal["any"]  # any: of times, which differ from machine to machine
-
-
-class ClaimError(ValueError):
-    """A claim that can't be evaluated as written; the message is for the user."""
-
-
-@dataclass(frozen=True)
-class Check:
-    """One criterion of a claim, applied to rows of some studies.
-
-    Attributes:
-        criterion: a name in CRITERIA.
-        where: the rows that it is applied to: those whose columns have one of these values.
-        studies: the studies that they are from.
-        settings: the settings of the criterion.
-    """
-
-    criterion: str
-    where: Mapping[str, Any]
-    studies: tuple[str, ...]
-    settings: Settings
-
-
-@dataclass(frozen=True)
-class Claim:
-    """One file of conf/claim; it holds where all its checks do.
-
-    Attributes:
-        id: its name, also that of the file.
-        paper, place: where it is stated.
-        statement: what is claimed, in words.
-        dataset: what the studies compute with, in words.
-        checks: what must hold.
-        expected: the expected verdict by method, `default` for all others; `any` where none can be, as of times.
-        reason: why that verdict, and what was chosen where the paper leaves a choice.
-        role: `printed`: in the words of the paper; `corrected`: what is true instead, or where it is; `ours`: beyond
-            the papers; `control`: what no paper claims, and is measured for comparison; `contract`: what a method must
-            keep, or it has no other verdicts (see `gate`).
-        methods: the methods (sketches, recoveries) that it is about; None: all but the controls.
-        left_out: methods that it is not about.
-        controls: the negative controls by method, `default` for all others; a method without one has none yet.
-    """
-
-    id: str
-    paper: str
-    place: str
-    statement: str
-    dataset: str
-    checks: tuple[Check, ...]
-    expected: dict[str, Expected]
-    reason: str
-    role: Role
-    methods: tuple[str, ...] | None = None
-    left_out: tuple[str, ...] = field(default=())
-    controls: Mapping[str, NegativeControl] = field(default_factory=dict)
-
-    @property
-    def studies(self) -> list[str]:
-        """The studies of all checks and of the negative controls, in alphabetical order."""
-        controls = {study for control in self.controls.values() for study in control.studies}
-        return sorted(controls | {study for check in self.checks for study in check.studies})
-
-    def is_about(self, method: str) -> bool:
-        """Whether there is to be a verdict on this method."""
-        if self.methods is not None:
-            return method in self.methods
-        return method not in self.left_out and not method.startswith(CONTROLS)
-
-    def role_of(self, method: str) -> Role:
-        """The role of the verdict on a method."""
-        return "control" if method.startswith(CONTROLS) else self.role
-
-    def control_of(self, method: str) -> NegativeControl | None:
-        """The negative control of a method; None where there is none yet, and for what is a control itself."""
-        control = self.controls.get(method, self.controls.get("default"))
-        if self.role_of(method) == "control" or control is None or control.selects_only(method):
-            return None
-        return control
-
-
-class Judgement(NamedTuple):
-    """A comparison that a claim asks for: the study of its rows, the name of the criterion, and what came out."""
-
-    study: str
-    criterion: str
-    comparison: Comparison
-
-
-def read_claims(paths: Iterable[Path]) -> list[Claim]:
-    """The claims of these files, in order of their ids.
-
-    Raises:
-        SchemaError: in one line, for a file that does not fit the schema.
-        ClaimError: in one line, for an unknown criterion or column, or a file that has not the name of its claim.
-    """
-    claims = []
-    for path in sorted(paths, key=lambda path: _order(path.stem)):
-        content = schema.read(path, "claim")
-        if content["id"] != path.stem:
-            raise ClaimError(f"{path}: id {content['id']} must be the file's name")
-        try:
-            claims.append(_claim(content))
-        except ValueError as error:
-            raise ClaimError(f"{path}: {error}") from None
-    return claims
-
-
-def _order(name: str) -> tuple[str, int, str]:
-    """S2 before S2x before S10."""
-    letters = name[0]
-    digits = "".join(c for c in name[1:].partition("-")[0] if c.isdigit())
-    return letters, int(digits or 0), name
-
-
-def _claim(content: dict[str, Any]) -> Claim:
-    """The claim of a file's content; ValueError for an unknown criterion or column."""
-    expected = content["expected"]
-    return Claim(
-        id=content["id"],
-        paper=content["paper"],
-        place=content["place"],
-        statement=content["statement"],
-        dataset=content["dataset"],
-        checks=tuple(_check(check, content["studies"]) for check in content["checks"]),
-        expected=expected if isinstance(expected, dict) else {"default": expected},
-        reason=content.get("reason", ""),
-        role=content["role"],
-        controls=read_controls(content["negative_control"]) if "negative_control" in content else {},
-        methods=tuple(content["methods"]) if "methods" in content else None,
-        left_out=tuple(content.get("left_out", ())),
-    )
-
-
-def _check(content: dict[str, Any], studies: list[str]) -> Check:
-    """The check of a part of a file, whose claim has these studies; ValueError as above."""
-    choose("criterion", content["criterion"], CRITERIA)
-    for column in content["where"]:
-        choose("column", column, COLUMNS)
-    if "over" in content:
-        choose("over", content["over"], COLUMNS)
-    settings = {name: content[name] for name in ("margin", "over") if name in content}
-    return Check(
-        criterion=content["criterion"],
-        where=content["where"],
-        studies=tuple(content.get("studies", studies)),
-        settings=Settings(**settings),
-    )
-
-
-def check_studies(claims: list[Claim], known: Iterable[str]) -> None:
-    """Raise ClaimError for a claim that names a study which does not exist."""
-    names = sorted(known)
-    for claim in claims:
-        for study in claim.studies:
-            try:
-                choose("study", study, names)
-            except ValueError as error:
-                raise ClaimError(f"{claim.id}: {error}") from None
-
-
-def judge(claim: Claim, tables: Mapping[str, pd.DataFrame], method: str, error: float) -> list[Judgement]:
-    """Every comparison of a claim for one method: each criterion on the rows that its check selects.
-
-    Arguments:
-        claim: the claim; whether it is about the method is not asked.
-        tables: the tables of its studies, by their names.
-        method: the method, as in the tables' column `method`.
-        error: error rate of a single comparison.
-
-    Returns:
-        The judgements, check by check and study by study; none for a check that selects no row with a reference.
-
-    Raises:
-        ClaimError: for a table without a column that a check selects by, or measures growth along.
-    """
-    return _compare(_selections(claim, tables, method), error)
-
-
-def judge_control(
-    claim: Claim, control: NegativeControl, tables: Mapping[str, pd.DataFrame], method: str, error: float
-) -> list[Judgement]:
-    """Every comparison of a claim for the negative control of one method, as `judge` makes them for the method.
-
-    The checks are those that have rows of the method. Arguments, result and errors are those of `judge`; there are no
-    judgements where the tables have no rows of the control.
-    """
-    return _compare(_control_selections(claim, control, tables, method), error)
-
-
-class Selection(NamedTuple):
-    """What a check is applied to: rows of a study. It does not depend on the error rate."""
-
-    check: Check
-    study: str
-    rows: pd.DataFrame
-
-
-def _selections(claim: Claim, tables: Mapping[str, pd.DataFrame], method: str) -> list[Selection]:
-    """What the checks of a claim are applied to for one method; arguments and errors as of `judge`."""
-    return [
-        Selection(check, study, _select(tables[study], check, study, method))
-        for check in claim.checks
-        for study in check.studies
-    ]
-
-
-def _control_selections(
-    claim: Claim, control: NegativeControl, tables: Mapping[str, pd.DataFrame], method: str
-) -> list[Selection]:
-    """What they are applied to for the negative control of one method; arguments and errors as of `judge_control`."""
-    selections = []
-    for check in claim.checks:
-        claimed = pd.concat([_select(tables[study], check, study, method) for study in check.studies])
-        if claimed.empty:
-            continue
-        changed = replace(check, where={**check.where, **control.where}, studies=control.studies or check.studies)
-        for study in changed.studies:
-            rows = _select(tables[study], changed, study, control.method or method)
-            if control.reference == "claim":
-                rows = held_against(rows, claimed, list(control.where))
-            selections.append(Selection(check, study, rows))
-    return selections
-
-
-def _compare(selections: list[Selection], error: float) -> list[Judgement]:
-    """The comparisons that the checks make of what they are applied to."""
-    return [
-        Judgement(study, check.criterion, comparison)
-        for check, study, rows in selections
-        if not rows.empty
-        for comparison in CRITERIA[check.criterion](rows, error, check.settings)
-    ]
-
-
-def _select(table: pd.DataFrame, check: Check, study: str, method: str) -> pd.DataFrame:
-    """The rows of a study's table that a check is applied to for one method, with columns `exact` and `bound`."""
-    chosen = table[Column.METHOD] == method
-    for column, value in check.where.items():
-        if column not in table:
-            raise ClaimError(f"the table of {study} has no column {column} to select by")
-        chosen &= table[column].isin(value if isinstance(value, list) else [value])
-    over = check.settings.over
-    if check.criterion == "growth" and over not in table:
-        raise ClaimError(f"the table of {study} has no column {over} to grow along")
-    rows = table[chosen]
-    missing = {name: float("nan") for name in (Column.EXACT, Column.BOUND) if name not in rows}
-    return rows.assign(**missing)
-
-
-def decide(comparisons: Iterable[Comparison]) -> Verdict:
-    """The verdict of several comparisons together: it holds where each does, and fails where one does."""
-    verdicts = {comparison.verdict for comparison in comparisons}
-    for verdict in ("fails", "inconclusive"):
-        if verdict in verdicts:
-            return verdict
-    return "holds"
-
-
-def weigh(verdict: Verdict, control: Verdict | None) -> Verdict:
-    """The verdict on a method, given that on its negative control (None: there is none).
-
-    What holds says something only where the control fails the same checks. Where it passes them, too, the measurement
-    is vacuous; where that remains open, so does the claim. The control changes no other verdict.
-    """
-    if verdict != "holds" or control is None or control == "fails":
-        return verdict
-    return "vacuous" if control == "holds" else "inconclusive"
 
 
 def evaluate(
@@ -317,8 +45,8 @@ def evaluate(
     judged = [claim for claim in claims if set(claim.studies) <= tables.keys()]
     methods = [(claim, *pair) for claim in judged for pair in _labels(claim, tables).items()]
     # Which comparisons there are does not depend on the error rate; how many share it is known after a first pass.
-    selected = {(claim.id, method): _selections(claim, tables, method) for claim, method, _ in methods}
-    first = {key: _compare(selections, 0.5) for key, selections in selected.items()}
+    selected = {(claim.id, method): selections(claim, tables, method) for claim, method, _ in methods}
+    first = {key: compare(found, 0.5) for key, found in selected.items()}
     idle = {claim.id: _idle(claim, [found for (id, _), found in first.items() if id == claim.id]) for claim in judged}
     if whole and any(idle.values()):
         raise ClaimError(next(filter(None, idle.values())))
@@ -330,14 +58,14 @@ def evaluate(
     # `holds` that should be `vacuous`, and never a false statement of a claim hold. With as many comparisons as the
     # first or fewer, Bonferroni bounds the error rate of the second at the same level by the same number.
     against = {
-        (claim.id, method): _control_selections(claim, control, tables, method) for claim, method, control in controlled
+        (claim.id, method): control_selections(claim, control, tables, method) for claim, method, control in controlled
     }
-    count = max(_measured(first.values()), _measured(_compare(found, 0.5) for found in against.values()))
+    count = max(_measured(first.values()), _measured(compare(found, 0.5) for found in against.values()))
     error = FAMILY_WISE_ERROR / max(count, 1)
-    controls = {key: _compare(found, error) for key, found in against.items()}
+    controls = {key: compare(found, error) for key, found in against.items()}
     rows = [_not_run(claim, scale, idle.get(claim.id, "")) for claim in claims if claim not in judged]
     rows += [
-        _row(claim, method, label, _compare(selected[claim.id, method], error), controls.get((claim.id, method)), scale)
+        _row(claim, method, label, compare(selected[claim.id, method], error), controls.get((claim.id, method)), scale)
         for claim, method, label in methods
         if first[claim.id, method]
     ]

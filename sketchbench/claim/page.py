@@ -6,8 +6,9 @@ from typing import Any
 import pandas as pd
 
 from sketchbench.claim import gate
+from sketchbench.claim.claims import Claim
 from sketchbench.claim.erratum import Counterexample, Erratum
-from sketchbench.claim.evaluate import FAMILY_WISE_ERROR, Claim
+from sketchbench.claim.evaluate import FAMILY_WISE_ERROR
 from sketchbench.claim.markup import Block, Bullets, Cell, Heading, Paragraph, Table
 from sketchbench.measure.row import Column
 

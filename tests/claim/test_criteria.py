@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from sketchbench.claim.criteria import CRITERIA, Comparison, Settings
-from sketchbench.claim.evaluate import decide
+from sketchbench.claim.judging import decide
 from sketchbench.measure.audit import epsilon_proven
 
 ERROR = 1e-6

@@ -11,7 +11,8 @@ import pytest
 import yaml
 
 from sketchbench import seal
-from sketchbench.claim.evaluate import ClaimError, check_studies, evaluate, read_claims
+from sketchbench.claim.claims import ClaimError, check_studies, read_claims
+from sketchbench.claim.evaluate import evaluate
 from sketchbench.schema import SchemaError
 
 ROOT = Path(__file__).parents[2]

@@ -8,7 +8,8 @@ import pytest
 import yaml
 
 from sketchbench.claim import gate, page
-from sketchbench.claim.evaluate import Claim, evaluate, read_claims
+from sketchbench.claim.claims import Claim, read_claims
+from sketchbench.claim.evaluate import evaluate
 from sketchbench.claim.markup import to_markdown
 
 FACTS: dict[str, Any] = {"scale": "quick", "seed": 0, "kernels": "numba", "skipped": []}

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 from sketchbench.claim import page
+from sketchbench.claim.claims import Check, Claim
 from sketchbench.claim.control import IMPOSSIBLE, NegativeControl
 from sketchbench.claim.criteria import Settings
 from sketchbench.claim.erratum import Counterexample, Erratum
-from sketchbench.claim.evaluate import Check, Claim
 from sketchbench.claim.markup import Bullets, Cell, Heading, Paragraph, Table, to_html, to_markdown
 
 FACTS = {"scale": "quick", "seed": 0, "kernels": "numba", "skipped": [["one", "srht", "b > d"]]}

@@ -6,7 +6,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from sketchbench.claim.evaluate import Claim, evaluate, read_claims
+from sketchbench.claim.claims import Claim, read_claims
+from sketchbench.claim.evaluate import evaluate
 from sketchbench.measure.row import Column
 
 ROOT = Path(__file__).parents[2]

@@ -9,8 +9,9 @@ import pandas as pd
 from levels import LEVEL
 
 from sketchbench import kernels
+from sketchbench.claim.claims import Claim, read_claims
 from sketchbench.claim.criteria import Verdict
-from sketchbench.claim.evaluate import Claim, Judgement, decide, judge, read_claims
+from sketchbench.claim.judging import Judgement, decide, judge
 from sketchbench.measure.row import Column
 from sketchbench.sketch.family import Family
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sketchbench import plan, schema
+from sketchbench.claim.claims import read_claims
 from sketchbench.claim.erratum import read_errata
-from sketchbench.claim.evaluate import read_claims
 from sketchbench.composition import CONF
 from sketchbench.figure.catalogue import read_catalogue
 

@@ -10,8 +10,8 @@ import tang2021_counterexamples as tang2021
 import yaml
 import zhang2021_counterexamples as zhang2021
 
+from sketchbench.claim.claims import ClaimError, read_claims
 from sketchbench.claim.erratum import Counterexample, read_errata
-from sketchbench.claim.evaluate import ClaimError, read_claims
 from sketchbench.schema import SchemaError
 
 CONF = Path(__file__).parents[2] / "conf"
