@@ -126,7 +126,7 @@ def did_you_mean(value: Any, known: Iterable[Any]) -> str:
     >>> did_you_mean("trails", ["trials", "pairs"])
     '; did you mean trials?'
     """
-    close = difflib.get_close_matches(str(value), map(str, known), n=1)
+    close = difflib.get_close_matches(value, map(str, known), n=1) if isinstance(value, str) else []
     return f"; did you mean {close[0]}?" if close else ""
 
 

@@ -111,7 +111,7 @@ def test_a_figure_of_a_part(report: dict[str, Any], tmp_path: Path, kept: str) -
         ("[]", "it lacks what tests/benchmark writes"),
         ("{}", "KeyError"),
         ('{"machine_info": {"sketchbench": {}}, "benchmarks": []}', "KeyError"),
-        (None, "is not there; run make bench first"),
+        (None, "No such file"),
     ],
 )
 def test_no_report(tmp_path: Path, text: str | None, message: str) -> None:
