@@ -4,10 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from building import Array, Hashed, Signed
-from specimen import NORMAL, SIGNED, broken
+from specimen import broken
 
 from sketchbench.sketch.draws import BUCKETS, ENTRIES, ROWS, SIGNS, Draws
-from sketchbench.theory import norm, second_moment
 from sketchbench.theory.known import Known
 
 BOUNDED = Known(2)  # the constant is claimed, no exact moment is known
@@ -102,7 +101,7 @@ class OneSign(Hashed):
         return draws.signs(SIGNS, 1) + np.zeros((1, self.d), dtype=np.int8)
 
 
-@broken("second moment", "S2", "S2x", effect="right mean, infinite second moment: Pareto with exponent 1.5")
+@broken("second moment", "S2?", "S2x?", effect="right mean, infinite second moment: Pareto with exponent 1.5")
 @dataclass(frozen=True)
 class HeavyTail(Signed):
     def matrix(self, draws: Draws) -> Array:
@@ -110,7 +109,7 @@ class HeavyTail(Signed):
         return super().matrix(draws) * np.sqrt(uniform ** (-1 / 1.5) / 3)
 
 
-@broken("second moment", "S2", effect="the same, and no moment is claimed but a = 2", known=BOUNDED)
+@broken("second moment", "S2?", effect="the same, and no moment is claimed but a = 2", known=BOUNDED)
 @dataclass(frozen=True)
 class HeavyTailClaimingAConstant(HeavyTail):
     pass
@@ -169,104 +168,3 @@ class PairwiseSigns(Signed):
 class BucketNeverUsed(Hashed):
     def buckets(self, draws: Draws) -> Array:
         return draws.integers(BUCKETS, self.d, max(1, self.b - 1))
-
-
-def two_percent(g: Array, h: Array, *, b: int) -> Array:
-    """The exact moment, its variance 2 % too large."""
-    inner = (g * h).sum(axis=-1) ** 2
-    return inner + 1.02 * (second_moment.hashed(g, h, b=b) - inner)
-
-
-def half_a_percent(g: Array, h: Array, *, b: int) -> Array:
-    """The exact moment, its variance 0.5 % too large."""
-    inner = (g * h).sum(axis=-1) ** 2
-    return inner + 1.005 * (second_moment.hashed(g, h, b=b) - inner)
-
-
-def two_percent_norm(h: Array, *, b: int) -> Array:
-    """The exact norm, 2 % too large."""
-    return 1.02 * norm.hashed(h, b=b)
-
-
-@broken("false theory", "S2x", effect="second_moment, its variance by 2 %", known=Known(3, two_percent))
-@dataclass(frozen=True)
-class FalseMoment(Signed):
-    pass
-
-
-@broken("false theory", "S2x", effect="second_moment, its variance by 0.5 %", known=Known(3, half_a_percent))
-@dataclass(frozen=True)
-class SlightlyFalseMoment(Signed):
-    pass
-
-
-@broken("false theory", "S3x", effect="norm, by 2 %", known=Known(2, second_moment.hashed, two_percent_norm))
-@dataclass(frozen=True)
-class FalseNorm(Signed):
-    pass
-
-
-@broken("false theory", "S2", effect="embedding constant 1.5, where it is 2", known=Known(1.5))
-@dataclass(frozen=True)
-class ConstantTooSmall(Signed):
-    pass
-
-
-@broken("false theory", "S2", effect="embedding constant 1.9, where it is 2 - 2/d", known=Known(1.9))
-@dataclass(frozen=True)
-class ConstantSlightlyTooSmall(Signed):
-    """At d = 16 it is 1.875; at d = 640 the excess is too small for the trials."""
-
-
-@broken("false theory", "S2x", "S3x", effect="the moments of signs for normal entries")
-@dataclass(frozen=True)
-class NormalInThePlaceOfSigns(Signed):
-    def matrix(self, draws: Draws) -> Array:
-        return draws.gaussian_rows(ENTRIES, 0, self.b, self.d) * self.b**-0.5
-
-
-@broken("false theory", "S2x", "S3x", effect="the moments of normal entries for signs", known=NORMAL)
-@dataclass(frozen=True)
-class SignsInThePlaceOfNormal(Signed):
-    pass
-
-
-def _tenth(delta: float, *, d: int, b: int) -> float:
-    return 0.1
-
-
-_TENTH = {"Lemma": _tenth}
-
-
-def _tails(**parts: object) -> Known:
-    return Known(SIGNED.embedding_constant, SIGNED.second_moment, SIGNED.norm, **parts)  # type: ignore[arg-type]
-
-
-@broken("false theory", "S6", effect="tails: the error is below 0.1 but for 2δ", known=_tails(tails=_TENTH))
-@dataclass(frozen=True)
-class FalseTails(Signed):
-    pass
-
-
-@broken("false theory", "S6", effect="always: the error is below 0.1", known=_tails(always=_TENTH))
-@dataclass(frozen=True)
-class FalseAlways(Signed):
-    pass
-
-
-@broken("false theory", "S7", effect="inner_products: below 0.1 but for 2δ", known=_tails(inner_products=_TENTH))
-@dataclass(frozen=True)
-class FalseInnerProducts(Signed):
-    pass
-
-
-def _always() -> float:
-    return 0.1
-
-
-@broken("false theory", "S7", "S8", effect="inner_products: always below 0.1", known=_tails(inner_products={"always": _always}))
-@dataclass(frozen=True)
-class FalseInnerProductsAlways(Signed):
-    pass
-
-

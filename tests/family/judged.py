@@ -35,6 +35,8 @@ CONTRACT = ("contract",)
 MOMENTS = ("embedding", "moments", "norms")
 TAILS = ("tails",)
 PRODUCTS = ("inner_products",)
+SPECTRUM = ("spectrum",)
+SELECTED = (Column.CASE, Column.LEMMA, Column.DELTA)  # columns that claims select rows by
 
 
 @dataclass(frozen=True)
@@ -60,13 +62,19 @@ class Outcome:
         """The claims that fail, and `error`."""
         return [*self.failed, *(["error"] if self.error else [])]
 
+    @property
+    def doubted(self) -> list[str]:
+        """The claims that are inconclusive, each with a question mark."""
+        return [f"{claim}?" for claim in self.inconclusive]
+
 
 def studies(specimen: Specimen) -> tuple[str, ...]:
     """The studies beside the contract that a family takes part in."""
     known = specimen.known
     chosen = MOMENTS
     chosen += TAILS if known.tails or known.always else ()
-    return chosen + (PRODUCTS if known.inner_products else ())
+    chosen += PRODUCTS if known.inner_products else ()
+    return chosen + (SPECTRUM if known.spectrum else ())
 
 
 def outcome(specimen: Specimen, names: Iterable[str], seed: int = 0, **settings: Any) -> Outcome:
@@ -83,7 +91,7 @@ def outcome(specimen: Specimen, names: Iterable[str], seed: int = 0, **settings:
     for name in names:
         try:
             tables[name] = measured(specimen, name, seed, settings)
-        except Exception as error:  # noqa: BLE001 (whatever a broken family raises)
+        except Exception as error:
             errors.append(f"{type(error).__name__}: {error}")
     failed: dict[str, list[str]] = {}
     inconclusive, judged = [], []
@@ -112,7 +120,9 @@ def measured(specimen: Specimen, name: str, seed: int, settings: dict[str, Any])
         for point in plan.points()
         for row in _rows(specimen, plan.task, point.values, seed, settings)
     ]
-    return pd.DataFrame(rows or [{Column.QUANTITY: ""}]).assign(**{Column.METHOD: METHOD})
+    table = pd.DataFrame(rows or [{Column.QUANTITY: ""}])
+    missing = {name: None for name in SELECTED if name not in table}  # other methods have these columns
+    return table.assign(**missing, **{Column.METHOD: METHOD})
 
 
 def _rows(
@@ -173,7 +183,7 @@ def main(names: list[str]) -> None:
             specimen.name,
             specimen.effect,
             " ".join(specimen.caught_by) or "-",
-            " ".join(found.caught) or "-",
+            " ".join([*found.caught, *found.doubted]) or "-",
             f"{cases} {found.error}"[:200].strip(),
             f"{found.seconds:.1f} s",
         )

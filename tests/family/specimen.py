@@ -20,7 +20,8 @@ class Specimen:
     Attributes:
         family: the class; its parameters but d and b have defaults.
         kind: the kind of defect; "honest" without one.
-        caught_by: claims of which one at least must fail; empty where none can, and `effect` says why.
+        caught_by: claims of which one at least must fail, or, with a question mark, be inconclusive; `error` for a
+            study that ends with an error. Empty where a run can see nothing: the class says why.
         effect: the size of the defect.
         known: what is claimed of the family.
     """
