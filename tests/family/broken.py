@@ -8,6 +8,7 @@ import broken_rare
 import broken_reproduction
 import broken_sizes
 import broken_stacks
+import broken_state
 import broken_theory
 import broken_transpose
 from specimen import BROKEN
@@ -22,6 +23,7 @@ MODULES = (
     broken_reproduction,
     broken_sizes,
     broken_stacks,
+    broken_state,
     broken_theory,
     broken_transpose,
 )

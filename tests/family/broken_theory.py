@@ -78,15 +78,29 @@ def _with(**parts: object) -> Known:
     return Known(SIGNED.embedding_constant, SIGNED.second_moment, SIGNED.norm, **parts)  # type: ignore[arg-type]
 
 
+def _always() -> float:
+    return 0.1
+
+
+TAILS = _with(tails={"Lemma D.23": _tenth})
+TAIL_ALWAYS = _with(always={"Lemma D.28": _tenth})
+PRODUCTS = _with(inner_products={"derived": _tenth})
+PRODUCTS_ALWAYS = _with(inner_products={"always": _always})
+SPECTRUM = _with(spectrum=leakage.orthogonal_spectrum)
+
+
 @broken(
-    "false theory", "S6", effect="tails: the error is below 0.1 but for 2δ", known=_with(tails={"Lemma D.23": _tenth})
+    "false theory",
+    "S6",
+    effect="tails: the error is below 0.1 but for 2δ",
+    known=TAILS,
 )
 @dataclass(frozen=True)
 class FalseTails(Signed):
     pass
 
 
-@broken("false theory", "S6", effect="always: the error is below 0.1", known=_with(always={"Lemma D.28": _tenth}))
+@broken("false theory", "S6", effect="always: the error is below 0.1", known=TAIL_ALWAYS)
 @dataclass(frozen=True)
 class FalseAlways(Signed):
     pass
@@ -96,19 +110,18 @@ class FalseAlways(Signed):
     "false theory",
     "S5-corrected",
     effect="inner_products: below 0.1 but for 2δ",
-    known=_with(inner_products={"derived": _tenth}),
+    known=PRODUCTS,
 )
 @dataclass(frozen=True)
 class FalseInnerProducts(Signed):
     pass
 
 
-def _always() -> float:
-    return 0.1
-
-
 @broken(
-    "false theory", "S5b", effect="inner_products: always below 0.1", known=_with(inner_products={"always": _always})
+    "false theory",
+    "S5b",
+    effect="inner_products: always below 0.1",
+    known=PRODUCTS_ALWAYS,
 )
 @dataclass(frozen=True)
 class FalseInnerProductsAlways(Signed):
@@ -119,7 +132,7 @@ class FalseInnerProductsAlways(Signed):
     "false theory",
     "S27-derived",
     effect="spectrum: that of orthogonal rows",
-    known=_with(spectrum=leakage.orthogonal_spectrum),
+    known=SPECTRUM,
 )
 @dataclass(frozen=True)
 class FalseSpectrum(Signed):

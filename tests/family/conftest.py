@@ -1,6 +1,11 @@
 """The option that runs the whole zoo."""
 
+import sys
+from pathlib import Path
+
 import pytest
+
+sys.path.append(str(Path(__file__).parents[1] / "mutant"))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

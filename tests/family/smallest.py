@@ -1,6 +1,8 @@
 """The smallest effects that the claims see at quick size.
 
-    python tests/family/smallest.py [EFFECT ...]      a line of a Markdown table for each effect of `grades.EFFECTS`
+    PYTHONPATH=.:tests:tests/mutant python tests/family/smallest.py [EFFECT ...]
+
+prints a line of a Markdown table for each effect of `grades.EFFECTS`, or for those named.
 
 An amount is seen where at least nine of ten seeds make one of the claims fail. From a large amount down, by factors of
 √2, the last one that is seen is the smallest.
