@@ -3,6 +3,7 @@
 import broken_keys
 import broken_moments
 import broken_nonlinear
+import broken_outside
 import broken_precision
 import broken_rare
 import broken_reproduction
@@ -18,6 +19,7 @@ MODULES = (
     broken_keys,
     broken_moments,
     broken_nonlinear,
+    broken_outside,
     broken_precision,
     broken_rare,
     broken_reproduction,
