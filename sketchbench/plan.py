@@ -6,6 +6,7 @@ signature changes, and tables refuse a record that bears another one.
 """
 
 import argparse
+import dataclasses
 import functools
 import json
 import sys
@@ -18,6 +19,7 @@ from sketchbench.batch import Batch, Run, batches
 from sketchbench.composition import CONF, Composed, Composer, user_folder
 from sketchbench.digest import CodeDigest
 from sketchbench.execution import ConfigError, family_of
+from sketchbench.measure.row import CONTROLS
 from sketchbench.parameters import choose
 from sketchbench.schema import validate
 from sketchbench.signature import signature
@@ -41,6 +43,7 @@ class Plan:
     Attributes:
         known: the names of all studies.
         together: of each study, how many runs share a process at most.
+        kinds: of each study, what it compares: `sketch`, `recovery`, or "" for nothing.
     """
 
     scale: str
@@ -48,6 +51,7 @@ class Plan:
     seed: int
     known: list[str] = field(default_factory=list)
     together: dict[str, int] = field(default_factory=dict)
+    kinds: dict[str, str] = field(default_factory=dict)
     runs: dict[str, dict[str, Run]] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
 
@@ -85,7 +89,7 @@ class Plan:
         """What the page of claims says of the run as a whole, as JSON."""
         left_out = [[s.study, s.name, s.reason] for s in self.skipped]
         facts = {"scale": self.scale, "kernels": self.kernels, "seed": self.seed}
-        return json.dumps({**facts, "skipped": left_out, "studies": self.known})
+        return json.dumps({**facts, "skipped": left_out, "studies": self.known, "kinds": self.kinds})
 
     def check_records(self) -> list[str]:
         """Prepare for a run of what is missing: see `Batch.check`. Returns a line for each damaged record."""
@@ -138,6 +142,9 @@ def expand(
     expansion = Expansion(plan, conf, user, Composer(conf, user), CodeDigest(), together)
     for name in chosen:
         expansion.add(study.read(conf, name, scale))
+    for name in plan.known:
+        if name not in chosen:
+            expansion.add_always(study.read(conf, name, scale))
     expansion.composer.remember()
     return plan
 
@@ -159,11 +166,31 @@ class Expansion:
             reason = f"it is for the scales {', '.join(study.scales)} only"
             self.plan.skipped.append(Skipped(study.name, "all runs", reason))
             return
-        named = [study.methods] if isinstance(study.methods, str) else study.methods
-        methods = [method for name in named for method in (self._all(study.kind) if name == "all" else [name])]
-        runs = [run for method in methods for run in self._runs(study, method)]
+        runs = [run for method in self._methods(study) for run in self._runs(study, method)]
+        self.plan.kinds[study.name] = study.kind
         self.plan.together[study.name] = study.together or self.together
         self.plan.runs[study.name] = {run.name: run for run in sorted(runs, key=lambda run: run.name)}
+
+    def add_always(self, study: Study) -> None:
+        """A study that was not chosen: where it is one for always, its runs of methods that are in the plan, and with
+        them those of its controls."""
+        if not study.always or self.plan.scale not in study.scales:
+            return
+        planned = {
+            run.config[study.kind]["name"]
+            for runs in self.plan.runs.values()
+            for run in runs.values()
+            if study.kind in run.config
+        }
+        methods = self._methods(study)
+        if wanted := planned.intersection(methods):
+            kept = [method for method in methods if method in wanted or method.startswith(CONTROLS)]
+            self.add(dataclasses.replace(study, methods=kept))
+
+    def _methods(self, study: Study) -> list[str]:
+        """The methods of a study, by name."""
+        named = [study.methods] if isinstance(study.methods, str) else study.methods
+        return [method for name in named for method in (self._all(study.kind) if name == "all" else [name])]
 
     def _all(self, kind: str) -> list[str]:
         """What e.g. `sketch: all` means: the files in conf/sketch and in the user's folder."""

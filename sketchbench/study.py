@@ -39,7 +39,8 @@ class Study:
     kind: the group of the methods that it compares, `sketch` or `recovery`, or "" for none. methods: their names,
     `all` for every file of the group. scales: those that it is for. needs: what a sketch's config must claim under
     `theory`, one of these at least. groups: the config groups that an axis may name. together: how many of its runs
-    share a process at most; None: as many as those of other studies.
+    share a process at most; None: as many as those of other studies. always: whether it is run, of the methods that the
+    chosen studies have, when it is not chosen itself.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Study:
     parts: dict[str, str]
     groups: frozenset[str] = field(default=frozenset())
     together: int | None = None
+    always: bool = False
 
     def points(self) -> Iterator[Point]:
         """Every combination of the axes, in their order."""
@@ -103,6 +105,7 @@ def read(conf: Path, name: str, scale: str) -> Study:
         parts=parts,
         groups=groups,
         together=text.get("together"),
+        always=text.get("always", False),
     )
 
 

@@ -30,7 +30,7 @@ LINEAR = (Column.D, Column.CHANNEL_NOISE)
 CURVES = (Column.D, Column.S, Column.SEED, Column.B)
 
 TableRow = Mapping[Any, Any]  # from column names to values
-Verdict = Literal["holds", "fails", "inconclusive", "vacuous", "not run"]
+Verdict = Literal["holds", "fails", "inconclusive", "vacuous", "void", "not run"]
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,13 @@ import pandas as pd
 from sketchbench import schema
 from sketchbench.claim.control import NegativeControl, held_against, read_controls
 from sketchbench.claim.criteria import CRITERIA, Comparison, Settings, Verdict
+from sketchbench.claim.gate import gated
 from sketchbench.measure.row import COLUMNS, CONTROLS, Column
 from sketchbench.parameters import choose
 
 FAMILY_WISE_ERROR = 1e-3  # over all comparisons of all claims of a run, and again over those of negative controls
 
-Role = Literal["printed", "corrected", "ours", "control"]
+Role = Literal["printed", "corrected", "ours", "control", "contract"]
 Expected = Verdict | Literal["any"]  # any: of times, which differ from machine to machine
 
 
@@ -53,7 +54,8 @@ class Claim:
         expected: the expected verdict by method, `default` for all others; `any` where none can be, as of times.
         reason: why that verdict, and what was chosen where the paper leaves a choice.
         role: `printed`: in the words of the paper; `corrected`: what is true instead, or where it is; `ours`: beyond
-            the papers; `control`: what no paper claims, and is measured for comparison.
+            the papers; `control`: what no paper claims, and is measured for comparison; `contract`: what a method must
+            keep, or it has no other verdicts (see `gate`).
         methods: the methods (sketches, recoveries) that it is about; None: all but the controls.
         left_out: methods that it is not about.
         controls: the negative controls by method, `default` for all others; a method without one has none yet.
@@ -257,17 +259,20 @@ def weigh(verdict: Verdict, control: Verdict | None) -> Verdict:
     return "vacuous" if control == "holds" else "inconclusive"
 
 
-def evaluate(claims: list[Claim], tables: Mapping[str, pd.DataFrame], scale: str) -> tuple[pd.DataFrame, int]:
+def evaluate(
+    claims: list[Claim], tables: Mapping[str, pd.DataFrame], scale: str, kinds: Mapping[str, str] | None = None
+) -> tuple[pd.DataFrame, int]:
     """Judge all claims, with simultaneous intervals.
 
     Arguments:
         claims: the claims. One is judged where all tables of its studies are there; else its verdict is `not run`.
         tables: the tables, by study.
         scale: the scale of the run.
+        kinds: of each study, what it compares; where they are not given, methods of the same name are the same.
 
     Returns:
-        A table of verdicts, one row for each claim and method; and the number of comparisons that share the
-        family-wise error rate: all of the claims (or, where these are more, of the negative controls) but those of
+        A table of verdicts, one row for each claim and method, void for methods that break the contract; and the number
+        of comparisons that share the family-wise error rate: all of the claims (or, where these are more, of the negative controls) but those of
         numbers that are computed, without trials.
 
     Raises:
@@ -302,7 +307,7 @@ def evaluate(claims: list[Claim], tables: Mapping[str, pd.DataFrame], scale: str
     ]
     order = {claim.id: number for number, claim in enumerate(claims)}
     rows.sort(key=lambda row: order[row["claim"]])
-    return pd.DataFrame(rows), count
+    return pd.DataFrame(gated(rows, kinds or {})), count
 
 
 def _to_judge(claim: Claim, method: str) -> NegativeControl | None:

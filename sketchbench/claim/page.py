@@ -5,14 +5,16 @@ from typing import Any
 
 import pandas as pd
 
+from sketchbench.claim import gate
 from sketchbench.claim.erratum import Counterexample, Erratum
 from sketchbench.claim.evaluate import FAMILY_WISE_ERROR, Claim
 from sketchbench.claim.markup import Block, Bullets, Cell, Heading, Paragraph, Table
 from sketchbench.measure.row import Column
 
 TITLE = "Claims and verdicts"
-MARKS = {"holds": "✓", "fails": "✗", "inconclusive": "~", "vacuous": "○", "not run": "–"}
+MARKS = {"holds": "✓", "fails": "✗", "inconclusive": "~", "vacuous": "○", "void": "⊘", "not run": "–"}
 COLOURS = {  # the worst first
+    "void": "#e8c4c4",
     "fails": "#fbe0d5",
     "inconclusive": "#fdf3cf",
     "vacuous": "#e6e0f3",
@@ -24,6 +26,7 @@ ROLES = {
     "corrected": "what is true instead, or where it is",
     "ours": "beyond the papers",
     "control": "claimed by no paper, measured for comparison",
+    "contract": "what every sketch must keep, or its other verdicts are void",
 }
 PAPERS_ROLES = ("printed", "corrected")
 DETAILS = (
@@ -34,7 +37,8 @@ EXPLANATION = """\
 A verdict is **holds**, **fails** or **inconclusive** (the interval straddles the bound), from the
 comparison that decides it: of all pairs, sizes and lemmas of a method, the one with the least slack.
 It is **vacuous** where the claim holds, but its negative control, which it does not speak of, passes the same checks
-at the same error rate; where that remains open, it is inconclusive.
+at the same error rate; where that remains open, it is inconclusive. It is **void** where the method breaks the
+contract: whatever was measured of it then says nothing, and its case names what it breaks.
 Bound is the value that the statistic is held against: what the paper allows, or for an equality the exact
 value. Slack is the distance from the interval to the bound, relative to the bound (for an equality: how far
 inside its interval the exact value lies, 1 in the middle, 0 at the edge); negative is outside. What is
@@ -65,6 +69,7 @@ def content(
         Heading(TITLE, level=1),
         *_papers(verdicts),
         *_expectations(verdicts),
+        *_contract(verdicts, facts),
         Heading("How to read it"),
         Paragraph(_facts(facts, comparisons)),
         Paragraph(EXPLANATION),
@@ -118,7 +123,26 @@ def _expectations(verdicts: pd.DataFrame) -> list[Block]:
 def surprising(verdicts: pd.DataFrame) -> pd.DataFrame:
     """The verdicts that are not the expected ones; one that is not run, or where any is expected, is no surprise."""
     differs = verdicts["verdict"] != verdicts["expected"]
-    return verdicts[differs & (verdicts["verdict"] != "not run") & (verdicts["expected"] != "any")]
+    said = (verdicts["verdict"] != "not run") & (verdicts["expected"] != "any")
+    return verdicts[differs & (said | (verdicts["verdict"] == gate.VOID))]
+
+
+def _contract(verdicts: pd.DataFrame, facts: Mapping[str, Any]) -> list[Block]:
+    """Which methods break the contract, and of which it was not measured."""
+    if not (verdicts["role"] == gate.ROLE).any():
+        return []
+    measured = verdicts[(verdicts["role"] == gate.ROLE) & (verdicts["verdict"] != "not run")]
+    if measured.empty:
+        text = "It was not measured in this run. What the verdicts rest on, such as independent operators, is assumed."
+        return [Heading("Is the contract kept?"), Paragraph(text)]
+    lines, without = gate.broken(verdicts), gate.unmeasured(verdicts, facts.get("kinds", {}))
+    text = f"It was measured of {measured[Column.METHOD].nunique()} methods (claims C1 and following)."
+    if without:
+        text += f" It was not measured of {', '.join(without)}."
+    if not lines:
+        return [Heading("Is the contract kept?"), Paragraph(f"{text} None breaks it.")]
+    text += " These break it, and have no other verdicts:"
+    return [Heading("Is the contract kept?"), Paragraph(text), Bullets(lines)]
 
 
 def _uncontrolled(claims: list[Claim], verdicts: pd.DataFrame) -> list[Block]:

@@ -1,6 +1,7 @@
 """Negative controls, which every check must reject: too little randomness, too few rows, and no sketch at all."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from sketchbench.kernels import Array
 from sketchbench.sketch import hashing
@@ -60,6 +61,8 @@ class _Nothing(Sketch):
 @dataclass(frozen=True)
 class Zero(Family):
     """R = 0: all messages are 0, and whoever follows them stands still."""
+
+    random: ClassVar[bool] = False
 
     def _draw(self, draws: Draws) -> _Nothing:
         return _Nothing(self.d, self.b, draws.kernels, draws.operators)

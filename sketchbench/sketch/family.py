@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 from sketchbench import kernels as backends
 from sketchbench.kernels import Kernels
@@ -14,8 +15,11 @@ class Family(ABC):
     """A distribution over b x d sketching matrices; its fields are all that describes it.
 
     A new family is a frozen dataclass with one method, `_draw`; extend `check` where not every
-    size is possible. Scale the matrix so that E[RᵀR] = I.
+    size is possible. Scale the matrix so that E[RᵀR] = I. Its operators are random and independent
+    of one another, but for a family that sets `random` to False: all of its operators are the same.
     """
+
+    random: ClassVar[bool] = True
 
     d: int
     b: int

@@ -1,6 +1,7 @@
 """No compression: the baseline."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from sketchbench.kernels import Array
 from sketchbench.sketch.draws import Draws
@@ -21,6 +22,8 @@ class _Unchanged(Sketch):
 @dataclass(frozen=True)
 class Identity(Family):
     """R = I, so b = d."""
+
+    random: ClassVar[bool] = False
 
     def check(self) -> None:
         require(self.b == self.d, f"the identity needs b = d, not b={self.b} and d={self.d}")

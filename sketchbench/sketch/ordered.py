@@ -1,6 +1,7 @@
 """Negative control: rows of a Walsh-Hadamard matrix that are not random."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from sketchbench.sketch.draws import ROWS, Draws
 from sketchbench.sketch.sampled import Sampled
@@ -9,7 +10,9 @@ from sketchbench.sketch.transform import SubsampledHadamard
 
 @dataclass(frozen=True)
 class RowsInOrder(SubsampledHadamard):
-    """The first b rows of the transform. Columns that are a power of two >= b apart coincide."""
+    """The first b rows of the transform. Columns that are a power of two >= b apart coincide. Not random without signs."""
+
+    random: ClassVar[bool] = False
 
     def _draw(self, draws: Draws) -> Sampled:
         sampled = super()._draw(draws)

@@ -23,7 +23,7 @@ def join(manifest: list[dict[str, Any]]) -> pd.DataFrame:
 
     Arguments:
         manifest: of each run its record's path, its signature, and the columns that the plan adds to its rows (see
-            `Plan.manifest`).
+            `Plan.manifest`); where rows have such a column themselves, it stays.
 
     Returns:
         The rows of all records, run by run in the order of the manifest.
@@ -39,7 +39,8 @@ def join(manifest: list[dict[str, Any]]) -> pd.DataFrame:
             raise record.RecordError(f"{error}; delete it and run snakemake again") from None
         frame = pd.DataFrame(run.rows)
         for position, (name, value) in enumerate(entry["columns"].items()):
-            frame.insert(position, name, value)
+            own = frame.pop(name) if name in frame else value  # of a run that measures at several sizes
+            frame.insert(position, name, own)
         frames.append(frame.dropna(axis="columns", how="all"))
     if not frames:
         raise record.RecordError("a study without runs has no table")

@@ -1,0 +1,143 @@
+"""Negative controls of the contract: each family here breaks one part of it, and what it breaks is its name."""
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sketchbench.kernels import Array
+from sketchbench.sketch.ams import AMS
+from sketchbench.sketch.count_sketch import CountSketch
+from sketchbench.sketch.draws import Draws
+from sketchbench.sketch.family import Family
+from sketchbench.sketch.operator import Sketch
+
+
+class Wrapped(Sketch):
+    """A sketch some of whose methods are `replaced`, by name, by functions of an inner sketch and vectors."""
+
+    def __init__(self, inner: Sketch, **replaced: Callable[[Any, Array], Array]) -> None:
+        super().__init__(inner.d, inner.b, inner.kernels, inner.operators)
+        self._inner = inner
+        self._replaced = replaced
+
+    def _apply(self, name: str, vectors: Array) -> Array:
+        if name in self._replaced:
+            return self._replaced[name](self._inner, vectors)
+        return getattr(self._inner, name)(vectors)
+
+    def _sketch(self, x: Array) -> Array:
+        return self._apply("_sketch", x)
+
+    def _desketch(self, y: Array) -> Array:
+        return self._apply("_desketch", y)
+
+    def _project(self, x: Array) -> Array:
+        return self._apply("_project", x)
+
+
+@dataclass(frozen=True)
+class NotLinear(Family):
+    """AMS that takes entries above 100 for 100."""
+
+    def _draw(self, draws: Draws) -> Sketch:
+        inner = AMS(self.d, self.b)._draw(draws)
+        return Wrapped(inner, _sketch=lambda inner, x: inner._sketch(draws.kernels.xp.minimum(x, 100)))
+
+
+@dataclass(frozen=True)
+class NotTransposed(Family):
+    """AMS whose `desketch` is the transpose times 1 + 1e-6."""
+
+    def _draw(self, draws: Draws) -> Sketch:
+        inner = AMS(self.d, self.b)._draw(draws)
+        return Wrapped(inner, _desketch=lambda inner, y: inner._desketch(y) * (1 + 1e-6))
+
+
+@dataclass(frozen=True)
+class NotProjected(Family):
+    """CountSketch whose `project` leaves x alone."""
+
+    def _draw(self, draws: Draws) -> Sketch:
+        def project(inner: Sketch, x: Array) -> Array:
+            return x + 0 * inner._project(x)
+
+        return Wrapped(CountSketch(self.d, self.b)._draw(draws), _project=project)
+
+
+@dataclass(frozen=True)
+class OfItsStack(CountSketch):
+    """CountSketch whose key is mixed with the number of operators that are drawn together."""
+
+    def _draw(self, draws: Draws) -> Any:
+        return super()._draw(dataclasses.replace(draws, key=draws.key ^ draws.operators))
+
+
+@dataclass(frozen=True)
+class HalfTheKey(CountSketch):
+    """CountSketch that takes the lower 32 bits of the key only."""
+
+    def _draw(self, draws: Draws) -> Any:
+        return super()._draw(dataclasses.replace(draws, key=draws.key & 2**32 - 1))
+
+
+@dataclass(frozen=True)
+class Antithetic(Family):
+    """AMS whose operators 2i and 2i + 1 are R and -R."""
+
+    def _draw(self, draws: Draws) -> Sketch:
+        xp = draws.kernels.xp
+        numbers = xp.arange(draws.first, draws.first + draws.operators)
+        base = draws.first // 2
+        halves = dataclasses.replace(draws, first=base, operators=int(numbers[-1]) // 2 - base + 1)
+        matrices = AMS(self.d, self.b)._draw(halves).materialize()[numbers // 2 - base]
+        matrices = matrices * (1 - 2 * (numbers % 2))[:, None, None]
+        return Matrices(draws, matrices)
+
+
+class Matrices(Sketch):
+    """A stack of dense matrices (T, b, d)."""
+
+    def __init__(self, draws: Draws, matrices: Array) -> None:
+        super().__init__(matrices.shape[-1], matrices.shape[-2], draws.kernels, draws.operators)
+        self._matrices = matrices
+
+    def _sketch(self, x: Array) -> Array:
+        return x @ self._matrices.swapaxes(-1, -2).astype(x.dtype)
+
+    def _desketch(self, y: Array) -> Array:
+        return y @ self._matrices.astype(y.dtype)
+
+
+@dataclass(frozen=True)
+class NextKey(Family):
+    """AMS whose operator t of a key is operator 0 of the key + t."""
+
+    def _draw(self, draws: Draws) -> Sketch:
+        keys = [(draws.key + draws.first + number) % 2**64 for number in range(draws.operators)]
+        parts = [dataclasses.replace(draws, key=key, first=0, operators=1) for key in keys]
+        drawn = [AMS(self.d, self.b)._draw(part).materialize() for part in parts]
+        return Matrices(draws, draws.kernels.xp.concatenate(drawn))
+
+
+@dataclass(frozen=True)
+class Sloppy(Family):
+    """CountSketch that computes with numbers of 16 bits where it is given some of 32."""
+
+    def _draw(self, draws: Draws) -> Sketch:
+        def sketch(inner: Sketch, x: Array) -> Array:
+            y = inner._sketch(x)
+            return y if y.dtype == "float64" else (y / 2**20).astype("float16").astype("float32") * 2**20
+
+        return Wrapped(CountSketch(self.d, self.b)._draw(draws), _sketch=sketch)
+
+
+@dataclass(frozen=True)
+class OddColumn(Family):
+    """CountSketch without its last column where d is odd."""
+
+    def _draw(self, draws: Draws) -> Sketch:
+        matrices = CountSketch(self.d, self.b)._draw(draws).materialize()
+        if self.d % 2:
+            matrices[..., -1] = 0
+        return Matrices(draws, matrices)

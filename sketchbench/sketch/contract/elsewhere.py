@@ -1,0 +1,61 @@
+"""The same operators in another process, with other hash seeds and another number of threads, on NumPy kernels.
+
+`python -m sketchbench.sketch.contract.elsewhere` reads what to draw from stdin and writes the matrices to stdout, both
+pickled; only `matrices` talks to it.
+"""
+
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+from sketchbench import kernels
+from sketchbench.sketch.contract.probes import Floats, Subject, dense
+
+SECONDS = 60.0  # after which what a family does in another process counts as endless
+ENVIRONMENT = {"PYTHONHASHSEED": "4711", "NUMBA_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}
+
+
+def matrices(subject: Subject, count: int) -> Floats:
+    """The first operators of a subject, drawn in a new process: (count, b, d).
+
+    Raises:
+        ValueError: where the family can't be drawn there, with the last line of what went wrong.
+    """
+    asked = (subject.family, subject.key, count)
+    try:  # the path first, since the family may be from a module that only it leads to
+        question = pickle.dumps(sys.path) + pickle.dumps(asked)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise ValueError(f"{subject.family} can't be sent to another process: {error}") from None
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", __name__],
+            input=question,
+            capture_output=True,
+            timeout=SECONDS,
+            env={**os.environ, **ENVIRONMENT, "PYTHONPATH": str(Path(__file__).resolve().parents[3])},
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise ValueError(f"{subject.family} was not drawn within {SECONDS:g} s in another process") from None
+    if done.returncode:
+        reason = done.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["no message"]
+        raise ValueError(f"{subject.family} can't be drawn in another process: {reason[0]}")
+    answer: Floats = pickle.loads(done.stdout)
+    return answer
+
+
+def main() -> None:
+    """Answer the one question on stdin. What a family prints is kept out of the answer."""
+    stream = sys.stdout.buffer
+    sys.stdout = sys.stderr
+    sys.path[:] = pickle.load(sys.stdin.buffer)
+    family, key, count = pickle.load(sys.stdin.buffer)
+    backend = kernels.load("numpy")
+    drawn = dense(backend, family.draw(key, operators=count, kernels=backend).materialize())
+    stream.write(pickle.dumps(drawn))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""What operators are applied to when they are checked, and how large an error rounding can explain."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sketchbench import seeds
+from sketchbench.kernels import Array, Kernels
+from sketchbench.sketch.family import Family
+
+Floats = NDArray[np.float64]
+
+KINDS = 9  # of vectors that are not sparse
+WHOLE = 64  # up to this length, all unit vectors are among the probes
+SLACK = 16.0  # rounding errors of a sum of n terms are far below SLACK √n eps times the sizes of what is summed
+MOST = 1e12  # what an error that is no finite number counts as
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A family at one size on one backend, and the key that its operators are drawn under."""
+
+    family: Family
+    kernels: Kernels
+    key: int
+    d: int = field(init=False)
+    b: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "d", self.family.d)
+        object.__setattr__(self, "b", self.family.b)
+
+    def random(self, purpose: str) -> np.random.Generator:
+        """A generator that depends on the key and the purpose."""
+        return seeds.generator(self.key, contract=purpose)
+
+    def matrices(self, key: int, count: int, first: int = 0) -> Floats:
+        """Operators `first`, ... of a key as dense matrices, (count, b, d)."""
+        return dense(
+            self.kernels, self.family.draw(key, operators=count, first=first, kernels=self.kernels).materialize()
+        )
+
+
+def dense(kernels: Kernels, matrices: Array) -> Floats:
+    """An array of the backend's in NumPy, float64."""
+    return np.asarray(kernels.to_numpy(matrices), dtype=np.float64)
+
+
+def vectors(length: int, random: np.random.Generator) -> Floats:
+    """Vectors of many kinds, (N, length): all unit vectors (of long ones, a sample), and nine that are not sparse, of
+    sizes from 1e-6 to 1e6, with zeros, with entries of mixed sizes, and constant."""
+    normal = random.standard_normal((7, length))
+    kinds = [
+        normal[0],
+        1e-6 * normal[1],
+        1e6 * normal[2],
+        1e-3 * normal[3] * (random.random(length) < 0.5),
+        np.sign(normal[4]) * 10 ** random.uniform(-5, 5, length),
+        1e3 * normal[5],
+        np.full(length, -1.0),
+        np.where(np.arange(length) % 2, 1.0, -0.1),
+        1e3 * np.eye(1, length, int(random.integers(length)))[0] + 1e-3 * normal[6],
+    ]
+    places = np.arange(length)
+    if length > WHOLE:
+        places = np.sort(random.choice(length, WHOLE // 4, replace=False))
+    return np.concatenate([np.array(kinds), np.eye(length)[places]])
+
+
+def errors(found: Floats, expected: Floats, scale: Floats | float, size: int, eps: float = 2.0**-52) -> Floats:
+    """The largest error of each operator, in units of what rounding can explain.
+
+    Arguments:
+        found, expected: (T, ...), of the same shape.
+        scale: the size of what is summed, to be broadcast against them.
+        size: the number of terms of the sums.
+        eps: the relative distance of neighbouring numbers.
+
+    Returns:
+        (T,), at most 1 where rounding explains it all. What is not finite, or of another shape, is far above that.
+    """
+    if found.shape != expected.shape:
+        return np.full(len(expected), MOST)
+    with np.errstate(all="ignore"):
+        allowed = np.maximum(SLACK * size**0.5 * eps * np.asarray(scale), 1e-300)
+        units = abs(found - expected) / allowed
+    units = np.nan_to_num(units, nan=MOST, posinf=MOST)
+    return np.minimum(units.reshape(len(expected), -1).max(axis=1, initial=0.0), MOST)
+
+
+def norms(rows: Floats) -> Floats:
+    """Of the last axis."""
+    return np.sqrt((rows**2).sum(axis=-1))
