@@ -217,6 +217,8 @@ class Expansion:
             except (ValueError, TypeError) as error:
                 raise ConfigError(f"study {study.name}: {run.name}: {error}") from None
             runs.append(run)
+            if study.always:  # at the first size that the method takes
+                break
         return runs
 
     def _composed(self, study: Study, method: str, point: Point) -> Composed:

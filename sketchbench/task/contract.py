@@ -19,6 +19,9 @@ from sketchbench.task import trials
 ALONE = 4  # operators at each size that are looked at singly, too
 KEYS = 1000  # that are drawn from at random, to find operators that come twice
 APPLICATIONS = 8  # of a stack to all probes, at a time
+LATE = (2**24, 2**31 - 10, 2**32 - 20)  # numbers of operators where float32, int32 and uint32 end
+BEYOND = 20  # operators there
+PAIRED = 2**24  # entries of the operators that are tested for independence, at a time
 LARGE = 512  # entries of an operator from which on two are never equal by chance
 QUANTITIES = ("linearity", "transpose", "projection", "precision")
 
@@ -36,7 +39,8 @@ class Contract(Checked):
         sameness: a key and a number decide the operator: drawn alone, in stacks of other sizes, on the other CPU
             backend, after other draws, with other global states, and in another process with other threads.
         bit_repeats: the share of operators that stay the same when a bit of the key changes; bound: a half.
-        stack_repeats, key_repeats: whether an operator is an earlier one of its stack, or of another key.
+        stack_repeats, key_repeats: whether an operator is an earlier one of its stack, or of another key; left out of a
+            family that has so few operators that some are equal by chance.
 
     A row NAME_rate beside each of the first five is the same count, to bound the probability of a broken operator by
     `rate`. Means, exactly 0 where operators are independent, of products of the two features (standardised) that other
@@ -88,7 +92,9 @@ class Contract(Checked):
     def _count(self, subject: Subject, main: bool, share: int = 1) -> int:
         """How many operators there are at a size; `share` times fewer where each costs much."""
         fits = trials.WORKSPACE // (subject.d * subject.b)
-        return self.operators if main else max(2 * ALONE, min(self.fewer, self.operators, fits) // share)
+        if main:
+            return min(self.operators, max(self.fewer, 2 * fits))
+        return max(2 * ALONE, min(self.fewer, self.operators, fits) // share)
 
     def _operators(self, subjects: list[Subject]) -> Iterator[Row]:
         """The rows that count operators."""
@@ -105,6 +111,8 @@ class Contract(Checked):
                     worst[name].append((subject, found))
             worst["sameness"].append((subject, sameness.check(subject, other_process=main)))
             worst["sameness"].append((subject, sameness.in_other_stacks(subject, count, step)))
+        largest = max(subjects, key=lambda subject: subject.d * subject.b)
+        worst["sameness"].append((largest, sameness.in_blocks(largest)))
         for name, parts in worst.items():
             values = np.concatenate([found for _, found in parts])
             place = max(parts, key=lambda part: float(part[1].max()))[0]
@@ -114,11 +122,15 @@ class Contract(Checked):
     def _independence(self, subjects: list[Subject]) -> Iterator[Row]:
         """The rows about operators of different numbers and keys."""
         subject, random = subjects[0], self.family.random
-        pairs = max(2, self.operators // 5)
+        pairs = max(2, min(self.operators // 5, PAIRED // (subject.d * subject.b)))
         if not random:
             yield from self._constant(subject, pairs)
             return
         search = Independence(subject, pairs)
+        if search.constant:
+            for kind in ("stack", "key", "bit"):
+                yield Row(f"{kind}_dependence", case="all equal, not said to be", exact=0.0).mean(np.ones(pairs))
+            return
         bits, same = search.of_bits()
         yield Row("bit_repeats").exceedances(same, 0.5)
         for kind, found in (("stack", search.in_stack()), ("key", search.of_neighbours()), ("bit", bits)):
@@ -130,10 +142,14 @@ class Contract(Checked):
             return
         own, keys = min(KEYS, self.operators), seeds.generator(self.seed, task="contract keys")
         stacks = independence.sketches(large, [large.key], 2 * own)
-        yield Row("stack_repeats").exceedances(independence.repeated(stacks), 0.5)
         near = [large.key + step for step in range(1, 5)]
         far = [int(key) for key in keys.integers(2**64, size=own, dtype=np.uint64)]
-        results = [stacks[:own], independence.sketches(large, near, own), independence.sketches(large, far, None)]
+        others = independence.sketches(large, far, None)
+        if independence.few_operators(others, stacks[1:]):
+            return  # operators of other keys, and other numbers, are the same by chance
+        beyond = [independence.sketches(large, [large.key], BEYOND, first) for first in LATE]
+        yield Row("stack_repeats").exceedances(independence.repeated(np.concatenate([stacks, *beyond])), 0.5)
+        results = [stacks[:own], independence.sketches(large, near, own), others]
         yield Row("key_repeats").exceedances(independence.repeated(np.concatenate(results)), 0.5)
 
     def _constant(self, subject: Subject, pairs: int) -> Iterator[Row]:

@@ -39,6 +39,14 @@ class SaysNotRandom(Signed):
     random: ClassVar[bool] = False
 
 
+@broken("hides", "C5", "C6", "C7", effect="is not random, and does not say so")
+@dataclass(frozen=True)
+class SaysRandom(Signed):
+    def matrix(self, draws: Draws) -> Array:
+        table = 1.0 - 2 * (np.bitwise_count(np.arange(self.b)[:, None] & np.arange(self.d)) % 2)
+        return np.repeat(table[None], draws.operators, axis=0) * self.b**-0.5
+
+
 class _Unchecked(Altered):
     def sketch(self, x: Array, *, check_finite: bool = True) -> Array:
         y = super().sketch(x, check_finite=check_finite)

@@ -122,12 +122,12 @@ def outcome(specimen: Specimen, names: Iterable[str], seed: int = 0, **settings:
 
 def measured(specimen: Specimen, name: str, seed: int, settings: dict[str, Any]) -> pd.DataFrame:
     """The table of a study for one family; sizes that it can't have are left out."""
-    plan = study.read(CONF, name, "quick")
-    rows = [
-        {**row, **{column: value for column, value in point.columns.items() if column not in row}}
-        for point in plan.points()
-        for row in _rows(specimen, plan.task, point.values, seed, settings)
-    ]
+    plan, rows = study.read(CONF, name, "quick"), []
+    for point in plan.points():
+        found = list(_rows(specimen, plan.task, point.values, seed, settings))
+        rows += [{**row, **{key: value for key, value in point.columns.items() if key not in row}} for row in found]
+        if found and plan.always:
+            break
     table = pd.DataFrame(rows or [{Column.QUANTITY: ""}])
     missing = {name: None for name in SELECTED if name not in table}  # other methods have these columns
     return table.assign(**missing, **{Column.METHOD: METHOD})

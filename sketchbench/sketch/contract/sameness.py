@@ -11,9 +11,11 @@ from sketchbench.kernels import Kernels
 from sketchbench.sketch.contract import elsewhere
 from sketchbench.sketch.contract.probes import Floats, Subject, dense, errors, norms
 from sketchbench.sketch.count_sketch import CountSketch
+from sketchbench.sketch.dense import WORKSPACE
 
 STACK = 48  # operators that are drawn again in other ways
 FEW = 8
+MANY = 10_000  # operators that are no more than a stack for the largest size
 LAST = 2**32  # numbers of operators end here
 Draw = Callable[[], tuple[int, Floats]]  # the number of its first operator, and the operators (T, b, d)
 
@@ -83,6 +85,12 @@ def _far(subject: Subject, size: float) -> Floats:
         alone = np.concatenate([subject.matrices(subject.key, 1, start + number) for number in (0, 1)])
         found[2 * place : 2 * place + 2] = errors(both, alone, size, subject.d + subject.b)
     return found
+
+
+def in_blocks(subject: Subject) -> Floats:
+    """A stack of so many entries that `Dense` generates its rows in blocks, and the same in stacks without: (T,)."""
+    size = WORKSPACE // (subject.d * subject.b)
+    return in_other_stacks(subject, size + 1, size + 1) if subject.b > 1 and size < MANY else np.zeros(1)
 
 
 def in_other_stacks(subject: Subject, total: int, step: int) -> Floats:
