@@ -24,7 +24,7 @@ def run_evaluate(options: argparse.Namespace) -> None:
     check_studies(claims, facts["studies"])
     errata = read_errata(options.errata, claims)
     tables = {path.stem: pd.read_csv(path) for path in options.tables}
-    verdicts, comparisons = evaluate(claims, tables, facts["scale"], facts["kinds"])
+    verdicts, comparisons = evaluate(claims, tables, facts["scale"], facts.get("kinds"))
     csv = verdicts.to_csv(index=False, float_format="%.8g", lineterminator="\n")
     write_text(options.csv, csv)
     blocks = page.content(claims, verdicts, facts, comparisons, errata)

@@ -271,9 +271,9 @@ def evaluate(
         kinds: of each study, what it compares; where they are not given, methods of the same name are the same.
 
     Returns:
-        A table of verdicts, one row for each claim and method, void for methods that break the contract; and the number
-        of comparisons that share the family-wise error rate: all of the claims (or, where these are more, of the negative controls) but those of
-        numbers that are computed, without trials.
+        A table of verdicts, one row for each claim and method, void for methods that break the contract; and the
+        number of comparisons that share the family-wise error rate: all of the claims (or, where these are more, of
+        the negative controls) but those of numbers that are computed, without trials.
 
     Raises:
         ClaimError: for a check that finds nothing to judge in a table that is there.

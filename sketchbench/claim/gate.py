@@ -30,7 +30,7 @@ def gated(rows: Iterable[Row], kinds: Mapping[str, str]) -> list[Row]:
     return [_void(row, broken.get(_method(row, kinds), [])) for row in rows]
 
 
-def _method(row: Row, kinds: Mapping[str, str]) -> Method:
+def _method(row: Mapping[Any, Any], kinds: Mapping[str, str]) -> Method:
     return kinds.get(row["study"], ""), row.get(Column.METHOD, "")
 
 

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-HEAVIEST = 12.0  # kurtosis of a feature that is still used: products of two are then tame enough for an interval
+# Kurtosis of a feature that is still used. Its skewness is then below 2.7, and that of a product of two below 7.1:
+# 4,000 products are enough for an interval.
+HEAVIEST = 8.0
 FEWEST = 8
 
 

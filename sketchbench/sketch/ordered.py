@@ -10,7 +10,8 @@ from sketchbench.sketch.transform import SubsampledHadamard
 
 @dataclass(frozen=True)
 class RowsInOrder(SubsampledHadamard):
-    """The first b rows of the transform. Columns that are a power of two >= b apart coincide. Not random without signs."""
+    """The first b rows of the transform. Columns that are a power of two >= b apart coincide. Without signs all are
+    the same."""
 
     random: ClassVar[bool] = False
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sketchbench.kernels import Kernels
 from sketchbench.sketch.contract import layout
@@ -39,7 +40,7 @@ class _Bench:
         return applied(self.stack, name, vectors)
 
 
-def applied(stack: Sketch, name: str, vectors: Floats, dtype: Any = np.float64) -> Floats:
+def applied(stack: Sketch, name: str, vectors: NDArray[Any], dtype: Any = np.float64) -> Floats:
     """What a method of a stack makes of vectors (N, n) or (T, N, n); NaN where it comes back in another dtype."""
     given = stack.kernels.asarray(np.ascontiguousarray(vectors if vectors.ndim == 3 else vectors[None], dtype=dtype))
     result = getattr(stack, name)(given, check_finite=False)  # what is not finite counts, and ends nothing

@@ -1,4 +1,4 @@
-"""Is an operator decided by its key and number alone: not by the stack, the backend, the process, or what came before?"""
+"""Is an operator decided by its key and number, and not by the stack, the backend, the process, or other draws?"""
 
 import dataclasses
 import random
@@ -21,7 +21,7 @@ Draw = Callable[[], tuple[int, Floats]]  # the number of its first operator, and
 
 
 def check(subject: Subject, other_process: bool) -> Floats:
-    """Operators 0 to STACK - 1 drawn again in every other way: the largest error of each, in units of rounding, (STACK,)."""
+    """Operators 0 to STACK - 1, drawn again in every other way: the largest error of each, in units of rounding."""
     wanted = subject.matrices(subject.key, STACK)
     size = _size(wanted)
     found = np.zeros(STACK)
@@ -55,7 +55,7 @@ def _again(subject: Subject) -> Iterator[tuple[int, Floats]]:
     yield part(STACK // 2, STACK // 2)
     family.draw(key ^ 1, operators=5, kernels=ours).materialize()
     CountSketch(subject.d, subject.b).draw(key, operators=STACK, kernels=ours).materialize()
-    with _other_state():
+    with _OtherState():
         yield part(0, STACK)
     yield 0, dataclasses.replace(subject, family=dataclasses.replace(family)).matrices(key, STACK)
     for name in backends.NAMES[:2]:
@@ -64,7 +64,7 @@ def _again(subject: Subject) -> Iterator[tuple[int, Floats]]:
     yield part(0, STACK)
 
 
-class _other_state:
+class _OtherState:
     """The global generators of NumPy and Python in another state, for the time of a block."""
 
     def __enter__(self) -> None:
