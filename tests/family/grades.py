@@ -1,15 +1,11 @@
-"""Families that are broken by a stated amount: how small an effect do the claims see?"""
+"""Families that are broken by a stated amount; `smallest` finds how small an effect the claims see."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from building import Altered, Array, Signed, numbers, renumbered
-from specimen import SIGNED, Specimen
 
 from sketchbench.sketch.draws import ENTRIES, ROWS, SIGNS, Draws
-from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch
 
 
@@ -160,50 +156,3 @@ class NoTranspose(Graded):
 
     def alter(self, sketch: Sketch, draws: Draws) -> Sketch:
         return Altered(sketch, back=lambda inner, y: inner._desketch(y) * y.dtype.type(1 + self.amount))
-
-
-class Effect(NamedTuple):
-    """A kind of effect: the family, the claims that must see it, whose studies are run, and what to start from."""
-
-    family: type[Graded]
-    claims: tuple[str, ...]
-    studies: tuple[str, ...]
-    largest: float
-
-
-CONTRACT, EMBEDDING = ("contract",), ("embedding",)
-EFFECTS = (
-    Effect(Scale, ("S1-sizes",), CONTRACT, 0.1),
-    Effect(Scale, ("S1", "S2x"), EMBEDDING, 0.1),
-    Effect(ScaleOfNormal, ("S1-sizes",), CONTRACT, 0.1),
-    Effect(ScaleOfNormal, ("S1",), EMBEDDING, 0.1),
-    Effect(FlatDirection, ("S1-sizes",), CONTRACT, 1.0),
-    Effect(FlatDirection, ("S1", "S2x"), EMBEDDING, 1.0),
-    Effect(SkewDirection, ("S1-sizes",), CONTRACT, 1.0),
-    Effect(SkewDirection, ("S1", "S2x"), EMBEDDING, 1.0),
-    Effect(OneEntry, ("S1-sizes",), CONTRACT, 0.5),
-    Effect(SharedEntries, ("C6",), CONTRACT, 0.5),
-    Effect(SharedOperators, ("C6",), CONTRACT, 0.5),
-    Effect(SharedNorms, ("C6",), CONTRACT, 1.0),
-    Effect(RarelyNotLinear, ("C1",), CONTRACT, 0.01),
-    Effect(RarelyNoTranspose, ("C2",), CONTRACT, 0.01),
-    Effect(RarelyZero, ("S1-sizes",), CONTRACT, 0.1),
-    Effect(RarelyZero, ("S1", "S2x"), EMBEDDING, 0.1),
-    Effect(RarelyScaled, ("S1-sizes",), CONTRACT, 1.0),
-    Effect(NotLinear, ("C1",), CONTRACT, 1e-8),
-    Effect(NoTranspose, ("C2",), CONTRACT, 1e-8),
-)
-
-
-def graded(family: type[Graded], amount: float) -> Specimen:
-    """The family broken by this amount, as a specimen: a class of two parameters, d and b."""
-
-    def made(d: int, b: int) -> Family:
-        return family(d, b, amount)
-
-    return Specimen(made, "graded", known=SIGNED)  # type: ignore[arg-type]
-
-
-def ladder(largest: float, steps: int = 24) -> Iterator[float]:
-    """Amounts from the largest down, each 2^-1/2 times the one before"""
-    yield from (largest * 2 ** (-step / 2) for step in range(steps))
