@@ -12,6 +12,7 @@ from sketchbench import composition
 from sketchbench import plan as planning
 from sketchbench.composition import CONF
 from sketchbench.execution import ConfigError
+from sketchbench.measure.row import CONTROLS
 from sketchbench.schema import SchemaError
 
 STUDIES = sorted(path.stem for path in (CONF / "study").glob("*.yaml"))
@@ -291,3 +292,35 @@ def test_a_plan_without_a_place_for_its_memory(conf: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(composition, "write_text", full)
     assert expanded(conf, MOMENTS).runs["one"]
+
+
+# Studies for always
+
+
+def contract(**changes: Any) -> dict[str, Any]:
+    study = {"task": "norms", "sketch": ["all", "control/zero"], "axes": {"d": [8], "b": [4]}, "always": True}
+    return {**study, **changes}
+
+
+def test_a_study_for_always_takes_the_methods_of_those_that_are_chosen(conf: Path) -> None:
+    """And its controls; where it has none of the methods, nor any of its scale, it is left out."""
+    study = {"task": "moments", "sketch": ["ams", "srht"], "axes": {"d": [8], "b": [4]}}
+    plan = expanded(conf, study, other=contract())
+    assert {run.columns["method"] for run in plan.runs["other"].values()} == {"ams", "srht", "control/zero"}
+    assert json.loads(plan.facts)["kinds"] == {"one": "sketch", "other": "sketch"}
+    assert set(expanded(conf, study, other=contract(always=False)).runs) == {"one"}
+    assert set(expanded(conf, study, other=contract(only=["paper"])).runs) == {"one"}
+    assert set(expanded(conf, study, other=contract(sketch=["gaussian"])).runs) == {"one"}
+    assert set(expanded(conf, {"task": "consensus"}, other=contract()).runs) == {"one"}
+    recovery = {"task": "reconstruction", "recovery": ["fiht"], "axes": {"d": [64], "b": [20]}}
+    assert set(expanded(conf, recovery, other=contract()).runs) == {"one"}
+
+
+@pytest.mark.parametrize("studies", ["moments", "reconstruction"])
+def test_the_contract_is_measured_with_whatever_is_chosen(studies: str) -> None:
+    plan = planning.expand("quick", "numpy", studies=studies)
+    (name,) = set(plan.runs) - {studies}
+    assert name == {"moments": "contract", "reconstruction": "contract_sensing"}[studies]
+    wanted = {run.columns["method"] for run in plan.runs[studies].values()}
+    measured = {run.columns["method"] for run in plan.runs[name].values()}
+    assert {method for method in measured if not method.startswith(CONTROLS)} == wanted

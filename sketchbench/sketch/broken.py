@@ -110,14 +110,12 @@ class Matrices(Sketch):
 
 
 @dataclass(frozen=True)
-class NextKey(Family):
-    """AMS whose operator t of a key is operator 0 of the key + t."""
+class NextKey(CountSketch):
+    """CountSketch whose operator t of a key is operator t - 1 of the next key, but for every 2^31st key."""
 
-    def _draw(self, draws: Draws) -> Sketch:
-        keys = [(draws.key + draws.first + number) % 2**64 for number in range(draws.operators)]
-        parts = [dataclasses.replace(draws, key=key, first=0, operators=1) for key in keys]
-        drawn = [AMS(self.d, self.b)._draw(part).materialize() for part in parts]
-        return Matrices(draws, draws.kernels.xp.concatenate(drawn))
+    def _draw(self, draws: Draws) -> Any:
+        below = draws.key % 2**31
+        return super()._draw(dataclasses.replace(draws, key=draws.key - below, first=(below + draws.first) % 2**31))
 
 
 @dataclass(frozen=True)

@@ -127,30 +127,30 @@ class Contract(Checked):
             yield from self._constant(subject, pairs)
             return
         search = Independence(subject, pairs)
-        if search.constant:
-            for kind in ("stack", "key", "bit"):
-                yield Row(f"{kind}_dependence", case="all equal, not said to be", exact=0.0).mean(np.ones(pairs))
-            return
         bits, same = search.of_bits()
         yield Row("bit_repeats").exceedances(same, 0.5)
         for kind, found in (("stack", search.in_stack()), ("key", search.of_neighbours()), ("bit", bits)):
             yield _dependence(kind, found)
-        large = max(
-            subjects, key=lambda subject: (subject.d * subject.b <= trials.WORKSPACE // KEYS) * subject.d * subject.b
-        )
-        if large.d * large.b < LARGE:
-            return
-        own, keys = min(KEYS, self.operators), seeds.generator(self.seed, task="contract keys")
-        stacks = independence.sketches(large, [large.key], 2 * own)
+        yield from self._repeats(subjects)
+
+    def _repeats(self, subjects: list[Subject]) -> Iterator[Row]:
+        """How many operators come twice, at the largest size of which a stack fits into memory."""
+        fitting = [one for one in subjects if one.d * one.b <= trials.WORKSPACE // KEYS]
+        large = max(fitting or subjects[:1], key=lambda one: one.d * one.b)
+        own, random = min(KEYS, self.operators), seeds.generator(self.seed, task="contract keys")
+        stack = independence.sketches(large, [large.key], 2 * own)
         near = [large.key + step for step in range(1, 5)]
-        far = [int(key) for key in keys.integers(2**64, size=own, dtype=np.uint64)]
+        far = [int(key) for key in random.integers(2**64, size=own, dtype=np.uint64)]
         others = independence.sketches(large, far, None)
-        if independence.few_operators(others, stacks[1:]):
+        if independence.few_operators(others, stack[1:]):
             return  # operators of other keys, and other numbers, are the same by chance
-        beyond = [independence.sketches(large, [large.key], BEYOND, first) for first in LATE]
-        yield Row("stack_repeats").exceedances(independence.repeated(np.concatenate([stacks, *beyond])), 0.5)
-        results = [stacks[:own], independence.sketches(large, near, own), others]
-        yield Row("key_repeats").exceedances(independence.repeated(np.concatenate(results)), 0.5)
+        late = [independence.sketches(large, [large.key], BEYOND, first) for first in LATE]
+        keys = [stack[:own], independence.sketches(large, near, own), others]
+        for kind, results in (("stack", np.concatenate([stack, *late])), ("key", np.concatenate(keys))):
+            found = independence.repeated(results)
+            if large.d * large.b < LARGE:  # some may be equal by chance, but not most
+                found = found.mean(keepdims=True)
+            yield Row(f"{kind}_repeats", **_size(large)).exceedances(found, 0.5)
 
     def _constant(self, subject: Subject, pairs: int) -> Iterator[Row]:
         """That all operators are equal, of a family that says so."""

@@ -109,11 +109,11 @@ def test_the_page_starts_with_whether_the_paper_is_right() -> None:
         row("X2", "fails", role="ours", paper="ours"),
     )
     assert markdown.startswith("# Claims and verdicts\n\n## Is the paper right?\n")
-    assert "| paper | words | claims | holds | fails | inconclusive | vacuous | not run |" in markdown
+    assert "| paper | words | claims | holds | fails | inconclusive | vacuous | void | not run |" in markdown
     assert cells(markdown, "Is the paper right?") == [
-        ["song2023", "printed", "1", "1", "", "", "1", ""],
-        ["song2023", "corrected", "1", "1", "", "", "", ""],
-        ["tang2021", "printed", "1", "", "1", "", "", ""],
+        ["song2023", "printed", "1", "1", "", "", "1", "", ""],
+        ["song2023", "corrected", "1", "1", "", "", "", "", ""],
+        ["tang2021", "printed", "1", "", "1", "", "", "", ""],
     ]
 
 
@@ -129,6 +129,7 @@ def test_and_with_whether_everything_is_as_expected() -> None:
         ["corrected", "0", "0", "0"],
         ["ours", "0", "0", "0"],
         ["control", "1", "0", "0"],
+        ["contract", "0", "0", "0"],
     ]
     assert "- X1, B: vacuous, expected holds" in markdown
     assert f'<td style="background:{page.COLOURS["fails"]}">1</td>' in html

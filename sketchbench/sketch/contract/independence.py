@@ -20,6 +20,7 @@ STEPS = (1, 2, 3, 4, 8, 256, 2**16, 2**32)  # between neighbouring keys
 SHIFTS = (-2, -1, 0, 1, 2)  # between the numbers of operators of neighbouring keys
 BITS = 64
 CONSTANT = 0.9  # share of operators from which on chance is no explanation
+OF_A_BIT = 400  # operators that the search has for each change of the key
 MASK = 2**BITS - 1
 
 
@@ -46,8 +47,9 @@ class Independence:
     """Searches among the first operators, and measures with others.
 
     Arguments:
-        subject: a family at a size of a dozen columns or more, whose operators differ.
-        trials: pairs of operators that measure; the search has as many, or a few hundred for each of many places.
+        subject: a family at a size of a dozen columns or more.
+        trials: pairs of operators that measure. The search has as many within a stack, half as many of each
+            neighbouring key, and OF_A_BIT for each change of a bit.
     """
 
     subject: Subject
@@ -56,11 +58,6 @@ class Independence:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", scale_of(self._raw(self.subject.key ^ MASK, 2 * self.trials, 0)))
-
-    @property
-    def constant(self) -> bool:
-        """Whether nothing varies, so that there is nothing to be independent."""
-        return not len(self.scale.kept)
 
     def _raw(self, key: int, count: int, first: int) -> Floats:
         matrices = self.subject.matrices(key & MASK, count, first)
@@ -72,6 +69,8 @@ class Independence:
     def in_stack(self) -> Found:
         """Between operators t and t + lag of a key. Of these pairs every operator is in one only, so that they are
         independent of one another: t in the first (phase 0) or the second half of each 2 lag numbers."""
+        if not self.scale.kept.size:
+            return self._equal()
         half = 2 * self.trials
         searched = self._features(self.subject.key, half)
         lags = [lag for lag in LAGS if 8 * lag <= half]
@@ -93,21 +92,27 @@ class Independence:
             for step in STEPS
             for shift in SHIFTS
         ]
-        return self._between(places, self.trials)
+        return self._between(places, max(2, self.trials // 2))
 
     def of_bits(self) -> tuple[Found, Floats]:
         """Between operators of the same number of keys that differ in a bit, or few; and for each of these changes the
         share of operators that are the same."""
         changes = list(changed(self.subject.key))
-        count = max(2, min(self.trials, 200))
+        count = max(2, min(self.trials, OF_A_BIT))
         places = [(key, 0, where) for key, where in changes]
         ours = self.subject.matrices(self.subject.key, count)
         same = [repeats(ours, self.subject.matrices(key, count)) for key, _ in changes]
         return self._between(places, count), np.array(same)
 
+    def _equal(self) -> Found:
+        """What is found where nothing varies from operator to operator."""
+        return Found("all operators are equal", np.ones(self.trials))
+
     def _between(self, places: list[tuple[int, int, str]], count: int) -> Found:
         """The strongest dependence of the subject's operators on those at one of several places (key, shift, name),
         found with `count` of them, and measured with `trials` others."""
+        if not self.scale.kept.size:
+            return self._equal()
         margin = max(abs(shift) for _, shift, _ in places)
         ours = self._features(self.subject.key, count, margin)
         best: tuple[Strongest, tuple[int, int, str]] | None = None

@@ -94,7 +94,7 @@ def in_blocks(subject: Subject) -> Floats:
 
 
 def in_other_stacks(subject: Subject, total: int, step: int) -> Floats:
-    """All operators of a large stack, on one vector, drawn in stacks of two sizes: the error of each, (total,)."""
+    """All operators, on one vector, drawn as a whole and in stacks of about `step`: the error of each, (total,)."""
     vector = subject.random("one vector").standard_normal(subject.d)
     x = subject.kernels.asarray(vector[None, None])
 
@@ -106,6 +106,6 @@ def in_other_stacks(subject: Subject, total: int, step: int) -> Floats:
             parts.append(dense(subject.kernels, stack.sketch(x)).reshape(count, subject.b))
         return np.concatenate(parts)
 
-    once = results(step)
+    once = results(total)
     scale = max(float(np.nan_to_num(abs(once)).max()), 1e-100) * subject.d
-    return errors(results(max(1, step * 3 // 7)), once, scale, subject.d + subject.b)
+    return errors(results(max(1, step)), once, scale, subject.d + subject.b)

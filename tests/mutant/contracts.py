@@ -1,0 +1,269 @@
+"""Sketch families that break the contract, each in one way, beside those of `sketchbench.sketch.broken`."""
+
+import dataclasses
+import itertools
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sketchbench.kernels import Array
+from sketchbench.sketch import AMS, CountSketch, Family, Sketch, SubsampledHadamard, UniformSampling
+from sketchbench.sketch.broken import Matrices, Wrapped
+from sketchbench.sketch.draws import Draws
+
+Change = Callable[[Draws, int, int], Array]  # of draws, d and b: the matrices (T, b, d)
+
+
+def signs(draws: Draws, d: int, b: int) -> Array:
+    return AMS(d, b)._draw(draws).materialize()
+
+
+def under(draws: Draws, **changes: Any) -> Draws:
+    return dataclasses.replace(draws, **changes)
+
+
+def numbers(draws: Draws) -> Array:
+    return np.arange(draws.first, draws.first + draws.operators)
+
+
+def one_by_one(draws: Draws, number_of: Callable[[int], int], d: int, b: int) -> Array:
+    """Operators whose numbers are those of others, which are drawn once each."""
+    wanted, place = np.unique([number_of(int(t)) for t in numbers(draws)], return_inverse=True)
+    return np.concatenate([signs(under(draws, first=int(t), operators=1), d, b) for t in wanted])[place]
+
+
+@dataclass(frozen=True)
+class Dense(Family):
+    """Dense matrices as one of the functions below makes them, by its name."""
+
+    make: str = ""
+
+    def _draw(self, draws: Draws) -> Sketch:
+        return Matrices(draws, np.asarray(globals()[self.make](draws, self.d, self.b)))
+
+
+# C4: what else decides an operator
+
+
+def first_ignored(draws: Draws, d: int, b: int) -> Array:
+    return signs(under(draws, first=0), d, b)
+
+
+def of_the_global_state(draws: Draws, d: int, b: int) -> Array:
+    return signs(draws, d, b) * (1 + 1e-3 * np.random.rand())  # noqa: NPY002
+
+
+def of_the_hash_seed(draws: Draws, d: int, b: int) -> Array:
+    return signs(under(draws, key=draws.key ^ hash("a text") % 2**64), d, b)
+
+
+def of_the_threads(draws: Draws, d: int, b: int) -> Array:
+    return signs(draws, d, b) * (1 + 1e-6 * int(os.environ.get("NUMBA_NUM_THREADS", "1")))
+
+
+def of_the_backend(draws: Draws, d: int, b: int) -> Array:
+    return signs(draws, d, b) * (1 if draws.kernels.NAME == "numba" else -1)
+
+
+COUNTER = itertools.count()
+
+
+def of_what_came_before(draws: Draws, d: int, b: int) -> Array:
+    return signs(under(draws, key=draws.key ^ next(COUNTER)), d, b)
+
+
+def other_beyond_1000(draws: Draws, d: int, b: int) -> Array:
+    """Right in stacks of up to 1,000 only."""
+    return signs(draws, d, b) * (1 - 2 * (np.arange(draws.operators) >= 1000))[:, None, None]
+
+
+# C5: bits of the key that don't count
+
+
+def sixteen_bits(draws: Draws, d: int, b: int) -> Array:
+    return signs(under(draws, key=draws.key % 2**16), d, b)
+
+
+def folded(draws: Draws, d: int, b: int) -> Array:
+    return signs(under(draws, key=draws.key >> 32 ^ draws.key % 2**32), d, b)
+
+
+def a_column_for_all_keys(draws: Draws, d: int, b: int) -> Array:
+    drawn = signs(draws, d, b)
+    drawn[..., 0] = signs(under(draws, key=0), d, b)[..., 0]
+    return drawn
+
+
+def a_row_of_half_the_key(draws: Draws, d: int, b: int) -> Array:
+    drawn = signs(draws, d, b)
+    drawn[:, 0] = signs(under(draws, key=draws.key % 2**32), d, b)[:, 0]
+    return drawn
+
+
+# C6: operators of a stack that depend on one another
+
+
+def shared_column(draws: Draws, d: int, b: int) -> Array:
+    """The last column is the first one of the operator before."""
+    longer = signs(under(draws, first=max(draws.first - 1, 0), operators=draws.operators + 1), d, b)
+    drawn = longer[-draws.operators :] if draws.first else longer[: draws.operators]
+    before = longer[: draws.operators] if draws.first else np.concatenate([longer[:1], longer[: draws.operators - 1]])
+    drawn = drawn.copy()
+    drawn[..., -1] = before[..., 0]
+    return drawn
+
+
+def every_500th_again(draws: Draws, d: int, b: int) -> Array:
+    return one_by_one(draws, lambda t: t % 500, d, b)
+
+
+def permuted_by_7(draws: Draws, d: int, b: int) -> Array:
+    """Operators 7 apart, in alternate runs of 7, have the same columns in another order."""
+    drawn = one_by_one(draws, lambda t: t - 7 * (t // 7 % 2), d, b)
+    odd = numbers(draws) // 7 % 2 == 1
+    drawn[odd] = drawn[odd][..., ::-1]
+    return drawn
+
+
+def same_up_to_signs(draws: Draws, d: int, b: int) -> Array:
+    """Operators 2i and 2i + 1 differ by random signs of all rows and all columns."""
+    drawn = one_by_one(draws, lambda t: t - t % 2, d, b)
+    rows, columns = (draws.signs(stream, count).astype(float) for stream, count in ((5, b), (6, d)))
+    return drawn * rows[:, :, None] * columns[:, None, :]
+
+
+# C7: neighbouring keys
+
+
+def key_plus_number(draws: Draws, d: int, b: int) -> Array:
+    keys = [(draws.key + int(t)) % 2**64 for t in numbers(draws)]
+    return np.concatenate([signs(under(draws, key=key, first=0, operators=1), d, b) for key in keys])
+
+
+def a_thousand_keys(draws: Draws, d: int, b: int) -> Array:
+    return signs(under(draws, key=draws.key % 997), d, b)
+
+
+# Wrong methods of sound operators
+
+
+@dataclass(frozen=True)
+class Method(Family):
+    """AMS with a method replaced, as the functions below do it, by its name."""
+
+    name: str = ""
+    change: str = ""
+
+    def _draw(self, draws: Draws) -> Sketch:
+        inner = AMS(self.d, self.b)._draw(draws)
+        change = globals()[self.change]
+        return Wrapped(inner, **{self.name: lambda inner, v: change(getattr(inner, self.name)(v), v)})
+
+
+def tiny_left_out(result: Array, v: Array) -> Array:
+    return np.where(abs(result) < 1e-7, 0, result)
+
+
+def shifted(result: Array, v: Array) -> Array:
+    return result + 1e-9
+
+
+def by_the_batch(result: Array, v: Array) -> Array:
+    """The last vector of a batch of more than ten counts for nothing."""
+    return result * (np.arange(result.shape[1]) < 10)[None, :, None]
+
+
+def in_place(result: Array, v: Array) -> Array:
+    v *= 2
+    return result
+
+
+def now_and_then(result: Array, v: Array) -> Array:
+    return result * (1 + 1e-6 * (next(COUNTER) % 3 == 0))
+
+
+def a_thousandth(result: Array, v: Array) -> Array:
+    return result * 1.001
+
+
+def a_billionth(result: Array, v: Array) -> Array:
+    return result * (1 + 1e-9)
+
+
+def every_500th_doubled(result: Array, v: Array) -> Array:
+    """Whose faults are found by number only where the stack is large."""
+    return result * (1 + (np.arange(len(result)) % 500 == 499))[:, None, None]
+
+
+def always_double(result: Array, v: Array) -> Array:
+    return result.astype(np.float64)
+
+
+def _alone(sketch: Sketch) -> Sketch:
+    sketch.operators = None
+    return sketch
+
+
+class _Unpadded(Wrapped):
+    def sketch_sparse(self, *terms: tuple[Array, Array]) -> Array:
+        return super().sketch_sparse(*terms[:1])
+
+
+class _Forgetful(Wrapped):
+    def with_workspace(self) -> Sketch:
+        return _alone(Wrapped(self._inner, _sketch=lambda inner, x: 2 * inner._sketch(x)))
+
+
+class _Padding(Wrapped):
+    def padded(self) -> Sketch:
+        return _alone(Wrapped(self._inner, _desketch=lambda inner, y: -inner._desketch(y)))
+
+
+@dataclass(frozen=True)
+class Extra(Family):
+    """AMS with something wrong that only some callers use."""
+
+    wrapper: str = ""
+
+    def _draw(self, draws: Draws) -> Sketch:
+        return globals()[self.wrapper](AMS(self.d, self.b)._draw(draws))
+
+
+# E[RᵀR]
+
+
+@dataclass(frozen=True)
+class RowNeverSampled(SubsampledHadamard):
+    """SRHT without signs, that never samples the last row of the transform."""
+
+    signs: bool = False
+
+    def _draw(self, draws: Draws) -> Any:
+        sampled = super()._draw(draws)
+        sampled._rows = np.sort(UniformSampling(self.n - 1, self.b)._draw(draws)._rows, axis=-1)
+        return sampled
+
+    def check(self) -> None:
+        UniformSampling(self.n - 1, self.b)
+
+
+def every_100th_nothing(draws: Draws, d: int, b: int) -> Array:
+    return signs(draws, d, b) * (numbers(draws) % 100 != 99)[:, None, None]
+
+
+# What is said of randomness
+
+
+@dataclass(frozen=True)
+class NotRandom(CountSketch):
+    """Random, and says that it is not."""
+
+    random: ClassVar[bool] = False
+
+
+def one_for_all(draws: Draws, d: int, b: int) -> Array:
+    """Not random, and does not say so."""
+    return np.repeat(signs(under(draws, key=5, first=0, operators=1), d, b), draws.operators, axis=0)

@@ -1,0 +1,108 @@
+"""Every family that breaks the contract is refused by the claim that says so, and sound ones keep all of them.
+
+The claims C1-C8 and S1-sizes, read from conf/claim, judge rows of the task `contract` at the level of a quick run, with
+fewer operators than that has; those that are rarely wrong are judged with as many.
+"""
+
+import functools
+from pathlib import Path
+
+import contracts
+import judging
+import pytest
+import yaml
+from contracts import Dense, Extra, Method
+
+from sketchbench import kernels
+from sketchbench.measure.row import Row
+from sketchbench.sketch import AMS, CountSketch, Family, Identity, SubsampledHadamard, broken
+from sketchbench.sketch.broken import Matrices
+from sketchbench.task.contract import Contract
+
+CONTRACT = [f"C{number}" for number in range(1, 9)]
+SIZES = yaml.safe_load((judging.ROOT / "conf" / "task" / "contract.yaml").read_text(encoding="utf-8"))["sizes"]
+FEW, QUICK = 2000, 20_000
+D, B = 16, 4
+
+MUTANTS: list[tuple[str, Family]] = [
+    ("C1", broken.NotLinear(D, B)),
+    ("C2", broken.NotTransposed(D, B)),
+    ("C3", broken.NotProjected(D, B)),
+    ("C4", broken.OfItsStack(D, B)),
+    ("C5", broken.HalfTheKey(D, B)),
+    ("C6", broken.Antithetic(D, B)),
+    ("C7", broken.NextKey(D, B)),
+    ("C8", broken.Sloppy(D, B)),
+    ("S1-sizes", broken.OddColumn(D, B)),
+    *[("C1", Method(D, B, "_sketch", name)) for name in ("tiny_left_out", "shifted", "by_the_batch", "now_and_then")],
+    ("C1", Method(D, B, "_desketch", "shifted")),
+    ("C1", Method(D, B, "_desketch", "in_place")),
+    ("C2", Method(D, B, "_sketch", "a_thousandth")),
+    ("C2", Method(D, B, "_desketch", "a_billionth")),
+    ("C3", Method(D, B, "_project", "a_billionth")),
+    *[("C3", Extra(D, B, name)) for name in ("_Unpadded", "_Forgetful", "_Padding")],
+    ("C8", Method(D, B, "_sketch", "always_double")),
+    *[
+        ("C4", Dense(D, B, name))
+        for name in (
+            *("first_ignored", "of_the_global_state", "of_the_hash_seed", "of_the_threads", "of_the_backend"),
+            *("of_what_came_before", "other_beyond_1000"),
+        )
+    ],
+    *[
+        ("C5", Dense(D, B, name))
+        for name in ("sixteen_bits", "folded", "a_column_for_all_keys", "a_row_of_half_the_key", "one_for_all")
+    ],
+    *[
+        ("C6", Dense(D, B, name))
+        for name in ("shared_column", "every_500th_again", "permuted_by_7", "same_up_to_signs", "one_for_all")
+    ],
+    ("C6", contracts.NotRandom(D, B)),
+    *[("C7", Dense(D, B, name)) for name in ("key_plus_number", "a_thousand_keys", "one_for_all")],
+    ("S1-sizes", contracts.RowNeverSampled(D, B)),
+]
+RARE: list[tuple[str, Family]] = [
+    ("C2", Method(D, B, "_desketch", "every_500th_doubled")),
+    ("S1-sizes", Dense(D, B, "every_100th_nothing")),
+]
+SOUND = [
+    AMS(D, B),
+    CountSketch(D, B),
+    SubsampledHadamard(D, B),
+    Identity(D, D),
+]
+
+
+@functools.cache
+def rows(family: Family, operators: int) -> tuple[Row, ...]:
+    """What the task measures; with few operators, at the sizes that mutants need only."""
+    sizes = SIZES if operators == QUICK else [[12, 4], [15, 6], [16, 4], [64, 16]]
+    task = Contract(family, kernels.load("numba"), 2, sizes=sizes, operators=operators, fewer=400, rate=0.001)
+    return tuple(task.run())
+
+
+@pytest.mark.parametrize(("claim", "family"), MUTANTS, ids=str)
+def test_what_breaks_the_contract_is_refused(claim: str, family: Family) -> None:
+    assert judging.verdict(claim, rows(family, FEW)) == "fails"
+
+
+@pytest.mark.parametrize(("claim", "family"), RARE, ids=str)
+def test_what_rarely_breaks_it_is_refused(claim: str, family: Family) -> None:
+    """One operator of 500, and for E[RᵀR] one of 100."""
+    assert judging.verdict(claim, rows(family, QUICK)) == "fails"
+
+
+@pytest.mark.parametrize("family", SOUND, ids=str)
+def test_sound_families_keep_it(family: Family) -> None:
+    found = rows(family, QUICK)
+    assert {claim: judging.verdict(claim, found) for claim in [*CONTRACT, "S1-sizes"]} == dict.fromkeys(
+        [*CONTRACT, "S1-sizes"], "holds"
+    )
+
+
+def test_every_control_is_a_mutant_here() -> None:
+    """Those of conf/sketch/control/broken."""
+    folder = Path(judging.ROOT) / "conf" / "sketch" / "control" / "broken"
+    targets = {yaml.safe_load(path.read_text(encoding="utf-8"))["family"]["_target_"] for path in folder.glob("*.yaml")}
+    ours = {type(family) for _, family in MUTANTS}
+    assert targets == {f"{kind.__module__}.{kind.__name__}" for kind in ours if kind.__module__ == Matrices.__module__}
