@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from building import Array, Hashed, Signed
-from specimen import broken
+from specimen import NEVER, broken
 
 from sketchbench.sketch.draws import BUCKETS, ENTRIES, ROWS, SIGNS, Draws
 from sketchbench.theory.known import Known
@@ -143,6 +143,18 @@ class OnePairMeets(Hashed):
     def buckets(self, draws: Draws) -> Array:
         rows = super().buckets(draws).copy()
         rows[:, self.d // 3] = rows[:, -2 % self.d]
+        return rows
+
+
+@broken("second moment", *NEVER, effect="two columns far apart share their bucket, at d > 100 only", known=BOUNDED)
+@dataclass(frozen=True)
+class OnePairMeetsAtLarge(Hashed):
+    """The search for the worst pair is at d = 16; the pairs at d = 640 are fixed."""
+
+    def buckets(self, draws: Draws) -> Array:
+        rows = super().buckets(draws).copy()
+        if self.d > 100:
+            rows[:, self.d // 3] = rows[:, -2 % self.d]
         return rows
 
 

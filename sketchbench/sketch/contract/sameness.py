@@ -3,6 +3,7 @@
 import dataclasses
 import random
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -58,6 +59,8 @@ def _again(subject: Subject) -> Iterator[tuple[int, Floats]]:
     with _OtherState():
         yield part(0, STACK)
     yield 0, dataclasses.replace(subject, family=dataclasses.replace(family)).matrices(key, STACK)
+    with ThreadPoolExecutor(1) as another_thread:
+        yield another_thread.submit(part, 0, FEW).result()
     for name in backends.NAMES[:2]:
         if name != ours.NAME:
             yield part(0, STACK, backends.load(name))
