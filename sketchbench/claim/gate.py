@@ -20,9 +20,9 @@ def gated(rows: Iterable[Row], kinds: Mapping[str, str]) -> list[Row]:
         rows: one for each claim and method.
         kinds: of each study, the kind of its methods.
 
-    Void is also what is said of a method whose contract was not measured, where that of others of its kind was: it takes
-    none of the sizes. A control, which is broken on purpose, keeps its verdicts. A part of the contract that is
-    inconclusive does nothing.
+    So are those of a method whose contract was not measured, where that of others of its kind was: it takes none of the
+    sizes. A control, which is broken on purpose, keeps its verdicts. A part of the contract that is inconclusive does
+    nothing.
     """
     rows = list(rows)
     broken: dict[Method, list[str]] = {}

@@ -62,7 +62,8 @@ class OneOperator(Signed):
 class EvenRandom(Signed):
     def matrix(self, draws: Draws) -> Array:
         t = numbers(draws)
-        return renumbered(draws, np.where(t % 2 == 0, t + 1, 0), super().matrix)
+        always = super().matrix(replace(draws, first=0, operators=1))
+        return np.where((t % 2 == 0)[:, None, None], super().matrix(draws), always)
 
 
 @broken("dependent operators", "C6", effect="pairs share signs, not buckets")
