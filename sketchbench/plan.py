@@ -176,12 +176,13 @@ class Expansion:
         them those of its controls."""
         if not study.always or self.plan.scale not in study.scales:
             return
-        planned = {
-            run.config[study.kind]["name"]
-            for runs in self.plan.runs.values()
-            for run in runs.values()
-            if study.kind in run.config
-        }
+        runs = [
+            run
+            for name in self.plan.runs
+            if self.plan.kinds[name] == study.kind
+            for run in self.plan.runs[name].values()
+        ]
+        planned = {run.columns["method"] for run in runs}
         methods = self._methods(study)
         if wanted := planned.intersection(methods):
             kept = [method for method in methods if method in wanted or method.startswith(CONTROLS)]

@@ -1,6 +1,7 @@
 """What every sketch family must keep before anything else is worth measuring."""
 
 import dataclasses
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ from sketchbench.sketch.contract.probes import MOST, Floats, Subject
 from sketchbench.sketch.family import Family
 from sketchbench.task import trials
 
+log = logging.getLogger(__name__)
 ALONE = 4  # operators at each size that are looked at singly, too
 KEYS = 1000  # that are drawn from at random, to find operators that come twice
 APPLICATIONS = 8  # of a stack to all probes, at a time
@@ -42,9 +44,10 @@ class Contract(Checked):
         stack_repeats, key_repeats: whether an operator is an earlier one of its stack, or of another key; left out of a
             family that has so few operators that some are equal by chance.
 
-    A row NAME_rate beside each of the first five is the same count, to bound the probability of a broken operator by
-    `rate`. Means, exactly 0 where operators are independent, of products of the two features (standardised) that other
-    operators showed to be the most dependent; see `sketchbench.sketch.contract.independence`:
+    Rows linearity_rate, transpose_rate, projection_rate, precision_rate and sameness_rate are the same counts, to bound
+    the probability of a broken operator by `rate`. Means, exactly 0 where operators are independent, of products of the
+    two features (standardised) that other operators showed to be the most dependent; see
+    `sketchbench.sketch.contract.independence`:
 
         stack_dependence, key_dependence, bit_dependence: of operators of one stack; of neighbouring keys; of keys that
             differ in a bit. A family that is not random has instead of these rows the share of operators that differ.
@@ -52,6 +55,8 @@ class Contract(Checked):
     And the means of what E[RᵀR] = I says, where the first half of the operators found it most violated, `exact`:
 
         gram: an entry of RᵀR, ‖Ru‖² in the worst direction u, and the mean of its diagonal, one size each.
+
+    A family at a size that it refuses (by any ValueError) is left out.
 
     Arguments:
         sizes: pairs [d, b] beside the family's own size; what it refuses is left out. The first that it takes gets
@@ -111,6 +116,7 @@ class Contract(Checked):
                     worst[name].append((subject, found))
             worst["sameness"].append((subject, sameness.check(subject, other_process=main)))
             worst["sameness"].append((subject, sameness.in_other_stacks(subject, count, step)))
+            log.info("%d operators at d=%d, b=%d", count, subject.d, subject.b)
         largest = max(subjects, key=lambda subject: subject.d * subject.b)
         worst["sameness"].append((largest, sameness.in_blocks(largest)))
         for name, parts in worst.items():

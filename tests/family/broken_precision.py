@@ -124,7 +124,7 @@ class ReverseBatch(Signed):
         return Altered(sketch, forward=lambda inner, x: inner._sketch(x)[:, ::-1])
 
 
-@broken("shape", "C4", "C2", effect="a row too many, zero")
+@broken("shape", "error", effect="a row too many, zero")
 @dataclass(frozen=True)
 class RowTooMany(Signed):
     def alter(self, sketch: Sketch, draws: Draws) -> Sketch:

@@ -33,10 +33,10 @@ class Lag64(Signed):
         return renumbered(draws, t - t // 64 % 2 * 64, super().matrix)
 
 
-@broken("dependent operators", *NEVER, effect="lag 1,003")
+@broken("dependent operators", "C6", effect="lag 1,003")
 @dataclass(frozen=True)
 class Lag1003(Signed):
-    """No lag like this is tried, nor can all be."""
+    """Seen as a repetition; no lag like this is tried."""
 
     def matrix(self, draws: Draws) -> Array:
         t = numbers(draws)

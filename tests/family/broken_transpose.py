@@ -191,7 +191,7 @@ class SketchesFirstTerm(Signed):
 
 class _WorkspaceWrong(Altered):
     def with_workspace(self) -> Sketch:
-        return Altered(self.inner, forward=lambda inner, x: inner._sketch(x) * x.dtype.type(1.01))
+        return self.altered(forward=lambda inner, x: inner._sketch(x) * x.dtype.type(1.01))
 
 
 @broken("wrong shortcut", "C3", effect="with_workspace, by 1 %")
@@ -203,7 +203,7 @@ class WorkspaceWrong(Signed):
 
 class _PaddedWrong(Altered):
     def padded(self) -> Sketch:
-        return Altered(self.inner, forward=lambda inner, x: inner._sketch(-x))
+        return self.altered(forward=lambda inner, x: inner._sketch(-x))
 
 
 @broken("wrong shortcut", "C3", effect="padded, of another sign")

@@ -61,6 +61,12 @@ class Altered(Sketch):
         self.inner = inner
         self._forward, self._back, self._shortcut = forward, back, project
 
+    def altered(self, **functions: Apply) -> "Altered":
+        """The same operator, or stack, with these functions."""
+        other = Altered(self.inner, **functions)
+        other.operators = self.operators
+        return other
+
     def _sketch(self, x: Array) -> Array:
         return self._forward(self.inner, x) if self._forward else self.inner._sketch(x)
 

@@ -26,7 +26,15 @@ OF_A_KIND = 6  # families of a kind that are run by default, at most
 MOMENTS = ("scale", "bias", "second moment", "false theory")  # kinds that the moments are measured of
 ELSEWHERE = ("DependsOnHashes", "DependsOnProcess", "DependsOnSetOrder", "DependsOnThreads", "DependsOnVariable")
 # Effects too small or too rare for the small size, or of other studies.
-LARGE: frozenset[str] = frozenset()
+LARGE = frozenset(
+    """
+    BackWrongForLarge ColumnRarelyLost CorrelatedGaussians DependsOnLargeStack EqualPair EverySeventhRepeats
+    FlushesSmall HundredthScaled HundredthZero KeysOverlap KeysShareATenth Lag64 LargeScaled ManyVectors Modulo1000
+    NumbersInSinglePrecision OneEntryRedrawn OneInAHundredZero OneScaled Period2048 RarelyNotLinear RowsForgotten
+    SharedScale ShiftedBuckets SparseDesketch SquareScaled ThousandthHuge ThousandthZero OneDirection HeavyTail
+    HeavyTailClaimingAConstant RandomNorms
+    """.split()
+)
 
 
 def _by_default() -> set[str]:
