@@ -31,7 +31,8 @@ LARGE = frozenset(
     BackWrongForLarge ColumnRarelyLost CorrelatedGaussians DependsOnLargeStack EqualPair EverySeventhRepeats
     FlushesSmall HundredthScaled HundredthZero KeysOverlap KeysShareATenth Lag64 LargeScaled ManyVectors Modulo1000
     NumbersInSinglePrecision OneEntryRedrawn OneInAHundredZero OneScaled Period2048 RarelyNotLinear RowsForgotten
-    SharedScale ShiftedBuckets SparseDesketch SquareScaled ThousandthHuge ThousandthZero OneDirection TwoColumnsTied Lag1003 FalseMoment FalseNorm HeavyTail
+    SharedScale ShiftedBuckets SparseDesketch SquareScaled ThousandthHuge ThousandthZero
+    OneDirection TwoColumnsTied Lag1003 FalseMoment FalseNorm HeavyTail
     HeavyTailClaimingAConstant RandomNorms
     """.split()
 )
