@@ -288,6 +288,8 @@ class Expansion:
             except (Exception, SystemExit) as error:
                 raise ConfigError(f"study {study.name}: {run.name}: {blamed(error, self.user) or error}") from None
             runs.append(run)
+            if study.always:  # at the first size that the method takes
+                break
         return runs
 
     def _composed(self, study: Study, method: str, point: Point) -> Composed:

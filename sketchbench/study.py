@@ -38,7 +38,7 @@ class Study:
     `all` for every file of the group. scales: those that it is for. needs: what a sketch's config must claim under
     `theory`, one of these at least. groups: the config groups that an axis may name. together: how many of its runs
     share a process at most; None: as many as those of other studies. always: whether it is run, of the methods that the
-    chosen studies have, when it is not chosen itself.
+    chosen studies have, when it is not chosen itself, and of each method at the first size that it takes.
     """
 
     name: str

@@ -20,24 +20,37 @@ def gated(rows: Iterable[Row], kinds: Mapping[str, str]) -> list[Row]:
         rows: one for each claim and method.
         kinds: of each study, the kind of its methods.
 
-    A control, which is broken on purpose, keeps its verdicts. A part of the contract that is inconclusive does nothing.
+    So are those of a method whose contract was not measured, where that of others of its kind was: it takes none of the
+    sizes. A control, which is broken on purpose, keeps its verdicts. A part of the contract that is inconclusive does
+    nothing.
     """
     rows = list(rows)
     broken: dict[Method, list[str]] = {}
     for row in rows:
         if row["role"] == ROLE and row["verdict"] == "fails":
             broken.setdefault(_method(row, kinds), []).append(row["claim"])
-    return [_void(row, broken.get(_method(row, kinds), [])) for row in rows]
+    measured = {_method(row, kinds) for row in rows if row["role"] == ROLE and row["verdict"] != "not run"}
+    of_kinds = {kind for kind, _ in measured if kind}
+    return [_void(row, _reason(_method(row, kinds), broken, measured, of_kinds)) for row in rows]
+
+
+def _reason(method: Method, broken: Mapping[Method, list[str]], measured: set[Method], of_kinds: set[str]) -> str:
+    """Why a method has no verdicts; "" where it has."""
+    if method in broken:
+        return f"breaks the contract: {', '.join(broken[method])}"
+    if method[0] in of_kinds and method not in measured:
+        return "the contract was not measured: it takes none of the sizes in conf/study/contract.yaml"
+    return ""
 
 
 def _method(row: Mapping[Any, Any], kinds: Mapping[str, str]) -> Method:
     return kinds.get(row["study"], ""), row.get(Column.METHOD, "")
 
 
-def _void(row: Row, broken: list[str]) -> Row:
-    if row["role"] == ROLE or not broken or row[Column.METHOD].startswith(CONTROLS):
+def _void(row: Row, reason: str) -> Row:
+    if row["role"] == ROLE or row["verdict"] == "not run" or not reason or row[Column.METHOD].startswith(CONTROLS):
         return row
-    return {**row, "verdict": VOID, Column.CASE: f"breaks the contract: {', '.join(broken)}"}
+    return {**row, "verdict": VOID, Column.CASE: reason}
 
 
 def broken(verdicts: pd.DataFrame) -> list[str]:

@@ -105,7 +105,7 @@ def _select(table: pd.DataFrame, check: Check, study: str, method: str) -> pd.Da
     if check.criterion == "growth" and over not in table:
         raise ClaimError(f"the table of {study} has no column {over} to grow along")
     rows = table[chosen]
-    missing = {name: float("nan") for name in (Column.EXACT, Column.BOUND) if name not in rows}
+    missing = {name: float("nan") for name in (Column.EXACT, Column.BOUND, Column.VALUE) if name not in rows}
     return rows.assign(**missing)
 
 

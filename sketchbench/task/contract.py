@@ -21,6 +21,9 @@ log = logging.getLogger(__name__)
 ALONE = 4  # operators at each size that are looked at singly, too
 KEYS = 1000  # that are drawn from at random, to find operators that come twice
 APPLICATIONS = 8  # of a stack to all probes, at a time
+LATE = (2**24, 2**31 - 10, 2**32 - 20)  # numbers of operators where float32, int32 and uint32 end
+BEYOND = 20  # operators there
+PAIRED = 2**24  # entries of the operators that are tested for independence, at a time
 LARGE = 512  # entries of an operator from which on two are never equal by chance
 QUANTITIES = ("linearity", "transpose", "projection", "precision")
 
@@ -38,7 +41,8 @@ class Contract(Checked):
         sameness: a key and a number decide the operator: drawn alone, in stacks of other sizes, on the other CPU
             backend, after other draws, with other global states, and in another process with other threads.
         bit_repeats: the share of operators that stay the same when a bit of the key changes; bound: a half.
-        stack_repeats, key_repeats: whether an operator is an earlier one of its stack, or of another key.
+        stack_repeats, key_repeats: whether an operator is an earlier one of its stack, or of another key; left out of a
+            family that has so few operators that some are equal by chance.
 
     Rows linearity_rate, transpose_rate, projection_rate, precision_rate and sameness_rate are the same counts, to bound
     the probability of a broken operator by `rate`. Means, exactly 0 where operators are independent, of products of the
@@ -93,7 +97,9 @@ class Contract(Checked):
     def _count(self, subject: Subject, main: bool, share: int = 1) -> int:
         """How many operators there are at a size; `share` times fewer where each costs much."""
         fits = trials.WORKSPACE // (subject.d * subject.b)
-        return self.operators if main else max(2 * ALONE, min(self.fewer, self.operators, fits) // share)
+        if main:
+            return min(self.operators, max(self.fewer, 2 * fits))
+        return max(2 * ALONE, min(self.fewer, self.operators, fits) // share)
 
     def _operators(self, subjects: list[Subject]) -> Iterator[Row]:
         """The rows that count operators."""
@@ -111,6 +117,8 @@ class Contract(Checked):
             worst["sameness"].append((subject, sameness.check(subject, other_process=main)))
             worst["sameness"].append((subject, sameness.in_other_stacks(subject, count, step)))
             log.info("%d operators at d=%d, b=%d", count, subject.d, subject.b)
+        largest = max(subjects, key=lambda subject: subject.d * subject.b)
+        worst["sameness"].append((largest, sameness.in_blocks(largest)))
         for name, parts in worst.items():
             values = np.concatenate([found for _, found in parts])
             place = max(parts, key=lambda part: float(part[1].max()))[0]
@@ -120,7 +128,7 @@ class Contract(Checked):
     def _independence(self, subjects: list[Subject]) -> Iterator[Row]:
         """The rows about operators of different numbers and keys."""
         subject, random = subjects[0], self.family.random
-        pairs = max(2, self.operators // 5)
+        pairs = max(2, min(self.operators // 5, PAIRED // (subject.d * subject.b)))
         if not random:
             yield from self._constant(subject, pairs)
             return
@@ -139,8 +147,12 @@ class Contract(Checked):
         stack = independence.sketches(large, [large.key], 2 * own)
         near = [large.key + step for step in range(1, 5)]
         far = [int(key) for key in random.integers(2**64, size=own, dtype=np.uint64)]
-        keys = [stack[:own], independence.sketches(large, near, own), independence.sketches(large, far, None)]
-        for kind, results in (("stack", stack), ("key", np.concatenate(keys))):
+        others = independence.sketches(large, far, None)
+        if independence.few_operators(others, stack[1:]):
+            return  # operators of other keys, and other numbers, are the same by chance
+        late = [independence.sketches(large, [large.key], BEYOND, first) for first in LATE]
+        keys = [stack[:own], independence.sketches(large, near, own), others]
+        for kind, results in (("stack", np.concatenate([stack, *late])), ("key", np.concatenate(keys))):
             found = independence.repeated(results)
             if large.d * large.b < LARGE:  # some may be equal by chance, but not most
                 found = found.mean(keepdims=True)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench.kernels import Kernels
+from sketchbench.sketch.contract import layout
 from sketchbench.sketch.contract.probes import KINDS, MOST, Floats, Subject, dense, errors, norms, vectors
 from sketchbench.sketch.operator import Sketch
 
@@ -42,7 +43,7 @@ class _Bench:
 def applied(stack: Sketch, name: str, vectors: NDArray[Any], dtype: Any = np.float64) -> Floats:
     """What a method of a stack makes of vectors (N, n) or (T, N, n); NaN where it comes back in another dtype."""
     given = stack.kernels.asarray(np.ascontiguousarray(vectors if vectors.ndim == 3 else vectors[None], dtype=dtype))
-    result = getattr(stack, name)(given)
+    result = getattr(stack, name)(given, check_finite=False)  # what is not finite counts, and ends nothing
     found = dense(stack.kernels, result.real)
     return found if result.dtype == dtype else np.full_like(found, np.nan)
 
@@ -93,18 +94,8 @@ def _linear(bench: _Bench, name: str) -> Floats:
     own = np.repeat(probes[None, :3], len(results), axis=0) * (1 + np.arange(len(results)) % 3)[:, None, None]
     factors = (1 + np.arange(len(results)) % 3)[:, None, None]
     same(bench.apply(name, own), factors * results[:, :3], 3 * sizes[:3])
-    found.append(np.full(len(results), MOST * _changes(bench, name, probes)))
+    found.append(layout.check(bench.stack, name, probes, results, sizes, bench.terms))
     return np.max(found, axis=0)
-
-
-def _changes(bench: _Bench, name: str, probes: Floats) -> bool:
-    """Whether the argument is changed, or vectors in a grid give another result than in a row."""
-    kernels = bench.stack.kernels
-    given = kernels.asarray(probes[None, :6].reshape(1, 2, 3, -1).copy())
-    result = getattr(bench.stack, name)(given)
-    kept = np.array_equal(kernels.to_numpy(given).reshape(6, -1), probes[:6])
-    _, results = _sides(bench, name)
-    return not kept or result.shape != (len(results), 2, 3, results.shape[-1])
 
 
 def _transpose(bench: _Bench) -> Floats:

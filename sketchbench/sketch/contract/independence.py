@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sketchbench.measure.dependence import Scale, Strongest, products, scale_of, strongest
 from sketchbench.sketch.contract.probes import Floats, Subject
@@ -18,6 +19,7 @@ LAGS = (1, 2, 3, 4, 5, 7, 8, 16, 32, 64, 100, 128, 256, 1000)
 STEPS = (1, 2, 3, 4, 8, 256, 2**16, 2**32)  # between neighbouring keys
 SHIFTS = (-2, -1, 0, 1, 2)  # between the numbers of operators of neighbouring keys
 BITS = 64
+CONSTANT = 0.9  # share of operators from which on chance is no explanation
 OF_A_BIT = 400  # operators that the search has for each change of the key
 MASK = 2**BITS - 1
 
@@ -58,7 +60,8 @@ class Independence:
         object.__setattr__(self, "scale", scale_of(self._raw(self.subject.key ^ MASK, 2 * self.trials, 0)))
 
     def _raw(self, key: int, count: int, first: int) -> Floats:
-        return features(self.subject.matrices(key & MASK, count, first))
+        matrices = self.subject.matrices(key & MASK, count, first)
+        return features(np.nan_to_num(matrices, nan=0.0, posinf=0.0, neginf=0.0))
 
     def _features(self, key: int, count: int, first: int = 0) -> Floats:
         return self.scale.apply(self._raw(key, count, first))
@@ -98,7 +101,7 @@ class Independence:
         count = max(2, min(self.trials, OF_A_BIT))
         places = [(key, 0, where) for key, where in changes]
         ours = self.subject.matrices(self.subject.key, count)
-        same = [_same(ours, self.subject.matrices(key, count)) for key, _ in changes]
+        same = [repeats(ours, self.subject.matrices(key, count)) for key, _ in changes]
         return self._between(places, count), np.array(same)
 
     def _equal(self) -> Found:
@@ -146,27 +149,48 @@ def changed(key: int) -> Iterator[tuple[int, str]]:
     yield key ^ MASK, "all bits"
 
 
-def _same(one: Floats, other: Floats) -> float:
-    """The share of operators that are the same in both stacks."""
-    return float((one == other).all(axis=(1, 2)).mean())
+def repeats(one: Floats, other: Floats) -> float:
+    """The share of operators that are the same in both stacks, beyond what chance explains: the share that equals the
+    next one of the other stack. Where nearly all do, nothing is random, and chance explains nothing."""
+    same, chance = (float((one == two).all(axis=(1, 2)).mean()) for two in (other, np.roll(other, 1, axis=0)))
+    return same - chance if chance <= CONSTANT else same
 
 
 def repeated(results: Floats) -> Floats:
     """Which of the operators, of which each made (b,) numbers of one vector, is an earlier one again, be it with other
     signs or in another order of rows: (T, b) to zeros and ones, (T,)."""
-    shape = np.sort(abs(results), axis=1)
-    size = max(float(shape.max()), 1e-300)
-    order = np.argsort(shape @ np.linspace(1, 2, shape.shape[1]), kind="stable")
-    near = (abs(np.diff(shape[order], axis=0)) <= 1e-9 * size).all(axis=1)
+    order, near = _neighbours(results)
     flags = np.zeros(len(results))
     flags[order[1:][near]] = 1.0
     return flags
 
 
-def sketches(subject: Subject, keys: list[int], count: int | None) -> Floats:
-    """What the first operators of each key (or, for None, its only one) make of one vector, (T, b)."""
-    x = subject.kernels.asarray(
-        subject.random("one vector").standard_normal(subject.d).reshape((1,) * (count is not None) + (1, -1))
-    )
-    parts = [subject.family.draw(key & MASK, operators=count, kernels=subject.kernels).sketch(x) for key in keys]
-    return np.concatenate([subject.kernels.to_numpy(part).reshape(-1, subject.b) for part in parts])
+def few_operators(one: Floats, other: Floats) -> bool:
+    """Whether an operator of the one (S, b) is one of the other (T, b), results as in `repeated`.
+
+    Where keys and numbers have nothing in common, the family has so few operators that some come twice by chance.
+    """
+    order, near = _neighbours(np.concatenate([one, other]))
+    ours = order < len(one)
+    group = np.concatenate([[0], np.cumsum(~near)])
+    return bool(np.isin(group[ours], group[~ours]).any())
+
+
+def _neighbours(results: Floats) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """An order of operators in which equal ones are neighbours, and which but the first equal the one before."""
+    shape = np.sort(abs(results), axis=1)
+    size = max(float(np.nan_to_num(shape).max()), 1e-300)
+    order = np.argsort(shape @ np.linspace(1, 2, shape.shape[1]), kind="stable")
+    near = abs(np.diff(shape[order], axis=0)) <= 1e-9 * size
+    return order, np.asarray(near.all(axis=1))
+
+
+def sketches(subject: Subject, keys: list[int], count: int | None, first: int = 0) -> Floats:
+    """What operators `first`, ... of each key (or, for None, one drawn alone) make of one vector, (T, b)."""
+    vector = subject.random("one vector").standard_normal(subject.d)
+    x = subject.kernels.asarray(vector.reshape((1,) * (count is not None) + (1, -1)))
+    parts = []
+    for key in keys:
+        stack = subject.family.draw(key & MASK, operators=count, first=first, kernels=subject.kernels)
+        parts.append(subject.kernels.to_numpy(stack.sketch(x, check_finite=False)).reshape(-1, subject.b))
+    return np.concatenate(parts)

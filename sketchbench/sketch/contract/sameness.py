@@ -3,6 +3,7 @@
 import dataclasses
 import random
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -11,9 +12,11 @@ from sketchbench.kernels import Kernels
 from sketchbench.sketch.contract import elsewhere
 from sketchbench.sketch.contract.probes import Floats, Subject, dense, errors, norms
 from sketchbench.sketch.count_sketch import CountSketch
+from sketchbench.sketch.dense import WORKSPACE
 
 STACK = 48  # operators that are drawn again in other ways
 FEW = 8
+MANY = 10_000  # operators that are no more than a stack for the largest size
 LAST = 2**32  # numbers of operators end here
 Draw = Callable[[], tuple[int, Floats]]  # the number of its first operator, and the operators (T, b, d)
 
@@ -56,6 +59,8 @@ def _again(subject: Subject) -> Iterator[tuple[int, Floats]]:
     with _OtherState():
         yield part(0, STACK)
     yield 0, dataclasses.replace(subject, family=dataclasses.replace(family)).matrices(key, STACK)
+    with ThreadPoolExecutor(1) as another_thread:
+        yield another_thread.submit(part, 0, FEW).result()
     for name in backends.NAMES[:2]:
         if name != ours.NAME:
             yield part(0, STACK, backends.load(name))
@@ -83,6 +88,12 @@ def _far(subject: Subject, size: float) -> Floats:
         alone = np.concatenate([subject.matrices(subject.key, 1, start + number) for number in (0, 1)])
         found[2 * place : 2 * place + 2] = errors(both, alone, size, subject.d + subject.b)
     return found
+
+
+def in_blocks(subject: Subject) -> Floats:
+    """A stack of so many entries that `Dense` generates its rows in blocks, and the same in stacks without: (T,)."""
+    size = WORKSPACE // (subject.d * subject.b)
+    return in_other_stacks(subject, size + 1, size + 1) if subject.b > 1 and size < MANY else np.zeros(1)
 
 
 def in_other_stacks(subject: Subject, total: int, step: int) -> Floats:

@@ -26,7 +26,9 @@ def deviations(subject: Subject, trials: int) -> dict[str, Deviation]:
         trials: operators that search, and as many that measure. The mean of the diagonal is searched for nowhere, and
             has all of them.
     """
-    search, measure = (subject.matrices(subject.key, trials, first) for first in (0, trials))
+    # Entries that are not finite break C2; here they would end the search.
+    drawn = (subject.matrices(subject.key, trials, first) for first in (0, trials))
+    search, measure = (np.nan_to_num(part, nan=0.0, posinf=0.0, neginf=0.0) for part in drawn)
     found = {"entry": _entry(search, measure), "direction": _direction(search, measure)}
     energy = np.concatenate([(part**2).sum(axis=(1, 2)) for part in (search, measure)]) / subject.d
     found["trace"] = Deviation("mean diagonal", 1.0, energy, _score(energy, 1.0))

@@ -1,0 +1,159 @@
+"""Broken: wrong at some sizes."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from building import Array, Hashed, Signed
+from specimen import NEVER, broken
+
+from sketchbench.kernels import Array as AnyArray
+from sketchbench.sketch.draws import BUCKETS, ROWS, SIGNS, Draws
+from sketchbench.sketch.family import Family, require
+from sketchbench.sketch.sampled import Sampled
+from sketchbench.theory.known import Known
+
+
+def _prime(d: int) -> bool:
+    return d > 1 and all(d % q for q in range(2, int(d**0.5) + 1))
+
+
+@dataclass(frozen=True)
+class _Scaled(Signed):
+    """Scaled at some sizes."""
+
+    def factor(self) -> float:
+        raise NotImplementedError
+
+    def matrix(self, draws: Draws) -> Array:
+        return super().matrix(draws) * self.factor()
+
+
+@broken("sizes", "S1-sizes", effect="odd d: the last column is zero")
+@dataclass(frozen=True)
+class OddLosesAColumn(Signed):
+    def matrix(self, draws: Draws) -> Array:
+        matrix = super().matrix(draws)
+        if self.d % 2:
+            matrix[..., -1] = 0
+        return matrix
+
+
+@broken("sizes", "S1-sizes", effect="d = 1 modulo 3: a column is zero")
+@dataclass(frozen=True)
+class ThirdsLoseAColumn(Signed):
+    def matrix(self, draws: Draws) -> Array:
+        matrix = super().matrix(draws)
+        if self.d % 3 == 1:
+            matrix[..., self.d // 2] = 0
+        return matrix
+
+
+@broken("sizes", "S1-sizes", effect="d prime: scaled by 1.1")
+@dataclass(frozen=True)
+class PrimeScaled(_Scaled):
+    def factor(self) -> float:
+        return 1.1 if _prime(self.d) else 1.0
+
+
+@broken("sizes", "S1-sizes", effect="d = 1: scaled by 2")
+@dataclass(frozen=True)
+class OneScaled(_Scaled):
+    def factor(self) -> float:
+        return 2.0 if self.d == 1 else 1.0
+
+
+@broken("sizes", "S1", "S1-sizes", "S2x", effect="d > 500: scaled by 1.1")
+@dataclass(frozen=True)
+class LargeScaled(_Scaled):
+    def factor(self) -> float:
+        return 1.1 if self.d > 500 else 1.0
+
+
+@broken("sizes", "S1-sizes", "S1", effect="b = d: scaled by 1.1")
+@dataclass(frozen=True)
+class SquareScaled(_Scaled):
+    def factor(self) -> float:
+        return 1.1 if self.b == self.d else 1.0
+
+
+@broken("sizes", "S1-sizes", effect="b does not divide d: scaled by √(⌊d/b⌋ b/d)")
+@dataclass(frozen=True)
+class RemainderScaled(_Scaled):
+    def factor(self) -> float:
+        return (self.d // self.b * self.b / self.d) ** 0.5
+
+
+@broken("sizes", "S1-sizes", effect="b odd: the last row is never used")
+@dataclass(frozen=True)
+class OddLosesARow(Signed):
+    def matrix(self, draws: Draws) -> Array:
+        matrix = super().matrix(draws)
+        if self.b % 2 and self.b > 1:
+            matrix[:, -1] = 0
+        return matrix
+
+
+@broken("sizes", "S1-sizes", effect="b no power of two: entries beyond b are lost (15 % to 37 %)")
+@dataclass(frozen=True)
+class MaskedBuckets(Hashed):
+    """A bucket is the lower bits of a word, and one beyond b is no bucket."""
+
+    def _masked(self, draws: Draws) -> Array:
+        return draws.words(BUCKETS, self.d).astype(np.int64) % (1 << (self.b - 1).bit_length())
+
+    def buckets(self, draws: Draws) -> Array:
+        return self._masked(draws) % self.b
+
+    def signs(self, draws: Draws) -> Array:
+        return super().signs(draws) * (self._masked(draws) < self.b)
+
+
+@broken("sizes", "S1-sizes", effect="the first row of the transform is never sampled", known=Known(2))
+@dataclass(frozen=True)
+class RowNeverSampled(Family):
+    """An SRHT whose first row is never sampled."""
+
+    def check(self) -> None:
+        require(self.b < self._n or self._n == 1, "needs fewer rows than the transform has")
+
+    @property
+    def _n(self) -> int:
+        return 1 << (self.d - 1).bit_length()
+
+    def _draw(self, draws: Draws) -> Sampled:
+        n = self._n
+        rows = draws.subset(ROWS, self.b, max(1, n - 1)) + int(n > 1)
+
+        def transform(x: AnyArray) -> AnyArray:
+            return draws.kernels.walsh_hadamard(x)
+
+        scale = (max(1, n - 1) / self.b) ** 0.5
+        return Sampled(
+            draws.kernels, self.d, n, rows.astype(np.int32), scale, draws.signs(SIGNS, self.d), transform, transform
+        )
+
+
+@broken("sizes", "S1-sizes", effect="d no power of two: scaled by √(d/n), n the next one")
+@dataclass(frozen=True)
+class PaddingForgotten(_Scaled):
+    def factor(self) -> float:
+        return float((self.d / (1 << (self.d - 1).bit_length())) ** 0.5)
+
+
+@broken("sizes", "S1-sizes", effect="d = 1 modulo 8: a pair of columns equal")
+@dataclass(frozen=True)
+class EqualPair(Signed):
+    def matrix(self, draws: Draws) -> Array:
+        matrix = super().matrix(draws)
+        if self.d % 8 == 1 and self.d > 1:
+            matrix[..., 5] = matrix[..., 2]
+        return matrix
+
+
+@broken("sizes", *NEVER, effect="d = 101")
+@dataclass(frozen=True)
+class OneSizeWrong(_Scaled):
+    """A run has ten sizes or so."""
+
+    def factor(self) -> float:
+        return 2.0 if self.d == 101 else 1.0

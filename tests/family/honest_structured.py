@@ -1,0 +1,184 @@
+"""Honest: structured operators, of the literature and of nobody."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from building import Altered, Array, Hashed, Signed
+from specimen import honest
+
+from sketchbench.sketch.draws import BUCKETS, ENTRIES, ROWS, SIGNS, Draws
+from sketchbench.sketch.family import require
+from sketchbench.sketch.operator import Sketch
+from sketchbench.theory.known import Known
+
+
+@honest(Known(2))
+@dataclass(frozen=True)
+class HaarRows(Signed):
+    """b rows of a uniform orthogonal matrix, times √(d/b)."""
+
+    def check(self) -> None:
+        require(self.b <= self.d, f"{self.b} orthogonal rows need b <= d={self.d}")
+
+    def matrix(self, draws: Draws) -> Array:
+        normal = draws.gaussian_rows(ENTRIES, 0, self.b, self.d).swapaxes(-1, -2)
+        q, r = np.linalg.qr(normal)
+        q = q * np.sign(np.diagonal(r, axis1=-2, axis2=-1))[:, None]
+        return q.swapaxes(-1, -2) * (self.d / self.b) ** 0.5
+
+
+@honest(Known(2))
+@dataclass(frozen=True)
+class RowsOnTheSphere(Signed):
+    """Independent rows, uniform on a sphere of radius √(d/b)."""
+
+    def matrix(self, draws: Draws) -> Array:
+        rows = draws.gaussian_rows(ENTRIES, 0, self.b, self.d)
+        return rows * (self.d / self.b) ** 0.5 / np.linalg.norm(rows, axis=-1, keepdims=True)
+
+
+def _hadamard(n: int) -> Array:
+    at = np.arange(n)
+    return 1.0 - 2 * (np.bitwise_count(at[:, None] & at) % 2)
+
+
+@honest(Known(2))
+@dataclass(frozen=True)
+class SplitHadamard(Signed):
+    """Two independent SRHTs of b/2 rows each, one below the other."""
+
+    def check(self) -> None:
+        require(self.b % 2 == 0, f"two halves need an even b, not {self.b}")
+
+    def matrix(self, draws: Draws) -> Array:
+        n, half = 1 << (self.d - 1).bit_length(), self.b // 2
+        rows = draws.integers(ROWS, self.b, n)
+        signs = draws.signs(SIGNS, 2 * self.d).reshape(-1, 2, 1, self.d)
+        whole = _hadamard(n)[rows][..., : self.d].reshape(-1, 2, half, self.d) * signs
+        return whole.reshape(-1, self.b, self.d) * self.b**-0.5
+
+
+@honest(Known(4))
+@dataclass(frozen=True)
+class SummedHadamard(Signed):
+    """Block SRHT: columns in two blocks, each with signs and rows of its own, summed."""
+
+    def check(self) -> None:
+        require(self.d % 2 == 0, f"two blocks need an even d, not {self.d}")
+
+    def matrix(self, draws: Draws) -> Array:
+        half = self.d // 2
+        n = 1 << (half - 1).bit_length()
+        rows = draws.integers(ROWS, 2 * self.b, n).reshape(-1, 2, self.b)
+        blocks = _hadamard(n)[rows][..., :half]
+        whole = np.concatenate([blocks[:, 0], blocks[:, 1]], axis=-1)
+        signs = draws.signs(SIGNS, self.d)[:, None] * draws.signs(BUCKETS, self.b)[..., None]
+        return whole * signs * self.b**-0.5
+
+
+@honest(Known(11))
+@dataclass(frozen=True)
+class TensorSketch(Hashed):
+    """Of degree 2: buckets h(i) + k(j) mod b, signs s(i) t(j), for the coordinate (i, j)."""
+
+    @property
+    def _sides(self) -> tuple[int, int]:
+        width = int(self.d**0.5)
+        return -(-self.d // width), width
+
+    def buckets(self, draws: Draws) -> Array:
+        high, wide = self._sides
+        hashes = draws.integers(BUCKETS, high + wide, self.b)
+        return ((hashes[:, :high, None] + hashes[:, None, high:]) % self.b).reshape(-1, high * wide)[:, : self.d]
+
+    def signs(self, draws: Draws) -> Array:
+        high, wide = self._sides
+        signs = draws.signs(SIGNS, high + wide)
+        return (signs[:, :high, None] * signs[:, None, high:]).reshape(-1, high * wide)[:, : self.d]
+
+
+@honest(Known())
+@dataclass(frozen=True)
+class SparseRows(Signed):
+    """LESS: each row is the sum of 4 signed coordinates, drawn uniformly with replacement."""
+
+    def matrix(self, draws: Draws) -> Array:
+        places = draws.integers(ROWS, 4 * self.b, self.d)
+        signs = draws.signs(SIGNS, 4 * self.b)
+        matrix = np.zeros((draws.operators, self.b, self.d))
+        t = np.arange(draws.operators)[:, None]
+        np.add.at(matrix, (t, np.arange(4 * self.b) // 4, places), signs * (self.d / 4 / self.b) ** 0.5)
+        return matrix
+
+
+@honest(Known(4))
+@dataclass(frozen=True)
+class PartialCirculant(Signed):
+    """The first b rows of a circulant matrix of signs, with random signs of the columns; b <= d."""
+
+    def check(self) -> None:
+        require(self.b <= self.d, f"{self.b} different rows need b <= d={self.d}")
+
+    def matrix(self, draws: Draws) -> Array:
+        first = draws.signs(ENTRIES, self.d)
+        at = (np.arange(self.d) - np.arange(self.b)[:, None]) % self.d
+        return first[:, at] * draws.signs(SIGNS, self.d)[:, None] * self.b**-0.5
+
+
+@honest(Known(4))
+@dataclass(frozen=True)
+class CirculantByFourier(PartialCirculant):
+    """The same, applied by the fast Fourier transform, so with other rounding errors than a matrix."""
+
+    def alter(self, sketch: Sketch, draws: Draws) -> Sketch:
+        signs = draws.signs(SIGNS, self.d)[:, None]
+        first = np.fft.fft(draws.signs(ENTRIES, self.d))[:, None]
+
+        def forward(inner: Sketch, x: Array) -> Array:
+            y = np.fft.ifft(np.fft.fft(x * signs) * first.conj()).real[..., : self.b] * self.b**-0.5
+            return y.astype(x.dtype)
+
+        def back(inner: Sketch, y: Array) -> Array:
+            x = np.fft.ifft(np.fft.fft(y, n=self.d) * first).real * signs * self.b**-0.5
+            return x.astype(y.dtype)
+
+        return Altered(sketch, forward=forward, back=back)
+
+    def matrix(self, draws: Draws) -> Array:
+        first = draws.signs(ENTRIES, self.d)
+        at = (np.arange(self.d) - np.arange(self.b)[:, None]) % self.d
+        return first[:, at] * draws.signs(SIGNS, self.d)[:, None] * self.b**-0.5
+
+
+@honest(Known())
+@dataclass(frozen=True)
+class Toeplitz(Signed):
+    """Rademacher Toeplitz: b + d - 1 signs along the diagonals."""
+
+    def matrix(self, draws: Draws) -> Array:
+        at = np.arange(self.d) - np.arange(self.b)[:, None] + self.b - 1
+        return draws.signs(ENTRIES, self.b + self.d - 1)[:, at] * self.b**-0.5
+
+
+@honest(Known())
+@dataclass(frozen=True)
+class KacWalk(Signed):
+    """Random rotations of random pairs of coordinates, then b uniform coordinates, times √(d/b)."""
+
+    STEPS = 24
+
+    def matrix(self, draws: Draws) -> Array:
+        t = np.arange(draws.operators)
+        rows = draws.integers(ROWS, self.b, self.d)
+        matrix = np.zeros((draws.operators, self.b, self.d))
+        matrix[t[:, None], np.arange(self.b), rows] = draws.signs(SIGNS, self.b) * (self.d / self.b) ** 0.5
+        if self.d == 1:
+            return matrix
+        ones = draws.integers(BUCKETS, self.STEPS, self.d)
+        others = (ones + 1 + draws.integers(BUCKETS + 4, self.STEPS, self.d - 1)) % self.d
+        angles = draws.words(ENTRIES, self.STEPS) * (2 * np.pi / 2**32)
+        for i, j, angle in zip(ones.T, others.T, angles.T, strict=True):
+            c, s = np.cos(angle)[:, None], np.sin(angle)[:, None]
+            left, right = matrix[t, :, i], matrix[t, :, j]
+            matrix[t, :, i], matrix[t, :, j] = c * left - s * right, s * left + c * right
+        return matrix
