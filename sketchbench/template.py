@@ -1,6 +1,5 @@
 """A new method of one's own, to begin from: `python -m sketchbench new sketch NAME`."""
 
-import argparse
 import importlib.machinery
 import keyword
 import re
@@ -8,6 +7,7 @@ import sys
 from pathlib import Path
 from string import Template
 
+from sketchbench.command_line import Parser
 from sketchbench.composition import CONF, METHODS
 from sketchbench.files import write_text
 from sketchbench.inspection.files import RESERVED
@@ -49,17 +49,14 @@ def write(kind: str, name: str, folder: Path) -> tuple[Path, Path]:
 
 def main(arguments: list[str]) -> None:
     """Write a new method, and say what comes next."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m sketchbench new", description="Write a method of your own that works, to begin from."
     )
     parser.add_argument("kind", choices=list(METHODS))
     parser.add_argument("name", help="of the method: small letters, digits and _")
     parser.add_argument("--folder", type=Path, default=Path("mine"), help="your own folder (default: mine)")
     options = parser.parse_args(arguments)
-    try:
-        config, module = write(options.kind, options.name, options.folder)
-    except (ValueError, OSError) as error:
-        sys.exit(f"sketchbench: error: {error}")
+    config, module = write(options.kind, options.name, options.folder)
     task = "moments" if options.kind == "sketch" else "reconstruction"
     sizes = "" if options.kind == "sketch" else " d=2000 b=1000 task.k=50"
     print(f"{shown(config)} and {shown(module)} are a {options.kind} that works. Make it yours, then:")
