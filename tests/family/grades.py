@@ -38,10 +38,12 @@ class ScaleOfNormal(Graded):
 
 @dataclass(frozen=True)
 class FlatDirection(Graded):
-    """E[RᵀR] = I + amount uuᵀ, with u flat."""
+    """E[RᵀR] = I + amount uuᵀ, with u flat; d > 1."""
 
     def matrix(self, draws: Draws) -> Array:
         matrix = super().matrix(draws)
+        if self.d == 1:
+            return matrix
         return matrix + ((1 + self.amount) ** 0.5 - 1) * matrix.mean(axis=-1, keepdims=True)
 
 
@@ -51,6 +53,8 @@ class SkewDirection(Graded):
 
     def matrix(self, draws: Draws) -> Array:
         matrix = super().matrix(draws)
+        if self.d == 1:
+            return matrix
         u = np.sin(1.7 * np.arange(1, self.d + 1) ** 1.3)
         u /= np.linalg.norm(u)
         return matrix + ((1 + self.amount) ** 0.5 - 1) * (matrix @ u)[..., None] * u
