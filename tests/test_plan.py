@@ -316,6 +316,13 @@ def test_a_study_for_always_takes_the_methods_of_those_that_are_chosen(conf: Pat
     assert set(expanded(conf, recovery, other=contract()).runs) == {"one"}
 
 
+def test_a_study_for_always_takes_the_first_size_that_a_method_has(conf: Path) -> None:
+    """sparse_embedding has four nonzeros in a column, so b = 2 is none of its sizes."""
+    sizes = {"d": [8, 640], "b": [2, 4]}
+    plan = expanded(conf, contract(sketch=["ams", "sparse_embedding"], axes=sizes))
+    assert set(plan.runs["one"]) == {"ams/d8-b2", "sparse_embedding/d8-b4"}
+
+
 @pytest.mark.parametrize("studies", ["moments", "reconstruction"])
 def test_the_contract_is_measured_with_whatever_is_chosen(studies: str) -> None:
     plan = planning.expand("quick", "numpy", studies=studies)

@@ -7,6 +7,7 @@ from building import Array, Hashed, Signed
 from specimen import NEVER, broken
 
 from sketchbench.sketch.draws import BUCKETS, ENTRIES, ROWS, SIGNS, Draws
+from sketchbench.sketch.family import require
 from sketchbench.theory.known import Known
 
 BOUNDED = Known(2)  # the constant is claimed, no exact moment is known
@@ -173,6 +174,23 @@ class PairwiseSigns(Signed):
         rows = draws.integers(ROWS, self.b, 1 << max(1, (self.d - 1).bit_length()))
         parity = np.bitwise_count(rows[..., None] & np.arange(self.d)) % 2
         return (1.0 - 2 * parity) * draws.signs(SIGNS, self.b)[..., None] * self.b**-0.5
+
+
+@broken("second moment", "S2", effect="a block SRHT whose row signs are shared by its blocks: a = b", known=Known(4))
+@dataclass(frozen=True)
+class RowSignsShared(Signed):
+    """The mistake of the author of this zoo: the first columns of both blocks are always parallel."""
+
+    def check(self) -> None:
+        require(self.d % 2 == 0, f"two blocks need an even d, not {self.d}")
+
+    def matrix(self, draws: Draws) -> Array:
+        half = self.d // 2
+        n = 1 << (half - 1).bit_length()
+        rows = draws.integers(ROWS, 2 * self.b, n).reshape(-1, 2, self.b, 1)
+        blocks = 1.0 - 2 * (np.bitwise_count(rows & np.arange(half)) % 2)
+        whole = np.concatenate([blocks[:, 0], blocks[:, 1]], axis=-1)
+        return whole * draws.signs(SIGNS, self.d)[:, None] * self.b**-0.5
 
 
 @broken("second moment", "S2x", effect="the last bucket is never used")

@@ -21,7 +21,15 @@ class Graded(Signed):
 
 
 @dataclass(frozen=True)
-class Scale(Graded):
+class GradedNormal(Graded):
+    """The same with normal entries, so that nothing is the same in all operators, and seen by that."""
+
+    def matrix(self, draws: Draws) -> Array:
+        return draws.gaussian_rows(ENTRIES, 0, self.b, self.d) * self.b**-0.5
+
+
+@dataclass(frozen=True)
+class Scale(GradedNormal):
     """E[RᵀR] = (1 + amount) I."""
 
     def matrix(self, draws: Draws) -> Array:
@@ -29,28 +37,24 @@ class Scale(Graded):
 
 
 @dataclass(frozen=True)
-class ScaleOfNormal(Graded):
-    """The same with normal entries, whose columns vary in norm."""
-
-    def matrix(self, draws: Draws) -> Array:
-        return draws.gaussian_rows(ENTRIES, 0, self.b, self.d) * ((1 + self.amount) / self.b) ** 0.5
-
-
-@dataclass(frozen=True)
-class FlatDirection(Graded):
-    """E[RᵀR] = I + amount uuᵀ, with u flat."""
+class FlatDirection(GradedNormal):
+    """E[RᵀR] = I + amount uuᵀ, with u flat; d > 1."""
 
     def matrix(self, draws: Draws) -> Array:
         matrix = super().matrix(draws)
+        if self.d == 1:
+            return matrix
         return matrix + ((1 + self.amount) ** 0.5 - 1) * matrix.mean(axis=-1, keepdims=True)
 
 
 @dataclass(frozen=True)
-class SkewDirection(Graded):
-    """The same with a u that no candidate of a search looks like."""
+class SkewDirection(GradedNormal):
+    """The same with a direction u that no candidate of a search looks like."""
 
     def matrix(self, draws: Draws) -> Array:
         matrix = super().matrix(draws)
+        if self.d == 1:
+            return matrix
         u = np.sin(1.7 * np.arange(1, self.d + 1) ** 1.3)
         u /= np.linalg.norm(u)
         return matrix + ((1 + self.amount) ** 0.5 - 1) * (matrix @ u)[..., None] * u
@@ -101,7 +105,7 @@ class SharedNorms(Graded):
 
 
 @dataclass(frozen=True)
-class RarelyZero(Graded):
+class RarelyZero(GradedNormal):
     """Zero, at this rate."""
 
     def matrix(self, draws: Draws) -> Array:
@@ -109,7 +113,7 @@ class RarelyZero(Graded):
 
 
 @dataclass(frozen=True)
-class RarelyScaled(Graded):
+class RarelyScaled(GradedNormal):
     """Scaled by 1.1, at this rate."""
 
     def matrix(self, draws: Draws) -> Array:

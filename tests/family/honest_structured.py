@@ -58,7 +58,7 @@ class SplitHadamard(Signed):
         return whole.reshape(-1, self.b, self.d) * self.b**-0.5
 
 
-@honest(Known(4))
+@honest(Known(2))
 @dataclass(frozen=True)
 class SummedHadamard(Signed):
     """Block SRHT: columns in two blocks, each with signs and rows of its own, summed."""
@@ -70,10 +70,10 @@ class SummedHadamard(Signed):
         half = self.d // 2
         n = 1 << (half - 1).bit_length()
         rows = draws.integers(ROWS, 2 * self.b, n).reshape(-1, 2, self.b)
-        blocks = _hadamard(n)[rows][..., :half]
+        # The signs of rows belong to the blocks: without them, the first columns of both would always be parallel.
+        blocks = _hadamard(n)[rows][..., :half] * draws.signs(BUCKETS, 2 * self.b).reshape(-1, 2, self.b, 1)
         whole = np.concatenate([blocks[:, 0], blocks[:, 1]], axis=-1)
-        signs = draws.signs(SIGNS, self.d)[:, None] * draws.signs(BUCKETS, self.b)[..., None]
-        return whole * signs * self.b**-0.5
+        return whole * draws.signs(SIGNS, self.d)[:, None] * self.b**-0.5
 
 
 @honest(Known(11))

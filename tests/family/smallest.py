@@ -74,8 +74,8 @@ class Effect(NamedTuple):
 
 
 EFFECTS = (
-    Effect(grades.ScaleOfNormal, "S1-sizes", unbiased, 0.014),
-    Effect(grades.ScaleOfNormal, "S1", moments, 0.015),
+    Effect(grades.Scale, "S1-sizes", unbiased, 0.014),
+    Effect(grades.Scale, "S1", moments, 0.015),
     Effect(grades.FlatDirection, "S1-sizes", unbiased, 0.1),
     Effect(grades.FlatDirection, "S1", moments, 0.015),
     Effect(grades.SkewDirection, "S1-sizes", unbiased, 0.1),
@@ -83,8 +83,8 @@ EFFECTS = (
     Effect(grades.SharedEntries, "C6", stacks, 0.15),
     Effect(grades.SharedOperators, "C6", stacks, 0.15),
     Effect(grades.SharedNorms, "C6", stacks, 0.15),
-    Effect(grades.RarelyZero, "S1-sizes", unbiased, 0.008),
-    Effect(grades.RarelyScaled, "S1-sizes", unbiased, 0.008),
+    Effect(grades.RarelyZero, "S1-sizes", unbiased, 0.016),
+    Effect(grades.RarelyScaled, "S1-sizes", unbiased, 0.08),
     Effect(grades.RarelyNotLinear, "C1", operators, 1.5e-4),
     Effect(grades.RarelyNoTranspose, "C2", operators, 1.5e-4),
     Effect(grades.NotLinear, "C1", operators, 1e-11),

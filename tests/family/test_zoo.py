@@ -33,7 +33,8 @@ LARGE = frozenset(
     NumbersInSinglePrecision OneEntryRedrawn OneInAHundredZero OneScaled Period2048 RarelyNotLinear RowsForgotten
     SharedScale ShiftedBuckets SparseDesketch SquareScaled ThousandthHuge ThousandthZero
     OneDirection TwoColumnsTied Lag1003 FalseMoment FalseNorm HeavyTail
-    HeavyTailClaimingAConstant RandomNorms
+    HeavyTailClaimingAConstant RandomNorms FalseTails FalseAlways FalseInnerProducts FalseInnerProductsAlways
+    FalseSpectrum
     """.split()
 )
 

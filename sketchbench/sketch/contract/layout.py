@@ -24,7 +24,7 @@ def check(stack: Sketch, name: str, vectors: Floats, results: Floats, sizes: Flo
     """
     kernels, apply = stack.kernels, getattr(stack, name)
     few, expected, sizes = vectors[:FEW], results[:, :FEW], sizes[:FEW]
-    given = kernels.asarray(np.ascontiguousarray(few[None]))
+    given = kernels.asarray(few[None].copy())
     first = apply(given)
     kept = dense(kernels, first.real).copy()
     apply(2 * given)
