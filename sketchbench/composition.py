@@ -219,7 +219,7 @@ def frozen(config: "DictConfig") -> Composed:
     """The part of a composed config that decides the outcome, resolved.
 
     Raises:
-        ConfigError: for a missing value, or an interpolation that leads nowhere.
+        ConfigError: for a missing value, an interpolation that leads nowhere, or a sketch and a recovery at once.
         ValueError: for an unknown key.
     """
     from omegaconf import OmegaConf
@@ -234,6 +234,11 @@ def frozen(config: "DictConfig") -> Composed:
         if key not in resolved:
             raise ConfigError(f"{key} is not there; no run can do without")
     _check_parts(resolved)
+    if len(both := [f"{kind}={resolved[kind]['name']}" for kind in METHODS if resolved.get(kind)]) > 1:
+        raise ConfigError(
+            f"{' and '.join(both)} can't be compared in one run, of which a task takes one; leave out what you chose,"
+            " or (in the file of a task of your own) override the other by null, as conf/task/reconstruction.yaml does"
+        )
     kept: dict[str, Any] = {
         "task": resolved["task"],
         "kernels": kernels.resolve(resolved["kernels"]["name"]),

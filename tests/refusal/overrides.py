@@ -75,6 +75,8 @@ OVERRIDES: dict[str, list[tuple[tuple[str, ...], str]]] = {
         (("kernels=fast",), "kernels/fast is unknown"),
         (("kernels=nunba",), "did you mean numba?"),
         (("recovery=fith",), "did you mean fiht?"),
+        (("recovery=fiht",), "sketch=count_sketch and recovery=fiht can't be compared in one run"),
+        (("task=reconstruction", "sketch=srht"), "sketch=srht and recovery=fiht can't be compared in one run"),
         (("sketch@x=ams",), "Could not override 'sketch@x'"),
         (("study=tails",), "there is no study"),
         (("claim=S1",), "there is no claim"),
