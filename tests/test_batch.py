@@ -85,7 +85,7 @@ def test_one_that_fails_takes_no_other_with_it(
 @pytest.mark.parametrize("text", ["", "{}", "[]", "[1]", '[{"name": "a"}]', "[" * 9999, "null"])
 def test_what_is_no_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(text))
-    with pytest.raises(SystemExit, match="stdin must be a batch as JSON"):
+    with pytest.raises(SystemExit, match="the batch"):
         job.main(["--receipt", str(tmp_path / "1.done")])
     assert list(tmp_path.iterdir()) == []
 

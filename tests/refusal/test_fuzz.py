@@ -13,7 +13,7 @@ import hypothesis.strategies as st
 import pytest
 import yaml
 from ending import ending
-from files import GROUPS
+from wrong_files import GROUPS
 from hypothesis import example, given, settings
 from reading import READ
 

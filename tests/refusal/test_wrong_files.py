@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from files import ANY, GROUPS, Edit
+from wrong_files import ANY, GROUPS, Edit
 from reading import READ
 
 CASES = [(group, edit) for group, (_, edits) in GROUPS.items() for edit in edits]
