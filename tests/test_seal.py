@@ -160,7 +160,7 @@ def test_whoever_reads_a_table_verifies_it(csv: Path, tmp_path: Path, monkeypatc
         (swap, "renamed or swapped"),
         (lambda path: seal.beside(path).write_text("{}"), "no whole seal, or changed"),
         (lambda path: seal.beside(path).unlink(), "it has no seal (norms.seal)"),
-        (lambda path: path.unlink(), "no such file; run snakemake first"),
+        (lambda path: path.unlink(), "is not there; run snakemake first"),
         (lambda path: [shutil.copy(f(smoke), f(path)) for f in (Path, seal.beside)], "of scale=smoke, not quick"),
     ]
     for damage, message in damages:
