@@ -101,7 +101,7 @@ def content(path: Path, kind: str, scale: str | None = None) -> bytes:
         SealError: in one line, for a file that is missing, changed, cut off, swapped or of another kind or scale.
     """
     if not path.is_file():
-        raise SealError(f"{path} is not there; run snakemake first")
+        raise SealError(f"{path} is {'no file' if path.exists() else 'not there'}; run snakemake first")
     if not beside(path).exists():
         raise SealError(f"{path}: it has no seal ({beside(path).name}), so nobody knows whether it is whole; {AGAIN}")
     seal = read(beside(path))
