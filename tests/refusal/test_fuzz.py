@@ -13,9 +13,9 @@ import hypothesis.strategies as st
 import pytest
 import yaml
 from ending import ending
-from wrong_files import GROUPS
 from hypothesis import example, given, settings
 from reading import READ
+from wrong_files import GROUPS
 
 from sketchbench import composition, plan, schema
 from sketchbench.__main__ import main

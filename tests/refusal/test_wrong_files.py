@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from wrong_files import ANY, GROUPS, Edit
 from reading import READ
+from wrong_files import ANY, GROUPS, Edit
 
 CASES = [(group, edit) for group, (_, edits) in GROUPS.items() for edit in edits]
 GENERAL = [(group, edit) for edit in ANY for group in GROUPS]
