@@ -62,10 +62,15 @@ def broken(verdicts: pd.DataFrame) -> list[str]:
     ]
 
 
+def measured(verdicts: pd.DataFrame, kinds: Mapping[str, str]) -> set[Method]:
+    """The methods whose contract was measured."""
+    found = verdicts[(verdicts["role"] == ROLE) & (verdicts["verdict"] != "not run")]
+    return {_method(row, kinds) for row in found.to_dict("records")}
+
+
 def unmeasured(verdicts: pd.DataFrame, kinds: Mapping[str, str]) -> list[str]:
     """The methods with other verdicts whose contract was not measured, in alphabetical order."""
     judged = [row for row in verdicts.to_dict("records") if row["verdict"] != "not run"]
-    measured = {_method(row, kinds) for row in judged if row["role"] == ROLE}
     labels = {_method(row, kinds): str(row[Column.LABEL]) for row in judged if row["role"] != ROLE}
     compared = {(kind, name) for kind, name in labels if kind and not name.startswith(CONTROLS)}
-    return sorted({labels[method] for method in compared - measured})
+    return sorted({labels[method] for method in compared - measured(verdicts, kinds)})

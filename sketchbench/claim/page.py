@@ -49,6 +49,9 @@ that was proven), the least of all comparisons of a method: 1 is sharp, and 100 
 for equalities, probabilities and growth, nor where the bound or what was measured is not positive. Where the expected
 verdict is *any*, times are compared, which differ from machine to machine: the verdict is that of this run."""
 
+# At the quick scale; computed in tests/test_trial_counts.py or simulated, see the claims' reasons.
+POWER = "What is broken in fewer than one operator in a thousand, or correlated by less than 0.12, may go unnoticed."
+
 
 def content(
     claims: list[Claim],
@@ -132,12 +135,13 @@ def _contract(verdicts: pd.DataFrame, facts: Mapping[str, Any]) -> list[Block]:
     """Which methods break the contract, and of which it was not measured."""
     if not (verdicts["role"] == gate.ROLE).any():
         return []
-    measured = verdicts[(verdicts["role"] == gate.ROLE) & (verdicts["verdict"] != "not run")]
-    if measured.empty:
+    kinds = facts.get("kinds", {})
+    measured = gate.measured(verdicts, kinds)
+    if not measured:
         text = "It was not measured in this run. What the verdicts rest on, such as independent operators, is assumed."
         return [Heading("Is the contract kept?"), Paragraph(text)]
-    lines, without = gate.broken(verdicts), gate.unmeasured(verdicts, facts.get("kinds", {}))
-    text = f"It was measured of {measured[Column.METHOD].nunique()} methods (claims C1 and following)."
+    lines, without = gate.broken(verdicts), gate.unmeasured(verdicts, kinds)
+    text = f"It was measured of {len(measured)} methods (claims C1 and following). {POWER}"
     if without:
         text += f" It was not measured of {', '.join(without)}."
     if not lines:
