@@ -49,7 +49,7 @@ that was proven), the least of all comparisons of a method: 1 is sharp, and 100 
 for equalities, probabilities and growth, nor where the bound or what was measured is not positive. Where the expected
 verdict is *any*, times are compared, which differ from machine to machine: the verdict is that of this run."""
 
-# At the quick scale; computed in tests/test_trial_counts.py or simulated, see the claims' reasons.
+# At the quick scale; simulated in tests/measure/test_dependence.py, and see the reasons of the claims.
 POWER = "What is broken in fewer than one operator in a thousand, or correlated by less than 0.12, may go unnoticed."
 
 
