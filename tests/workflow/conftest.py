@@ -97,6 +97,8 @@ def project(tmp_path: Path) -> Project:
             if file.stem not in kept:
                 file.unlink()
     (path / "conf" / "study" / "tiny.yaml").write_text(STUDY)
+    settings = path / "conf" / "workflow.yaml"  # a process for each study and table, as at the other scales
+    settings.write_text(settings.read_text().replace("smoke: all", "smoke: 16"))
     for claim in ("S1", "S2x"):
         file = path / "conf" / "claim" / f"{claim}.yaml"
         text = file.read_text().replace("studies: [embedding, moments]", "studies: [tiny]")
