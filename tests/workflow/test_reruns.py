@@ -68,7 +68,7 @@ def test_claims_follow_their_files(project: Project) -> None:
     project.edit("conf/claim/S1.yaml", lambda text: text.replace("for every pair", "for any pair"))
     assert project.rerun() == set()
     changed = {name for name, content in project.reports().items() if content != before[name]}
-    assert changed == {"claims.md", "claims.html"}
+    assert changed == {"claims.md", "claims.html", "claims.seal"}
 
 
 def test_without_the_memory_of_snakemake(project: Project) -> None:
