@@ -130,7 +130,7 @@ def full_disk(project: Project, chance: random.Random) -> str:
     finally:
         del os.environ["DISK"], os.environ["DISK_ALLOWED"]
     logs = "".join(path.read_text() for path in (project.path / "logs").rglob("*.log"))
-    assert code == 0 or "no space left on device while writing" in logs, output + logs
+    assert code == 0 or "no space left on device while writing" in output + logs, output + logs
     assert "Traceback" not in logs
     assert not leftovers(project)
     return f"{allowed} files, then none; exit {code}"
