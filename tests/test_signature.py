@@ -57,7 +57,7 @@ def test_a_family_reruns_what_uses_it(package: Path) -> None:
     rerun = changed(package / "sketch" / "ams.py")
     assert ams
     assert ams <= rerun
-    assert all(name.startswith("contract control/broken/") for name in rerun - ams)
+    assert all("control/broken/" in name for name in rerun - ams)
 
 
 def test_an_accountant_reruns_what_accounts(package: Path) -> None:

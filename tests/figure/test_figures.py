@@ -148,5 +148,6 @@ def test_the_command_writes_both_formats(tmp_path: Path) -> None:
 def test_a_missing_table(tmp_path: Path) -> None:
     path = tmp_path / "norms.csv"
     table("norms").to_csv(path, index=False)
-    with pytest.raises(SystemExit, match="figure growth needs growth"):
+    seal.write("table", "quick", {}, [path])
+    with pytest.raises(SystemExit, match="figure growth needs the tables of growth"):
         __main__.main(["growth", "--tables", str(path), "--svg", "x.svg", "--png", "x.png"])

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sketchbench import seeds
 from sketchbench.kernels import Array, Kernels
 from sketchbench.sketch.family import Family
+from sketchbench.sketch.operator import Sketch
 
 Floats = NDArray[np.float64]
 
@@ -37,14 +38,22 @@ class Subject:
 
     def matrices(self, key: int, count: int, first: int = 0) -> Floats:
         """Operators `first`, ... of a key as dense matrices, (count, b, d)."""
-        return dense(
-            self.kernels, self.family.draw(key, operators=count, first=first, kernels=self.kernels).materialize()
-        )
+        return formed(self.family.draw(key, operators=count, first=first, kernels=self.kernels))
 
 
 def dense(kernels: Kernels, matrices: Array) -> Floats:
     """An array of the backend's in NumPy, float64."""
     return np.asarray(kernels.to_numpy(matrices), dtype=np.float64)
+
+
+def formed(sketch: Sketch) -> Floats:
+    """The dense matrix, or stack of them, as `materialize` gives it; entries that are not finite end nothing."""
+    try:
+        return dense(sketch.kernels, sketch.materialize())
+    except OverflowError:
+        identity = sketch.kernels.xp.eye(sketch.d)
+        columns = sketch.sketch(identity if sketch.operators is None else identity[None], check_finite=False)
+        return dense(sketch.kernels, columns.swapaxes(-1, -2))
 
 
 def vectors(length: int, random: np.random.Generator) -> Floats:
