@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sketchbench.kernels import Kernels
 from sketchbench.sketch.contract import layout
-from sketchbench.sketch.contract.probes import KINDS, MOST, Floats, Subject, dense, errors, formed, norms, vectors
+from sketchbench.sketch.contract.probes import KINDS, MOST, Floats, Subject, dense, errors, matrix_of, norms, vectors
 from sketchbench.sketch.operator import Sketch
 
 Faults = dict[str, Floats]  # by quantity, the largest error of each operator in units of rounding, (T,)
@@ -103,7 +103,7 @@ def _transpose(bench: _Bench) -> Floats:
     below = bench.rx @ bench.y.T
     above = (bench.rty @ bench.x.T).swapaxes(-1, -2)
     scale = bench.size * norms(bench.x)[:, None] * norms(bench.y)
-    matrix = formed(bench.stack)
+    matrix = matrix_of(bench.stack)
     if matrix.shape != (len(below), bench.stack.b, bench.stack.d):
         return np.full(len(below), MOST)
     formed = errors(
@@ -132,15 +132,9 @@ def check_alone(subject: Subject, number: int) -> Faults:
     alone = subject.family.draw(subject.key, first=number, kernels=subject.kernels)
     kernels, random = subject.kernels, subject.random("alone")
     x, y = vectors(subject.d, random)[:12], vectors(subject.b, random)[:12]
-    rx, rty = (
-        dense(kernels, one)
-        for one in (
-            alone.sketch(kernels.asarray(x), check_finite=False),
-            alone.desketch(kernels.asarray(y), check_finite=False),
-        )
-    )
-    size = max(float(norms(formed(alone).ravel())), 1e-100)
-    terms = subject.d + subject.b
+    rx = dense(kernels, alone.sketch(kernels.asarray(x), check_finite=False))
+    rty = dense(kernels, alone.desketch(kernels.asarray(y), check_finite=False))
+    size = max(float(norms(matrix_of(alone).ravel())), 1e-100)
     down, up = size * norms(x)[:, None], size * norms(y)[:, None]
     transpose = _linear_operator(alone, (x, rx, down), (y, rty, up))
     projection = [

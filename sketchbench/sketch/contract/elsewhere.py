@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from sketchbench import kernels
-from sketchbench.sketch.contract.probes import Floats, Subject, formed
+from sketchbench.sketch.contract.probes import Floats, Subject, matrix_of
 
 SECONDS = 60.0  # after which what a family does in another process counts as endless
 ENVIRONMENT = {"PYTHONHASHSEED": "4711", "NUMBA_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}
@@ -53,7 +53,7 @@ def main() -> None:
     sys.path[:] = pickle.load(sys.stdin.buffer)
     family, key, count = pickle.load(sys.stdin.buffer)
     backend = kernels.load("numpy")
-    drawn = formed(family.draw(key, operators=count, kernels=backend))
+    drawn = matrix_of(family.draw(key, operators=count, kernels=backend))
     stream.write(pickle.dumps(drawn))
 
 

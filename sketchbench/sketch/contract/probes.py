@@ -38,7 +38,7 @@ class Subject:
 
     def matrices(self, key: int, count: int, first: int = 0) -> Floats:
         """Operators `first`, ... of a key as dense matrices, (count, b, d)."""
-        return formed(self.family.draw(key, operators=count, first=first, kernels=self.kernels))
+        return matrix_of(self.family.draw(key, operators=count, first=first, kernels=self.kernels))
 
 
 def dense(kernels: Kernels, matrices: Array) -> Floats:
@@ -46,7 +46,7 @@ def dense(kernels: Kernels, matrices: Array) -> Floats:
     return np.asarray(kernels.to_numpy(matrices), dtype=np.float64)
 
 
-def formed(sketch: Sketch) -> Floats:
+def matrix_of(sketch: Sketch) -> Floats:
     """The dense matrix, or stack of them, as `materialize` gives it; entries that are not finite end nothing."""
     try:
         return dense(sketch.kernels, sketch.materialize())

@@ -10,7 +10,7 @@ import numpy as np
 from sketchbench import kernels as backends
 from sketchbench.kernels import Kernels
 from sketchbench.sketch.contract import elsewhere
-from sketchbench.sketch.contract.probes import Floats, Subject, dense, errors, formed, norms
+from sketchbench.sketch.contract.probes import Floats, Subject, dense, errors, matrix_of, norms
 from sketchbench.sketch.count_sketch import CountSketch
 from sketchbench.sketch.dense import WORKSPACE
 
@@ -45,7 +45,7 @@ def _again(subject: Subject) -> Iterator[tuple[int, Floats]]:
     family, key, ours = subject.family, subject.key, subject.kernels
 
     def part(first: int, count: int | None, kernels: Kernels = ours) -> tuple[int, Floats]:
-        drawn = formed(family.draw(key, operators=count, first=first, kernels=kernels))
+        drawn = matrix_of(family.draw(key, operators=count, first=first, kernels=kernels))
         return first, drawn if count else drawn[None]
 
     for first in (*range(FEW), STACK - 1):
@@ -54,7 +54,7 @@ def _again(subject: Subject) -> Iterator[tuple[int, Floats]]:
     yield part(5, 17)
     yield part(0, 3)
     yield part(STACK // 2, STACK // 2)
-    formed(family.draw(key ^ 1, operators=5, kernels=ours))
+    matrix_of(family.draw(key ^ 1, operators=5, kernels=ours))
     CountSketch(subject.d, subject.b).draw(key, operators=STACK, kernels=ours).materialize()
     with _OtherState():
         yield part(0, STACK)
