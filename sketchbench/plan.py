@@ -98,11 +98,13 @@ class Plan:
 
     def manifest(self, study: str) -> str:
         """What the table of a study needs to know of its runs, as JSON."""
-        entries = [
+        return json.dumps(self._entries(study))
+
+    def _entries(self, study: str) -> list[dict[str, Any]]:
+        return [
             {"record": self.record(run), "signature": run.signature, "columns": run.columns}
             for run in self.runs[study].values()
         ]
-        return json.dumps(entries)
 
     @property
     def facts(self) -> str:
@@ -119,7 +121,8 @@ class Plan:
         Raises FileError where one can't be written.
         """
         texts = {batch.description: batch.payload for found in self.batches.values() for batch in found.values()}
-        texts[self.manifests] = json.dumps({study: json.loads(self.manifest(study)) for study in self.runs})
+        if self.shared:
+            texts[self.manifests] = json.dumps({study: self._entries(study) for study in self.runs})
         for name, text in texts.items():
             path = Path(name)
             if not (is_plain(path) and path.read_text(encoding="utf-8", errors="replace") == text):
@@ -127,7 +130,7 @@ class Plan:
 
     @property
     def manifests(self) -> str:
-        """The file of the manifests of all tables."""
+        """The file of the manifests of all tables, where one process makes them all."""
         return f"{self.places.results}/manifests.json"
 
     def check_records(self) -> list[str]:

@@ -29,9 +29,9 @@ def gated(rows: Iterable[Row], kinds: Mapping[str, str]) -> list[Row]:
     for row in rows:
         if row["role"] == ROLE and row["verdict"] == "fails":
             broken.setdefault(_method(row, kinds), []).append(row["claim"])
-    measured = {_method(row, kinds) for row in rows if row["role"] == ROLE and row["verdict"] != "not run"}
-    of_kinds = {kind for kind, _ in measured if kind}
-    return [_void(row, _reason(_method(row, kinds), broken, measured, of_kinds)) for row in rows]
+    known = measured(rows, kinds)
+    of_kinds = {kind for kind, _ in known if kind}
+    return [_void(row, _reason(_method(row, kinds), broken, known, of_kinds)) for row in rows]
 
 
 def _reason(method: Method, broken: Mapping[Method, list[str]], measured: set[Method], of_kinds: set[str]) -> str:
@@ -62,10 +62,9 @@ def broken(verdicts: pd.DataFrame) -> list[str]:
     ]
 
 
-def measured(verdicts: pd.DataFrame, kinds: Mapping[str, str]) -> set[Method]:
-    """The methods whose contract was measured."""
-    found = verdicts[(verdicts["role"] == ROLE) & (verdicts["verdict"] != "not run")]
-    return {_method(row, kinds) for row in found.to_dict("records")}
+def measured(rows: Iterable[Mapping[Any, Any]], kinds: Mapping[str, str]) -> set[Method]:
+    """The methods whose contract was measured, by the rows of a table of verdicts."""
+    return {_method(row, kinds) for row in rows if row["role"] == ROLE and row["verdict"] != "not run"}
 
 
 def unmeasured(verdicts: pd.DataFrame, kinds: Mapping[str, str]) -> list[str]:
@@ -73,4 +72,4 @@ def unmeasured(verdicts: pd.DataFrame, kinds: Mapping[str, str]) -> list[str]:
     judged = [row for row in verdicts.to_dict("records") if row["verdict"] != "not run"]
     labels = {_method(row, kinds): str(row[Column.LABEL]) for row in judged if row["role"] != ROLE}
     compared = {(kind, name) for kind, name in labels if kind and not name.startswith(CONTROLS)}
-    return sorted({labels[method] for method in compared - measured(verdicts, kinds)})
+    return sorted({labels[method] for method in compared - measured(judged, kinds)})

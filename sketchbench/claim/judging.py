@@ -38,17 +38,6 @@ def judge(claim: Claim, tables: Mapping[str, pd.DataFrame], method: str, error: 
     return compare(selections(claim, tables, method), error)
 
 
-def judge_control(
-    claim: Claim, control: NegativeControl, tables: Mapping[str, pd.DataFrame], method: str, error: float
-) -> list[Judgement]:
-    """Every comparison of a claim for the negative control of one method, as `judge` makes them for the method.
-
-    The checks are those that have rows of the method. Arguments, result and errors are those of `judge`; there are no
-    judgements where the tables have no rows of the control.
-    """
-    return compare(control_selections(claim, control, tables, method), error)
-
-
 class Selection(NamedTuple):
     """What a check is applied to: rows of a study. It does not depend on the error rate."""
 
@@ -69,7 +58,10 @@ def selections(claim: Claim, tables: Mapping[str, pd.DataFrame], method: str) ->
 def control_selections(
     claim: Claim, control: NegativeControl, tables: Mapping[str, pd.DataFrame], method: str
 ) -> list[Selection]:
-    """What they are applied to for the negative control of one method; arguments and errors as of `judge_control`."""
+    """What they are applied to for the negative control of one method, as `selections` for the method itself.
+
+    The checks are those that have rows of the method; there is nothing where the tables have no rows of the control.
+    """
     selections = []
     for check in claim.checks:
         claimed = pd.concat([_select(tables[study], check, study, method) for study in check.studies])

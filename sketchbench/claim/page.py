@@ -136,7 +136,7 @@ def _contract(verdicts: pd.DataFrame, facts: Mapping[str, Any]) -> list[Block]:
     if not (verdicts["role"] == gate.ROLE).any():
         return []
     kinds = facts.get("kinds", {})
-    measured = gate.measured(verdicts, kinds)
+    measured = gate.measured(verdicts.to_dict("records"), kinds)
     if not measured:
         text = "It was not measured in this run. What the verdicts rest on, such as independent operators, is assumed."
         return [Heading("Is the contract kept?"), Paragraph(text)]

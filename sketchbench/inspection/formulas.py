@@ -9,7 +9,8 @@ import numpy as np
 
 from sketchbench.composition import THEORY
 from sketchbench.inspection.findings import Findings
-from sketchbench.inspection.targets import formula, near
+from sketchbench.inspection.targets import formula
+from sketchbench.parameters import did_you_mean
 from sketchbench.sketch.family import Family
 from sketchbench.theory.known import ALWAYS
 from sketchbench.theory.leakage import ExpectedSpectrum
@@ -38,7 +39,9 @@ def check_theory(found: Findings, theory: Any, families: Sequence[Family]) -> No
     sizes = [(family.d, family.b) for family in families if family.d <= LARGEST] or [(16, 4)]
     for name, value in theory.items():
         if name not in THEORY:
-            found.add(f"theory.{name}", f"is unknown; it must be one of {', '.join(THEORY)}{near(str(name), THEORY)}")
+            found.add(
+                f"theory.{name}", f"is unknown; it must be one of {', '.join(THEORY)}{did_you_mean(str(name), THEORY)}"
+            )
         elif value is None:
             continue
         elif name == "embedding_constant":

@@ -13,7 +13,7 @@ from sketchbench.inspection.families import SIZES, check_family
 from sketchbench.inspection.findings import Findings, shown
 from sketchbench.inspection.formulas import check_theory
 from sketchbench.inspection.recoveries import check_recovery
-from sketchbench.inspection.targets import near
+from sketchbench.parameters import did_you_mean
 
 
 class Method(NamedTuple):
@@ -55,7 +55,7 @@ def mistakes(method: Method, folder: Path, conf: Path, overrides: tuple[str, ...
     for key in first:
         known = METHODS[method.kind] + SHOWN
         if key not in known:
-            found.add(key, f"is unknown; it must be one of {', '.join(known)}{near(key, known)}")
+            found.add(key, f"is unknown; it must be one of {', '.join(known)}{did_you_mean(key, known)}")
     _check_shown(found, config, first, method, folder, conf)
     if method.kind == "sketch":
         families = check_family(found, "family", resolved)

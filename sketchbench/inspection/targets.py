@@ -5,11 +5,11 @@ import functools
 import importlib
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from sketchbench.blame import blamed
 from sketchbench.inspection.findings import Findings
+from sketchbench.parameters import did_you_mean
 
 
 def target(found: Findings, key: str, node: Any, example: str) -> Any | None:
@@ -39,7 +39,9 @@ def target(found: Findings, key: str, node: Any, example: str) -> Any | None:
         found.add(f"{key}._target_", _not_imported(found, name, module, error))
         return None
     if not hasattr(loaded, attribute):
-        found.add(f"{key}._target_", f"{name}: there is no {attribute} in {module}{near(attribute, vars(loaded))}")
+        found.add(
+            f"{key}._target_", f"{name}: there is no {attribute} in {module}{did_you_mean(attribute, vars(loaded))}"
+        )
         return None
     return getattr(loaded, attribute)
 
@@ -48,14 +50,8 @@ def _not_imported(found: Findings, name: str, module: str, error: BaseException)
     """Why a module was not imported."""
     if isinstance(error, ModuleNotFoundError) and error.name and module.split(".", maxsplit=1)[0] == error.name:
         there = [path.stem for path in found.folder.glob("*.py")]
-        return f"{name}: there is no module {error.name} in {found.folder}{near(error.name, there)}"
+        return f"{name}: there is no module {error.name} in {found.folder}{did_you_mean(error.name, there)}"
     return f"{name}: can't be imported: {blamed(error, found.folder) or error}"
-
-
-def near(name: str, known: Iterable[str]) -> str:
-    """`; did you mean ...?` of the known name that is most like this one, or nothing."""
-    matches = get_close_matches(name, list(known), n=1)
-    return f"; did you mean {matches[0]}?" if matches else ""
 
 
 def subclass(found: Findings, key: str, node: Any, base: type, example: str) -> type | None:
@@ -98,7 +94,7 @@ def arguments(found: Findings, key: str, node: Mapping[str, Any], made: type, gi
             found.add(f"{key}.{name}", f"{node[name]!r} must be left out")
         elif name != "_target_" and name not in fields:
             known = f"it has {', '.join(fields)}" if fields else "it has none"
-            found.add(f"{key}.{name}", f"{made.__name__} has no parameter {name}; {known}{near(name, fields)}")
+            found.add(f"{key}.{name}", f"{made.__name__} has no parameter {name}; {known}{did_you_mean(name, fields)}")
     for name, field in fields.items():
         required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
         if required and name not in node:
