@@ -1,6 +1,5 @@
 """Planned runs, and the batches in which they are done."""
 
-import hashlib
 import json
 import math
 from collections.abc import Iterator
@@ -8,7 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sketchbench import receipt
 from sketchbench.files import clear, remove, set_aside
+from sketchbench.seal import digest
 from sketchbench.signature import targets
 
 
@@ -73,12 +74,11 @@ class Batch:
     @property
     def signatures(self) -> str:
         """64 hex digits that change with its runs, and with what any of them depends on."""
-        return hashlib.sha256(self._receipt.encode()).hexdigest()
+        return digest(self._receipt)
 
     @property
     def _receipt(self) -> str:
-        """What the receipt says, as `record.receipt` does."""
-        return "".join(f"{run.signature} {path}\n" for path, run in self.runs.items())
+        return receipt.text({path: run.signature for path, run in self.runs.items()})
 
     def check(self) -> list[str]:
         """Withdraw the receipt of a batch whose records are not all there, whole and as planned.
@@ -90,7 +90,7 @@ class Batch:
         """
         from sketchbench import record  # a quarter of a second that a list of runs does without
 
-        lines, done, receipt = clear(Path(self.receipt)), True, Path(self.receipt)
+        lines, done, place = clear(Path(self.receipt)), True, Path(self.receipt)
         for path, run in self.runs.items():
             lines += clear(Path(path))
             try:
@@ -100,23 +100,21 @@ class Batch:
                 if Path(path).exists():
                     set_aside(Path(path))
                     lines.append(f"{error}; set aside, to be computed again")
-        if receipt.is_file():
-            lines += self._withdraw(receipt, done)
+        if place.is_file():
+            lines += self._withdraw(place, done)
         return lines
 
-    def _withdraw(self, receipt: Path, done: bool) -> list[str]:
+    def _withdraw(self, place: Path, done: bool) -> list[str]:
         """Remove a receipt, unless it is that of these runs and they are done; rename one that is no receipt at all."""
-        from sketchbench import record
-
         try:
-            text = receipt.read_text(encoding="utf-8")
+            text = place.read_text(encoding="utf-8")
         except (OSError, ValueError):
             text = ""
-        if not record.RECEIPT.fullmatch(text):
-            set_aside(receipt)
-            return [f"{receipt}: not a whole receipt; set aside, to be made again"]
+        if not receipt.FORM.fullmatch(text):
+            set_aside(place)
+            return [f"{place}: not a whole receipt; set aside, to be made again"]
         if not done or text != self._receipt:
-            remove(receipt)
+            remove(place)
         return []
 
 

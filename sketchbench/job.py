@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from sketchbench import kernels, record
+from sketchbench import kernels, receipt, record
 from sketchbench.blame import blamed
 from sketchbench.command_line import MISTAKES, Parser, check_entries, json_from_stdin, program, said
 from sketchbench.digest import PROJECT
@@ -142,7 +142,7 @@ def main(arguments: list[str] | None = None) -> None:
         raise ValueError("the batch has no entries; Snakemake makes it of the plan")
     if failed := work_off(batch, folder):
         sys.exit("\n".join(f"sketchbench: error: {line}" for line in failed))
-    write_text(options.receipt, record.receipt({entry["record"]: entry["signature"] for entry in batch}))
+    write_text(options.receipt, receipt.text({entry["record"]: entry["signature"] for entry in batch}))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ file is an error, never data. Writing is atomic: a reader finds the old file, th
 import hashlib
 import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +19,6 @@ from pyarrow.json import ParseOptions, ReadOptions, read_json
 from sketchbench.files import write_bytes
 
 SCHEMA = 1
-RECEIPT = re.compile(r"([0-9a-f]{16} .+\n)+")  # the form of what `receipt` gives
 _FIELD = b"sketchbench"
 
 
@@ -114,11 +112,6 @@ def read(path: Path, signature: str | None = None) -> Record:
     if signature is not None and stamp.get("signature") != signature:
         raise RecordError(f"{path}: made from another config or other code than planned")
     return Record(rows, stamp)
-
-
-def receipt(signatures: Mapping[str, str]) -> str:
-    """What is written when all records of a batch are there: their signatures, by their paths."""
-    return "".join(f"{signature} {path}\n" for path, signature in signatures.items())
 
 
 def _checksum(rows: list[dict[str, Any]], provenance: dict[str, Any]) -> str:
