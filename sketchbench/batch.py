@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sketchbench import receipt
+from sketchbench.cost import Cost
 from sketchbench.files import clear, remove, set_aside
 from sketchbench.seal import digest
 from sketchbench.signature import targets
@@ -16,13 +17,14 @@ from sketchbench.signature import targets
 @dataclass(frozen=True)
 class Run:
     """One planned run: its study, its name there (`srht/d640-b64`), its resolved config and the
-    signature of config and code. `columns` are what identifies it in tables."""
+    signature of config and code. `columns` are what identifies it in tables; `cost` is what it is known to cost."""
 
     study: str
     name: str
     config: dict[str, Any]
     signature: str
     columns: dict[str, Any]
+    cost: Cost | None = None
 
     @property
     def needs_folder(self) -> bool:
@@ -50,6 +52,18 @@ class Batch:
     def needs_folder(self) -> bool:
         """Whether it runs code of the user's own."""
         return any(run.needs_folder for run in self.runs.values())
+
+    @property
+    def seconds(self) -> float | None:
+        """How long its runs keep a processor core busy, on average; None where one was never measured."""
+        seconds = [run.cost.seconds for run in self.runs.values() if run.cost]
+        return sum(seconds) if len(seconds) == len(self.runs) else None
+
+    @property
+    def mebibytes(self) -> int | None:
+        """The most memory that one of its runs needed, in MiB; None where one was never measured."""
+        peaks = [run.cost.mebibytes for run in self.runs.values() if run.cost]
+        return max(peaks) if len(peaks) == len(self.runs) else None
 
     @property
     def title(self) -> str:

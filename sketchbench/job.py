@@ -2,6 +2,7 @@
 
 import logging
 import platform
+import resource
 import subprocess
 import sys
 import time
@@ -38,7 +39,7 @@ VERSIONS = (
 
 def run(config: dict[str, Any], path: Path, folder: Path | None = None) -> list[Row]:
     """Execute a config and write its record. Returns the rows."""
-    start = time.monotonic()
+    start, begun = time.monotonic(), time.process_time()
     signed = signature(config, folder)
     rows = execute(config, code_of(config, folder))
     provenance = {
@@ -46,6 +47,8 @@ def run(config: dict[str, Any], path: Path, folder: Path | None = None) -> list[
         "config": config,
         "kernels": kernels.resolve(config["kernels"]),
         "wall_seconds": round(time.monotonic() - start, 3),
+        "cpu_seconds": round(time.process_time() - begun, 3),
+        "peak_mebibytes": _peak_mebibytes(),
         "commit": _commit(),
         "machine": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
         "versions": {name: _version(name) for name in VERSIONS},
@@ -67,6 +70,12 @@ def _version(name: str) -> str | None:
         return version(name)
     except PackageNotFoundError:
         return None
+
+
+def _peak_mebibytes() -> int:
+    """The most memory that this process has had so far, with the runs that it did before."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak // (2**20 if sys.platform == "darwin" else 2**10)  # bytes there, KiB elsewhere
 
 
 def _commit() -> str | None:

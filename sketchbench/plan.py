@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from sketchbench import kernels, seeds, study
+from sketchbench import cost, kernels, seeds, study
 from sketchbench.batch import Batch, Run, batches
 from sketchbench.blame import blamed
 from sketchbench.command_line import Parser, program
@@ -129,6 +129,16 @@ class Plan:
                 write_text(path, text)
 
     @property
+    def summary(self) -> str:
+        """How many runs there are, in how many jobs, and how long they took when they were measured."""
+        runs = [run for found in self.runs.values() for run in found.values()]
+        known = [run.cost.seconds for run in runs if run.cost]
+        jobs = sum(map(len, self.batches.values()))
+        unknown = f" (and {len(runs) - len(known)} runs never measured)" if len(known) < len(runs) else ""
+        counted = f"{len(runs)} runs in {jobs} jobs, {len(self.skipped)} skipped"
+        return f"{counted}: {cost.told(sum(known))} of one processor core{unknown}"
+
+    @property
     def manifests(self) -> str:
         """The file of the manifests of all tables, where one process makes them all."""
         return f"{self.places.results}/manifests.json"
@@ -208,7 +218,8 @@ def expand(
     composer = Composer(conf, user)
     own = _own(composer, user) if user else {}
     selection = selection_of([*planned, *always], conf, own, beside)
-    expansion = Expansion(plan, user, composer, CodeDigest(), 1 if together == "all" else together, selection)
+    size = 1 if together == "all" else together
+    expansion = Expansion(plan, user, composer, CodeDigest(), size, selection, cost.read())
     for one in planned:
         expansion.add(one)
     for one in always:
@@ -240,6 +251,7 @@ class Expansion:
     digest: CodeDigest
     together: int
     selection: Selection
+    costs: Mapping[cost.Key, cost.Cost]
 
     def add(self, study: Study) -> None:
         """All runs of a study."""
@@ -311,7 +323,8 @@ class Expansion:
             short["b"] = config["b"]  # a sketch may have a size of its own
         name = f"{method}/" + "-".join(f"{key}{value}" for key, value in short.items())
         columns = {"method": method, "label": label, **short}
-        return Run(study.name, name, config, signature(config, self.user, self.digest), columns)
+        known = self.costs.get(cost.Key(self.plan.scale, study.name))
+        return Run(study.name, name, config, signature(config, self.user, self.digest), columns, known)
 
 
 @program
@@ -330,10 +343,11 @@ def main(arguments: list[str] | None = None) -> None:
     plan = from_settings({**settings, **chosen, "device": "elsewhere"})
     for name, runs in plan.runs.items():
         for run in runs.values():
-            print(f"{name:24s} {run.name:56s} {run.signature}")
+            seconds = f"{run.cost.seconds:.2g} s" if run.cost else "?"
+            print(f"{name:24s} {run.name:56s} {run.signature} {seconds:>8s}")
     for skipped in plan.skipped:
         print(f"skipped: {skipped.study}: {skipped.name}: {skipped.reason}")
-    print(f"{sum(map(len, plan.runs.values()))} runs, {len(plan.skipped)} skipped")
+    print(plan.summary)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ rule run:
     wildcard_constraints:
         study="[a-z0-9_]+",
         batch="[0-9]+",
+    # The longest first, and before them what was never measured, so that no long one is left alone at the end.
+    priority: lambda wildcards: PLAN.batches[wildcards.study][wildcards.batch].seconds or 1e9
     conda:
         "../../environment.yml"
     threads: 1
