@@ -179,6 +179,8 @@ class Progress(logging.Handler):
             self._bar.add_task("", total=None)
             self._bar.start()
             self._inner.setStream(sys.stderr)  # which the bar has replaced by one that writes above it
+        else:
+            self._show()
         if not self._ticking.is_alive():
             self._ticking.start()
 

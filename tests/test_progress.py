@@ -90,7 +90,8 @@ def test_in_a_log_the_course_of_jobs_is_a_line_now_and_then_and_all_else_stays()
     assert theirs.getvalue() == "a warning\nwhat Snakemake says\n"  # the error is not kept back
     lines = ours.getvalue().splitlines()
     assert len(lines) >= 2
-    assert lines[0].endswith("0 of 3 steps done; about 14 seconds left; now a 1")
+    assert lines[0].endswith("0 of 3 steps done; about 14 seconds left")
+    assert lines[1].endswith("0 of 3 steps done; about 14 seconds left; now a 1")
 
 
 def test_on_a_terminal_it_is_one_line_that_goes_away() -> None:
