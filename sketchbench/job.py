@@ -1,5 +1,6 @@
 """Runs: resolved configs in, a record of each out. `python -m sketchbench.job --help`."""
 
+import functools
 import logging
 import platform
 import resource
@@ -13,7 +14,7 @@ from typing import Any
 from sketchbench import kernels, receipt, record
 from sketchbench.blame import blamed
 from sketchbench.command_line import MISTAKES, Parser, check_entries, json_from_stdin, program, said
-from sketchbench.digest import PROJECT
+from sketchbench.digest import PROJECT, CodeDigest
 from sketchbench.execution import ConfigError, execute
 from sketchbench.files import write_text
 from sketchbench.measure.row import Row
@@ -39,9 +40,9 @@ VERSIONS = (
 
 def run(config: dict[str, Any], path: Path, folder: Path | None = None) -> list[Row]:
     """Execute a config and write its record. Returns the rows."""
-    start, begun = time.monotonic(), time.process_time()
-    signed = signature(config, folder)
-    rows = execute(config, code_of(config, folder))
+    start, begun, digest = time.monotonic(), time.process_time(), CodeDigest()
+    signed = signature(config, folder, digest)
+    rows = execute(config, code_of(config, folder, digest))
     provenance = {
         "signature": signed,
         "config": config,
@@ -64,6 +65,7 @@ def check_config(config: dict[str, Any]) -> None:
             raise ConfigError(f"the config needs {key}, of type {kind.__name__}; `composition` makes it")
 
 
+@functools.cache
 def _version(name: str) -> str | None:
     """The installed version of a distribution, or None."""
     try:
@@ -78,8 +80,12 @@ def _peak_mebibytes() -> int:
     return peak // (2**20 if sys.platform == "darwin" else 2**10)  # bytes there, KiB elsewhere
 
 
+@functools.cache
 def _commit() -> str | None:
-    """The commit of the code, marked where it is not the whole story; None outside a checkout."""
+    """The commit of the code, marked where it is not the whole story; None outside a checkout.
+
+    Asked once: what a process runs is what it has loaded.
+    """
     command = ["git", "-C", str(PROJECT), "describe", "--always", "--dirty", "--abbrev=12"]
     try:
         answer = subprocess.run(command, capture_output=True, text=True, check=True)

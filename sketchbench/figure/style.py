@@ -11,16 +11,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import matplotlib.style
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 from numpy.typing import ArrayLike
 
+from sketchbench.figure.theme import theme
 from sketchbench.measure.interval import Interval, mean_interval
 from sketchbench.measure.row import CONTROLS, Column
 
@@ -28,8 +30,9 @@ WIDE = 7.0  # inches: both columns of a paper
 ERROR = 1e-3  # probability that any interval of a figure misses the true value
 MEASURED = (Column.MEAN, "low", "high")  # a mean and the ends of its interval
 # seaborn's colour-blind palette in its order, with those darkened that have a contrast below 3 against white
-COLOURS = sns.color_palette(
-    [
+COLOURS: list[Any] = [
+    to_rgb(colour)
+    for colour in (
         "#0173b2",
         "#b87700",
         "#028f68",
@@ -40,8 +43,8 @@ COLOURS = sns.color_palette(
         "#767676",
         "#857c00",
         "#2387bd",
-    ]
-)
+    )
+]
 INK = "0.15"  # claims
 EXACT = "0.55"  # exact values
 GROUPS = (
@@ -132,40 +135,7 @@ def families(*tables: pd.DataFrame, looks: Mapping[str, Look] = LOOKS) -> list[M
 
 def new_figure(height: float, width: float = WIDE) -> Figure:
     """An empty figure of this size in inches; sets the theme, whose fonts are legible in print at that size."""
-    sns.set_theme(
-        context="paper",
-        style="ticks",
-        palette="colorblind",
-        font="DejaVu Sans",  # comes with matplotlib: the same text on every machine
-        rc={
-            "font.size": 8,
-            "axes.labelsize": 8,
-            "axes.titlesize": 8,
-            "xtick.labelsize": 7,
-            "ytick.labelsize": 7,
-            "legend.fontsize": 7,
-            "legend.title_fontsize": 7,
-            "legend.frameon": False,
-            "axes.grid": True,
-            "axes.grid.which": "major",
-            "axes.axisbelow": True,
-            "grid.color": "0.9",
-            "grid.linewidth": 0.5,
-            "axes.linewidth": 0.6,
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "xtick.major.width": 0.6,
-            "ytick.major.width": 0.6,
-            "xtick.minor.width": 0.4,
-            "ytick.minor.width": 0.4,
-            "xtick.major.size": 3,
-            "ytick.major.size": 3,
-            "xtick.minor.size": 1.5,
-            "ytick.minor.size": 1.5,
-            "figure.constrained_layout.h_pad": 0.03,
-            "figure.constrained_layout.w_pad": 0.03,
-        },
-    )
+    matplotlib.style.use(theme(INK, COLOURS))
     return Figure(figsize=(width, height), layout="constrained")
 
 
