@@ -6,6 +6,7 @@ in panels, which are columns of those blocks. Nothing here calls compiled code o
 Numba's cache would know nothing.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,11 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 _BYTES = 32  # of a vector; where registers are shorter, the compiler takes several
-_BLOCKS = 2**17, 2**19  # bytes of a block that is transformed within the cache: at least, and at most
-_FEW = 8  # blocks, where that many are large enough
+_LEAST, _MOST = 2**17, 2**20  # bytes of a block: an eighth of a transform, between these
+_MUCH = 2**19  # bytes of a block where an eighth is more
 _PANEL = 2**17  # bytes of a panel
 _ROWS = 2**6  # of a panel, at most
+_PARTS = 16  # of a panel pass, for threads
 _WORTH_A_TEAM = 2**15  # entries; fewer are done before another thread has woken up
 _EIGHTS = 0o1111111111111  # the powers of eight
 
@@ -199,10 +201,68 @@ def _panels(x: NDArray[Any], rows: int, h: int, width: int, scale: float) -> Non
         _panel(x, index // panels * (rows * h) + index % panels * width, rows, h, room, width, factor, True)
 
 
+@njit(cache=True, parallel=True)
+def _blocks_of_sparse(
+    at: NDArray[np.int32], values: NDArray[Any], starts: NDArray[np.int64], weight: Any, x: NDArray[Any], h: int, scale: Any
+) -> None:
+    """As `_blocks`, of sums of sparse vectors that are times `weight` and not formed elsewhere: x (T, N, n), places
+    (T, N or 1, k) and values (T, N, k), of which starts[i] to starts[i + 1] are one term, in ascending order."""
+    operators, vectors, n = x.shape
+    parts = n // h
+    for index in prange(operators * vectors * parts):
+        t, m, low = index // (vectors * parts), index // parts % vectors, index % parts * h
+        places, block = at[t, m % at.shape[1]], x[t, m, low : low + h]
+        block[:] = 0
+        for term in range(starts.shape[0] - 1):
+            k = starts[term] + np.searchsorted(places[starts[term] : starts[term + 1]], low)
+            while k < starts[term + 1] and places[k] < low + h:
+                block[places[k] - low] += values[t, m, k] * weight
+                k += 1
+        _block(block, 0, h, scale)
+
+
+@njit(cache=True, parallel=True)
+def _collected_panels(
+    x: NDArray[Any], at: NDArray[np.int32], y: NDArray[Any], h: int, width: int, scale: Any, weight: Any
+) -> None:
+    """As `_panels`, all of x (T, N, n) and without writing there: `weight` times the entries at these places, (T, N or
+    1, k), in ascending order, go to y (T, N, k)."""
+    operators, vectors, n = x.shape
+    flat, rows, k = x.reshape(-1), n // h, at.shape[2]
+    parts = max(1, min(h // width, _PARTS))
+    share = h // parts
+    for index in prange(operators * vectors * parts):
+        t, m, start = index // (vectors * parts), index // parts % vectors, index % parts * share
+        places, found, room = at[t, m % at.shape[1]], y[t, m], np.empty(rows * width, x.dtype)
+        following = np.empty(rows, np.int64)  # of the places, in each row
+        for r in range(rows):
+            following[r] = np.searchsorted(places, r * h + start)
+        for c in range(start, start + share, width):
+            _panel(flat, index // parts * n + c, rows, h, room, width, scale, False)
+            for r in range(rows):
+                i, low = following[r], r * h + c
+                while i < k and places[i] < low + width:
+                    found[i] = room[r * width + places[i] - low] * weight
+                    i += 1
+                following[r] = i
+
+
+@njit(cache=True, parallel=True)
+def _collected(x: NDArray[Any], at: NDArray[np.int32], y: NDArray[Any], weight: Any) -> None:
+    """weight * x[t, n, at[t, n, :]]; x and `at` may be shared, by operators and by vectors."""
+    operators, vectors, k = y.shape
+    for index in prange(operators * vectors):
+        t, m = index // vectors, index % vectors
+        places, source = at[t, m % at.shape[1]], x[t % x.shape[0], m]
+        for i in range(k):
+            y[t, m, i] = source[places[i]] * weight
+
+
 def _passes(n: int, itemsize: int) -> list[tuple[int, int, int]]:
     """How a transform of n entries passes over memory: the size of a block, and, of each later pass, how many rows it
     combines, how far they are apart, and how wide its panels are."""
-    h = max(_BLOCKS[0], min(_BLOCKS[1], n * itemsize // _FEW)) // itemsize
+    eighth = n * itemsize // 8
+    h = max(_LEAST, eighth if eighth <= _MOST else _MUCH) // itemsize
     passes = [(h, h, 1)]
     while h < n:
         stages = (n // h).bit_length() - 1
@@ -224,3 +284,62 @@ def walsh_hadamard(x: NDArray[Any]) -> NDArray[Any]:
     for number, place in enumerate(panels, 1):
         _panels(flat, *place, n**-0.5 if number == len(panels) else 1.0)
     return x
+
+
+def spread_hadamard(at: NDArray[np.int32], values: NDArray[Any], scale: float, out: NDArray[Any]) -> NDArray[Any]:
+    panels = _sparse_blocks([(at, values)], scale, out)
+    for number, place in enumerate(panels, 1):
+        _panels(out.reshape(-1), *place, out.shape[-1] ** -0.5 if number == len(panels) else 1.0)
+    return out
+
+
+def hadamard_collect(x: NDArray[Any], at: NDArray[np.int32], scale: float) -> NDArray[Any]:
+    x = np.ascontiguousarray(x)
+    n = x.shape[-1]
+    (size, *_), *panels = _passes(n, x.itemsize)
+    if not panels or len(x) < len(at):
+        return _collect(walsh_hadamard(x), at, scale)
+    _blocks(x.reshape(-1), size, size, 1.0)
+    return _collect_last(x, panels, at, scale)
+
+
+def spread_hadamard_collect(
+    terms: Sequence[tuple[NDArray[np.int32], NDArray[Any]]], room: NDArray[Any], at: NDArray[np.int32], scale: float
+) -> NDArray[Any]:
+    panels = _sparse_blocks(terms, 1.0, room)
+    return _collect_last(room, panels, at, scale)
+
+
+def _sparse_blocks(
+    terms: Sequence[tuple[NDArray[np.int32], NDArray[Any]]], scale: float, out: NDArray[Any]
+) -> list[tuple[int, int, int]]:
+    """The first pass over `out`, which is the sum of these terms times scale; the passes that are left."""
+    n, real = out.shape[-1], out.dtype.type
+    at, values = terms[0]
+    if len(terms) > 1:
+        at, values = (np.concatenate(parts, axis=-1) for parts in zip(*terms, strict=True))
+    starts = np.cumsum([0, *(values.shape[-1] for _, values in terms)])
+    (size, *_), *panels = _passes(n, out.itemsize)
+    last = real(1.0 if panels else n**-0.5)
+    _blocks_of_sparse(at, np.ascontiguousarray(values), starts, real(scale), out, min(n, size), last)
+    return panels
+
+
+def _collect_last(
+    x: NDArray[Any], panels: list[tuple[int, int, int]], at: NDArray[np.int32], scale: float
+) -> NDArray[Any]:
+    """What is left of a transform of x, of which only entries, times scale, are wanted."""
+    if not panels:
+        return _collect(x, at, scale)
+    *others, (_, h, width) = panels
+    for place in others:
+        _panels(x.reshape(-1), *place, 1.0)
+    y, real = np.empty((len(at), *x.shape[1:-1], at.shape[-1]), x.dtype), x.dtype.type
+    _collected_panels(x, at, y, h, width, real(x.shape[-1] ** -0.5), real(scale))
+    return y
+
+
+def _collect(x: NDArray[Any], at: NDArray[np.int32], scale: float) -> NDArray[Any]:
+    y = np.empty((len(at), x.shape[1], at.shape[-1]), x.dtype)
+    _collected(x, at, y, x.dtype.type(scale))
+    return y

@@ -13,7 +13,12 @@ from numba import int32, int64, njit, prange, uint32, uint64
 from numpy.typing import NDArray
 
 from sketchbench.kernels import PRIME, Entries
-from sketchbench.kernels.numba_hadamard import walsh_hadamard
+from sketchbench.kernels.numba_hadamard import (
+    hadamard_collect,
+    spread_hadamard,
+    spread_hadamard_collect,
+    walsh_hadamard,
+)
 from sketchbench.kernels.numpy_kernels import (
     SparseMatrix,
     asarray,
@@ -23,7 +28,8 @@ from sketchbench.kernels.numpy_kernels import (
     to_numpy,
 )
 
-__all__ = ["asarray", "cosine", "cosine_transpose", "prepare", "to_numpy", "walsh_hadamard"]
+__all__ = ["asarray", "cosine", "cosine_transpose", "prepare", "to_numpy"]
+__all__ += ["hadamard_collect", "spread_hadamard", "spread_hadamard_collect", "walsh_hadamard"]
 NAME = "numba"
 xp = np
 
