@@ -10,6 +10,7 @@ the operators, and operator t depends on the key and on t only, not on how many 
 import importlib
 import importlib.util
 import os
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any, Literal, Protocol, cast
 
@@ -118,6 +119,20 @@ class Kernels(Protocol):
         """Orthonormal Walsh-Hadamard transform of the last axis, a power of two long.
 
         Works in place where it can, and returns the result. O(size log n)."""
+
+    def spread_hadamard(self, at: Array, values: Array, scale: float, out: Array) -> Array:
+        """`walsh_hadamard` of scale times a sparse vector: `spread` of values (T, N, k) at indices in ascending order,
+        int32 (T, N or 1, k), into `out` (T, N, n), contiguous, which is overwritten and may be what is returned."""
+
+    def hadamard_collect(self, x: Array, at: Array, scale: float) -> Array:
+        """scale times entries, `collect`ed at indices in ascending order, int32 (T, N or 1, k), of `walsh_hadamard` of
+        x (T or 1, N, n), which is overwritten: (T, N, k)."""
+
+    def spread_hadamard_collect(
+        self, terms: Sequence[tuple[Array, Array]], room: Array, at: Array, scale: float
+    ) -> Array:
+        """The same of a sum of sparse vectors, pairs of indices and values as for `spread`: (T, N, k). `room` (T, N,
+        n), contiguous, is overwritten."""
 
     def cosine(self, x: Array) -> Array:
         """Orthonormal DCT-II of the last axis. O(size log n)."""

@@ -5,6 +5,7 @@ writes, and the order of each floating-point sum follows from the sizes alone; o
 sums have no order, are counted with atomics. So the result does not depend on the schedule.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
@@ -692,6 +693,22 @@ def walsh_hadamard(x: Array) -> Array:
         scale = x.dtype.type(x.shape[-1] ** -0.5 if place is passes[-1] else 1.0)
         _run(name, blocks, x, x.size, *place, scale, threads=2**tile // 16)
     return x
+
+
+def spread_hadamard(at: Array, values: Array, scale: float, out: Array) -> Array:
+    return walsh_hadamard(spread(at, values * values.dtype.type(scale), out))
+
+
+def hadamard_collect(x: Array, at: Array, scale: float) -> Array:
+    return collect(walsh_hadamard(x), at) * x.dtype.type(scale)
+
+
+def spread_hadamard_collect(
+    terms: Sequence[tuple[Array, Array]], room: Array, at: Array, scale: float
+) -> Array:
+    for number, (places, values) in enumerate(terms):
+        spread(places, values, room, keep=number > 0)
+    return hadamard_collect(room, at, scale)
 
 
 def collect(v: Array, at: Array) -> Array:

@@ -1,7 +1,7 @@
 """Compiled CPU kernels; see `Kernels` for the signatures and `numpy_kernels` for the reference.
 
-Every compiled function lives in this one file: Numba's cache does not notice an edit of a callee
-in another file. Loops run in parallel over operators, vectors and rows, and the order of every sum
+No compiled function here calls one of another file, and none of `numba_hadamard`, which holds the
+Walsh-Hadamard transform, one of this: Numba's cache does not notice an edit of a callee there. Loops run in parallel over operators, vectors and rows, and the order of every sum
 is fixed, so the result does not depend on the number of threads.
 """
 
@@ -9,10 +9,16 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import int32, int64, njit, prange, uint32, uint64, uintp
+from numba import int32, int64, njit, prange, uint32, uint64
 from numpy.typing import NDArray
 
 from sketchbench.kernels import PRIME, Entries
+from sketchbench.kernels.numba_hadamard import (
+    hadamard_collect,
+    spread_hadamard,
+    spread_hadamard_collect,
+    walsh_hadamard,
+)
 from sketchbench.kernels.numpy_kernels import (
     SparseMatrix,
     asarray,
@@ -23,6 +29,7 @@ from sketchbench.kernels.numpy_kernels import (
 )
 
 __all__ = ["asarray", "cosine", "cosine_transpose", "prepare", "to_numpy"]
+__all__ += ["hadamard_collect", "spread_hadamard", "spread_hadamard_collect", "walsh_hadamard"]
 NAME = "numba"
 xp = np
 
@@ -557,102 +564,3 @@ def largest(x: NDArray[Any], k: int) -> NDArray[np.int32]:
     if k:
         _largest(bits, bits.dtype.type(2 ** (width - 1) - 1), width, out)
     return out
-
-
-# The Walsh-Hadamard transform. Its stages commute, so they are grouped into passes over memory: one over
-# contiguous blocks that fit into the cache, then one per _RADIX rows of blocks, in panels of columns.
-_BLOCK = 2**14  # entries of a contiguous block
-_PANEL = 2**13  # entries of a panel
-_RADIX = 2**10  # rows of a panel, at most
-
-
-@njit(cache=True, inline="always")
-def _eight(x: NDArray[Any], j: Any, h: Any) -> None:
-    """Three stages on the entries j, j + h, ..., j + 7h. Unsigned indices spare the compiler the check for
-    negative ones, which would keep it from vectorising."""
-    h2, h3, h4 = h + h, h + h + h, h + h + h + h
-    h5, h6, h7 = h4 + h, h4 + h2, h4 + h3
-    a0, a1, a2, a3 = x[j], x[j + h], x[j + h2], x[j + h3]
-    a4, a5, a6, a7 = x[j + h4], x[j + h5], x[j + h6], x[j + h7]
-    b0, b1, b2, b3 = a0 + a1, a0 - a1, a2 + a3, a2 - a3
-    b4, b5, b6, b7 = a4 + a5, a4 - a5, a6 + a7, a6 - a7
-    a0, a2, a1, a3 = b0 + b2, b0 - b2, b1 + b3, b1 - b3
-    a4, a6, a5, a7 = b4 + b6, b4 - b6, b5 + b7, b5 - b7
-    x[j], x[j + h4], x[j + h], x[j + h5] = a0 + a4, a0 - a4, a1 + a5, a1 - a5
-    x[j + h2], x[j + h6], x[j + h3], x[j + h7] = a2 + a6, a2 - a6, a3 + a7, a3 - a7
-
-
-@njit(cache=True, inline="always")
-def _four(a: NDArray[Any], b: NDArray[Any], c: NDArray[Any], d: NDArray[Any]) -> None:
-    """Two stages on four slices."""
-    for i in range(a.shape[0]):
-        s, t, u, v = a[i] + b[i], a[i] - b[i], c[i] + d[i], c[i] - d[i]
-        a[i], b[i], c[i], d[i] = s + u, t + v, s - u, t - v
-
-
-@njit(cache=True, inline="always")
-def _two(a: NDArray[Any], b: NDArray[Any]) -> None:
-    """One stage on two slices."""
-    for i in range(a.shape[0]):
-        a[i], b[i] = a[i] + b[i], a[i] - b[i]
-
-
-@njit(cache=True)
-def _stages(x: NDArray[Any], h: int, stop: int) -> None:
-    """The stages h, 2h, ..., stop / 2 on an array whose length is a multiple of stop."""
-    if h == 1 and stop >= 64:  # short strides get loops that the compiler vectorises all the same
-        for k in range(uintp(x.shape[0] // 8)):
-            _eight(x, uintp(8) * k, uintp(1))
-        for block in range(uintp(x.shape[0] // 64)):
-            for k in range(uintp(8)):
-                _eight(x, uintp(64) * block + k, uintp(8))
-        h = 64
-    while 4 * h <= stop:
-        for i in range(0, x.shape[0], 4 * h):
-            j = i + 2 * h
-            _four(x[i : i + h], x[i + h : j], x[j : j + h], x[j + h : j + 2 * h])
-        h *= 4
-    if h < stop:
-        for i in range(0, x.shape[0], 2 * h):
-            _two(x[i : i + h], x[i + h : i + 2 * h])
-
-
-@njit(cache=True, parallel=True)
-def _hadamard_blocks(x: NDArray[Any], n: int, size: int, scale: Any) -> None:
-    """The stages below n in every `size` entries of x, which are multiples of n; then the scale."""
-    for block in prange(-(-x.shape[0] // size)):
-        part = x[block * size : (block + 1) * size]
-        _stages(part, 1, n)
-        if scale != 1:
-            part *= scale
-
-
-@njit(cache=True, parallel=True)
-def _hadamard_panels(x: NDArray[Any], scale: Any) -> None:
-    """All stages along the second axis of x, of shape (groups, rows, columns); then the scale."""
-    groups, rows, columns = x.shape
-    width = max(1, min(columns, _PANEL // rows))
-    panels = columns // width
-    for index in prange(groups * panels):
-        group, first = index // panels, index % panels * width
-        panel = np.empty(rows * width, x.dtype)
-        for r in range(rows):
-            for i in range(width):
-                panel[r * width + i] = x[group, r, first + i]
-        _stages(panel, width, rows * width)
-        for r in range(rows):
-            for i in range(width):
-                x[group, r, first + i] = panel[r * width + i] * scale
-
-
-def walsh_hadamard(x: NDArray[Any]) -> NDArray[Any]:
-    x = np.ascontiguousarray(x)
-    n, one = x.shape[-1], x.dtype.type(1)
-    scale = x.dtype.type(n**-0.5)
-    h = min(n, _BLOCK)
-    _hadamard_blocks(x.reshape(-1), h, max(h, _BLOCK), scale if h == n else one)
-    while h < n:
-        rows = min(n // h, _RADIX)
-        _hadamard_panels(x.reshape(-1, rows, h), scale if h * rows == n else one)
-        h *= rows
-    return x

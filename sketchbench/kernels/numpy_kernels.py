@@ -1,6 +1,6 @@
 """The reference definition of every kernel, in plain NumPy; see `Kernels` for the signatures."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -202,6 +202,22 @@ def walsh_hadamard(x: NDArray[Any]) -> NDArray[Any]:
         x = np.stack([pairs[:, :, 0] + pairs[:, :, 1], pairs[:, :, 0] - pairs[:, :, 1]], 2).reshape(x.shape)
         h *= 2
     return x * x.dtype.type(n**-0.5)
+
+
+def spread_hadamard(at: NDArray[np.int32], values: NDArray[Any], scale: float, out: NDArray[Any]) -> NDArray[Any]:
+    return walsh_hadamard(spread(at, values * values.dtype.type(scale), out))
+
+
+def hadamard_collect(x: NDArray[Any], at: NDArray[np.int32], scale: float) -> NDArray[Any]:
+    return collect(walsh_hadamard(x), at) * x.dtype.type(scale)
+
+
+def spread_hadamard_collect(
+    terms: Sequence[tuple[NDArray[np.int32], NDArray[Any]]], room: NDArray[Any], at: NDArray[np.int32], scale: float
+) -> NDArray[Any]:
+    for number, (places, values) in enumerate(terms):
+        spread(places, values, room, keep=number > 0)
+    return hadamard_collect(room, at, scale)
 
 
 def cosine(x: NDArray[Any]) -> NDArray[Any]:

@@ -55,10 +55,9 @@ class Sampled(Sketch):
         """As everywhere; without a dense vector beside the padded one."""
         values = terms[0][1]
         padded = self._empty("down", 1, len(values), values.dtype)
-        for number, (at, entries) in enumerate(terms):
-            signed = entries if self._signs is None else entries * self._signs[0, 0][at]
-            self.kernels.spread(at[None], signed[None], padded, keep=number > 0)
-        return self._sampled(padded)[0]
+        if self._signs is not None:
+            terms = tuple((at, entries * self._signs[0, 0][at]) for at, entries in terms)
+        return self._sampled_sparse([(at[None], entries[None]) for at, entries in terms], padded)[0]
 
     def _sketch(self, x: Array) -> Array:
         vectors = x.shape[0] if self._signs is None else self._stack
@@ -70,6 +69,13 @@ class Sampled(Sketch):
             self.kernels.xp.multiply(x, self._signs, out=padded[..., : self.d])
         return self._sampled(padded)
 
+    def _desketch(self, y: Array) -> Array:
+        xp = self.kernels.xp
+        full = self._empty("up", self._stack, y.shape[1], y.dtype)
+        y = xp.broadcast_to(y, (self._stack, *y.shape[1:]))
+        full = self._spread(y, full)[..., : self.d]
+        return full if self._signs is None else full * self._signs
+
     def _sampled(self, padded: Array) -> Array:
         """scale * S H of vectors (T or 1, N, n), which are overwritten."""
         if self._transform:
@@ -78,15 +84,16 @@ class Sampled(Sketch):
         y *= y.dtype.type(self._scale)
         return y
 
-    def _desketch(self, y: Array) -> Array:
-        xp = self.kernels.xp
-        full = self._empty("up", self._stack, y.shape[1], y.dtype)
-        y = xp.broadcast_to(y, (self._stack, *y.shape[1:])) * y.dtype.type(self._scale)
-        self.kernels.spread(self._rows, y, full)
-        if self._transpose:
-            full = self._transpose(full)
-        full = full[..., : self.d]
-        return full if self._signs is None else full * self._signs
+    def _sampled_sparse(self, terms: list[tuple[Array, Array]], room: Array) -> Array:
+        """scale * S H of sums of sparse vectors, pairs of places and values; in room (1, N, n) for them."""
+        for number, (at, values) in enumerate(terms):
+            self.kernels.spread(at, values, room, keep=number > 0)
+        return self._sampled(room)
+
+    def _spread(self, y: Array, room: Array) -> Array:
+        """Hᵀ Sᵀ scale y for y (T, N, b), in room (T, N, n) for it."""
+        full = self.kernels.spread(self._rows, y * y.dtype.type(self._scale), room)
+        return self._transpose(full) if self._transpose else full
 
     def _empty(self, name: str, operators: int, vectors: int, dtype: Any) -> Array:
         """An array of n-vectors to be filled: a new one, or that of the workspace."""
@@ -97,3 +104,16 @@ class Sampled(Sketch):
         if kept is None or kept.dtype != dtype or kept.size < operators * vectors * self._n:
             kept = self._workspace[name] = self.kernels.xp.empty(shape, dtype=dtype)
         return kept.reshape(-1)[: operators * vectors * self._n].reshape(shape)
+
+
+class SampledHadamard(Sampled):
+    """The same with the Walsh-Hadamard transform for H: zeros are not read before it, nor unsampled rows written."""
+
+    def _sampled(self, padded: Array) -> Array:
+        return self.kernels.hadamard_collect(padded, self._rows, self._scale)
+
+    def _sampled_sparse(self, terms: list[tuple[Array, Array]], room: Array) -> Array:
+        return self.kernels.spread_hadamard_collect(terms, room, self._rows, self._scale)
+
+    def _spread(self, y: Array, room: Array) -> Array:
+        return self.kernels.spread_hadamard(self._rows, y, self._scale, room)

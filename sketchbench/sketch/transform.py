@@ -3,11 +3,12 @@
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from sketchbench.kernels import Array, Kernels
 from sketchbench.sketch.draws import ROWS, SIGNS, Draws
 from sketchbench.sketch.family import Family, require
-from sketchbench.sketch.sampled import Sampled
+from sketchbench.sketch.sampled import Sampled, SampledHadamard
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,8 @@ class SubsampledTransform(Family):
     Definition D.3. signs: False leaves D out, which makes it the sensing matrix of tang2021
     Proposition 1, for sparse vectors; E[RᵀR] = I all the same.
     """
+
+    operator: ClassVar[type[Sampled]] = Sampled
 
     replacement: bool = False
     signs: bool = True
@@ -43,7 +46,7 @@ class SubsampledTransform(Family):
         signs = draws.signs(SIGNS, self.d) if self.signs else None
         scale = (self.n / self.b) ** 0.5
         transforms = self._transforms(draws.kernels)
-        return Sampled(draws.kernels, self.d, self.n, rows, scale, signs, *transforms)
+        return self.operator(draws.kernels, self.d, self.n, rows, scale, signs, *transforms)
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,8 @@ class SubsampledHadamard(SubsampledTransform):
 
     pad: False refuses a d that is no power of two.
     """
+
+    operator: ClassVar[type[Sampled]] = SampledHadamard
 
     pad: bool = True
 

@@ -1,0 +1,345 @@
+"""The Walsh-Hadamard transform on a CPU, for `numba_kernels`.
+
+Its stages combine entries that are 1, 2, 4, ... apart, in this order, so every result is the same tree of additions
+as in `numpy_kernels`, whichever stages are done together: in registers, then in blocks that fit into the cache, then
+in panels, which are columns of those blocks. Nothing here calls compiled code of another file, of whose edits
+Numba's cache would know nothing.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, prange, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+_BYTES = 32  # of a vector; where registers are shorter, the compiler takes several
+_LEAST, _MOST = 2**17, 2**20  # bytes of a block: an eighth of a transform, between these
+_MUCH = 2**19  # bytes of a block where an eighth is more
+_PANEL = 2**17  # bytes of a panel
+_ROWS = 2**6  # of a panel, at most
+_PARTS = 16  # of a panel pass, for threads
+_WORTH_A_TEAM = 2**15  # entries; fewer are done before another thread has woken up
+_EIGHTS = 0o1111111111111  # the powers of eight
+
+
+def _butterfly(radix: int, lanes: bool = False) -> Any:
+    """A compiled function of (source, i, step, target, j, stride, width, scale): it combines `radix` rows of `width`
+    entries, a multiple of _BYTES, row r from source[i + r * step] on, and writes scale times the results from
+    target[j + r * stride] on. With `lanes`, those entries of a row are combined first that share a vector. No index is
+    checked."""
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def combine(
+        context: Any, source: Any, i: Any, step: Any, target: Any, j: Any, stride: Any, width: Any, scale: Any
+    ) -> Any:
+        real, index = source.dtype, types.intp
+        signature = types.void(source, index, index, target, index, index, index, real)
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            source, i, step, target, j, stride, width, scale = arguments
+            vector = ir.VectorType(context.get_value_type(real), _BYTES * 8 // real.bitwidth)
+            rows = _places(context, builder, signature.args[0], source, i, step, radix)
+            targets = _places(context, builder, signature.args[3], target, j, stride, radix)
+            factor = _everywhere(builder, vector, scale)
+            with cgutils.for_range_slice(builder, width.type(0), width, width.type(vector.count)) as (c, _):
+                v = []
+                for row in rows:
+                    pointer = builder.bitcast(builder.gep(row, [c]), vector.as_pointer())
+                    v.append(builder.load(pointer, align=real.bitwidth // 8))
+                if lanes:
+                    v = [_combined_lanes(builder, vector, part) for part in v]
+                for row, part in zip(targets, _combined(builder, v), strict=True):
+                    pointer = builder.bitcast(builder.gep(row, [c]), vector.as_pointer())
+                    builder.store(builder.fmul(part, factor), pointer, align=real.bitwidth // 8)
+            return context.get_dummy_value()
+
+        return signature, generate
+
+    return combine
+
+
+def _places(context: Any, builder: Any, kind: Any, array: Any, first: Any, step: Any, count: int) -> list[Any]:
+    """Pointers to `count` entries of an array, `step` apart."""
+    data = context.make_array(kind)(context, builder, array).data
+    return [builder.gep(data, [builder.add(first, builder.mul(step, step.type(r)))]) for r in range(count)]
+
+
+def _everywhere(builder: Any, vector: Any, value: Any) -> Any:
+    """A vector of equal lanes."""
+    filled = ir.Constant(vector, ir.Undefined)
+    for lane in range(vector.count):
+        filled = builder.insert_element(filled, value, ir.IntType(32)(lane))
+    return filled
+
+
+def _combined(builder: Any, v: list[Any]) -> list[Any]:
+    """The stages that combine vectors, lane by lane."""
+    half = 1
+    while half < len(v):
+        for r in range(len(v)):
+            if not r & half:
+                v[r], v[r + half] = builder.fadd(v[r], v[r + half]), builder.fsub(v[r], v[r + half])
+        half *= 2
+    return v
+
+
+def _combined_lanes(builder: Any, vector: Any, v: Any) -> Any:
+    """The stages within a vector. Lane i becomes the sum of lanes i and i ^ half, or, at the upper one of the two,
+    the difference: its own sign is flipped first."""
+    lanes, undefined = range(vector.count), ir.Constant(vector, ir.Undefined)
+    bits = ir.IntType(64 if isinstance(vector.element, ir.DoubleType) else 32)
+    integers = ir.VectorType(bits, vector.count)
+    half = 1
+    while half < vector.count:
+        swap = ir.Constant(ir.VectorType(ir.IntType(32), vector.count), [i ^ half for i in lanes])
+        flip = ir.Constant(integers, [1 << (bits.width - 1) if i & half else 0 for i in lanes])
+        own = builder.bitcast(builder.xor(builder.bitcast(v, integers), flip), vector)
+        v = builder.fadd(builder.shuffle_vector(v, undefined, swap), own)
+        half *= 2
+    return v
+
+
+_leaf, _two, _four, _eight = _butterfly(8, lanes=True), _butterfly(2), _butterfly(4), _butterfly(8)
+
+
+@njit(cache=True)
+def _beside_eights(n: int) -> int:
+    """The power of two, 1, 2 or 4, whose product with a power of eight is n."""
+    return 1 if n & _EIGHTS else 2 if n & 2 * _EIGHTS else 4
+
+
+@njit(cache=True)
+def _scalars(x: NDArray[Any], first: int, n: int, scale: Any) -> None:
+    """The transform of n entries of x, from `first` on, times scale, for an n that is too small for vectors."""
+    h = 1
+    while h < n:
+        for i in range(first, first + n, 2 * h):
+            for j in range(i, i + h):
+                x[j], x[j + h] = x[j] + x[j + h], x[j] - x[j + h]
+        h *= 2
+    for j in range(first, first + n):
+        x[j] *= scale
+
+
+@njit(cache=True)
+def _block(x: NDArray[Any], first: int, n: int, scale: Any) -> None:
+    """The same for every n. Eight parts are done one after the other, then combined, so that what is combined is in
+    the nearest cache that holds it."""
+    width, one = _BYTES // x.itemsize, x.dtype.type(1)
+    leaf = 8 * width
+    if n < leaf:
+        _scalars(x, first, n, scale)
+        return
+    low = _beside_eights(n // leaf)
+    unit = leaf * low
+    for k in range(n // unit):
+        i, factor = first + k * unit, scale if n == unit else one
+        for q in range(i, i + unit, leaf):
+            _leaf(x, q, width, x, q, width, width, factor if low == 1 else one)
+        if low == 2:
+            _two(x, i, leaf, x, i, leaf, leaf, factor)
+        elif low == 4:
+            _four(x, i, leaf, x, i, leaf, leaf, factor)
+        h, done = unit, k + 1
+        while done % 8 == 0:
+            i = first + (done - 8) * h
+            _eight(x, i, h, x, i, h, h, scale if n == 8 * h else one)
+            h, done = 8 * h, done // 8
+
+
+@njit(cache=True)
+def _panel(x: NDArray[Any], first: int, rows: int, h: int, y: NDArray[Any], width: int, scale: Any, back: bool) -> None:
+    """All stages of `rows` rows of `width` entries, h apart, of x from `first` on, times scale; y has room for them,
+    and gets the result unless it goes `back` to x."""
+    one = x.dtype.type(1)
+    low = _beside_eights(rows)
+    done = 8 if low == 1 else low
+    last = rows == done
+    z, stride, factor = (x, h, scale) if last and back else (y, width, scale if last else one)
+    for r in range(0, rows, done):
+        i, j = first + r * h, first if last and back else r * width
+        if done == 2:
+            _two(x, i, h, z, j, stride, width, factor)
+        elif done == 4:
+            _four(x, i, h, z, j, stride, width, factor)
+        else:
+            _eight(x, i, h, z, j, stride, width, factor)
+    while done < rows:
+        last, step = 8 * done == rows, done * width
+        if last and back:
+            for r in range(done):
+                _eight(y, r * width, step, x, first + r * h, done * h, width, scale)
+        else:
+            for r in range(0, rows, 8 * done):
+                _eight(y, r * width, step, y, r * width, step, step, scale if last else one)
+        done *= 8
+
+
+@njit(cache=True, parallel=True)
+def _blocks(x: NDArray[Any], n: int, size: int, scale: float) -> None:
+    """Transforms of every n entries of x, times scale; a thread takes `size` of them, a multiple of n, at a time."""
+    factor = x.dtype.type(scale)
+    for block in prange(-(-x.shape[0] // size)):
+        for first in range(block * size, min(x.shape[0], (block + 1) * size), n):
+            _block(x, first, n, factor)
+
+
+_blocks_alone = njit(cache=True)(_blocks.py_func)
+
+
+@njit(cache=True, parallel=True)
+def _panels(x: NDArray[Any], rows: int, h: int, width: int, scale: float) -> None:
+    """The stages that combine `rows` blocks of h entries, in every rows * h entries of x; then the scale."""
+    factor = x.dtype.type(scale)
+    panels = h // width
+    for index in prange(x.shape[0] // (rows * h) * panels):
+        room = np.empty(rows * width, x.dtype)
+        _panel(x, index // panels * (rows * h) + index % panels * width, rows, h, room, width, factor, True)
+
+
+@njit(cache=True, parallel=True)
+def _blocks_of_sparse(
+    at: NDArray[np.int32], values: NDArray[Any], starts: NDArray[np.int64], weight: Any, x: NDArray[Any], h: int, scale: Any
+) -> None:
+    """As `_blocks`, of sums of sparse vectors that are times `weight` and not formed elsewhere: x (T, N, n), places
+    (T, N or 1, k) and values (T, N, k), of which starts[i] to starts[i + 1] are one term, in ascending order."""
+    operators, vectors, n = x.shape
+    parts = n // h
+    for index in prange(operators * vectors * parts):
+        t, m, low = index // (vectors * parts), index // parts % vectors, index % parts * h
+        places, block = at[t, m % at.shape[1]], x[t, m, low : low + h]
+        block[:] = 0
+        for term in range(starts.shape[0] - 1):
+            k = starts[term] + np.searchsorted(places[starts[term] : starts[term + 1]], low)
+            while k < starts[term + 1] and places[k] < low + h:
+                block[places[k] - low] += values[t, m, k] * weight
+                k += 1
+        _block(block, 0, h, scale)
+
+
+@njit(cache=True, parallel=True)
+def _collected_panels(
+    x: NDArray[Any], at: NDArray[np.int32], y: NDArray[Any], h: int, width: int, scale: Any, weight: Any
+) -> None:
+    """As `_panels`, all of x (T, N, n) and without writing there: `weight` times the entries at these places, (T, N or
+    1, k), in ascending order, go to y (T, N, k)."""
+    operators, vectors, n = x.shape
+    flat, rows, k = x.reshape(-1), n // h, at.shape[2]
+    parts = max(1, min(h // width, _PARTS))
+    share = h // parts
+    for index in prange(operators * vectors * parts):
+        t, m, start = index // (vectors * parts), index // parts % vectors, index % parts * share
+        places, found, room = at[t, m % at.shape[1]], y[t, m], np.empty(rows * width, x.dtype)
+        following = np.empty(rows, np.int64)  # of the places, in each row
+        for r in range(rows):
+            following[r] = np.searchsorted(places, r * h + start)
+        for c in range(start, start + share, width):
+            _panel(flat, index // parts * n + c, rows, h, room, width, scale, False)
+            for r in range(rows):
+                i, low = following[r], r * h + c
+                while i < k and places[i] < low + width:
+                    found[i] = room[r * width + places[i] - low] * weight
+                    i += 1
+                following[r] = i
+
+
+@njit(cache=True, parallel=True)
+def _collected(x: NDArray[Any], at: NDArray[np.int32], y: NDArray[Any], weight: Any) -> None:
+    """weight * x[t, n, at[t, n, :]]; x and `at` may be shared, by operators and by vectors."""
+    operators, vectors, k = y.shape
+    for index in prange(operators * vectors):
+        t, m = index // vectors, index % vectors
+        places, source = at[t, m % at.shape[1]], x[t % x.shape[0], m]
+        for i in range(k):
+            y[t, m, i] = source[places[i]] * weight
+
+
+def _passes(n: int, itemsize: int) -> list[tuple[int, int, int]]:
+    """How a transform of n entries passes over memory: the size of a block, and, of each later pass, how many rows it
+    combines, how far they are apart, and how wide its panels are."""
+    eighth = n * itemsize // 8
+    h = max(_LEAST, eighth if eighth <= _MOST else _MUCH) // itemsize
+    passes = [(h, h, 1)]
+    while h < n:
+        stages = (n // h).bit_length() - 1
+        left = -(-stages // (_ROWS.bit_length() - 1))
+        rows = 1 << -(-stages // left)
+        passes.append((rows, h, min(h // 2, _PANEL // itemsize // rows)))
+        h *= rows
+    return passes
+
+
+def walsh_hadamard(x: NDArray[Any]) -> NDArray[Any]:
+    x = np.ascontiguousarray(x)
+    n, flat = x.shape[-1], x.reshape(-1)
+    if flat.size <= _WORTH_A_TEAM:
+        _blocks_alone(flat, n, flat.size or 1, n**-0.5)
+        return x
+    (size, *_), *panels = _passes(n, x.itemsize)
+    _blocks(flat, min(n, size), size, 1.0 if panels else n**-0.5)
+    for number, place in enumerate(panels, 1):
+        _panels(flat, *place, n**-0.5 if number == len(panels) else 1.0)
+    return x
+
+
+def spread_hadamard(at: NDArray[np.int32], values: NDArray[Any], scale: float, out: NDArray[Any]) -> NDArray[Any]:
+    panels = _sparse_blocks([(at, values)], scale, out)
+    for number, place in enumerate(panels, 1):
+        _panels(out.reshape(-1), *place, out.shape[-1] ** -0.5 if number == len(panels) else 1.0)
+    return out
+
+
+def hadamard_collect(x: NDArray[Any], at: NDArray[np.int32], scale: float) -> NDArray[Any]:
+    x = np.ascontiguousarray(x)
+    n = x.shape[-1]
+    (size, *_), *panels = _passes(n, x.itemsize)
+    if not panels or len(x) < len(at):
+        return _collect(walsh_hadamard(x), at, scale)
+    _blocks(x.reshape(-1), size, size, 1.0)
+    return _collect_last(x, panels, at, scale)
+
+
+def spread_hadamard_collect(
+    terms: Sequence[tuple[NDArray[np.int32], NDArray[Any]]], room: NDArray[Any], at: NDArray[np.int32], scale: float
+) -> NDArray[Any]:
+    panels = _sparse_blocks(terms, 1.0, room)
+    return _collect_last(room, panels, at, scale)
+
+
+def _sparse_blocks(
+    terms: Sequence[tuple[NDArray[np.int32], NDArray[Any]]], scale: float, out: NDArray[Any]
+) -> list[tuple[int, int, int]]:
+    """The first pass over `out`, which is the sum of these terms times scale; the passes that are left."""
+    n, real = out.shape[-1], out.dtype.type
+    at, values = terms[0]
+    if len(terms) > 1:
+        at, values = (np.concatenate(parts, axis=-1) for parts in zip(*terms, strict=True))
+    starts = np.cumsum([0, *(values.shape[-1] for _, values in terms)])
+    (size, *_), *panels = _passes(n, out.itemsize)
+    last = real(1.0 if panels else n**-0.5)
+    _blocks_of_sparse(at, np.ascontiguousarray(values), starts, real(scale), out, min(n, size), last)
+    return panels
+
+
+def _collect_last(
+    x: NDArray[Any], panels: list[tuple[int, int, int]], at: NDArray[np.int32], scale: float
+) -> NDArray[Any]:
+    """What is left of a transform of x, of which only entries, times scale, are wanted."""
+    if not panels:
+        return _collect(x, at, scale)
+    *others, (_, h, width) = panels
+    for place in others:
+        _panels(x.reshape(-1), *place, 1.0)
+    y, real = np.empty((len(at), *x.shape[1:-1], at.shape[-1]), x.dtype), x.dtype.type
+    _collected_panels(x, at, y, h, width, real(x.shape[-1] ** -0.5), real(scale))
+    return y
+
+
+def _collect(x: NDArray[Any], at: NDArray[np.int32], scale: float) -> NDArray[Any]:
+    y = np.empty((len(at), x.shape[1], at.shape[-1]), x.dtype)
+    _collected(x, at, y, x.dtype.type(scale))
+    return y
