@@ -1,4 +1,8 @@
-"""Deterministic Hypothesis, and the kernels that tests run on."""
+"""Deterministic Hypothesis, one thread for each worker, and the kernels that tests run on."""
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy and torch, which read it once
 
 import numba
 import pytest

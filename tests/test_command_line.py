@@ -50,46 +50,13 @@ def test_help() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["b=0"], "sketch size b=0 must satisfy 1 <= b (d=12)"),
-        (["d=0"], "dimension d=0 must be >= 1"),
-        (["b=2.5"], "sketch size b=2.5 must be an integer"),
-        (["sketch=uniform_sampling", "b=13"], "needs b <= d=12"),
-        (["sketch=srht", "b=17"], "set replacement=true or lower b"),
-        (["sketch=balanced_count_sketch", "b=5"], "set remainder=paper"),
-        (
-            ["sketch=sparse_embedding", "sketch.family.s=5"],
-            "s=5 nonzeros per column need 1 <= s <= b=4",
-        ),
-        (
-            ["sketch=block_sparse_embedding", "sketch.family.s=3"],
-            "multiple of the number of blocks s=3",
-        ),
-        (["sketch=ams", "sketch.family.hashing=sha"], "hashing=sha is unknown; choose one of full"),
-        (["sketch=foo"], "sketch/foo is unknown; choose from ams"),
-        (["task=foo"], "task/foo is unknown; choose from"),
-        (["scale=huge"], "scale/huge is unknown; choose from paper, quick, smoke"),
-        (["kernels=fast"], "kernels/fast is unknown; choose from auto, cupy, numba, numpy"),
-        (["task.trails=3"], "task.trails"),
-        (["sketch.family.hash=full"], "sketch.family.hash"),
-        (["+sketch.family.hash=full"], "hash"),
-        (["task.trials=1"], "trials=1 must be >= 2"),
-        (["task.trials=x"], "trials='x' must be an integer"),
-        (["task.pairs=[nonsense]"], "pairs=nonsense is unknown; choose one of random"),
-        (["task.pairs=[gradient]"], "pair gradient needs d=640, not d=12"),
-        (["+sketch.theroy.x=1"], "sketch count_sketch: key=theroy is unknown; choose one of name"),
-        (["+sketch.theory.embeding_constant=2"], "theory: key=embeding_constant is unknown"),
-        (["task=tails", "task.deltas=[0]"], "deltas=0 must be > 0 and < 1"),
-        (["seed=-1"], "root seed -1 must be >= 0"),
-        (["novalue"], "novalue"),
-        (["--folder", "/nonexistent"], "needs a folder `sketch`"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+    ("argument", "message"),
+    [("b=0", "sketch size b=0 must satisfy 1 <= b (d=12)"), ("sketch=foo", "sketch/foo is unknown; choose from ams")],
 )
-def test_bad_input(arguments: list[str], message: str, tmp_path: Path) -> None:
+def test_bad_input(argument: str, message: str, tmp_path: Path) -> None:
+    """As a process ends; tests/refusal has many more, in this one."""
     path = tmp_path / "one.parquet"
-    done = command("--result", str(path), *SMALL, *arguments)
+    done = command("--result", str(path), *SMALL, argument)
     assert done.returncode != 0
     lines = [line for line in done.stderr.splitlines() if line]
     assert len(lines) == 1, done.stderr

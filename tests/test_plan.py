@@ -234,15 +234,20 @@ def test_a_study_may_be_like_another(conf: Path) -> None:
 MOMENTS = {"task": "moments", "sketch": "all", "axes": {"d": [8], "b": [4]}}
 
 
-def copied(conf: Path, group: str) -> Path:
-    """A group of the configs that can be edited."""
+def copied(conf: Path, group: str, *names: str) -> Path:
+    """A group of the configs that can be edited: all files, or those of these names."""
     (conf / group).unlink()
-    shutil.copytree(CONF / group, conf / group)
+    if not names:
+        shutil.copytree(CONF / group, conf / group)
+    for name in names:
+        (conf / group).mkdir(exist_ok=True)
+        shutil.copy(CONF / group / f"{name}.yaml", conf / group)
     return conf / group
 
 
 def test_what_was_composed_is_remembered(conf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A second plan asks Hydra nothing, and is the same."""
+    copied(conf, "sketch", "ams", "count_sketch")
     first = expanded(conf, MOMENTS)
     monkeypatch.setattr(composition, "compose", lambda *_: pytest.fail("composed again"))
     assert expanded(conf, MOMENTS) == first
@@ -255,7 +260,7 @@ def test_what_was_composed_is_remembered(conf: Path, monkeypatch: pytest.MonkeyP
 
 def test_a_plan_sees_what_changed(conf: Path, tmp_path: Path) -> None:
     """An edited config, a new file and a user's folder, although other things are remembered."""
-    sketch, task = copied(conf, "sketch"), copied(conf, "task")
+    sketch, task = copied(conf, "sketch", "ams", "count_sketch"), copied(conf, "task")
     before = expanded(conf, MOMENTS).runs["one"]
 
     moments = task / "moments.yaml"
@@ -291,7 +296,7 @@ def test_a_plan_without_a_place_for_its_memory(conf: Path, monkeypatch: pytest.M
         raise OSError("no space left on device")
 
     monkeypatch.setattr(composition, "write_text", full)
-    assert expanded(conf, MOMENTS).runs["one"]
+    assert expanded(conf, MOMENTS | {"sketch": ["ams"]}).runs["one"]
 
 
 # Studies for always

@@ -2,15 +2,14 @@
 
 import dataclasses
 import itertools
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from sketchbench.kernels import Array
-from sketchbench.sketch import AMS, CountSketch, Family, Sketch, SubsampledHadamard, UniformSampling
+from sketchbench.sketch import AMS, Family, Sketch, SubsampledHadamard, UniformSampling
 from sketchbench.sketch.broken import Matrices, Wrapped
 from sketchbench.sketch.draws import Draws
 
@@ -48,24 +47,12 @@ class Dense(Family):
 # C4: what else decides an operator
 
 
-def first_ignored(draws: Draws, d: int, b: int) -> Array:
-    return signs(under(draws, first=0), d, b)
-
-
 def of_the_global_state(draws: Draws, d: int, b: int) -> Array:
     return signs(draws, d, b) * (1 + 1e-3 * np.random.rand())  # noqa: NPY002
 
 
 def of_the_hash_seed(draws: Draws, d: int, b: int) -> Array:
     return signs(under(draws, key=draws.key ^ hash("a text") % 2**64), d, b)
-
-
-def of_the_threads(draws: Draws, d: int, b: int) -> Array:
-    return signs(draws, d, b) * (1 + 1e-6 * int(os.environ.get("NUMBA_NUM_THREADS", "1")))
-
-
-def of_the_backend(draws: Draws, d: int, b: int) -> Array:
-    return signs(draws, d, b) * (1 if draws.kernels.NAME == "numba" else -1)
 
 
 COUNTER = itertools.count()
@@ -81,10 +68,6 @@ def other_beyond_1000(draws: Draws, d: int, b: int) -> Array:
 
 
 # C5: bits of the key that don't count
-
-
-def sixteen_bits(draws: Draws, d: int, b: int) -> Array:
-    return signs(under(draws, key=draws.key % 2**16), d, b)
 
 
 def folded(draws: Draws, d: int, b: int) -> Array:
@@ -138,11 +121,6 @@ def same_up_to_signs(draws: Draws, d: int, b: int) -> Array:
 # C7: neighbouring keys
 
 
-def key_plus_number(draws: Draws, d: int, b: int) -> Array:
-    keys = [(draws.key + int(t)) % 2**64 for t in numbers(draws)]
-    return np.concatenate([signs(under(draws, key=key, first=0, operators=1), d, b) for key in keys])
-
-
 def a_thousand_keys(draws: Draws, d: int, b: int) -> Array:
     return signs(under(draws, key=draws.key % 997), d, b)
 
@@ -176,19 +154,6 @@ def by_the_batch(result: Array, v: Array) -> Array:
     return result * (np.arange(result.shape[1]) < 10)[None, :, None]
 
 
-def in_place(result: Array, v: Array) -> Array:
-    v *= 2
-    return result
-
-
-def now_and_then(result: Array, v: Array) -> Array:
-    return result * (1 + 1e-6 * (next(COUNTER) % 3 == 0))
-
-
-def a_thousandth(result: Array, v: Array) -> Array:
-    return result * 1.001
-
-
 def a_billionth(result: Array, v: Array) -> Array:
     return result * (1 + 1e-9)
 
@@ -196,10 +161,6 @@ def a_billionth(result: Array, v: Array) -> Array:
 def every_500th_doubled(result: Array, v: Array) -> Array:
     """Whose faults are found by number only where the stack is large."""
     return result * (1 + (np.arange(len(result)) % 500 == 499))[:, None, None]
-
-
-def always_double(result: Array, v: Array) -> Array:
-    return result.astype(np.float64)
 
 
 def _alone(sketch: Sketch) -> Sketch:
@@ -255,13 +216,6 @@ def every_100th_nothing(draws: Draws, d: int, b: int) -> Array:
 
 
 # What is said of randomness
-
-
-@dataclass(frozen=True)
-class NotRandom(CountSketch):
-    """Random, and says that it is not."""
-
-    random: ClassVar[bool] = False
 
 
 def one_for_all(draws: Draws, d: int, b: int) -> Array:

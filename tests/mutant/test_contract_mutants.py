@@ -1,5 +1,7 @@
 """Every family that breaks the contract is refused by the claim that says so, and sound ones keep all of them.
 
+Here are the controls, and what no family of tests/family breaks in the same way at the size that it has by default.
+
 The claims C1-C8 and S1-sizes, read from conf/claim, judge rows of the task `contract` at the level of a quick run, with
 fewer operators than that has; those that are rarely wrong are judged with as many.
 """
@@ -17,6 +19,7 @@ from sketchbench import kernels
 from sketchbench.measure.row import Row
 from sketchbench.sketch import AMS, CountSketch, Family, Identity, SubsampledHadamard, broken
 from sketchbench.sketch.broken import Matrices
+from sketchbench.sketch.contract import elsewhere
 from sketchbench.task.contract import Contract
 
 CONTRACT = [f"C{number}" for number in range(1, 9)]
@@ -34,31 +37,23 @@ MUTANTS: list[tuple[str, Family]] = [
     ("C7", broken.NextKey(D, B)),
     ("C8", broken.Sloppy(D, B)),
     ("S1-sizes", broken.OddColumn(D, B)),
-    *[("C1", Method(D, B, "_sketch", name)) for name in ("tiny_left_out", "shifted", "by_the_batch", "now_and_then")],
+    *[("C1", Method(D, B, "_sketch", name)) for name in ("tiny_left_out", "shifted", "by_the_batch")],
     ("C1", Method(D, B, "_desketch", "shifted")),
-    ("C1", Method(D, B, "_desketch", "in_place")),
-    ("C2", Method(D, B, "_sketch", "a_thousandth")),
-    ("C2", Method(D, B, "_desketch", "a_billionth")),
     ("C3", Method(D, B, "_project", "a_billionth")),
     *[("C3", Extra(D, B, name)) for name in ("_Unpadded", "_Forgetful", "_Padding")],
-    ("C8", Method(D, B, "_sketch", "always_double")),
     *[
         ("C4", Dense(D, B, name))
-        for name in (
-            *("first_ignored", "of_the_global_state", "of_the_hash_seed", "of_the_threads", "of_the_backend"),
-            *("of_what_came_before", "other_beyond_1000"),
-        )
+        for name in ("of_the_global_state", "of_the_hash_seed", "of_what_came_before", "other_beyond_1000")
     ],
     *[
         ("C5", Dense(D, B, name))
-        for name in ("sixteen_bits", "folded", "a_column_for_all_keys", "a_row_of_half_the_key", "one_for_all")
+        for name in ("folded", "a_column_for_all_keys", "a_row_of_half_the_key", "one_for_all")
     ],
     *[
         ("C6", Dense(D, B, name))
         for name in ("shared_column", "every_500th_again", "permuted_by_7", "same_up_to_signs", "one_for_all")
     ],
-    ("C6", contracts.NotRandom(D, B)),
-    *[("C7", Dense(D, B, name)) for name in ("key_plus_number", "a_thousand_keys", "one_for_all")],
+    *[("C7", Dense(D, B, name)) for name in ("a_thousand_keys", "one_for_all")],
     ("S1-sizes", contracts.RowNeverSampled(D, B)),
 ]
 RARE: list[tuple[str, Family]] = [
@@ -82,7 +77,9 @@ def rows(family: Family, operators: int) -> tuple[Row, ...]:
 
 
 @pytest.mark.parametrize(("claim", "family"), MUTANTS, ids=str)
-def test_what_breaks_the_contract_is_refused(claim: str, family: Family) -> None:
+def test_what_breaks_the_contract_is_refused(claim: str, family: Family, monkeypatch: pytest.MonkeyPatch) -> None:
+    if claim != "C4":  # no other claim is about another process, which takes longer to start than all the rest
+        monkeypatch.setattr(elsewhere, "matrices", lambda subject, count: subject.matrices(subject.key, count))
     assert judging.verdict(claim, rows(family, FEW)) == "fails"
 
 

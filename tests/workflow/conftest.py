@@ -30,6 +30,7 @@ class Project:
         search = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
         environment = {**os.environ, "PYTHONPATH": str(self.path), "PATH": search}
         environment.pop("PYTEST_XDIST_WORKER", None)
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         return subprocess.Popen(
             [*command, "--config", "scale=smoke", "kernels=numpy", *options],
             cwd=self.path,
@@ -77,11 +78,12 @@ class Project:
         return {str(path.relative_to(folder)): path.read_bytes() for path in found}
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    """The sketches are CountSketch and uniform sampling; there is no figure to draw."""
-    path = tmp_path / "project"
-    ignored = shutil.ignore_patterns("__pycache__")
+@pytest.fixture(scope="session")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The copy that all others are copied from. The sketches are CountSketch and uniform sampling; there is no figure
+    to draw."""
+    path = tmp_path_factory.mktemp("small") / "project"
+    ignored = shutil.ignore_patterns("*.nbc", "*.nbi")  # what Numba compiled; what Python did is kept
     for name in ("conf", "workflow", "sketchbench"):
         shutil.copytree(ROOT / name, path / name, ignore=ignored)
     for name in ("Snakefile", "environment.yml"):
@@ -105,4 +107,28 @@ def project(tmp_path: Path) -> Project:
         text = text.partition("negative_control:")[0]  # that of S1 is of a study which is not there
         lines = [line for line in text.splitlines() if "studies: [moments]" not in line]
         file.write_text("\n".join(lines).replace(", studies: [embedding]", "") + "\n")
-    return Project(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def small_and_run(small: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same after a run from nothing."""
+    project = copied(small, tmp_path_factory.mktemp("run"))
+    project.succeed()
+    return project.path
+
+
+def copied(path: Path, folder: Path) -> Project:
+    return Project(shutil.copytree(path, folder / "project", symlinks=True))
+
+
+@pytest.fixture
+def project(small: Path, tmp_path: Path) -> Project:
+    """A small project in which nothing was run yet."""
+    return copied(small, tmp_path)
+
+
+@pytest.fixture
+def finished(small_and_run: Path, tmp_path: Path) -> Project:
+    """A small project in which everything was run."""
+    return copied(small_and_run, tmp_path)

@@ -10,7 +10,7 @@ import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import Project
+from conftest import Project, copied
 
 from sketchbench import record
 
@@ -18,10 +18,19 @@ pytestmark = pytest.mark.workflow
 RECORD = Path("results/smoke/tiny/count_sketch/d12-b4.parquet")
 
 
-def slow_down(project: Project) -> None:
+def slow_down(project: Project) -> Project:
     """Give every run enough trials to be killed in the middle of."""
     study = "conf/study/tiny.yaml"
     project.edit(study, lambda text: text.replace("trials: 40", "trials: 60000"))
+    return project
+
+
+@pytest.fixture(scope="module")
+def undisturbed(small: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The reports of the slow project, which nothing disturbed."""
+    project = slow_down(copied(small, tmp_path_factory.mktemp("undisturbed")))
+    project.succeed()
+    return project.reports()
 
 
 def wait_for_jobs(parent: psutil.Process) -> list[psutil.Process]:
@@ -42,45 +51,34 @@ def _is_job(process: psutil.Process) -> bool:
         return False
 
 
-def test_killed_job(project: Project) -> None:
-    slow_down(project)
-    process = project.start()
+def test_killed_job(project: Project, undisturbed: dict[str, bytes]) -> None:
+    process = slow_down(project).start()
     for job in wait_for_jobs(psutil.Process(process.pid)):
         job.kill()
     output, _ = process.communicate(timeout=300)
     assert process.returncode != 0, output
     assert not (project.path / "reports" / "smoke" / "tables" / "tiny.csv").exists()
     project.succeed()
-    _same_as_undisturbed(project)
+    assert project.reports() == undisturbed
 
 
-def test_killed_snakemake(project: Project) -> None:
+def test_killed_snakemake(project: Project, undisturbed: dict[str, bytes]) -> None:
     """With SIGKILL Snakemake leaves a lock and orphans behind; the wrapper copes with both."""
-    slow_down(project)
-    process = project.start()
+    process = slow_down(project).start()
     jobs = wait_for_jobs(psutil.Process(process.pid))
     process.send_signal(signal.SIGKILL)
     process.wait()
     project.succeed(wrapper=True)
     psutil.wait_procs(jobs, timeout=60)
     project.succeed(wrapper=True)
-    _same_as_undisturbed(project)
+    assert project.reports() == undisturbed
     leftovers = [path for path in (project.path / "results").rglob(".*") if path.is_file()]
     assert all(path.name == ".snakemake_timestamp" for path in leftovers), leftovers
 
 
-def _same_as_undisturbed(project: Project) -> None:
-    """The reports equal those of a run from scratch."""
-    disturbed = project.reports()
-    for path in (project.path / "results").rglob("*.parquet"):
-        path.unlink()
-    project.succeed()
-    assert project.reports() == disturbed
-
-
-def test_whatever_is_damaged_is_made_again(project: Project) -> None:
+def test_whatever_is_damaged_is_made_again(finished: Project) -> None:
     """Records, receipts, tables, claims and their seals, of which a line each is said; two rounds of damage."""
-    project.succeed()
+    project = finished
     before, reports = project.reports(), Path("reports/smoke")
     path = project.path / RECORD
     whole = record.read(path).rows

@@ -9,10 +9,10 @@ pytestmark = pytest.mark.workflow
 COUNT_SKETCH, SAMPLING = "count_sketch/d12-b4", "uniform_sampling/d12-b4"
 
 
-def test_a_second_run_does_nothing(project: Project) -> None:
-    project.succeed()
-    assert set(project.records()) == {COUNT_SKETCH, SAMPLING}
-    assert set(project.reports()) == {
+def test_a_second_run_does_nothing(finished: Project) -> None:
+    before = finished.records()
+    assert set(before) == {COUNT_SKETCH, SAMPLING}
+    assert set(finished.reports()) == {
         "claims.csv",
         "claims.html",
         "claims.md",
@@ -21,70 +21,59 @@ def test_a_second_run_does_nothing(project: Project) -> None:
         "tables/tiny.html",
         "tables/tiny.seal",
     }
-    assert project.rerun() == set()
-    assert "Nothing to be done" in project.succeed()
+    assert "Nothing to be done" in finished.succeed()
+    assert finished.records() == before
 
 
-def test_configs(project: Project) -> None:
+def test_configs(finished: Project) -> None:
     """Adding, editing and removing a sketch config reruns only what depends on it."""
-    project.succeed()
-    sketch = project.path / "conf" / "sketch"
+    sketch = finished.path / "conf" / "sketch"
     added = (sketch / "count_sketch.yaml").read_text().replace("count_sketch\n", "second\n", 1)
     (sketch / "second.yaml").write_text(added.replace("hashing: full", "hashing: polynomial"))
-    assert project.rerun() == {"second/d12-b4"}
-    assert "\nsecond," in project.reports()["tables/tiny.csv"].decode()
+    assert finished.rerun() == {"second/d12-b4"}
+    assert "\nsecond," in finished.reports()["tables/tiny.csv"].decode()
 
-    project.edit("conf/sketch/second.yaml", lambda text: text.replace("polynomial  ", "full  "))
-    assert project.rerun() == {"second/d12-b4"}
-
-    project.edit("conf/sketch/second.yaml", lambda text: text + "# a remark\n")
-    assert project.rerun() == set()
+    finished.edit("conf/sketch/second.yaml", lambda text: text.replace("polynomial  ", "full  "))
+    assert finished.rerun() == {"second/d12-b4"}
 
     (sketch / "second.yaml").unlink()
-    assert project.rerun() == set()
-    assert "second" not in project.reports()["tables/tiny.csv"].decode()
+    assert finished.rerun() == set()
+    assert "second" not in finished.reports()["tables/tiny.csv"].decode()
 
 
-def test_code(project: Project) -> None:
-    """A kernel reruns all, a family its own runs, a docstring or an unrelated module nothing."""
-    project.succeed()
+def test_code_and_texts(finished: Project) -> None:
+    """A docstring, a remark or an unrelated module reruns nothing, and a claim's text makes its page anew; a family
+    reruns its own runs, a kernel all of them."""
+    before = finished.reports()
     kernels = "sketchbench/kernels/numpy_kernels.py"
-    project.edit(kernels, lambda text: text.replace("Philox4x32-10 (", "Philox, ten rounds ("))
-    project.edit("sketchbench/theory/tail.py", lambda text: text.replace('"""Tail', '"""The tail'))
-    project.edit("sketchbench/task/norms.py", lambda text: text + "\nUNRELATED = 1\n")
-    assert project.rerun() == set()
-
-    project.edit("sketchbench/sketch/uniform.py", lambda text: text + "\nRELATED = 1\n")
-    assert project.rerun() == {SAMPLING}
-
-    project.edit(kernels, lambda text: text + "\nRELATED = 1\n")
-    assert project.rerun() == {COUNT_SKETCH, SAMPLING}
-
-
-def test_claims_follow_their_files(project: Project) -> None:
-    """Editing a claim judges again, and runs nothing."""
-    project.succeed()
-    before = project.reports()
-    project.edit("conf/claim/S1.yaml", lambda text: text.replace("for every pair", "for any pair"))
-    assert project.rerun() == set()
-    changed = {name for name, content in project.reports().items() if content != before[name]}
+    finished.edit(kernels, lambda text: text.replace("Philox4x32-10 (", "Philox, ten rounds ("))
+    finished.edit("sketchbench/theory/tail.py", lambda text: text.replace('"""Tail', '"""The tail'))
+    finished.edit("sketchbench/task/norms.py", lambda text: text + "\nUNRELATED = 1\n")
+    finished.edit("conf/sketch/count_sketch.yaml", lambda text: text + "# a remark\n")
+    finished.edit("conf/claim/S1.yaml", lambda text: text.replace("for every pair", "for any pair"))
+    assert finished.rerun() == set()
+    changed = {name for name, content in finished.reports().items() if content != before[name]}
     assert changed == {"claims.md", "claims.html", "claims.seal"}
 
+    finished.edit("sketchbench/sketch/uniform.py", lambda text: text + "\nRELATED = 1\n")
+    assert finished.rerun() == {SAMPLING}
 
-def test_without_the_memory_of_snakemake(project: Project) -> None:
+    finished.edit(kernels, lambda text: text + "\nRELATED = 1\n")
+    assert finished.rerun() == {COUNT_SKETCH, SAMPLING}
+
+
+def test_without_the_memory_of_snakemake(finished: Project) -> None:
     """Records know what they are made from: a stale one is noticed, even where Snakemake forgot."""
-    project.succeed()
-    shutil.rmtree(project.path / ".snakemake")
-    assert project.rerun() == set()
-    shutil.rmtree(project.path / ".snakemake")
-    project.edit("sketchbench/sketch/uniform.py", lambda text: text + "\nRELATED = 1\n")
-    assert project.rerun() == {SAMPLING}
+    shutil.rmtree(finished.path / ".snakemake")
+    assert finished.rerun() == set()
+    shutil.rmtree(finished.path / ".snakemake")
+    finished.edit("sketchbench/sketch/uniform.py", lambda text: text + "\nRELATED = 1\n")
+    assert finished.rerun() == {SAMPLING}
 
 
-def test_the_report(project: Project) -> None:
+def test_the_report(finished: Project) -> None:
     """Claims and tables end up in one self-contained page."""
-    project.succeed()
-    project.succeed("--report", "page.html")
-    page = (project.path / "page.html").read_text()
+    finished.succeed("--report", "page.html")
+    page = (finished.path / "page.html").read_text()
     for expected in ("claims.html", "tiny.html", "family-wise error rate"):
         assert expected in page

@@ -8,19 +8,19 @@ from conftest import STUDY, Project
 pytestmark = pytest.mark.workflow
 
 
-def test_shared_processes_make_the_same_reports(project: Project) -> None:
-    (project.path / "conf" / "study" / "other.yaml").write_text(STUDY.replace("40", "30"))
-    project.succeed()
-    apart = project.reports()
+def test_shared_processes_make_the_same_reports(finished: Project) -> None:
+    (finished.path / "conf" / "study" / "other.yaml").write_text(STUDY.replace("40", "30"))
+    finished.succeed()
+    apart = finished.reports()
     for folder in ("results", "reports"):
-        shutil.rmtree(project.path / folder)
-    project.edit("conf/workflow.yaml", lambda text: text.replace("smoke: 16", "smoke: all"))
-    project.succeed()
-    assert (project.path / "logs" / "smoke" / "tables.log").exists()  # of the rule that makes all of them
-    assert project.reports() == apart
-    assert "Nothing to be done" in project.succeed()
+        shutil.rmtree(finished.path / folder)
+    finished.edit("conf/workflow.yaml", lambda text: text.replace("smoke: 16", "smoke: all"))
+    finished.succeed()
+    assert (finished.path / "logs" / "smoke" / "tables.log").exists()  # of the rule that makes all of them
+    assert finished.reports() == apart
+    assert "Nothing to be done" in finished.succeed()
 
-    table = project.path / "reports" / "smoke" / "tables" / "other.csv"
+    table = finished.path / "reports" / "smoke" / "tables" / "other.csv"
     table.write_text(table.read_text().replace("0.", "1.", 1))
-    assert project.rerun() == set()
-    assert project.reports() == apart
+    assert finished.rerun() == set()
+    assert finished.reports() == apart

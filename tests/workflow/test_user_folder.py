@@ -5,7 +5,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
 from conftest import ROOT, Project
+
+from sketchbench import plan
+from sketchbench.execution import ConfigError
+from sketchbench.schema import SchemaError
 
 pytestmark = pytest.mark.workflow
 README = (ROOT / "README.md").read_text()
@@ -59,12 +64,6 @@ def test_only_ones_own(project: Project, tmp_path: Path) -> None:
     config.write_text(config.read_text() + "  tails:\n    mine: {_target_: my_sketches.tail, _partial_: true}\n")
     module = folder / "my_sketches.py"
     module.write_text(module.read_text() + "\n\ndef tail(delta, d, b):\n    return 1 / delta\n")
-    code, output = project.run(f"folder={folder}", "only=own")
-    assert code != 0
-    assert "settings: at only: 'own' is not one of ['', 'mine']" in output
-    code, output = project.run("only=mine")
-    assert code != 0
-    assert "only=mine needs folder=DIR as well" in output
     project.succeed(f"folder={folder}", "only=mine", "beside={sketch: [count_sketch]}")
     assert not (project.path / "reports").exists()
     assert {path.name for path in (project.path / "results").iterdir()} == {"composed.json"}
@@ -76,27 +75,28 @@ def test_only_ones_own(project: Project, tmp_path: Path) -> None:
     assert "tails: half_signs: theory.tails.mine: no claim reads a name like this" in page
 
 
+def test_only_needs_a_folder() -> None:
+    settings = yaml.safe_load((ROOT / "conf" / "workflow.yaml").read_text())
+    with pytest.raises(SchemaError, match=r"settings: at only: 'own' is not one of \['', 'mine'\]"):
+        plan.from_settings({**settings, "only": "own"})
+    with pytest.raises(ConfigError, match="only=mine needs folder=DIR as well"):
+        plan.from_settings({**settings, "only": "mine"})
+
+
 def test_all_that_is_wrong_is_told_before_anything_is_run(project: Project, tmp_path: Path) -> None:
-    """A line for each mistake, of YAML and of code, and no traceback."""
+    """A line for each mistake, of YAML, of code and of a module that can't be imported, and no traceback."""
     folder = write_folder(tmp_path / "mine")
     config, module = folder / "sketch" / "half_signs.yaml", folder / "my_sketches.py"
     config.write_text(CONFIG.replace("embedding_constant: 2", "embedding_constant: two"))
     module.write_text(MODULE.replace("return Dense(", "return print("))
+    (folder / "sketch" / "other.yaml").write_text(CONFIG.replace("my_sketches", "others"))
+    (folder / "others.py").write_text("def f(:\n")
     code, output = project.run(f"folder={folder}")
     assert code != 0
     lines = [line.strip() for line in output.splitlines() if "half_signs.yaml: " in line]
     assert len(lines) == 2, output
     assert lines[0].endswith("_draw returned None; it must return a Sketch, such as Dense")
     assert "theory.embedding_constant: 'two' must be a finite number" in lines[1]
-    assert "Traceback" not in output
-    assert not (project.path / "results").exists()
-
-
-def test_a_module_that_cannot_be_imported(project: Project, tmp_path: Path) -> None:
-    folder = write_folder(tmp_path / "mine")
-    (folder / "my_sketches.py").write_text("def f(:\n")
-    code, output = project.run(f"folder={folder}")
-    assert code != 0
-    assert "my_sketches.py, line 1: SyntaxError: invalid syntax" in output
+    assert "others.py, line 1: SyntaxError: invalid syntax" in output
     assert "Traceback" not in output
     assert not (project.path / "results").exists()
