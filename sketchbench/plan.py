@@ -100,11 +100,10 @@ class Plan:
         return {Path(batch.receipt).stem: batch for batch in found if batch.runs}
 
     def _limited(self, run: Run) -> Run:
-        """The run with its time limit, and a folder of checkpoints where it is long or has a limit: one of its own, by
-        its signature, or by that of its first trial, which stays where there are more of them."""
+        """The run with its time limit, and a folder of checkpoints where it is long or has a limit."""
         if not knows(run.config) or not (run.parts or self.minutes):
             return run
-        checkpoints = f"{self.places.results}/checkpoints/{(run.parts or [run])[0].signature}"
+        checkpoints = f"{self.places.results}/checkpoints/{checkpoints_of(run)}"
         parts = tuple(replace(part, minutes=self.minutes, checkpoints=checkpoints) for part in run.parts)
         return replace(run, parts=parts, minutes=None if parts else self.minutes, checkpoints=checkpoints)
 
@@ -175,6 +174,12 @@ class Plan:
     def check_records(self) -> list[str]:
         """Prepare for a run of what is missing: see `Batch.check`. Returns a line for each damaged record."""
         return [line for batches in self.batches.values() for batch in batches.values() for line in batch.check()]
+
+
+def checkpoints_of(run: Run) -> str:
+    """The name of a run's folder of checkpoints: its signature, or that of its first trial, which stays the same where
+    there are more of them. Checkpoints of other code or another config are in another folder."""
+    return (run.parts[0] if run.parts else run).signature
 
 
 def from_settings(settings: dict[str, Any]) -> Plan:

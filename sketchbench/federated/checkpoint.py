@@ -110,6 +110,18 @@ def _locked(number: int) -> bool:
     return True
 
 
+def verified(path: Path) -> tuple[bytes, int]:
+    """The bytes of a whole checkpoint, and how far it is: the rounds that its training has made, or 0 where it is of
+    something else.
+
+    Raises:
+        ValueError: for what is none, or is damaged.
+        OSError: for what can't be read.
+    """
+    content = _read(path)
+    return path.read_bytes(), int(content.get("t", 0))
+
+
 def _heading(path: Path, stored: bytes) -> bytes:
     """The first line of a checkpoint: whose it is by its name (see `place`), the bytes that follow, and a checksum of
     all that."""
