@@ -1,6 +1,7 @@
 """Run one task by hand: `python -m sketchbench task=moments sketch=srht b=32`."""
 
 import argparse
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,20 +9,23 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
-from sketchbench import composition, job, template
+from sketchbench import composition, gather, job, template
 from sketchbench.blame import blamed
-from sketchbench.command_line import Parser, program
+from sketchbench.command_line import UNFINISHED, Parser, program
 from sketchbench.composition import CONF, METHODS
+from sketchbench.course import Unfinished, knows, told
 from sketchbench.execution import execute
 from sketchbench.inspection.check import check_folder
 from sketchbench.inspection.method import Method
-from sketchbench.signature import code_of
+from sketchbench.signature import code_of, signature
 
 EPILOG = """\
 Overrides are Hydra's: GROUP=OPTION chooses a file of conf/GROUP, KEY=VALUE sets a value, e.g.
 
   python -m sketchbench task=moments sketch=srht d=1000 b=50 'task.pairs=[random,flat]'
   python -m sketchbench new sketch NAME     # a family of your own to begin from; also: new recovery NAME
+  python -m sketchbench gather FOLDER       # bring in records of another machine; gather --help
+  python -m sketchbench task=training task.minutes=9  # ends then with code 75; the same command goes on
   python -m sketchbench task=tails sketch=sparse_embedding sketch.family.s=8 kernels=numpy
 """
 
@@ -66,6 +70,24 @@ def check(folder: Path, overrides: Sequence[str]) -> None:
     check_folder(folder, only=own, overrides=parameters)
 
 
+def measured(config: dict[str, Any], result: Path | None, folder: Path | None) -> Sequence[Mapping[str, Any]]:
+    """Run a config, and write its record where one is asked for.
+
+    With a time limit and no folder of checkpoints it takes one by its signature, and removes that when it is done.
+
+    Raises Unfinished where it has come to its time limit.
+    """
+    own = Path("results", "checkpoints", signature(config, folder))
+    minutes = config["task"]["minutes"] if knows(config) else None
+    limited = bool(minutes) and config["task"]["checkpoints"] is None
+    if limited:
+        config = told(config, minutes, str(own))
+    rows = job.run(config, result, folder) if result else execute(config, code_of(config, folder))
+    if limited:
+        shutil.rmtree(own, ignore_errors=True)
+    return rows
+
+
 @program
 def main(arguments: list[str] | None = None) -> None:
     parser = Parser(
@@ -81,8 +103,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--result", type=Path, help="write a record (Parquet) to this file")
     parser.add_argument("overrides", nargs="*", metavar="OVERRIDE", help="see below")
     given = sys.argv[1:] if arguments is None else arguments
-    if given[:1] == ["new"]:
-        template.main(given[1:])
+    commands = {"new": template.main, "gather": gather.main}
+    if given and given[0] in commands:
+        commands[given[0]](given[1:])
         return
     options = parser.parse_args(given)
     job.start_logging()
@@ -94,7 +117,10 @@ def main(arguments: list[str] | None = None) -> None:
         check(folder, options.overrides)
     try:
         config = composition.frozen(composition.compose(options.overrides, folder=folder)).config
-        rows = job.run(config, options.result, folder) if options.result else execute(config, code_of(config, folder))
+        rows = measured(config, options.result, folder)
+    except Unfinished as left:
+        print(f"sketchbench: to be gone on with, by the same command: {left}", file=sys.stderr)
+        sys.exit(UNFINISHED)
     except (Exception, SystemExit) as error:
         if line := blamed(error, folder):
             sys.exit(f"sketchbench: error: {line}")

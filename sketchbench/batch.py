@@ -2,13 +2,14 @@
 
 import json
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from sketchbench import receipt
 from sketchbench.cost import Cost
+from sketchbench.course import told
 from sketchbench.files import clear, remove, set_aside
 from sketchbench.seal import digest
 from sketchbench.signature import targets
@@ -17,7 +18,9 @@ from sketchbench.signature import targets
 @dataclass(frozen=True)
 class Run:
     """One planned run: its study, its name there (`srht/d640-b64`), its resolved config and the
-    signature of config and code. `columns` are what identifies it in tables; `cost` is what it is known to cost."""
+    signature of config and code. `columns` are what identifies it in tables. `cost` is what it is known
+    to cost; `parts` are its trials, where they are runs of their own. `minutes` is its time limit, and
+    `checkpoints` a folder."""
 
     study: str
     name: str
@@ -25,11 +28,22 @@ class Run:
     signature: str
     columns: dict[str, Any]
     cost: Cost | None = None
+    parts: tuple["Run", ...] = ()
+    minutes: float | None = None
+    checkpoints: str | None = None
 
     @property
     def needs_folder(self) -> bool:
         """Whether it runs code of the user's own, outside this package."""
         return any(not target.startswith("sketchbench.") for target in targets(self.config))
+
+    @property
+    def seconds(self) -> float | None:
+        """How long it keeps a processor core busy, on average; None where that was never measured. Of a run that is
+        made of its trials it is nothing to speak of."""
+        if self.parts:
+            return 0.0
+        return self.cost.seconds if self.cost else None
 
     @property
     def payload(self) -> str:
@@ -47,6 +61,8 @@ class Batch:
 
     receipt: str
     runs: dict[str, Run]  # by the paths of their records
+    trials: dict[str, dict[str, Run]] = field(default_factory=dict)  # of a run that is made of them, by the same paths
+    needs: tuple[str, ...] = ()  # the receipts of these trials
 
     @property
     def needs_folder(self) -> bool:
@@ -56,7 +72,7 @@ class Batch:
     @property
     def seconds(self) -> float | None:
         """How long its runs keep a processor core busy, on average; None where one was never measured."""
-        seconds = [run.cost.seconds for run in self.runs.values() if run.cost]
+        seconds = [run.seconds for run in self.runs.values() if run.seconds is not None]
         return sum(seconds) if len(seconds) == len(self.runs) else None
 
     @property
@@ -79,11 +95,17 @@ class Batch:
     @property
     def payload(self) -> str:
         """What a job needs to know of the runs, as JSON with sorted keys: the content of that file."""
-        entries = [
-            {"name": run.name, "record": path, "signature": run.signature, "config": run.config}
-            for path, run in self.runs.items()
-        ]
-        return json.dumps(entries, sort_keys=True)
+        return json.dumps([self._entry(path, run) for path, run in self.runs.items()], sort_keys=True)
+
+    def _entry(self, path: str, run: Run) -> dict[str, Any]:
+        config = told(run.config, run.minutes, run.checkpoints)
+        entry: dict[str, Any] = {"name": run.name, "record": path, "signature": run.signature, "config": config}
+        if path in self.trials:
+            entry["trials"] = [
+                {"trial": one.config["trial"], "record": place, "signature": one.signature}
+                for place, one in self.trials[path].items()
+            ]
+        return entry
 
     @property
     def signatures(self) -> str:
@@ -108,7 +130,8 @@ class Batch:
         for path, run in self.runs.items():
             lines += clear(Path(path))
             try:
-                done &= record.read(Path(path)).provenance["signature"] == run.signature
+                made = record.read(Path(path)).provenance
+                done &= made["signature"] == run.signature and len(made.get("trials", [])) == len(run.parts)
             except record.RecordError as error:
                 done = False
                 if Path(path).exists():
@@ -132,17 +155,33 @@ class Batch:
         return []
 
 
-def batches(folder: str, runs: dict[str, Run], size: int) -> Iterator[Batch]:
+def batches(folder: str, runs: dict[str, Run], size: int, record: Callable[[Run], str]) -> Iterator[Batch]:
     """Batches of at most `size` runs, of about equal numbers; those with code of the user's own apart from others.
 
-    Runs that are neighbours in the order of names, and take about the same time, are in different batches.
+    Runs that are neighbours in the order of names, and take about the same time, are in different batches. Where trials
+    are runs of their own they are in the place of theirs, first all trials 0, then all trials 1; last come batches that
+    make the records of runs of those of trials.
 
     Arguments:
         folder: of the receipts.
         runs: by the paths of their records.
         size: at least 1.
+        record: gives the path of a run's record.
     """
-    done = 0
+    whole = {path: run for path, run in runs.items() if run.parts}
+    trials = {path: {record(part): part for part in run.parts} for path, run in whole.items()}
+    longest = max((len(run.parts) for run in whole.values()), default=0)
+    parts = [run.parts[number] for number in range(longest) for run in whole.values() if number < len(run.parts)]
+    first = {path: run for path, run in runs.items() if not run.parts} | {record(part): part for part in parts}
+    made = list(_divided(folder, first, size))
+    yield from made
+    needs = tuple(batch.receipt for batch in made)
+    for batch in _divided(folder, whole, max(len(whole), 1), len(made)):
+        yield replace(batch, trials={path: trials[path] for path in batch.runs}, needs=needs)
+
+
+def _divided(folder: str, runs: dict[str, Run], size: int, done: int = 0) -> Iterator[Batch]:
+    """Batches whose numbers begin after `done`."""
     for own in (False, True):
         paths = [path for path, run in runs.items() if run.needs_folder == own]
         count = math.ceil(len(paths) / size)

@@ -3,9 +3,11 @@
 import importlib
 import inspect
 import os
+from collections.abc import Callable
 from typing import Any
 
 from sketchbench import kernels
+from sketchbench.course import SETTINGS, course_of
 from sketchbench.measure.row import Row
 from sketchbench.theory.known import Known
 
@@ -50,20 +52,34 @@ def check_memory(config: dict[str, Any]) -> None:
 
 
 def execute(config: dict[str, Any], code: str = "") -> list[Row]:
-    """Run the task of a resolved config.
+    """Run the task of a resolved config; arguments and errors as of `performed`.
+
+    Raises Unfinished where it has come to its time limit.
+    """
+    rows: list[Row] = performed(config, lambda task: task.run(), code)
+    return rows
+
+
+def performed(config: dict[str, Any], perform: Callable[[Any], Any], code: str = "") -> Any:
+    """What a function gives for the task of a resolved config.
 
     Arguments:
         config: as `composition.Composer` resolves it.
+        perform: what is done with the task.
         code: a digest of the code behind it (`signature.code_of`), for tasks that go on from checkpoints.
 
-    Returns:
-        The task's rows. A task is given what it asks for of kernels, seed, code, family, known and recovery.
+    A task is given what it asks for of kernels, seed, code, course, family, known and recovery.
+
+    Raises:
+        ConfigError: where a group of the task's parameters refuses a value.
+        Exception: whatever the task raises.
     """
     check_memory(config)
     from hydra.errors import InstantiationException
     from hydra.utils import instantiate  # half a second that planning does without
 
     given: dict[str, Any] = {"kernels": kernels.load(config["kernels"]), "seed": config["seed"], "code": code}
+    given["course"] = course_of(config, code)
     if "sketch" in config:
         given["family"] = family_of(config)
         given["known"] = Known(**instantiate(config["sketch"]["theory"] or {}, _convert_="all"))
@@ -71,11 +87,12 @@ def execute(config: dict[str, Any], code: str = "") -> list[Row]:
         given["family"] = family_of(config)
         given["recovery"] = instantiate(config["recovery"]["algorithm"], _partial_=True)
     try:
-        make_task = instantiate(config["task"], _partial_=True, _convert_="all")
+        described = {key: value for key, value in config["task"].items() if key not in SETTINGS}
+        make_task = instantiate(described, _partial_=True, _convert_="all")
         asked = inspect.signature(make_task.func).parameters
-        rows: list[Row] = make_task(**{name: given[name] for name in given if name in asked}).run()
+        task = make_task(**{name: given[name] for name in given if name in asked})
+        return perform(task)
     except InstantiationException as error:
         # a group of the task's parameters refused a value; what it said is the message
         cause = error.__cause__ or error
         raise ConfigError(str(cause).splitlines()[0]) from cause
-    return rows

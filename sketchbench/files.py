@@ -46,6 +46,14 @@ def write_bytes(path: Path, content: bytes) -> None:
         raise FileError(error.errno, _explained(path, error)) from None
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder, and those that it is in. Raises FileError where it can't be made."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(error.errno, _explained(path, error)) from None
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a text file in UTF-8, as `write_bytes` does."""
     write_bytes(path, text.encode("utf-8"))

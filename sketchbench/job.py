@@ -4,16 +4,18 @@ import functools
 import logging
 import platform
 import resource
+import shutil
 import subprocess
 import sys
 import time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from sketchbench import kernels, receipt, record
+from sketchbench import kernels, parts, receipt, record
 from sketchbench.blame import blamed
 from sketchbench.command_line import MISTAKES, Parser, check_entries, json_from_stdin, program, said
+from sketchbench.course import Unfinished, knows, told
 from sketchbench.digest import PROJECT, CodeDigest
 from sketchbench.execution import ConfigError, execute
 from sketchbench.files import write_text
@@ -38,24 +40,60 @@ VERSIONS = (
 )
 
 
+class Outcome(NamedTuple):
+    """What became of a batch: a line for each run that failed, and for each that is to be gone on with, by the path of
+    its record. The others have their records."""
+
+    failed: list[str]
+    unfinished: dict[str, str]
+
+
 def run(config: dict[str, Any], path: Path, folder: Path | None = None) -> list[Row]:
-    """Execute a config and write its record. Returns the rows."""
+    """Execute a config, or one trial of it where it names one, and write its record. Returns the rows.
+
+    Raises Unfinished where it has come to its time limit; nothing is written then but checkpoints.
+    """
     start, begun, digest = time.monotonic(), time.process_time(), CodeDigest()
-    signed = signature(config, folder, digest)
-    rows = execute(config, code_of(config, folder, digest))
+    signed, code = signature(config, folder, digest), code_of(config, folder, digest)
+    rows: list[Any] = parts.trial_rows(config, code) if "trial" in config else execute(config, code)
     provenance = {
         "signature": signed,
-        "config": config,
-        "kernels": kernels.resolve(config["kernels"]),
         "wall_seconds": round(time.monotonic() - start, 3),
         "cpu_seconds": round(time.process_time() - begun, 3),
         "peak_mebibytes": _peak_mebibytes(),
+    }
+    record.write(path, record.Record(rows, {**provenance, **_origin(config)}))
+    return rows
+
+
+def join(config: dict[str, Any], path: Path, trials: list[dict[str, Any]], folder: Path | None = None) -> None:
+    """Write the record of a run, of those of its trials that are there.
+
+    Arguments:
+        trials: all that are planned, see `parts.found`.
+
+    Raises Unfinished where some are not there; the record is written all the same if there is one of them.
+    """
+    there = parts.found(trials)
+    numbers = [part.number for part in there]
+    if there:
+        rows = parts.joined(config, code_of(config, folder), there)
+        seconds = sum(part.stored.provenance["wall_seconds"] for part in there)
+        provenance = {"signature": signature(config, folder), "wall_seconds": round(seconds, 3), "trials": numbers}
+        record.write(path, record.Record(rows, {**provenance, **_origin(config)}))
+    if len(there) < len(trials):
+        raise Unfinished(f"{len(there)} of {len(trials)} trials are there")
+
+
+def _origin(config: dict[str, Any]) -> dict[str, Any]:
+    """What a record says of where it comes from."""
+    return {
+        "config": told(config),
+        "kernels": kernels.resolve(config["kernels"]),
         "commit": _commit(),
         "machine": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
         "versions": {name: _version(name) for name in VERSIONS},
     }
-    record.write(path, record.Record(rows, provenance))
-    return rows
 
 
 def check_config(config: dict[str, Any]) -> None:
@@ -99,42 +137,69 @@ def start_logging() -> None:
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
 
 
-def work_off(batch: list[dict[str, Any]], folder: Path | None = None) -> list[str]:
+def work_off(batch: list[dict[str, Any]], folder: Path | None = None) -> Outcome:
     """Do the runs of a batch whose records are not there, one after the other.
 
     Arguments:
-        batch: of each run its name, the path of its record, its signature and its config, as `plan.Batch` lists them.
+        batch: of each run its name, the path of its record, its signature and its config, as `plan.Batch` lists them;
+            with `trials`, it is made of the records of its trials.
         folder: a user's own, whose modules count, too.
-
-    Returns:
-        A line for each run that failed. The others have their records.
     """
-    failed = []
+    failed, unfinished = [], {}
+    start, worked = time.monotonic(), False
     for entry in batch:
         path = Path(entry["record"])
-        if _is_there(path, entry["signature"]):
+        if _is_there(path, entry):
+            continue
+        config = _with_time_left(entry["config"], time.monotonic() - start)
+        if worked and config is None:
+            unfinished[entry["record"]] = f"{entry['name']}: it has not begun"
             continue
         log.info("%s", entry["name"])
+        worked = True
         try:
-            check_config(entry["config"])
-            if signature(entry["config"], folder) != entry["signature"]:
-                raise ConfigError("the code changed since this run was planned; start snakemake again")
-            run(entry["config"], path, folder)
+            _do({**entry, "config": config or entry["config"]}, path, folder)
+        except Unfinished as left:
+            unfinished[entry["record"]] = f"{entry['name']}: {left}"
         except (Exception, SystemExit) as error:
             line = blamed(error, folder)
             if line is None and not isinstance(error, (MemoryError, RecursionError, *MISTAKES)):
                 raise
             failed.append(f"{entry['name']}: {line or said(error)}")
-    return failed
+    return Outcome(failed, unfinished)
 
 
-def _is_there(path: Path, signed: str) -> bool:
-    """Whether there is a whole record with this signature."""
+def _do(entry: dict[str, Any], path: Path, folder: Path | None) -> None:
+    """Do one run of a batch; its checkpoints are removed when all of it is there."""
+    config = entry["config"]
+    check_config(config)
+    if signature(config, folder) != entry["signature"]:
+        raise ConfigError("the code changed since this run was planned; start snakemake again")
+    if "trials" in entry:
+        join(config, path, entry["trials"], folder)
+    else:
+        run(config, path, folder)
+    if checkpoints := config["task"].get("checkpoints"):
+        own = f"trial{config['trial']}" if "trial" in config else ""  # others may need what it shares with them
+        shutil.rmtree(Path(checkpoints, own), ignore_errors=True)
+
+
+def _with_time_left(config: dict[str, Any], seconds: float) -> dict[str, Any] | None:
+    """The config with what is left of its time limit, which is that of a batch, after some seconds; None where nothing
+    is left."""
+    if not knows(config) or not config["task"]["minutes"]:
+        return config
+    left = config["task"]["minutes"] - seconds / 60
+    return told(config, left, config["task"]["checkpoints"]) if left > 0 else None
+
+
+def _is_there(path: Path, entry: dict[str, Any]) -> bool:
+    """Whether there is a whole record with the signature of an entry; of a run of trials, with all of them."""
     try:
-        record.read(path, signed)
+        stored = record.read(path, entry["signature"])
     except record.RecordError:
         return False
-    return True
+    return len(parts.numbers(stored.provenance)) == len(entry.get("trials", []))
 
 
 @program
@@ -142,7 +207,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser = Parser(
         prog="python -m sketchbench.job",
         description="Do the runs of a batch, as planned by sketchbench.plan, and write their records; the batch comes"
-        " as JSON on stdin. Records that are there are kept.",
+        " as JSON on stdin. Records that are there are kept. A run that has come to its time limit is no failure: its"
+        " checkpoint is kept, the receipt says that it is unfinished, and the same run goes on.",
     )
     parser.add_argument("--receipt", required=True, type=Path, help="the file to write when all records are there")
     parser.add_argument("--folder", type=Path, help="a user's folder with modules of their own")
@@ -155,9 +221,15 @@ def main(arguments: list[str] | None = None) -> None:
     check_entries(batch, {"name": str, "record": str, "signature": str, "config": dict}, "the batch")
     if not batch:
         raise ValueError("the batch has no entries; Snakemake makes it of the plan")
-    if failed := work_off(batch, folder):
-        sys.exit("\n".join(f"sketchbench: error: {line}" for line in failed))
-    write_text(options.receipt, receipt.text({entry["record"]: entry["signature"] for entry in batch}))
+    done = work_off(batch, folder)
+    for line in done.unfinished.values():
+        log.info("to be gone on with: %s", line)
+    if done.failed:
+        sys.exit("\n".join(f"sketchbench: error: {line}" for line in done.failed))
+    if done.unfinished:
+        print(f"{len(done.unfinished)} of {len(batch)} runs are to be gone on with, by the same command", flush=True)
+    signatures = {entry["record"]: entry["signature"] for entry in batch}
+    write_text(options.receipt, receipt.text(signatures, done.unfinished))
 
 
 if __name__ == "__main__":

@@ -9,15 +9,16 @@ import functools
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from sketchbench import cost, kernels, seeds, study
+from sketchbench import cost, kernels, receipt, seeds, study
 from sketchbench.batch import Batch, Run, batches
 from sketchbench.blame import blamed
 from sketchbench.command_line import Parser, program
 from sketchbench.composition import CONF, METHODS, Composed, Composer, user_folder
+from sketchbench.course import knows
 from sketchbench.digest import CodeDigest
 from sketchbench.execution import ConfigError, family_of
 from sketchbench.files import is_plain, write_text
@@ -30,7 +31,7 @@ from sketchbench.schema import SCALES, load, validate
 from sketchbench.selection import Own, Places, Selection, places_of, selection_of, unjudged
 from sketchbench.signature import signature
 from sketchbench.sketch.family import SizeError
-from sketchbench.study import NO_METHOD, Point, Study
+from sketchbench.study import NO_METHOD, TRIALS, Point, Study
 
 SHARED = "all"  # the place of a study in the receipts of what all studies share
 PROCESSES = 2  # that they share: more would start Python and load kernels for longer than they compute
@@ -56,6 +57,8 @@ class Plan:
         together: of each study, how many runs share a process at most.
         shared: whether all studies share a few processes instead.
         kinds: of each study, what it compares: `sketch`, `recovery`, or "" for nothing.
+        minutes: the time limit of a job of runs that know one; None for none.
+        present: whether of trials that are runs only those that are there count, and none is made.
     """
 
     scale: str
@@ -67,6 +70,8 @@ class Plan:
     together: dict[str, int] = field(default_factory=dict)
     shared: bool = False
     kinds: dict[str, str] = field(default_factory=dict)
+    minutes: float | None = None
+    present: bool = False
     runs: dict[str, dict[str, Run]] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
 
@@ -74,18 +79,37 @@ class Plan:
         """The path of a run's record, relative to the project where it is in it."""
         return f"{self.places.results}/{run.study}/{run.name}.parquet"
 
+    @property
+    def count(self) -> int:
+        """How many runs there are, where trials that are runs of their own count as these."""
+        return sum(len(run.parts) or 1 for runs in self.runs.values() for run in runs.values())
+
     @functools.cached_property
     def batches(self) -> dict[str, dict[str, Batch]]:
         """The batches of each study, by their numbers; where all studies share processes, those of `all`."""
         if self.shared:
-            size = math.ceil(sum(map(len, self.runs.values())) / PROCESSES)
+            size = math.ceil(self.count / PROCESSES)
             return {SHARED: self._batches(SHARED, list(self.runs), size)}
         return {study: self._batches(study, [study], self.together[study]) for study in self.runs}
 
     def _batches(self, name: str, studies: list[str], size: int) -> dict[str, Batch]:
-        runs = {self.record(run): run for study in studies for run in self.runs[study].values()}
-        found = batches(f"{self.places.results}/{name}", runs, size)
-        return {str(number): batch for number, batch in enumerate(found, 1)}
+        runs = {self.record(run): self._limited(run) for study in studies for run in self.runs[study].values()}
+        found = list(batches(f"{self.places.results}/{name}", runs, size, self.record))
+        if self.present and any(batch.needs for batch in found):
+            found = [self._present(batch) for batch in found]
+        return {Path(batch.receipt).stem: batch for batch in found if batch.runs}
+
+    def _limited(self, run: Run) -> Run:
+        """The run with its time limit, and a folder of checkpoints where it is long or has a limit."""
+        if not knows(run.config) or not (run.parts or self.minutes):
+            return run
+        checkpoints = f"{self.places.results}/checkpoints/{checkpoints_of(run)}"
+        parts = tuple(replace(part, minutes=self.minutes, checkpoints=checkpoints) for part in run.parts)
+        return replace(run, parts=parts, minutes=None if parts else self.minutes, checkpoints=checkpoints)
+
+    def _present(self, batch: Batch) -> Batch:
+        """The batch without trials that are not made, of which others are made of those that are there."""
+        return replace(batch, runs={p: run for p, run in batch.runs.items() if "trial" not in run.config}, needs=())
 
     def receipts(self, study: str) -> list[str]:
         """Of the batches that have runs of a study."""
@@ -103,8 +127,22 @@ class Plan:
     def _entries(self, study: str) -> list[dict[str, Any]]:
         return [
             {"record": self.record(run), "signature": run.signature, "columns": run.columns}
+            | ({"trials": len(run.parts)} if run.parts else {})
             for run in self.runs[study].values()
         ]
+
+    def unfinished(self) -> list[str]:
+        """What is to be gone on with, in a line or two, by the receipts that are there; nothing where all is done."""
+        places = [Path(place) for place in self.all_receipts]
+        texts = [place.read_text(encoding="utf-8") for place in places if place.is_file()]
+        left = {path for text in texts for path in receipt.unfinished(text)}
+        partly = left & {self.record(run) for runs in self.runs.values() for run in runs.values() if run.parts}
+        lines = []
+        if count := len(left - partly):
+            lines.append(f"{count} runs have come to their time limit; the same command goes on with them")
+        if partly:
+            lines.append(f"{len(partly)} runs are made of those of their trials that are there, or have none yet")
+        return lines
 
     @property
     def facts(self) -> str:
@@ -142,8 +180,8 @@ class Plan:
     @property
     def summary(self) -> str:
         """How many runs there are, in how many jobs, and how long they took when they were measured."""
-        runs = [run for found in self.runs.values() for run in found.values()]
-        known = [run.cost.seconds for run in runs if run.cost]
+        runs = [part for found in self.runs.values() for run in found.values() for part in run.parts or [run]]
+        known = [run.seconds for run in runs if run.seconds is not None]
         jobs = sum(map(len, self.batches.values()))
         unknown = f" (and {len(runs) - len(known)} runs never measured)" if len(known) < len(runs) else ""
         counted = f"{len(runs)} runs in {jobs} jobs, {len(self.skipped)} skipped"
@@ -170,6 +208,12 @@ class Plan:
         return [line for batches in self.batches.values() for batch in batches.values() for line in batch.check()]
 
 
+def checkpoints_of(run: Run) -> str:
+    """The name of a run's folder of checkpoints: its signature, or that of its first trial, which stays the same where
+    there are more of them. Checkpoints of other code or another config are in another folder."""
+    return (run.parts[0] if run.parts else run).signature
+
+
 def from_settings(settings: dict[str, Any]) -> Plan:
     """The plan of the workflow's settings (conf/workflow.yaml with what the user changed).
 
@@ -183,12 +227,14 @@ def from_settings(settings: dict[str, Any]) -> Plan:
     beside = settings["beside"] if settings["only"] else None
     if beside is not None and not settings["folder"]:
         raise ConfigError("only=mine needs folder=DIR as well, the folder of your own methods")
-    return expand(
+    plan = expand(
         *(settings[name] for name in ("scale", "kernels", "seed", "studies", "folder")),
         together=settings["together"][settings["scale"]],
         beside=beside,
         seconds=settings["check_seconds"],
     )
+    plan.minutes, plan.present = settings["minutes"] or None, settings["trials"] == "there"
+    return plan
 
 
 def expand(
@@ -346,7 +392,21 @@ class Expansion:
         name = f"{method}/" + "-".join(f"{key}{value}" for key, value in short.items())
         columns = {"method": method, "label": label, **short}
         known = self.costs.get(cost.Key(self.plan.scale, study.name))
-        return Run(study.name, name, config, signature(config, self.user, self.digest), columns, known)
+        run = Run(study.name, name, config, self._signature(config), columns, known)
+        return replace(run, parts=tuple(self._part(study, run, number) for number in range(study.trials or 0)))
+
+    def _part(self, study: Study, run: Run, number: int) -> Run:
+        """One trial of a run, as a run of its own."""
+        if not knows(run.config):
+            raise ConfigError(
+                f"conf/study/{study.name}.yaml: trials: those of the task {study.task} can't be runs of their own;"
+                f" say {TRIALS} under `set`"
+            )
+        config = {**run.config, "trial": number}
+        return Run(run.study, f"{run.name}/trial{number}", config, self._signature(config), run.columns, run.cost)
+
+    def _signature(self, config: dict[str, Any]) -> str:
+        return signature(config, self.user, self.digest)
 
 
 @program
@@ -364,7 +424,7 @@ def main(arguments: list[str] | None = None) -> None:
     chosen = {name: value for name, value in vars(options).items() if value is not None}
     plan = from_settings({**settings, **chosen, "device": "elsewhere"})
     for name, runs in plan.runs.items():
-        for run in runs.values():
+        for run in (part for whole in runs.values() for part in whole.parts or [whole]):
             seconds = f"{run.cost.seconds:.2g} s" if run.cost else "?"
             print(f"{name:24s} {run.name:56s} {run.signature} {seconds:>8s}")
     for skipped in plan.skipped:

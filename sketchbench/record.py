@@ -89,8 +89,17 @@ def _table(rows: list[dict[str, Any]]) -> pa.Table:
 def read(path: Path, signature: str | None = None) -> Record:
     """Read and verify a record. Raises RecordError for anything but an intact one, and, where a
     signature is given, for one that bears another."""
+    return _verified(path, path, signature)
+
+
+def verified(content: bytes, path: Path) -> Record:
+    """The record that these bytes of a file are; errors as of `read`."""
+    return _verified(pa.BufferReader(content), path)
+
+
+def _verified(source: Any, path: Path, signature: str | None = None) -> Record:
     try:
-        with pq.ParquetFile(path) as file:  # pq.read_table imports pandas
+        with pq.ParquetFile(source) as file:  # pq.read_table imports pandas
             table = file.read()
         stamp = json.loads((table.schema.metadata or {})[_FIELD])
         rows = table.to_pylist()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from sketchbench.course import deciding
 from sketchbench.digest import code_digest
 
 Digest = Callable[[tuple[str, ...], tuple[Path, ...]], str]
@@ -34,6 +35,7 @@ def code_of(config: dict[str, Any], folder: Path | None = None, digest: Digest =
 
 
 def signature(config: dict[str, Any], folder: Path | None = None, digest: Digest = code_digest) -> str:
-    """16 hex digits that change with a resolved config and with the code that it runs; arguments as of `code_of`."""
-    text = json.dumps([config, code_of(config, folder, digest)], sort_keys=True)
+    """16 hex digits that change with what decides the outcome of a resolved config, and with the code that it runs;
+    arguments as of `code_of`."""
+    text = json.dumps([deciding(config), code_of(config, folder, digest)], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -14,6 +14,7 @@ from sketchbench.measure.row import COLUMNS
 from sketchbench.parameters import choose
 from sketchbench.schema import load, validate
 
+TRIALS = "task.trials"
 PARTS = ("axes", "set", "with")  # what a scale may change
 NO_METHOD = "any"  # of a study that compares nothing
 
@@ -38,7 +39,8 @@ class Study:
     `all` for every file of the group. scales: those that it is for. needs: what a sketch's config must claim under
     `theory`, one of these at least. groups: the config groups that an axis may name. together: how many of its runs
     share a process at most; None: as many as those of other studies. always: whether it is run, of the methods that the
-    chosen studies have, when it is not chosen itself, and of each method at the first size that it takes.
+    chosen studies have, when it is not chosen itself, and of each method at the first size that it takes. trials:
+    how many trials there are, each of them a run of its own; None: they are as many as `set` says, in one run.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Study:
     groups: frozenset[str] = field(default=frozenset())
     together: int | None = None
     always: bool = False
+    trials: int | None = None
 
     def asks_for(self, theory: Mapping[str, Any]) -> bool:
         """Whether a method with this `theory` is one that it is for."""
@@ -87,6 +90,8 @@ def read(conf: Path, name: str, scale: str) -> Study:
     axes, settings, parts = ({**text.get(part, {}), **special.get(part, {})} for part in PARTS)
     if "share" in text:
         axes |= _sizes(text["share"])
+    if trials := special.get("trials"):
+        settings[TRIALS] = trials
     groups = frozenset(key for key in axes if (conf / key).is_dir())
     for key in axes:
         if key.rpartition(".")[2] not in COLUMNS:
@@ -108,6 +113,7 @@ def read(conf: Path, name: str, scale: str) -> Study:
         groups=groups,
         together=text.get("together"),
         always=text.get("always", False),
+        trials=trials,
     )
 
 

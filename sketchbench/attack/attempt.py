@@ -25,7 +25,7 @@ class Attempt(NamedTuple):
     """What one attack recovered.
 
     Attributes:
-        image: (channels, height, width), in [0, 1].
+        image: (channels, height, width), in [0, 1]; None where it is not kept.
         evaluations: of the gradient of the loss, over all starts.
         starts: of the attack.
         seconds: that it took on this machine.
@@ -33,7 +33,7 @@ class Attempt(NamedTuple):
         loss: ‖predicted - observed‖² over ‖observed‖².
     """
 
-    image: NDArray[np.float64]
+    image: NDArray[np.float64] | None
     evaluations: int
     starts: int
     seconds: float

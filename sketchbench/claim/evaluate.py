@@ -10,7 +10,7 @@ from sketchbench.claim.control import NegativeControl
 from sketchbench.claim.criteria import Verdict
 from sketchbench.claim.gate import gated
 from sketchbench.claim.judging import Judgement, compare, control_selections, decide, selections, weigh
-from sketchbench.measure.row import Column
+from sketchbench.measure.row import TRIALS_THERE, Column
 
 FAMILY_WISE_ERROR = 1e-3  # over all comparisons of all claims of a run, and again over those of negative controls
 
@@ -26,7 +26,8 @@ def evaluate(
     """Judge all claims, with simultaneous intervals.
 
     Arguments:
-        claims: the claims. One is judged where all tables of its studies are there; else its verdict is `not run`.
+        claims: the claims. One is judged where all tables of its studies are there; else its verdict is `not run`. So
+            it is where a check finds nothing since trials that are runs of their own are not there yet.
         tables: the tables, by study.
         scale: the scale of the run.
         whole: whether the tables have all that the claims speak of. Where they have not, as at the scale `smoke`, a
@@ -41,15 +42,17 @@ def evaluate(
     Raises:
         ClaimError: for a check that finds nothing to judge in a table that is there, if these are whole.
     """
-    tables = {study: _plain(table) for study, table in tables.items()}
+    partly = {study for study, table in tables.items() if (table[Column.QUANTITY] == TRIALS_THERE).any()}
+    tables = {study: _plain(table) for study, table in tables.items() if not (study in partly and _is_empty(table))}
     judged = [claim for claim in claims if set(claim.studies) <= tables.keys()]
     methods = [(claim, *pair) for claim in judged for pair in _labels(claim, tables).items()]
     # Which comparisons there are does not depend on the error rate; how many share it is known after a first pass.
     selected = {(claim.id, method): selections(claim, tables, method) for claim, method, _ in methods}
     first = {key: compare(found, 0.5) for key, found in selected.items()}
     idle = {claim.id: _idle(claim, [found for (id, _), found in first.items() if id == claim.id]) for claim in judged}
-    if whole and any(idle.values()):
-        raise ClaimError(next(filter(None, idle.values())))
+    mistakes = [idle[claim.id] for claim in judged if idle[claim.id] and partly.isdisjoint(claim.studies)]
+    if whole and mistakes:
+        raise ClaimError(mistakes[0])
     judged = [claim for claim in judged if not idle[claim.id]]
     methods = [entry for entry in methods if entry[0] in judged]
     controlled = [(claim, method, control) for claim, method, _ in methods if (control := _to_judge(claim, method))]
@@ -75,8 +78,15 @@ def evaluate(
 
 
 def _plain(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with texts as Python has them: rows are taken from those of Arrow at half the speed."""
-    return table.astype({name: object for name in table if table[name].dtype == "str"})
+    """The rows about trials that there are, with texts as Python has them: rows are taken from those of Arrow at half
+    the speed."""
+    rows = table[table[Column.QUANTITY] != TRIALS_THERE]
+    return rows.astype({name: object for name in rows if rows[name].dtype == "str"})
+
+
+def _is_empty(table: pd.DataFrame) -> bool:
+    """Whether no run of a table has a trial yet."""
+    return bool((table[Column.QUANTITY] == TRIALS_THERE).all())
 
 
 def _to_judge(claim: Claim, method: str) -> NegativeControl | None:

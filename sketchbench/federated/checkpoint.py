@@ -1,19 +1,26 @@
 """Checkpoints: the state of a training on disk, so that a stopped one goes on."""
 
+import fcntl
 import functools
 import hashlib
 import io
 import logging
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from sketchbench.files import clear, set_aside, write_bytes
+from sketchbench.course import Course, Unfinished
+from sketchbench.files import clear, make_folder, set_aside, write_bytes
 
 log = logging.getLogger(__name__)
 MAGIC = "sketchbench checkpoint 1"
 LONGEST = 1000  # bytes of the first line
+SECONDS_BETWEEN_TRIES = 0.5  # to be alone with a folder
 
 
 def place(folder: str, *parts: Any) -> Path:
@@ -65,6 +72,54 @@ def load(path: Path) -> dict[str, Any] | None:
     for line in lines:
         log.warning("%s", line)
     return None
+
+
+@contextmanager
+def alone(folder: Path, course: Course) -> Iterator[None]:
+    """Work on the trainings of a folder while no other process does: several trials try the same learning rates, which
+    the first of them to come trains with. The others wait, and find its checkpoints.
+
+    Where the file system knows no locks of folders, as over a network, nobody waits, and each does the work.
+
+    Raises:
+        Unfinished: where the time limit of the course is reached while waiting.
+        FileError: (an OSError) where the folder can't be made.
+    """
+    for line in clear(folder / "any"):
+        log.warning("%s", line)
+    make_folder(folder)
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        while not _locked(number):
+            if course.over:
+                raise Unfinished(f"{folder} is worked on by another run")
+            time.sleep(SECONDS_BETWEEN_TRIES)
+        yield
+    finally:
+        os.close(number)
+
+
+def _locked(number: int) -> bool:
+    """Whether this process has the lock of an open folder now, or there are none."""
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass
+    return True
+
+
+def verified(path: Path) -> tuple[bytes, int]:
+    """The bytes of a whole checkpoint, and how far it is: the rounds that its training has made, or 0 where it is of
+    something else.
+
+    Raises:
+        ValueError: for what is none, or is damaged.
+        OSError: for what can't be read.
+    """
+    content = _read(path)
+    return path.read_bytes(), int(content.get("t", 0))
 
 
 def _heading(path: Path, stored: bytes) -> bytes:

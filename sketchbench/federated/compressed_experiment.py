@@ -55,7 +55,6 @@ class CompressedProcedure(Checked):
     Arguments:
         batch, participation, inputs, precision: as for `Network`.
         augmented: flips and turns every training image once, before they are dealt out.
-        checkpoints: a folder that a stopped training is resumed from; None for none.
     """
 
     batch: Count
@@ -63,7 +62,6 @@ class CompressedProcedure(Checked):
     inputs: Inputs
     augmented: bool
     precision: Precision
-    checkpoints: str | None
 
     def restricted(self, participation: float) -> "CompressedProcedure":
         """The same with at most this share of the clients in a round."""
@@ -135,7 +133,7 @@ class CompressedExperiment(Experiment[ServerState]):
         return Split(split.images[places], split.labels[places])
 
     def _identity(self) -> tuple[Any, ...]:
-        settings = (replace(self.procedure, checkpoints=None), self.compression, self.arm, self.rate, self.images)
+        settings = (self.procedure, self.compression, self.arm, self.rate, self.images)
         return (*settings, self.seed, self.data.digest, self.partition, self.model, self.kernels.NAME)
 
     def _states(self, packed: Any | None) -> Iterator[ServerState]:

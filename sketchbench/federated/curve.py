@@ -1,6 +1,7 @@
 """What is kept of a training: measured quantities by round, and the sizes of messages."""
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,20 @@ class Curve:
     broadcasts: list[int] = field(default_factory=list)
     replies: list[int] = field(default_factory=list)
     diverged: int | None = None
+
+    @classmethod
+    def of(cls, plain: dict[str, Any]) -> "Curve":
+        """The curve that `plain` describes."""
+        series = {name: dict(pairs) for name, pairs in plain["values"].items()}
+        sent = {name: dict(plain[name]) for name in ("bytes_up", "bytes_down")}
+        return cls(**{**plain, "values": series, **sent})
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """All of it as numbers, texts, lists, and dictionaries by text: what is by round as pairs."""
+        series = {name: [[t, value] for t, value in by_round.items()] for name, by_round in self.values.items()}
+        sent = {name: [[t, value] for t, value in getattr(self, name).items()] for name in ("bytes_up", "bytes_down")}
+        return {**asdict(self), "values": series, **sent}
 
     def add(self, t: int, values: dict[str, float], bytes_up: int, bytes_down: int) -> None:
         """What was measured after round t."""

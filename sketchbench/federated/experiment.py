@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
+from sketchbench.course import WHOLE, Course, Unfinished
 from sketchbench.federated import checkpoint
 from sketchbench.federated.curve import Curve
 from sketchbench.parameters import Checked, Count
@@ -38,16 +39,14 @@ class Experiment(Checked, ABC, Generic[State]):
         evaluated: the rounds from 0 on after which the network is evaluated; None for all.
         target: the training ends after the first evaluated round from 1 on whose accuracy reaches it; None for never.
         name: of the training in the log.
-        checkpoints: a folder that a stopped training is resumed from; None for none.
-        code: a digest of the code behind the training; only checkpoints of the same code are resumed from.
+        course: when it stops, and where a stopped training goes on from.
     """
 
     rounds: Count
     evaluated: Sequence[int] | None = None
     target: float | None = None
     name: str = "training"
-    checkpoints: str | None = None
-    code: str = ""
+    course: Course = WHOLE
 
     @abstractmethod
     def _identity(self) -> tuple[Any, ...]:
@@ -69,43 +68,57 @@ class Experiment(Checked, ABC, Generic[State]):
         """A state as numbers, texts, lists, dictionaries and tensors."""
 
     def run(self) -> Curve:
-        """The curve of the whole training, or until it reached the target or diverged."""
+        """The curve of the whole training, or until it reached the target or diverged.
+
+        Raises:
+            Unfinished: where the time limit of the course is reached, one round after the start or later.
+        """
         path = self._path
+        if path is None:
+            return self._run(None)
+        with checkpoint.alone(path.parent, self.course):
+            return self._run(path)
+
+    def _run(self, path: Path | None) -> Curve:
         saved = checkpoint.load(path) if path else None
         curve = Curve(**saved["curve"]) if saved else Curve()
         if curve.diverged is not None:
             return curve
-        t = 0
+        t, first = 0, None
         written = logged = time.monotonic()
         try:
             for at in self._states(saved["state"] if saved else None):
                 t = at.t
+                first = t if first is None else first
                 if self._evaluated(t) and t not in curve.bytes_up:  # else the checkpoint was written here
                     self._evaluate(at, curve)
                 now, ended = time.monotonic(), self._ended(t, curve)
                 if ended or now - logged > SECONDS_BETWEEN_LINES:
                     self._log(t, curve)
                     logged = now
-                if ended or now - written > SECONDS_BETWEEN:
+                over = not ended and t > first and self.course.over
+                if ended or over or now - written > SECONDS_BETWEEN:
                     if path:
-                        checkpoint.save(path, {"curve": asdict(curve), "state": self._packed(at)})
+                        checkpoint.save(path, {"t": t, "curve": asdict(curve), "state": self._packed(at)})
                     written = now
+                if over:
+                    raise Unfinished(f"{self.name}: round {t} of {self.rounds} is done")
                 if ended:
                     break
         except FloatingPointError as error:
             curve.diverged = t
             if path:
-                checkpoint.save(path, {"curve": asdict(curve), "state": None})
+                checkpoint.save(path, {"t": t, "curve": asdict(curve), "state": None})
             log.info("%s: diverged after round %d: %s", self.name, t, error)
         return curve
 
     @property
     def _path(self) -> Path | None:
         """Of the checkpoint, which belongs to this training alone."""
-        if self.checkpoints is None:
+        if self.course.checkpoints is None:
             return None
-        course = (self.name, self.rounds, self.evaluated, self.target)
-        return checkpoint.place(self.checkpoints, self.code, *course, *self._identity())
+        followed = (self.name, self.rounds, self.evaluated, self.target)
+        return checkpoint.place(self.course.checkpoints, self.course.code, *followed, *self._identity())
 
     def _evaluated(self, t: int) -> bool:
         return self.evaluated is None or t in self.evaluated

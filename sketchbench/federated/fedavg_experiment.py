@@ -38,7 +38,6 @@ class FedAvgProcedure(Checked):
     Arguments:
         participation, epochs, batch, local_step: as for `FedAvg`.
         precision: see `model.precision`.
-        checkpoints: a folder that a stopped training is resumed from; None for none.
     """
 
     participation: Share
@@ -46,7 +45,6 @@ class FedAvgProcedure(Checked):
     batch: Count
     local_step: LocalStepping
     precision: Precision
-    checkpoints: str | None
 
     def restricted(self, participation: float) -> "FedAvgProcedure":
         """The same with at most this share of the clients in a round."""

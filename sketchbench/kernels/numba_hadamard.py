@@ -203,7 +203,13 @@ def _panels(x: NDArray[Any], rows: int, h: int, width: int, scale: float) -> Non
 
 @njit(cache=True, parallel=True)
 def _blocks_of_sparse(
-    at: NDArray[np.int32], values: NDArray[Any], starts: NDArray[np.int64], weight: Any, x: NDArray[Any], h: int, scale: Any
+    at: NDArray[np.int32],
+    values: NDArray[Any],
+    starts: NDArray[np.int64],
+    weight: Any,
+    x: NDArray[Any],
+    h: int,
+    scale: Any,
 ) -> None:
     """As `_blocks`, of sums of sparse vectors that are times `weight` and not formed elsewhere: x (T, N, n), places
     (T, N or 1, k) and values (T, N, k), of which starts[i] to starts[i + 1] are one term, in ascending order."""

@@ -18,6 +18,7 @@ Value = bool | int | float | str | None
 Status = Literal["finite", "diverged", "unfinished", "accounted", "out of range", "refused"]
 
 CONTROLS = "control/"  # the methods that are broken on purpose start with this
+TRIALS_THERE = "trials there"  # the quantity of a row of the table's own, where trials that are runs are missing
 MEDIAN = 0.5  # the bound of a count that is about the median trial: an event of at most half of them lies beyond it
 
 
@@ -96,6 +97,7 @@ class Column(StrEnum):
     EXACT = "exact", float, "the value that was derived, of what `mean` estimates", "as the quantity"
     BOUND = "bound", float, "the value that the claim allows", "as the quantity"
     TRIALS = "trials", int, "independent trials behind the row", "count"
+    PLANNED = "planned", int, "trials that were planned, where some are not there yet (written by the table)", "count"
     MEAN = "mean", float, "mean over the trials", "as the quantity"
     SD = "sd", float, "standard deviation over the trials (divisor trials - 1)", "as the quantity"
     SKEWNESS = "skewness", float, "skewness over the trials; 0 where nothing varies"

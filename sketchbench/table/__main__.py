@@ -8,8 +8,11 @@ import pandas as pd
 from sketchbench import record, seal
 from sketchbench.command_line import Parser, check_entries, json_from_stdin, program
 from sketchbench.files import write_text
+from sketchbench.measure.row import TRIALS_THERE, Column
 from sketchbench.reports import records_of
 
+# In the place of the rows of a run none of whose trials is there yet.
+NONE_YET = {Column.QUANTITY.value: TRIALS_THERE, "status": "unfinished", "reason": "no trial is there yet", "trials": 0}
 STYLE = """<style>
 body { font: 14px/1.4 sans-serif; margin: 1em } table { border-collapse: collapse }
 th, td { padding: .2em .7em; border-bottom: 1px solid #ddd; text-align: right; white-space: nowrap }
@@ -25,13 +28,24 @@ def join(manifest: list[dict[str, Any]]) -> pd.DataFrame:
             `Plan.manifest`); where rows have such a column themselves, it stays.
 
     Returns:
-        The rows of all records, run by run in the order of the manifest.
+        The rows of all records, run by run in the order of the manifest. Those of a run whose trials are not all there
+        say how many were `planned`; where none is, there is a row that says that.
 
     Raises:
         RecordError: for a record that is missing, damaged, or not the planned one.
     """
-    frames = []
+    return _joined(manifest)[0]
+
+
+def _joined(manifest: list[dict[str, Any]]) -> tuple[pd.DataFrame, list[dict[str, Any]]]:
+    """The table, and the manifest as it would be if the trials that are there were all that are planned."""
+    frames, found = [], []
     for entry in manifest:
+        planned = entry.get("trials")
+        if planned and not Path(entry["record"]).exists():
+            frames.append(pd.DataFrame([{**entry["columns"], **NONE_YET, "planned": planned}]))
+            found.append({**entry, "trials": 0})
+            continue
         try:
             run = record.read(Path(entry["record"]), entry["signature"])
         except record.RecordError as error:
@@ -40,10 +54,17 @@ def join(manifest: list[dict[str, Any]]) -> pd.DataFrame:
         for position, (name, value) in enumerate(entry["columns"].items()):
             own = frame.pop(name) if name in frame else value  # of a run that measures at several sizes
             frame.insert(position, name, own)
+        if planned:
+            made_of = len(run.provenance.get("trials", []))
+            found.append({**entry, "trials": made_of})
+            if made_of < planned:
+                frame["planned"] = planned
+        else:
+            found.append(entry)
         frames.append(frame.dropna(axis="columns", how="all"))
     if not frames:
         raise record.RecordError("a study without runs has no table")
-    return pd.concat(frames, ignore_index=True)
+    return pd.concat(frames, ignore_index=True), found
 
 
 def as_html(frame: pd.DataFrame, title: str) -> str:
@@ -80,12 +101,12 @@ def make(study: str, manifest: list[dict[str, Any]], scale: str, *, csv: Path, h
         RecordError: as `join` does.
         FileError: (an OSError) where it can't be written.
     """
-    frame = join(manifest)
+    frame, found = _joined(manifest)
     # Quantities are of order 1 or more; digits below 1e-14 are rounding errors, which differ between machines.
     text = frame.round(14).to_csv(index=False, float_format="%.12g", lineterminator="\n")
     write_text(csv, text)
     write_text(html, as_html(frame, f"Study {study}"))
-    seal.write("table", scale, records_of(manifest), [csv, html])
+    seal.write("table", scale, records_of(found), [csv, html])
 
 
 if __name__ == "__main__":

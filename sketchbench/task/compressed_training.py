@@ -1,5 +1,6 @@
 """Networks trained from compressed gradients: FIHT and CountSketch beside no compression."""
 
+import functools
 import logging
 import math
 from collections.abc import Iterator, Sequence
@@ -8,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sketchbench import seeds
+from sketchbench.course import Course
 from sketchbench.dataset.augmentation import turned
 from sketchbench.dataset.dataset import Dataset, MakeDataset
 from sketchbench.dataset.partition import MakeParts
@@ -19,6 +21,7 @@ from sketchbench.kernels import Kernels
 from sketchbench.measure.row import MEDIAN, Row, Value
 from sketchbench.model.networks import MakeModel
 from sketchbench.parameters import Checked, Count, Positive
+from sketchbench.task.repeated import Repeated, Values
 
 log = logging.getLogger(__name__)
 LATE = 0.8  # the share of the rounds after which accuracies count as those of the end
@@ -45,7 +48,7 @@ class CompressedJudging(Checked):
 
 
 @dataclass(frozen=True)
-class CompressedTraining(Checked):
+class CompressedTraining(Checked, Repeated):
     """tang2021 §4.2: SGD of a network whose clients send compressed gradients (`CompressedSensingSGD`), in `trials`
     trainings of each arm. The arms are `uncompressed`, and `fiht` and `count_sketch`, both with feedback, at the
     compressions d/b given for them. Trial by trial, all arms have the same partition, the same initial weights and the
@@ -69,14 +72,13 @@ class CompressedTraining(Checked):
 
     The learning rate of all arms is the one whose uncompressed training has the lowest loss on held-out training
     images.
-
-    Arguments:
-        code: a digest of the code behind the trainings; only checkpoints of the same code are resumed from.
+    A trial stops within a training where the time limit of its course is reached, and goes on from there. It trains
+    with every learning rate, unless another trial has done so in the same folder of checkpoints.
     """
 
     kernels: Kernels
     seed: int
-    code: str
+    course: Course
     dataset: MakeDataset
     partition: MakeParts
     model: MakeModel
@@ -87,7 +89,24 @@ class CompressedTraining(Checked):
     rounds: Count
     trials: Count
 
-    def run(self) -> list[Row]:
+    def trial(self, number: int) -> Values:
+        """The curves by arm, and the number of classes."""
+        experiment = replace(self._experiment, course=self.course.within(f"trial{number}"))
+        trained = {_name(arm): self._run(replace(experiment, arm=arm), f"trial {number}").plain for arm in self._arms}
+        return {**trained, "classes": experiment.data.classes}
+
+    def rows(self, values: Sequence[Values]) -> list[Row]:
+        curves = {arm: [Curve.of(one[_name(arm)]) for one in values] for arm in self._arms}
+        return list(self._rows(curves, chance=math.log(values[0]["classes"])))
+
+    @property
+    def _arms(self) -> list[Arm]:
+        several = self.compression.arms.items()
+        return [UNCOMPRESSED, *(Arm(case, compression) for case, many in several for compression in many)]
+
+    @functools.cached_property
+    def _experiment(self) -> CompressedExperiment:
+        """The uncompressed training, with the learning rate."""
         data = self.dataset()
         data.check_disjoint()
         if self.training.augmented:
@@ -95,8 +114,7 @@ class CompressedTraining(Checked):
         experiment = CompressedExperiment(
             rounds=self.rounds,
             evaluated=self._shown,
-            checkpoints=self.training.checkpoints,
-            code=self.code,
+            course=self.course.within("tuning"),
             kernels=self.kernels,
             seed=self.seed,
             data=data,
@@ -111,12 +129,7 @@ class CompressedTraining(Checked):
         )
         experiment = replace(experiment, rate=self._rate(experiment))
         log.info("learning rate %g", experiment.rate)
-        arms = [Arm(case, c) for case, several in self.compression.arms.items() for c in several]
-        curves: Curves = {arm: [] for arm in (UNCOMPRESSED, *arms)}
-        for trial in range(self.trials):
-            for arm, trained in curves.items():
-                trained.append(self._run(replace(experiment, arm=arm), f"trial {trial}"))
-        return list(self._rows(curves, chance=math.log(data.classes)))
+        return experiment
 
     @property
     def _shown(self) -> list[int]:
@@ -148,7 +161,7 @@ class CompressedTraining(Checked):
             for row in self._curves(trained):
                 yield row.but(**where)
             survivors = sum(self._survives(curve, chance) for curve in trained)
-            yield Row("survives", bound=MEDIAN, **where).counted(survivors, self.trials)
+            yield Row("survives", bound=MEDIAN, **where).counted(survivors, len(trained))
             ends = [self._end(curve) for curve in trained]
             if arm != UNCOMPRESSED:
                 lost = np.subtract(plain, ends)
@@ -158,7 +171,7 @@ class CompressedTraining(Checked):
             if strongest:
                 best = [self._end(curve) for curve in curves[strongest]]
                 count = sum(end >= other for end, other in zip(ends, best, strict=True))
-                yield Row("not_behind", bound=MEDIAN, **where).counted(count, self.trials)
+                yield Row("not_behind", bound=MEDIAN, **where).counted(count, len(trained))
                 leads = [_lead(curve, other) for curve, other in zip(trained, curves[strongest], strict=True)]
                 yield Row("lead", bound=0.0, **where).mean(leads)
 
@@ -168,13 +181,13 @@ class CompressedTraining(Checked):
             reached = [curve for curve in trained if t in curve.bytes_up]
             for quantity in ("loss", "train_accuracy", "accuracy", *(["memory"] if t else [])):
                 row = Row(quantity, round=t)
-                if len(reached) < self.trials:
-                    reason = f"{self.trials - len(reached)} of the trainings have diverged"
-                    yield row.lost("diverged", reason, self.trials)
+                if len(reached) < len(trained):
+                    reason = f"{len(trained) - len(reached)} of the trainings have diverged"
+                    yield row.lost("diverged", reason, len(trained))
                     continue
                 row = row.but(status="finite", bytes_up=reached[0].bytes_up[t], bytes_down=reached[0].bytes_down[t])
                 yield row.mean([curve.values[quantity][t] for curve in reached])
-            if len(reached) < self.trials:
+            if len(reached) < len(trained):
                 return
 
     def _end(self, curve: Curve) -> float:
@@ -186,6 +199,11 @@ class CompressedTraining(Checked):
         if curve.diverged is not None:
             return False
         return curve.mean_from("loss", LATE * self.rounds) < min(curve.values["loss"][0], chance)
+
+
+def _name(arm: Arm) -> str:
+    """Of an arm in what a trial gives."""
+    return f"{arm.case} {arm.compression:g}"
 
 
 def _lead(curve: Curve, other: Curve) -> float:

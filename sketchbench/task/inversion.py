@@ -5,7 +5,7 @@ import dataclasses
 import functools
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +18,8 @@ from sketchbench.attack.inversion import Inversion
 from sketchbench.attack.prior import Prior, learnt
 from sketchbench.attack.victim import Victim
 from sketchbench.attack.view import MakeView
-from sketchbench.dataset.dataset import MakeDataset
+from sketchbench.course import WHOLE, Course
+from sketchbench.dataset.dataset import Dataset, MakeDataset
 from sketchbench.kernels import Kernels
 from sketchbench.measure.image import Likeness, likeness
 from sketchbench.measure.row import MEDIAN, Row, Value
@@ -26,6 +27,7 @@ from sketchbench.model.autograd import device_of
 from sketchbench.model.networks import MakeModel
 from sketchbench.parameters import Checked, Natural, NonNegative, Positive, Several
 from sketchbench.sketch.family import Family, require
+from sketchbench.task.repeated import Repeated, Values
 
 Columns = Mapping[str, Value]  # of a row
 log = logging.getLogger(__name__)
@@ -82,7 +84,7 @@ class Assessment(Checked):
 
 
 @dataclass(frozen=True)
-class ImageInversion(Checked):
+class ImageInversion(Checked, Repeated):
     """`attack` on `views` of `trials` training steps, each of freshly drawn weights on a test image, and on `control`,
     a view of the same steps without a defence.
 
@@ -98,6 +100,8 @@ class ImageInversion(Checked):
       control reached the level, without which a verdict on a defence would mean nothing.
     - `picture`: the images of the first trials as bytes in base64; the value is the PSNR. Among the cases are
       `original` and `mean image`.
+
+    A trial is the smallest part of it that a time limit can divide: an attack on a victim is not stopped in between.
     """
 
     family: Family
@@ -110,6 +114,7 @@ class ImageInversion(Checked):
     views: dict[str, MakeView]
     trials: Several
     assessment: Assessment
+    course: Course = field(default=WHOLE, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -118,66 +123,86 @@ class ImageInversion(Checked):
         if self.assessment.pictures > self.trials:
             raise ValueError(f"pictures={self.assessment.pictures} must be <= trials={self.trials}")
 
-    def run(self) -> list[Row]:
-        data = self.dataset()
-        victims = [draw_victim(data, self.model, self.kernels, self.seed, trial=trial) for trial in range(self.trials)]
-        truths = [pixels(victim.samples.images[0]) for victim in victims]
+    def trial(self, number: int) -> Values:
+        """The attempts of all cases, what they are compared with, and the images of a trial that is shown."""
+        data = self._data
+        victim = draw_victim(data, self.model, self.kernels, self.seed, trial=number)
+        truth = pixels(victim.samples.images[0])
         mean = data.features(data.train).mean(axis=0).reshape(data.shape)
-        guesses = [likeness(mean, truth) for truth in truths]
+        guess = likeness(mean, truth)
+        return {
+            "cases": [self._attacked(case, victim, number) for case in self._cases(victim)],
+            "mean image": {"likeness": [*guess], **self._picture(mean, number)},
+            "original": {"likeness": [*likeness(truth, truth)], **self._picture(truth, number)},
+            **self._further(victim, number),
+        }
+
+    def rows(self, values: Sequence[Values]) -> list[Row]:
+        guesses = [Likeness(*one["mean image"]["likeness"]) for one in values]
+        pictures = [row for case in ("original", "mean image") for row in _pictures({"case": case}, case, values)]
+        control = _attempts(values, 0)
         rows: list[Row] = []
-        pictures = [
-            *self._pictures({"case": "original"}, truths, [likeness(t, t) for t in truths]),
-            *self._pictures({"case": "mean image"}, [mean] * self.trials, guesses),
-        ]
-        control: list[Attempt] = []
-        for case in (Case("control", self.control, self.family, {}), *self._cases(victims)):
-            columns, attempts = self._attempts(case, victims)
-            control = control or attempts
+        for position, case in enumerate(values[0]["cases"]):
+            columns, attempts = case["columns"], _attempts(values, position)
             rows += self._judged(columns, attempts, control, guesses)
-            if case.still:
-                continue
-            rows += self._measured(columns, attempts)
-            images, close = [one.image for one in attempts], [one.likeness for one in attempts]
-            pictures += self._pictures(columns, images, close)
-            median = np.median([one.psnr for one in close])
-            log.info("%s %s: median PSNR %.1f dB", case.name, dict(case.columns), median)
+            if not case["still"]:
+                rows += self._measured(columns, attempts)
+                pictures += _pictures(columns, position, values)
         rows += _likenesses({"case": "mean image"}, guesses)
-        return [*rows, *self._further(victims), *pictures]
+        return [*rows, *self._further_rows(values), *pictures]
+
+    @functools.cached_property
+    def _data(self) -> Dataset:
+        return self.dataset()
 
     @functools.cached_property
     def _prior(self) -> Prior | None:
         """What the attacker knows of images, from the training images, which none of the victims' is among."""
         if not self.attack.uses_prior:
             return None
-        data = self.dataset()
+        data = self._data
         images = data.features(data.train).reshape(-1, *data.shape)
         return learnt(images, torch.zeros(1, dtype=torch.float64, device=device_of(self.kernels)))
 
-    def _cases(self, victims: list[Victim]) -> Iterator[Case]:
+    def _cases(self, victim: Victim) -> Iterator[Case]:
+        """What is attacked: the control first."""
+        yield Case("control", self.control, self.family, {})
+        yield from self._defended(victim)
+
+    def _defended(self, victim: Victim) -> Iterator[Case]:
         """What is attacked beside the control."""
         for name, make in self.views.items():
             yield Case(name, make, self.family, {})
 
-    def _further(self, victims: list[Victim]) -> list[Row]:
-        """Further rows about the same trials."""
+    def _further(self, victim: Victim, number: int) -> Values:
+        """Further values of the same trial."""
+        return {}
+
+    def _further_rows(self, values: Sequence[Values]) -> list[Row]:
+        """Further rows of these."""
         return []
 
-    def _attempts(self, case: Case, victims: list[Victim]) -> tuple[Columns, list[Attempt]]:
-        """What all rows of the case have in common, and one attempt for each victim."""
-        views, attempts = [], []
-        for trial, victim in enumerate(victims):
-            axes: dict[str, int | str] = {"trial": trial, "family": repr(case.family), "case": case.name}
-            view = case.make(victim, case.family, self.kernels, seeds.key(self.seed, **axes))
-            start = seeds.key(self.seed, attack="inversion", trial=trial)
-            view = dataclasses.replace(view, prior=self._prior)
-            attempts.append(attempt(self.attack, view, victim, start, still=case.still))
-            views.append(view)
+    def _attacked(self, case: Case, victim: Victim, number: int) -> Values:
+        """One attempt, and the columns of all rows of the case."""
+        axes: dict[str, int | str] = {"trial": number, "family": repr(case.family), "case": case.name}
+        view = case.make(victim, case.family, self.kernels, seeds.key(self.seed, **axes))
+        start = seeds.key(self.seed, attack="inversion", trial=number)
+        view = dataclasses.replace(view, prior=self._prior)
+        one = attempt(self.attack, view, victim, start, still=case.still)
+        log.info("trial %d: %s %s: PSNR %.1f dB", number, case.name, dict(case.columns), one.likeness.psnr)
         sizes = {
-            "observed": views[0].observed.numel(),
-            "pixels": int(np.prod(views[0].shape)),
-            "bytes_seen": views[0].nbytes,
+            "observed": view.observed.numel(),
+            "pixels": int(np.prod(view.shape)),
+            "bytes_seen": view.nbytes,
         }
-        return {"case": case.name, **case.columns, **views[0].facts, **sizes}, attempts
+        assert one.image is not None
+        return {
+            "columns": {"case": case.name, **case.columns, **view.facts, **sizes},
+            "still": case.still,
+            **one._replace(image=None)._asdict(),
+            "likeness": [*one.likeness],
+            **self._picture(one.image, number),
+        }
 
     def _measured(self, columns: Columns, attempts: list[Attempt]) -> Iterator[Row]:
         yield from _likenesses(columns, [one.likeness for one in attempts])
@@ -191,23 +216,38 @@ class ImageInversion(Checked):
         efforts = zip(attempts, control, strict=True)
         better = judge.better(attempts, guesses)
         counts = {
-            "failure": self.trials - judge.reached(attempts),
+            "failure": len(attempts) - judge.reached(attempts),
             "better": better,
-            "hidden": self.trials - better,
+            "hidden": len(attempts) - better,
             "effort": sum(judge.laborious(one, plain) for one, plain in efforts),
             "unmatched": sum(one.loss > judge.matched for one in attempts),
         }
         for quantity, count in counts.items():
             row = Row(quantity, **columns, bound=MEDIAN, positive_control=judge.reached(control))
-            yield row.counted(count, self.trials)
+            yield row.counted(count, len(attempts))
 
-    def _pictures(
-        self, columns: Columns, images: Sequence[NDArray[np.float64]], likenesses: list[Likeness]
-    ) -> Iterator[Row]:
-        for trial in range(self.assessment.pictures):
-            levels = np.round(255 * images[trial]).astype(np.uint8)
-            shape, picture = "x".join(map(str, levels.shape)), base64.b64encode(levels.tobytes()).decode()
-            yield Row("picture", **columns, trial=trial, shape=shape, picture=picture).number(likenesses[trial].psnr)
+    def _picture(self, image: NDArray[np.float64], number: int) -> Values:
+        """The columns that show an image, where this trial is shown."""
+        if number >= self.assessment.pictures:
+            return {}
+        levels = np.round(255 * image).astype(np.uint8)
+        picture = base64.b64encode(levels.tobytes()).decode()
+        return {"picture": {"trial": number, "shape": "x".join(map(str, levels.shape)), "picture": picture}}
+
+
+def _attempts(values: Sequence[Values], position: int) -> list[Attempt]:
+    """One for each trial, of the case at this position."""
+    found = [one["cases"][position] for one in values]
+    plain = [{name: case[name] for name in Attempt._fields} for case in found]
+    return [Attempt(**{**one, "likeness": Likeness(*one["likeness"])}) for one in plain]
+
+
+def _pictures(columns: Columns, place: str | int, values: Sequence[Values]) -> Iterator[Row]:
+    """The images of a case, by its position, or of `original` or `mean image`, in the trials that are shown."""
+    for one in values:
+        shown = one["cases"][place] if isinstance(place, int) else one[place]
+        if "picture" in shown:
+            yield Row("picture", **columns, **shown["picture"]).number(Likeness(*shown["likeness"]).psnr)
 
 
 def _likenesses(columns: Columns, likenesses: list[Likeness]) -> Iterator[Row]:

@@ -1,7 +1,7 @@
 """Inversion of sketched gradients R ∇F, over the size of the sketch (song2023 §7.2)."""
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -16,6 +16,7 @@ from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch
 from sketchbench.sketch.spectrum import gamma_1
 from sketchbench.task.inversion import Case, ImageInversion
+from sketchbench.task.repeated import Values
 
 
 @dataclass(frozen=True)
@@ -37,11 +38,11 @@ class SketchedInversion(ImageInversion):
     compressions: list[float]
     examples: Natural
 
-    def _cases(self, victims: list[Victim]) -> Iterator[Case]:
-        d = parameters(victims[0].network(None))
+    def _defended(self, victim: Victim) -> Iterator[Case]:
+        d = parameters(victim.network(None))
         if self.family.d != d:
             raise ValueError(f"d={self.family.d} must be the number of the network's parameters, {d}")
-        pixels = victims[0].samples.images[0].numel()
+        pixels = victim.samples.images[0].numel()
         for compression in self.compressions:
             family = self._compressed(compression)
             columns = {"compression": compression, "measurements": "fewer" if family.b < pixels else "more"}
@@ -55,19 +56,28 @@ class SketchedInversion(ImageInversion):
             raise ValueError(f"compression={compression} must satisfy 1 <= compression <= d={self.family.d}")
         return dataclasses.replace(self.family, b=round(self.family.d / compression))
 
-    def _further(self, victims: list[Victim]) -> list[Row]:
-        if not self.examples:
-            return []
-        spans = [_span(victim) for victim in victims[: self.examples]]
-        rows = []
+    def _further(self, victim: Victim, number: int) -> Values:
+        """γ₁ and the smallest restricted singular value at each compression, in the first trials."""
+        if number >= self.examples:
+            return {}
+        span = _span(victim)
+        found: Values = {"gamma": [], "restricted": []}
         for compression in self.compressions:
             family = self._compressed(compression)
             key = seeds.key(self.seed, task="singular values", family=repr(family))
-            drawn = [family.draw(seeds.key(key, trial=trial), kernels=self.kernels) for trial in range(len(spans))]
-            restricted = [_smallest(_dense(R) @ span) for R, span in zip(drawn, spans, strict=True)]
-            rows.append(Row("gamma", compression=compression).mean([float(gamma_1(R)) for R in drawn]))
-            rows.append(Row("restricted", compression=compression).mean(restricted))
-        return rows
+            R = family.draw(seeds.key(key, trial=number), kernels=self.kernels)
+            found["gamma"].append(float(gamma_1(R)))
+            found["restricted"].append(_smallest(_dense(R) @ span))
+        return {"singular values": found}
+
+    def _further_rows(self, values: Sequence[Values]) -> list[Row]:
+        examples = [one["singular values"] for one in values if "singular values" in one]
+        return [
+            Row(quantity, compression=compression).mean([one[quantity][position] for one in examples])
+            for position, compression in enumerate(self.compressions)
+            for quantity in ("gamma", "restricted")
+            if examples
+        ]
 
 
 def _span(victim: Victim) -> torch.Tensor:

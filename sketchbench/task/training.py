@@ -1,14 +1,15 @@
 """Federated training of networks, plain and through sketches, side by side."""
 
+import functools
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import nn
 
 from sketchbench import seeds
+from sketchbench.course import Course
 from sketchbench.dataset.dataset import Dataset, MakeDataset
 from sketchbench.dataset.partition import MakeParts
 from sketchbench.federated.curve import Curve
@@ -20,6 +21,7 @@ from sketchbench.measure.row import MEDIAN, Row, Value, exceeding
 from sketchbench.model.networks import MakeModel
 from sketchbench.parameters import Checked, Count, Positive, Several
 from sketchbench.sketch.family import Family
+from sketchbench.task.repeated import Repeated, Values
 from sketchbench.task.trials import shown_rounds
 
 log = logging.getLogger(__name__)
@@ -57,7 +59,7 @@ class Judging(Checked):
 
 
 @dataclass(frozen=True)
-class Training(Checked):
+class Training(Checked, Repeated):
     """FedAvg of a network, `plain` and with its layers `sketched` (double-blind), in `trials` pairs that start from the
     same weights and have the same clients in every round. Rows:
 
@@ -95,15 +97,17 @@ class Training(Checked):
     The learning rate is chosen for each case by `tuning`, on held-out training images: the one that reaches `target` in
     the fewest rounds; of those that don't, or that draw, the one with the highest accuracy.
 
+    A trial stops within a training where the time limit of its course is reached, and goes on from there. It trains
+    with every learning rate, unless another trial has done so in the same folder of checkpoints.
+
     Arguments:
-        code: a digest of the code behind the trainings; only checkpoints of the same code are resumed from.
         rounds: of a training, at most.
     """
 
     family: Family
     kernels: Kernels
     seed: int
-    code: str
+    course: Course
     dataset: MakeDataset
     partition: MakeParts
     model: MakeModel
@@ -113,17 +117,32 @@ class Training(Checked):
     rounds: Count
     trials: Several
 
-    def run(self) -> list[Row]:
+    def trial(self, number: int) -> Values:
+        """The curves of a pair, and the bytes of a reply by the protocol, by case."""
+        values = {}
+        for case, experiment in self._experiments.items():
+            curve = self._run(replace(experiment, course=self.course.within(f"trial{number}")), f"trial {number}")
+            values[case] = {"curve": curve.plain, "reply": reply_bytes(experiment.make())}
+        return values
+
+    def rows(self, values: Sequence[Values]) -> list[Row]:
+        cases = list(values[0])
+        curves: Curves = {case: [Curve.of(one[case]["curve"]) for one in values] for case in cases}
+        rows = [row for case in cases for row in _messages(case, values[0][case]["reply"], curves[case])]
+        rows += _message_ratios(rows)
+        return [*self._comparisons(curves), *rows, *self._estimates(curves)]
+
+    @functools.cached_property
+    def _experiments(self) -> dict[str, FedAvgExperiment]:
+        """A training of each case, with its learning rate."""
         data = self.dataset()
         data.check_disjoint()
-        curves: Curves = {}
-        rows: list[Row] = []
+        experiments = {}
         for case, family in (("plain", None), ("sketched", self.family)):
             experiment = FedAvgExperiment(
                 rounds=self.rounds,
                 target=self.judging.target if self.judging.stop else None,
-                checkpoints=self.training.checkpoints,
-                code=self.code,
+                course=self.course.within("tuning"),
                 kernels=self.kernels,
                 seed=self.seed,
                 data=data,
@@ -136,10 +155,8 @@ class Training(Checked):
             )
             experiment = replace(experiment, rate=self._rate(experiment))
             log.info("%s: learning rate %g", case, experiment.rate)
-            curves[case] = [self._run(experiment, f"trial {trial}") for trial in range(self.trials)]
-            rows += _messages(case, experiment.make(), curves[case])
-        rows += _message_ratios(rows)
-        return [*self._comparisons(curves), *rows, *self._estimates(curves)]
+            experiments[case] = experiment
+        return experiments
 
     def _run(self, experiment: FedAvgExperiment, name: str) -> Curve:
         return replace(experiment, name=name, seed=seeds.key(self.seed, task="training", name=name)).run()
@@ -177,7 +194,7 @@ class Training(Checked):
                 if np.isfinite(values).all():
                     yield row.but(status="finite").mean(values)
                 else:
-                    yield row.lost("diverged", "the weights of a training have overflown", self.trials)
+                    yield row.lost("diverged", "the weights of a training have overflown", len(trained))
 
     def _losses(self, quantity: str, curves: Curves) -> Iterator[Row]:
         """What the cases lose against plain trainings."""
@@ -250,7 +267,7 @@ class Training(Checked):
                 if not (np.isfinite(error) & np.isfinite(cosine)).all():
                     reason = "the weights of a training have overflown"
                     for quantity in ("error", "inverse_error", "cosine"):
-                        yield Row(quantity, **where).lost("diverged", reason, self.trials)
+                        yield Row(quantity, **where).lost("diverged", reason, len(several))
                     continue
                 yield Row("error", status="finite", **where).mean(error)
                 inverse = 1 / np.maximum(error, TINY)
@@ -261,7 +278,7 @@ class Training(Checked):
                 np.array([curve.values[f"error {option}"][t] for curve in several]) for t in (shown[0], shown[-1])
             )
             if len(shown) > 1:
-                yield Row("not_grown", case=case, bound=MEDIAN).counted(int((~(last > first)).sum()), self.trials)
+                yield Row("not_grown", case=case, bound=MEDIAN).counted(int((~(last > first)).sum()), len(several))
 
 
 def _end(curve: Curve, quantity: str) -> float:
@@ -293,11 +310,10 @@ def _finished(row: Row, values: Sequence[float | None]) -> Row:
     return row.but(status="finite").mean(known)
 
 
-def _messages(case: str, model: nn.Module, trained: list[Curve]) -> Iterator[Row]:
-    """The bytes of messages, against those of the protocol."""
+def _messages(case: str, size: int, trained: list[Curve]) -> Iterator[Row]:
+    """The bytes of messages, against those of the protocol, where a reply has this size."""
     down = [sent for curve in trained for sent in curve.broadcasts]
     up = [sent for curve in trained for sent in curve.replies]
-    size = reply_bytes(model)
     yield Row("bytes_down", case=case, status="finite", exact=size + KEY_BYTES).mean(down)
     yield Row("bytes_up", case=case, status="finite", exact=size).mean(up)
 

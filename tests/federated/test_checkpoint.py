@@ -13,6 +13,7 @@ from damage import damaged
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from sketchbench.course import Course
 from sketchbench.federated import experiment
 from sketchbench.federated.checkpoint import load, place, save
 from sketchbench.federated.curve import Curve
@@ -124,7 +125,7 @@ def test_a_training_with_a_damaged_checkpoint_is_made_again(
     """Without a hand, and with the same curve."""
     monkeypatch.setattr(experiment, "SECONDS_BETWEEN", 0.0)
     whole = Counting(rounds=6).run()
-    training = Counting(rounds=6, checkpoints=str(tmp_path))
+    training = Counting(rounds=6, course=Course(checkpoints=str(tmp_path)))
     monkeypatch.setattr(f"{__name__}.STOP", [4])
     with pytest.raises(KeyboardInterrupt):
         training.run()

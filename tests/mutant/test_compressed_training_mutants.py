@@ -10,6 +10,7 @@ import pytest
 import torch
 from judging import verdict
 
+from sketchbench.course import WHOLE
 from sketchbench.dataset import digits, partition
 from sketchbench.federated.compressed_experiment import CompressedProcedure, Compression
 from sketchbench.federated.compressors import UNCOMPRESSED, Arm
@@ -27,14 +28,12 @@ SOUND = CompressedTraining(
     partition=functools.partial(partition.iid, clients=25, balanced=True),
     model=functools.partial(mlp, hidden=(12,)),
     compression=Compression(arms={"fiht": [2]}, k=41, feedback="subtract", momentum=0.0),
-    training=CompressedProcedure(
-        batch=8, participation=1.0, inputs="unit", augmented=False, precision="float32", checkpoints=None
-    ),
+    training=CompressedProcedure(batch=8, participation=1.0, inputs="unit", augmented=False, precision="float32"),
     tuning=Tuning(rates=[0.5], rounds=1),
     judging=CompressedJudging(points=5, images=None, allowed_loss=0.1, refuting_loss=0.4),
     rounds=180,
     trials=24,
-    code="",
+    course=WHOLE,
 )
 
 

@@ -9,6 +9,7 @@ import torch
 from judging import shared, verdicts
 from operators import DesketchNotAdjoint
 
+from sketchbench.course import WHOLE
 from sketchbench.dataset import partition, synthetic
 from sketchbench.federated import double_blind, fedavg
 from sketchbench.federated.curve import Curve
@@ -67,9 +68,7 @@ SOUND = Training(
     dataset=functools.partial(synthetic.load, train=120, test=60, classes=3, noise=0.05),
     partition=functools.partial(partition.iid, clients=4),
     model=functools.partial(mlp, hidden=(32,)),
-    training=FedAvgProcedure(
-        participation=0.5, epochs=1, batch=10, local_step="sketch", precision="float32", checkpoints=None
-    ),
+    training=FedAvgProcedure(participation=0.5, epochs=1, batch=10, local_step="sketch", precision="float32"),
     tuning=Tuning(rates=[0.1], rounds=1),
     judging=Judging(
         points=2,
@@ -81,7 +80,7 @@ SOUND = Training(
         allowed_factor=2.0,
     ),
     rounds=12,
-    code="",
+    course=WHOLE,
 )
 CLAIMS = ("Z6", "Z7-accuracy", "Z7-rounds", "Z10", "Z10-growth")
 

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from sketchbench import execution, kernels, plan
+from sketchbench.course import WHOLE
 from sketchbench.dataset import augmentation, digits, partition, synthetic
 from sketchbench.dataset.dataset import Dataset, Split
 from sketchbench.federated import experiment
@@ -26,7 +27,7 @@ from sketchbench.task.compressed_training import CompressedJudging, CompressedTr
 SMALL = CompressedTraining(
     kernels=kernels.load("numba"),
     seed=4,
-    code="",
+    course=WHOLE,
     dataset=functools.cache(digits.load),
     partition=functools.partial(partition.iid, clients=10),
     model=functools.partial(mlp, hidden=(4,)),
@@ -36,9 +37,7 @@ SMALL = CompressedTraining(
         feedback="subtract",
         momentum=0.0,
     ),
-    training=CompressedProcedure(
-        batch=4, participation=0.5, inputs="unit", augmented=False, precision="float32", checkpoints=None
-    ),
+    training=CompressedProcedure(batch=4, participation=0.5, inputs="unit", augmented=False, precision="float32"),
     tuning=Tuning(rates=[0.5], rounds=5),
     judging=CompressedJudging(points=4, images=200, allowed_loss=0.05, refuting_loss=0.2),
     rounds=20,
@@ -48,7 +47,7 @@ SMALL = CompressedTraining(
 
 def changed(task: CompressedTraining = SMALL, **change: Any) -> CompressedTraining:
     """The task with other parameters, wherever they are."""
-    for group in ("compression", "training", "tuning", "judging"):
+    for group in ("course", "compression", "training", "tuning", "judging"):
         parameters = getattr(task, group)
         own = {field.name for field in dataclasses.fields(parameters)} - {"rounds"}
         if group == "tuning":
@@ -233,9 +232,9 @@ def test_an_interrupted_training_goes_on_bit_for_bit(tmp_path: Path, monkeypatch
     assert interrupted(task, monkeypatch) == (rows(), 0)
     other = changed(task, batch=3)
     assert other.run() != rows()  # another training has checkpoints of its own
-    before = len(list(tmp_path.iterdir()))
+    before = len(list(tmp_path.rglob("*.pt")))
     changed(task, code="another").run()  # and so has another version of the code
-    assert len(list(tmp_path.iterdir())) > before
+    assert len(list(tmp_path.rglob("*.pt"))) > before
 
 
 def test_diverged_trainings_are_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -258,8 +257,7 @@ def paper(study: str, **change: Any) -> dict[str, Any]:
     made = {"_target_": f"{__name__}.images", "_partial_": True}
     task = run.config["task"]
     judging = {**task["judging"], "points": 1, "images": 20}
-    training = {**task["training"], "checkpoints": None}
-    task = {**task, "dataset": made, "rounds": 1, "judging": judging, "training": training}
+    task = {**task, "dataset": made, "rounds": 1, "judging": judging, "trials": 1}
     return {**run.config, "task": {**task, **change}}
 
 

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from sketchbench import execution, kernels, plan
+from sketchbench.course import WHOLE
 from sketchbench.dataset import partition, synthetic
 from sketchbench.dataset.dataset import Dataset, Split
 from sketchbench.federated import experiment
@@ -27,13 +28,11 @@ SMALL = Training(
     family=CountSketch(8, 4),
     kernels=kernels.load("numba"),
     seed=4,
-    code="",
+    course=WHOLE,
     dataset=functools.partial(synthetic.load, train=120, test=40, classes=3, noise=0.1),
     partition=functools.partial(partition.iid, clients=4),
     model=functools.partial(mlp, hidden=(16,)),
-    training=FedAvgProcedure(
-        participation=0.5, epochs=1, batch=10, local_step="sketch", precision="float32", checkpoints=None
-    ),
+    training=FedAvgProcedure(participation=0.5, epochs=1, batch=10, local_step="sketch", precision="float32"),
     tuning=Tuning(rates=[0.1], rounds=3),
     judging=Judging(
         points=3,
@@ -51,7 +50,7 @@ SMALL = Training(
 
 def changed(task: Training = SMALL, **change: Any) -> Training:
     """The task with other parameters, wherever they are."""
-    for group in ("training", "tuning", "judging"):
+    for group in ("course", "training", "tuning", "judging"):
         parameters = getattr(task, group)
         own = {field.name for field in dataclasses.fields(parameters)} - {"rounds"}
         if group == "tuning":
@@ -325,8 +324,8 @@ def test_the_learning_rate_is_chosen_on_held_out_training_images(
         seen.clear()
         with pytest.raises(StopIteration):
             changed(SMALL, rates=rates, target=target).run()
-        assert seen[:3] == [(rate, "tuning", 108, 12) for rate in rates]
-        assert seen[3] == (best, "trial 0", 120, 40)
+        assert seen[:6] == 2 * [(rate, "tuning", 108, 12) for rate in rates]  # plain and sketched
+        assert seen[6] == (best, "trial 0", 120, 40)
 
 
 def test_an_interrupted_training_goes_on_bit_for_bit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -367,10 +366,10 @@ def test_checkpoints_of_another_training_are_left_alone(tmp_path: Path, change: 
     """Of other code, other data of the same name, or with a client's estimates in other rounds."""
     task = changed(SMALL, checkpoints=str(tmp_path))
     task.run()
-    assert len(list(tmp_path.iterdir())) == 4
+    assert len(list(tmp_path.rglob("*.pt"))) == 4
     other = changed(task, **change)
     found = other.run()
-    assert len(list(tmp_path.iterdir())) == 8
+    assert len(list(tmp_path.rglob("*.pt"))) == 8
     assert found == changed(other, checkpoints=None).run()
 
 
@@ -397,7 +396,7 @@ def test_half_precision(tmp_path: Path) -> None:
     full = changed(SMALL, model=model, checkpoints=str(tmp_path))
     half = changed(full, precision="bfloat16")
     found = {task.training.precision: task.run() for task in (full, half)}
-    assert len(list(tmp_path.iterdir())) == 2 * 4
+    assert len(list(tmp_path.rglob("*.pt"))) == 2 * 4
     assert half.run() == found["bfloat16"]
     for quantity in ("bytes_up", "bytes_down"):
         a, b = (of(quantity, "sketched", rows) for rows in found.values())
@@ -481,7 +480,7 @@ def test_one_round_of_the_paper_size(study: str) -> None:
             "train": 200,
             "test": 20,
         },
-        "training": {**config["task"]["training"], "epochs": 1, "participation": 0.02, "checkpoints": None},
+        "training": {**config["task"]["training"], "epochs": 1, "participation": 0.02},
         "tuning": {**config["task"]["tuning"], "rates": [0.03]},
         "judging": {**config["task"]["judging"], "points": 1},
         "rounds": 1,

@@ -1,6 +1,9 @@
 # Atomic tasks, one record each; a job does a batch of them, so that short ones share the start of a process.
 # What a record depends on is its config and its signature; a job keeps those that are there.
+# A batch that joins trials waits for those of the trials.
 rule run:
+    input:
+        lambda wildcards: PLAN.batches[wildcards.study][wildcards.batch].needs,
     output:
         ensure(f"{RESULTS}/{{study}}/{{batch}}.done", non_empty=True),
     log:

@@ -1,0 +1,98 @@
+"""The course of a run: how long it may go on in one process, and where it goes on from.
+
+Nothing of it changes what a run gives, so a config's settings of it are no part of the run's signature.
+"""
+
+import hashlib
+import json
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sketchbench.parameters import Checked, Positive, check
+
+SETTINGS = ("minutes", "checkpoints")  # of a task's config
+
+
+class Unfinished(Exception):  # noqa: N818, since it is no error
+    """A run has reached its time limit. No error: what it has done is in its checkpoints, and the same run goes on."""
+
+
+@dataclass(frozen=True)
+class Course(Checked):
+    """Where a run comes from, and how far it goes.
+
+    Arguments:
+        code: a digest of the code behind the run; only checkpoints of the same code are gone on from.
+        config: a digest of what decides its outcome, whichever trial it is (see `deciding`); where it is not known,
+            trainings go on from their checkpoints, but trials are not kept as a whole.
+        checkpoints: the folder of its checkpoints; None for none.
+        until: the time, as `time.monotonic` gives it, when it writes a checkpoint and stops; None for never.
+    """
+
+    code: str = ""
+    config: str = ""
+    checkpoints: str | None = None
+    until: float | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether the time limit is reached."""
+        return self.until is not None and time.monotonic() >= self.until
+
+    def within(self, name: str) -> "Course":
+        """The same with its checkpoints in a folder of this name within the folder."""
+        return replace(self, checkpoints=self.checkpoints and str(Path(self.checkpoints, name)))
+
+
+WHOLE = Course()  # in one go, without checkpoints
+
+
+@dataclass(frozen=True)
+class _Settings(Checked):
+    minutes: Positive | None
+    checkpoints: str | None
+
+
+def knows(config: dict[str, Any]) -> bool:
+    """Whether the task of a resolved config can stop at a time limit and go on from checkpoints."""
+    task = config.get("task")
+    return isinstance(task, dict) and all(name in task for name in SETTINGS)
+
+
+def told(config: dict[str, Any], minutes: float | None = None, checkpoints: str | None = None) -> dict[str, Any]:
+    """The config with this time limit and this folder of checkpoints, where its task knows them."""
+    if not knows(config):
+        return config
+    return {**config, "task": {**config["task"], "minutes": minutes, "checkpoints": checkpoints}}
+
+
+def deciding(config: dict[str, Any]) -> dict[str, Any]:
+    """The part of a resolved config that decides the outcome; of one trial, how many others there are does not."""
+    without = {*SETTINGS, *(["trials"] if "trial" in config else [])}
+    return {**config, "task": {key: value for key, value in config["task"].items() if key not in without}}
+
+
+def course_of(config: dict[str, Any], code: str) -> Course:
+    """The course that a resolved config describes, from now on.
+
+    Arguments:
+        config: with `task.minutes`, a time limit or None, and `task.checkpoints`, a folder or None, where the task
+            knows them. Null and 0 minutes are no limit.
+        code: a digest of the code behind it.
+
+    Raises:
+        ValueError: for a time limit without a folder of checkpoints, or below 0.
+        TypeError: for settings of other types.
+    """
+    minutes, checkpoints = (config["task"].get(name) for name in SETTINGS)
+    if minutes == 0 and not isinstance(minutes, bool):
+        minutes = None
+    check(_Settings(minutes, checkpoints))
+    if minutes is not None and checkpoints is None:
+        raise ValueError(f"minutes={minutes} needs task.checkpoints=FOLDER, where the run is to be gone on from")
+    until = None if minutes is None else time.monotonic() + 60 * minutes
+    any_trial = deciding({**config, "trial": None})
+    text = json.dumps(any_trial, sort_keys=True)
+    return Course(code, hashlib.sha256(text.encode()).hexdigest()[:16], checkpoints, until)

@@ -1,0 +1,156 @@
+"""Bring in what was made elsewhere: records, and checkpoints of runs that are not finished.
+
+`python -m sketchbench gather FOLDER` looks through a folder, such as `results` of another machine. What decides is what
+a record says of itself, not its name: its checksum must fit, and its signature be that of a run planned here, with the
+same config and the same code. It is copied where nothing is yet. All else is refused, in a line that says why.
+"""
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from sketchbench import record
+from sketchbench.command_line import Parser
+from sketchbench.composition import CONF
+from sketchbench.course import deciding
+from sketchbench.files import FileError, clear, write_bytes
+from sketchbench.plan import Plan, checkpoints_of, from_settings
+from sketchbench.schema import SCALES, load, validate
+
+Fate = Literal["taken", "refused", "damaged", "not needed"]
+
+
+@dataclass(frozen=True)
+class Found:
+    """A file that was looked at: what became of it, and why, in words."""
+
+    path: Path
+    fate: Fate
+    reason: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.fate}: {self.path}{': ' if self.reason else ''}{self.reason}"
+
+
+class Gathering:
+    """Takes what a plan misses.
+
+    Arguments:
+        plan: what is planned here.
+        dry: say what would be taken, and take nothing.
+    """
+
+    def __init__(self, plan: Plan, *, dry: bool = False) -> None:
+        runs = [run for of_study in plan.runs.values() for run in of_study.values()]
+        units = [unit for run in runs for unit in run.parts or (run,)]
+        self._dry = dry
+        self._places = {unit.signature: Path(plan.record(unit)) for unit in units}
+        self._configs = [deciding(unit.config) for unit in units]
+        self._joined = {run.signature for run in runs if run.parts}
+        self._checkpoints = Path(plan.places.results, "checkpoints")
+        self._owners = {checkpoints_of(run) for run in runs}
+
+    def look_through(self, folder: Path) -> Iterator[Found]:
+        """What became of each record and checkpoint in a folder and all folders in it, in the order of their paths;
+        links are left alone.
+
+        Raises FileError where a file can't be written here.
+        """
+        for path in sorted(folder.rglob("*")):
+            if path.is_symlink() or not path.is_file():
+                continue
+            if path.suffix == ".parquet":
+                yield self._record(path)
+            elif path.suffix == ".pt":
+                yield self._checkpoint(path)
+
+    def _record(self, path: Path) -> Found:
+        try:
+            record.read(path)  # looks at the end first, where a huge file of zeros shows
+            content = path.read_bytes()
+            theirs = record.verified(content, path)
+        except (record.RecordError, OSError) as error:
+            return Found(path, "damaged", str(error).removeprefix(f"{path}: "))
+        signature = theirs.provenance.get("signature")
+        if signature in self._joined:
+            return Found(path, "not needed", "it is made of records of trials, which are taken instead")
+        if signature not in self._places:
+            return Found(path, "refused", f"{self._stranger(theirs)}; its signature is {signature}")
+        place = self._places[signature]
+        try:
+            ours = record.read(place, signature)
+        except record.RecordError:
+            return self._taken(path, place, content)
+        if ours.rows == theirs.rows:
+            return Found(path, "not needed", f"{place} is there already, and the same")
+        return Found(path, "refused", f"{place} is there already, with other numbers; remove it to take this one")
+
+    def _stranger(self, theirs: record.Record) -> str:
+        """Why a record is of no run that is planned here."""
+        config = theirs.provenance.get("config")
+        known = isinstance(config, dict) and isinstance(config.get("task"), dict) and deciding(config) in self._configs
+        return "made by other code than is here" if known else "no such run is planned here"
+
+    def _checkpoint(self, path: Path) -> Found:
+        from sketchbench.federated import checkpoint  # a second and a half that records do without
+
+        try:
+            content, rounds = checkpoint.verified(path)
+        except (ValueError, OSError) as error:
+            return Found(path, "damaged", str(error))
+        position = max((i for i, part in enumerate(path.parts[:-1]) if part in self._owners), default=None)
+        if position is None:
+            return Found(path, "refused", "it is of no run that is planned here, or was made by other code")
+        place = self._checkpoints.joinpath(*path.parts[position:])
+        if place.is_file():
+            try:
+                known = checkpoint.verified(place)[1]
+            except (ValueError, OSError):
+                known = -1
+            if known >= rounds:
+                return Found(path, "not needed", f"{place} is there already, and as far")
+        return self._taken(path, place, content)
+
+    def _taken(self, path: Path, place: Path, content: bytes) -> Found:
+        if not self._dry:
+            clear(place)
+            write_bytes(place, content)
+        return Found(path, "taken", f"as {place}")
+
+
+def main(arguments: list[str]) -> None:
+    """Bring in a folder; ends with 1 where something in it is damaged."""
+    parser = Parser(
+        prog="python -m sketchbench gather",
+        description="Bring in records and checkpoints that were made elsewhere, as by another machine: those of runs"
+        " that are planned here, with the same code. What is here already stays as it is.",
+    )
+    parser.add_argument("source", type=Path, metavar="FOLDER", help="it is looked through with all folders in it")
+    parser.add_argument("--scale", choices=SCALES, help="what is planned; this and the rest as snakemake's --config")
+    parser.add_argument("--kernels", help="auto, numpy, numba or cupy")
+    parser.add_argument("--seed", type=int, help="root seed")
+    parser.add_argument("--studies", help="names separated by commas")
+    parser.add_argument("--folder", help="your own folder of methods")
+    parser.add_argument("--only", choices=["mine"], help="the methods of --folder, beside a few others")
+    parser.add_argument("--dry-run", action="store_true", help="say what would be taken, and take nothing")
+    options = vars(parser.parse_args(arguments))
+    source, dry = options.pop("source"), options.pop("dry_run")
+    if not source.is_dir():
+        raise FileError(f"{source} is {'no folder' if source.exists() else 'not there'}; name one with records in it")
+    settings = load(CONF / "workflow.yaml")
+    validate(settings, "workflow", "conf/workflow.yaml")
+    chosen = {name: value for name, value in options.items() if value is not None}
+    plan = from_settings({**settings, **chosen, "device": "elsewhere"})
+    if Path(plan.places.results).resolve().is_relative_to(source.resolve()):
+        raise FileError(f"{source} holds the results that are here; name a folder that comes from elsewhere")
+    fates: Counter[str] = Counter()
+    for found in Gathering(plan, dry=dry).look_through(source):
+        fates[found.fate] += 1
+        print(found)
+    told = ", ".join(f"{count} {fate}" for fate, count in fates.items()) or "no record and no checkpoint in it"
+    print(f"{source}: {told}{' (nothing was written)' if dry else ''}")
+    if fates["damaged"]:
+        sys.exit(f"sketchbench: error: {fates['damaged']} damaged files were refused; copy them once more")
