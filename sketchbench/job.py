@@ -70,13 +70,18 @@ def _version(name: str) -> str | None:
 
 
 def _commit() -> str | None:
-    """The commit of the code, marked where it is not the whole story; None outside a checkout."""
-    command = ["git", "-C", str(PROJECT), "describe", "--always", "--dirty", "--abbrev=12"]
+    """The commit of the code, marked `-dirty` where it is not the whole story; None outside a checkout.
+
+    Committed reports, which a run changes while it goes on, don't count.
+    """
+    git = ["git", "-C", str(PROJECT)]
     try:
-        answer = subprocess.run(command, capture_output=True, text=True, check=True)
+        name = subprocess.run([*git, "describe", "--always", "--abbrev=12"], capture_output=True, text=True, check=True)
+        difference = [*git, "diff", "--quiet", "HEAD", "--", ".", ":(exclude)reports"]
+        changed = subprocess.run(difference, capture_output=True, check=False)
     except (OSError, subprocess.CalledProcessError):
         return None
-    return answer.stdout.strip()
+    return name.stdout.strip() + ("-dirty" if changed.returncode else "")
 
 
 def start_logging() -> None:

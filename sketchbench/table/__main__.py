@@ -8,7 +8,9 @@ import pandas as pd
 from sketchbench import record, seal
 from sketchbench.command_line import Parser, check_entries, json_from_stdin, program
 from sketchbench.files import write_text
+from sketchbench.measure.row import Column
 from sketchbench.reports import records_of
+from sketchbench.standing import origin_of
 
 STYLE = """<style>
 body { font: 14px/1.4 sans-serif; margin: 1em } table { border-collapse: collapse }
@@ -17,7 +19,7 @@ th { background: #f3f3f3; position: sticky; top: 0 }
 </style>"""
 
 
-def join(manifest: list[dict[str, Any]]) -> pd.DataFrame:
+def join(manifest: list[dict[str, Any]]) -> tuple[pd.DataFrame, dict[str, dict[str, str]]]:
     """Join the records of a study.
 
     Arguments:
@@ -25,17 +27,19 @@ def join(manifest: list[dict[str, Any]]) -> pd.DataFrame:
             `Plan.manifest`); where rows have such a column themselves, it stays.
 
     Returns:
-        The rows of all records, run by run in the order of the manifest.
+        The rows of all records, run by run in the order of the manifest; and where they come from, the `commits` and
+        `settings` of `seal.Seal`.
 
     Raises:
         RecordError: for a record that is missing, damaged, or not the planned one.
     """
-    frames = []
+    frames, provenances = [], []
     for entry in manifest:
         try:
             run = record.read(Path(entry["record"]), entry["signature"])
         except record.RecordError as error:
             raise record.RecordError(f"{error}; delete it and run snakemake again") from None
+        provenances.append((entry["columns"][Column.METHOD], run.provenance))
         frame = pd.DataFrame(run.rows)
         for position, (name, value) in enumerate(entry["columns"].items()):
             own = frame.pop(name) if name in frame else value  # of a run that measures at several sizes
@@ -43,7 +47,7 @@ def join(manifest: list[dict[str, Any]]) -> pd.DataFrame:
         frames.append(frame.dropna(axis="columns", how="all"))
     if not frames:
         raise record.RecordError("a study without runs has no table")
-    return pd.concat(frames, ignore_index=True)
+    return pd.concat(frames, ignore_index=True), origin_of(provenances)
 
 
 def as_html(frame: pd.DataFrame, title: str) -> str:
@@ -70,6 +74,7 @@ def main(arguments: list[str] | None = None) -> None:
 def checked(manifest: Any) -> list[dict[str, Any]]:
     """The manifest that `Plan.manifest` gives; ValueError for anything else."""
     check_entries(manifest, {"record": str, "signature": str, "columns": dict}, "the manifest")
+    check_entries([entry["columns"] for entry in manifest], {Column.METHOD: str}, "the columns of the manifest")
     return list(manifest)
 
 
@@ -80,12 +85,12 @@ def make(study: str, manifest: list[dict[str, Any]], scale: str, *, csv: Path, h
         RecordError: as `join` does.
         FileError: (an OSError) where it can't be written.
     """
-    frame = join(manifest)
+    frame, origin = join(manifest)
     # Quantities are of order 1 or more; digits below 1e-14 are rounding errors, which differ between machines.
     text = frame.round(14).to_csv(index=False, float_format="%.12g", lineterminator="\n")
     write_text(csv, text)
     write_text(html, as_html(frame, f"Study {study}"))
-    seal.write("table", scale, records_of(manifest), [csv, html])
+    seal.write("table", scale, records_of(manifest), [csv, html], **origin)
 
 
 if __name__ == "__main__":
