@@ -72,12 +72,12 @@ def _version(name: str) -> str | None:
 def _commit() -> str | None:
     """The commit of the code, marked `-dirty` where it is not the whole story; None outside a checkout.
 
-    Committed reports, which a run changes while it goes on, don't count.
+    Reports don't count, which a run changes while it goes on, nor anything else that no result depends on.
     """
     git = ["git", "-C", str(PROJECT)]
     try:
         name = subprocess.run([*git, "describe", "--always", "--abbrev=12"], capture_output=True, text=True, check=True)
-        difference = [*git, "diff", "--quiet", "HEAD", "--", ".", ":(exclude)reports"]
+        difference = [*git, "diff", "--quiet", "HEAD", "--", "sketchbench", "conf"]
         changed = subprocess.run(difference, capture_output=True, check=False)
     except (OSError, subprocess.CalledProcessError):
         return None
