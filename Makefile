@@ -23,7 +23,7 @@ report: results ## bundle tables and figures into reports/report.html
 	snakemake --report reports/report.html
 
 check: $(VENV)/ready ## fail where a verdict differs from the expected one
-	python -m sketchbench.claim check reports/claims.csv $(if $(AGAINST),--against $(AGAINST))
+	python -m sketchbench.claim check reports/claims.csv $(if $(AGAINST),--against $(AGAINST)) $(ARGS)
 
 test: $(VENV)/ready lint ## lint, types, layers and tests
 	pytest -n auto --dist worksteal $(ARGS)

@@ -120,16 +120,19 @@ def _peak_mebibytes() -> int:
 
 @functools.cache
 def _commit() -> str | None:
-    """The commit of the code, marked where it is not the whole story; None outside a checkout.
+    """The commit of the code, marked `-dirty` where it is not the whole story; None outside a checkout.
 
-    Asked once: what a process runs is what it has loaded.
+    Reports don't count, which a run changes while it goes on, nor anything else that no result depends on. Asked once:
+    what a process runs is what it has loaded.
     """
-    command = ["git", "-C", str(PROJECT), "describe", "--always", "--dirty", "--abbrev=12"]
+    git = ["git", "-C", str(PROJECT)]
     try:
-        answer = subprocess.run(command, capture_output=True, text=True, check=True)
+        name = subprocess.run([*git, "describe", "--always", "--abbrev=12"], capture_output=True, text=True, check=True)
+        difference = [*git, "diff", "--quiet", "HEAD", "--", "sketchbench", "conf"]
+        changed = subprocess.run(difference, capture_output=True, check=False)
     except (OSError, subprocess.CalledProcessError):
         return None
-    return answer.stdout.strip()
+    return name.stdout.strip() + ("-dirty" if changed.returncode else "")
 
 
 def start_logging() -> None:

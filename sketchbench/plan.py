@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from sketchbench import cost, kernels, receipt, seeds, study
+from sketchbench import cost, kernels, receipt, seeds, standing, study
 from sketchbench.batch import Batch, Run, batches
 from sketchbench.blame import blamed
 from sketchbench.command_line import Parser, program
@@ -25,12 +25,14 @@ from sketchbench.files import is_plain, write_text
 from sketchbench.inspection import files
 from sketchbench.inspection.check import check_folder
 from sketchbench.inspection.supervision import SECONDS
-from sketchbench.measure.row import CONTROLS
+from sketchbench.measure.row import CONTROLS, Column
 from sketchbench.parameters import choose
+from sketchbench.reports import records_of
 from sketchbench.schema import SCALES, load, validate
-from sketchbench.selection import Own, Places, Selection, places_of, selection_of, unjudged
+from sketchbench.selection import ALL, Own, Places, Selection, places_of, selection_of, unjudged
 from sketchbench.signature import signature
 from sketchbench.sketch.family import SizeError
+from sketchbench.standing import Table
 from sketchbench.study import NO_METHOD, TRIALS, Point, Study
 
 SHARED = "all"  # the place of a study in the receipts of what all studies share
@@ -59,6 +61,8 @@ class Plan:
         kinds: of each study, what it compares: `sketch`, `recovery`, or "" for nothing.
         minutes: the time limit of a job of runs that know one; None for none.
         present: whether of trials that are runs only those that are there count, and none is made.
+        standing: where only some studies were chosen, the tables of others, which are there and stay as they are.
+        older: of these, what is not of this plan.
     """
 
     scale: str
@@ -74,6 +78,23 @@ class Plan:
     present: bool = False
     runs: dict[str, dict[str, Run]] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
+    standing: dict[str, Table] = field(default_factory=dict)
+    older: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+
+    @property
+    def tables(self) -> list[str]:
+        """The studies whose tables are judged: those that it makes and those that stay as they are."""
+        return sorted([*self.runs, *self.standing])
+
+    @property
+    def current(self) -> list[str]:
+        """Those of them whose tables are wholly of this plan."""
+        return [name for name in self.tables if name not in self.older]
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What its records are made with, as seals of tables say it."""
+        return {"seed": str(self.seed), "kernels": self.kernels}
 
     def record(self, run: Run) -> str:
         """The path of a run's record, relative to the project where it is in it."""
@@ -147,10 +168,11 @@ class Plan:
     @property
     def facts(self) -> str:
         """What the page of claims says of the run as a whole, as JSON."""
-        left_out = [[s.study, s.name, s.reason] for s in self.skipped]
+        left_out = [[s.study, s.name, s.reason] for s in sorted(self.skipped, key=lambda skipped: skipped.study)]
         facts = {"scale": self.scale, "kernels": self.kernels, "seed": self.seed}
         whole = self.whole and self.scale != "smoke"  # has all that the claims speak of
-        told = {"whole": whole, "skipped": left_out, "studies": self.known, "kinds": self.kinds}
+        kinds = dict(sorted(self.kinds.items()))
+        told = {"whole": whole, "skipped": left_out, "studies": self.known, "kinds": kinds, "older": self.older}
         return json.dumps({**facts, **told})
 
     def describe(self) -> None:
@@ -162,6 +184,7 @@ class Plan:
         if self.shared:
             texts[self.manifests] = json.dumps({study: self._entries(study) for study in self.runs})
         texts[f"{self.places.logs}/runs.csv"] = self._logs()
+        texts[_found(self.places)] = standing.as_text(self.standing)
         for name, text in texts.items():
             path = Path(name)
             if not (is_plain(path) and path.read_text(encoding="utf-8", errors="replace") == text):
@@ -214,11 +237,20 @@ def checkpoints_of(run: Run) -> str:
     return (run.parts[0] if run.parts else run).signature
 
 
-def from_settings(settings: dict[str, Any]) -> Plan:
+def _found(places: Places) -> str:
+    """The file in which the jobs of a run read which tables were there when it began."""
+    return f"{places.results}/standing.json"
+
+
+def from_settings(settings: dict[str, Any], main: bool = True) -> Plan:
     """The plan of the workflow's settings (conf/workflow.yaml with what the user changed).
 
-    Raises ConfigError for a setting that the schema does not know, and RuntimeError where CuPy is
-    asked for, the jobs run here, and there is no device.
+    Arguments:
+        settings: as the schema of the workflow has them.
+        main: whether this process decides what is made, and is not one of its jobs.
+
+    Raises ConfigError for a setting that the schema does not know, RuntimeError where CuPy is asked for, the jobs run
+    here, and there is no device, and FileError in a job that can't read what the main process wrote for it.
     """
     load(CONF / "workflow.yaml")  # Snakemake takes the last one of keys that are there twice
     validate(settings, "workflow", "settings")
@@ -227,8 +259,14 @@ def from_settings(settings: dict[str, Any]) -> Plan:
     beside = settings["beside"] if settings["only"] else None
     if beside is not None and not settings["folder"]:
         raise ConfigError("only=mine needs folder=DIR as well, the folder of your own methods")
+    there: dict[str, Table] = {}
+    if settings["studies"] != ALL:
+        places = places_of(settings["scale"], user_folder(settings["folder"]), apart=beside is not None)
+        found = _found(places)
+        there = standing.find(Path(places.reports), settings["scale"]) if main else standing.recalled(Path(found))
     plan = expand(
         *(settings[name] for name in ("scale", "kernels", "seed", "studies", "folder")),
+        there=there,
         together=settings["together"][settings["scale"]],
         beside=beside,
         seconds=settings["check_seconds"],
@@ -248,6 +286,7 @@ def expand(
     together: int | Literal["all"] = 1,
     beside: Mapping[str, Sequence[str]] | None = None,
     seconds: float = SECONDS,
+    there: Mapping[str, Table] | None = None,
 ) -> Plan:
     """Expand studies into runs.
 
@@ -263,6 +302,7 @@ def expand(
         beside: by kind, the project's methods that a user's own are compared with, in the studies that take them up;
             None: all methods of all studies.
         seconds: how long the check of one of the user's methods may take.
+        there: the tables that are there, by study. Those of studies that were not chosen stay as they are.
 
     Raises:
         ValueError: for an unknown study, in one line.
@@ -277,21 +317,25 @@ def expand(
     places, known = places_of(scale, user, apart=beside is not None), study.names(conf)
     shared = together == "all"
     plan = Plan(scale, kernels.resolve(kernels_name), seed, places, beside is None, known, shared=shared)
-    chosen = known if studies == "all" else [name.strip() for name in studies.split(",")]
+    chosen = known if studies == ALL else [name.strip() for name in studies.split(",")]
     for name in chosen:
         choose("study", name, known)
     planned = [study.read(conf, name, scale) for name in chosen]
-    others = (study.read(conf, name, scale) for name in known if name not in chosen)
+    others = [study.read(conf, name, scale) for name in known if name not in chosen]
     always = [one for one in others if one.always and scale in one.scales]
+    there = {name: table for name, table in (there or {}).items() if name not in chosen}
+    kept = [one for one in others if one.name in there and not one.always]
     composer = Composer(conf, user)
     own = _own(composer, user) if user else {}
-    selection = selection_of([*planned, *always], conf, own, beside)
+    selection = selection_of([*planned, *kept, *always], conf, own, beside)
     size = 1 if together == "all" else together
     expansion = Expansion(plan, user, composer, CodeDigest(), size, selection, cost.read())
     for one in planned:
         expansion.add(one)
+    for one in others if kept else []:
+        expansion.keep(one, there.get(one.name))
     for one in always:
-        expansion.add_always(one)
+        expansion.add_always(one, there.get(one.name))
     for name, theory in own.get("sketch", {}).items():
         for measuring, key, reason in unjudged(conf, theory):
             plan.skipped.append(Skipped(measuring, f"{name}: theory.{key}", reason))
@@ -323,33 +367,73 @@ class Expansion:
 
     def add(self, study: Study) -> None:
         """All runs of a study."""
-        if self.plan.scale not in study.scales:
-            reason = f"it is for the scales {', '.join(study.scales)} only"
-            self.plan.skipped.append(Skipped(study.name, "all runs", reason))
+        if not self._left_out(study):
+            self._add(study, self._all_runs(study))
+
+    def keep(self, study: Study, table: Table | None) -> None:
+        """A study that was not chosen: its table, if there is one, stays as it is, and is compared with what the plan
+        would make of it. One for always is added later."""
+        if self._left_out(study) or study.always or table is None:
             return
-        if left_out := self.selection.left_out(study):
+        runs = self._all_runs(study)
+        self._keep(study, table, runs)
+        for method in sorted({_method(run) for run in runs} - table.made_of.keys()):
+            reason = "the table that is there was made without it; run the study again"
+            self.plan.skipped.append(Skipped(study.name, method, reason))
+
+    def add_always(self, study: Study, table: Table | None) -> None:
+        """A study that was not chosen, but is one for always: its runs of the methods whose verdicts rest on it, and
+        with them those of its controls. Its table stays as it is where it has all of that, as the plan would make it.
+
+        They are the methods that are in the plan and in the tables that stay, and whatever its own table has.
+        """
+        runs = [] if self.selection.left_out(study) else self._all_runs(study)
+        controls = {_method(run) for run in runs if _method(run).startswith(CONTROLS)}
+        planned = self._planned(study.kind).intersection(map(_method, runs))
+        kept = self._kept(study.kind).intersection(map(_method, runs))
+        if table and runs:
+            states = table.states(_made_of(runs), self.plan.settings)
+            current = table.made_of.keys() - {method for found in states.values() for method in found}
+            if kept <= table.made_of.keys() and (not planned or planned | controls <= current):
+                self._keep(study, table, runs)
+                return
+        if wanted := planned | kept:
+            wanted |= controls | (table.made_of.keys() if table else set())
+            self._add(study, [run for run in runs if _method(run) in wanted])
+
+    def _planned(self, kind: str) -> set[str]:
+        """The methods of this kind that are in the plan."""
+        found = [runs for name, runs in self.plan.runs.items() if self.plan.kinds[name] == kind]
+        return {_method(run) for runs in found for run in runs.values()}
+
+    def _kept(self, kind: str) -> set[str]:
+        """The methods of this kind that are in tables which stay as they are."""
+        found = [table for name, table in self.plan.standing.items() if self.plan.kinds[name] == kind]
+        return {method for table in found for method in table.made_of}
+
+    def _left_out(self, study: Study) -> bool:
+        """Whether a study has no runs at all, in which case the plan says why."""
+        reason = f"it is for the scales {', '.join(study.scales)} only"
+        left_out = reason if self.plan.scale not in study.scales else self.selection.left_out(study)
+        if left_out:
             self.plan.skipped.append(Skipped(study.name, "all runs", left_out))
-            return
-        self._add(study, self.selection.methods(study))
+        return bool(left_out)
 
-    def add_always(self, study: Study) -> None:
-        """A study that was not chosen, but is one for always: its runs of methods that are in the plan, and with them
-        those of its controls."""
-        planned = {
-            run.columns["method"]
-            for name, runs in self.plan.runs.items()
-            for run in runs.values()
-            if self.plan.kinds[name] == study.kind
-        }
-        methods = [] if self.selection.left_out(study) else self.selection.methods(study)
-        if wanted := planned.intersection(methods):
-            self._add(study, [method for method in methods if method in wanted or method.startswith(CONTROLS)])
+    def _all_runs(self, study: Study) -> list[Run]:
+        """The runs of all methods of a study, by their names."""
+        runs = [run for method in self.selection.methods(study) for run in self._runs(study, method)]
+        return sorted(runs, key=lambda run: run.name)
 
-    def _add(self, study: Study, methods: Sequence[str]) -> None:
-        runs = [run for method in methods for run in self._runs(study, method)]
+    def _add(self, study: Study, runs: Sequence[Run]) -> None:
         self.plan.kinds[study.name] = study.kind
         self.plan.together[study.name] = study.together or self.together
-        self.plan.runs[study.name] = {run.name: run for run in sorted(runs, key=lambda run: run.name)}
+        self.plan.runs[study.name] = {run.name: run for run in runs}
+
+    def _keep(self, study: Study, table: Table, runs: Sequence[Run]) -> None:
+        self.plan.kinds[study.name] = study.kind
+        self.plan.standing[study.name] = table
+        if states := table.states(_made_of(runs), self.plan.settings):
+            self.plan.older[study.name] = states
 
     def _runs(self, study: Study, method: str) -> list[Run]:
         """The runs of a study on one method."""
@@ -407,6 +491,16 @@ class Expansion:
 
     def _signature(self, config: dict[str, Any]) -> str:
         return signature(config, self.user, self.digest)
+
+
+def _method(run: Run) -> str:
+    """The method of a run, as in tables."""
+    return str(run.columns[Column.METHOD])
+
+
+def _made_of(runs: Sequence[Run]) -> dict[str, str]:
+    """What a table of these runs would be made of."""
+    return records_of([{"signature": run.signature, "columns": run.columns} for run in runs])
 
 
 @program

@@ -2,14 +2,15 @@
 
 A table, the page of claims and a figure are files that anyone can edit, cut, swap or copy from elsewhere. Whoever
 writes one writes `NAME.seal` last, a small JSON file with the SHA-256 of each of its files, what they were made of, and
-a checksum of its own; whoever reads one verifies it first. A seal holds nothing that differs between machines or times.
+a checksum of its own; whoever reads one verifies it first. A seal holds nothing that differs between machines or times,
+but that of a table names the commit of the code that it is from.
 It shows accidents and edits; it doesn't stop someone who makes a new seal for what they forged.
 """
 
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sketchbench.files import clear, is_plain, remove, set_aside, write_text
@@ -18,6 +19,7 @@ VERSION = 1
 LARGEST = 1 << 20  # bytes of a seal; one of 200 tables has 20,000
 KINDS = {"table": "a table", "claims": "a page of claims", "figure": "a figure"}
 AGAIN = "run snakemake again, which makes it anew"
+ORIGIN = ("commits", "settings")  # what the seal of a table says beside what every seal does
 
 
 class SealError(ValueError):
@@ -31,21 +33,27 @@ class Seal:
     Attributes:
         kind: a key of KINDS.
         scale: the scale that the report is of.
-        made_of: the SHA-256 of each thing that it was made of, by name: `records` of a table, the tables of others.
+        made_of: the SHA-256 of each thing that it was made of, by name: what a table has of each method, the tables of
+            others.
         files: the SHA-256 of each of its files, by file name.
+        commits: of a table, by method, the commit of the code that its records are from, several separated by spaces;
+            "" outside a checkout.
+        settings: of a table, `seed` and `kernels` of its records.
     """
 
     kind: str
     scale: str
     made_of: Mapping[str, str]
     files: Mapping[str, str]
+    commits: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
         """The content of the file: JSON in one form only, so that every other byte is a damage."""
         about = {"seal": VERSION, "kind": self.kind, "scale": self.scale}
-        sums = {name: dict(sorted(getattr(self, name).items())) for name in ("made_of", "files")}
-        content = {**about, **sums}
+        parts = {name: dict(sorted(getattr(self, name).items())) for name in ("made_of", "files", *ORIGIN)}
+        content = {**about, **{name: part for name, part in parts.items() if part or name not in ORIGIN}}
         return json.dumps({**content, "checksum": digest(json.dumps(content))}, indent=1) + "\n"
 
 
@@ -59,13 +67,17 @@ def beside(path: Path) -> Path:
     return path.with_suffix(".seal")
 
 
-def write(kind: str, scale: str, made_of: Mapping[str, str], files: Sequence[Path]) -> None:
+def write(
+    kind: str, scale: str, made_of: Mapping[str, str], files: Sequence[Path], **origin: Mapping[str, str]
+) -> None:
     """Seal a report, after all of its files have been written; the seal stands beside the first.
+
+    Arguments are the attributes of `Seal`, but `files`, the paths of those; `origin`, of a table, is the last two.
 
     Raises FileError (an OSError) where it can't be written.
     """
     sums = {path.name: digest(path.read_bytes()) for path in files}
-    write_text(beside(files[0]), Seal(kind, scale, made_of, sums).text)
+    write_text(beside(files[0]), Seal(kind, scale, made_of, sums, **origin).text)
 
 
 def read(path: Path) -> Seal:
@@ -80,7 +92,8 @@ def read(path: Path) -> Seal:
         with path.open("rb") as file:
             text = file.read(LARGEST).decode("utf-8")
         content = json.loads(text)
-        seal = Seal(*(content[name] for name in ("kind", "scale", "made_of", "files")))
+        parts = (content[name] for name in ("kind", "scale", "made_of", "files"))
+        seal = Seal(*parts, **{name: content[name] for name in ORIGIN if name in content})
         whole = seal.text == text
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         whole = False
@@ -120,7 +133,7 @@ def sums(paths: Iterable[Path]) -> dict[str, str]:
     return {path.stem: read(beside(path)).files[path.name] for path in paths}
 
 
-def check(files: Sequence[Path], made_of: Mapping[str, str], scale: str) -> list[str]:
+def check(files: Sequence[Path], made_of: Mapping[str, str] | None, scale: str) -> list[str]:
     """Prepare for a run that makes what is missing of a report: whatever is damaged is renamed.
 
     Where a report is whole, but made of something else than is planned, its seal is removed. A report without a seal
@@ -128,7 +141,7 @@ def check(files: Sequence[Path], made_of: Mapping[str, str], scale: str) -> list
 
     Arguments:
         files: all of the report, but for its seal.
-        made_of: what the report is to be made of, see `Seal`.
+        made_of: what the report is to be made of, see `Seal`; None: whatever it is, it stays.
         scale: the scale that it is to be of.
 
     Returns:
@@ -150,7 +163,7 @@ def check(files: Sequence[Path], made_of: Mapping[str, str], scale: str) -> list
             _matching(path, seal)
         except SealError:
             lines.append(_rejected(path, "it is not what its seal says"))
-    if seal.scale != scale or dict(seal.made_of) != dict(made_of):
+    if made_of is not None and (seal.scale != scale or dict(seal.made_of) != dict(made_of)):
         remove(place)
     return lines
 

@@ -69,7 +69,7 @@ def check(csv: Path) -> None:
 
 def checked(folder: Path) -> list[str]:
     """What a plan does with the reports of this folder."""
-    return reports.check(folder, "quick", {"norms": (folder / "norms.json").read_text()}, {})
+    return reports.check(folder, "quick", {"norms": (folder / "norms.json").read_text()}, {}, facts=FACTS)
 
 
 def error(command: Callable[[Path], None], csv: Path) -> str:

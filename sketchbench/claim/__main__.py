@@ -14,9 +14,11 @@ from sketchbench.claim.claims import check_studies, read_claims
 from sketchbench.claim.erratum import read_errata
 from sketchbench.claim.evaluate import evaluate
 from sketchbench.claim.markup import to_html, to_markdown
+from sketchbench.claim.origin import CODE, MADE, not_of_this_plan, origin_of, summary, with_origin
 from sketchbench.command_line import Parser, json_of, program
 from sketchbench.files import write_text
 from sketchbench.measure.row import Column
+from sketchbench.reports import judged_from
 from sketchbench.table.reading import read_table
 
 TABLE = (Column.METHOD, Column.LABEL, Column.QUANTITY)  # columns of every table
@@ -33,13 +35,15 @@ def run_evaluate(options: argparse.Namespace) -> None:
     errata = read_errata(options.errata, claims)
     tables = {path.stem: read_table(path, TABLE, kind="table", scale=facts["scale"]) for path in options.tables}
     whole, kinds = facts.get("whole", True), facts.get("kinds", {})
-    verdicts, comparisons = evaluate(claims, tables, facts["scale"], whole=whole, kinds=kinds)
+    older = facts.get("older", {})
+    found, comparisons = evaluate(claims, tables, facts["scale"], whole=whole, kinds=kinds, older=older)
+    verdicts = with_origin(found, claims, origin_of(options.tables, older))
     csv = verdicts.to_csv(index=False, float_format="%.8g", lineterminator="\n")
     write_text(options.csv, csv)
     blocks = page.content(claims, verdicts, facts, comparisons, errata)
     write_text(options.page, to_markdown(blocks))
     write_text(options.html, to_html(page.TITLE, blocks))
-    made_of = seal.sums(options.tables)
+    made_of = judged_from(seal.sums(options.tables), options.facts)
     seal.write("claims", facts["scale"], made_of, [options.csv, options.page, options.html])
     for line in differences(verdicts):
         print(line, file=sys.stderr)
@@ -55,16 +59,18 @@ def _facts(text: str) -> dict[str, Any]:
 
 
 def run_check(options: argparse.Namespace) -> None:
-    """Exit with 1 where a verdict differs from the expected one."""
-    verdicts = read_table(options.verdicts, VERDICTS, kind="claims")
+    """Exit with 1 where a verdict differs from the expected one, or, where that is asked for, is not of the plan."""
+    verdicts = read_table(options.verdicts, (*VERDICTS, MADE, CODE), kind="claims", texts=(MADE, CODE))
     lines = differences(verdicts)
     if options.against:
         lines += changes(_older(options.against), verdicts)
-    for line in lines:
+    old = not_of_this_plan(verdicts) if options.current else []
+    for line in [*lines, *old]:
         print(line)
     not_run = int((verdicts["verdict"] == "not run").sum())
-    print(f"{len(verdicts)} verdicts, {len(lines)} surprises, {not_run} not run")
-    sys.exit(1 if lines else 0)
+    counts = [f"{len(lines)} surprises", f"{not_run} not run", *summary(verdicts)]
+    print(f"{len(verdicts)} verdicts, {', '.join(counts)}")
+    sys.exit(1 if lines or old else 0)
 
 
 def _older(path: Path) -> pd.DataFrame:
@@ -127,6 +133,7 @@ def main(arguments: list[str] | None = None) -> None:
     checking = commands.add_parser("check", help="fail where a verdict is a surprise")
     checking.add_argument("verdicts", type=Path, help="claims.csv")
     checking.add_argument("--against", type=Path, help="an older one; fail on a change, too")
+    checking.add_argument("--current", action="store_true", help="fail where one is not of the code of the last plan")
     checking.set_defaults(action=run_check)
     options = parser.parse_args(arguments)
     options.action(options)

@@ -1,6 +1,6 @@
 """Claims and tables to verdicts."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Literal
 
 import pandas as pd
@@ -22,6 +22,7 @@ def evaluate(
     *,
     whole: bool = True,
     kinds: Mapping[str, str] | None = None,
+    older: Collection[str] = (),
 ) -> tuple[pd.DataFrame, int]:
     """Judge all claims, with simultaneous intervals.
 
@@ -33,6 +34,7 @@ def evaluate(
         whole: whether the tables have all that the claims speak of. Where they have not, as at the scale `smoke`, a
             claim with a check that finds nothing to judge is not run.
         kinds: of each study, what it compares; where they are not given, methods of the same name are the same.
+        older: the studies whose tables are of another plan. A claim that asks for what they don't have is not run.
 
     Returns:
         A table of verdicts, one row for each claim and method, void for methods that break the contract; and the
@@ -45,14 +47,17 @@ def evaluate(
     partly = {study for study, table in tables.items() if (table[Column.QUANTITY] == TRIALS_THERE).any()}
     tables = {study: _plain(table) for study, table in tables.items() if not (study in partly and _is_empty(table))}
     judged = [claim for claim in claims if set(claim.studies) <= tables.keys()]
+    unfit = {claim.id: _unfit(claim, tables, older) for claim in judged}
+    judged = [claim for claim in judged if not unfit[claim.id]]
     methods = [(claim, *pair) for claim in judged for pair in _labels(claim, tables).items()]
     # Which comparisons there are does not depend on the error rate; how many share it is known after a first pass.
     selected = {(claim.id, method): selections(claim, tables, method) for claim, method, _ in methods}
     first = {key: compare(found, 0.5) for key, found in selected.items()}
     idle = {claim.id: _idle(claim, [found for (id, _), found in first.items() if id == claim.id]) for claim in judged}
-    mistakes = [idle[claim.id] for claim in judged if idle[claim.id] and partly.isdisjoint(claim.studies)]
-    if whole and mistakes:
-        raise ClaimError(mistakes[0])
+    aside = partly | set(older)  # of these, what a check asks for may be missing
+    refused = [idle[claim.id] for claim in judged if idle[claim.id] and aside.isdisjoint(claim.studies)]
+    if whole and refused:
+        raise ClaimError(refused[0])
     judged = [claim for claim in judged if not idle[claim.id]]
     methods = [entry for entry in methods if entry[0] in judged]
     controlled = [(claim, method, control) for claim, method, _ in methods if (control := _to_judge(claim, method))]
@@ -66,7 +71,8 @@ def evaluate(
     count = max(_measured(first.values()), _measured(compare(found, 0.5) for found in against.values()))
     error = FAMILY_WISE_ERROR / max(count, 1)
     controls = {key: compare(found, error) for key, found in against.items()}
-    rows = [_not_run(claim, scale, idle.get(claim.id, "")) for claim in claims if claim not in judged]
+    reasons = {**unfit, **idle}
+    rows = [_not_run(claim, scale, reasons.get(claim.id, "")) for claim in claims if claim not in judged]
     rows += [
         _row(claim, method, label, compare(selected[claim.id, method], error), controls.get((claim.id, method)), scale)
         for claim, method, label in methods
@@ -75,6 +81,21 @@ def evaluate(
     order = {claim.id: number for number, claim in enumerate(claims)}
     rows.sort(key=lambda row: order[row["claim"]])
     return pd.DataFrame(gated(rows, kinds or {})), count
+
+
+def _unfit(claim: Claim, tables: Mapping[str, pd.DataFrame], older: Collection[str]) -> str:
+    """Why a claim can't be judged from tables of another plan, in which columns may be missing; "" where it can."""
+    if not (concerned := set(claim.studies) & set(older)):
+        return ""
+    try:
+        for method in _labels(claim, tables):
+            compare(selections(claim, tables, method), 0.5)
+            if control := _to_judge(claim, method):
+                compare(control_selections(claim, control, tables, method), 0.5)
+    except (ClaimError, LookupError) as error:
+        reason = str(error) if isinstance(error, ClaimError) else f"there is no {error}"
+        return f"{reason}; run {', '.join(sorted(concerned))} again, whose tables are of another plan"
+    return ""
 
 
 def _plain(table: pd.DataFrame) -> pd.DataFrame:

@@ -10,6 +10,7 @@ from sketchbench.claim.claims import Claim
 from sketchbench.claim.erratum import Counterexample, Erratum
 from sketchbench.claim.evaluate import FAMILY_WISE_ERROR
 from sketchbench.claim.markup import Block, Bullets, Cell, Heading, Paragraph, Table
+from sketchbench.claim.origin import CODE, MADE, in_words, summary
 from sketchbench.measure.row import Column
 
 TITLE = "Claims and verdicts"
@@ -32,7 +33,7 @@ ROLES = {
 PAPERS_ROLES = ("printed", "corrected")
 DETAILS = (
     *("method", "verdict", "expected", "statistic", "interval", "bound", "slack", "tightness", "case", "trials"),
-    "negative control",
+    *("negative control", "made by"),
 )
 EXPLANATION = """\
 A verdict is **holds**, **fails** or **inconclusive** (the interval straddles the bound), from the
@@ -47,7 +48,10 @@ computed and not measured has no trials, and its interval is the number. An audi
 proven, a lower bound. Tightness is the bound over what was measured (the mean, the largest trial, the number, or the ε
 that was proven), the least of all comparisons of a method: 1 is sharp, and 100 says little. There is none
 for equalities, probabilities and growth, nor where the bound or what was measured is not positive. Where the expected
-verdict is *any*, times are compared, which differ from machine to machine: the verdict is that of this run."""
+verdict is *any*, times are compared, which differ from machine to machine: the verdict is that of this run.
+Made by is the commit of the code that measured it. A run of some studies leaves the tables of others as they are: what
+they have of methods whose code or config has changed since is of *older code*; it may also be of another seed, of other
+kernels, or of a method that the study no longer has (an older plan)."""
 
 # At the quick scale; simulated in tests/measure/test_dependence.py, and see the reasons of the claims.
 POWER = "What is broken in fewer than one operator in a thousand, or correlated by less than 0.12, may go unnoticed."
@@ -73,6 +77,7 @@ def content(
         Heading(TITLE, level=1),
         *_papers(verdicts),
         *_expectations(verdicts),
+        *_older(verdicts, facts),
         *_contract(verdicts, facts),
         Heading("How to read it"),
         Paragraph(_facts(facts, comparisons)),
@@ -129,6 +134,16 @@ def surprising(verdicts: pd.DataFrame) -> pd.DataFrame:
     differs = verdicts["verdict"] != verdicts["expected"]
     said = (verdicts["verdict"] != "not run") & (verdicts["expected"] != "any")
     return verdicts[differs & (said | (verdicts["verdict"] == gate.VOID))]
+
+
+def _older(verdicts: pd.DataFrame, facts: Mapping[str, Any]) -> list[Block]:
+    """Which verdicts are not of the code of this run, if there are such."""
+    older = facts.get("older", {})
+    if not older:
+        return []
+    counted = ", ".join(summary(verdicts)) or "none"
+    text = f"Of {len(verdicts)} verdicts: {counted}. They stay until their studies are run again:"
+    return [Heading("Is everything of this code?"), Paragraph(text), Bullets(in_words(older))]
 
 
 def _contract(verdicts: pd.DataFrame, facts: Mapping[str, Any]) -> list[Block]:
@@ -266,6 +281,7 @@ def _details(row: Mapping[Any, Any]) -> list[Cell]:
         Cell(row[Column.CASE]),
         Cell(f"{row[Column.TRIALS]:,.0f}"),
         Cell(_control(row)),
+        Cell(", ".join(filter(None, [row[MADE], row[CODE]])), COLOURS["not run"] if row[CODE] else ""),
     ]
 
 

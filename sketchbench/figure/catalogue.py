@@ -63,10 +63,15 @@ def read_catalogue(folder: Path = FOLDER) -> dict[str, Entry]:
     return {path.stem: _read(path) for path in sorted(folder.glob("*.yaml"))}
 
 
-def available(catalogue: Mapping[str, Entry], studies: Iterable[str]) -> list[str]:
-    """The names of the figures that can be drawn from the tables of these studies alone."""
+def available(
+    catalogue: Mapping[str, Entry], studies: Iterable[str], changed: Iterable[str] | None = None
+) -> list[str]:
+    """The names of the figures that can be drawn from the tables of these studies alone. Where `changed` are given,
+    only those that take one of these at least."""
     finished = set(studies)
-    return [name for name, entry in catalogue.items() if finished.issuperset(entry.studies)]
+    new = finished if changed is None else finished.intersection(changed)
+    drawn = {name: set(entry.studies) for name, entry in catalogue.items()}
+    return [name for name, needed in drawn.items() if needed <= finished and needed & new]
 
 
 def _read(path: Path) -> Entry:

@@ -10,6 +10,7 @@ from sketchbench.command_line import Parser, check_entries, json_from_stdin, pro
 from sketchbench.files import write_text
 from sketchbench.measure.row import TRIALS_THERE, Column
 from sketchbench.reports import records_of
+from sketchbench.standing import origin_of
 
 # In the place of the rows of a run none of whose trials is there yet.
 NONE_YET = {Column.QUANTITY.value: TRIALS_THERE, "status": "unfinished", "reason": "no trial is there yet", "trials": 0}
@@ -20,7 +21,7 @@ th { background: #f3f3f3; position: sticky; top: 0 }
 </style>"""
 
 
-def join(manifest: list[dict[str, Any]]) -> pd.DataFrame:
+def join(manifest: list[dict[str, Any]]) -> tuple[pd.DataFrame, dict[str, dict[str, str]]]:
     """Join the records of a study.
 
     Arguments:
@@ -29,42 +30,33 @@ def join(manifest: list[dict[str, Any]]) -> pd.DataFrame:
 
     Returns:
         The rows of all records, run by run in the order of the manifest. Those of a run whose trials are not all there
-        say how many were `planned`; where none is, there is a row that says that.
+        say how many were `planned`; where none is, there is a row that says that. And where they come from, the
+        `commits` and `settings` of `seal.Seal`.
 
     Raises:
         RecordError: for a record that is missing, damaged, or not the planned one.
     """
-    return _joined(manifest)[0]
-
-
-def _joined(manifest: list[dict[str, Any]]) -> tuple[pd.DataFrame, list[dict[str, Any]]]:
-    """The table, and the manifest as it would be if the trials that are there were all that are planned."""
-    frames, found = [], []
+    frames, provenances = [], []
     for entry in manifest:
         planned = entry.get("trials")
         if planned and not Path(entry["record"]).exists():
             frames.append(pd.DataFrame([{**entry["columns"], **NONE_YET, "planned": planned}]))
-            found.append({**entry, "trials": 0})
             continue
         try:
             run = record.read(Path(entry["record"]), entry["signature"])
         except record.RecordError as error:
             raise record.RecordError(f"{error}; delete it and run snakemake again") from None
+        provenances.append((entry["columns"][Column.METHOD], run.provenance))
         frame = pd.DataFrame(run.rows)
         for position, (name, value) in enumerate(entry["columns"].items()):
             own = frame.pop(name) if name in frame else value  # of a run that measures at several sizes
             frame.insert(position, name, own)
-        if planned:
-            made_of = len(run.provenance.get("trials", []))
-            found.append({**entry, "trials": made_of})
-            if made_of < planned:
-                frame["planned"] = planned
-        else:
-            found.append(entry)
+        if planned and len(run.provenance.get("trials", [])) < planned:
+            frame["planned"] = planned
         frames.append(frame.dropna(axis="columns", how="all"))
     if not frames:
         raise record.RecordError("a study without runs has no table")
-    return pd.concat(frames, ignore_index=True), found
+    return pd.concat(frames, ignore_index=True), origin_of(provenances)
 
 
 def as_html(frame: pd.DataFrame, title: str) -> str:
@@ -91,6 +83,7 @@ def main(arguments: list[str] | None = None) -> None:
 def checked(manifest: Any) -> list[dict[str, Any]]:
     """The manifest that `Plan.manifest` gives; ValueError for anything else."""
     check_entries(manifest, {"record": str, "signature": str, "columns": dict}, "the manifest")
+    check_entries([entry["columns"] for entry in manifest], {Column.METHOD: str}, "the columns of the manifest")
     return list(manifest)
 
 
@@ -101,12 +94,12 @@ def make(study: str, manifest: list[dict[str, Any]], scale: str, *, csv: Path, h
         RecordError: as `join` does.
         FileError: (an OSError) where it can't be written.
     """
-    frame, found = _joined(manifest)
+    frame, origin = join(manifest)
     # Quantities are of order 1 or more; digits below 1e-14 are rounding errors, which differ between machines.
     text = frame.round(14).to_csv(index=False, float_format="%.12g", lineterminator="\n")
     write_text(csv, text)
     write_text(html, as_html(frame, f"Study {study}"))
-    seal.write("table", scale, records_of(found), [csv, html])
+    seal.write("table", scale, records_of(manifest), [csv, html], **origin)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ def read_table(
     *,
     kind: str = "",
     scale: str | None = None,
+    texts: Iterable[str] = (),
 ) -> pd.DataFrame:
     """The table of a CSV file.
 
@@ -28,13 +29,15 @@ def read_table(
         columns: those that it must have.
         made_by: the command that makes it, for the message.
         kind, scale: what its seal must say that it is; no kind: it has no seal.
+        texts: the columns that are texts even where they look like numbers.
 
     Raises:
         SealError: where it does not fit its seal.
         TableError: in one line, where it is not there, is no CSV, has no rows, or lacks a column.
     """
     try:
-        table = pd.read_csv(io.BytesIO(seal.content(path, kind, scale)) if kind else path)
+        source = io.BytesIO(seal.content(path, kind, scale)) if kind else path
+        table = pd.read_csv(source, dtype=dict.fromkeys(texts, str))
     except seal.SealError:
         raise
     except FileNotFoundError:

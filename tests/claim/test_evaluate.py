@@ -13,6 +13,7 @@ import yaml
 from sketchbench import seal
 from sketchbench.claim.claims import ClaimError, check_studies, read_claims
 from sketchbench.claim.evaluate import evaluate
+from sketchbench.claim.origin import Origin, with_origin
 from sketchbench.schema import SchemaError
 
 ROOT = Path(__file__).parents[2]
@@ -324,7 +325,8 @@ def test_a_check_of_nothing(tmp_path: Path) -> None:
 def test_nothing_is_checked_where_any_verdict_is_expected(tmp_path: Path) -> None:
     """A claim about times passes on every machine, whatever comes out, and beside an older run."""
     claims = read_claims(write(tmp_path, expected="any"))
-    old, new = (evaluate(claims, {"one": table(good=value)}, "quick")[0] for value in (1.0, 2.0))
+    found = (evaluate(claims, {"one": table(good=value)}, "quick")[0] for value in (1.0, 2.0))
+    old, new = (with_origin(verdicts, claims, Origin({}, {})) for verdicts in found)
     assert [*old["verdict"], *new["verdict"], *new["expected"]] == ["holds", "fails", "any"]
     paths = [tmp_path / name for name in ("old.csv", "new.csv")]
     for verdicts, path in zip((old, new), paths, strict=True):
@@ -346,7 +348,7 @@ def _claim(*arguments: str) -> "subprocess.CompletedProcess[str]":
 )
 def test_the_check_against_an_older_run(tmp_path: Path, column: str, value: object, surprise: str | None) -> None:
     row = {"claim": "X1", "method": "good", "label": "GOOD", "verdict": "holds"}
-    row |= {"expected": value if column == "verdict" else "holds", "case": "c"}
+    row |= {"expected": value if column == "verdict" else "holds", "case": "c", "made": "", "code": ""}
     numbers = {"statistic": 1.0, "low": 1.0, "high": 1.0, "bound": 1.0}
     paths = [tmp_path / name for name in ("old.csv", "new.csv")]
     pd.DataFrame([{**row, **numbers}]).to_csv(paths[0], index=False)

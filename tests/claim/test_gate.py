@@ -11,6 +11,7 @@ from sketchbench.claim import gate, page
 from sketchbench.claim.claims import Claim, read_claims
 from sketchbench.claim.evaluate import evaluate
 from sketchbench.claim.markup import to_markdown
+from sketchbench.claim.origin import Origin, with_origin
 
 FACTS: dict[str, Any] = {"scale": "quick", "seed": 0, "kernels": "numba", "skipped": []}
 KINDS = {"contract": "sketch", "sensing": "recovery", "moments": "sketch", "reconstruction": "recovery"}
@@ -101,6 +102,7 @@ def test_what_is_inconclusive_does_not_count(claims: list[Claim]) -> None:
 
 
 def rendered(claims: list[Claim], found: pd.DataFrame) -> str:
+    found = with_origin(found, claims, Origin({}, {}))
     return to_markdown(page.content(claims, found, {**FACTS, "kinds": KINDS}, 1))
 
 

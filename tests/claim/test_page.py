@@ -32,6 +32,7 @@ def row(claim: str, verdict: str, label: str = "A", **changes: Any) -> dict[str,
     texts = {"paper": "song2023", "role": "printed", "method": label.lower(), "expected": "holds", "case": "c | d"}
     numbers = {"statistic": 1.0, "low": 0.5, "high": 1.5, "bound": 1.0, "slack": 1.0, "trials": 10.0, "tightness": 2.5}
     control = {"negative_control": "", "negative_control_verdict": "", "negative_control_statistic": float("nan")}
+    control |= {"made": "0123456789ab", "code": ""}
     return {"claim": claim, "label": label, "verdict": verdict, **texts, **numbers, **control, **changes}
 
 
@@ -147,7 +148,7 @@ def test_negative_controls_are_shown() -> None:
     markdown = to_markdown(page.content(claims, pd.DataFrame(rows), FACTS, 1))
     assert "No negative control of b can be: an identity" in markdown
     first, second = cells(markdown, "X1: ")
-    assert (first[1], first[-1], second[-1]) == ("○ vacuous", "zero: holds (0.125)", IMPOSSIBLE)
+    assert (first[1], first[-2], second[-2]) == ("○ vacuous", "zero: holds (0.125)", IMPOSSIBLE)
     assert first[7] == "2.5"
     assert "Without a negative control yet" not in markdown
 

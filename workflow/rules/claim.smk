@@ -1,8 +1,8 @@
-# Verdicts on all claims, from all tables.
+# Verdicts on all claims, from all tables: those that are made, and those of other studies that are there.
 rule claims:
     input:
-        tables=expand(f"{TABLE}.csv", study=PLAN.runs),
-        seals=expand(f"{TABLE}.seal", study=PLAN.runs),
+        tables=expand(f"{TABLE}.csv", study=PLAN.tables),
+        seals=expand(f"{TABLE}.seal", study=PLAN.tables),
         claims=sorted(
             expand(
                 "conf/claim/{id}.yaml", id=glob_wildcards("conf/claim/{id}.yaml").id

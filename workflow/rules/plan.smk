@@ -6,8 +6,7 @@ from pathlib import Path
 from snakemake.logging import logger
 
 from sketchbench import plan as planning
-from sketchbench import progress
-from sketchbench import reports
+from sketchbench import progress, reports, standing
 from sketchbench.digest import CodeDigest
 from sketchbench.execution import ConfigError
 from sketchbench.files import FileError
@@ -22,17 +21,17 @@ if "cupy_only" in workflow.global_resources and config["kernels"] != "cupy":
     )
 
 try:
-    PLAN = planning.from_settings(config)
+    PLAN = planning.from_settings(config, main=workflow.is_main_process)
     CATALOGUE = read_catalogue()
-except (ConfigError, SchemaError, ValueError, RuntimeError) as error:
+except (ConfigError, SchemaError, FileError, ValueError, RuntimeError) as error:
     raise WorkflowError(str(error)) from None
 
 CODE = CodeDigest()
 RESULTS, LOGS, REPORTS = PLAN.places
 TABLE = f"{REPORTS}/tables/{{study}}"
 FIGURE = f"{REPORTS}/figures/{{figure}}"
-# The figures that can be drawn from the tables of this plan.
-FIGURES = available(CATALOGUE, PLAN.runs)
+# The figures of tables that this plan makes, perhaps beside others that it would make the same.
+FIGURES = available(CATALOGUE, PLAN.current, changed=PLAN.runs)
 
 # Only the process that decides what is made looks at what is there; its jobs may be writing it.
 if workflow.is_main_process:
@@ -43,7 +42,13 @@ if workflow.is_main_process:
             PLAN.scale,
             {study: PLAN.manifest(study) for study in PLAN.runs},
             {name: CATALOGUE[name].studies for name in FIGURES},
+            facts=PLAN.facts,
+            standing=PLAN.standing,
         )
+        if config["studies"] != "all":
+            REJECTED += standing.remarks(
+                Path(REPORTS), PLAN.scale, PLAN.runs, PLAN.standing
+            )
     except FileError as error:
         raise WorkflowError(str(error)) from None
     for line in REJECTED:

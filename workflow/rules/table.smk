@@ -14,7 +14,7 @@ rule table:
     log:
         f"{LOGS}/table/{{study}}.log",
     wildcard_constraints:
-        study="[a-z0-9_]+",
+        study="|".join(PLAN.runs) or "none",  # a table of another study is there, or it is not
     conda:
         "../../environment.yml"
     threads: 1

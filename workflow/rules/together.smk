@@ -30,7 +30,7 @@ rule tables:
 
 rule figures:
     input:
-        expand([f"{TABLE}.csv", f"{TABLE}.seal"], study=PLAN.runs),
+        expand([f"{TABLE}.csv", f"{TABLE}.seal"], study=PLAN.tables),
     output:
         expand(
             [f"{FIGURE}.svg", f"{FIGURE}.png", f"{FIGURE}.seal"], figure=FIGURES[::2]

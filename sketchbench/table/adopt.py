@@ -1,0 +1,68 @@
+"""Seal committed tables that have no seal: `python -m sketchbench.table.adopt --help`.
+
+Before there were seals, tables had none. A run of other studies takes such a table up only once it has one, and then
+counts its rows as of older code, since nobody knows their signatures.
+"""
+
+import subprocess
+from pathlib import Path
+
+from sketchbench import seal
+from sketchbench.command_line import Parser, program
+from sketchbench.measure.row import Column
+from sketchbench.reports import TABLE, files_of
+from sketchbench.schema import SCALES
+from sketchbench.table.reading import TableError, read_table
+
+COLUMNS = (Column.METHOD, Column.LABEL, Column.QUANTITY)  # of every table
+
+
+def adopt(path: Path, scale: str) -> str:
+    """Seal a table that git has as it is here, with the commit that changed it last. Returns that commit.
+
+    Raises:
+        TableError: in one line, for what is no table, has a seal, or is not committed as it is.
+        FileError: (an OSError) where the seal can't be written.
+    """
+    if seal.beside(path).exists():
+        raise TableError(f"{path} has a seal already; if it does not fit, run its study again")
+    if path.suffix != TABLE[0]:
+        raise TableError(f"{path} is no CSV file; name the table's, and the page beside it is sealed with it")
+    methods = read_table(path, COLUMNS)[Column.METHOD].unique()
+    files = files_of(path, TABLE)
+    commits = [_committed(file) for file in files]
+    made_of = {str(method): "" for method in methods}
+    seal.write("table", scale, made_of, files, commits=dict.fromkeys(made_of, commits[0]))
+    return commits[0]
+
+
+def _committed(path: Path) -> str:
+    """The last commit that changed a file; TableError where there is none, or the file has changed since."""
+    git = ["git", "-C", str(path.parent)]
+    log = [*git, "log", "-1", "--format=%h", "--abbrev=12", "--", path.name]
+    difference = [*git, "diff", "--quiet", "HEAD", "--", path.name]
+    try:
+        commit = subprocess.run(log, capture_output=True, text=True, check=True).stdout.strip()
+        same = subprocess.run(difference, capture_output=True, check=False).returncode == 0
+    except (OSError, subprocess.CalledProcessError):
+        commit, same = "", False
+    if not (commit and same and path.is_file()):
+        raise TableError(f"{path} is not committed as it is here, so nobody knows what made it; run its study again")
+    return commit
+
+
+@program
+def main(arguments: list[str] | None = None) -> None:
+    parser = Parser(
+        prog="python -m sketchbench.table.adopt",
+        description="Seal committed tables that have no seal, so that runs of other studies judge them, as older code.",
+    )
+    parser.add_argument("tables", nargs="+", type=Path, help="CSV files")
+    parser.add_argument("--scale", required=True, choices=SCALES, help="the scale of these tables")
+    options = parser.parse_args(arguments)
+    for path in options.tables:
+        print(f"{path}: {adopt(path, options.scale)}")
+
+
+if __name__ == "__main__":
+    main()
