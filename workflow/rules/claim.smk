@@ -25,9 +25,14 @@ rule claims:
         seal=f"{REPORTS}/claims.seal",
     log:
         f"{LOGS}/claims.log",
+    group:
+        lambda wildcards: cluster_jobs().last
     conda:
         "../../environment.yml"
     threads: 1
+    resources:
+        mem_mb=lambda wildcards, attempt: 800 * attempt,
+        runtime=lambda wildcards, attempt: 3 * attempt,
     params:
         facts=PLAN.facts,
         code=CODE(("sketchbench.claim.__main__",)),

@@ -20,9 +20,14 @@ rule figure:
         f"{LOGS}/figure/{{figure}}.log",
     wildcard_constraints:
         figure="[a-z0-9_]+",
+    group:
+        lambda wildcards: cluster_jobs().last
     conda:
         "../../environment.yml"
     threads: 1
+    resources:
+        mem_mb=lambda wildcards, attempt: 800 * attempt,
+        runtime=1,
     params:
         caption=lambda wildcards: CATALOGUE[wildcards.figure].caption,
         digest=lambda wildcards: CATALOGUE[wildcards.figure].digest(CODE),

@@ -1,10 +1,12 @@
 # What there is to do: studies and configs become runs, once, while Snakemake reads this file.
+import functools
 import os
 import shlex
 from pathlib import Path
 
 from snakemake.logging import logger
 
+from sketchbench import cluster
 from sketchbench import plan as planning
 from sketchbench import progress, reports, standing
 from sketchbench.digest import CodeDigest
@@ -32,6 +34,21 @@ TABLE = f"{REPORTS}/tables/{{study}}"
 FIGURE = f"{REPORTS}/figures/{{figure}}"
 # The figures of tables that this plan makes, perhaps beside others that it would make the same.
 FIGURES = available(CATALOGUE, PLAN.current, changed=PLAN.runs)
+
+
+@functools.cache
+def cluster_jobs():
+    """What shares a job of a cluster. The profile's `group-components` are there only once the graph is being built."""
+    if not workflow.is_main_process:
+        # A job goes on where one of its runs fails, as the whole does; Snakemake does not tell it of `keep-going`.
+        workflow.execution_settings.keep_going = True
+    parts = [
+        name
+        for name in workflow.group_settings.group_components
+        if name.startswith("part")
+    ]
+    return cluster.jobs(PLAN.batches, len(parts))
+
 
 # Only the process that decides what is made looks at what is there; its jobs may be writing it.
 if workflow.is_main_process:

@@ -13,11 +13,20 @@ rule run:
         batch="[0-9]+",
     # The longest first, and before them what was never measured, so that no long one is left alone at the end.
     priority: lambda wildcards: PLAN.batches[wildcards.study][wildcards.batch].seconds or 1e9
+    group:
+        lambda wildcards: cluster_jobs().of_run(wildcards)
     conda:
         "../../environment.yml"
     threads: 1
+    # What it took when it was measured, with headroom; each further attempt gets twice as much.
     resources:
         gpu=1 if PLAN.kernels == "cupy" else 0,
+        mem_mb=lambda wildcards, attempt: cluster.megabytes(
+            PLAN.batches[wildcards.study][wildcards.batch], attempt
+        ),
+        runtime=lambda wildcards, attempt: cluster.minutes(
+            PLAN.batches[wildcards.study][wildcards.batch], attempt
+        ),
     params:
         batch=lambda wildcards: PLAN.batches[wildcards.study][
             wildcards.batch

@@ -15,9 +15,14 @@ rule table:
         f"{LOGS}/table/{{study}}.log",
     wildcard_constraints:
         study="|".join(PLAN.runs) or "none",  # a table of another study is there, or it is not
+    group:
+        lambda wildcards: cluster_jobs().of_table(wildcards)
     conda:
         "../../environment.yml"
     threads: 1
+    resources:
+        mem_mb=lambda wildcards, attempt: 600 * attempt,
+        runtime=1,
     params:
         manifest=lambda wildcards: PLAN.manifest(wildcards.study),
         scale=config["scale"],

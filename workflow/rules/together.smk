@@ -11,6 +11,9 @@ rule tables:
     conda:
         "../../environment.yml"
     threads: 1
+    resources:
+        mem_mb=lambda wildcards, attempt: 1000 * attempt,
+        runtime=lambda wildcards, attempt: 10 * attempt,
     params:
         manifests=PLAN.manifests,
         folder=lambda wildcards, output: Path(output[0]).parent,
@@ -40,6 +43,9 @@ rule figures:
     conda:
         "../../environment.yml"
     threads: 1
+    resources:
+        mem_mb=lambda wildcards, attempt: 1000 * attempt,
+        runtime=lambda wildcards, attempt: 10 * attempt,
     params:
         names=FIGURES[::2],
         tables=lambda wildcards, input: Path(input[0]).parent,
