@@ -142,24 +142,33 @@ class Progress(logging.Handler):
     Arguments:
         state: at its beginning.
         inner: Snakemake's own handler of the terminal, which goes on showing all but the course of jobs.
+        followed: whether there is a course; asked when jobs are known.
         console: where the line is shown.
         every: seconds between lines where that is no terminal.
     """
 
     SHOWN_HERE = frozenset({"job_info", "job_started", "job_finished", "progress", "run_info", "group_info"})
 
-    def __init__(self, state: State, inner: logging.StreamHandler[Any], console: Console, every: float = 60) -> None:
+    def __init__(
+        self,
+        state: State,
+        inner: logging.StreamHandler[Any],
+        console: Console,
+        *,
+        every: float = 60,
+        followed: Callable[[], bool] = lambda: True,
+    ) -> None:
         super().__init__()
         self._state, self._inner, self._console, self._every = state, inner, console, every
+        self._followed = followed
         self._bar: Bar | None = None
         self._over = threading.Event()
         self._ticking = threading.Thread(target=self._tick, daemon=True)
-        inner.addFilter(lambda record: _event(record) not in self.SHOWN_HERE)
 
     def emit(self, record: logging.LogRecord) -> None:
         event = _event(record)
         about: Any = record  # whose attributes depend on the event
-        if event == "run_info":
+        if event == "run_info" and self._followed():
             self._state.plan({**about.stats})
             self._begin()
         elif event == "job_info":
@@ -172,6 +181,7 @@ class Progress(logging.Handler):
             self._state.fail(about.jobid)
 
     def _begin(self) -> None:
+        self._inner.addFilter(lambda record: _event(record) not in self.SHOWN_HERE)
         if self._console.is_terminal:
             text = TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, ratio=1))
             columns = (BarColumn(bar_width=12), text)
@@ -214,13 +224,16 @@ def _event(record: logging.LogRecord) -> str:
     return str(getattr(record, "event", None) or "")
 
 
-def follow(logger: logging.Logger, expected: Mapping[Key, float | None], slots: int) -> None:
+def follow(
+    logger: logging.Logger, expected: Mapping[Key, float | None], slots: int, followed: Callable[[], bool]
+) -> None:
     """Show the progress of the run that begins, where Snakemake writes to the terminal itself.
 
     Arguments:
         logger: Snakemake's.
         expected, slots: as of `State`.
+        followed: as of `Progress`.
     """
     shown = [one for one in logger.handlers if isinstance(one, logging.StreamHandler) and one.name == SNAKEMAKES]
     for inner in shown:
-        logger.addHandler(Progress(State(expected, slots), inner, Console(stderr=True)))
+        logger.addHandler(Progress(State(expected, slots), inner, Console(stderr=True), followed=followed))

@@ -70,9 +70,12 @@ if workflow.is_main_process:
         raise WorkflowError(str(error)) from None
     for line in REJECTED:
         logger.warning(line)
-    if not (workflow.dryrun or workflow.output_settings.verbose):
-        limits = (workflow.global_resources[name].value for name in ("_cores", "_nodes"))
-        progress.follow(logger, PLAN.left(), min(filter(None, limits), default=1))
+    if not workflow.output_settings.verbose:
+        limits = (
+            workflow.global_resources[name].value for name in ("_cores", "_nodes")
+        )
+        slots = min(filter(None, limits), default=1)
+        progress.follow(logger, PLAN.left(), slots, lambda: not workflow.dryrun)
 
 # What a run that uses the user's own code is told about where it is.
 FOLDER = (
