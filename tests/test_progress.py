@@ -87,7 +87,8 @@ def test_in_a_log_the_course_of_jobs_is_a_line_now_and_then_and_all_else_stays()
     finally:
         handler.close()
         logger.handlers.clear()
-    assert theirs.getvalue() == "a warning\nwhat Snakemake says\n"  # the error is not kept back
+    # The list of jobs once, warnings and errors; not the course of jobs.
+    assert theirs.getvalue() == "what Snakemake says\na warning\nwhat Snakemake says\n"
     lines = ours.getvalue().splitlines()
     assert len(lines) >= 2
     assert lines[0].endswith("0 of 3 steps done; about 14 seconds left")
