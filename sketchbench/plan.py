@@ -320,8 +320,9 @@ def expand(
     chosen = known if studies == ALL else [name.strip() for name in studies.split(",")]
     for name in chosen:
         choose("study", name, known)
-    planned = [study.read(conf, name, scale) for name in chosen]
-    others = [study.read(conf, name, scale) for name in known if name not in chosen]
+    gpu = plan.kernels == "cupy"
+    planned = [study.read(conf, name, scale, gpu=gpu) for name in chosen]
+    others = [study.read(conf, name, scale, gpu=gpu) for name in known if name not in chosen]
     always = [one for one in others if one.always and scale in one.scales]
     there = {name: table for name, table in (there or {}).items() if name not in chosen}
     kept = [one for one in others if one.name in there and not one.always]

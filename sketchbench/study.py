@@ -75,8 +75,9 @@ def names(conf: Path) -> list[str]:
     return sorted(path.stem for path in (conf / "study").glob("*.yaml"))
 
 
-def read(conf: Path, name: str, scale: str) -> Study:
-    """A study, with what it takes from the one that it is `like`, and with the settings of its scale.
+def read(conf: Path, name: str, scale: str, *, gpu: bool = False) -> Study:
+    """A study, with what it takes from the one that it is `like`, with the settings of its scale, and with those that
+    it has there for a GPU, which does in minutes what takes a processor days.
 
     Raises:
         SchemaError, ConfigError: in one line that names the file, for what does not fit.
@@ -87,6 +88,8 @@ def read(conf: Path, name: str, scale: str) -> Study:
         text = _merged(_model(path, text.pop("like")), text)
     validate(text, "study", str(path))
     special = text.get("scales", {}).get(scale, {})
+    if gpu:
+        special = _merged(special, special.get("gpu", {}))
     axes, settings, parts = ({**text.get(part, {}), **special.get(part, {})} for part in PARTS)
     if "share" in text:
         axes |= _sizes(text["share"])
