@@ -1,5 +1,6 @@
 """Who is attacked: a client that takes one training step on a single image."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -85,6 +86,8 @@ def jacobian(network: nn.Module, image: Tensor, label: Tensor) -> Tensor:
 
 def clipped(vector: Tensor, bound: float) -> Tensor:
     """A vector (d,), shortened to the norm `bound` where it is longer."""
+    if bound == math.inf:
+        return vector
     return vector / (vector.norm() / bound).clamp(min=1.0)
 
 

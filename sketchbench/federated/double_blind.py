@@ -5,7 +5,7 @@ client answers with Γ, and the server applies Γ Sᵀ. Layers that aren't sketc
 model without sketched layers makes this plain federated learning.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -131,7 +131,14 @@ def estimated_weights(twin: nn.Module, message: Broadcast, option: Option, kerne
     return estimates
 
 
-def respond(twin: nn.Module, client: int, images: Tensor, labels: Tensor, rate: float) -> Reply:
+def respond(
+    twin: nn.Module,
+    client: int,
+    images: Tensor,
+    labels: Tensor,
+    rate: float,
+    named: Mapping[str, Tensor] | None = None,
+) -> Reply:
     """A client's answer after a single step on one batch (zhang2021 §4.2).
 
     Arguments:
@@ -139,8 +146,10 @@ def respond(twin: nn.Module, client: int, images: Tensor, labels: Tensor, rate: 
         client: its number.
         images, labels: (N, channels, height, width) and (N,).
         rate: the learning rate.
+        named: the parameters of the twin, where they have been looked up already: that takes as long as a small
+            network.
     """
-    names, parameters = zip(*twin.named_parameters(), strict=True)
-    gradients = torch.autograd.grad(classification.loss(twin(images), labels), parameters)
-    steps = {name: rate * gradient for name, gradient in zip(names, gradients, strict=True)}
+    named = named or dict(twin.named_parameters())
+    gradients = torch.autograd.grad(classification.loss(twin(images), labels), list(named.values()))
+    steps = {name: rate * gradient for name, gradient in zip(named, gradients, strict=True)}
     return Reply(client, len(labels), steps)

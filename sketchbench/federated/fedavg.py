@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from sketchbench import seeds
 from sketchbench.dataset.partition import Parts
@@ -165,22 +165,23 @@ class FedAvg(Checked):
         places = torch.from_numpy(part).to(samples.labels.device)
         images, labels = samples.images[places], samples.labels[places]
         through = operators(twin) if self.local_step == "weights" else {}
-        total = {name: torch.zeros_like(value) for name, value in twin.named_parameters()}
+        named = dict(twin.named_parameters())
+        total = {name: torch.zeros_like(value) for name, value in named.items()}
         with torch.random.fork_rng():  # for dropout
             torch.manual_seed(int(random.integers(2**63)))
             for _ in range(self.epochs):
                 order = torch.from_numpy(random.permutation(len(part))).to(labels.device)
                 for batch in torch.split(order, self.batch):
-                    reply = respond(twin, client, images[batch], labels[batch], self.rate)
-                    _move(twin, reply.steps, through)
+                    reply = respond(twin, client, images[batch], labels[batch], self.rate, named)
+                    _move(named, reply.steps, through)
                     for name, step in reply.steps.items():
                         total[name] += step
         return Reply(client, len(part), total)
 
 
-def _move(twin: nn.Module, steps: Weights, through: Mapping[str, Sketch]) -> None:
-    """Take a local step, times Sᵀ S for the parameters with an operator S."""
+def _move(named: Mapping[str, Tensor], steps: Weights, through: Mapping[str, Sketch]) -> None:
+    """Take a local step of the parameters, times Sᵀ S for those with an operator S."""
     with torch.no_grad():
-        for name, parameter in twin.named_parameters():
+        for name, parameter in named.items():
             step, operator = steps[name], through.get(name)
             parameter.sub_(step if operator is None else sketch(operator, desketch(operator, step)))

@@ -7,7 +7,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.func import functional_call
 from torch.utils import dlpack
 
 from sketchbench import seeds
@@ -26,6 +25,7 @@ from sketchbench.parameters import Count, Share, checked
 Inputs = Literal["unit", "centred"]
 POOLED = 200  # images that go through the network together
 MEASURED = 100  # batches that evaluation has its means and variances from
+KEPT = 2**24  # numbers of training images up to which they are kept as inputs
 
 Batches = Sequence[NDArray[np.int64]]  # for every client, the numbers of its samples
 
@@ -80,9 +80,11 @@ class Network(Problem):
         self._norms = by_client(initial)
         self._model = initial.to(self._device)
         self._dropouts = [part for part in initial.modules() if isinstance(part, nn.Dropout)]
-        parameters = dict(self._model.named_parameters())
-        self._shapes = {name: value.shape for name, value in parameters.items()}
-        flat = torch.cat([value.detach().flatten() for value in parameters.values()])
+        self._slots = list(_slots(self._model))
+        parameters = list(self._model.parameters())
+        self._shapes = [value.shape for value in parameters]
+        self._sizes = [value.numel() for value in parameters]
+        flat = torch.cat([value.detach().flatten() for value in parameters])
         parts = partition(labels=data.train.labels, seed=seed)
         super().__init__(kernels, len(flat), len(parts))
         self.start = flat.double().cpu().numpy()
@@ -102,6 +104,8 @@ class Network(Problem):
             means = data.train.images.mean(axis=(0, 2, 3), dtype=np.float64)
             self._scale = 1.0
             self._mean = torch.tensor(means, device=self._device).float()[:, None, None]
+        few = self._train.images.numel() <= KEPT
+        self._train_inputs = self._inputs(self._train.images) if few else None
         random = seeds.generator(seed, data="measured")
         measured = random.choice(np.arange(self.clients), min(self.clients, MEASURED), replace=False)
         self._measured = self._drawn(np.sort(measured), random)
@@ -203,14 +207,14 @@ class Network(Problem):
         """The gradient as in `_slope`, summed over pools of batches of one size."""
         total = torch.zeros_like(w)
         self._mode(training=True, dropping=dropping)
-        weights = {name: part.requires_grad_() for name, part in self._split(w).items()}
+        weights = [part.requires_grad_() for part in self._split(w)]
         for pooled in _pooled(batches):
-            slopes = torch.autograd.grad(self._mean_loss(weights, pooled), list(weights.values()))
+            slopes = torch.autograd.grad(self._mean_loss(weights, pooled), weights)
             flat = torch.cat([slope.flatten() for slope in slopes])
             total += flat * (len(pooled) / len(batches))
         return total
 
-    def _mean_loss(self, weights: dict[str, Tensor], pooled: Batches) -> Tensor:
+    def _mean_loss(self, weights: Sequence[Tensor], pooled: Batches) -> Tensor:
         """The mean loss over batches of one size, which are normalised one by one."""
         for norm in self._norms:
             norm.batch = len(pooled[0])
@@ -218,15 +222,20 @@ class Network(Problem):
         labels = self._train.labels[torch.from_numpy(numbers).to(self._device)]
         return classification.loss(self._scored(weights, self._images(numbers)), labels)
 
-    def _scored(self, weights: dict[str, Tensor], inputs: Tensor) -> Tensor:
+    def _scored(self, weights: Sequence[Tensor], inputs: Tensor) -> Tensor:
         """The model's scores of inputs, float32 (n, classes)."""
+        for (part, name), value in zip(self._slots, weights, strict=True):
+            part._parameters[name] = value  # type: ignore[assignment]  # as functional_call does, with many checks
         with computing_in(self._precision, self._device):
-            scores: Tensor = functional_call(self._model, weights, inputs)
+            scores: Tensor = self._model(inputs)
         return scores.float()
 
     def _images(self, numbers: NDArray[np.int64]) -> Tensor:
         """The training images of these numbers, as inputs."""
-        return self._inputs(self._train.images[torch.from_numpy(numbers).to(self._device)])
+        places = torch.from_numpy(numbers).to(self._device)
+        if self._train_inputs is not None:
+            return self._train_inputs[places].contiguous(memory_format=torch.channels_last)
+        return self._inputs(self._train.images[places])
 
     def _inputs(self, images: Tensor) -> Tensor:
         """What the model takes for uint8 images: float32, centred and scaled."""
@@ -235,21 +244,18 @@ class Network(Problem):
 
     def _mode(self, *, training: bool, dropping: bool = False, measuring: bool = False, batch: int = 1) -> None:
         """Put the model into training or evaluation, with or without dropout."""
-        self._model.train(training)
+        if self._model.training != training:  # which goes through all of its parts
+            self._model.train(training)
         for part in self._dropouts:
             part.train(training and dropping)
         for norm in self._norms:
             norm.measuring, norm.batch = measuring, batch
 
-    def _split(self, w: Tensor) -> dict[str, Tensor]:
+    def _split(self, w: Tensor) -> list[Tensor]:
         """The model's parameters as views of flat weights; filters in the layout of the images."""
-        sizes = [shape.numel() for shape in self._shapes.values()]
-        parts = zip(self._shapes.items(), torch.split(w, sizes), strict=True)
-        views = {name: part.view(shape) for (name, shape), part in parts}
-        return {
-            name: view.contiguous(memory_format=torch.channels_last) if view.ndim == 4 else view
-            for name, view in views.items()
-        }
+        parts = zip(torch.split(w, self._sizes), self._shapes, strict=True)
+        views = (part.view(shape) for part, shape in parts)
+        return [view.contiguous(memory_format=torch.channels_last) if view.ndim == 4 else view for view in views]
 
     def _tensor(self, w: Array) -> Tensor:
         """Weights (d,) in float32, copied, because the array may be shared or read-only."""
@@ -268,6 +274,12 @@ class Network(Problem):
         if not bool(self.kernels.xp.isfinite(gradients).all()):
             raise FloatingPointError("a stochastic gradient is not finite: the training has diverged")
         return gradients
+
+
+def _slots(model: nn.Module) -> Iterator[tuple[nn.Module, str]]:
+    """Where each of a model's parameters is: its module, and its name there, in the order of the parameters."""
+    for part in model.modules():
+        yield from ((part, name) for name, value in part._parameters.items() if value is not None)
 
 
 def _pooled(batches: Batches) -> Iterator[Batches]:

@@ -107,6 +107,8 @@ def _check_range(xp: Any, signals: Array) -> None:
 
 def _joined(xp: Any, traces: list[Array]) -> Array:
     """The traces of all blocks, one below the other, each filled up with NaN to the longest."""
+    if len(traces) == 1:
+        return traces[0]
     longest = max(trace.shape[1] for trace in traces)
     return xp.concatenate(
         [xp.pad(trace, ((0, 0), (0, longest - trace.shape[1])), constant_values=xp.nan) for trace in traces]

@@ -13,17 +13,19 @@ from sketchbench.sketch.operator import Sketch
 
 log = logging.getLogger(__name__)
 WORKSPACE = 2**21  # array entries at a time
+CACHED = 2**18  # array entries at a time of what a processor goes over again and again: 2 MiB in float64
 SECONDS_BETWEEN_LINES = 2.0
 
 
-def blocks(trials: int, size: int) -> Iterator[tuple[int, int]]:
-    """Split trials into consecutive blocks of at most WORKSPACE array entries (but at least one trial) each.
+def blocks(trials: int, size: int, entries: int = WORKSPACE) -> Iterator[tuple[int, int]]:
+    """Split trials into consecutive blocks of at most so many array entries (but at least one trial) each.
 
     Logs the progress every few seconds, and at the end.
 
     Arguments:
         trials: number of trials, at least 2.
         size: array entries that one trial needs.
+        entries: of a block, at most.
 
     Yields:
         (first, count): the number of a block's first trial, and how many trials it has.
@@ -33,7 +35,7 @@ def blocks(trials: int, size: int) -> Iterator[tuple[int, int]]:
     """
     if not isinstance(trials, int) or trials < 2:
         raise ValueError(f"trials={trials!r} must be an integer >= 2")
-    step = max(1, WORKSPACE // size)
+    step = max(1, entries // size)
     start = last = time.monotonic()
     for first in range(0, trials, step):
         yield first, min(step, trials - first)
@@ -50,7 +52,7 @@ def shown_rounds(rounds: int, points: int) -> list[int]:
 
 
 def operators(family: Family, key: int, kernels: Kernels, trials: int, vectors: int) -> Iterator[Sketch]:
-    """Draw a fresh operator for every trial, in stacks that fit into memory.
+    """Draw a fresh operator for every trial, in stacks that fit into a processor's cache, or a GPU's memory.
 
     Arguments:
         family: the distribution that operators are drawn from.
@@ -63,7 +65,8 @@ def operators(family: Family, key: int, kernels: Kernels, trials: int, vectors: 
     Yields:
         Stacks of T operators each, in the order of the trials.
     """
-    for first, count in blocks(trials, max(vectors, family.b) * max(family.d, family.b)):
+    entries = WORKSPACE if kernels.NAME == "cupy" else CACHED
+    for first, count in blocks(trials, max(vectors, family.b) * max(family.d, family.b), entries):
         yield family.draw(key, operators=count, first=first, kernels=kernels)
 
 
