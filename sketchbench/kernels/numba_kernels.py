@@ -25,6 +25,7 @@ from sketchbench.kernels.numpy_kernels import (
     cosine,
     cosine_transpose,
     prepare,
+    smallest,
     to_numpy,
 )
 
@@ -105,6 +106,93 @@ def integer_rows(
 ) -> NDArray[np.int32]:
     out = np.empty((operators, rows, d), dtype=np.int32)
     _integer_rows(np.uint64(key), stream, first, row, np.uint64(bound), out)
+    return out
+
+
+_SUBSET = 2**16  # of more, a subset is drawn without a word for each of them in memory
+_STRIPS = 16  # that a population is divided into, for threads
+
+
+@njit(cache=True, parallel=True)
+def _count_digits(key: Any, stream: int, t: int, population: int, counts: NDArray[np.int64]) -> None:
+    """How often each value of the upper 16 bits occurs among words 0 to `population` of operator t: counts (strips,
+    2^16) in strips of equal length, a multiple of _DRAWN."""
+    share = -(-population // (counts.shape[0] * _DRAWN)) * _DRAWN
+    for strip in prange(counts.shape[0]):
+        words = np.empty(_DRAWN, np.uint32)
+        for start in range(strip * share, min(population, (strip + 1) * share), _DRAWN):
+            part = words[: min(_DRAWN, population - start)]
+            _words(key, stream, t, 0, start, part)
+            for i in range(part.shape[0]):
+                counts[strip, part[i] >> uint32(16)] += 1
+
+
+@njit(cache=True, parallel=True)
+def _below_digit(
+    key: Any, stream: int, t: int, population: int, digit: Any, counts: NDArray[np.int64], out: NDArray[np.int32],
+    tied: NDArray[np.int32],
+) -> None:  # fmt: skip
+    """The places of words whose upper 16 bits are below `digit`, to `out`, and where they are equal to it, to `tied`,
+    in ascending order. counts: as above."""
+    share = -(-population // (counts.shape[0] * _DRAWN)) * _DRAWN
+    for strip in prange(counts.shape[0]):
+        below, equal = int64(0), int64(0)
+        for earlier in range(strip):
+            below += counts[earlier, :digit].sum()
+            equal += counts[earlier, digit]
+        words = np.empty(_DRAWN, np.uint32)
+        for start in range(strip * share, min(population, (strip + 1) * share), _DRAWN):
+            part = words[: min(_DRAWN, population - start)]
+            _words(key, stream, t, 0, start, part)
+            for i in range(part.shape[0]):
+                upper = part[i] >> uint32(16)
+                if upper < digit:
+                    out[below] = start + i
+                    below += 1
+                elif upper == digit:
+                    tied[equal] = start + i
+                    equal += 1
+
+
+@njit(cache=True)
+def _wide_words(key: Any, stream: int, t: int, population: int, at: NDArray[np.int32]) -> NDArray[np.uint64]:
+    """The 64 bits, of words i and population + i, for each i of `at`."""
+    wide = np.empty(at.shape[0], np.uint64)
+    for k in range(at.shape[0]):
+        upper = _philox(at[k] // 4, 0, t, stream, key)[at[k] % 4]
+        place = population + int64(at[k])
+        wide[k] = upper << uint64(32) | _philox(place // 4, 0, t, stream, key)[place % 4]
+    return wide
+
+
+@njit(cache=True)
+def _merge(own: int, others: NDArray[np.int32], out: NDArray[np.int32]) -> None:
+    """Put `others` between the first `own` entries of `out`; both ascend, and so does the result."""
+    i, k = own - 1, others.shape[0] - 1
+    for place in range(out.shape[0] - 1, -1, -1):
+        if k < 0 or (i >= 0 and out[i] > others[k]):
+            out[place] = out[i]
+            i -= 1
+        else:
+            out[place] = others[k]
+            k -= 1
+
+
+def random_subset(key: int, stream: int, first: int, operators: int, count: int, population: int) -> NDArray[np.int32]:
+    if population <= _SUBSET:
+        return smallest(random_words(key, stream, first, operators, 2 * population), count)
+    out, seed = np.empty((operators, count), dtype=np.int32), np.uint64(key)
+    for number in range(operators):
+        place = (seed, stream, first + number, population)
+        counts = np.zeros((_STRIPS, 2**16), dtype=np.int64)
+        _count_digits(*place, counts)
+        total = counts.sum(axis=0).cumsum()
+        digit = int(np.searchsorted(total, count))
+        tied = np.empty(counts[:, digit].sum(), dtype=np.int32)
+        own = int(total[digit] - len(tied))
+        _below_digit(*place, np.uint32(digit), counts, out[number], tied)
+        order = np.argsort(_wide_words(*place, tied), kind="stable")[: count - own]
+        _merge(own, np.sort(tied[order]), out[number])
     return out
 
 
