@@ -710,9 +710,7 @@ def hadamard_collect(x: Array, at: Array, scale: float) -> Array:
     return collect(walsh_hadamard(x), at) * x.dtype.type(scale)
 
 
-def spread_hadamard_collect(
-    terms: Sequence[tuple[Array, Array]], room: Array, at: Array, scale: float
-) -> Array:
+def spread_hadamard_collect(terms: Sequence[tuple[Array, Array]], room: Array, at: Array, scale: float) -> Array:
     for number, (places, values) in enumerate(terms):
         spread(places, values, room, keep=number > 0)
     return hadamard_collect(room, at, scale)

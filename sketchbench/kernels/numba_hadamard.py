@@ -16,6 +16,8 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from sketchbench.kernels.threaded import Threaded
+
 _BYTES = 32  # of a vector; where registers are shorter, the compiler takes several
 _LEAST, _MOST = 2**17, 2**20  # bytes of a block: an eighth of a transform, between these
 _MUCH = 2**19  # bytes of a block where an eighth is more
@@ -186,7 +188,7 @@ def _panel(x: NDArray[Any], first: int, rows: int, h: int, y: NDArray[Any], widt
         done *= 8
 
 
-@njit(cache=True, parallel=True)
+@Threaded
 def _blocks(x: NDArray[Any], n: int, size: int, scale: float) -> None:
     """Transforms of every n entries of x, times scale; a thread takes `size` of them, a multiple of n, at a time."""
     factor = x.dtype.type(scale)
@@ -195,10 +197,7 @@ def _blocks(x: NDArray[Any], n: int, size: int, scale: float) -> None:
             _block(x, first, n, factor)
 
 
-_blocks_alone = njit(cache=True)(_blocks.py_func)
-
-
-@njit(cache=True, parallel=True)
+@Threaded
 def _panels(x: NDArray[Any], rows: int, h: int, width: int, scale: float) -> None:
     """The stages that combine `rows` blocks of h entries, in every rows * h entries of x; then the scale."""
     factor = x.dtype.type(scale)
@@ -215,9 +214,15 @@ def _add(places: NDArray[np.int32], low: int, values: NDArray[Any], weight: Any,
         x[uintp(places[i] - low)] += values[i] * weight
 
 
-@njit(cache=True, parallel=True)
+@Threaded
 def _blocks_of_sparse(
-    at: NDArray[np.int32], values: NDArray[Any], starts: NDArray[np.int64], weight: Any, x: NDArray[Any], h: int, scale: Any
+    at: NDArray[np.int32],
+    values: NDArray[Any],
+    starts: NDArray[np.int64],
+    weight: Any,
+    x: NDArray[Any],
+    h: int,
+    scale: Any,
 ) -> None:
     """As `_blocks`, of sums of sparse vectors that are times `weight` and not formed elsewhere: x (T, N, n), places
     (T, N or 1, k) and values (T, N, k), of which starts[i] to starts[i + 1] are one term, in ascending order."""
@@ -248,7 +253,7 @@ def _take(x: NDArray[Any], places: NDArray[np.int32], low: int, weight: Any, y: 
         y[i] = x[uintp(places[i] - low)] * weight
 
 
-@njit(cache=True, parallel=True)
+@Threaded
 def _collected_panels(
     x: NDArray[Any], at: NDArray[np.int32], y: NDArray[Any], h: int, width: int, scale: Any, weight: Any
 ) -> None:
@@ -267,7 +272,7 @@ def _collected_panels(
             _take(room, places[first:last], low - r * width, weight, y[t, m, first:last])
 
 
-@njit(cache=True, parallel=True)
+@Threaded
 def _collected(x: NDArray[Any], at: NDArray[np.int32], y: NDArray[Any], weight: Any) -> None:
     """weight * x[t, n, at[t, n, :]]; x and `at` may be shared, by operators and by vectors."""
     operators, vectors, _ = y.shape
@@ -296,7 +301,7 @@ def walsh_hadamard(x: NDArray[Any]) -> NDArray[Any]:
     x = np.ascontiguousarray(x)
     n, flat = x.shape[-1], x.reshape(-1)
     if flat.size <= _WORTH_A_TEAM:
-        _blocks_alone(flat, n, flat.size or 1, n**-0.5)
+        _blocks.alone(flat, n, flat.size or 1, n**-0.5)
         return x
     (size, *_), *panels = _passes(n, x.itemsize)
     _blocks(flat, min(n, size), size, 1.0 if panels else n**-0.5)

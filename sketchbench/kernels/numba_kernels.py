@@ -1,8 +1,9 @@
 """Compiled CPU kernels; see `Kernels` for the signatures and `numpy_kernels` for the reference.
 
-No compiled function here calls one of another file, and none of `numba_hadamard`, which holds the
-Walsh-Hadamard transform, one of this: Numba's cache does not notice an edit of a callee there. Loops run in parallel over operators, vectors and rows, and the order of every sum
-is fixed, so the result does not depend on the number of threads.
+No compiled function calls one of another file: Numba's cache does not notice an edit of a callee there. So the
+Walsh-Hadamard transform, in `numba_hadamard`, and all others, in here, share none. Loops run in parallel over
+operators, vectors and rows, and the order of every sum is fixed, so the result does not depend on the number of
+threads.
 """
 
 import math
@@ -28,6 +29,7 @@ from sketchbench.kernels.numpy_kernels import (
     smallest,
     to_numpy,
 )
+from sketchbench.kernels.threaded import Threaded
 
 __all__ = ["asarray", "cosine", "cosine_transpose", "prepare", "to_numpy"]
 __all__ += ["hadamard_collect", "spread_hadamard", "spread_hadamard_collect", "walsh_hadamard"]
@@ -69,7 +71,7 @@ def _words(key: Any, stream: int, t: int, k: int, first: int, out: NDArray[np.ui
             out[count - count % 4 + lane] = uint32(words[lane])
 
 
-@njit(cache=True, parallel=True)
+@Threaded
 def _random_words(key: Any, stream: int, first: int, out: NDArray[np.uint32]) -> None:
     operators, count = out.shape
     chunks = -(-count // _DRAWN)
@@ -84,7 +86,7 @@ def random_words(key: int, stream: int, first: int, operators: int, count: int) 
     return out
 
 
-@njit(cache=True, parallel=True)
+@Threaded
 def _integer_rows(key: Any, stream: int, first: int, row: int, bound: Any, out: NDArray[np.int32]) -> None:
     operators, rows, d = out.shape
     chunks = -(-d // _DRAWN)
@@ -113,7 +115,7 @@ _SUBSET = 2**16  # of more, a subset is drawn without a word for each of them in
 _STRIPS = 16  # that a population is divided into, for threads
 
 
-@njit(cache=True, parallel=True)
+@Threaded
 def _count_digits(key: Any, stream: int, t: int, population: int, counts: NDArray[np.int64]) -> None:
     """How often each value of the upper 16 bits occurs among words 0 to `population` of operator t: counts (strips,
     2^16) in strips of equal length, a multiple of _DRAWN."""
@@ -127,7 +129,7 @@ def _count_digits(key: Any, stream: int, t: int, population: int, counts: NDArra
                 counts[strip, part[i] >> uint32(16)] += 1
 
 
-@njit(cache=True, parallel=True)
+@Threaded
 def _below_digit(
     key: Any, stream: int, t: int, population: int, digit: Any, counts: NDArray[np.int64], out: NDArray[np.int32],
     tied: NDArray[np.int32],
@@ -208,7 +210,7 @@ def _signs(key: Any, stream: int, t: int, k: int, first: int, out: NDArray[Any])
                 out[start + bit] = 2 * int64((words[lane] >> uint64(bit)) & uint64(1)) - 1
 
 
-@njit(cache=True, parallel=True)
+@Threaded
 def _sign_rows(key: Any, stream: int, first: int, row: int, out: NDArray[np.int8]) -> None:
     operators, rows, d = out.shape
     chunks = -(-d // _DRAWN)
@@ -270,7 +272,7 @@ def _normals(key: Any, stream: int, t: int, k: int, first: int, out: NDArray[np.
             out[i] = _outer(0.5 - q[i])
 
 
-@njit(cache=True, parallel=True)
+@Threaded
 def _gaussian_rows(key: Any, stream: int, first: int, row: int, out: NDArray[np.float64]) -> None:
     operators, rows, d = out.shape
     chunks = -(-d // _DRAWN)
@@ -306,7 +308,7 @@ def _dot(a: NDArray[Any], b: NDArray[Any]) -> Any:
     return total
 
 
-@njit(cache=True, parallel=True)
+@Threaded
 def _dense_sketch(normal: bool, key: Any, stream: int, first: int, x: NDArray[Any], y: NDArray[Any]) -> None:
     operators, vectors, rows = y.shape
     d = x.shape[2]
@@ -337,7 +339,7 @@ def dense_sketch(
     return y
 
 
-@njit(cache=True, parallel=True)
+@Threaded
 def _dense_desketch(normal: bool, key: Any, stream: int, first: int, y: NDArray[Any], x: NDArray[Any]) -> None:
     operators, vectors, d = x.shape
     chunks = -(-d // _CHUNK)
@@ -369,7 +371,7 @@ def dense_desketch(
     return x
 
 
-@njit(cache=True, parallel=True)
+@Threaded
 def _polynomial_hash(coefficients: NDArray[np.uint32], out: NDArray[np.uint32]) -> None:
     operators, rows, points = out.shape
     prime = uint64(PRIME)
@@ -392,7 +394,7 @@ def polynomial_hash(coefficients: NDArray[np.uint32], points: int) -> NDArray[np
     return out
 
 
-@njit(cache=True, parallel=True)
+@Threaded
 def _distinct(words: NDArray[np.uint32], b: int, out: NDArray[np.int32]) -> None:
     operators, s, d = words.shape
     for t in prange(operators):
@@ -420,7 +422,7 @@ _PARTS = 16  # partial sums of a scatter, at most
 _SPREAD = 2**16  # entries of a vector that a thread fills at a time
 
 
-@njit(cache=True, parallel=True)
+@Threaded
 def _scatter(buckets: NDArray[np.int32], signs: NDArray[np.int8], x: NDArray[Any], y: NDArray[Any]) -> None:
     """y has shape (T, N, parts, b): each part sums its share of the columns."""
     operators, vectors, parts, _ = y.shape
@@ -435,10 +437,7 @@ def _scatter(buckets: NDArray[np.int32], signs: NDArray[np.int8], x: NDArray[Any
                 y[t, n, part, buckets[t, r, j]] += signs[t, r, j] * x[source, n, j]
 
 
-_scatter_alone = njit(cache=True)(_scatter.py_func)
-
-
-@njit(cache=True, parallel=True)
+@Threaded
 def _sum_parts(parts: NDArray[Any], y: NDArray[Any]) -> None:
     """y[m] = parts[m, 0] + parts[m, 1] + ..., in that order."""
     rows, b = y.shape
@@ -466,14 +465,14 @@ def scatter(matrix: SparseMatrix, x: NDArray[Any], out: NDArray[Any] | None = No
     lines = operators * x.shape[1]
     parts = _parts(matrix, lines)
     sums = y[:, :, None] if parts == 1 else np.empty((*shape[:2], parts, matrix.b), dtype=x.dtype)
-    apply = _scatter_alone if lines * s * d < _WORTH_A_TEAM else _scatter
+    apply = _scatter.alone if lines * s * d < _WORTH_A_TEAM else _scatter
     apply(matrix.buckets, matrix.signs, np.ascontiguousarray(x), sums)
     if parts > 1:
         _sum_parts(sums.reshape(lines, parts, matrix.b), y.reshape(lines, matrix.b))
     return y
 
 
-@njit(cache=True, parallel=True)
+@Threaded
 def _gather(buckets: NDArray[np.int32], signs: NDArray[np.int8], y: NDArray[Any], x: NDArray[Any]) -> None:
     operators, vectors, d = x.shape
     chunks = -(-d // _COLUMNS)
@@ -485,18 +484,15 @@ def _gather(buckets: NDArray[np.int32], signs: NDArray[np.int8], y: NDArray[Any]
                 x[t, n, j] += signs[t, r, j] * y[source, n, buckets[t, r, j]]
 
 
-_gather_alone = njit(cache=True)(_gather.py_func)
-
-
 def gather(matrix: SparseMatrix, y: NDArray[Any]) -> NDArray[Any]:
     operators, s, d = matrix.buckets.shape
     x = np.zeros((operators, y.shape[1], d), dtype=y.dtype)
-    apply = _gather_alone if operators * y.shape[1] * s * d < _WORTH_A_TEAM else _gather
+    apply = _gather.alone if operators * y.shape[1] * s * d < _WORTH_A_TEAM else _gather
     apply(matrix.buckets, matrix.signs, np.ascontiguousarray(y), x)
     return x
 
 
-@njit(cache=True, parallel=True)
+@Threaded
 def _project(buckets: NDArray[np.int32], signs: NDArray[np.int8], b: int, x: NDArray[Any], out: NDArray[Any]) -> None:
     operators, vectors, d = out.shape
     s = buckets.shape[1]
@@ -513,21 +509,18 @@ def _project(buckets: NDArray[np.int32], signs: NDArray[np.int8], b: int, x: NDA
                 out[t, n, j] += signs[t, r, j] * y[buckets[t, r, j]]
 
 
-_project_alone = njit(cache=True)(_project.py_func)
-
-
 def project(matrix: SparseMatrix, x: NDArray[Any]) -> NDArray[Any]:
     operators, s, d = matrix.buckets.shape
     lines = operators * x.shape[1]
     if _parts(matrix, lines) > 1:
         return gather(matrix, scatter(matrix, x))
     out = np.empty((operators, x.shape[1], d), dtype=x.dtype)
-    apply = _project_alone if lines * s * d < _WORTH_A_TEAM else _project
+    apply = _project.alone if lines * s * d < _WORTH_A_TEAM else _project
     apply(matrix.buckets, matrix.signs, matrix.b, np.ascontiguousarray(x), out)
     return out
 
 
-@njit(cache=True, parallel=True)
+@Threaded
 def _median(buckets: NDArray[np.int32], signs: NDArray[np.int8], y: NDArray[Any], x: NDArray[Any]) -> None:
     operators, vectors, d = x.shape
     s = buckets.shape[1]
@@ -553,7 +546,7 @@ def median(matrix: SparseMatrix, y: NDArray[Any]) -> NDArray[Any]:
     return x
 
 
-@njit(cache=True, parallel=True)
+@Threaded
 def _collect(v: NDArray[Any], at: NDArray[np.int32], out: NDArray[Any]) -> None:
     operators, vectors, k = out.shape
     chunks = -(-k // _COLUMNS)
@@ -578,7 +571,7 @@ def _whole_run(places: NDArray[np.int32], i: int) -> int:
     return i
 
 
-@njit(cache=True, parallel=True)
+@Threaded
 def _spread(at: NDArray[np.int32], values: NDArray[Any], out: NDArray[Any], keep: bool) -> None:
     """A thread takes entries that are next to each other, and all of `out` from the first one's place to
     that of the first one of the next thread."""
@@ -630,7 +623,7 @@ def _threshold(bits: NDArray[Any], magnitude: Any, width: int, wanted: int) -> A
     return value, wanted
 
 
-@njit(cache=True, parallel=True)
+@Threaded
 def _largest(bits: NDArray[Any], magnitude: Any, width: int, out: NDArray[np.int32]) -> None:
     """The bit patterns of floating-point numbers, without the sign, are in the order of magnitude."""
     for n in prange(bits.shape[0]):
