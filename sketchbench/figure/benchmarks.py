@@ -26,10 +26,13 @@ TITLES = {
     "count_sketch": "CountSketch, $b=d/16$",
     "top_k": "largest $d/32$ entries",
     "recovery": "recovery, $k=0.045d$",
+    "gradient": "of a gradient, $b=d/16$",
 }
 # Our functions that have lines: their labels in the panel of their group, and (or None) in that of all groups.
 OURS = {
     ("transform", "walsh_hadamard"): ("Walsh-Hadamard", "Walsh-Hadamard"),
+    ("gradient", "srht"): ("SRHT", None),
+    ("gradient", "count_sketch"): ("CountSketch", None),
     ("count_sketch", "sketch"): ("apply", "CountSketch"),
     ("count_sketch", "draw_and_sketch"): ("draw and apply", None),
     ("top_k", "largest"): ("radix select", "largest entries"),
@@ -44,6 +47,7 @@ LIBRARIES = {
     "torch": [(style.COLOURS[3], "P"), (style.COLOURS[6], "X")],
     "numpy": [(style.COLOURS[4], "p"), (style.COLOURS[5], "h")],
     "sklearn": [(style.COLOURS[0], "d")],
+    "gcc": [(style.COLOURS[7], "*")],
 }
 Line = tuple[str, dict[str, Any], pd.DataFrame]  # label, keywords of a Line2D, rows
 
@@ -175,7 +179,7 @@ def _ratios(axes: Axes, peers: pd.DataFrame) -> None:
 
 def _task(row: dict[Any, Any]) -> str:
     """The function, and where needed what it was used for and for how many vectors."""
-    what = {"sparse_embedding": ", $s=4$"}.get(row["group"], "")
+    what = {"sparse_embedding": ", $s=4$"}.get(row["group"], "") + ", 1 thread" * row["name"].startswith("gcc")
     many = f", {row['rows']:.0f} rows" if row["rows"] > 1 else ""
     return f"{_short(row['name'])}{what}{many}"
 

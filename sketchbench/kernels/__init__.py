@@ -39,6 +39,11 @@ class Kernels(Protocol):
     def random_integers(self, key: int, stream: int, first: int, operators: int, count: int, bound: int) -> Array:
         """The same words times bound, divided by 2^32: integers in [0, bound), int32 (T, count)."""
 
+    def random_subset(self, key: int, stream: int, first: int, operators: int, count: int, population: int) -> Array:
+        """Uniform draws of `count` >= 1 of range(population) without replacement, int32 (T, count), ascending: where
+        the numbers of 64 bits are smallest whose upper halves are the first `population` of 2 population
+        `random_words`, and whose lower halves are the rest. O(T population)."""
+
     def integer_rows(
         self, key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int, bound: int
     ) -> Array:

@@ -578,6 +578,13 @@ def random_integers(key: int, stream: int, first: int, operators: int, count: in
     return integer_rows(key, stream, first, operators, 0, 1, count, bound)[:, 0]
 
 
+def random_subset(key: int, stream: int, first: int, operators: int, count: int, population: int) -> Array:
+    words = random_words(key, stream, first, operators, 2 * population).astype(np.uint64)
+    wide = words[:, :population] << np.uint64(32) | words[:, population:]
+    order = cupy.argpartition(wide, count - 1, axis=-1)
+    return cupy.sort(order[:, :count], axis=-1).astype(np.int32)
+
+
 def integer_rows(key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int, bound: int) -> Array:
     words = cupy.empty((operators, rows, d), dtype=np.uint32)
     words = _draw("Word", 4, key, stream, first, row, words).astype(np.uint64)

@@ -11,17 +11,19 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, prange, types
+from numba import njit, prange, types, uintp
 from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from sketchbench.kernels.threaded import Threaded
+
 _BYTES = 32  # of a vector; where registers are shorter, the compiler takes several
 _LEAST, _MOST = 2**17, 2**20  # bytes of a block: an eighth of a transform, between these
 _MUCH = 2**19  # bytes of a block where an eighth is more
+_UNIT = 2**12  # entries that are filled before they are transformed, at least, in the nearest cache
 _PANEL = 2**17  # bytes of a panel
 _ROWS = 2**6  # of a panel, at most
-_PARTS = 16  # of a panel pass, for threads
 _WORTH_A_TEAM = 2**15  # entries; fewer are done before another thread has woken up
 _EIGHTS = 0o1111111111111  # the powers of eight
 
@@ -126,6 +128,17 @@ def _scalars(x: NDArray[Any], first: int, n: int, scale: Any) -> None:
 
 
 @njit(cache=True)
+def _close(x: NDArray[Any], first: int, n: int, unit: int, done: int, scale: Any) -> None:
+    """Of n entries of x, from `first` on, as many units as `done` are transformed: combine what has become complete,
+    and multiply all of it, in the end, by scale. n is a power of eight times `unit`."""
+    h = unit
+    while done % 8 == 0:
+        i = first + (done - 8) * h
+        _eight(x, i, h, x, i, h, h, scale if n == 8 * h else x.dtype.type(1))
+        h, done = 8 * h, done // 8
+
+
+@njit(cache=True)
 def _block(x: NDArray[Any], first: int, n: int, scale: Any) -> None:
     """The same for every n. Eight parts are done one after the other, then combined, so that what is combined is in
     the nearest cache that holds it."""
@@ -144,11 +157,7 @@ def _block(x: NDArray[Any], first: int, n: int, scale: Any) -> None:
             _two(x, i, leaf, x, i, leaf, leaf, factor)
         elif low == 4:
             _four(x, i, leaf, x, i, leaf, leaf, factor)
-        h, done = unit, k + 1
-        while done % 8 == 0:
-            i = first + (done - 8) * h
-            _eight(x, i, h, x, i, h, h, scale if n == 8 * h else one)
-            h, done = 8 * h, done // 8
+        _close(x, first, n, unit, k + 1, scale)
 
 
 @njit(cache=True)
@@ -179,7 +188,7 @@ def _panel(x: NDArray[Any], first: int, rows: int, h: int, y: NDArray[Any], widt
         done *= 8
 
 
-@njit(cache=True, parallel=True)
+@Threaded
 def _blocks(x: NDArray[Any], n: int, size: int, scale: float) -> None:
     """Transforms of every n entries of x, times scale; a thread takes `size` of them, a multiple of n, at a time."""
     factor = x.dtype.type(scale)
@@ -188,10 +197,7 @@ def _blocks(x: NDArray[Any], n: int, size: int, scale: float) -> None:
             _block(x, first, n, factor)
 
 
-_blocks_alone = njit(cache=True)(_blocks.py_func)
-
-
-@njit(cache=True, parallel=True)
+@Threaded
 def _panels(x: NDArray[Any], rows: int, h: int, width: int, scale: float) -> None:
     """The stages that combine `rows` blocks of h entries, in every rows * h entries of x; then the scale."""
     factor = x.dtype.type(scale)
@@ -201,7 +207,14 @@ def _panels(x: NDArray[Any], rows: int, h: int, width: int, scale: float) -> Non
         _panel(x, index // panels * (rows * h) + index % panels * width, rows, h, room, width, factor, True)
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True)
+def _add(places: NDArray[np.int32], low: int, values: NDArray[Any], weight: Any, x: NDArray[Any]) -> None:
+    """Add weight * values to the entries `places` - low of x."""
+    for i in range(values.shape[0]):
+        x[uintp(places[i] - low)] += values[i] * weight
+
+
+@Threaded
 def _blocks_of_sparse(
     at: NDArray[np.int32],
     values: NDArray[Any],
@@ -217,51 +230,56 @@ def _blocks_of_sparse(
     parts = n // h
     for index in prange(operators * vectors * parts):
         t, m, low = index // (vectors * parts), index // parts % vectors, index % parts * h
-        places, block = at[t, m % at.shape[1]], x[t, m, low : low + h]
-        block[:] = 0
-        for term in range(starts.shape[0] - 1):
-            k = starts[term] + np.searchsorted(places[starts[term] : starts[term + 1]], low)
-            while k < starts[term + 1] and places[k] < low + h:
-                block[places[k] - low] += values[t, m, k] * weight
-                k += 1
-        _block(block, 0, h, scale)
+        block, unit = x[t, m, low : low + h], h
+        while unit >= 8 * _UNIT:
+            unit //= 8
+        for k in range(h // unit):
+            part = block[k * unit : (k + 1) * unit]
+            part[:] = 0
+            for term in range(starts.shape[0] - 1):
+                places = at[t, m % at.shape[1], starts[term] : starts[term + 1]]
+                start = low + k * unit
+                first, last = np.searchsorted(places, start), np.searchsorted(places, start + unit)
+                entries = values[t, m, starts[term] + first : starts[term] + last]
+                _add(places[first:last], start, entries, weight, part)
+            _block(part, 0, unit, scale if unit == h else x.dtype.type(1))
+            _close(block, 0, h, unit, k + 1, scale)
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True)
+def _take(x: NDArray[Any], places: NDArray[np.int32], low: int, weight: Any, y: NDArray[Any]) -> None:
+    """weight times the entries `places` - low of x, to y."""
+    for i in range(y.shape[0]):
+        y[i] = x[uintp(places[i] - low)] * weight
+
+
+@Threaded
 def _collected_panels(
     x: NDArray[Any], at: NDArray[np.int32], y: NDArray[Any], h: int, width: int, scale: Any, weight: Any
 ) -> None:
     """As `_panels`, all of x (T, N, n) and without writing there: `weight` times the entries at these places, (T, N or
     1, k), in ascending order, go to y (T, N, k)."""
     operators, vectors, n = x.shape
-    flat, rows, k = x.reshape(-1), n // h, at.shape[2]
-    parts = max(1, min(h // width, _PARTS))
-    share = h // parts
-    for index in prange(operators * vectors * parts):
-        t, m, start = index // (vectors * parts), index // parts % vectors, index % parts * share
-        places, found, room = at[t, m % at.shape[1]], y[t, m], np.empty(rows * width, x.dtype)
-        following = np.empty(rows, np.int64)  # of the places, in each row
+    flat, rows = x.reshape(-1), n // h
+    panels = h // width
+    for index in prange(operators * vectors * panels):
+        t, m, c = index // (vectors * panels), index // panels % vectors, index % panels * width
+        places, room = at[t, m % at.shape[1]], np.empty(rows * width, x.dtype)
+        _panel(flat, index // panels * n + c, rows, h, room, width, scale, False)
         for r in range(rows):
-            following[r] = np.searchsorted(places, r * h + start)
-        for c in range(start, start + share, width):
-            _panel(flat, index // parts * n + c, rows, h, room, width, scale, False)
-            for r in range(rows):
-                i, low = following[r], r * h + c
-                while i < k and places[i] < low + width:
-                    found[i] = room[r * width + places[i] - low] * weight
-                    i += 1
-                following[r] = i
+            low = r * h + c
+            first, last = np.searchsorted(places, low), np.searchsorted(places, low + width)
+            _take(room, places[first:last], low - r * width, weight, y[t, m, first:last])
 
 
-@njit(cache=True, parallel=True)
+@Threaded
 def _collected(x: NDArray[Any], at: NDArray[np.int32], y: NDArray[Any], weight: Any) -> None:
     """weight * x[t, n, at[t, n, :]]; x and `at` may be shared, by operators and by vectors."""
-    operators, vectors, k = y.shape
+    operators, vectors, _ = y.shape
     for index in prange(operators * vectors):
         t, m = index // vectors, index % vectors
         places, source = at[t, m % at.shape[1]], x[t % x.shape[0], m]
-        for i in range(k):
-            y[t, m, i] = source[places[i]] * weight
+        _take(source, places, 0, weight, y[t, m])
 
 
 def _passes(n: int, itemsize: int) -> list[tuple[int, int, int]]:
@@ -283,7 +301,7 @@ def walsh_hadamard(x: NDArray[Any]) -> NDArray[Any]:
     x = np.ascontiguousarray(x)
     n, flat = x.shape[-1], x.reshape(-1)
     if flat.size <= _WORTH_A_TEAM:
-        _blocks_alone(flat, n, flat.size or 1, n**-0.5)
+        _blocks.alone(flat, n, flat.size or 1, n**-0.5)
         return x
     (size, *_), *panels = _passes(n, x.itemsize)
     _blocks(flat, min(n, size), size, 1.0 if panels else n**-0.5)

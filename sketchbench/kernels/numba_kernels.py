@@ -1,8 +1,9 @@
 """Compiled CPU kernels; see `Kernels` for the signatures and `numpy_kernels` for the reference.
 
-No compiled function here calls one of another file, and none of `numba_hadamard`, which holds the
-Walsh-Hadamard transform, one of this: Numba's cache does not notice an edit of a callee there. Loops run in parallel over operators, vectors and rows, and the order of every sum
-is fixed, so the result does not depend on the number of threads.
+No compiled function calls one of another file: Numba's cache does not notice an edit of a callee there. So the
+Walsh-Hadamard transform, in `numba_hadamard`, and all others, in here, share none. Loops run in parallel over
+operators, vectors and rows, and the order of every sum is fixed, so the result does not depend on the number of
+threads.
 """
 
 import math
@@ -25,8 +26,10 @@ from sketchbench.kernels.numpy_kernels import (
     cosine,
     cosine_transpose,
     prepare,
+    smallest,
     to_numpy,
 )
+from sketchbench.kernels.threaded import Threaded
 
 __all__ = ["asarray", "cosine", "cosine_transpose", "prepare", "to_numpy"]
 __all__ += ["hadamard_collect", "spread_hadamard", "spread_hadamard_collect", "walsh_hadamard"]
@@ -68,7 +71,7 @@ def _words(key: Any, stream: int, t: int, k: int, first: int, out: NDArray[np.ui
             out[count - count % 4 + lane] = uint32(words[lane])
 
 
-@njit(cache=True, parallel=True)
+@Threaded
 def _random_words(key: Any, stream: int, first: int, out: NDArray[np.uint32]) -> None:
     operators, count = out.shape
     chunks = -(-count // _DRAWN)
@@ -83,7 +86,7 @@ def random_words(key: int, stream: int, first: int, operators: int, count: int) 
     return out
 
 
-@njit(cache=True, parallel=True)
+@Threaded
 def _integer_rows(key: Any, stream: int, first: int, row: int, bound: Any, out: NDArray[np.int32]) -> None:
     operators, rows, d = out.shape
     chunks = -(-d // _DRAWN)
@@ -108,6 +111,93 @@ def integer_rows(
     return out
 
 
+_SUBSET = 2**16  # of more, a subset is drawn without a word for each of them in memory
+_STRIPS = 16  # that a population is divided into, for threads
+
+
+@Threaded
+def _count_digits(key: Any, stream: int, t: int, population: int, counts: NDArray[np.int64]) -> None:
+    """How often each value of the upper 16 bits occurs among words 0 to `population` of operator t: counts (strips,
+    2^16) in strips of equal length, a multiple of _DRAWN."""
+    share = -(-population // (counts.shape[0] * _DRAWN)) * _DRAWN
+    for strip in prange(counts.shape[0]):
+        words = np.empty(_DRAWN, np.uint32)
+        for start in range(strip * share, min(population, (strip + 1) * share), _DRAWN):
+            part = words[: min(_DRAWN, population - start)]
+            _words(key, stream, t, 0, start, part)
+            for i in range(part.shape[0]):
+                counts[strip, part[i] >> uint32(16)] += 1
+
+
+@Threaded
+def _below_digit(
+    key: Any, stream: int, t: int, population: int, digit: Any, counts: NDArray[np.int64], out: NDArray[np.int32],
+    tied: NDArray[np.int32],
+) -> None:  # fmt: skip
+    """The places of words whose upper 16 bits are below `digit`, to `out`, and where they are equal to it, to `tied`,
+    in ascending order. counts: as above."""
+    share = -(-population // (counts.shape[0] * _DRAWN)) * _DRAWN
+    for strip in prange(counts.shape[0]):
+        below, equal = int64(0), int64(0)
+        for earlier in range(strip):
+            below += counts[earlier, :digit].sum()
+            equal += counts[earlier, digit]
+        words = np.empty(_DRAWN, np.uint32)
+        for start in range(strip * share, min(population, (strip + 1) * share), _DRAWN):
+            part = words[: min(_DRAWN, population - start)]
+            _words(key, stream, t, 0, start, part)
+            for i in range(part.shape[0]):
+                upper = part[i] >> uint32(16)
+                if upper < digit:
+                    out[below] = start + i
+                    below += 1
+                elif upper == digit:
+                    tied[equal] = start + i
+                    equal += 1
+
+
+@njit(cache=True)
+def _wide_words(key: Any, stream: int, t: int, population: int, at: NDArray[np.int32]) -> NDArray[np.uint64]:
+    """The 64 bits, of words i and population + i, for each i of `at`."""
+    wide = np.empty(at.shape[0], np.uint64)
+    for k in range(at.shape[0]):
+        upper = _philox(at[k] // 4, 0, t, stream, key)[at[k] % 4]
+        place = population + int64(at[k])
+        wide[k] = upper << uint64(32) | _philox(place // 4, 0, t, stream, key)[place % 4]
+    return wide
+
+
+@njit(cache=True)
+def _merge(own: int, others: NDArray[np.int32], out: NDArray[np.int32]) -> None:
+    """Put `others` between the first `own` entries of `out`; both ascend, and so does the result."""
+    i, k = own - 1, others.shape[0] - 1
+    for place in range(out.shape[0] - 1, -1, -1):
+        if k < 0 or (i >= 0 and out[i] > others[k]):
+            out[place] = out[i]
+            i -= 1
+        else:
+            out[place] = others[k]
+            k -= 1
+
+
+def random_subset(key: int, stream: int, first: int, operators: int, count: int, population: int) -> NDArray[np.int32]:
+    if population <= _SUBSET:
+        return smallest(random_words(key, stream, first, operators, 2 * population), count)
+    out, seed = np.empty((operators, count), dtype=np.int32), np.uint64(key)
+    for number in range(operators):
+        place = (seed, stream, first + number, population)
+        counts = np.zeros((_STRIPS, 2**16), dtype=np.int64)
+        _count_digits(*place, counts)
+        total = counts.sum(axis=0).cumsum()
+        digit = int(np.searchsorted(total, count))
+        tied = np.empty(counts[:, digit].sum(), dtype=np.int32)
+        own = int(total[digit] - len(tied))
+        _below_digit(*place, np.uint32(digit), counts, out[number], tied)
+        order = np.argsort(_wide_words(*place, tied), kind="stable")[: count - own]
+        _merge(own, np.sort(tied[order]), out[number])
+    return out
+
+
 @njit(cache=True)
 def _signs(key: Any, stream: int, t: int, k: int, first: int, out: NDArray[Any]) -> None:
     """Entries first, first + 1, ... of row k of sign matrix t; first is a multiple of 128."""
@@ -120,7 +210,7 @@ def _signs(key: Any, stream: int, t: int, k: int, first: int, out: NDArray[Any])
                 out[start + bit] = 2 * int64((words[lane] >> uint64(bit)) & uint64(1)) - 1
 
 
-@njit(cache=True, parallel=True)
+@Threaded
 def _sign_rows(key: Any, stream: int, first: int, row: int, out: NDArray[np.int8]) -> None:
     operators, rows, d = out.shape
     chunks = -(-d // _DRAWN)
@@ -182,7 +272,7 @@ def _normals(key: Any, stream: int, t: int, k: int, first: int, out: NDArray[np.
             out[i] = _outer(0.5 - q[i])
 
 
-@njit(cache=True, parallel=True)
+@Threaded
 def _gaussian_rows(key: Any, stream: int, first: int, row: int, out: NDArray[np.float64]) -> None:
     operators, rows, d = out.shape
     chunks = -(-d // _DRAWN)
@@ -218,7 +308,7 @@ def _dot(a: NDArray[Any], b: NDArray[Any]) -> Any:
     return total
 
 
-@njit(cache=True, parallel=True)
+@Threaded
 def _dense_sketch(normal: bool, key: Any, stream: int, first: int, x: NDArray[Any], y: NDArray[Any]) -> None:
     operators, vectors, rows = y.shape
     d = x.shape[2]
@@ -249,7 +339,7 @@ def dense_sketch(
     return y
 
 
-@njit(cache=True, parallel=True)
+@Threaded
 def _dense_desketch(normal: bool, key: Any, stream: int, first: int, y: NDArray[Any], x: NDArray[Any]) -> None:
     operators, vectors, d = x.shape
     chunks = -(-d // _CHUNK)
@@ -281,7 +371,7 @@ def dense_desketch(
     return x
 
 
-@njit(cache=True, parallel=True)
+@Threaded
 def _polynomial_hash(coefficients: NDArray[np.uint32], out: NDArray[np.uint32]) -> None:
     operators, rows, points = out.shape
     prime = uint64(PRIME)
@@ -304,7 +394,7 @@ def polynomial_hash(coefficients: NDArray[np.uint32], points: int) -> NDArray[np
     return out
 
 
-@njit(cache=True, parallel=True)
+@Threaded
 def _distinct(words: NDArray[np.uint32], b: int, out: NDArray[np.int32]) -> None:
     operators, s, d = words.shape
     for t in prange(operators):
@@ -332,7 +422,7 @@ _PARTS = 16  # partial sums of a scatter, at most
 _SPREAD = 2**16  # entries of a vector that a thread fills at a time
 
 
-@njit(cache=True, parallel=True)
+@Threaded
 def _scatter(buckets: NDArray[np.int32], signs: NDArray[np.int8], x: NDArray[Any], y: NDArray[Any]) -> None:
     """y has shape (T, N, parts, b): each part sums its share of the columns."""
     operators, vectors, parts, _ = y.shape
@@ -347,10 +437,7 @@ def _scatter(buckets: NDArray[np.int32], signs: NDArray[np.int8], x: NDArray[Any
                 y[t, n, part, buckets[t, r, j]] += signs[t, r, j] * x[source, n, j]
 
 
-_scatter_alone = njit(cache=True)(_scatter.py_func)
-
-
-@njit(cache=True, parallel=True)
+@Threaded
 def _sum_parts(parts: NDArray[Any], y: NDArray[Any]) -> None:
     """y[m] = parts[m, 0] + parts[m, 1] + ..., in that order."""
     rows, b = y.shape
@@ -378,14 +465,14 @@ def scatter(matrix: SparseMatrix, x: NDArray[Any], out: NDArray[Any] | None = No
     lines = operators * x.shape[1]
     parts = _parts(matrix, lines)
     sums = y[:, :, None] if parts == 1 else np.empty((*shape[:2], parts, matrix.b), dtype=x.dtype)
-    apply = _scatter_alone if lines * s * d < _WORTH_A_TEAM else _scatter
+    apply = _scatter.alone if lines * s * d < _WORTH_A_TEAM else _scatter
     apply(matrix.buckets, matrix.signs, np.ascontiguousarray(x), sums)
     if parts > 1:
         _sum_parts(sums.reshape(lines, parts, matrix.b), y.reshape(lines, matrix.b))
     return y
 
 
-@njit(cache=True, parallel=True)
+@Threaded
 def _gather(buckets: NDArray[np.int32], signs: NDArray[np.int8], y: NDArray[Any], x: NDArray[Any]) -> None:
     operators, vectors, d = x.shape
     chunks = -(-d // _COLUMNS)
@@ -397,18 +484,15 @@ def _gather(buckets: NDArray[np.int32], signs: NDArray[np.int8], y: NDArray[Any]
                 x[t, n, j] += signs[t, r, j] * y[source, n, buckets[t, r, j]]
 
 
-_gather_alone = njit(cache=True)(_gather.py_func)
-
-
 def gather(matrix: SparseMatrix, y: NDArray[Any]) -> NDArray[Any]:
     operators, s, d = matrix.buckets.shape
     x = np.zeros((operators, y.shape[1], d), dtype=y.dtype)
-    apply = _gather_alone if operators * y.shape[1] * s * d < _WORTH_A_TEAM else _gather
+    apply = _gather.alone if operators * y.shape[1] * s * d < _WORTH_A_TEAM else _gather
     apply(matrix.buckets, matrix.signs, np.ascontiguousarray(y), x)
     return x
 
 
-@njit(cache=True, parallel=True)
+@Threaded
 def _project(buckets: NDArray[np.int32], signs: NDArray[np.int8], b: int, x: NDArray[Any], out: NDArray[Any]) -> None:
     operators, vectors, d = out.shape
     s = buckets.shape[1]
@@ -425,21 +509,18 @@ def _project(buckets: NDArray[np.int32], signs: NDArray[np.int8], b: int, x: NDA
                 out[t, n, j] += signs[t, r, j] * y[buckets[t, r, j]]
 
 
-_project_alone = njit(cache=True)(_project.py_func)
-
-
 def project(matrix: SparseMatrix, x: NDArray[Any]) -> NDArray[Any]:
     operators, s, d = matrix.buckets.shape
     lines = operators * x.shape[1]
     if _parts(matrix, lines) > 1:
         return gather(matrix, scatter(matrix, x))
     out = np.empty((operators, x.shape[1], d), dtype=x.dtype)
-    apply = _project_alone if lines * s * d < _WORTH_A_TEAM else _project
+    apply = _project.alone if lines * s * d < _WORTH_A_TEAM else _project
     apply(matrix.buckets, matrix.signs, matrix.b, np.ascontiguousarray(x), out)
     return out
 
 
-@njit(cache=True, parallel=True)
+@Threaded
 def _median(buckets: NDArray[np.int32], signs: NDArray[np.int8], y: NDArray[Any], x: NDArray[Any]) -> None:
     operators, vectors, d = x.shape
     s = buckets.shape[1]
@@ -465,7 +546,7 @@ def median(matrix: SparseMatrix, y: NDArray[Any]) -> NDArray[Any]:
     return x
 
 
-@njit(cache=True, parallel=True)
+@Threaded
 def _collect(v: NDArray[Any], at: NDArray[np.int32], out: NDArray[Any]) -> None:
     operators, vectors, k = out.shape
     chunks = -(-k // _COLUMNS)
@@ -490,7 +571,7 @@ def _whole_run(places: NDArray[np.int32], i: int) -> int:
     return i
 
 
-@njit(cache=True, parallel=True)
+@Threaded
 def _spread(at: NDArray[np.int32], values: NDArray[Any], out: NDArray[Any], keep: bool) -> None:
     """A thread takes entries that are next to each other, and all of `out` from the first one's place to
     that of the first one of the next thread."""
@@ -542,7 +623,7 @@ def _threshold(bits: NDArray[Any], magnitude: Any, width: int, wanted: int) -> A
     return value, wanted
 
 
-@njit(cache=True, parallel=True)
+@Threaded
 def _largest(bits: NDArray[Any], magnitude: Any, width: int, out: NDArray[np.int32]) -> None:
     """The bit patterns of floating-point numbers, without the sign, are in the order of magnitude."""
     for n in prange(bits.shape[0]):

@@ -51,6 +51,18 @@ def random_integers(key: int, stream: int, first: int, operators: int, count: in
     return integer_rows(key, stream, first, operators, 0, 1, count, bound)[:, 0]
 
 
+def random_subset(key: int, stream: int, first: int, operators: int, count: int, population: int) -> NDArray[np.int32]:
+    return smallest(random_words(key, stream, first, operators, 2 * population), count)
+
+
+def smallest(words: NDArray[np.uint32], count: int) -> NDArray[np.int32]:
+    """Where the smallest are of the 64-bit numbers whose halves are the words (T, 2 n), int32 (T, count), ascending."""
+    population = words.shape[1] // 2
+    wide = words[:, :population].astype(np.uint64) << _HALF | words[:, population:]
+    order = np.argpartition(wide, count - 1, axis=-1)
+    return np.sort(order[:, :count], axis=-1).astype(np.int32)
+
+
 def integer_rows(
     key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int, bound: int
 ) -> NDArray[np.int32]:

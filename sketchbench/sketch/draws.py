@@ -71,9 +71,8 @@ class Draws:
 
     def subset(self, stream: int, count: int, population: int) -> Array:
         """`count` of range(population) without replacement, sorted, int32, shape (T, count)."""
-        xp = self.kernels.xp
-        order = xp.argpartition(self.wide_words(stream, population), count - 1, axis=-1)
-        return xp.sort(order[:, :count], axis=-1).astype("int32")
+        place = (self.key, stream, self.first, self.operators)
+        return self.kernels.random_subset(*place, count, population)
 
     def permutation(self, stream: int, count: int) -> Array:
         """A uniform permutation of range(count), int32, shape (T, count)."""

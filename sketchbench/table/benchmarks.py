@@ -30,7 +30,8 @@ def tabulate(report: dict[str, Any]) -> pd.DataFrame:
 
     Returns:
         A table with COLUMNS. Some of their meanings: `seconds` is the least of all rounds; `copies` is that over the
-        seconds of copying the `rows` vectors of d entries, timed just before and after; `peer_of` is our function that
+        seconds of copying the `rows` vectors of d entries, timed just before and after; `threads` is that of the run
+        where a benchmark has none of its own; `peer_of` is our function that
         another library's function is compared with, and `peer_ratio` its seconds over ours; `value` is the number of a
         derived row.
 
@@ -39,7 +40,8 @@ def tabulate(report: dict[str, Any]) -> pd.DataFrame:
     """
     try:
         machine = report["machine_info"]["sketchbench"]
-        run = {name: machine[name] for name in ("kernels", "device", "threads")}
+        run = {name: machine[name] for name in ("kernels", "device")}
+        threads = machine["threads"]
         timed, memory = [], []
         for benchmark in report["benchmarks"]:
             more = {"group": benchmark["group"], **benchmark["extra_info"]}
@@ -55,8 +57,8 @@ def tabulate(report: dict[str, Any]) -> pd.DataFrame:
         raise ReportError(f"it lacks what tests/benchmark writes ({error!r})") from None
     derived = pd.DataFrame([*memory, *_growth(rows), *_paper_size(rows)], columns=COLUMNS)
     parts = [part for part in (rows, derived) if not part.empty]
-    table = pd.concat(parts, ignore_index=True).assign(**run)
-    return table.astype(dict.fromkeys(COUNTS, "Int64"))
+    table = pd.concat(parts, ignore_index=True).assign(**run).astype(dict.fromkeys(COUNTS, "Int64"))
+    return table.fillna({"threads": threads})
 
 
 def _timed(more: dict[str, Any], stats: dict[str, Any]) -> dict[str, Any]:
