@@ -15,6 +15,14 @@ settings.register_profile("deterministic", deadline=None, derandomize=True, data
 settings.load_profile("deterministic")
 
 
+LONG = ("tests/workflow/", "tests/mutant/")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes long comes first, so that no worker is left alone with it at the end."""
+    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def one_thread() -> None:
     """Enough for small problems; workers side by side then don't wait for each other's threads."""
