@@ -26,7 +26,7 @@ check: $(VENV)/ready ## fail where a verdict differs from the expected one
 	python -m sketchbench.claim check reports/claims.csv $(if $(AGAINST),--against $(AGAINST))
 
 test: $(VENV)/ready lint ## lint, types, layers and tests
-	pytest -n auto --dist worksteal $(ARGS)
+	OMP_NUM_THREADS=1 pytest -n auto --dist worksteal $(ARGS)
 
 # Side by side, and all of them, so that one run tells all that is wrong.
 lint: $(VENV)/ready ## style, types, layers, workflow

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from judging import verdict
 
 from sketchbench.dataset import digits, partition
@@ -37,11 +36,6 @@ SOUND = CompressedTraining(
     trials=24,
     code="",
 )
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_torch_thread() -> None:
-    torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from sketchbench import execution, kernels, plan
 from sketchbench.dataset import augmentation, digits, partition, synthetic
@@ -59,11 +58,6 @@ def changed(task: CompressedTraining = SMALL, **change: Any) -> CompressedTraini
 
 
 D = 64 * 4 + 4 + 40 + 10
-
-
-@pytest.fixture(autouse=True)
-def one_torch_thread() -> None:
-    torch.set_num_threads(1)
 
 
 @functools.cache
