@@ -7,6 +7,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy and torch, which r
 import numba
 import pytest
 from hypothesis import settings
+from threadpoolctl import threadpool_limits
 
 from sketchbench import kernels as backends
 from sketchbench.kernels import Kernels
@@ -15,10 +16,19 @@ settings.register_profile("deterministic", deadline=None, derandomize=True, data
 settings.load_profile("deterministic")
 
 
+LONG = ("tests/workflow/", "tests/mutant/")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes long comes first, so that no worker is left alone with it at the end."""
+    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def one_thread() -> None:
     """Enough for small problems; workers side by side then don't wait for each other's threads."""
     numba.set_num_threads(1)
+    threadpool_limits(limits=1)  # Numba began with as many as there are cores, which torch takes over
 
 
 _MISSING = backends.device_missing()

@@ -39,7 +39,7 @@ def expanded(conf: Path, study: dict[str, Any], scale: str = "quick", **others: 
 
 @pytest.mark.parametrize("scale", ["smoke", "quick", "paper"])
 def test_every_study_expands(scale: str) -> None:
-    plan = planning.expand(scale, "numpy")
+    plan = planning.expand(scale, "numba")
     left_out = {skipped.study for skipped in plan.skipped if skipped.name == "all runs"}
     assert list(plan.runs) == [name for name in STUDIES if name not in left_out]
     assert not left_out or scale == "quick"

@@ -3,6 +3,7 @@
 import ast
 import functools
 import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from sketchbench import digest, signature
 from sketchbench import plan as planning
 
+Changed = Callable[[str], set[str]]
 PACKAGE = digest.PROJECT / "sketchbench"
 FACADES = ("sketchbench.sketch", "sketchbench.recovery")  # for users: whoever imports them imports every family
 
@@ -27,41 +29,58 @@ def digests() -> dict[str, str]:
     return {name: signature.code_of(config, digest=code) for name, config in configs().items()}
 
 
-@pytest.fixture
-def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A copy of the package to edit, which digests are made of."""
+    folder = tmp_path_factory.mktemp("edited")
     ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(PACKAGE, tmp_path / "sketchbench", ignore=ignored)
-    monkeypatch.setattr(digest, "PROJECT", tmp_path)
-    return tmp_path / "sketchbench"
+    shutil.copytree(PACKAGE, folder / "sketchbench", ignore=ignored)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(digest, "PROJECT", folder)
+        yield folder / "sketchbench"
 
 
-def changed(path: Path) -> set[str]:
-    """The runs whose digest changes with a line at the end of a file."""
-    before = digests()
-    path.write_text(path.read_text() + "\nEDITED = 1\n")
-    after = digests()
-    return {name for name in before if after[name] != before[name]}
+@pytest.fixture(scope="module")
+def before(package: Path) -> dict[str, str]:
+    """The digests of the copy."""
+    return digests()
+
+
+@pytest.fixture
+def changed(package: Path, before: dict[str, str]) -> Iterator[Changed]:
+    """The runs whose digest changes with a line at the end of a file, which is taken away again."""
+    texts: dict[Path, str] = {}
+
+    def edited(name: str) -> set[str]:
+        path = package / name
+        texts[path] = path.read_text(encoding="utf-8")
+        path.write_text(texts[path] + "\nEDITED = 1\n", encoding="utf-8")
+        after = digests()
+        return {run for run in before if after[run] != before[run]}
+
+    yield edited
+    for path, text in texts.items():
+        path.write_text(text, encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", ["record.py", "job.py", "__main__.py", "plan.py", "files.py", "sketch/__init__.py"])
-def test_what_no_task_uses_reruns_nothing(package: Path, name: str) -> None:
+def test_what_no_task_uses_reruns_nothing(changed: Changed, name: str) -> None:
     """Nor do records and the command line; a task that writes checkpoints uses files, though."""
     writing = {name for name in configs() if "compressed" in name or "federated" in name}
-    assert changed(package / name) - writing == set()
+    assert changed(name) - writing == set()
 
 
-def test_a_family_reruns_what_uses_it(package: Path) -> None:
+def test_a_family_reruns_what_uses_it(changed: Changed) -> None:
     """AMS: the runs of its configs, of controls that are made of it, and no other family's."""
     ams = {name for name, config in configs().items() if "sketchbench.sketch.ams.AMS" in signature.targets(config)}
-    rerun = changed(package / "sketch" / "ams.py")
+    rerun = changed("sketch/ams.py")
     assert ams
     assert ams <= rerun
     assert all("control/broken/" in name for name in rerun - ams)
 
 
-def test_an_accountant_reruns_what_accounts(package: Path) -> None:
-    rerun = {name.partition(" ")[0] for name in changed(package / "privacy" / "accountant.py")}
+def test_an_accountant_reruns_what_accounts(changed: Changed) -> None:
+    rerun = {name.partition(" ")[0] for name in changed("privacy/accountant.py")}
     assert {"privacy_accounting", "privacy_audit", "private_training"} <= rerun
     assert not rerun & {"moments", "convergence", "reconstruction", "federated_mlp", "attack_convergence"}
 

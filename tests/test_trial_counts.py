@@ -41,7 +41,7 @@ TIGHT = [
 @functools.cache
 def planned(study: str) -> dict[str, planning.Run]:
     """A study's runs at the quick scale."""
-    return planning.expand("quick", "numpy", studies=study).runs[study]
+    return planning.expand("quick", "numba", studies=study).runs[study]
 
 
 def quick(study: str) -> list[int]:

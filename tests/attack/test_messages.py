@@ -20,11 +20,6 @@ from sketchbench.sketch import CountSketch, Family, SubsampledCosine
 RATE = 0.05
 
 
-@pytest.fixture(autouse=True)
-def one_torch_thread() -> None:
-    torch.set_num_threads(1)
-
-
 def pair(family: Family | None) -> tuple[nn.Module, nn.Module]:
     make = partial(mlp, (1, 4, 4), 2, family, (6,))
     return initialised(make, 3).train(), blinded(initialised(make, 0)).train()

@@ -21,11 +21,6 @@ TRAINING = WatchedTraining(NETWORK, CountSketch(64, 32), load("numba"), BATCHES,
 WEIGHTS = 64 * 8, 64 * 8 + 8 + 8 * 2 + 2  # of the sketched layer, and all
 
 
-@pytest.fixture(autouse=True)
-def one_torch_thread() -> None:
-    torch.set_num_threads(1)
-
-
 def run(blind: bool) -> dict[str, Observations]:
     data, random = digits.load(), np.random.default_rng(0)
     images = torch.from_numpy(data.train.images).float() / data.white

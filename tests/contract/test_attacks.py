@@ -41,11 +41,6 @@ EACH_ATTACK = pytest.mark.parametrize("name", ATTACKS)
 MakeView = Callable[[Victim], View]
 
 
-@pytest.fixture(autouse=True)
-def one_torch_thread() -> None:
-    torch.set_num_threads(1)
-
-
 # Views
 
 

@@ -40,7 +40,7 @@ def table(study: str) -> pd.DataFrame:
         if run.columns["method"] not in KEPT:
             continue
         task = run.config["task"]
-        trials = 3 if "model" in task else 10  # a network takes longer
+        trials = 2 if "model" in task else 10  # a network takes longer
         config = {**run.config, "task": {**task, "trials": trials} if "trials" in task else task}
         frame = pd.DataFrame(execute(config))
         for position, (name, value) in enumerate(run.columns.items()):

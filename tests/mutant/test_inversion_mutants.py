@@ -31,11 +31,6 @@ NETWORK = functools.partial(sigmoid_cnn, filters=(8, 8, 8), kernel=3, strides=(1
 D = 2538
 
 
-@pytest.fixture(autouse=True)
-def one_torch_thread() -> None:
-    torch.set_num_threads(1)
-
-
 def common(family: Any, **changes: Any) -> dict[str, Any]:
     return {
         **shared(family, TRIALS),

@@ -4,7 +4,6 @@ import dataclasses
 from typing import Any
 
 import pytest
-import torch
 from judging import shared, verdicts
 from operators import BucketNeverUsed, CountSketchTwice, DesketchNotAdjoint, GaussianUnscaled, OperatorReused
 
@@ -35,11 +34,6 @@ EXPECTED = {
     "S26-printed": {"fails"},
     "S26-squared": {"holds"},
 }
-
-
-@pytest.fixture(autouse=True)
-def one_torch_thread() -> None:
-    torch.set_num_threads(1)
 
 
 def judged(task: AttackConvergence) -> dict[str, set[str]]:

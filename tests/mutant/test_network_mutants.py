@@ -5,7 +5,6 @@ import functools
 from typing import Any
 
 import pytest
-import torch
 from judging import shared, verdicts
 from operators import DesketchNotAdjoint
 
@@ -21,11 +20,6 @@ from sketchbench.sketch import CountSketch
 from sketchbench.task import sketched_layers
 from sketchbench.task.sketched_layers import SketchedLayers
 from sketchbench.task.training import Judging, Training
-
-
-@pytest.fixture(autouse=True)
-def one_torch_thread() -> None:
-    torch.set_num_threads(1)
 
 
 def layers(family: type[CountSketch]) -> set[str]:

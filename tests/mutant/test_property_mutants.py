@@ -29,11 +29,6 @@ SOUND = PropertyInference(
 )
 
 
-@pytest.fixture(autouse=True)
-def one_torch_thread() -> None:
-    torch.set_num_threads(1)
-
-
 def controlled(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows with nothing more to ask of the control, which all trainings have met: they are enough for leaks that
     are seen in every one, and too few to show at the level of a quick run that most would meet it."""

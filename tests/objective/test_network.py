@@ -25,11 +25,6 @@ RESIDUAL = functools.partial(residual, blocks=1, dropout=0.0)
 DROPPING = functools.partial(residual, blocks=1, dropout=0.5)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_torch_thread() -> None:
-    torch.set_num_threads(1)
-
-
 @functools.cache
 def images() -> Dataset:
     """Noise, where the maximum of a pool is never shared."""

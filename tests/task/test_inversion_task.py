@@ -42,11 +42,6 @@ BLIND = ImageInversion(
 )
 
 
-@pytest.fixture(autouse=True)
-def one_torch_thread() -> None:
-    torch.set_num_threads(1)
-
-
 ATTEMPT = Attempt(np.zeros((1, 8, 8)), 1, 1, 0.0, likeness(np.zeros((1, 8, 8)), np.ones((1, 8, 8))), 0.0)
 
 

@@ -45,11 +45,6 @@ CASES = {
 }
 
 
-@pytest.fixture(autouse=True)
-def one_torch_thread() -> None:
-    torch.set_num_threads(1)
-
-
 @functools.cache
 def rows() -> list[Row]:
     return SMALL.run()

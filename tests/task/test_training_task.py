@@ -84,11 +84,6 @@ def spied(task: Training, monkeypatch: pytest.MonkeyPatch) -> list[tuple[FedAvgE
     return seen
 
 
-@pytest.fixture(autouse=True)
-def one_torch_thread() -> None:
-    torch.set_num_threads(1)
-
-
 @functools.cache
 def rows() -> list[dict[str, Any]]:
     return SMALL.run()

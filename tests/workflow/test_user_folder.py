@@ -89,7 +89,8 @@ def test_all_that_is_wrong_is_told_before_anything_is_run(project: Project, tmp_
     config, module = folder / "sketch" / "half_signs.yaml", folder / "my_sketches.py"
     config.write_text(CONFIG.replace("embedding_constant: 2", "embedding_constant: two"))
     module.write_text(MODULE.replace("return Dense(", "return print("))
-    (folder / "sketch" / "other.yaml").write_text(CONFIG.replace("my_sketches", "others"))
+    other = CONFIG.replace("my_sketches", "others").replace("Half signs", "Other")
+    (folder / "sketch" / "other.yaml").write_text(other)
     (folder / "others.py").write_text("def f(:\n")
     code, output = project.run(f"folder={folder}")
     assert code != 0
