@@ -98,9 +98,7 @@ def work(batch: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def manifest(folder: Path) -> list[dict[str, Any]]:
     run, _ = run_of(folder)
-    return [
-        {"record": f"{folder}/m.parquet", "signature": run.signature, "columns": {"method": "m"}, "trials": TRIALS}
-    ]
+    return [{"record": f"{folder}/m.parquet", "signature": run.signature, "columns": {"method": "m"}, "trials": TRIALS}]
 
 
 @pytest.mark.parametrize("task", list(TASKS))
@@ -293,5 +291,3 @@ def test_a_study_says_it(tmp_path: Path) -> None:
     assert only.payload == replace(last, receipt=only.receipt).payload
     quick = planning.expand("quick", "numba", studies="federated_mlp").runs["federated_mlp"]
     assert not any(run.parts for run in quick.values())
-
-
