@@ -1,8 +1,10 @@
 """Records and checkpoints from elsewhere: what fits is taken, all else is refused with a reason."""
 
 import functools
+import io
 import json
 import shutil
+from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -44,22 +46,11 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def gathered(folder: Path, *more: str, code: int = 0) -> list[str]:
     """What was said, without the folder's name."""
-    with pytest.MonkeyPatch.context() as patched, pytest.raises(SystemExit) if code else _nothing() as stop:
-        said: list[str] = []
-        patched.setattr("builtins.print", lambda *words, **_: said.append(" ".join(map(str, words))))
+    ends = pytest.raises(SystemExit, match="^sketchbench: error: ") if code else nullcontext()
+    said = io.StringIO()
+    with redirect_stdout(said), ends:
         main(["gather", str(folder), *OPTIONS, *more])
-    if code:
-        assert stop is not None
-        assert str(stop.value).startswith("sketchbench: error: ")
-    return [line.replace(f"{folder}/", "") for line in said]
-
-
-class _nothing:
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, *_: object) -> None:
-        return None
+    return [line.replace(f"{folder}/", "") for line in said.getvalue().splitlines()]
 
 
 def of(fate: str, lines: list[str]) -> list[str]:

@@ -252,9 +252,9 @@ def test_two_trials_do_not_tune_at_once(tmp_path: Path, monkeypatch: pytest.Monk
     from sketchbench.federated import checkpoint
 
     course = Course(checkpoints=str(tmp_path), until=time.monotonic())
-    with checkpoint.alone(tmp_path, course):
-        with pytest.raises(Unfinished, match="is worked on by another run"), checkpoint.alone(tmp_path, course):
-            pass
+    busy = pytest.raises(Unfinished, match="is worked on by another run")
+    with checkpoint.alone(tmp_path, course), busy, checkpoint.alone(tmp_path, course):
+        pass
     with checkpoint.alone(tmp_path, course):
         pass
     trained: list[str] = []
