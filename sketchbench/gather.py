@@ -86,7 +86,9 @@ class Gathering:
             return self._taken(path, place, content)
         if ours.rows == theirs.rows:
             return Found(path, "not needed", f"{place} is there already, and the same")
-        return Found(path, "refused", f"{place} is there already, with other numbers; remove it to take this one")
+        return Found(
+            path, "refused", f"{place} is there already, with other numbers or times; remove it to take this one"
+        )
 
     def _stranger(self, theirs: record.Record) -> str:
         """Why a record is of no run that is planned here."""

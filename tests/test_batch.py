@@ -30,13 +30,14 @@ def entries(folder: Path, configs: dict[str, dict[str, Any]]) -> list[dict[str, 
     ]
 
 
+DONE = job.Outcome([], {})
 CONFIGS = {"one": config(sketch="srht"), "two": config(sketch="gaussian"), "three": config(sketch="srht", seed=1)}
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=40), st.integers(1, 12))
 def test_every_run_is_in_one_batch(own: list[bool], size: int) -> None:
     runs = {f"{i}": run_of(f"{i}", "mine.x" if mine else "sketchbench.x") for i, mine in enumerate(own)}
-    found = list(batches("results/s", runs, size))
+    found = list(batches("results/s", runs, size, lambda run: run.name))
     assert sorted(path for batch in found for path in batch.runs) == sorted(runs)
     assert len({batch.receipt for batch in found}) == len(found)
     for batch in found:
@@ -47,9 +48,9 @@ def test_every_run_is_in_one_batch(own: list[bool], size: int) -> None:
 def test_company_changes_no_number(tmp_path: Path) -> None:
     """The rows of a run are the same alone, and after others in one process."""
     together, alone = entries(tmp_path / "together", CONFIGS), entries(tmp_path / "alone", CONFIGS)
-    assert job.work_off(together) == []
+    assert job.work_off(together) == DONE
     for entry in reversed(alone):
-        assert job.work_off([entry]) == []
+        assert job.work_off([entry]) == DONE
     for one, other in zip(together, alone, strict=True):
         assert record.read(Path(one["record"])).rows == record.read(Path(other["record"])).rows
 
@@ -61,7 +62,7 @@ def test_records_that_are_there_are_kept(tmp_path: Path) -> None:
     whole = second.read_bytes()
     second.write_bytes(whole[:-20])
     before = {path: path.stat().st_mtime_ns for path in (first, third)}
-    assert job.work_off(batch) == []
+    assert job.work_off(batch) == DONE
     assert {path: path.stat().st_mtime_ns for path in before} == before
     assert record.read(second).rows
 

@@ -45,13 +45,22 @@ def test_every_study_expands(scale: str) -> None:
     assert not left_out or scale == "quick"
     assert all(plan.runs.values())
     records = [path for batches in plan.batches.values() for batch in batches.values() for path in batch.runs]
-    assert len(set(records)) == len(records) == sum(map(len, plan.runs.values()))
+    joined = [run for runs in plan.runs.values() for run in runs.values() if run.parts]
+    assert bool(joined) == (scale == "paper")
+    assert len(set(records)) == len(records) == plan.count + len(joined)
     assert len(set(plan.all_receipts)) == len(plan.all_receipts)
     for runs in plan.runs.values():
         for run in runs.values():
             assert json.loads(run.payload) == run.config
             assert "${" not in run.payload
     assert all(skipped.reason for skipped in plan.skipped)
+
+
+def test_trials_that_can_be_no_runs(conf: Path) -> None:
+    with pytest.raises(ConfigError, match=r"one\.yaml: trials: those of the task norms can't be runs of their own"):
+        expanded(conf, {"task": "norms", "sketch": ["srht"], "scales": {"quick": {"trials": 3}}})
+    with pytest.raises(SchemaError, match="trials"):
+        expanded(conf, {"task": "training", "sketch": ["srht"], "scales": {"quick": {"trials": 0}}})
 
 
 def test_expansion_is_stable() -> None:

@@ -14,6 +14,7 @@ from sketchbench import seal
 from sketchbench.claim.claims import ClaimError, check_studies, read_claims
 from sketchbench.claim.evaluate import evaluate
 from sketchbench.claim.origin import Origin, with_origin
+from sketchbench.measure.row import TRIALS_THERE
 from sketchbench.schema import SchemaError
 
 ROOT = Path(__file__).parents[2]
@@ -357,3 +358,24 @@ def test_the_check_against_an_older_run(tmp_path: Path, column: str, value: obje
     done = _claim("check", str(paths[1]), "--against", str(paths[0]))
     assert done.returncode == (surprise is not None), done.stdout
     assert (surprise or "0 surprises") in done.stdout
+
+
+def test_trials_that_are_not_there_yet(tmp_path: Path) -> None:
+    """A claim about runs that have no trial yet is not run, and no mistake; one about others is judged."""
+    nothing = {"method": "none", "label": "NONE", "quantity": TRIALS_THERE, "status": "unfinished", "trials": 0}
+    claims = read_claims(write(tmp_path))
+    for measured, found in (([], {"": "not run"}), ([table(good=1.0)], {"good": "holds"})):
+        whole = pd.concat([*measured, pd.DataFrame([nothing])], ignore_index=True)
+        verdicts, _ = evaluate(claims, {"one": whole}, "quick")
+        assert verdicts.get("method", pd.Series([""])).to_list() == list(found)
+        assert verdicts["verdict"].to_list() == list(found.values())
+    check = {"criterion": "equality", "where": {"quantity": "p"}}
+    verdicts, _ = evaluate(read_claims(write(tmp_path, checks=[check])), {"one": whole}, "quick")
+    assert verdicts["verdict"].to_list() == ["not run"]
+
+
+def test_a_single_trial_leaves_it_open(tmp_path: Path) -> None:
+    claims = read_claims(write(tmp_path))
+    single = table(good=1.0).drop(columns=["sd", "skewness"]).assign(trials=1, sd=float("nan"), skewness=float("nan"))
+    verdicts, _ = evaluate(claims, {"one": single}, "quick")
+    assert verdicts["verdict"].to_list() == ["inconclusive"]

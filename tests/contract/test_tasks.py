@@ -14,15 +14,17 @@ from hydra.utils import get_class
 
 from sketchbench import composition, execution, record
 from sketchbench import plan as planning
+from sketchbench.course import SETTINGS
 from sketchbench.measure.row import CONTROLS, Row
 from sketchbench.parameters import Checked
+from sketchbench.task.repeated import Repeated
 from sketchbench.task.task import Task
 
 TASKS = sorted(path.stem for path in (composition.CONF / "task").glob("*.yaml"))
 # They compute or count, and draw nothing that shows in their rows.
 EXACT = {"consensus", "download", "layer_cost", "privacy_accounting", "privacy_lemmas", "transform_cost"}
 TIMES = {"seconds", "seconds_exponent", "slower"}  # quantities of which no two runs agree
-GIVEN = {"kernels", "seed", "code", "family", "known", "recovery"}  # by the plan, not by the task's config
+GIVEN = {"kernels", "seed", "code", "course", "family", "known", "recovery"}  # by the plan, not by the task's config
 MOST_FIELDS = 12
 Config = dict[str, Any]
 
@@ -75,7 +77,9 @@ def test_it_composes_by_itself(name: str) -> None:
     """As `python -m sketchbench task=NAME` does it; what its config sets are the class's own fields."""
     config = composition.compose([f"task={name}", "kernels=numpy"])["task"]
     names = {field.name for field in dataclasses.fields(task_class(name))}
-    assert set(config) - {"_target_"} == names - GIVEN
+    assert set(config) - {"_target_", *SETTINGS} == names - GIVEN
+    assert set(SETTINGS) <= set(config) or not issubclass(task_class(name), Repeated)
+    assert not set(SETTINGS) & set(config) or issubclass(task_class(name), Repeated)
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -159,4 +163,13 @@ def test_the_contract_covers_every_task_class() -> None:
 
     files = {path.stem for path in Path(str(sketchbench.task.__file__)).parent.glob("*.py")}
     configured = {inspect.getfile(task_class(name)).rpartition("/")[2].removesuffix(".py") for name in TASKS}
-    assert files - configured == {"__init__", "task", "trials", "signals", "vectors", "probes", "worst_pair"}
+    assert files - configured == {
+        "__init__",
+        "task",
+        "repeated",
+        "trials",
+        "signals",
+        "vectors",
+        "probes",
+        "worst_pair",
+    }

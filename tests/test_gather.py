@@ -1,0 +1,149 @@
+"""Records and checkpoints from elsewhere: what fits is taken, all else is refused with a reason."""
+
+import functools
+import io
+import json
+import shutil
+from contextlib import nullcontext, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sketchbench import gather, job, plan, record
+from sketchbench.__main__ import main
+from sketchbench.federated import checkpoint
+from sketchbench.record import Record, write
+
+ROWS = [{"quantity": "loss", "trial": 0, "mean": 0.1}]
+OPTIONS = ["--scale", "paper", "--kernels", "numba", "--studies", "federated_cnn,norms"]
+
+
+@functools.cache
+def planned() -> plan.Plan:
+    return plan.expand("paper", "numba", studies="federated_cnn,norms")
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of results of another machine, which has made all; here is nothing yet."""
+    there = planned()
+    for runs in there.runs.values():
+        for run in runs.values():
+            for unit in (run, *run.parts):
+                provenance = {"signature": unit.signature, "config": unit.config}
+                write(tmp_path / "usb" / there.record(unit), Record(ROWS, provenance))
+    (run,) = there.runs["federated_cnn"].values()
+    for rounds, name in ((3, "tuning"), (5, "trial1")):
+        folder = tmp_path / "usb" / "results" / "paper" / "checkpoints" / plan.checkpoints_of(run) / name
+        path = checkpoint.place(str(folder), name)
+        checkpoint.save(path, {"t": rounds, "curve": {}, "state": None})
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    return tmp_path / "usb"
+
+
+def gathered(folder: Path, *more: str, code: int = 0) -> list[str]:
+    """What was said, without the folder's name."""
+    ends = pytest.raises(SystemExit, match="^sketchbench: error: ") if code else nullcontext()
+    said = io.StringIO()
+    with redirect_stdout(said), ends:
+        main(["gather", str(folder), *OPTIONS, *more])
+    return [line.replace(f"{folder}/", "") for line in said.getvalue().splitlines()]
+
+
+def of(fate: str, lines: list[str]) -> list[str]:
+    return [line for line in lines if line.startswith(f"{fate}: ")]
+
+
+def here() -> list[Path]:
+    return sorted(path for path in Path().rglob("*") if path.is_file() and "composed" not in path.name)
+
+
+def test_all_is_taken_once(elsewhere: Path) -> None:
+    lines = gathered(elsewhere, "--dry-run")
+    assert lines[-1].endswith("(nothing was written)")
+    assert here() == []
+    lines = gathered(elsewhere)
+    units = [unit for runs in planned().runs.values() for run in runs.values() for unit in run.parts or (run,)]
+    assert len(of("taken", lines)) == len(units) + 2
+    (joined,) = of("not needed", lines)
+    assert "made of records of trials" in joined
+    for unit in units:
+        assert record.read(Path(planned().record(unit)), unit.signature).rows == ROWS
+    for batches in planned().batches.values():
+        for batch in batches.values():
+            entries = [entry for entry in json.loads(batch.payload) if "trials" not in entry]
+            assert job.work_off(entries) == job.Outcome([], {})  # there is nothing to do
+    lines = gathered(elsewhere)
+    assert not of("taken", lines)
+    assert len(of("not needed", lines)) == len(units) + 1 + 2
+
+
+def change(path: Path, **changes: Any) -> None:
+    stored = record.read(path)
+    provenance = {key: value for key, value in stored.provenance.items() if key != "schema"}
+    write(path, Record(changes.pop("rows", stored.rows), {**provenance, **changes}))
+
+
+def test_what_is_refused(elsewhere: Path) -> None:
+    """Each with its reason, and the rest is taken."""
+    results = elsewhere / "results" / "paper"
+    trials = sorted((results / "federated_cnn").rglob("trial*.parquet"))
+    norms = sorted((results / "norms").rglob("*.parquet"))
+    change(trials[0], signature="0" * 16)
+    config = record.read(norms[0]).provenance["config"]
+    change(norms[0], signature="1" * 16, config={**config, "seed": 77})
+    norms[1].write_bytes(norms[1].read_bytes()[:-9])
+    for path, content in ((norms[2], b"PAR1"), (norms[3], b"")):
+        path.write_bytes(content)
+    first, second = sorted(results.rglob("*.pt"))
+    first.write_bytes(first.read_bytes()[:-3] + b"???")
+    shutil.move(second.parent.parent, results / "checkpoints" / "of_another_run")
+    (elsewhere / "link.parquet").symlink_to(norms[4])
+    place = Path(planned().places.results, *norms[5].relative_to(results).parts)
+    change(norms[5])
+    shutil.copytree(norms[5].parent, place.parent)
+    change(place, rows=[{**ROWS[0], "mean": 0.2}])
+    before = place.read_bytes()
+    lines = gathered(elsewhere, code=1)
+
+    def reason(path: Path) -> str:
+        (line,) = (line for line in lines if str(path.relative_to(elsewhere)) in line)
+        return line
+
+    assert "refused" in reason(trials[0])
+    assert "made by other code than is here; its signature is 0000" in reason(trials[0])
+    assert "no such run is planned here; its signature is 1111" in reason(norms[0])
+    for path in norms[1:4]:
+        assert reason(path).startswith("damaged: ")
+    assert "is there already, with other numbers" in reason(norms[5])
+    assert place.read_bytes() == before
+    assert [line for line in lines if ".pt: it was changed" in line and line.startswith("damaged: ")]
+    assert [line for line in lines if ".pt: it is of no run" in line and line.startswith("refused: ")]
+    assert not [line for line in lines if "link.parquet" in line]
+    assert of("taken", lines)
+    assert not list(Path().rglob("*.pt"))
+
+
+def test_the_checkpoint_that_is_farther_wins(elsewhere: Path) -> None:
+    gathered(elsewhere)
+    path = next((elsewhere / "results").rglob("trial1/*.pt"))
+    ours = Path(*path.relative_to(elsewhere).parts)
+    for rounds, fate in ((4, "not needed"), (6, "taken")):
+        checkpoint.save(path, {"t": rounds, "curve": {}, "state": None})
+        assert [line for line in of(fate, gathered(elsewhere)) if "trial1" in line and ".pt" in line]
+        assert checkpoint.verified(ours)[1] == max(rounds, 5)
+
+
+@pytest.mark.parametrize(
+    ("folder", "words"),
+    [("none", "is not there; name one"), ("file", "is no folder"), (".", "holds the results that are here")],
+)
+def test_a_wrong_folder(elsewhere: Path, folder: str, words: str) -> None:
+    Path("file").touch()
+    with pytest.raises(SystemExit, match=words):
+        main(["gather", folder, *OPTIONS])
+    with pytest.raises(SystemExit):
+        gather.main([])

@@ -1,0 +1,293 @@
+"""Trials as runs: the same rows as of one run, of those that are there; time limits; what one command leaves, the next
+one goes on with."""
+
+import functools
+import io
+import json
+import random
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import torch
+
+from sketchbench import composition, execution, job, record, reports, seal
+from sketchbench import plan as planning
+from sketchbench.batch import Batch, Run, batches
+from sketchbench.course import Course, Unfinished, told
+from sketchbench.federated import experiment
+from sketchbench.measure.row import TRIALS_THERE
+from sketchbench.signature import signature
+from sketchbench.table.__main__ import join, make
+
+Config = dict[str, Any]
+DIGITS = ["task.attack.evaluations=3", "model@task.model=digits_cnn", "task.assessment.pictures=2"]
+SIZES = ["d=2538", "b=634", "task.compressions=[4,53]", "task.examples=2"]
+TASKS = {
+    "training": [
+        *("sketch=count_sketch", "d=8", "b=4", "task.rounds=2", "task.judging.points=2", "task.model.hidden=[8]"),
+        *("task.training.participation=0.5", "task.partition.clients=4", "task.tuning.rates=[0.1,0.3]"),
+        "task.tuning.rounds=1",
+    ],
+    "compressed_training": [
+        *("task.rounds=6", "task.judging.points=3", "task.partition.clients=5", "task.tuning.rates=[0.3,1]"),
+        *("task.tuning.rounds=3", "~task.compression.arms.count_sketch"),
+    ],
+    "inversion": ["sketch=count_sketch", "d=2", "b=1", *DIGITS],
+    "sketched_inversion": ["sketch=count_sketch", *SIZES, *DIGITS],
+    "private_inversion": ["sketch=identity", "d=2538", "b=2538", "task.epsilons=[10]", *DIGITS],
+}
+TRIALS = 3
+
+
+@pytest.fixture(autouse=True)
+def one_torch_thread() -> None:
+    torch.set_num_threads(1)
+
+
+@functools.cache
+def _config(task: str, trials: int) -> str:
+    overrides = [f"task={task}", *TASKS[task], f"task.trials={trials}", "kernels=numba"]
+    return json.dumps(composition.frozen(composition.compose(overrides)).config, sort_keys=True)  # as jobs get it
+
+
+def config(task: str = "compressed_training", trials: int = TRIALS) -> Config:
+    return dict(json.loads(_config(task, trials)))
+
+
+@functools.cache
+def _rows(task: str) -> list[Any]:
+    return execution.execute(config(task))
+
+
+def without_times(rows: Any) -> list[dict[str, Any]]:
+    """Of rows or of a record, whose missing values are None."""
+    present = [{name: value for name, value in row.items() if value is not None} for row in rows]
+    return [row for row in present if row["quantity"] != "seconds"]
+
+
+def run_of(folder: Path, task: str = "compressed_training", minutes: float | None = None) -> tuple[Run, list[Run]]:
+    """A run and its trials, as a plan makes them."""
+    whole = config(task)
+    own = [{**whole, "trial": number} for number in range(TRIALS)]
+    checkpoints = str(folder / "checkpoints")
+    parts = [Run("s", f"m/trial{n}", one, signature(one), {}, (), minutes, checkpoints) for n, one in enumerate(own)]
+    return Run("s", "m", whole, signature(whole), {"method": "m"}, tuple(parts), None, checkpoints), parts
+
+
+def planned(folder: Path, minutes: float | None = None, size: int = 1) -> list[Batch]:
+    """The batches of the trials, and that of the run."""
+
+    def place(run: Run) -> str:
+        return f"{folder}/{run.name}.parquet"
+
+    run, _ = run_of(folder, minutes=minutes)
+    return list(batches(str(folder), {place(run): run}, size, place))
+
+
+def work(batch: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Snakemake does it."""
+    monkeypatch.setattr("sys.stdin", io.StringIO(batch.payload))
+    job.main(["--receipt", batch.receipt])
+
+
+def manifest(folder: Path) -> list[dict[str, Any]]:
+    run, _ = run_of(folder)
+    return [{"record": f"{folder}/m.parquet", "signature": run.signature, "columns": {"method": "m"}, "trials": TRIALS}]
+
+
+@pytest.mark.parametrize("task", list(TASKS))
+def test_one_run_of_all_trials_and_a_run_of_each_give_the_same_rows(task: str, tmp_path: Path) -> None:
+    """Bit for bit, whichever trial is made first."""
+    run, parts = run_of(tmp_path, task)
+    entries = []
+    for number in random.Random(0).sample(range(TRIALS), TRIALS):
+        entry = {"trial": number, "record": str(tmp_path / f"{number}"), "signature": parts[number].signature}
+        job.run(told(parts[number].config), Path(entry["record"]))
+        entries.append(entry)
+    job.join(run.config, tmp_path / "joined", entries)
+    found = record.read(tmp_path / "joined", run.signature)
+    assert without_times(found.rows) == without_times(_rows(task))
+    assert found.provenance["trials"] == [0, 1, 2]
+
+
+def test_how_many_others_there_are_changes_no_trial() -> None:
+    few, many = ({**config(trials=trials), "trial": 1} for trials in (2, 30))
+    assert signature(few) == signature(many) != signature({**few, "trial": 2})
+    assert signature(config(trials=2)) != signature(config(trials=30))
+    limited = told(few, 9.0, "elsewhere")
+    assert limited != few
+    assert signature(limited) == signature(few)
+
+
+def test_a_table_of_the_trials_that_are_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """None, then two of three, then all: the same table as of one run, and each time another than the seal said."""
+    *trials, last = planned(tmp_path)
+    csv, html = tmp_path / "t.csv", tmp_path / "t.html"
+    plan = {"s": json.dumps(manifest(tmp_path))}
+    work(last, monkeypatch)
+    make("s", manifest(tmp_path), "smoke", csv=csv, html=html)
+    (nothing,) = join(manifest(tmp_path)).to_dict("records")
+    assert (nothing["quantity"], nothing["status"], nothing["planned"]) == (TRIALS_THERE, "unfinished", TRIALS)
+    for number in (2, 0):
+        work(trials[number], monkeypatch)
+    assert [batch.check() for batch in (*trials, last)] == [[]] * 4
+    assert [Path(batch.receipt).exists() for batch in (*trials, last)] == [True, False, True, False]
+    work(last, monkeypatch)
+    table = join(manifest(tmp_path))
+    assert set(table["trials"].dropna()) == {2}
+    assert set(table["planned"]) == {TRIALS}
+    both = execution.performed(config(), lambda task: task.rows([task.trial(0), task.trial(2)]))
+    stored = record.read(tmp_path / "m.parquet")
+    assert without_times(stored.rows) == without_times(both)
+    assert stored.provenance["trials"] == [0, 2]
+    make("s", manifest(tmp_path), "smoke", csv=csv, html=html)
+    partly = csv.read_bytes()
+    (tmp_path / "tables").mkdir()
+    for path in (csv, html, seal.beside(csv)):
+        path.replace(tmp_path / "tables" / path.name.replace("t.", "s."))
+    reports.check(tmp_path, "smoke", plan, {})
+    assert not (tmp_path / "tables" / "s.seal").exists()  # so the table is made again
+    for batch in (trials[1], last):
+        batch.check()
+        work(batch, monkeypatch)
+    make("s", manifest(tmp_path), "smoke", csv=tmp_path / "tables" / "s.csv", html=tmp_path / "tables" / "s.html")
+    assert (tmp_path / "tables" / "s.csv").read_bytes() != partly
+    reports.check(tmp_path, "smoke", plan, {})
+    assert (tmp_path / "tables" / "s.seal").exists()
+    job.run(config(), tmp_path / "one.parquet")
+    single = [{**entry, "record": str(tmp_path / "one.parquet")} for entry in manifest(tmp_path)]
+    for entry in single:
+        del entry["trials"]
+    pd.testing.assert_frame_equal(join(manifest(tmp_path)), join(single))
+    assert not (tmp_path / "checkpoints").exists()
+
+
+def test_a_time_limit_and_the_same_command_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every job makes a round, writes its checkpoint and ends without a failure; byte for byte the same in the end."""
+    batch, last = planned(tmp_path, minutes=1e-9, size=TRIALS)
+    work(batch, monkeypatch)
+    assert "3 of 3 runs are to be gone on with, by the same command" in capsys.readouterr().out
+    assert Path(batch.receipt).read_text().splitlines() == [f"{'-' * 16} {path}" for path in batch.runs]
+    assert not list(tmp_path.rglob("*.parquet"))
+    assert list((tmp_path / "checkpoints").rglob("*.pt"))
+    times = 1
+    while any("-----" in line for line in Path(batch.receipt).read_text().splitlines()):
+        assert batch.check() == []
+        assert not Path(batch.receipt).exists()
+        work(batch, monkeypatch)
+        times += 1
+    # tuning with two rates for 3 rounds, 3 trials of two arms for 6: a job makes a round, but for the last of a
+    # training, which lets the next one begin
+    assert times >= 2 * 2 + TRIALS * 2 * 5
+    left = {path.parent.name for path in (tmp_path / "checkpoints").rglob("*.pt")}
+    assert left == {"tuning"}  # for further trials, until all are there
+    work(last, monkeypatch)
+    assert without_times(record.read(tmp_path / "m.parquet").rows) == without_times(_rows("compressed_training"))
+    assert not (tmp_path / "checkpoints").exists()
+    assert batch.check() + last.check() == []
+    assert Path(batch.receipt).exists()
+    assert Path(last.receipt).exists()
+
+
+def test_attacks_stop_between_trials(tmp_path: Path) -> None:
+    limited = told(config("inversion"), 1e-9, str(tmp_path))
+    for done in (1, 2):
+        with pytest.raises(Unfinished, match=f"^{done} of 3 trials are done$"):
+            execution.execute(limited, "code")
+    assert without_times(execution.execute(limited, "code")) == without_times(_rows("inversion"))
+
+
+def test_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the exit code of what is to be tried again."""
+    from sketchbench.__main__ import main
+
+    monkeypatch.chdir(tmp_path)
+    command = ["task=inversion", *TASKS["inversion"], "kernels=numba", "task.trials=2", "task.minutes=1e-9"]
+    with pytest.raises(SystemExit) as stop:
+        main(command)
+    assert stop.value.code == 75
+    assert "to be gone on with, by the same command: 1 of 2 trials are done" in capsys.readouterr().err
+    main(command)
+    assert "numba kernels" in capsys.readouterr().out
+    assert not list(tmp_path.rglob("*.pt"))
+    for wrong, words in (("task.minutes=-1", "minutes=-1 must be > 0"), ("task.minutes=long", "must be a number")):
+        with pytest.raises(SystemExit, match=words):
+            main([*command[:-1], wrong])
+
+
+def test_a_killed_job_goes_on(tmp_path: Path) -> None:
+    """Killed while it trains: the same command makes what an undisturbed one does."""
+    batch, last = planned(tmp_path, size=TRIALS)
+    code = (
+        "import sys; from sketchbench import job; from sketchbench.federated import experiment;"
+        "experiment.SECONDS_BETWEEN = 0.0; job.main(sys.argv[1:])"
+    )
+    command = [sys.executable, "-c", code, "--receipt", batch.receipt]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    assert process.stdin is not None
+    process.stdin.write(batch.payload)
+    process.stdin.close()
+    limit = time.monotonic() + 120
+    while not list((tmp_path / "checkpoints").rglob("trial0/*.pt")) and process.poll() is None:
+        assert time.monotonic() < limit
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    for one in (batch, last):
+        one.check()
+        assert job.work_off(json.loads(one.payload)) == job.Outcome([], {})
+    assert without_times(record.read(tmp_path / "m.parquet").rows) == without_times(_rows("compressed_training"))
+
+
+def test_two_trials_do_not_tune_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who comes second waits, until its own time limit, and finds the checkpoints of the first."""
+    from sketchbench.federated import checkpoint
+
+    course = Course(checkpoints=str(tmp_path), until=time.monotonic())
+    busy = pytest.raises(Unfinished, match="is worked on by another run")
+    with checkpoint.alone(tmp_path, course), busy, checkpoint.alone(tmp_path, course):
+        pass
+    with checkpoint.alone(tmp_path, course):
+        pass
+    trained: list[str] = []
+    run = experiment.Experiment._run
+
+    def spy(self: Any, path: Path | None) -> Any:
+        if path and not path.exists():
+            trained.append(self.name)
+        return run(self, path)
+
+    monkeypatch.setattr(experiment.Experiment, "_run", spy)
+    for batch in planned(tmp_path / "here")[:2]:
+        work(batch, monkeypatch)
+    assert sum("tuning" in name for name in trained) == 2  # each of two rates once, for two trials
+
+
+def test_a_study_says_it(tmp_path: Path) -> None:
+    """In conf/study, at a scale; other tasks than those that can are refused."""
+    plan = planning.expand("paper", "numba", studies="federated_mlp,inversion_double_blind")
+    for study, trials in (("federated_mlp", 3), ("inversion_double_blind", 24)):
+        for run in plan.runs[study].values():
+            assert len(run.parts) == run.config["task"]["trials"] == trials
+            assert [part.config["trial"] for part in run.parts] == list(range(trials))
+    found = plan.batches["federated_mlp"]
+    *trials_of, last = found.values()
+    assert set(last.needs) == {batch.receipt for batch in trials_of}
+    assert len(trials_of) == 3 * len(last.runs) == 3 * len(plan.runs["federated_mlp"])
+    firsts = [next(iter(batch.runs.values())).config["trial"] for batch in trials_of]
+    assert firsts == sorted(firsts)  # so that those that are made at once tune different things
+    plan.present = True
+    del plan.batches
+    (only,) = plan.batches["federated_mlp"].values()
+    assert only.needs == ()
+    assert only.payload == replace(last, receipt=only.receipt).payload
+    quick = planning.expand("quick", "numba", studies="federated_mlp").runs["federated_mlp"]
+    assert not any(run.parts for run in quick.values())
