@@ -249,10 +249,9 @@ def expand(
     others = [study.read(conf, name, scale) for name in known if name not in chosen]
     always = [one for one in others if one.always and scale in one.scales]
     there = {name: table for name, table in (there or {}).items() if name not in chosen}
-    kept = [one for one in others if one.name in there and not one.always]
     composer = Composer(conf, user)
     own = _own(composer, user) if user else {}
-    selection = selection_of([*planned, *kept, *always], conf, own, beside)
+    selection = selection_of([*planned, *others], conf, own, beside)
     expansion = Expansion(plan, user, composer, CodeDigest(), 1 if together == "all" else together, selection)
     for one in planned:
         expansion.add(one)

@@ -199,6 +199,21 @@ def test_jobs_are_told_what_was_there(tmp_path: Path, there: dict[str, Table]) -
         standing.recalled(tmp_path / "none")
 
 
+def test_a_job_plans_as_the_run_that_started_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though a table that was there is no more, or is made by then."""
+    monkeypatch.chdir(tmp_path)
+    settings = {**yaml.safe_load((CONF / "workflow.yaml").read_text()), "kernels": "numpy", "studies": "consensus"}
+    csv = tabulated(tmp_path / "reports", "tails", monkeypatch)
+    plan = planning.from_settings(settings)
+    assert set(plan.older["tails"]) == {SEED}
+    plan.describe()
+    csv.unlink()
+    tabulated(tmp_path / "reports", "norms", monkeypatch)
+    job = planning.from_settings(settings, main=False)
+    assert (job.facts, job.standing, job.batches) == (plan.facts, plan.standing, plan.batches)
+    assert planning.from_settings(settings).standing.keys() == {"norms"}
+
+
 def test_claims_are_judged_again_where_a_table_or_a_state_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

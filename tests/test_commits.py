@@ -1,4 +1,5 @@
-"""Tables from before there were seals are sealed with the commit that git has them from, or refused in one line."""
+"""What made a record is a commit, or one and edits of it; and tables from before there were seals are sealed with the
+commit that git has them from, or refused in one line."""
 
 import subprocess
 from collections.abc import Callable
@@ -6,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sketchbench import seal, standing
+from sketchbench import job, seal, standing
 from sketchbench.standing import Table
 from sketchbench.table import adopt
 
@@ -64,3 +65,24 @@ def test_what_is_not_sure_is_refused(csv: Path, damage: Callable[[Path], object]
     assert message in str(stop.value.code)
     assert "\n" not in str(stop.value.code)
     assert seal.beside(csv).exists() is before
+
+
+def test_edits_of_code_and_configs_make_a_commit_dirty(csv: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports don't, since a run writes them while it goes on."""
+    project = csv.parents[3]
+    for name in ("sketchbench", "conf"):
+        (project / name).mkdir()
+        (project / name / "file").write_text("")
+    git(csv, "add", ".")
+    git(csv, "commit", "-qm", "code")
+    monkeypatch.setattr(job, "PROJECT", project)
+    commit = git(csv, "log", "-1", "--format=%h", "--abbrev=12").strip()
+    csv.write_text("other")
+    assert job._commit() == commit
+    for name in ("sketchbench", "conf"):
+        (project / name / "file").write_text("edited")
+        assert job._commit() == f"{commit}-dirty"
+        git(csv, "checkout", "--", name)
+    assert job._commit() == commit
+    (project / ".git").rename(project / "git")
+    assert job._commit() is None
