@@ -63,6 +63,7 @@ class Plan:
         present: whether of trials that are runs only those that are there count, and none is made.
         standing: where only some studies were chosen, the tables of others, which are there and stay as they are.
         older: of these, what is not of this plan.
+        besides: the studies that were not chosen, and could not have been.
     """
 
     scale: str
@@ -80,6 +81,7 @@ class Plan:
     skipped: list[Skipped] = field(default_factory=list)
     standing: dict[str, Table] = field(default_factory=dict)
     older: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+    besides: list[Skipped] = field(default_factory=list)
 
     @property
     def tables(self) -> list[str]:
@@ -168,12 +170,13 @@ class Plan:
     @property
     def facts(self) -> str:
         """What the page of claims says of the run as a whole, as JSON."""
-        left_out = [[s.study, s.name, s.reason] for s in sorted(self.skipped, key=lambda skipped: skipped.study)]
+        told = [*self.skipped, *self.besides]
+        left_out = [[s.study, s.name, s.reason] for s in sorted(told, key=lambda skipped: skipped.study)]
         facts = {"scale": self.scale, "kernels": self.kernels, "seed": self.seed}
         whole = self.whole and self.scale != "smoke"  # has all that the claims speak of
-        kinds = dict(sorted(self.kinds.items()))
-        told = {"whole": whole, "skipped": left_out, "studies": self.known, "kinds": kinds, "older": self.older}
-        return json.dumps({**facts, **told})
+        kinds, older = (dict(sorted(found.items())) for found in (self.kinds, self.older))
+        facts |= {"whole": whole, "skipped": left_out, "studies": self.known, "kinds": kinds, "older": older}
+        return json.dumps(facts)
 
     def describe(self) -> None:
         """Write what jobs are to do to the files that they read it from; what is there and the same is left alone.
@@ -325,15 +328,14 @@ def expand(
     others = [study.read(conf, name, scale, gpu=gpu) for name in known if name not in chosen]
     always = [one for one in others if one.always and scale in one.scales]
     there = {name: table for name, table in (there or {}).items() if name not in chosen}
-    kept = [one for one in others if one.name in there and not one.always]
     composer = Composer(conf, user)
     own = _own(composer, user) if user else {}
-    selection = selection_of([*planned, *kept, *always], conf, own, beside)
+    selection = selection_of([*planned, *others], conf, own, beside)
     size = 1 if together == "all" else together
     expansion = Expansion(plan, user, composer, CodeDigest(), size, selection, cost.read())
     for one in planned:
         expansion.add(one)
-    for one in others if kept else []:
+    for one in others:
         expansion.keep(one, there.get(one.name))
     for one in always:
         expansion.add_always(one, there.get(one.name))
@@ -368,13 +370,13 @@ class Expansion:
 
     def add(self, study: Study) -> None:
         """All runs of a study."""
-        if not self._left_out(study):
+        if not self._left_out(study, self.plan.skipped):
             self._add(study, self._all_runs(study))
 
     def keep(self, study: Study, table: Table | None) -> None:
         """A study that was not chosen: its table, if there is one, stays as it is, and is compared with what the plan
         would make of it. One for always is added later."""
-        if self._left_out(study) or study.always or table is None:
+        if self._left_out(study, self.plan.besides) or study.always or table is None:
             return
         runs = self._all_runs(study)
         self._keep(study, table, runs)
@@ -412,12 +414,12 @@ class Expansion:
         found = [table for name, table in self.plan.standing.items() if self.plan.kinds[name] == kind]
         return {method for table in found for method in table.made_of}
 
-    def _left_out(self, study: Study) -> bool:
-        """Whether a study has no runs at all, in which case the plan says why."""
+    def _left_out(self, study: Study, told: list[Skipped]) -> bool:
+        """Whether a study has no runs at all; why is added to what is told."""
         reason = f"it is for the scales {', '.join(study.scales)} only"
         left_out = reason if self.plan.scale not in study.scales else self.selection.left_out(study)
         if left_out:
-            self.plan.skipped.append(Skipped(study.name, "all runs", left_out))
+            told.append(Skipped(study.name, "all runs", left_out))
         return bool(left_out)
 
     def _all_runs(self, study: Study) -> list[Run]:

@@ -53,7 +53,7 @@ class Table:
 
     def _reason(self, planned: bool, settings: Mapping[str, str]) -> str:
         for name, state in SETTINGS:
-            if self.settings.get(name, settings[name]) != settings[name]:
+            if settings[name] not in self.settings.get(name, settings[name]).split():
                 return state
         return OLDER if planned else DROPPED
 

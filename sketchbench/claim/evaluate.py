@@ -93,8 +93,10 @@ def _unfit(claim: Claim, tables: Mapping[str, pd.DataFrame], older: Collection[s
             if control := _to_judge(claim, method):
                 compare(control_selections(claim, control, tables, method), 0.5)
     except (ClaimError, LookupError) as error:
-        reason = str(error) if isinstance(error, ClaimError) else f"there is no {error}"
-        return f"{reason}; run {', '.join(sorted(concerned))} again, whose tables are of another plan"
+        reason = str(error) if isinstance(error, ClaimError) else f"they have no {' '.join(map(str, error.args))}"
+        return (
+            f"of other code, the tables of {', '.join(sorted(concerned))} can't be judged ({reason}); run these again"
+        )
     return ""
 
 

@@ -120,6 +120,7 @@ def test_an_entry_at_a_scale(tmp_path: Path) -> None:
 
 def test_what_is_available() -> None:
     assert available(CATALOGUE, ["growth", "inner_products"]) == ["growth"]
+    assert available(CATALOGUE, ["growth", "norms"], changed=["norms", "tails"]) == ["squared_norm"]
 
 
 def test_no_module_reads_the_catalogue() -> None:
