@@ -141,7 +141,7 @@ def modules(project: "small.Project") -> str:
 
 
 def finish(process: "subprocess.Popen[str]", fails: bool = False) -> str:
-    output, _ = process.communicate(timeout=600)
+    output, _ = process.communicate(timeout=1200)
     assert (process.returncode != 0) is fails, output
     return output
 
@@ -170,20 +170,24 @@ def as_local(project: "small.Project") -> bool:
     found = outcome(project)
     assert any(name.endswith(".parquet") for name in found)
     assert "claims.csv" in found
+    assert not list(project.path.rglob("*.rejected")), "a job set aside what another one was writing"
     for name in ("results", "reports", ".snakemake"):
         shutil.rmtree(project.path / name)
-    project.succeed()
+    finish(project.start())
     return outcome(project) == found
 
 
 def test_short_runs_share_a_job(project: "small.Project", cluster: Cluster) -> None:
     """Two batches and their table are a job, the verdicts another one; a third run does nothing."""
     project.edit("conf/workflow.yaml", lambda text: text.replace("smoke: 16", "smoke: 1"))
-    before = len(cluster.jobs())
+    before = cluster.jobs()
     finish(on_slurm(project))
-    assert len(cluster.jobs()) == before + 2
+    part, last = [job for job in cluster.jobs() if job not in before]
+    asked = [cluster.detail(part, key) for key in ("NumCPUs", "MinMemoryNode", "TimeLimit")]
+    assert asked == ["1", "662M", "00:03:00"]  # done in turn: the most memory, and the sum of the times
+    assert cluster.detail(last, "TimeLimit") == "00:03:00"
     assert "Nothing to be done" in finish(on_slurm(project))
-    assert len(cluster.jobs()) == before + 2
+    assert len(cluster.jobs()) == len(before) + 2
     assert as_local(project)
 
 
@@ -270,6 +274,7 @@ def test_over_time(project: "small.Project", cluster: Cluster) -> None:
 
 def test_cupy_asks_for_a_gpu(project: "small.Project", cluster: Cluster) -> None:
     """The device is on the cluster, so nobody looks for one here; the job itself waits on the drained node."""
+    project.edit("conf/workflow.yaml", lambda text: text.replace("smoke: 16", "smoke: 1"))
     node = cluster("sinfo", "--noheader", "--format=%n").strip()
     cluster("scontrol", "update", f"NodeName={node}", "State=DRAIN", "Reason=test")
     try:
