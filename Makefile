@@ -5,10 +5,10 @@ BIN := $(abspath $(VENV))/bin
 export PATH := $(BIN):$(PATH)
 
 .DELETE_ON_ERROR:
-.PHONY: results report check test lint style types layers workflow bench lock clean help
+.PHONY: results report check test test-slurm lint style types layers workflow bench lock clean help
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /\1	/p' $(MAKEFILE_LIST)
+	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST)
 
 $(VENV)/ready: pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit("sketchbench needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
@@ -66,11 +66,19 @@ bench: $(VENV)/bench ## time kernels, recoveries and other libraries, into repor
 	python -m sketchbench.figure.benchmarks --csv reports/$(TIMES).csv \
 		--svg reports/figures/$(TIMES).svg --png reports/figures/$(TIMES).png
 
+# The plugin has a folder of its own: where Snakemake finds it, every start of Snakemake imports pandas.
+$(VENV)/slurm: $(VENV)/ready
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock --no-deps --target $@ \
+		snakemake-executor-plugin-slurm snakemake-executor-plugin-slurm-jobstep
+
+test-slurm: $(VENV)/slurm ## runs on a SLURM cluster of one node, which it starts; needs root, slurm-wlm and munge
+	PYTHONPATH=$(abspath $(VENV)/slurm) pytest -p no:xdist -m slurm tests/slurm $(ARGS)
+
 BY_HAND := ^(cuda|cupy|nvidia|torch|triton)
 
 lock: ## renew requirements.lock from the newest releases
 	$(PYTHON) -m venv .lock
-	.lock/bin/pip install --quiet --editable '.[test,bench]'
+	.lock/bin/pip install --quiet --editable '.[test,bench,slurm]'
 	{ .lock/bin/pip freeze --exclude-editable | grep -vE "$(BY_HAND)"; grep -E "$(BY_HAND)" requirements.lock; } \
 		| sort -f > .lock/new
 	mv .lock/new requirements.lock

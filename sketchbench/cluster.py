@@ -2,7 +2,7 @@
 
 A job of a cluster waits in a queue, and starts Python and Snakemake twice before it computes. So short runs share a
 job, by Snakemake's groups: whole studies with their tables, or, of a study that is longer than a job, some of its
-batches. A batch that is long by itself is a job of its own.
+batches. A batch that is longer than others together is a job of its own.
 """
 
 import math
@@ -13,6 +13,7 @@ from typing import Any
 from sketchbench.batch import Batch
 
 SHORTEST = 120.0  # seconds of work that are worth a job of their own, against some 10 of starting it
+LONG = 1800.0  # seconds of a batch that has a job of its own, however many there are
 START = 4.0  # seconds that a table, or the process of a batch, takes beside its runs
 HEADROOM = 3.0  # by how much a machine may be slower than the one that run times were measured on
 SPARE = 512  # mebibytes beside those measured: other libraries, an allocator that keeps more
@@ -55,7 +56,7 @@ def jobs(studies: Mapping[str, Mapping[str, Batch]], most: int) -> Jobs:
 
     Arguments:
         studies: the batches of each study.
-        most: into how many jobs at most, `part1`, `part2`, …; 0: nothing is put together.
+        most: into how many jobs at most, long batches aside: `part1`, `part2`, …; 0: nothing is put together.
     """
     if not most:
         return Jobs()
@@ -79,11 +80,14 @@ def jobs(studies: Mapping[str, Mapping[str, Batch]], most: int) -> Jobs:
 
 
 def _limit(costs: Mapping[str, Mapping[str, float]], most: int) -> float:
-    """The seconds of a job, such that what is not longer fits in `most` of them; to 10 %."""
+    """The seconds of a job; such that, long batches aside, `most` jobs do; to 10 %."""
     limit = SHORTEST
-    while sum(START + sum(cost for cost in found.values() if cost <= limit) for found in costs.values()) > limit * most:
+    every = [START] * len(costs) + [cost for found in costs.values() for cost in found.values()]
+    while True:
+        alone = sum(limit < cost <= LONG for cost in every)
+        if alone + math.ceil(sum(cost for cost in every if cost <= limit) / limit) <= most:
+            return limit
         limit *= 1.1
-    return limit
 
 
 def _share(parts: Iterable[_Part], limit: float) -> list[list[_Part]]:

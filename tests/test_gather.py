@@ -46,7 +46,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def gathered(folder: Path, *more: str, code: int = 0) -> list[str]:
     """What was said, without the folder's name."""
-    ends = pytest.raises(SystemExit, match="^sketchbench: error: ") if code else nullcontext()
+    ends = pytest.raises(SystemExit, match=r"^sketchbench: error: ") if code else nullcontext()
     said = io.StringIO()
     with redirect_stdout(said), ends:
         main(["gather", str(folder), *OPTIONS, *more])
