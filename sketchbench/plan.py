@@ -150,7 +150,7 @@ class Plan:
     def _entries(self, study: str) -> list[dict[str, Any]]:
         return [
             {"record": self.record(run), "signature": run.signature, "columns": run.columns}
-            | ({"trials": len(run.parts)} if run.parts else {})
+            | ({Column.PLANNED.value: len(run.parts)} if run.parts else {})
             for run in self.runs[study].values()
         ]
 

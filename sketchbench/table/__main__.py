@@ -13,7 +13,8 @@ from sketchbench.reports import records_of
 from sketchbench.standing import origin_of
 
 # In the place of the rows of a run none of whose trials is there yet.
-NONE_YET = {Column.QUANTITY.value: TRIALS_THERE, "status": "unfinished", "reason": "no trial is there yet", "trials": 0}
+NONE_YET = {Column.QUANTITY.value: TRIALS_THERE, Column.TRIALS.value: 0, "status": "unfinished"}
+NONE_YET |= {"reason": "no trial is there yet"}
 STYLE = """<style>
 body { font: 14px/1.4 sans-serif; margin: 1em } table { border-collapse: collapse }
 th, td { padding: .2em .7em; border-bottom: 1px solid #ddd; text-align: right; white-space: nowrap }
@@ -38,9 +39,9 @@ def join(manifest: list[dict[str, Any]]) -> tuple[pd.DataFrame, dict[str, dict[s
     """
     frames, provenances = [], []
     for entry in manifest:
-        planned = entry.get("trials")
+        planned = entry.get(Column.PLANNED)
         if planned and not Path(entry["record"]).exists():
-            frames.append(pd.DataFrame([{**entry["columns"], **NONE_YET, "planned": planned}]))
+            frames.append(pd.DataFrame([{**entry["columns"], **NONE_YET, Column.PLANNED.value: planned}]))
             continue
         try:
             run = record.read(Path(entry["record"]), entry["signature"])
@@ -51,8 +52,8 @@ def join(manifest: list[dict[str, Any]]) -> tuple[pd.DataFrame, dict[str, dict[s
         for position, (name, value) in enumerate(entry["columns"].items()):
             own = frame.pop(name) if name in frame else value  # of a run that measures at several sizes
             frame.insert(position, name, own)
-        if planned and len(run.provenance.get("trials", [])) < planned:
-            frame["planned"] = planned
+        if planned and len(run.provenance.get(Column.TRIALS, [])) < planned:
+            frame[Column.PLANNED] = planned
         frames.append(frame.dropna(axis="columns", how="all"))
     if not frames:
         raise record.RecordError("a study without runs has no table")
