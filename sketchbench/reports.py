@@ -55,6 +55,7 @@ def check(
     Raises:
         FileError: (an OSError) where something damaged can't be renamed.
     """
+    seal.restore(folder)
     lines, tables = [], {}
     for study, manifest in manifests.items():
         place = folder / "tables" / f"{study}.csv"

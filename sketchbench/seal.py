@@ -9,16 +9,19 @@ It shows accidents and edits; it doesn't stop someone who makes a new seal for w
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sketchbench.files import clear, is_plain, remove, set_aside, write_text
+from sketchbench.files import FileError, clear, is_plain, remove, set_aside, write_text
 
 VERSION = 1
 LARGEST = 1 << 20  # bytes of a seal; one of 200 tables has 20,000
 KINDS = {"table": "a table", "claims": "a page of claims", "figure": "a figure"}
 AGAIN = "run snakemake again, which makes it anew"
+WITHDRAWN = ".withdrawn"  # behind the name of a seal whose report is to be made again
 ORIGIN = ("commits", "settings")  # what the seal of a table says beside what every seal does
 
 
@@ -78,6 +81,7 @@ def write(
     """
     sums = {path.name: digest(path.read_bytes()) for path in files}
     write_text(beside(files[0]), Seal(kind, scale, made_of, sums, **origin).text)
+    remove(_withdrawn(beside(files[0])))
 
 
 def read(path: Path) -> Seal:
@@ -136,8 +140,9 @@ def sums(paths: Iterable[Path]) -> dict[str, str]:
 def check(files: Sequence[Path], made_of: Mapping[str, str] | None, scale: str) -> list[str]:
     """Prepare for a run that makes what is missing of a report: whatever is damaged is renamed.
 
-    Where a report is whole, but made of something else than is planned, its seal is removed. A report without a seal
-    stays as it is, since one that misses a file is made again. O(bytes of the files).
+    Where a report is whole, but made of something else than is planned, its seal is withdrawn: Snakemake makes again
+    what misses a file, and until it does so `restore` can undo it. A report without a seal stays as it is.
+    O(bytes of the files).
 
     Arguments:
         files: all of the report, but for its seal.
@@ -164,8 +169,35 @@ def check(files: Sequence[Path], made_of: Mapping[str, str] | None, scale: str) 
         except SealError:
             lines.append(_rejected(path, "it is not what its seal says"))
     if made_of is not None and (seal.scale != scale or dict(seal.made_of) != dict(made_of)):
-        remove(place)
+        _withdraw(place)
     return lines
+
+
+def restore(folder: Path) -> None:
+    """Undo what `check` withdrew for a run that did not come to make it again, as one that was stopped: the report is
+    still there, whole, and another run may leave it as it is.
+
+    Arguments:
+        folder: of reports; those in the folders in it count, too.
+    """
+    for place in sorted([*folder.glob(f"*.seal{WITHDRAWN}"), *folder.glob(f"*/*.seal{WITHDRAWN}")]):
+        with suppress(SealError, OSError):
+            seal = read(place)
+            files = [place.with_name(name) for name in seal.files]
+            sealed = place.with_name(place.name.removesuffix(WITHDRAWN))
+            if not os.path.lexists(sealed) and all(is_plain(path) and _matching(path, seal) for path in files):
+                place.replace(sealed)
+
+
+def _withdraw(place: Path) -> None:
+    try:
+        place.replace(_withdrawn(place))
+    except OSError as error:
+        raise FileError(error.errno, f"{place} can't be renamed ({error.strerror}); remove it by hand") from None
+
+
+def _withdrawn(place: Path) -> Path:
+    return place.with_name(place.name + WITHDRAWN)
 
 
 def _rejected(path: Path, reason: str) -> str:

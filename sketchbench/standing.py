@@ -78,9 +78,11 @@ def _joined(found: Mapping[str, set[str]]) -> dict[str, str]:
 def find(reports: Path, scale: str) -> dict[str, Table]:
     """The tables of a folder of reports that are whole, sealed and of this scale, by study. Reads each once.
 
-    Of others, and of those that can't be read, nothing is said here; see `remarks`.
+    Among them are those that a run which was stopped would have made again. Of others, and of those that can't be read,
+    nothing is said here; see `remarks`.
     """
     found = {}
+    seal.restore(reports)
     for path in sorted((reports / "tables").glob("*.csv")):
         if is_plain(path) and is_plain(seal.beside(path)):
             try:

@@ -307,3 +307,31 @@ def test_a_whole_report_of_something_else(csv: Path, tmp_path: Path, monkeypatch
     assert checked(tmp_path) == []
     assert not (tmp_path / "claims.seal").exists()
     assert (tmp_path / "claims.csv").exists()
+
+
+def test_what_a_run_did_not_come_to_make_again_is_still_there(csv: Path, tmp_path: Path) -> None:
+    """Its seal is back for the next run, where its files are as they were; a new one takes its place for good."""
+    evaluate(csv)
+    manifest = (tmp_path / "norms.json").read_text()
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+    def withdrawn() -> list[str]:
+        (tmp_path / "norms.json").write_text(manifest.replace('"norms", "columns"', '"other", "columns"'))
+        assert checked(tmp_path) == []
+        (tmp_path / "norms.json").write_text(manifest)
+        return sorted(path.name for path in tmp_path.rglob("*.withdrawn"))
+
+    assert withdrawn() == ["claims.seal.withdrawn", "norms.seal.withdrawn"]
+    seal.restore(tmp_path)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    assert withdrawn() == ["claims.seal.withdrawn", "norms.seal.withdrawn"]
+    assert checked(tmp_path) == []
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+    withdrawn()
+    csv.write_text("edited")
+    seal.restore(tmp_path)
+    assert sorted(path.name for path in tmp_path.rglob("*.withdrawn")) == ["norms.seal.withdrawn"]
+    csv.write_bytes(before[csv])
+    seal.write("table", "quick", {}, [csv])
+    assert not list(tmp_path.rglob("*.withdrawn"))
