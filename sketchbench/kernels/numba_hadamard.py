@@ -34,7 +34,7 @@ def _butterfly(radix: int, lanes: bool = False) -> Any:
     target[j + r * stride] on. With `lanes`, those entries of a row are combined first that share a vector. No index is
     checked."""
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def combine(
         context: Any, source: Any, i: Any, step: Any, target: Any, j: Any, stride: Any, width: Any, scale: Any
     ) -> Any:

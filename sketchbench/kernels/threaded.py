@@ -20,7 +20,8 @@ class Threaded:
         self.alone = njit(cache=True)(_renamed(function))
 
     def __call__(self, *arguments: Any) -> None:
-        several = numba.config.NUMBA_NUM_THREADS > 1 and numba.get_num_threads() > 1
+        most = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
+        several = most > 1 and numba.get_num_threads() > 1
         (self.team if several else self.alone)(*arguments)
 
 

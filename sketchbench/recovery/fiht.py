@@ -29,7 +29,9 @@ class FIHT(Iterative):
         slope = take(phi, phi.desketch(y - measured, check_finite=False), at)
         rise = phi.sketch_sparse((at, slope))
         step = signals.length(dot(xp, slope, slope), dot(xp, rise, rise))
-        return Iterate(at, values + step * slope, measured + step * rise)
+        rise *= step
+        rise += measured  # in its place: a vector of b entries less to write
+        return Iterate(at, values + step * slope, rise)
 
     def _point(self, phi: Sketch, signals: Signals, g: Iterate) -> Point:
         """w = g + tau (g - before), where `before` is the last iterate and tau minimises ‖y - Φw‖₂."""
@@ -45,4 +47,6 @@ class FIHT(Iterative):
         first_term = (1 + tau) * g.values + (second[match] * shared).reshape(g.values.shape)
         second[match[shared]] = 0
         terms = ((g.at, first_term), (before.at, second.reshape(first_term.shape)))
-        return Point(terms, g.measured + tau * change)
+        change *= tau
+        change += g.measured
+        return Point(terms, change)

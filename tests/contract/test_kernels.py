@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sketchbench import kernels as backends
-from sketchbench.kernels import Kernels
+from sketchbench.kernels import Kernels, numba_hadamard
 from sketchbench.kernels.numpy_kernels import PRIME
 
 FUNCTIONS = [name for name, member in vars(Kernels).items() if inspect.isfunction(member)]
@@ -90,6 +90,19 @@ def test_random_integers_scale_the_words(kernels: Kernels, key: int, bound: int,
     words = kernels.to_numpy(kernels.random_words(key, 1, 5, T, count))
     assert found.dtype == np.int32
     assert found.tolist() == [[int(w) * bound >> 32 for w in row] for row in words.tolist()]
+
+
+SUBSETS = [(1, 1), (5, 3), (77, 77), (2**16, 9), (2**16 + 1, 1), (2**17, 2**17), (100_003, 60_000)]
+
+
+@pytest.mark.parametrize(("population", "count"), SUBSETS)
+def test_random_subset(kernels: Kernels, population: int, count: int) -> None:
+    """Against all 64-bit words in order, for populations drawn at once and in passes."""
+    found = kernels.to_numpy(kernels.random_subset(2**63 + 9, 2, 2**31, 2, count, population))
+    words = kernels.to_numpy(kernels.random_words(2**63 + 9, 2, 2**31, 2, 2 * population)).astype(np.uint64)
+    order = np.argsort(words[:, :population] << np.uint64(32) | words[:, population:], axis=-1, kind="stable")
+    assert found.dtype == np.int32
+    np.testing.assert_array_equal(found, np.sort(order[:, :count], axis=-1))
 
 
 @given(keys, st.integers(1, 2**31), st.integers(0, 9), st.integers(0, 99), st.integers(0, 2**31), small, small)
@@ -454,6 +467,69 @@ def test_walsh_hadamard_of_every_size(
     assert result.shape == shape
     tolerance = 20 * ROUNDING[dtype]
     np.testing.assert_allclose(result, reference.walsh_hadamard(x), rtol=0, atol=tolerance)
+
+
+@DTYPES
+@pytest.mark.parametrize("n", [1, 4, 32, 64, 128, 2**11, 2**15, 2**17])
+@pytest.mark.parametrize("short", [False, True])
+def test_walsh_hadamard_bit_for_bit(monkeypatch: pytest.MonkeyPatch, dtype: Any, n: int, short: bool) -> None:
+    """However its stages are grouped; with short blocks, in several passes."""
+    ours, reference = backends.load("numba"), backends.load("numpy")
+    if short:
+        shorten(monkeypatch)
+    x = np.random.default_rng(n).standard_normal((3, n)).astype(dtype)
+    np.testing.assert_array_equal(ours.walsh_hadamard(x.copy()), reference.walsh_hadamard(x))
+
+
+def shorten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks and panels as if caches were small, so that short transforms take all the passes of long ones."""
+    for name, value in {"_LEAST": 2**10, "_MOST": 2**12, "_MUCH": 2**11, "_PANEL": 2**12, "_ROWS": 2**3}.items():
+        monkeypatch.setattr(numba_hadamard, name, value)
+
+
+@DTYPES
+@pytest.mark.parametrize(("T", "N", "n"), [(1, 1, 1), (2, 3, 16), (1, 2, 2**11), (2, 1, 2**15), (1, 1, 2**17)])
+@pytest.mark.parametrize("short", [False, True])
+def test_hadamard_of_sparse_and_of_some(
+    monkeypatch: pytest.MonkeyPatch,
+    kernels: Kernels,
+    reference: Kernels,
+    dtype: Any,
+    T: int,
+    N: int,
+    n: int,
+    short: bool,
+) -> None:
+    """Bit for bit what spreading, transforming and collecting make; places repeat, and are shared by vectors."""
+    if short:
+        shorten(monkeypatch)
+    rng, exact = np.random.default_rng(n), kernels.NAME != "cupy"
+    at = np.sort(rng.integers(0, n, (T, 1, n // 3 + 1), dtype=np.int32), axis=-1)
+    terms = [(at, rng.standard_normal((T, N, n // 3 + 1)).astype(dtype))]
+    few = np.sort(rng.integers(0, n, (T, N, 5), dtype=np.int32), axis=-1)
+    terms.append((np.sort(few, axis=-1), rng.standard_normal((T, N, 5)).astype(dtype)))
+    if N > 1:
+        terms[0] = (np.repeat(at, N, axis=1), terms[0][1])
+
+    def room() -> Any:
+        return kernels.xp.full((T, N, n), 7, dtype=dtype)
+
+    def check(found: Any, expected: Any) -> None:
+        assert found.dtype == dtype
+        tolerance = 0 if exact else 50 * ROUNDING[dtype]
+        np.testing.assert_allclose(kernels.to_numpy(found), expected, rtol=0, atol=tolerance)
+
+    moved = [tuple(map(kernels.asarray, term)) for term in terms]
+    up = reference.spread(at, terms[0][1] * dtype(1.7), np.empty((T, N, n), dtype))
+    found = kernels.spread_hadamard(kernels.asarray(at), moved[0][1], 1.7, room())
+    check(found, reference.walsh_hadamard(up))
+    total = reference.spread(*terms[0], np.empty((T, N, n), dtype))
+    reference.spread(*terms[1], total, keep=True)
+    wanted = reference.collect(reference.walsh_hadamard(total), at) * dtype(0.3)
+    check(kernels.spread_hadamard_collect(moved, room(), kernels.asarray(at), 0.3), wanted)
+    check(kernels.hadamard_collect(kernels.asarray(total.copy()), kernels.asarray(at), 0.3), wanted)
+    shared = reference.collect(reference.walsh_hadamard(total[:1]), at) * dtype(0.3)
+    check(kernels.hadamard_collect(kernels.asarray(total[:1].copy()), kernels.asarray(at), 0.3), shared)
 
 
 @DTYPES

@@ -30,6 +30,9 @@ def report() -> dict[str, Any]:
             benchmark("copy", "copyto", 1e-9 * d, d),
             benchmark("transform", "walsh_hadamard", 2e-9 * d, d),
             benchmark("transform", "scipy.fft.dct", 6e-9 * d, d, "walsh_hadamard"),
+            benchmark("transform", "walsh_hadamard.1_thread", 4e-9 * d, d, threads=1),
+            benchmark("transform", "gcc.walsh_hadamard", 4e-9 * d, d, "walsh_hadamard.1_thread", threads=1),
+            benchmark("gradient", "srht", 5e-9 * d, d, b=d // 16),
             benchmark("top_k", "largest", 1e-15 * d**2, d, b=d // 4),
             benchmark("top_k", "torch.topk", 5e-16 * d**2, d, "largest", b=d // 4),
             benchmark("recovery", "fiht", 1e-7 * d, d, b=d // 2, iterations=4.5),
@@ -63,6 +66,15 @@ def test_the_table(report: dict[str, Any], tmp_path: Path) -> None:
     assert ours["peer_ratio"].isna().all()
     assert rows.loc[rows["name"] == "torch.topk", "peer_ratio"].tolist() == pytest.approx([0.5] * 3)
     assert rows.loc[rows["name"] == "fiht", "iterations"].tolist() == [4.5] * 3
+
+
+def test_threads_of_a_benchmark(report: dict[str, Any], tmp_path: Path) -> None:
+    """Its own where it says so, else those of the run; a function on one thread is compared with C on one."""
+    rows = pd.read_csv(written(report, tmp_path))
+    alone = rows["name"].isin(["walsh_hadamard.1_thread", "gcc.walsh_hadamard"])
+    assert set(rows.loc[alone, "threads"]) == {1}
+    assert set(rows.loc[~alone & (rows["group"] != "growth"), "threads"]) == {2}
+    assert rows.loc[rows["name"] == "gcc.walsh_hadamard", "peer_ratio"].tolist() == pytest.approx([1, 1, 1])
 
 
 def test_derived_rows(report: dict[str, Any], tmp_path: Path) -> None:
