@@ -58,6 +58,16 @@ class Account(NamedTuple):
     sigma: float
 
 
+class Block(NamedTuple):
+    """Trials that are trained together, whatever the noise: their number, the keys of their sketches and of their
+    training, and the canary's gradients (trials, d), those that their operators show best."""
+
+    trials: int
+    key: int
+    training: int
+    direction: Statistics
+
+
 @dataclass(frozen=True)
 class PrivacyAudit(Checked):
     """Whether an attacker who knows everything but one record can prove more than the accounted ε.
@@ -92,8 +102,9 @@ class PrivacyAudit(Checked):
         rows: list[Row] = []
         for kind, accountant in self.samplings.items():
             account = self._account(kind, accountant)
+            found = {present: self._blocks(account.sampling, present) for present in (True, False)}
             for noise in self.noises:
-                rows += self._rows(account, noise)
+                rows += self._rows(account, noise, found)
             log.info("%s batches: %d trainings in each world", kind, self.trials)
         return rows
 
@@ -111,10 +122,9 @@ class PrivacyAudit(Checked):
         algorithm = IterativeSketching(self.family, 1.0, self.training.local_steps)
         return PrivateSketching(algorithm, sampling, sigma, bound=BOUND)
 
-    def _evidence(self, sampling: Sampling, sigma: float, present: bool) -> Evidence:
-        """What the attacker makes of all trials in one world: that with the canary, or the other."""
-        trained, kernels, parts = self.training, self.kernels, []
-        training = self._training(sampling, sigma)
+    def _blocks(self, sampling: Sampling, present: bool) -> list[Block]:
+        """The trials of one world: that with the canary, or the other."""
+        trained, kernels, found = self.training, self.kernels, []
         name = f"{sampling.kind} {'present' if present else 'absent'}"
         size = trained.clients * self.family.d * max(self.family.d, trained.records)
         for first, count in blocks.blocks(self.trials, size):
@@ -124,18 +134,27 @@ class PrivacyAudit(Checked):
             public = [
                 self.family.draw(key, operators=count, first=t * count, kernels=kernels) for t in range(trained.rounds)
             ]
-            direction = kernels.to_numpy(most_visible(public, kernels))
-            world, other = worlds(
+            found.append(Block(count, key, noise, kernels.to_numpy(most_visible(public, kernels))))
+        return found
+
+    def _evidence(self, world: list[Block], sampling: Sampling, sigma: float, present: bool) -> Evidence:
+        """What the attacker makes of all trials in a world."""
+        trained, kernels, parts = self.training, self.kernels, []
+        training = self._training(sampling, sigma)
+        for count, key, noise, direction in world:
+            canary, none = worlds(
                 direction, sampling.neighbours, clients=trained.clients, records=trained.records, kernels=kernels
             )
-            sent = training.run(world if present else other, noise, key, trials=count, rounds=trained.rounds)
+            sent = training.run(canary if present else none, noise, key, trials=count, rounds=trained.rounds)
             parts.append(likelihood_ratio(sent, direction, kernels, rounds=trained.rounds))
         return Evidence(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
-    def _rows(self, account: Account, noise: float) -> list[Row]:
+    def _rows(self, account: Account, noise: float, found: dict[bool, list[Block]]) -> list[Row]:
         """What is visible, and a row for each δ."""
         sampling = account.sampling
-        there, absent = (self._evidence(sampling, noise * account.sigma, present) for present in (True, False))
+        there, absent = (
+            self._evidence(world, sampling, noise * account.sigma, present) for present, world in found.items()
+        )
         settings = Row("visible", case=sampling.kind, neighbours=sampling.neighbours, noise=float(noise))
         rows = [settings.mean(np.concatenate([there.visible, absent.visible]))]
         about = settings.but(
