@@ -4,9 +4,7 @@ import inspect
 
 import numpy as np
 import pytest
-from cases import CASES, pairs, vectors
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from cases import CASES, pairs
 
 from sketchbench.theory import norm, second_moment
 
@@ -44,14 +42,12 @@ def test_second_moment(name: str, pair: str) -> None:
 
 
 @EVERY
-@settings(max_examples=12)
-@given(st.data())
-def test_second_moment_of_any_pair(name: str, data: st.DataObject) -> None:
-    """Both are polynomials of degree two in g and in h, which agree at few points only if they are the same."""
+def test_second_moment_of_any_pair(name: str) -> None:
+    """Both are polynomials of degree two in g and in h: if they differ, then at almost every point."""
     case = CASES[name]
-    g, h = data.draw(vectors(case.distribution.d, 2))
-    formula = case.second_moment(g, h, b=case.distribution.b)
-    assert formula == pytest.approx(case.distribution.second_moment(g, h), rel=1e-10, abs=1e-10)
+    for g, h in np.random.default_rng(1).standard_normal((3, 2, case.distribution.d)):
+        formula = case.second_moment(g, h, b=case.distribution.b)
+        assert formula == pytest.approx(case.distribution.second_moment(g, h), rel=1e-10, abs=1e-10)
 
 
 @EVERY
