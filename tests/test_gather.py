@@ -46,7 +46,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def gathered(folder: Path, *more: str, code: int = 0) -> list[str]:
     """What was said, without the folder's name."""
-    ends = pytest.raises(SystemExit, match="^sketchbench: error: ") if code else nullcontext()
+    ends = pytest.raises(SystemExit, match=r"^sketchbench: error: ") if code else nullcontext()
     said = io.StringIO()
     with redirect_stdout(said), ends:
         main(["gather", str(folder), *OPTIONS, *more])
@@ -69,7 +69,7 @@ def test_all_is_taken_once(elsewhere: Path) -> None:
     units = [unit for runs in planned().runs.values() for run in runs.values() for unit in run.parts or (run,)]
     assert len(of("taken", lines)) == len(units) + 2
     (joined,) = of("not needed", lines)
-    assert "made of records of trials" in joined
+    assert "its trials are runs of their own here, and taken instead" in joined
     for unit in units:
         assert record.read(Path(planned().record(unit)), unit.signature).rows == ROWS
     for batches in planned().batches.values():

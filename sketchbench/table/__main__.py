@@ -55,7 +55,7 @@ def _joined(manifest: list[dict[str, Any]]) -> tuple[pd.DataFrame, list[dict[str
             own = frame.pop(name) if name in frame else value  # of a run that measures at several sizes
             frame.insert(position, name, own)
         if planned:
-            made_of = len(run.provenance.get("trials", []))
+            made_of = record.trials(run.provenance, planned)
             found.append({**entry, "trials": made_of})
             if made_of < planned:
                 frame["planned"] = planned
