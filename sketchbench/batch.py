@@ -131,7 +131,7 @@ class Batch:
             lines += clear(Path(path))
             try:
                 made = record.read(Path(path)).provenance
-                done &= made["signature"] == run.signature and len(made.get("trials", [])) == len(run.parts)
+                done &= made["signature"] == run.signature and record.trials(made, len(run.parts)) == len(run.parts)
             except record.RecordError as error:
                 done = False
                 if Path(path).exists():

@@ -76,7 +76,7 @@ class Gathering:
             return Found(path, "damaged", str(error).removeprefix(f"{path}: "))
         signature = theirs.provenance.get("signature")
         if signature in self._joined:
-            return Found(path, "not needed", "it is made of records of trials, which are taken instead")
+            return Found(path, "not needed", "its trials are runs of their own here, and taken instead")
         if signature not in self._places:
             return Found(path, "refused", f"{self._stranger(theirs)}; its signature is {signature}")
         place = self._places[signature]

@@ -202,7 +202,8 @@ def _is_there(path: Path, entry: dict[str, Any]) -> bool:
         stored = record.read(path, entry["signature"])
     except record.RecordError:
         return False
-    return len(parts.numbers(stored.provenance)) == len(entry.get("trials", []))
+    planned = len(entry.get("trials", []))
+    return record.trials(stored.provenance, planned) == planned
 
 
 @program

@@ -6,7 +6,6 @@ they are. It is made anew when there are more of them.
 """
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -61,8 +60,3 @@ def joined(config: dict[str, Any], code: str, parts: list[Part]) -> list[Row]:
     values = [{row["quantity"]: json.loads(row["values"]) for row in part.stored.rows} for part in parts]
     rows: list[Row] = performed(config, lambda task: task.rows(values), code)
     return rows
-
-
-def numbers(provenance: Mapping[str, Any]) -> list[int]:
-    """The trials that a run's record was made of; none where it was not made of records of trials."""
-    return list(provenance.get("trials", []))

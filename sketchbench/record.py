@@ -123,6 +123,12 @@ def _verified(source: Any, path: Path, signature: str | None = None) -> Record:
     return Record(rows, stamp)
 
 
+def trials(provenance: Mapping[str, Any], planned: int) -> int:
+    """How many trials a run's record was made of, where they are runs of their own: all that were planned, if it was
+    made in one go; 0 of a run that has no such trials."""
+    return len(provenance.get("trials", range(planned)))
+
+
 def _checksum(rows: list[dict[str, Any]], provenance: dict[str, Any]) -> str:
     text = json.dumps([rows, provenance], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -69,7 +69,7 @@ def test_all_is_taken_once(elsewhere: Path) -> None:
     units = [unit for runs in planned().runs.values() for run in runs.values() for unit in run.parts or (run,)]
     assert len(of("taken", lines)) == len(units) + 2
     (joined,) = of("not needed", lines)
-    assert "made of records of trials" in joined
+    assert "its trials are runs of their own here, and taken instead" in joined
     for unit in units:
         assert record.read(Path(planned().record(unit)), unit.signature).rows == ROWS
     for batches in planned().batches.values():

@@ -52,7 +52,7 @@ def join(manifest: list[dict[str, Any]]) -> tuple[pd.DataFrame, dict[str, dict[s
         for position, (name, value) in enumerate(entry["columns"].items()):
             own = frame.pop(name) if name in frame else value  # of a run that measures at several sizes
             frame.insert(position, name, own)
-        if planned and len(run.provenance.get(Column.TRIALS, [])) < planned:
+        if planned and record.trials(run.provenance, planned) < planned:
             frame[Column.PLANNED] = planned
         frames.append(frame.dropna(axis="columns", how="all"))
     if not frames:

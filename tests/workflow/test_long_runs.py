@@ -1,0 +1,46 @@
+"""Trials as runs, by Snakemake: those that are there make a table, and the same command goes on."""
+
+import pytest
+from conftest import Project
+
+pytestmark = pytest.mark.workflow
+STUDY = """\
+task: compressed_training
+with: {dataset: digits, partition: iid, model: small_mlp}
+axes: {d: [12]}
+set:
+  task.partition.clients: 5
+  task.rounds: 4
+  task.judging.points: 2
+  task.tuning.rates: [0.3]
+  task.compression.arms: {fiht: [2], count_sketch: [1]}
+scales: {smoke: {trials: 3}}
+"""
+
+
+def table(project: Project) -> bytes:
+    return (project.path / "reports" / "smoke" / "tables" / "long.csv").read_bytes()
+
+
+def test_trials_add_up(project: Project) -> None:
+    study = project.path / "conf" / "study" / "long.yaml"
+    study.write_text(STUDY)
+    records = project.path / "results" / "smoke" / "long" / "any" / "d12"
+    told = project.succeed("minutes=1.0e-9")  # each job makes a round
+    assert "3 runs have come to their time limit; the same command goes on with them" in told
+    assert b"no trial is there yet" in table(project)
+    assert list(project.path.rglob("*.pt"))
+    told = project.succeed()  # without a limit
+    assert "time limit" not in told
+    assert sorted(path.name for path in records.iterdir()) == ["trial0.parquet", "trial1.parquet", "trial2.parquet"]
+    assert not list(project.path.rglob("*.pt"))
+    whole = table(project)
+    assert b",3," in whole
+    (records / "trial1.parquet").unlink()
+    project.succeed("trials=there")
+    assert not (records / "trial1.parquet").exists()  # which the record of the run was made of already
+    assert table(project) == whole
+    records.with_suffix(".parquet").unlink()
+    project.succeed("trials=there")
+    assert b",2," in table(project)
+    assert b",3\n" in table(project)  # were planned
