@@ -52,7 +52,8 @@ def run_evaluate(options: argparse.Namespace) -> None:
 def _facts(text: str) -> dict[str, Any]:
     """What `plan.Plan.facts` says; ValueError where it is something else."""
     facts = json_of(text, "--facts")
-    for key, kind in FACTS.items():
+    optional = {key: dict for key in ("kinds", "older") if isinstance(facts, dict) and key in facts}
+    for key, kind in {**FACTS, **optional}.items():
         if not isinstance(facts, dict) or not isinstance(facts.get(key), kind):
             raise ValueError(f"--facts needs {key}, of type {kind.__name__}; Snakemake makes them of the plan")
     return facts

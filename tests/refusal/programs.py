@@ -21,7 +21,9 @@ class Call(NamedTuple):
     stdin: str | None = ""
 
 
-VERDICTS = "claim,method,label,case,verdict,expected,statistic,low,high,bound\nS1,ams,AMS,x,holds,holds,1,1,1,1\n"
+VERDICTS = (
+    "claim,method,label,case,verdict,expected,statistic,low,high,bound,made,code\nS1,ams,AMS,x,holds,holds,1,1,1,1,,\n"
+)
 FILES: dict[str, str | bytes] = {
     "empty.csv": "",
     "blank.csv": "\n\n\n",
@@ -124,10 +126,17 @@ TABLES = [
     Call("table", TABLE, "entry 0 needs record", "[{}]"),
     Call("table", TABLE, "entry 0 needs signature", '[{"record": "x"}]'),
     Call("table", TABLE, "entry 0 needs columns", '[{"record": "x", "signature": "y", "columns": 3}]'),
+    Call("table", TABLE, "the columns of the manifest: entry 0 needs method", json.dumps([{**ROW, "columns": {}}])),
     Call("table", TABLE, "none.parquet: no such record", json.dumps([ROW])),
     Call("table", TABLE, "not a whole record", json.dumps([{**ROW, "record": str(ROOT / "README.md")}])),
     Call("table", TABLE[2:], "the following arguments are required: --study", "[]"),
     Call("table", [*TABLE, "x"], "unrecognized arguments: x", "[]"),
+    Call("table.adopt", ["@none.csv", "--scale", "paper"], "none.csv is not there"),
+    Call("table.adopt", ["@empty.csv", "--scale", "paper"], "can't read"),
+    Call("table.adopt", ["@header.csv", "--scale", "paper"], "has no rows"),
+    Call("table.adopt", ["@report.json", "--scale", "paper"], "is no CSV file"),
+    Call("table.adopt", ["@none.csv", "--scale", "large"], "invalid choice: 'large'"),
+    Call("table.adopt", ["--scale", "paper"], "required: tables"),
     Call("table.benchmarks", ["--json", "@none", "--csv", ">b.csv"], "none"),
     Call("table.benchmarks", ["--json", "@report.json", "--csv", ">b.csv"], "is no report of make bench"),
     Call("table.benchmarks", ["--json", "@list.json", "--csv", ">b.csv"], "is no report of make bench"),
@@ -146,6 +155,7 @@ def _evaluate(table: str, facts: Any = FACTS, claim: str = "@S1.yaml") -> list[s
 
 
 CLAIMS = [
+    Call("claim", _evaluate("@none.csv", {**FACTS, "older": []}), "--facts needs older, of type dict"),
     Call("claim", ["check", "@none.csv"], "none.csv is not there; run snakemake first"),
     Call("claim", ["check", "@empty.csv"], "can't read"),
     Call("claim", ["check", "@blank.csv"], "can't read"),
