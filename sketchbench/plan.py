@@ -123,10 +123,21 @@ class Plan:
         texts = {batch.description: batch.payload for found in self.batches.values() for batch in found.values()}
         if self.shared:
             texts[self.manifests] = json.dumps({study: self._entries(study) for study in self.runs})
+        texts[f"{self.places.logs}/runs.csv"] = self._logs()
         for name, text in texts.items():
             path = Path(name)
             if not (is_plain(path) and path.read_text(encoding="utf-8", errors="replace") == text):
                 write_text(path, text)
+
+    def _logs(self) -> str:
+        """Of every run, as CSV, the log and the record; a log has those of all runs of its job, in their order."""
+        lines = [
+            f"{run.study},{run.name},{self.places.logs}/{name}/{number}.log,{path}"
+            for name, found in self.batches.items()
+            for number, batch in found.items()
+            for path, run in batch.runs.items()
+        ]
+        return "\n".join(["study,run,log,record", *sorted(lines)]) + "\n"
 
     @property
     def summary(self) -> str:
@@ -142,6 +153,17 @@ class Plan:
     def manifests(self) -> str:
         """The file of the manifests of all tables, where one process makes them all."""
         return f"{self.places.results}/manifests.json"
+
+    def left(self) -> dict[tuple[str, str], float | None]:
+        """Of each batch that has no receipt, by study and number, the seconds that its missing records are known to
+        take; None where one was never measured."""
+        left = {}
+        for name, found in self.batches.items():
+            for number, batch in found.items():
+                if not Path(batch.receipt).exists():
+                    missing = {path: run for path, run in batch.runs.items() if not Path(path).exists()}
+                    left[name, number] = Batch(batch.receipt, missing).seconds
+        return left
 
     def check_records(self) -> list[str]:
         """Prepare for a run of what is missing: see `Batch.check`. Returns a line for each damaged record."""

@@ -8,6 +8,7 @@ from snakemake.logging import logger
 
 from sketchbench import cluster
 from sketchbench import plan as planning
+from sketchbench import progress
 from sketchbench import reports
 from sketchbench.digest import CodeDigest
 from sketchbench.execution import ConfigError
@@ -64,6 +65,9 @@ if workflow.is_main_process:
         raise WorkflowError(str(error)) from None
     for line in REJECTED:
         logger.warning(line)
+    if not (workflow.dryrun or workflow.output_settings.verbose):
+        limits = (workflow.global_resources[name].value for name in ("_cores", "_nodes"))
+        progress.follow(logger, PLAN.left(), min(filter(None, limits), default=1))
 
 # What a run that uses the user's own code is told about where it is.
 FOLDER = (
