@@ -66,7 +66,9 @@ if workflow.is_main_process:
     for line in REJECTED:
         logger.warning(line)
     if not (workflow.dryrun or workflow.output_settings.verbose):
-        limits = (workflow.global_resources[name].value for name in ("_cores", "_nodes"))
+        limits = (
+            workflow.global_resources[name].value for name in ("_cores", "_nodes")
+        )
         progress.follow(logger, PLAN.left(), min(filter(None, limits), default=1))
 
 # What a run that uses the user's own code is told about where it is.
