@@ -67,7 +67,7 @@ KillWait=5
 MinJobAge=3600
 ReturnToService=2
 GresTypes=gpu
-NodeName=$node NodeAddr=localhost CPUs=$(nproc) RealMemory=$mebibytes Gres=gpu:1 State=UNKNOWN
+NodeName=$node NodeAddr=localhost CPUs=$(getconf _NPROCESSORS_ONLN) RealMemory=$mebibytes Gres=gpu:1 State=UNKNOWN
 PartitionName=all Nodes=$node Default=YES MaxTime=INFINITE State=UP
 CONF
   echo "Name=gpu File=/dev/null" > "$folder/gres.conf"

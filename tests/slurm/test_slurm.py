@@ -3,32 +3,35 @@
 `make test-slurm` runs these; they take some minutes, most of it waiting for limits to be reached.
 """
 
-import importlib.util
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
 import pytest
+from small_cluster import (
+    PLUGIN,
+    Cluster,
+    as_local,
+    changed,
+    end_snakemake,
+    finish,
+    modules,
+    on_slurm,
+    shortened,
+    slowed,
+    small,
+    whole,
+)
 
-from sketchbench import record
-
-ROOT = Path(__file__).parents[2]
 CLUSTER = Path(__file__).with_name("cluster.sh")
-FAST = ("--slurm-init-seconds-before-status-checks", "1", "--latency-wait", "5")  # on one machine
 ALONE = ("--group-components", "none=1")  # in place of the profile's: every batch is a job of its own
-
-NUMPY = ("kernels=numpy",)
-
 MISSING = [name for name in ("slurmctld", "slurmd", "munged", "srun") if not shutil.which(name)]
-PLUGIN = importlib.util.find_spec("snakemake_executor_plugin_slurm")
 if PLUGIN is None:
     MISSING.append("snakemake-executor-plugin-slurm")
 pytestmark = [
@@ -37,13 +40,6 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="only root can start a cluster"),
 ]
 
-# The small project of the workflow's tests.
-_SPEC = importlib.util.spec_from_file_location("small_project", ROOT / "tests" / "workflow" / "conftest.py")
-assert _SPEC is not None
-assert _SPEC.loader is not None
-small = importlib.util.module_from_spec(_SPEC)
-sys.modules[_SPEC.name] = small
-_SPEC.loader.exec_module(small)
 small_project = small.project
 
 
@@ -54,46 +50,10 @@ def asked_for(request: pytest.FixtureRequest) -> None:
 
 
 @pytest.fixture
-def project(small_project: "small.Project") -> "small.Project":
+def project(small_project: small.Project) -> small.Project:
     """Two runs of half a second each, as if they had been measured, in a batch; a table; two verdicts."""
     small_project.edit("conf/costs.csv", lambda text: f"{text}smoke,tiny,2,0.5,0.5,100\n")
     return small_project
-
-
-@dataclass(frozen=True)
-class Cluster:
-    """SLURM's commands, of the cluster that this test started."""
-
-    folder: Path
-
-    def __call__(self, command: str, *arguments: str) -> str:
-        path = self.folder / "bin" / command
-        return subprocess.run([path, *arguments], capture_output=True, text=True, check=True).stdout
-
-    def jobs(self, *states: str) -> list[str]:
-        """The numbers of all jobs of this cluster, or of those in some states."""
-        chosen = ("--states", ",".join(states) or "all")
-        return sorted(self("squeue", "--noheader", "--format=%i", *chosen).split(), key=int)
-
-    def wait_for(self, *states: str) -> str:
-        """The number of a job once there is one in one of these states."""
-        for _ in range(400):
-            if found := self.jobs(*states):
-                return found[0]
-            time.sleep(0.25)
-        raise AssertionError(f"no job became {states}")
-
-    def detail(self, job: str, key: str) -> str:
-        """What SLURM says of a job, such as its `TimeLimit`."""
-        match = re.search(rf"\b{key}=(\S+)", self("scontrol", "show", "job", job))
-        assert match, key
-        return match[1]
-
-    def free(self) -> None:
-        """End all jobs, and wait for it."""
-        self("scancel", "--user", "root")
-        while self.jobs("running", "completing", "pending"):
-            time.sleep(0.2)
 
 
 @pytest.fixture(scope="module")
@@ -118,66 +78,7 @@ def cluster(whole_cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator
     whole_cluster.free()
 
 
-def on_slurm(project: "small.Project", *options: str, settings: Sequence[str] = NUMPY) -> "subprocess.Popen[str]":
-    """The command that runs the project on the cluster, and goes on with it whatever happened before."""
-    environment = {**os.environ, "PYTHONPATH": modules(project)}
-    search = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    command = ["sh", "workflow/run", "--workflow-profile", "workflow/profiles/slurm", *FAST, *options]
-    return subprocess.Popen(
-        [*command, "--config", "scale=smoke", *settings],
-        cwd=project.path,
-        env={**environment, "PATH": search},
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-
-
-def modules(project: "small.Project") -> str:
-    """The path of modules of the project, and of the plugin, which is not where others are (it slows every start)."""
-    assert PLUGIN is not None
-    assert PLUGIN.origin is not None
-    return os.pathsep.join([str(project.path), str(Path(PLUGIN.origin).parents[1])])
-
-
-def finish(process: "subprocess.Popen[str]", fails: bool = False) -> str:
-    output, _ = process.communicate(timeout=1200)
-    assert (process.returncode != 0) is fails, output
-    return output
-
-
-def changed(project: "small.Project", line: str) -> None:
-    """Every run does this first, and then comes to what it always comes to."""
-    head = "def run(self) -> list[Row]:\n"
-    project.edit("sketchbench/task/moments.py", lambda text: text.replace(head, f"{head}        {line}\n", 1))
-
-
-def slowed(project: "small.Project", seconds: float) -> None:
-    changed(project, f"__import__('time').sleep({seconds})")
-
-
-def outcome(project: "small.Project") -> dict[str, object]:
-    """Every report byte for byte, and of every record its rows and signature, not its times, commit and machine."""
-    found: dict[str, object] = dict(project.reports())
-    for path in sorted((project.path / "results").rglob("*.parquet")):
-        stored = record.read(path)
-        found[str(path.relative_to(project.path))] = (repr(stored.rows), stored.provenance["signature"])
-    return found
-
-
-def as_local(project: "small.Project") -> bool:
-    """Whether a local run from nothing comes to the same."""
-    found = outcome(project)
-    assert any(name.endswith(".parquet") for name in found)
-    assert "claims.csv" in found
-    assert not list(project.path.rglob("*.rejected")), "a job set aside what another one was writing"
-    for name in ("results", "reports", ".snakemake"):
-        shutil.rmtree(project.path / name)
-    finish(project.start())
-    return outcome(project) == found
-
-
-def test_short_runs_share_a_job(project: "small.Project", cluster: Cluster) -> None:
+def test_short_runs_share_a_job(project: small.Project, cluster: Cluster) -> None:
     """Two batches and their table are a job, the verdicts another one; a third run does nothing."""
     project.edit("conf/workflow.yaml", lambda text: text.replace("smoke: 16", "smoke: 1"))
     before = cluster.jobs()
@@ -191,14 +92,14 @@ def test_short_runs_share_a_job(project: "small.Project", cluster: Cluster) -> N
     assert as_local(project)
 
 
-def test_one_run_that_fails_stops_no_other_of_its_job(project: "small.Project", cluster: Cluster) -> None:
+def test_one_run_that_fails_stops_no_other_of_its_job(project: small.Project, cluster: Cluster) -> None:
     project.edit("conf/workflow.yaml", lambda text: text.replace("smoke: 16", "smoke: 1"))
     changed(project, "assert 'CountSketch' not in repr(self.family), 'broken'")
     finish(on_slurm(project, "--retries", "0"), fails=True)
     assert list(project.records()) == ["uniform_sampling/d12-b4"]
 
 
-def test_killed_job(project: "small.Project", cluster: Cluster) -> None:
+def test_killed_job(project: small.Project, cluster: Cluster) -> None:
     slowed(project, 8)
     process = on_slurm(project, "--retries", "0")
     job = cluster.wait_for("running")
@@ -209,7 +110,7 @@ def test_killed_job(project: "small.Project", cluster: Cluster) -> None:
     assert as_local(project)
 
 
-def test_killed_snakemake(project: "small.Project", cluster: Cluster) -> None:
+def test_killed_snakemake(project: small.Project, cluster: Cluster) -> None:
     """Its job works on beside the one that the same command sends again."""
     slowed(project, 8)
     process = on_slurm(project)
@@ -220,15 +121,20 @@ def test_killed_snakemake(project: "small.Project", cluster: Cluster) -> None:
     assert as_local(project)
 
 
-def end_snakemake(project: "small.Project") -> None:
-    """Kill it and the script around it; the jobs of the cluster are no children of it."""
-    for one in psutil.process_iter(["cwd", "cmdline"]):
-        if one.info["cwd"] == str(project.path) and "--workflow-profile" in (one.info["cmdline"] or []):
-            with suppress(psutil.NoSuchProcess):
-                one.kill()
+def test_killed_controller(project: small.Project, cluster: Cluster) -> None:
+    """SLURM's own scheduler is killed and started again: nothing fails."""
+    slowed(project, 8)
+    process = on_slurm(project)
+    cluster.wait_for("running")
+    time.sleep(6)  # it keeps its state every few seconds
+    os.kill(int((cluster.folder / "slurmctld.pid").read_text()), signal.SIGKILL)
+    time.sleep(3)
+    subprocess.run(["slurmctld"], env={**os.environ, "SLURM_CONF": str(cluster.folder / "slurm.conf")}, check=True)
+    finish(process)
+    assert as_local(project)
 
 
-def test_drained_node(project: "small.Project", cluster: Cluster) -> None:
+def test_drained_node(project: small.Project, cluster: Cluster) -> None:
     node = cluster("sinfo", "--noheader", "--format=%n").strip()
     cluster("scontrol", "update", f"NodeName={node}", "State=DRAIN", "Reason=test")
     try:
@@ -242,7 +148,7 @@ def test_drained_node(project: "small.Project", cluster: Cluster) -> None:
     assert as_local(project)
 
 
-def test_over_memory(project: "small.Project", cluster: Cluster) -> None:
+def test_over_memory(project: small.Project, cluster: Cluster) -> None:
     """The first attempt is ended at its limit; the second gets twice as much, and suffices."""
     changed(project, "hog = __import__('numpy').ones(90_000_000); __import__('time').sleep(4); del hog")
     before = cluster.jobs()
@@ -255,7 +161,7 @@ def test_over_memory(project: "small.Project", cluster: Cluster) -> None:
     assert as_local(project)
 
 
-def test_over_time(project: "small.Project", cluster: Cluster) -> None:
+def test_over_time(project: small.Project, cluster: Cluster) -> None:
     """The first attempt ends at its limit of a minute, with one of two records; the second makes the other one."""
     slowed(project, 40)
     before = cluster.jobs()
@@ -272,7 +178,7 @@ def test_over_time(project: "small.Project", cluster: Cluster) -> None:
     assert as_local(project)
 
 
-def test_cupy_asks_for_a_gpu(project: "small.Project", cluster: Cluster) -> None:
+def test_cupy_asks_for_a_gpu(project: small.Project, cluster: Cluster) -> None:
     """The device is on the cluster, so nobody looks for one here; the job itself waits on the drained node."""
     project.edit("conf/workflow.yaml", lambda text: text.replace("smoke: 16", "smoke: 1"))
     node = cluster("sinfo", "--noheader", "--format=%n").strip()
@@ -294,34 +200,19 @@ def _count_jobs(output: str) -> int:
     return groups + len(re.findall(r"^Job \d+: (?!all results)", output, re.M))
 
 
-@pytest.mark.parametrize(("scale", "most"), [("quick", 30), ("paper", 60)])
-def test_a_scale_is_few_jobs(scale: str, most: int, tmp_path: Path) -> None:
+def test_all_of_quick_is_few_jobs(tmp_path: Path) -> None:
+    """653 runs in 136 batches, 92 tables, 28 figures."""
     copy = whole(tmp_path)
     command = [sys.executable, "-m", "snakemake", "--workflow-profile", "workflow/profiles/slurm", "--dry-run"]
-    environment = {**os.environ, "PYTHONPATH": modules(copy)}
     answer = subprocess.run(
-        [*command, "--config", f"scale={scale}", "kernels=numpy"],
+        [*command, "--verbose", "--config", "scale=quick"],  # else the progress stands for the list of jobs
         cwd=copy.path,
-        env=environment,
+        env={**os.environ, "PYTHONPATH": modules(copy)},
         capture_output=True,
         text=True,
         check=True,
     )
-    output = answer.stdout + answer.stderr
-    assert 5 < _count_jobs(output) <= most
-
-
-def whole(path: Path) -> "small.Project":
-    """A copy of the project as it is."""
-    for name in ("conf", "workflow", "sketchbench"):
-        shutil.copytree(ROOT / name, path / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("Snakefile", "environment.yml"):
-        shutil.copy(ROOT / name, path / name)
-    (path / "profiles").symlink_to("workflow/profiles")
-    if (ROOT / "results" / "composed.json").is_file():
-        (path / "results").mkdir()
-        shutil.copy(ROOT / "results" / "composed.json", path / "results")
-    return small.Project(path)
+    assert 10 < _count_jobs(answer.stdout + answer.stderr) <= 30
 
 
 def test_all_of_the_smoke_scale(cluster: Cluster, tmp_path: Path) -> None:
@@ -334,11 +225,3 @@ def test_all_of_the_smoke_scale(cluster: Cluster, tmp_path: Path) -> None:
     if place := os.environ.get("SMOKE_LOG"):
         shutil.copy(copy.path / "smoke.log", place)
     assert as_local(copy)
-
-
-def shortened(output: str, places: list[Path]) -> str:
-    """A log without the names of folders, programs and hosts."""
-    for place in places:
-        output = output.replace(str(place), "")
-    kept = [line.rstrip() for line in output.splitlines() if not re.search(r"(?i)^host|/(tmp|work|root|home)/", line)]
-    return "\n".join(kept) + "\n"
