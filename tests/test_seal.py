@@ -106,7 +106,8 @@ def test_a_seal_is_the_same_everywhere(tmp_path: Path, monkeypatch: pytest.Monke
 def test_a_damaged_seal(csv: Path, data: st.DataObject) -> None:
     """An error, or the same seal: the form of the file is the only one that it can have."""
     place = seal.beside(csv)
-    whole = Seal(**{name: json.loads(seal.read(place).text)[name] for name in ("kind", "scale", "made_of", "files")})
+    parts = ("kind", "scale", "made_of", "files", "commits")
+    whole = Seal(**{name: json.loads(seal.read(place).text)[name] for name in parts})
     content = data.draw(damaged(whole.text.encode()))
     place.write_bytes(content)
     try:
