@@ -68,7 +68,7 @@ def performed(config: dict[str, Any], perform: Callable[[Any], Any], code: str =
         perform: what is done with the task.
         code: a digest of the code behind it (`signature.code_of`), for tasks that go on from checkpoints.
 
-    A task is given what it asks for of kernels, seed, code, course, family, known and recovery.
+    A task is given what it asks for of kernels, seed, course, family, known and recovery.
 
     Raises:
         ConfigError: where a group of the task's parameters refuses a value.
@@ -78,7 +78,7 @@ def performed(config: dict[str, Any], perform: Callable[[Any], Any], code: str =
     from hydra.errors import InstantiationException
     from hydra.utils import instantiate  # half a second that planning does without
 
-    given: dict[str, Any] = {"kernels": kernels.load(config["kernels"]), "seed": config["seed"], "code": code}
+    given: dict[str, Any] = {"kernels": kernels.load(config["kernels"]), "seed": config["seed"]}
     given["course"] = course_of(config, code)
     if "sketch" in config:
         given["family"] = family_of(config)

@@ -10,8 +10,8 @@ class Task(Protocol):
     """A frozen dataclass of parameters, one to a file here and in conf/task, that measures when it is run.
 
     Its fields are what the config sets, checked against their types when it is made (`parameters.Checked`), and those
-    of the following that it asks for by name: `kernels`, `seed` (the root of all its randomness), `code` (a digest of
-    the code behind it), `family` and `known` (the sketch, and what is claimed of it), `recovery`.
+    of the following that it asks for by name: `kernels`, `seed` (the root of all its randomness), `course` (its time
+    limit and checkpoints), `family` and `known` (the sketch, and what is claimed of it), `recovery`.
 
     A task only measures. Algorithms, trainings and attacks are below it, where a user can call them without it.
     """
