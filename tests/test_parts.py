@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 import torch
 
-from sketchbench import composition, execution, job, record, reports, seal
+from sketchbench import composition, execution, job, record
 from sketchbench import plan as planning
 from sketchbench.batch import Batch, Run, batches
 from sketchbench.course import Course, Unfinished, told
@@ -74,8 +74,10 @@ def run_of(folder: Path, task: str = "compressed_training", minutes: float | Non
     whole = config(task)
     own = [{**whole, "trial": number} for number in range(TRIALS)]
     checkpoints = str(folder / "checkpoints")
-    parts = [Run("s", f"m/trial{n}", one, signature(one), {}, (), minutes, checkpoints) for n, one in enumerate(own)]
-    return Run("s", "m", whole, signature(whole), {"method": "m"}, tuple(parts), None, checkpoints), parts
+    course = {"minutes": minutes, "checkpoints": checkpoints}
+    parts = [Run("s", f"m/trial{n}", one, signature(one), {}, **course) for n, one in enumerate(own)]
+    run = Run("s", "m", whole, signature(whole), {"method": "m"}, parts=tuple(parts), checkpoints=checkpoints)
+    return run, parts
 
 
 def planned(folder: Path, minutes: float | None = None, size: int = 1) -> list[Batch]:
@@ -96,7 +98,13 @@ def work(batch: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def manifest(folder: Path) -> list[dict[str, Any]]:
     run, _ = run_of(folder)
-    return [{"record": f"{folder}/m.parquet", "signature": run.signature, "columns": {"method": "m"}, "trials": TRIALS}]
+    return [
+        {"record": f"{folder}/m.parquet", "signature": run.signature, "columns": {"method": "m"}, "planned": TRIALS}
+    ]
+
+
+def table_of(entries: list[dict[str, Any]]) -> pd.DataFrame:
+    return join(entries)[0]
 
 
 @pytest.mark.parametrize("task", list(TASKS))
@@ -124,20 +132,19 @@ def test_how_many_others_there_are_changes_no_trial() -> None:
 
 
 def test_a_table_of_the_trials_that_are_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """None, then two of three, then all: the same table as of one run, and each time another than the seal said."""
+    """None, then two of three, then all: the same table as of one run."""
     *trials, last = planned(tmp_path)
     csv, html = tmp_path / "t.csv", tmp_path / "t.html"
-    plan = {"s": json.dumps(manifest(tmp_path))}
     work(last, monkeypatch)
     make("s", manifest(tmp_path), "smoke", csv=csv, html=html)
-    (nothing,) = join(manifest(tmp_path)).to_dict("records")
+    (nothing,) = table_of(manifest(tmp_path)).to_dict("records")
     assert (nothing["quantity"], nothing["status"], nothing["planned"]) == (TRIALS_THERE, "unfinished", TRIALS)
     for number in (2, 0):
         work(trials[number], monkeypatch)
     assert [batch.check() for batch in (*trials, last)] == [[]] * 4
     assert [Path(batch.receipt).exists() for batch in (*trials, last)] == [True, False, True, False]
     work(last, monkeypatch)
-    table = join(manifest(tmp_path))
+    table = table_of(manifest(tmp_path))
     assert set(table["trials"].dropna()) == {2}
     assert set(table["planned"]) == {TRIALS}
     both = execution.performed(config(), lambda task: task.rows([task.trial(0), task.trial(2)]))
@@ -146,23 +153,16 @@ def test_a_table_of_the_trials_that_are_there(tmp_path: Path, monkeypatch: pytes
     assert stored.provenance["trials"] == [0, 2]
     make("s", manifest(tmp_path), "smoke", csv=csv, html=html)
     partly = csv.read_bytes()
-    (tmp_path / "tables").mkdir()
-    for path in (csv, html, seal.beside(csv)):
-        path.replace(tmp_path / "tables" / path.name.replace("t.", "s."))
-    reports.check(tmp_path, "smoke", plan, {})
-    assert not (tmp_path / "tables" / "s.seal").exists()  # so the table is made again
     for batch in (trials[1], last):
         batch.check()
         work(batch, monkeypatch)
     make("s", manifest(tmp_path), "smoke", csv=tmp_path / "tables" / "s.csv", html=tmp_path / "tables" / "s.html")
     assert (tmp_path / "tables" / "s.csv").read_bytes() != partly
-    reports.check(tmp_path, "smoke", plan, {})
-    assert (tmp_path / "tables" / "s.seal").exists()
     job.run(config(), tmp_path / "one.parquet")
     single = [{**entry, "record": str(tmp_path / "one.parquet")} for entry in manifest(tmp_path)]
     for entry in single:
-        del entry["trials"]
-    pd.testing.assert_frame_equal(join(manifest(tmp_path)), join(single))
+        del entry["planned"]
+    pd.testing.assert_frame_equal(table_of(manifest(tmp_path)), table_of(single))
     assert not (tmp_path / "checkpoints").exists()
 
 
