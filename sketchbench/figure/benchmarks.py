@@ -26,7 +26,7 @@ TITLES = {
     "count_sketch": "CountSketch, $b=d/16$",
     "top_k": "largest $d/32$ entries",
     "recovery": "recovery, $k=0.045d$",
-    "gradient": "of a gradient, $b=d/16$",
+    "gradient": "long vectors, $b=d/16$",
 }
 # Our functions that have lines: their labels in the panel of their group, and (or None) in that of all groups.
 OURS = {

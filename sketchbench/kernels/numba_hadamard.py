@@ -20,10 +20,9 @@ from sketchbench.kernels.threaded import Threaded
 
 _BYTES = 32  # of a vector; where registers are shorter, the compiler takes several
 _LEAST, _MOST = 2**17, 2**20  # bytes of a block: an eighth of a transform, between these
-_MUCH = 2**19  # bytes of a block where an eighth is more
 _UNIT = 2**12  # entries that are filled before they are transformed, at least, in the nearest cache
 _PANEL = 2**17  # bytes of a panel
-_ROWS = 2**6  # of a panel, at most
+_ROWS = 8  # of a panel, at most
 _WORTH_A_TEAM = 2**15  # entries; fewer are done before another thread has woken up
 _EIGHTS = 0o1111111111111  # the powers of eight
 
@@ -161,31 +160,17 @@ def _block(x: NDArray[Any], first: int, n: int, scale: Any) -> None:
 
 
 @njit(cache=True)
-def _panel(x: NDArray[Any], first: int, rows: int, h: int, y: NDArray[Any], width: int, scale: Any, back: bool) -> None:
-    """All stages of `rows` rows of `width` entries, h apart, of x from `first` on, times scale; y has room for them,
-    and gets the result unless it goes `back` to x."""
-    one = x.dtype.type(1)
-    low = _beside_eights(rows)
-    done = 8 if low == 1 else low
-    last = rows == done
-    z, stride, factor = (x, h, scale) if last and back else (y, width, scale if last else one)
-    for r in range(0, rows, done):
-        i, j = first + r * h, first if last and back else r * width
-        if done == 2:
-            _two(x, i, h, z, j, stride, width, factor)
-        elif done == 4:
-            _four(x, i, h, z, j, stride, width, factor)
-        else:
-            _eight(x, i, h, z, j, stride, width, factor)
-    while done < rows:
-        last, step = 8 * done == rows, done * width
-        if last and back:
-            for r in range(done):
-                _eight(y, r * width, step, x, first + r * h, done * h, width, scale)
-        else:
-            for r in range(0, rows, 8 * done):
-                _eight(y, r * width, step, y, r * width, step, step, scale if last else one)
-        done *= 8
+def _panel(
+    x: NDArray[Any], first: int, rows: int, h: int, y: NDArray[Any], j: int, stride: int, width: int, scale: Any
+) -> None:
+    """All stages of 2, 4 or 8 rows of `width` entries, h apart, of x from `first` on, times scale: to y, from j on,
+    `stride` apart."""
+    if rows == 2:
+        _two(x, first, h, y, j, stride, width, scale)
+    elif rows == 4:
+        _four(x, first, h, y, j, stride, width, scale)
+    else:
+        _eight(x, first, h, y, j, stride, width, scale)
 
 
 @Threaded
@@ -203,8 +188,8 @@ def _panels(x: NDArray[Any], rows: int, h: int, width: int, scale: float) -> Non
     factor = x.dtype.type(scale)
     panels = h // width
     for index in prange(x.shape[0] // (rows * h) * panels):
-        room = np.empty(rows * width, x.dtype)
-        _panel(x, index // panels * (rows * h) + index % panels * width, rows, h, room, width, factor, True)
+        first = index // panels * (rows * h) + index % panels * width
+        _panel(x, first, rows, h, x, first, h, width, factor)
 
 
 @njit(cache=True)
@@ -265,7 +250,7 @@ def _collected_panels(
     for index in prange(operators * vectors * panels):
         t, m, c = index // (vectors * panels), index // panels % vectors, index % panels * width
         places, room = at[t, m % at.shape[1]], np.empty(rows * width, x.dtype)
-        _panel(flat, index // panels * n + c, rows, h, room, width, scale, False)
+        _panel(flat, index // panels * n + c, rows, h, room, 0, width, width, scale)
         for r in range(rows):
             low = r * h + c
             first, last = np.searchsorted(places, low), np.searchsorted(places, low + width)
@@ -285,8 +270,7 @@ def _collected(x: NDArray[Any], at: NDArray[np.int32], y: NDArray[Any], weight: 
 def _passes(n: int, itemsize: int) -> list[tuple[int, int, int]]:
     """How a transform of n entries passes over memory: the size of a block, and, of each later pass, how many rows it
     combines, how far they are apart, and how wide its panels are."""
-    eighth = n * itemsize // 8
-    h = max(_LEAST, eighth if eighth <= _MOST else _MUCH) // itemsize
+    h = max(_LEAST, min(_MOST, n * itemsize // 8)) // itemsize
     passes = [(h, h, 1)]
     while h < n:
         stages = (n // h).bit_length() - 1
