@@ -5,8 +5,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import matplotlib as mpl
 import pandas as pd
 import pytest
+import seaborn as sns
 from matplotlib.colors import to_rgb
 
 from sketchbench import plan as planning
@@ -14,6 +16,7 @@ from sketchbench import seal
 from sketchbench.execution import execute
 from sketchbench.figure import __main__, foot, style
 from sketchbench.figure.catalogue import read_catalogue
+from sketchbench.figure.theme import theme
 from sketchbench.study import NO_METHOD
 
 ROOT = Path(__file__).parents[2]
@@ -151,3 +154,13 @@ def test_a_missing_table(tmp_path: Path) -> None:
     seal.write("table", "quick", {}, [path])
     with pytest.raises(SystemExit, match="figure growth needs the tables of growth"):
         __main__.main(["growth", "--tables", str(path), "--svg", "x.svg", "--png", "x.png"])
+
+
+def test_the_theme_is_seaborns() -> None:
+    """Ours says all that seaborn's does, which is not imported for it, but for what no figure uses."""
+    ours = theme(style.INK, style.COLOURS)
+    seaborns = {**sns.axes_style("ticks"), **sns.plotting_context("paper")}
+    said = {key: value for key, value in seaborns.items() if mpl.rcParamsDefault[key] != value}
+    assert said.keys() - ours.keys() == {"font.sans-serif", "image.cmap"}
+    for key in ("lines.linewidth", "lines.markersize", "patch.linewidth"):
+        assert ours[key] == pytest.approx(seaborns.get(key, mpl.rcParamsDefault[key])), key

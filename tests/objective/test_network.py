@@ -218,3 +218,14 @@ def test_the_backends_agree(kernels: Kernels) -> None:
 def test_bad_parameters(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         network(**change)
+
+
+@pytest.mark.parametrize("inputs", ["unit", "centred"])
+def test_images_kept_as_inputs_change_nothing(inputs: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bit for bit, in the layout of convolutions as well."""
+    kept = network(inputs=inputs)
+    monkeypatch.setattr("sketchbench.objective.network.KEPT", 0)
+    fresh = network(inputs=inputs)
+    slopes = [one.stochastic_gradient(one.start[None], np.random.default_rng(3)) for one in (kept, fresh)]
+    np.testing.assert_array_equal(*slopes)
+    assert slopes[0].any()

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sketchbench import composition
 from sketchbench import kernels as backends
 from sketchbench.kernels import Kernels
+from sketchbench.objective import logistic
 from sketchbench.objective.logistic import Logistic
 from sketchbench.objective.objective import Objective
 from sketchbench.objective.quadratic import Quadratic
@@ -201,3 +202,11 @@ def test_sparse_gradients_have_the_curvature_of_the_paper() -> None:
 def test_bad_sparse_gradients(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         made("sparse_gradients", **change)
+
+
+@given(seed=st.integers(0, 99), classes=st.integers(1, 12))
+def test_reductions_over_classes_are_numpys(seed: int, classes: int) -> None:
+    """To the last bit, so that training by them is the same."""
+    scores = np.random.default_rng(seed).standard_normal((3, 50, classes))
+    np.testing.assert_array_equal(logistic._highest(scores, np), scores.max(axis=-1))
+    np.testing.assert_array_equal(logistic._sum(scores), scores.sum(axis=-1))
