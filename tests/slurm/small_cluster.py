@@ -146,8 +146,8 @@ def whole(path: Path) -> small.Project:
 
 
 def shortened(output: str, places: list[Path]) -> str:
-    """A log without the names of folders, programs and hosts."""
+    """A log without the verdicts at its end, and without the names of folders, programs and hosts."""
     for place in places:
         output = output.replace(str(place), "")
-    kept = [line.rstrip() for line in output.splitlines() if not re.search(r"(?i)^host|/(tmp|work|root|home)/", line)]
-    return "\n".join(kept) + "\n"
+    left_out = re.compile(r"(?i)^host|/(tmp|work|root|home)/|, expected |^\s*$")
+    return "\n".join(line.rstrip() for line in output.splitlines() if not left_out.search(line)) + "\n"
