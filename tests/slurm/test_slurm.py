@@ -17,8 +17,8 @@ import pytest
 from small_cluster import (
     PLUGIN,
     Cluster,
-    as_local,
     changed,
+    differences,
     end_snakemake,
     finish,
     modules,
@@ -89,7 +89,7 @@ def test_short_runs_share_a_job(project: small.Project, cluster: Cluster) -> Non
     assert cluster.detail(last, "TimeLimit") == "00:03:00"
     assert "Nothing to be done" in finish(on_slurm(project))
     assert len(cluster.jobs()) == len(before) + 2
-    assert as_local(project)
+    assert differences(project) == set()
 
 
 def test_one_run_that_fails_stops_no_other_of_its_job(project: small.Project, cluster: Cluster) -> None:
@@ -107,7 +107,7 @@ def test_killed_job(project: small.Project, cluster: Cluster) -> None:
     cluster("scancel", "--signal=KILL", "--full", job)
     finish(process, fails=True)
     finish(on_slurm(project, "--retries", "0"))
-    assert as_local(project)
+    assert differences(project) == set()
 
 
 def test_killed_snakemake(project: small.Project, cluster: Cluster) -> None:
@@ -118,7 +118,7 @@ def test_killed_snakemake(project: small.Project, cluster: Cluster) -> None:
     end_snakemake(project)
     process.wait()
     finish(on_slurm(project))
-    assert as_local(project)
+    assert differences(project) == set()
 
 
 def test_killed_controller(project: small.Project, cluster: Cluster) -> None:
@@ -131,7 +131,7 @@ def test_killed_controller(project: small.Project, cluster: Cluster) -> None:
     time.sleep(3)
     subprocess.run(["slurmctld"], env={**os.environ, "SLURM_CONF": str(cluster.folder / "slurm.conf")}, check=True)
     finish(process)
-    assert as_local(project)
+    assert differences(project) == set()
 
 
 def test_drained_node(project: small.Project, cluster: Cluster) -> None:
@@ -145,7 +145,7 @@ def test_drained_node(project: small.Project, cluster: Cluster) -> None:
     finally:
         cluster("scontrol", "update", f"NodeName={node}", "State=RESUME")
     finish(process)
-    assert as_local(project)
+    assert differences(project) == set()
 
 
 def test_over_memory(project: small.Project, cluster: Cluster) -> None:
@@ -158,7 +158,7 @@ def test_over_memory(project: small.Project, cluster: Cluster) -> None:
     memory = [cluster.detail(job, "MinMemoryNode") for job in (first, second)]
     assert memory == ["662M", "1324M"]
     assert cluster.detail(second, "JobState") == "COMPLETED"
-    assert as_local(project)
+    assert differences(project) == set()
 
 
 def test_over_time(project: small.Project, cluster: Cluster) -> None:
@@ -175,7 +175,7 @@ def test_over_time(project: small.Project, cluster: Cluster) -> None:
     first, second, *_ = [job for job in cluster.jobs() if job not in before]
     assert [cluster.detail(job, "TimeLimit") for job in (first, second)] == ["00:01:00", "00:02:00"]
     assert [cluster.detail(job, "JobState") for job in (first, second)] == ["TIMEOUT", "COMPLETED"]
-    assert as_local(project)
+    assert differences(project) == set()
 
 
 def test_cupy_asks_for_a_gpu(project: small.Project, cluster: Cluster) -> None:
@@ -224,4 +224,5 @@ def test_all_of_the_smoke_scale(cluster: Cluster, tmp_path: Path) -> None:
     assert len(cluster.jobs()) - before <= 7
     if place := os.environ.get("SMOKE_LOG"):
         shutil.copy(copy.path / "smoke.log", place)
-    assert as_local(copy)
+    different = differences(copy)  # `reconstruction` and those like it have rows of measured seconds
+    assert all("reconstruction" in name or name.endswith(".seal") or name.startswith("claims") for name in different)
