@@ -17,7 +17,8 @@ from sketchbench.command_line import Parser
 from sketchbench.composition import CONF
 from sketchbench.course import deciding
 from sketchbench.files import FileError, clear, write_bytes
-from sketchbench.plan import Plan, checkpoints_of, from_settings
+from sketchbench.plan import from_settings
+from sketchbench.planned import Plan, checkpoints_of
 from sketchbench.schema import SCALES, load, validate
 
 Fate = Literal["taken", "refused", "damaged", "not needed"]

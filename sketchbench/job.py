@@ -144,7 +144,7 @@ def work_off(batch: list[dict[str, Any]], folder: Path | None = None) -> Outcome
     """Do the runs of a batch whose records are not there, one after the other.
 
     Arguments:
-        batch: of each run its name, the path of its record, its signature and its config, as `plan.Batch` lists them;
+        batch: of each run its name, the path of its record, its signature and its config, as `batch.Batch` lists them;
             with `trials`, it is made of the records of its trials.
         folder: a user's own, whose modules count, too.
     """

@@ -26,7 +26,7 @@ def records_of(manifest: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 def judged_from(tables: Mapping[str, str], facts: str) -> dict[str, str]:
     """What the page of claims is made of: the SHA-256 of each table by study, and what the plan says (see `facts` of
-    `plan.Plan`), such as which of them are of older code."""
+    `planned.Plan`), such as which of them are of older code."""
     return {**tables, PLAN: seal.digest(facts)}
 
 

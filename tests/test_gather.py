@@ -13,6 +13,7 @@ import pytest
 from sketchbench import gather, job, plan, record
 from sketchbench.__main__ import main
 from sketchbench.federated import checkpoint
+from sketchbench.planned import Plan, checkpoints_of
 from sketchbench.record import Record, write
 
 ROWS = [{"quantity": "loss", "trial": 0, "mean": 0.1}]
@@ -20,7 +21,7 @@ OPTIONS = ["--scale", "paper", "--kernels", "numba", "--studies", "federated_cnn
 
 
 @functools.cache
-def planned() -> plan.Plan:
+def planned() -> Plan:
     return plan.expand("paper", "numba", studies="federated_cnn,norms")
 
 
@@ -35,7 +36,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
                 write(tmp_path / "usb" / there.record(unit), Record(ROWS, provenance))
     (run,) = there.runs["federated_cnn"].values()
     for rounds, name in ((3, "tuning"), (5, "trial1")):
-        folder = tmp_path / "usb" / "results" / "paper" / "checkpoints" / plan.checkpoints_of(run) / name
+        folder = tmp_path / "usb" / "results" / "paper" / "checkpoints" / checkpoints_of(run) / name
         path = checkpoint.place(str(folder), name)
         checkpoint.save(path, {"t": rounds, "curve": {}, "state": None})
     here = tmp_path / "here"

@@ -13,6 +13,7 @@ from sketchbench import plan as planning
 from sketchbench.composition import CONF
 from sketchbench.execution import ConfigError
 from sketchbench.measure.row import CONTROLS
+from sketchbench.planned import Plan
 from sketchbench.schema import SchemaError
 
 STUDIES = sorted(path.stem for path in (CONF / "study").glob("*.yaml"))
@@ -30,7 +31,7 @@ def conf(tmp_path: Path) -> Path:
     return folder
 
 
-def expanded(conf: Path, study: dict[str, Any], scale: str = "quick", **others: dict[str, Any]) -> planning.Plan:
+def expanded(conf: Path, study: dict[str, Any], scale: str = "quick", **others: dict[str, Any]) -> Plan:
     """The plan of a study `one`, with others beside it."""
     for name, text in {"one": study, **others}.items():
         (conf / "study" / f"{name}.yaml").write_text(yaml.safe_dump(text, sort_keys=False))

@@ -13,7 +13,7 @@ from sketchbench import plan as planning
 from sketchbench import record, reports, seal, standing
 from sketchbench.composition import CONF
 from sketchbench.files import FileError
-from sketchbench.plan import Plan
+from sketchbench.planned import Plan
 from sketchbench.standing import DROPPED, KERNELS, OLDER, SEED, Table
 from sketchbench.table import __main__ as table
 

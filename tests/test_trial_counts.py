@@ -10,6 +10,7 @@ from scipy import stats
 
 from sketchbench import composition, execution, seeds
 from sketchbench import plan as planning
+from sketchbench.batch import Run
 from sketchbench.claim.criteria import TRUSTED_SKEWNESS
 from sketchbench.kernels import load
 from sketchbench.measure.audit import epsilon_proven, strongest_threshold
@@ -39,7 +40,7 @@ TIGHT = [
 
 
 @functools.cache
-def planned(study: str) -> dict[str, planning.Run]:
+def planned(study: str) -> dict[str, Run]:
     """A study's runs at the quick scale."""
     return planning.expand("quick", "numba", studies=study).runs[study]
 

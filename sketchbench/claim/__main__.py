@@ -50,7 +50,7 @@ def run_evaluate(options: argparse.Namespace) -> None:
 
 
 def _facts(text: str) -> dict[str, Any]:
-    """What `plan.Plan.facts` says; ValueError where it is something else."""
+    """What `planned.Plan.facts` says; ValueError where it is something else."""
     facts = json_of(text, "--facts")
     optional = {key: dict for key in ("kinds", "older") if isinstance(facts, dict) and key in facts}
     for key, kind in {**FACTS, **optional}.items():

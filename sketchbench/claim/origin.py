@@ -30,7 +30,7 @@ def origin_of(tables: Sequence[Path], older: States) -> Origin:
 
     Arguments:
         tables: their CSV files.
-        older: by study and state, the methods that are not of the plan; see `plan.Plan`.
+        older: by study and state, the methods that are not of the plan; see `planned.Plan`.
 
     Raises SealError for one without a whole seal.
     """

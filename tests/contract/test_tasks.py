@@ -17,6 +17,7 @@ from sketchbench import plan as planning
 from sketchbench.course import SETTINGS
 from sketchbench.measure.row import CONTROLS, Row
 from sketchbench.parameters import Checked
+from sketchbench.study import read as read_study
 from sketchbench.task.repeated import Repeated
 from sketchbench.task.task import Task
 
@@ -35,7 +36,7 @@ def smoke() -> dict[str, Config]:
     plan = planning.expand("smoke", "numba")
     found: dict[str, Config] = {}
     for study, runs in sorted(plan.runs.items()):
-        task = planning.study.read(composition.CONF, study, "smoke").task
+        task = read_study(composition.CONF, study, "smoke").task
         for run in runs.values():
             if run.columns["method"].startswith(CONTROLS):
                 continue
