@@ -22,6 +22,7 @@ from sketchbench.cost import told
 START = 2.0  # seconds that a job takes to start Python, on top of what its runs cost
 OTHER = 3.0  # seconds of a job that is no run, until one of its kind has finished
 SNAKEMAKES = "DefaultStreamHandler"  # what it calls its own handler; beside a logger plugin there is none
+SELECTING = "Select jobs to execute..."  # what it says whenever a job has ended
 PRIOR = 60.0  # seconds of runs that weigh as much as the recorded pace does
 NAMED = 2  # jobs under way that are named, at most
 
@@ -49,7 +50,7 @@ class State:
     """
 
     expected: Mapping[Key, float | None]
-    slots: int
+    slots: int = 1
     clock: Callable[[], float] = time.monotonic
     total: int = 0
     done: int = 0
@@ -142,7 +143,7 @@ class Progress(logging.Handler):
     Arguments:
         state: at its beginning.
         inner: Snakemake's own handler of the terminal, which goes on showing all but the course of jobs.
-        followed: whether there is a course; asked when jobs are known.
+        slots: how many jobs there are side by side, asked when jobs are known; 0 where none is begun.
         console: where the line is shown.
         every: seconds between lines where that is no terminal.
     """
@@ -156,11 +157,11 @@ class Progress(logging.Handler):
         console: Console,
         *,
         every: float = 60,
-        followed: Callable[[], bool] = lambda: True,
+        slots: Callable[[], int],
     ) -> None:
         super().__init__()
         self._state, self._inner, self._console, self._every = state, inner, console, every
-        self._followed = followed
+        self._slots = slots
         self._bar: Bar | None = None
         self._over = threading.Event()
         self._ticking = threading.Thread(target=self._tick, daemon=True)
@@ -168,7 +169,8 @@ class Progress(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         event = _event(record)
         about: Any = record  # whose attributes depend on the event
-        if event == "run_info" and self._followed():
+        if event == "run_info" and (slots := self._slots()):
+            self._state.slots = slots
             self._state.plan({**about.stats})
             self._begin()
         elif event == "job_info":
@@ -181,7 +183,7 @@ class Progress(logging.Handler):
             self._state.fail(about.jobid)
 
     def _begin(self) -> None:
-        self._inner.addFilter(lambda record: _event(record) not in self.SHOWN_HERE)
+        self._inner.addFilter(lambda record: _event(record) not in self.SHOWN_HERE and record.msg != SELECTING)
         if self._console.is_terminal:
             text = TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, ratio=1))
             columns = (BarColumn(bar_width=12), text)
@@ -224,16 +226,14 @@ def _event(record: logging.LogRecord) -> str:
     return str(getattr(record, "event", None) or "")
 
 
-def follow(
-    logger: logging.Logger, expected: Mapping[Key, float | None], slots: int, followed: Callable[[], bool]
-) -> None:
+def follow(logger: logging.Logger, expected: Mapping[Key, float | None], slots: Callable[[], int]) -> None:
     """Show the progress of the run that begins, where Snakemake writes to the terminal itself.
 
     Arguments:
         logger: Snakemake's.
-        expected, slots: as of `State`.
-        followed: as of `Progress`.
+        expected: as of `State`.
+        slots: as of `Progress`.
     """
     shown = [one for one in logger.handlers if isinstance(one, logging.StreamHandler) and one.name == SNAKEMAKES]
     for inner in shown:
-        logger.addHandler(Progress(State(expected, slots), inner, Console(stderr=True), followed=followed))
+        logger.addHandler(Progress(State(expected), inner, Console(stderr=True), slots=slots))

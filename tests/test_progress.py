@@ -75,7 +75,9 @@ def test_in_a_log_the_course_of_jobs_is_a_line_now_and_then_and_all_else_stays()
     theirs, ours = io.StringIO(), io.StringIO()
     inner = logging.StreamHandler(theirs)
     inner.name = progress.SNAKEMAKES
-    handler = progress.Progress(State({("a", "1"): 9.0}, 1), inner, Console(file=ours, width=40), every=0.05)
+    handler = progress.Progress(
+        State({("a", "1"): 9.0}), inner, Console(file=ours, width=40), every=0.05, slots=lambda: 1
+    )
     logger.addHandler(inner)
     logger.addHandler(handler)
     try:
@@ -95,12 +97,23 @@ def test_in_a_log_the_course_of_jobs_is_a_line_now_and_then_and_all_else_stays()
     assert lines[1].endswith("0 of 3 steps done; about 14 seconds left; now a 1")
 
 
+def test_a_dry_run_has_no_course() -> None:
+    inner, ours = logging.StreamHandler(io.StringIO()), io.StringIO()
+    handler = progress.Progress(State({}), inner, Console(file=ours), every=0.01, slots=lambda: 0)
+    record = logging.LogRecord("", logging.INFO, "", 0, "", (), None)
+    record.event, record.stats = "run_info", {"total": 1}
+    handler.emit(record)
+    time.sleep(0.05)
+    assert ours.getvalue() == ""
+    assert not inner.filters
+
+
 def test_on_a_terminal_it_is_one_line_that_goes_away() -> None:
     logger = logging.getLogger("tests.progress")
     logger.setLevel(logging.INFO)
     ours, inner = io.StringIO(), logging.StreamHandler(io.StringIO())
     console = Console(file=ours, force_terminal=True, width=60, legacy_windows=False)
-    handler = progress.Progress(State({("a", "1"): 9.0}, 1), inner, console)
+    handler = progress.Progress(State({("a", "1"): 9.0}), inner, console, slots=lambda: 1)
     logger.addHandler(handler)
     try:
         _said(logger, event="run_info", stats={"run": 1, "total": 2, "all": 1})

@@ -50,6 +50,13 @@ def cluster_jobs():
     return cluster.jobs(PLAN.batches, len(parts))
 
 
+def slots():
+    """How many jobs there are side by side; it is known only once the graph is there."""
+    if workflow.dryrun:
+        return 0
+    return workflow.cores if workflow.local_exec else workflow.nodes
+
+
 # Only the process that decides what is made looks at what is there; its jobs may be writing it.
 if workflow.is_main_process:
     try:
@@ -71,11 +78,7 @@ if workflow.is_main_process:
     for line in REJECTED:
         logger.warning(line)
     if not workflow.output_settings.verbose:
-        limits = (
-            workflow.global_resources[name].value for name in ("_cores", "_nodes")
-        )
-        slots = min(filter(None, limits), default=1)
-        progress.follow(logger, PLAN.left(), slots, lambda: not workflow.dryrun)
+        progress.follow(logger, PLAN.left(), slots)
 
 # What a run that uses the user's own code is told about where it is.
 FOLDER = (
