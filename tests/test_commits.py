@@ -67,6 +67,12 @@ def test_what_is_not_sure_is_refused(csv: Path, damage: Callable[[Path], object]
     assert seal.beside(csv).exists() is before
 
 
+def commit_now() -> str | None:
+    """What a process that begins now would say."""
+    job._commit.cache_clear()
+    return job._commit()
+
+
 def test_edits_of_code_and_configs_make_a_commit_dirty(csv: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reports don't, since a run writes them while it goes on."""
     project = csv.parents[3]
@@ -78,11 +84,11 @@ def test_edits_of_code_and_configs_make_a_commit_dirty(csv: Path, monkeypatch: p
     monkeypatch.setattr(job, "PROJECT", project)
     commit = git(csv, "log", "-1", "--format=%h", "--abbrev=12").strip()
     csv.write_text("other")
-    assert job._commit() == commit
+    assert commit_now() == commit
     for name in ("sketchbench", "conf"):
         (project / name / "file").write_text("edited")
-        assert job._commit() == f"{commit}-dirty"
+        assert commit_now() == f"{commit}-dirty"
         git(csv, "checkout", "--", name)
-    assert job._commit() == commit
+    assert commit_now() == commit
     (project / ".git").rename(project / "git")
-    assert job._commit() is None
+    assert commit_now() is None

@@ -184,8 +184,8 @@ WORKFLOW: list[Edit] = [
     ("studies: all", "studies: ''", "study= is unknown"),
     ('folder: ""', "folder: /nonexistent", "needs a folder `sketch`"),
     ('folder: ""', "folder: 3", "at folder"),
-    ("quick: 8", "quick: 0", "at together/quick"),
-    ("quick: 8", "quik: 8", "at together"),
+    ("quick: 16", "quick: 0", "at together/quick"),
+    ("quick: 16", "quik: 8", "at together"),
 ]
 GROUPS: dict[str, tuple[str, list[Edit]]] = {
     "study": (STUDY, STUDIES),

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
+import times
 
 from sketchbench import record
 
@@ -108,12 +109,13 @@ def outcome(project: small.Project) -> dict[str, object]:
     found: dict[str, object] = dict(project.reports())
     for path in sorted((project.path / "results").rglob("*.parquet")):
         stored = record.read(path)
-        found[str(path.relative_to(project.path))] = (repr(stored.rows), stored.provenance["signature"])
+        found[str(path.relative_to(project.path))] = (stored.rows, stored.provenance["signature"])
     return found
 
 
-def differences(project: small.Project) -> set[str]:
-    """The reports and records to which a local run from nothing does not come, byte for byte."""
+def differences(project: small.Project, timed: bool = False) -> set[str]:
+    """The reports and records to which a local run from nothing does not come, byte for byte; but for measured times,
+    where some are `timed`."""
     found = outcome(project)
     assert any(name.endswith(".parquet") for name in found)
     assert "claims.csv" in found
@@ -122,6 +124,8 @@ def differences(project: small.Project) -> set[str]:
         shutil.rmtree(project.path / name)
     finish(project.start())
     local = outcome(project)
+    if timed:
+        found, local = (times.without(one, project.path / "conf") for one in (found, local))
     return {name for name in found.keys() | local.keys() if found.get(name) != local.get(name)}
 
 
