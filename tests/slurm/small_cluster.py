@@ -25,9 +25,9 @@ PLUGIN = importlib.util.find_spec("snakemake_executor_plugin_slurm")
 _SPEC = importlib.util.spec_from_file_location("small_project", ROOT / "tests" / "workflow" / "conftest.py")
 assert _SPEC is not None
 assert _SPEC.loader is not None
-small = importlib.util.module_from_spec(_SPEC)
-sys.modules[_SPEC.name] = small
-_SPEC.loader.exec_module(small)
+projects = importlib.util.module_from_spec(_SPEC)
+sys.modules[_SPEC.name] = projects
+_SPEC.loader.exec_module(projects)
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Cluster:
             time.sleep(0.2)
 
 
-def on_slurm(project: small.Project, *options: str, settings: Sequence[str] = NUMPY) -> "subprocess.Popen[str]":
+def on_slurm(project: projects.Project, *options: str, settings: Sequence[str] = NUMPY) -> "subprocess.Popen[str]":
     """The command that runs the project on the cluster, and goes on with it whatever happened before."""
     environment = {**os.environ, "PYTHONPATH": modules(project)}
     search = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
@@ -81,7 +81,7 @@ def on_slurm(project: small.Project, *options: str, settings: Sequence[str] = NU
     )
 
 
-def modules(project: small.Project) -> str:
+def modules(project: projects.Project) -> str:
     """The path of modules of the project, and of the plugin, which is not where others are (it slows every start)."""
     assert PLUGIN is not None
     assert PLUGIN.origin is not None
@@ -94,17 +94,17 @@ def finish(process: "subprocess.Popen[str]", fails: bool = False) -> str:
     return output
 
 
-def changed(project: small.Project, line: str) -> None:
+def changed(project: projects.Project, line: str) -> None:
     """Every run does this first, and then comes to what it always comes to."""
     head = "def run(self) -> list[Row]:\n"
     project.edit("sketchbench/task/moments.py", lambda text: text.replace(head, f"{head}        {line}\n", 1))
 
 
-def slowed(project: small.Project, seconds: float) -> None:
+def slowed(project: projects.Project, seconds: float) -> None:
     changed(project, f"__import__('time').sleep({seconds})")
 
 
-def outcome(project: small.Project) -> dict[str, object]:
+def outcome(project: projects.Project) -> dict[str, object]:
     """Every report byte for byte, and of every record its rows and signature, not its times, commit and machine."""
     found: dict[str, object] = dict(project.reports())
     for path in sorted((project.path / "results").rglob("*.parquet")):
@@ -113,7 +113,7 @@ def outcome(project: small.Project) -> dict[str, object]:
     return found
 
 
-def differences(project: small.Project, timed: bool = False) -> set[str]:
+def differences(project: projects.Project, timed: bool = False) -> set[str]:
     """The reports and records to which a local run from nothing does not come, byte for byte; but for measured times,
     where some are `timed`."""
     found = outcome(project)
@@ -129,7 +129,7 @@ def differences(project: small.Project, timed: bool = False) -> set[str]:
     return {name for name in found.keys() | local.keys() if found.get(name) != local.get(name)}
 
 
-def end_snakemake(project: small.Project) -> None:
+def end_snakemake(project: projects.Project) -> None:
     """Kill it and the script around it; the jobs of the cluster are no children of it."""
     for one in psutil.process_iter(["cwd", "cmdline"]):
         if one.info["cwd"] == str(project.path) and "--workflow-profile" in (one.info["cmdline"] or []):
@@ -137,7 +137,7 @@ def end_snakemake(project: small.Project) -> None:
                 one.kill()
 
 
-def whole(path: Path) -> small.Project:
+def whole(path: Path) -> projects.Project:
     """A copy of the project as it is."""
     for name in ("conf", "workflow", "sketchbench"):
         shutil.copytree(ROOT / name, path / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -147,7 +147,7 @@ def whole(path: Path) -> small.Project:
     if (ROOT / "results" / "composed.json").is_file():
         (path / "results").mkdir()
         shutil.copy(ROOT / "results" / "composed.json", path / "results")
-    return small.Project(path)
+    return projects.Project(path)
 
 
 def shortened(output: str, places: list[Path]) -> str:

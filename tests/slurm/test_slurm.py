@@ -23,9 +23,9 @@ from small_cluster import (
     finish,
     modules,
     on_slurm,
+    projects,
     shortened,
     slowed,
-    small,
     whole,
 )
 
@@ -40,7 +40,7 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="only root can start a cluster"),
 ]
 
-small_project = small.project
+small, small_project = projects.small, projects.project  # fixtures
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -50,7 +50,7 @@ def asked_for(request: pytest.FixtureRequest) -> None:
 
 
 @pytest.fixture
-def project(small_project: small.Project) -> small.Project:
+def project(small_project: projects.Project) -> projects.Project:
     """Two runs of half a second each, as if they had been measured, in a batch; a table; two verdicts."""
     small_project.edit("conf/costs.csv", lambda text: f"{text}smoke,tiny,2,0.5,0.5,100\n")
     return small_project
@@ -78,7 +78,7 @@ def cluster(whole_cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator
     whole_cluster.free()
 
 
-def test_short_runs_share_a_job(project: small.Project, cluster: Cluster) -> None:
+def test_short_runs_share_a_job(project: projects.Project, cluster: Cluster) -> None:
     """Two batches and their table are a job, the verdicts another one; a third run does nothing."""
     project.edit("conf/workflow.yaml", lambda text: text.replace("smoke: 16", "smoke: 1"))
     before = cluster.jobs()
@@ -92,14 +92,14 @@ def test_short_runs_share_a_job(project: small.Project, cluster: Cluster) -> Non
     assert differences(project) == set()
 
 
-def test_one_run_that_fails_stops_no_other_of_its_job(project: small.Project, cluster: Cluster) -> None:
+def test_one_run_that_fails_stops_no_other_of_its_job(project: projects.Project, cluster: Cluster) -> None:
     project.edit("conf/workflow.yaml", lambda text: text.replace("smoke: 16", "smoke: 1"))
     changed(project, "assert 'CountSketch' not in repr(self.family), 'broken'")
     finish(on_slurm(project, "--retries", "0"), fails=True)
     assert list(project.records()) == ["uniform_sampling/d12-b4"]
 
 
-def test_killed_job(project: small.Project, cluster: Cluster) -> None:
+def test_killed_job(project: projects.Project, cluster: Cluster) -> None:
     slowed(project, 8)
     process = on_slurm(project, "--retries", "0")
     job = cluster.wait_for("running")
@@ -110,7 +110,7 @@ def test_killed_job(project: small.Project, cluster: Cluster) -> None:
     assert differences(project) == set()
 
 
-def test_killed_snakemake(project: small.Project, cluster: Cluster) -> None:
+def test_killed_snakemake(project: projects.Project, cluster: Cluster) -> None:
     """Its job works on beside the one that the same command sends again."""
     slowed(project, 8)
     process = on_slurm(project)
@@ -121,7 +121,7 @@ def test_killed_snakemake(project: small.Project, cluster: Cluster) -> None:
     assert differences(project) == set()
 
 
-def test_killed_controller(project: small.Project, cluster: Cluster) -> None:
+def test_killed_controller(project: projects.Project, cluster: Cluster) -> None:
     """SLURM's own scheduler is killed and started again: nothing fails."""
     slowed(project, 8)
     process = on_slurm(project)
@@ -134,7 +134,7 @@ def test_killed_controller(project: small.Project, cluster: Cluster) -> None:
     assert differences(project) == set()
 
 
-def test_drained_node(project: small.Project, cluster: Cluster) -> None:
+def test_drained_node(project: projects.Project, cluster: Cluster) -> None:
     node = cluster("sinfo", "--noheader", "--format=%n").strip()
     cluster("scontrol", "update", f"NodeName={node}", "State=DRAIN", "Reason=test")
     try:
@@ -148,7 +148,7 @@ def test_drained_node(project: small.Project, cluster: Cluster) -> None:
     assert differences(project) == set()
 
 
-def test_over_memory(project: small.Project, cluster: Cluster) -> None:
+def test_over_memory(project: projects.Project, cluster: Cluster) -> None:
     """The first attempt is ended at its limit; the second gets twice as much, and suffices."""
     changed(project, "hog = __import__('numpy').ones(90_000_000); __import__('time').sleep(4); del hog")
     before = cluster.jobs()
@@ -161,7 +161,7 @@ def test_over_memory(project: small.Project, cluster: Cluster) -> None:
     assert differences(project) == set()
 
 
-def test_over_time(project: small.Project, cluster: Cluster) -> None:
+def test_over_time(project: projects.Project, cluster: Cluster) -> None:
     """The first attempt ends at its limit of a minute, with one of two records; the second makes the other one."""
     slowed(project, 40)
     before = cluster.jobs()
@@ -178,7 +178,7 @@ def test_over_time(project: small.Project, cluster: Cluster) -> None:
     assert differences(project) == set()
 
 
-def test_cupy_asks_for_a_gpu(project: small.Project, cluster: Cluster) -> None:
+def test_cupy_asks_for_a_gpu(project: projects.Project, cluster: Cluster) -> None:
     """The device is on the cluster, so nobody looks for one here; the job itself waits on the drained node."""
     project.edit("conf/workflow.yaml", lambda text: text.replace("smoke: 16", "smoke: 1"))
     node = cluster("sinfo", "--noheader", "--format=%n").strip()
