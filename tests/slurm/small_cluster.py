@@ -155,4 +155,4 @@ def shortened(output: str, places: list[Path]) -> str:
     for place in places:
         output = output.replace(str(place), "")
     left_out = re.compile(r"(?i)^host|/(tmp|work|root|home)/|, expected |^\s*$")
-    return "\n".join(line.rstrip() for line in output.splitlines() if not left_out.search(line)) + "\n"
+    return "\n".join(line.rstrip()[:118] for line in output.splitlines() if not left_out.search(line)) + "\n"
