@@ -14,12 +14,11 @@ from typing import Literal
 
 from sketchbench import record
 from sketchbench.command_line import Parser
-from sketchbench.composition import CONF
 from sketchbench.course import deciding
 from sketchbench.files import FileError, clear, write_bytes
-from sketchbench.plan import from_settings
+from sketchbench.plan import from_options
 from sketchbench.planned import Plan, checkpoints_of
-from sketchbench.schema import SCALES, load, validate
+from sketchbench.schema import SCALES
 
 Fate = Literal["taken", "refused", "damaged", "not needed"]
 
@@ -46,10 +45,9 @@ class Gathering:
 
     def __init__(self, plan: Plan, *, dry: bool = False) -> None:
         runs = [run for of_study in plan.runs.values() for run in of_study.values()]
-        units = [unit for run in runs for unit in run.parts or (run,)]
         self._dry = dry
-        self._places = {unit.signature: Path(plan.record(unit)) for unit in units}
-        self._configs = [deciding(unit.config) for unit in units]
+        self._places = {unit.signature: Path(plan.record(unit)) for unit in plan.units}
+        self._configs = [deciding(unit.config) for unit in plan.units]
         self._joined = {run.signature for run in runs if run.parts}
         self._checkpoints = Path(plan.places.results, "checkpoints")
         self._owners = {checkpoints_of(run) for run in runs}
@@ -143,10 +141,7 @@ def main(arguments: list[str]) -> None:
     source, dry = options.pop("source"), options.pop("dry_run")
     if not source.is_dir():
         raise FileError(f"{source} is {'no folder' if source.exists() else 'not there'}; name one with records in it")
-    settings = load(CONF / "workflow.yaml")
-    validate(settings, "workflow", "conf/workflow.yaml")
-    chosen = {name: value for name, value in options.items() if value is not None}
-    plan = from_settings({**settings, **chosen, "device": "elsewhere"})
+    plan = from_options(options)
     if Path(plan.places.results).resolve().is_relative_to(source.resolve()):
         raise FileError(f"{source} holds the results that are here; name a folder that comes from elsewhere")
     fates: Counter[str] = Counter()

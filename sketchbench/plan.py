@@ -58,6 +58,20 @@ def from_settings(settings: dict[str, Any], main: bool = True) -> Plan:
     return plan
 
 
+def from_options(options: Mapping[str, Any]) -> Plan:
+    """The plan of the workflow's settings but for some that a command was given, where nothing is run now.
+
+    Arguments:
+        options: by the names of the settings; None: as conf/workflow.yaml says.
+
+    Raises what `from_settings` does.
+    """
+    settings = load(CONF / "workflow.yaml")
+    validate(settings, "workflow", "conf/workflow.yaml")
+    chosen = {name: value for name, value in options.items() if value is not None}
+    return from_settings({**settings, **chosen, "device": "elsewhere"})
+
+
 def expand(
     scale: str = "quick",
     kernels_name: str = "auto",
@@ -146,14 +160,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--folder", default="", help="your own folder of methods")
     parser.add_argument("--only", choices=["mine"], help="the methods of --folder, beside a few others")
     options = parser.parse_args(arguments)
-    settings = load(CONF / "workflow.yaml")
-    validate(settings, "workflow", "conf/workflow.yaml")
-    chosen = {name: value for name, value in vars(options).items() if value is not None}
-    plan = from_settings({**settings, **chosen, "device": "elsewhere"})
-    for name, runs in plan.runs.items():
-        for run in (part for whole in runs.values() for part in whole.parts or [whole]):
-            seconds = f"{run.cost.seconds:.2g} s" if run.cost else "?"
-            print(f"{name:24s} {run.name:56s} {run.signature} {seconds:>8s}")
+    plan = from_options(vars(options))
+    for unit in plan.units:
+        seconds = "?" if unit.seconds is None else f"{unit.seconds:.2g} s"
+        print(f"{unit.study:24s} {unit.name:56s} {unit.signature} {seconds:>8s}")
     for skipped in plan.skipped:
         print(f"skipped: {skipped.study}: {skipped.name}: {skipped.reason}")
     print(plan.summary)

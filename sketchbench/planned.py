@@ -83,15 +83,15 @@ class Plan:
         return f"{self.places.results}/{run.study}/{run.name}.parquet"
 
     @property
-    def count(self) -> int:
-        """How many runs there are, where trials that are runs of their own count as these."""
-        return sum(len(run.parts) or 1 for runs in self.runs.values() for run in runs.values())
+    def units(self) -> list[Run]:
+        """What is run, study by study: runs, or in the place of one its trials, where these are runs of their own."""
+        return [unit for runs in self.runs.values() for run in runs.values() for unit in run.parts or (run,)]
 
     @functools.cached_property
     def batches(self) -> dict[str, dict[str, Batch]]:
         """The batches of each study, by their numbers; where all studies share processes, those of `all`."""
         if self.shared:
-            size = math.ceil(self.count / PROCESSES)
+            size = math.ceil(len(self.units) / PROCESSES)
             return {SHARED: self._batches(SHARED, list(self.runs), size)}
         return {study: self._batches(study, [study], self.together[study]) for study in self.runs}
 
@@ -186,11 +186,11 @@ class Plan:
     @property
     def summary(self) -> str:
         """How many runs there are, in how many jobs, and how long they took when they were measured."""
-        runs = [part for found in self.runs.values() for run in found.values() for part in run.parts or [run]]
-        known = [run.seconds for run in runs if run.seconds is not None]
+        units = self.units
+        known = [unit.seconds for unit in units if unit.seconds is not None]
         jobs = sum(map(len, self.batches.values()))
-        unknown = f" (and {len(runs) - len(known)} runs never measured)" if len(known) < len(runs) else ""
-        counted = f"{len(runs)} runs in {jobs} jobs, {len(self.skipped)} skipped"
+        unknown = f" (and {len(units) - len(known)} runs never measured)" if len(known) < len(units) else ""
+        counted = f"{len(units)} runs in {jobs} jobs, {len(self.skipped)} skipped"
         return f"{counted}: {cost.told(sum(known))} of one processor core{unknown}"
 
     @property

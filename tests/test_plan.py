@@ -48,7 +48,7 @@ def test_every_study_expands(scale: str) -> None:
     records = [path for batches in plan.batches.values() for batch in batches.values() for path in batch.runs]
     joined = [run for runs in plan.runs.values() for run in runs.values() if run.parts]
     assert bool(joined) == (scale == "paper")
-    assert len(set(records)) == len(records) == plan.count + len(joined)
+    assert len(set(records)) == len(records) == len(plan.units) + len(joined)
     assert len(set(plan.all_receipts)) == len(plan.all_receipts)
     for runs in plan.runs.values():
         for run in runs.values():

@@ -19,9 +19,8 @@ from sketchbench.command_line import Parser, json_of, program
 from sketchbench.files import write_text
 from sketchbench.measure.row import Column
 from sketchbench.reports import judged_from
-from sketchbench.table.reading import read_table
+from sketchbench.table.reading import COLUMNS, read_table
 
-TABLE = (Column.METHOD, Column.LABEL, Column.QUANTITY)  # columns of every table
 NUMBERS = ("statistic", "low", "high", Column.BOUND)
 VERDICTS = ("claim", Column.METHOD, Column.LABEL, "case", "verdict", "expected", *NUMBERS)  # columns of claims.csv
 FACTS = {"scale": str, "kernels": str, "seed": int, "skipped": list, "studies": list}
@@ -33,7 +32,7 @@ def run_evaluate(options: argparse.Namespace) -> None:
     claims = read_claims(options.claims)
     check_studies(claims, facts["studies"])
     errata = read_errata(options.errata, claims)
-    tables = {path.stem: read_table(path, TABLE, kind="table", scale=facts["scale"]) for path in options.tables}
+    tables = {path.stem: read_table(path, COLUMNS, kind="table", scale=facts["scale"]) for path in options.tables}
     whole, kinds = facts.get("whole", True), facts.get("kinds", {})
     older = facts.get("older", {})
     found, comparisons = evaluate(claims, tables, facts["scale"], whole=whole, kinds=kinds, older=older)

@@ -12,9 +12,7 @@ from sketchbench.command_line import Parser, program
 from sketchbench.measure.row import Column
 from sketchbench.reports import TABLE, files_of
 from sketchbench.schema import SCALES
-from sketchbench.table.reading import TableError, read_table
-
-COLUMNS = (Column.METHOD, Column.LABEL, Column.QUANTITY)  # of every table
+from sketchbench.table.reading import COLUMNS, TableError, read_table
 
 
 def adopt(path: Path, scale: str) -> str:

@@ -7,6 +7,9 @@ from pathlib import Path
 import pandas as pd
 
 from sketchbench import seal
+from sketchbench.measure.row import Column
+
+COLUMNS = (Column.METHOD, Column.LABEL, Column.QUANTITY)  # of every table of a study
 
 
 class TableError(ValueError):
