@@ -1,0 +1,36 @@
+"""Updates as they are."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from sketchbench.compressor.compressor import At, Compressor, Memory
+from sketchbench.compressor.message import Message, Reply
+from sketchbench.kernels import Array
+
+
+@dataclass(frozen=True)
+class Plain(Compressor):
+    """All entries in float32."""
+
+    adds_up: ClassVar[bool] = True
+    unbiased: ClassVar[bool] = True
+
+    def check(self) -> None:
+        self.needs(self.layout.nbytes)
+
+    @property
+    def contraction(self) -> float:
+        return 1.0
+
+    def encode(self, x: Array, memory: Memory, at: At, heard: Sequence[Reply]) -> Message:
+        return Message({"values": x})
+
+    def decode(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
+        return message.parts["values"]
+
+    def lens(self, message: Message, at: At, heard: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        return torch.as_tensor(at.kernels.to_numpy(message.parts["values"][:, 0])), lambda x: x

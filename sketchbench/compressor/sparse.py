@@ -1,0 +1,101 @@
+"""Some entries of the update: the largest ones, or random ones."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from sketchbench.compressor.compressor import At, Compressor, Feedback, Memory
+from sketchbench.compressor.message import WORD, Message, Reply, place_type, sparse_nbytes
+from sketchbench.kernels import Array
+
+
+@dataclass(frozen=True)
+class TopK(Compressor):
+    """The k largest entries and their places, with error feedback at the client (Stich et al. 2018, Mem-SGD)."""
+
+    adds_up: ClassVar[bool] = False
+    feedback: ClassVar[Feedback] = "client"
+
+    def check(self) -> None:
+        self.needs(self._entry)
+
+    @property
+    def _entry(self) -> int:
+        """Bytes of an entry and its place."""
+        return int(WORD + place_type(self.layout.d).itemsize)
+
+    @property
+    def k(self) -> int:
+        """Entries of a message."""
+        return min(self.layout.d, self.limit // self._entry)
+
+    @property
+    def contraction(self) -> float:
+        return self.k / self.layout.d  # Stich et al. 2018, Lemma A.1
+
+    def encode(self, x: Array, memory: Memory, at: At, heard: Sequence[Reply]) -> Message:
+        flat = x.reshape(-1, self.layout.d)
+        places = at.kernels.largest(flat, self.k)
+        values = at.kernels.xp.take_along_axis(flat, places, axis=1)
+        shape = (*x.shape[:2], self.k)
+        return Message(
+            {"values": values.reshape(shape), "places": places.reshape(shape).astype(place_type(self.layout.d))}
+        )
+
+    def decode(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
+        xp, values = at.kernels.xp, message.parts["values"]
+        dense = xp.zeros((*values.shape[:2], self.layout.d), dtype=values.dtype)
+        xp.put_along_axis(dense, message.parts["places"].astype("int64"), values, axis=2)
+        return dense
+
+    def answer(self, message: Message, memory: Memory, at: At, heard: Sequence[Reply]) -> tuple[Reply, Memory]:
+        step = self.decode(message, at, heard).mean(axis=1)
+        return Reply(step, sparse_nbytes(step)), memory
+
+    def lens(self, message: Message, at: At, heard: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        values, places = (torch.as_tensor(at.kernels.to_numpy(message.parts[n][:, 0])) for n in ("values", "places"))
+        at_places = places.long()
+        return values, lambda x: x.gather(1, at_places)
+
+
+@dataclass(frozen=True)
+class RandomK(Compressor):
+    """k random entries, the same for all clients of a round, times d/k, without feedback: unbiased (Rand-K; Wangni
+    et al. 2018). Their places follow from the key."""
+
+    adds_up: ClassVar[bool] = True
+    keyed: ClassVar[bool] = True
+    unbiased: ClassVar[bool] = True
+
+    def check(self) -> None:
+        self.needs(WORD)
+
+    @property
+    def k(self) -> int:
+        """Entries of a message."""
+        return min(self.layout.d, self.limit // WORD)
+
+    def _places(self, at: At) -> Array:
+        """(T, k), ascending."""
+        return at.kernels.random_subset(at.key("random k"), 0, 0, at.trials, self.k, self.layout.d)
+
+    def encode(self, x: Array, memory: Memory, at: At, heard: Sequence[Reply]) -> Message:
+        places = self._places(at)[:, None].astype("int64")
+        return Message({"values": at.kernels.xp.take_along_axis(x, places, axis=2)})
+
+    def decode(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
+        xp, values = at.kernels.xp, message.parts["values"]
+        dense = xp.zeros((*values.shape[:2], self.layout.d), dtype=values.dtype)
+        places = xp.broadcast_to(self._places(at)[:, None].astype("int64"), values.shape)
+        xp.put_along_axis(dense, places, values * values.dtype.type(self.layout.d / self.k), axis=2)
+        return dense
+
+    def answer(self, message: Message, memory: Memory, at: At, heard: Sequence[Reply]) -> tuple[Reply, Memory]:
+        return Reply(self.decode(message, at, heard).mean(axis=1), WORD * self.k), memory
+
+    def lens(self, message: Message, at: At, heard: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        places = torch.as_tensor(at.kernels.to_numpy(self._places(at))).long()
+        return torch.as_tensor(at.kernels.to_numpy(message.parts["values"][:, 0])), lambda x: x.gather(1, places)
