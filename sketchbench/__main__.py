@@ -23,7 +23,7 @@ EPILOG = """\
 Overrides are Hydra's: GROUP=OPTION chooses a file of conf/GROUP, KEY=VALUE sets a value, e.g.
 
   python -m sketchbench task=moments sketch=srht d=1000 b=50 'task.pairs=[random,flat]'
-  python -m sketchbench new sketch NAME     # a family of your own to begin from; also: new recovery NAME
+  python -m sketchbench new sketch NAME     # a family of your own to begin from; also: recovery, compressor
   python -m sketchbench gather FOLDER       # bring in records of another machine; gather --help
   python -m sketchbench task=training task.minutes=9  # ends then with code 75; the same command goes on
   python -m sketchbench task=tails sketch=sparse_embedding sketch.family.s=8 kernels=numpy

@@ -106,7 +106,7 @@ class Compressor(Checked, ABC):
         super().__post_init__()
         self.check()
 
-    def check(self) -> None:  # noqa: B027 (some take every limit)
+    def check(self) -> None:
         """Raise SizeError (see `needs`) where no message fits."""
 
     def needs(self, nbytes: int) -> None:
