@@ -23,6 +23,11 @@ include: "workflow/rules/run.smk"
 include: "workflow/rules/claim.smk"
 
 
+if FRONTIER:
+
+    include: "workflow/rules/frontier.smk"
+
+
 if PLAN.shared:
 
     include: "workflow/rules/together.smk"
@@ -37,6 +42,7 @@ rule all:
     default_target: True
     input:
         rules.claims.output,
+        rules.frontier.output if FRONTIER else [],
         expand(
             [f"{TABLE}.{ending}" for ending in ("csv", "html", "seal")],
             study=PLAN.runs,

@@ -13,6 +13,7 @@ from sketchbench.digest import CodeDigest
 from sketchbench.execution import ConfigError
 from sketchbench.files import FileError
 from sketchbench.figure.catalogue import available, read_catalogue
+from sketchbench.frontier import studies as frontier
 from sketchbench.schema import SchemaError
 
 # A profile may be for CuPy alone. Its kernels=cupy is lost where --configfile replaces the profile's.
@@ -34,6 +35,9 @@ TABLE = f"{REPORTS}/tables/{{study}}"
 FIGURE = f"{REPORTS}/figures/{{figure}}"
 # The figures of tables that this plan makes, perhaps beside others that it would make the same.
 FIGURES = available(CATALOGUE, PLAN.current, changed=PLAN.runs)
+# What compares compressors: made where they are trained, of whatever else of them there is.
+FRONTIER = [name for name in frontier.STUDIES if name in PLAN.tables]
+FRONTIER = FRONTIER if frontier.TRAINING in FRONTIER else []
 
 
 @functools.cache
