@@ -50,10 +50,17 @@ def page(frontier: pd.DataFrame, claims: Sequence[Claim], verdicts: pd.DataFrame
         script=_vendored("tabulator.min.js").replace("</script", "<\\/script"),
         decisions="\n".join(line for claim in claims for line in _decision(claim, verdicts)),
         figures="\n".join(f'<img src="figures/{name}.svg" alt="{html.escape(name)}">' for name in figures),
-        cells=_json(frontier.to_dict("records")),
+        cells=_json(frontier[frontier["accuracy"].notna()].to_dict("records")),
+        refused="\n".join(_refused(frontier)),
         names=json.dumps(names),
         columns="\n".join(f"<dt>{name}</dt><dd>{html.escape(MEANINGS[name])}</dd>" for name in names),
     )
+
+
+def _refused(frontier: pd.DataFrame) -> Iterable[str]:
+    """A line for each compressor and budget that has no numbers, with the reason."""
+    for row in frontier[frontier["refused"].notna()].to_dict("records"):
+        yield f"<li>{html.escape(row['label'])} at 1/{row['compression']:g}: {html.escape(row['refused'])}</li>"
 
 
 def _vendored(name: str) -> str:

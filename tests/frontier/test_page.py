@@ -39,7 +39,8 @@ def test_the_page_says_what_follows_and_holds_all_cells() -> None:
     data = re.search(r'<script type="application/json" id="cells">\n(.*)\n</script>', text)
     assert data is not None
     rows = json.loads(data[1])
-    assert len(rows) == len(frontier)
+    assert len(rows) == len(frontier) - 1
+    assert "None at 1/4: needs 15040 bytes" in text
     assert any(row["epsilon"] is None for row in rows)
     assert 'src="figures/frontier.svg"' in text
     assert not re.search(r'(src|href)="(?!figures/)', text)
