@@ -115,7 +115,8 @@ class PowerSGD(Compressor):
         shape = next(iter(message.parts.values())).shape[:2]
         x = at.kernels.xp.empty((*shape, self.layout.d), dtype="float32")
         for i, (matrix, p) in enumerate(zip(self.matrices, self._bases(heard, at), strict=True)):
-            matrix.of(x)[...] = p[:, None] @ message.parts[f"right{i}"].swapaxes(2, 3)
+            product = p[:, None] @ message.parts[f"right{i}"].swapaxes(2, 3)
+            x[..., matrix.start : matrix.start + matrix.n * matrix.m] = product.reshape(*shape, -1)
         done = 0
         for place in self._plain:
             x[..., place] = message.parts["plain"][..., done : done + place.stop - place.start]
