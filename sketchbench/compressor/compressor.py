@@ -127,6 +127,11 @@ class Compressor(Checked, ABC):
         """δ, for which E‖C(x) - x‖² <= (1 - δ)‖x‖² for all x, with C = decode ∘ encode; None where none is known."""
         return None
 
+    def projections(self, at: At) -> list[Array | None]:
+        """What stands before the layers while a client takes its gradient: for each parameter of the layout None, or a
+        matrix for each trial (T, inputs, inputs)."""
+        return [None] * len(self.layout.shapes)
+
     def begin(self, trials: int, clients: int, kernels: Kernels) -> Memory:
         """The memory before the first round."""
         if self.feedback != "client":
