@@ -155,9 +155,7 @@ class Trained(NamedTuple):
     bytes_down: float
 
 
-def train(
-    clients: Federation, gradients: Gradients, arms: Sequence[Arm], seed: int, *, rounds: int
-) -> list[Trained]:
+def train(clients: Federation, gradients: Gradients, arms: Sequence[Arm], seed: int, *, rounds: int) -> list[Trained]:
     """Train all arms, side by side.
 
     In each round the server subtracts from the weights the step that the compressor makes of all clients' updates,

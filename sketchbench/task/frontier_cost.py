@@ -1,7 +1,6 @@
 """What a compressor costs: the time of a round for client and server, and what each keeps in memory."""
 
 import itertools
-import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -21,8 +20,6 @@ from sketchbench.objective.stacked import Batches, StackedPerceptron
 from sketchbench.parameters import Checked, Count, NonEmptyList, Positive, Several
 from sketchbench.sketch.family import SizeError
 
-log = logging.getLogger(__name__)
-
 
 @dataclass(frozen=True)
 class FrontierCost(Checked):
@@ -33,8 +30,8 @@ class FrontierCost(Checked):
         server_time: of what the server makes of the messages, over that of their mean.
         client_memory, server_memory: bytes that are kept from round to round, over those of an update.
 
-    Times are means over the rounds, of clients one after the other on one machine: what is shared, such as drawing an
-    operator, counts for each side that does it. A compressor that does not fit has a row that says so.
+    Times are medians of the rounds' ratios, as other work on the machine makes single rounds late; clients compute one
+    after the other, and what is shared, such as drawing an operator, counts for each side that does it. A compressor that does not fit has a row that says so.
 
     Arguments:
         compressor: called with a layout and a limit of bytes.
@@ -91,11 +88,10 @@ class FrontierCost(Checked):
         self, layout: Layout, memory: Memory, client: NDArray[np.float64], server: NDArray[np.float64]
     ) -> Iterator[Row]:
         where: dict[str, Any] = {"d": layout.d, "clients": self.clients, "batch": self.batch}
-        yield Row("client_time", **where).mean(client)
-        yield Row("server_time", **where).mean(server)
+        yield Row("client_time", **where).number(float(np.median(client)))
+        yield Row("server_time", **where).number(float(np.median(server)))
         yield Row("client_memory", **where).number(_nbytes(memory.clients) / self.clients / layout.nbytes)
         yield Row("server_memory", **where).number(_nbytes(memory.server) / layout.nbytes)
-        log.info("client %.3g, server %.3g times that without compression", client.mean(), server.mean())
 
 
 @dataclass
