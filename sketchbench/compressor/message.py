@@ -10,7 +10,6 @@ import numpy as np
 from sketchbench.kernels import Array
 
 WORD = 4  # bytes of a float32
-ALLOWANCE = 8  # bytes beside the entries
 KEY = 8  # bytes of a key, which the server draws and sends to all clients
 ALLOWANCE = 8  # bytes beyond a message's share of the dense update, for norms and the like
 
@@ -77,11 +76,6 @@ class Reply(NamedTuple):
 
     content: Array
     nbytes: int
-
-
-def limit_of(layout: Layout, compression: float) -> int:
-    """Bytes that a message may have at a compression of the dense float32 update, with the allowance."""
-    return int(layout.nbytes / compression) + ALLOWANCE
 
 
 def sparse_nbytes(step: Array) -> int:
