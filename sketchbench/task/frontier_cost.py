@@ -31,8 +31,8 @@ class FrontierCost(Checked):
         client_memory, server_memory: bytes that are kept from round to round, over those of an update.
 
     Times are medians of the rounds' ratios, as other work on the machine makes single rounds late; clients compute one
-    after the other, and what is shared, such as drawing an operator, counts for each side that does it. A compressor that
-    does not fit has a row that says so.
+    after the other, and what is shared, such as drawing an operator, counts for each side that does it. A compressor
+    that does not fit has a row that says so.
 
     Arguments:
         compressor: called with a layout and a limit of bytes.
