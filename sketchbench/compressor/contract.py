@@ -169,7 +169,8 @@ def sizes(subject: Subject, rounds: Rounds, clients: int, number: int) -> Bytes:
     """Of the messages of the next round."""
     compressor, trials = subject.compressor, len(rounds.steps)
     x, at = subject.updates("sizes", trials, clients), subject.at(trials, number)
-    messages, heard = subject.phases(x, rounds.memory, at, summed=compressor.adds_up)
+    carried = x if rounds.memory.clients is None else x + rounds.memory.clients
+    messages, heard = subject.phases(carried, rounds.memory, at, summed=compressor.adds_up)
     said = compressor.exchange(x, rounds.memory, at)
     parts = [part for message in messages for part in message.parts.values()]
     sent = np.array([sum(part[t, client].nbytes for part in parts) for t in range(trials) for client in range(clients)])
@@ -188,21 +189,26 @@ def differs(subject: Subject, trials: int, clients: int) -> Values:
         again = dataclasses.replace(subject, compressor=dataclasses.replace(subject.compressor))
         memory = again.compressor.begin(trials, clients, subject.kernels)
         done = again.compressor.exchange(x, memory, again.at(trials))
-        found.append([*done.messages, Message({"step": done.step[:, None]})])
-    same = [_equal(subject, one, other) for one, other in zip(*found, strict=True)]
-    return 1.0 - np.all(same, axis=0)
+        found.append(_joined([*done.messages, Message({"step": done.step[:, None]})]))
+    return 1.0 - _equal(subject, *found)
 
 
 def renewed(subject: Subject, trials: int) -> tuple[Values, Values]:
     """Whether the operator of a trial is not as it should be, 1 or 0: another one in the next round, or the same, as
-    the compressor says; and another one in the next trial. Seen by the message of one vector."""
+    the compressor says; and another one in the next trial. Seen by the messages of one vector."""
     x = subject.kernels.xp.repeat(subject.updates("renewal", 1, 1), trials, axis=0)
     memory = subject.compressor.begin(trials, 1, subject.kernels)
-    now, later = (subject.compressor.encode(x, memory, subject.at(trials, number), ()) for number in (0, 1))
+    rounds = (subject.phases(x, memory, subject.at(trials, number), summed=False)[0] for number in (0, 1))
+    now, later = map(_joined, rounds)
     same = _equal(subject, now, later)
     shifted = Message({name: subject.kernels.xp.roll(part, 1, axis=0) for name, part in now.parts.items()})
     wrong = same if subject.compressor.fresh else ~same
     return wrong.astype(np.float64), _equal(subject, now, shifted).astype(np.float64)
+
+
+def _joined(messages: Sequence[Message]) -> Message:
+    """The parts of all phases."""
+    return Message({f"{phase} {name}": part for phase, one in enumerate(messages) for name, part in one.parts.items()})
 
 
 def _equal(subject: Subject, one: Message, other: Message) -> NDArray[np.bool_]:

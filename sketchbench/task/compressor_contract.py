@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from sketchbench import seeds
@@ -12,13 +12,15 @@ from sketchbench.compressor.contract import Subject, Values
 from sketchbench.compressor.message import WORD, Layout, limit_of
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row, Value
+from sketchbench.measure.summary import ROUNDING
 from sketchbench.parameters import Checked, Count, NonEmptyList, Positive, Range, Several
 from sketchbench.sketch.family import SizeError
 from sketchbench.task import trials
 
 log = logging.getLogger(__name__)
 Compression = Annotated[float, Range(1)]
-FEW = 100  # draws, below which a mean is not worth measuring
+FEW = 400  # draws, below which a mean is not worth measuring
+APPLICATIONS = 20  # of an operator in a trial
 EVENT = 0.5  # between what is 0 and what is 1
 
 
@@ -27,19 +29,25 @@ class Budget(Checked):
     """How much is measured.
 
     Arguments:
-        draws: of messages of one vector, whose mean is looked at; of a compressor whose messages are made of many
-            random numbers only as many as `entries` allow, and none where these are fewer than FEW.
-        entries: d times the words of a message, times the draws, at most.
+        draws: of messages of one vector, whose mean is looked at; none where `entries` allow fewer than FEW.
         vectors: of each kind, whose loss is looked at.
         trials, clients, rounds: of exchanges.
+        entries: of the matrices of all draws, d times the words of a message each, that there may be; and of all
+            trials, each applied APPLICATIONS times, but of 2 trials at least.
     """
 
     draws: Several
-    entries: Positive
     vectors: Several
     trials: Several
     clients: Several
     rounds: Count
+    entries: Positive
+
+    def within(self, subject: Subject) -> "Budget":
+        """With the draws and trials that one compressor may have."""
+        most = int(self.entries / (subject.compressor.layout.d * max(1, subject.compressor.limit // WORD)))
+        trials = min(self.trials, most // APPLICATIONS)
+        return replace(self, draws=max(2, min(self.draws, most)), trials=max(2, trials))
 
 
 @dataclass(frozen=True)
@@ -49,7 +57,7 @@ class CompressorContract(Checked):
 
         along, direction, entry: of what says that it is unbiased, what E C(x) = x says along x, and where the first
             half of the draws found it most violated (see `contract.bias`); `exact`.
-        loss: of what states a δ, ‖C(x) - x‖² / ‖x‖², by kind of vectors (`case`); bound: 1 - δ.
+        loss: of what states a δ, ‖C(x) - x‖² / ‖x‖², by kind of vectors (`case`); bound: 1 - δ, and rounding.
 
     Counts of trials:
 
@@ -94,37 +102,29 @@ class CompressorContract(Checked):
         return rows or [Row("bytes").lost("refused", reason)]
 
     def _rows(self, subject: Subject, compression: float) -> Iterator[Row]:
-        yield from self._unbiased(subject)
-        yield from self._contracts(subject)
-        yield from self._rounds(subject)
-        budget = self.budget
+        budget = self.budget.within(subject)
+        yield from self._unbiased(subject, budget.draws)
+        yield from _contracts(subject, budget.vectors)
+        yield from self._rounds(subject, budget)
         yield _events("sameness", contract.differs(subject, budget.trials, budget.clients))
         if subject.compressor.keyed and compression > 1:
             renewal, neighbours = contract.renewed(subject, budget.trials)
             yield _events("renewal", renewal)
             yield _events("neighbours", neighbours)
 
-    def _unbiased(self, subject: Subject) -> Iterator[Row]:
-        d, words = subject.compressor.layout.d, max(1, subject.compressor.limit // WORD)
-        draws = int(min(self.budget.draws, self.budget.entries / (d * words)))
+    def _unbiased(self, subject: Subject, draws: int) -> Iterator[Row]:
+        """The rows about the mean; that of an entry, which may hardly ever be sent, only of all draws."""
         if not subject.compressor.unbiased or draws < FEW:
             return
-        found = contract.bias(subject, draws, max(1, trials.WORKSPACE // (4 * d)))
+        found = contract.bias(subject, draws, max(1, trials.WORKSPACE // (4 * subject.compressor.layout.d)))
         yield Row("along", exact=1.0).mean(found.along)
         yield Row("direction", exact=0.0).mean(found.direction)
-        yield Row("entry", exact=0.0).mean(found.entry)
+        if draws == self.budget.draws:
+            yield Row("entry", exact=0.0).mean(found.entry)
 
-    def _contracts(self, subject: Subject) -> Iterator[Row]:
-        contraction = subject.compressor.contraction
-        if contraction is None:
-            return
-        for kind in contract.KINDS:
-            lost = contract.losses(subject, kind, self.budget.vectors)
-            yield Row("loss", case=kind, bound=1 - contraction).mean(lost)
-
-    def _rounds(self, subject: Subject) -> Iterator[Row]:
+    def _rounds(self, subject: Subject, budget: Budget) -> Iterator[Row]:
         """The rows about exchanges."""
-        budget, compressor = self.budget, subject.compressor
+        compressor = subject.compressor
         rounds = contract.played(subject, budget.trials, budget.clients, budget.rounds)
         if compressor.feedback != "none" and compressor.conserves:
             yield Row("feedback").exceedances(contract.unaccounted(subject, rounds), self.tolerance)
@@ -137,6 +137,14 @@ class CompressorContract(Checked):
         yield Row("bytes").exceedances(sizes.sent, float(compressor.limit))
         yield _events("bytes_up", sizes.up)
         yield _events("bytes_down", sizes.down)
+
+
+def _contracts(subject: Subject, count: int) -> Iterator[Row]:
+    contraction = subject.compressor.contraction
+    if contraction is None:
+        return
+    for kind in contract.KINDS:
+        yield Row("loss", case=kind, bound=1 - contraction + ROUNDING).mean(contract.losses(subject, kind, count))
 
 
 def _events(quantity: str, values: Values) -> Row:
