@@ -16,17 +16,25 @@ from sketchbench.kernels import Array, Kernels
 
 Values = NDArray[np.float64]  # (trials,)
 KINDS = ("gaussian", "heavy-tailed", "sparse", "constant")
+TINY = 1e-30  # in place of 0, to divide by
 NONZEROS = 16  # entries for each that is not 0, of sparse vectors
 
 
-class Bias(NamedTuple):
-    """How far decoded messages C(x) are from x: their inner products with x over ‖x‖² (draws,), with mean 1; and, with
-    mean 0 and relative to ‖x‖, the deviation along the direction, and at the entry, where the first half of the draws
-    found the largest mean deviation, in the second half of them (draws / 2,)."""
+class Found(NamedTuple):
+    """A mean: how far off it seemed to be in the first half of the draws, in standard errors, and the values of the
+    second half, which measure it."""
 
-    along: Values
-    direction: Values
-    entry: Values
+    score: float
+    values: Values
+
+
+class Bias(NamedTuple):
+    """How far decoded messages C(x) are from x, relative to ‖x‖: along x, and along the direction, and at the entry,
+    where the first half of the draws showed the largest mean deviation. All have mean 0 where E C(x) = x."""
+
+    along: Found
+    direction: Found
+    entry: Found
 
 
 class Rounds(NamedTuple):
@@ -105,14 +113,18 @@ def bias(subject: Subject, draws: int, block: int) -> Bias:
         count = min(block, draws - first)
         shared = subject.kernels.asarray(np.repeat(x, count, axis=0))
         coded.append(_numpy(subject, subject.coded(shared, subject.at(count, part=f"bias {first}"))))
-    off = np.concatenate(coded) - x.astype(np.float64)
+    off = (np.concatenate(coded) - x.astype(np.float64)) / size
     search, measure = off[: draws // 2], off[draws // 2 :]
-    mean, spread = search.mean(axis=0), search.std(axis=0)
-    length = float(np.linalg.norm(mean))
-    towards = mean / length if length > 0 else mean
-    worst = int((abs(mean) / np.maximum(spread, spread.mean() + 1e-30)).argmax())
-    along = 1 + off @ x[0].astype(np.float64) / size**2
-    return Bias(along, measure @ towards / size, measure[:, worst] / size)
+    mean, error = search.mean(axis=0), search.std(axis=0) / len(search) ** 0.5
+    scores = abs(mean) / np.maximum(error, error.mean() + TINY)  # that of one entry may be small by chance
+    worst, length = int(scores.argmax()), float(np.linalg.norm(mean))
+    towards = mean / max(length, TINY)
+    along = search @ x[0].astype(np.float64) / size
+    return Bias(
+        Found(abs(along.mean()) / (along.std() / len(search) ** 0.5 + TINY), measure @ x[0].astype(np.float64) / size),
+        Found(length / (float(np.linalg.norm(error)) + TINY), measure @ towards),
+        Found(float(scores[worst]), measure[:, worst]),
+    )
 
 
 def losses(subject: Subject, kind: str, trials: int) -> Values:
@@ -232,4 +244,4 @@ def _relative(subject: Subject, found: Array, wanted: Array) -> Values:
     """The distance of vectors (T, n) over the length of the wanted ones; 0 where both are 0."""
     ours, theirs = _numpy(subject, found), _numpy(subject, wanted)
     distance, length = np.linalg.norm(ours - theirs, axis=1), np.linalg.norm(theirs, axis=1)
-    return np.asarray(distance / np.where(distance > 0, np.maximum(length, 1e-30), 1.0))
+    return np.asarray(distance / np.where(distance > 0, np.maximum(length, TINY), 1.0))
