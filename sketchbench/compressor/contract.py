@@ -153,8 +153,8 @@ def unaccounted(subject: Subject, rounds: Rounds) -> Values:
     """How much of the updates is neither in the steps nor remembered, relative to them; of a server's memory the same
     of their sketches."""
     if subject.compressor.feedback == "client":
-        kept = rounds.memory.clients.mean(axis=1, dtype="float64")
-        return _relative(subject, rounds.steps + kept, rounds.updates)
+        kept: Array = rounds.memory.clients
+        return _relative(subject, rounds.steps + kept.mean(axis=1, dtype="float64"), rounds.updates)
     trials = len(rounds.steps)
     steps = rounds.steps[:, None].astype("float32")
     sketched = subject.compressor.encode(steps, rounds.memory, subject.at(trials), ()).parts["cells"][:, 0]
@@ -196,13 +196,12 @@ def differs(subject: Subject, trials: int, clients: int) -> Values:
     """Whether a trial's messages, or its step, are others in a second call with the same key: 1 or 0."""
     x, found = subject.updates("sameness", trials, clients), []
     for _ in range(2):
-        operators.stack.cache_clear()
-        operators.singles.cache_clear()
+        operators.forget()
         again = dataclasses.replace(subject, compressor=dataclasses.replace(subject.compressor))
         memory = again.compressor.begin(trials, clients, subject.kernels)
         done = again.compressor.exchange(x, memory, again.at(trials))
         found.append(_joined([*done.messages, Message({"step": done.step[:, None]})]))
-    return 1.0 - _equal(subject, *found)
+    return 1.0 - _equal(subject, *found).astype(np.float64)
 
 
 def renewed(subject: Subject, trials: int) -> tuple[Values, Values]:
