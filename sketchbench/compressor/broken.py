@@ -57,7 +57,8 @@ class Forgetful(TopK):
 
     def exchange(self, x: Array, memory: Memory, at: At) -> Exchange:
         done = super().exchange(x, memory, at)
-        return done._replace(memory=done.memory._replace(clients=0 * done.memory.clients))
+        kept: Array = done.memory.clients
+        return done._replace(memory=done.memory._replace(clients=0 * kept))
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,8 @@ class Doubled(TopK):
 
     def exchange(self, x: Array, memory: Memory, at: At) -> Exchange:
         done = super().exchange(x, memory, at)
-        return done._replace(memory=done.memory._replace(clients=2 * done.memory.clients))
+        kept: Array = done.memory.clients
+        return done._replace(memory=done.memory._replace(clients=2 * kept))
 
 
 @dataclass(frozen=True)

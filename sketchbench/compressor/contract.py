@@ -16,17 +16,25 @@ from sketchbench.kernels import Array, Kernels
 
 Values = NDArray[np.float64]  # (trials,)
 KINDS = ("gaussian", "heavy-tailed", "sparse", "constant")
+TINY = 1e-30  # in place of 0, to divide by
 NONZEROS = 16  # entries for each that is not 0, of sparse vectors
 
 
-class Bias(NamedTuple):
-    """How far decoded messages C(x) are from x: their inner products with x over ‖x‖² (draws,), with mean 1; and, with
-    mean 0 and relative to ‖x‖, the deviation along the direction, and at the entry, where the first half of the draws
-    found the largest mean deviation, in the second half of them (draws / 2,)."""
+class Found(NamedTuple):
+    """A mean: how far off it seemed to be in the first half of the draws, in standard errors, and the values of the
+    second half, which measure it."""
 
-    along: Values
-    direction: Values
-    entry: Values
+    score: float
+    values: Values
+
+
+class Bias(NamedTuple):
+    """How far decoded messages C(x) are from x, relative to ‖x‖: along x, and along the direction, and at the entry,
+    where the first half of the draws showed the largest mean deviation. All have mean 0 where E C(x) = x."""
+
+    along: Found
+    direction: Found
+    entry: Found
 
 
 class Rounds(NamedTuple):
@@ -105,14 +113,18 @@ def bias(subject: Subject, draws: int, block: int) -> Bias:
         count = min(block, draws - first)
         shared = subject.kernels.asarray(np.repeat(x, count, axis=0))
         coded.append(_numpy(subject, subject.coded(shared, subject.at(count, part=f"bias {first}"))))
-    off = np.concatenate(coded) - x.astype(np.float64)
+    off = (np.concatenate(coded) - x.astype(np.float64)) / size
     search, measure = off[: draws // 2], off[draws // 2 :]
-    mean, spread = search.mean(axis=0), search.std(axis=0)
-    length = float(np.linalg.norm(mean))
-    towards = mean / length if length > 0 else mean
-    worst = int((abs(mean) / np.maximum(spread, spread.mean() + 1e-30)).argmax())
-    along = 1 + off @ x[0].astype(np.float64) / size**2
-    return Bias(along, measure @ towards / size, measure[:, worst] / size)
+    mean, error = search.mean(axis=0), search.std(axis=0) / len(search) ** 0.5
+    scores = abs(mean) / np.maximum(error, error.mean() + TINY)  # that of one entry may be small by chance
+    worst, length = int(scores.argmax()), float(np.linalg.norm(mean))
+    towards = mean / max(length, TINY)
+    along = search @ x[0].astype(np.float64) / size
+    return Bias(
+        Found(abs(along.mean()) / (along.std() / len(search) ** 0.5 + TINY), measure @ x[0].astype(np.float64) / size),
+        Found(length / (float(np.linalg.norm(error)) + TINY), measure @ towards),
+        Found(float(scores[worst]), measure[:, worst]),
+    )
 
 
 def losses(subject: Subject, kind: str, trials: int) -> Values:
@@ -141,8 +153,8 @@ def unaccounted(subject: Subject, rounds: Rounds) -> Values:
     """How much of the updates is neither in the steps nor remembered, relative to them; of a server's memory the same
     of their sketches."""
     if subject.compressor.feedback == "client":
-        kept = rounds.memory.clients.mean(axis=1, dtype="float64")
-        return _relative(subject, rounds.steps + kept, rounds.updates)
+        kept: Array = rounds.memory.clients
+        return _relative(subject, rounds.steps + kept.mean(axis=1, dtype="float64"), rounds.updates)
     trials = len(rounds.steps)
     steps = rounds.steps[:, None].astype("float32")
     sketched = subject.compressor.encode(steps, rounds.memory, subject.at(trials), ()).parts["cells"][:, 0]
@@ -169,7 +181,8 @@ def sizes(subject: Subject, rounds: Rounds, clients: int, number: int) -> Bytes:
     """Of the messages of the next round."""
     compressor, trials = subject.compressor, len(rounds.steps)
     x, at = subject.updates("sizes", trials, clients), subject.at(trials, number)
-    messages, heard = subject.phases(x, rounds.memory, at, summed=compressor.adds_up)
+    carried = x if rounds.memory.clients is None else x + rounds.memory.clients
+    messages, heard = subject.phases(carried, rounds.memory, at, summed=compressor.adds_up)
     said = compressor.exchange(x, rounds.memory, at)
     parts = [part for message in messages for part in message.parts.values()]
     sent = np.array([sum(part[t, client].nbytes for part in parts) for t in range(trials) for client in range(clients)])
@@ -183,26 +196,30 @@ def differs(subject: Subject, trials: int, clients: int) -> Values:
     """Whether a trial's messages, or its step, are others in a second call with the same key: 1 or 0."""
     x, found = subject.updates("sameness", trials, clients), []
     for _ in range(2):
-        operators.stack.cache_clear()
-        operators.singles.cache_clear()
+        operators.forget()
         again = dataclasses.replace(subject, compressor=dataclasses.replace(subject.compressor))
         memory = again.compressor.begin(trials, clients, subject.kernels)
         done = again.compressor.exchange(x, memory, again.at(trials))
-        found.append([*done.messages, Message({"step": done.step[:, None]})])
-    same = [_equal(subject, one, other) for one, other in zip(*found, strict=True)]
-    return 1.0 - np.all(same, axis=0)
+        found.append(_joined([*done.messages, Message({"step": done.step[:, None]})]))
+    return 1.0 - _equal(subject, *found).astype(np.float64)
 
 
 def renewed(subject: Subject, trials: int) -> tuple[Values, Values]:
     """Whether the operator of a trial is not as it should be, 1 or 0: another one in the next round, or the same, as
-    the compressor says; and another one in the next trial. Seen by the message of one vector."""
+    the compressor says; and another one in the next trial. Seen by the messages of one vector."""
     x = subject.kernels.xp.repeat(subject.updates("renewal", 1, 1), trials, axis=0)
     memory = subject.compressor.begin(trials, 1, subject.kernels)
-    now, later = (subject.compressor.encode(x, memory, subject.at(trials, number), ()) for number in (0, 1))
+    rounds = (subject.phases(x, memory, subject.at(trials, number), summed=False)[0] for number in (0, 1))
+    now, later = map(_joined, rounds)
     same = _equal(subject, now, later)
     shifted = Message({name: subject.kernels.xp.roll(part, 1, axis=0) for name, part in now.parts.items()})
     wrong = same if subject.compressor.fresh else ~same
     return wrong.astype(np.float64), _equal(subject, now, shifted).astype(np.float64)
+
+
+def _joined(messages: Sequence[Message]) -> Message:
+    """The parts of all phases."""
+    return Message({f"{phase} {name}": part for phase, one in enumerate(messages) for name, part in one.parts.items()})
 
 
 def _equal(subject: Subject, one: Message, other: Message) -> NDArray[np.bool_]:
@@ -226,4 +243,4 @@ def _relative(subject: Subject, found: Array, wanted: Array) -> Values:
     """The distance of vectors (T, n) over the length of the wanted ones; 0 where both are 0."""
     ours, theirs = _numpy(subject, found), _numpy(subject, wanted)
     distance, length = np.linalg.norm(ours - theirs, axis=1), np.linalg.norm(theirs, axis=1)
-    return np.asarray(distance / np.where(distance > 0, np.maximum(length, 1e-30), 1.0))
+    return np.asarray(distance / np.where(distance > 0, np.maximum(length, TINY), 1.0))

@@ -43,7 +43,7 @@ class Desketched(Compressor):
 
     def operators(self, at: At) -> Sketch:
         """Those of a round."""
-        return stack(self.sized, at.key("desketched"), at.trials, at.kernels)
+        return stack(self.sized, at.key("desketched"), at)
 
     def encode(self, x: Array, memory: Memory, at: At, heard: Sequence[Reply]) -> Message:
         return Message({"cells": self.operators(at).sketch(x, check_finite=False)})

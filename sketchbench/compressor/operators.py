@@ -5,7 +5,6 @@ from collections.abc import Callable
 
 from sketchbench import kernels as backends
 from sketchbench.compressor.compressor import At
-from sketchbench.kernels import Kernels
 from sketchbench.sketch.family import Family, SizeError
 from sketchbench.sketch.operator import Sketch
 
@@ -25,15 +24,29 @@ def fitted(make: MakeFamily, d: int, words: int) -> Family:
     return make(d=d, b=1)
 
 
-@functools.lru_cache(maxsize=4)  # of a round, for the client's and the server's side
-def stack(family: Family, key: int, trials: int, kernels: Kernels) -> Sketch:
+def stack(family: Family, key: int, at: At) -> Sketch:
     """Operators of all trials."""
+    return _stack(family, key, at.trials, at.kernels.NAME)
+
+
+def singles(family: Family, key: int, at: At) -> tuple[Sketch, ...]:
+    """The same operators, one by one, for recoveries."""
+    return _singles(family, key, at.trials, at.kernels.NAME)
+
+
+def forget() -> None:
+    """Draw all operators anew when they are next asked for."""
+    _stack.cache_clear()
+    _singles.cache_clear()
+
+
+@functools.lru_cache(maxsize=4)  # of a round, for the client's and the server's side
+def _stack(family: Family, key: int, trials: int, kernels: str) -> Sketch:
     return family.draw(key, operators=trials, kernels=kernels)
 
 
 @functools.lru_cache(maxsize=2)
-def singles(family: Family, key: int, trials: int, kernels: Kernels) -> tuple[Sketch, ...]:
-    """The same operators, one by one, for recoveries."""
+def _singles(family: Family, key: int, trials: int, kernels: str) -> tuple[Sketch, ...]:
     return tuple(family.draw(key, first=t, kernels=kernels) for t in range(trials))
 
 

@@ -56,9 +56,10 @@ class PowerSGD(Compressor):
     def _words(self, rank: int) -> int:
         """Numbers of a message."""
         shapes = zip(self.layout.shapes, self.layout.sizes, strict=True)
-        return sum(
-            min(size, rank * (shape[0] + size // shape[0])) if len(shape) > 1 else size for shape, size in shapes
-        )
+        words = 0
+        for shape, size in shapes:
+            words += min(size, rank * (shape[0] + size // shape[0])) if len(shape) > 1 else size
+        return words
 
     @functools.cached_property
     def rank(self) -> int:

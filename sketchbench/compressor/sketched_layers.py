@@ -89,7 +89,7 @@ class SketchedLayers(Compressor):
             if part.family is None:
                 yield part, None
                 continue
-            drawn = stack(part.family, at.key(f"sketched layers {part.name}"), at.trials, at.kernels)
+            drawn = stack(part.family, at.key(f"sketched layers {part.name}"), at)
             yield part, drawn.materialize("float32")
 
     def _inverse(self, operator: Array, at: At) -> Array:

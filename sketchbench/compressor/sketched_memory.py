@@ -61,7 +61,7 @@ class SketchedMemory(Compressor):
 
     def operators(self, at: At) -> Sketch:
         """Those of all rounds."""
-        return stack(self.sized, self._key(at), at.trials, at.kernels)
+        return stack(self.sized, self._key(at), at)
 
     def encode(self, x: Array, memory: Memory, at: At, heard: Sequence[Reply]) -> Message:
         return Message({"cells": self.operators(at).sketch(x, check_finite=False)})
@@ -111,7 +111,7 @@ class CompressedSensing(SketchedMemory):
 
     def _recovered(self, cells: Array, at: At) -> Array:
         recovery = self.recovery(k=self.k)
-        operators = singles(self.sized, self._key(at), at.trials, at.kernels)
+        operators = singles(self.sized, self._key(at), at)
         return at.kernels.xp.stack([recovery.recover(one, y).x for one, y in zip(operators, cells, strict=True)])
 
 
