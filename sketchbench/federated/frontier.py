@@ -24,7 +24,7 @@ from sketchbench.dataset.partition import MakeParts
 from sketchbench.kernels import Array, Kernels
 from sketchbench.model.networks import MakeModel
 from sketchbench.objective.stacked import Batches, StackedPerceptron, perceptron, starts
-from sketchbench.parameters import Checked, NonNegative, Positive
+from sketchbench.parameters import Checked, Positive
 from sketchbench.privacy.sampling import Sampling
 
 LARGEST = 1000.0  # weight of a training that has not diverged: a hundred times what sound ones reach
@@ -38,7 +38,8 @@ class Federation:
         network: T of them.
         start: weights, float32 (T, d).
         records: numbers of the training samples of each client, (T, C, n).
-        train, test: inputs, float32 (samples, p), and labels (samples,).
+        train, test: inputs, float32 (samples, p), and labels (samples,). Inputs are pixels, less the mean and over
+            the standard deviation of all pixels of all training images: two numbers that are taken for public.
     """
 
     network: StackedPerceptron
@@ -102,10 +103,11 @@ def federation(
             f"partition: clients have from {min(counts)} to {max(counts)} records, and those that train together need "
             "equally many; choose the partition iid or one_class"
         )
-    asarray = kernels.asarray
+    asarray, pixels = kernels.asarray, data.features(data.train)
+    mean, sd = pixels.mean(), pixels.std()
 
     def samples(split: Split) -> tuple[Array, Array]:
-        return asarray(data.features(split).astype(np.float32)), asarray(split.labels)
+        return asarray(((data.features(split) - mean) / sd).astype(np.float32)), asarray(split.labels)
 
     return Federation(
         perceptron(kernels, model, data.shape, data.classes),
@@ -123,20 +125,25 @@ class Gradients(Checked):
     Arguments:
         sampling: of batches.
         clip: norm that the gradient of a record is clipped to; None for no clipping.
-        sigma: standard deviation of the noise that each client adds to every entry of its mean. It is made of float32
-            numbers by a generator that is no cryptographic one: good for measuring, not for protecting people.
     """
 
     sampling: Sampling
     clip: Positive | None = None
-    sigma: NonNegative = 0.0
 
 
 class Arm(NamedTuple):
-    """A method to compare, with the learning rate of each trial, float32 (T,)."""
+    """A method to compare.
+
+    Arguments:
+        compressor: of updates.
+        rates: the learning rate of each trial, float32 (T,).
+        sigma: standard deviation of the noise that each client adds to every entry of its gradient. It is made of
+            float32 numbers by a generator that is no cryptographic one: good for measuring, not for protecting people.
+    """
 
     compressor: Compressor
     rates: NDArray[np.float32]
+    sigma: float = 0.0
 
 
 class Trained(NamedTuple):
@@ -174,17 +181,14 @@ def train(clients: Federation, gradients: Gradients, arms: Sequence[Arm], seed: 
     """
     random, noise = seeds.generator(seed, part="batches"), seeds.generator(seed, part="noise")
     kernels, shape = clients.kernels, (*clients.records.shape[:2], clients.layout.d)
+    private = any(arm.sigma for arm in arms)
     trainings = [_Training(clients, gradients, arm) for arm in arms]
     for number in range(rounds):
         batches = clients.batches(gradients.sampling, random)
-        added = None
-        if gradients.sigma:
-            drawn = noise.standard_normal(shape, dtype=np.float32)
-            drawn *= np.float32(gradients.sigma)
-            added = kernels.asarray(drawn)
+        drawn = kernels.asarray(noise.standard_normal(shape, dtype=np.float32)) if private else None
         at = At(kernels, seed, number, shape[0])
         for training in trainings:
-            training.go_on(batches, added, at)
+            training.go_on(batches, drawn, at)
     return [training.result(rounds) for training in trainings]
 
 
@@ -195,19 +199,18 @@ class _Training:
         self._clients, self._clip, self._arm = clients, gradients.clip, arm
         kernels, (trials, count) = clients.kernels, clients.records.shape[:2]
         self._w = clients.start.copy()
-        self._rates = kernels.asarray(arm.rates)[:, None, None]
+        self._rates = kernels.asarray(arm.rates)
         self._sound = kernels.xp.ones(trials, dtype=bool)
         self._memory: Memory = arm.compressor.begin(trials, count, kernels)
         self._up, self._down = 0, 0
 
     def go_on(self, batches: Batches, noise: Array | None, at: At) -> None:
-        """A round."""
+        """A round, with standard normal noise (T, C, d)."""
         compressor, xp = self._arm.compressor, at.kernels.xp
         x = self._clients.network.gradients(self._w, batches, self._clip, compressor.projections(at))
         if noise is not None:
-            x += noise
-        x *= self._rates
-        x *= self._sound[:, None, None]
+            x += noise * x.dtype.type(self._arm.sigma)
+        x *= xp.where(self._sound, self._rates, 0)[:, None, None]
         exchange = compressor.exchange(x, self._memory, at)
         if exchange.bytes_up > compressor.limit:
             raise ValueError(

@@ -158,11 +158,13 @@ class StackedPerceptron:
 
     def _norms(self, seen: _Pass) -> Array:
         """Of each record's gradient, (T, C B): a layer's is the outer product of its slopes with its inputs and 1."""
-        squared = sum(
-            (slopes**2).sum(axis=-1) * ((inputs**2).sum(axis=-1) + 1)
-            for inputs, slopes in zip(seen.inputs, seen.slopes, strict=True)
-        )
-        return self.kernels.xp.sqrt(squared)
+        xp = self.kernels.xp
+
+        def squared(vectors: Array) -> Array:
+            return xp.einsum("tni,tni->tn", vectors, vectors)
+
+        layers = zip(seen.inputs, seen.slopes, strict=True)
+        return xp.sqrt(sum(squared(slopes) * (squared(inputs) + 1) for inputs, slopes in layers))
 
 
 def perceptron(kernels: Kernels, make: MakeModel, shape: Shape, classes: int) -> StackedPerceptron:
