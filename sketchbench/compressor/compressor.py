@@ -61,6 +61,7 @@ class Exchange(NamedTuple):
         memory: for the next round.
         messages: those of each phase.
         bytes_up, bytes_down: sent and received by one client, with the key.
+        replies: to the messages of each phase.
     """
 
     step: Array
@@ -68,6 +69,7 @@ class Exchange(NamedTuple):
     messages: Sequence[Message]
     bytes_up: int
     bytes_down: int
+    replies: Sequence[Reply] = ()
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ class Compressor(Checked, ABC):
         super().__post_init__()
         self.check()
 
-    def check(self) -> None:  # noqa: B027 (some take every limit)
+    def check(self) -> None:
         """Raise SizeError (see `needs`) where no message fits."""
 
     def needs(self, nbytes: int) -> None:
@@ -121,6 +123,11 @@ class Compressor(Checked, ABC):
     def contraction(self) -> float | None:
         """δ, for which E‖C(x) - x‖² <= (1 - δ)‖x‖² for all x, with C = decode ∘ encode; None where none is known."""
         return None
+
+    def projections(self, at: At) -> list[Array | None]:
+        """What the network multiplies the inputs of each parameter's matrix by, (T, inputs, inputs); None where they
+        enter as they are."""
+        return [None] * len(self.layout.shapes)
 
     def begin(self, trials: int, clients: int, kernels: Kernels) -> Memory:
         """The memory before the first round."""
@@ -170,7 +177,7 @@ class Compressor(Checked, ABC):
             server = server._replace(clients=carried - self.delivered(message, at, heard))
         key = KEY if self.keyed else 0
         up = sum(message.nbytes for message in messages)
-        return Exchange(heard[-1].content, server, messages, up, key + sum(reply.nbytes for reply in heard))
+        return Exchange(heard[-1].content, server, messages, up, key + sum(reply.nbytes for reply in heard), heard)
 
     def delivered(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
         """What a client takes for sent, (T, C, d): by default what the server decodes of its message."""

@@ -3,11 +3,14 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from sketchbench.kernels import Array
 
 WORD = 4  # bytes of a float32
+ALLOWANCE = 8  # bytes beside the entries
 KEY = 8  # bytes of a key, which the server draws and sends to all clients
 
 
@@ -56,6 +59,11 @@ class Message:
         return Message({name: part.mean(axis=1, keepdims=True) for name, part in self.parts.items()})
 
 
+def limit_of(layout: Layout, compression: float) -> int:
+    """The bytes that a client may send in a round at a compression: its share of all, and a key more."""
+    return math.floor(layout.nbytes / compression) + ALLOWANCE
+
+
 class Reply(NamedTuple):
     """What the server sends to every client.
 
@@ -74,8 +82,6 @@ def sparse_nbytes(step: Array) -> int:
     return min(entries * (WORD + place_type(step.shape[1]).itemsize), WORD * step.shape[1])
 
 
-def place_type(d: int):  # type: ignore[no-untyped-def]
+def place_type(d: int) -> np.dtype[Any]:
     """The smallest unsigned integers that number d places."""
-    import numpy as np
-
     return np.dtype("uint16" if d <= 2**16 else "uint32")
