@@ -74,7 +74,7 @@ class FrontierLeakage(Checked):
     find, and of no others. Rows by `case`, from where the first client's image is attacked (see
     `compressed_message.Round.sight`: server, sum, another client, eavesdropper), with `bytes_seen`:
 
-    - `psnr` (dB), `ssim` of the reconstruction; also of the `mean image` of the training images, which needs no message.
+    - `psnr` (dB), `ssim` of the reconstruction; also of the training images' mean, `mean image`.
     - `lead`: PSNR less that of the mean image; bound 0.
     - `leaks`: in how many trials the lead is below `judging.least`: few where the median trial leaks more.
       `hidden`: in how many it is above: few where the median trial hides the image. The bound of both is 1/2.
