@@ -72,19 +72,19 @@ class Round:
         - `server`: the victim's message.
         - `sum`: the sum of all clients' messages, as secure aggregation shows it.
         - `another client`: the reply, less what this client sent itself. Where messages add up and the reply is as long
-          as one, it is their mean; else it is the step, at its nonzero entries, held against the mean of the others'
-          updates there.
+          as they are, it is their mean; else it is the step, whose nonzero entries are held against those of the mean
+          of the others' updates.
         - `eavesdropper`: the victim's message without the key, which it guesses.
 
         Raises:
             Unseen: for the sum of messages that don't add up.
         """
         compressor, exchange = self.compressor, self.exchange
-        message = exchange.messages[-1]
+        message = self._messages
         up, down = exchange.bytes_up, sum(reply.nbytes for reply in exchange.replies)
         if place == "another client":
             own = _of(message, OBSERVER)
-            if compressor.adds_up and exchange.replies[-1].nbytes == message.nbytes:
+            if compressor.adds_up and down == up:
                 return self._lens(_without(message.mean(), own, self._clients), self.at, slice(0, OBSERVER), down)
             return self._step(own, down)
         if place == "sum":
@@ -95,6 +95,11 @@ class Round:
         if place == "eavesdropper" and compressor.keyed:
             at = at._replace(seed=seeds.key(at.seed, attack="guessed key"))
         return self._lens(_of(message, VICTIM), at, slice(0, 1), up)
+
+    @cached_property
+    def _messages(self) -> Message:
+        """With the parts of all phases, which have names of their own."""
+        return Message({name: part for message in self.exchange.messages for name, part in message.parts.items()})
 
     @property
     def _clients(self) -> int:

@@ -14,8 +14,8 @@ from torch import Tensor
 
 from sketchbench.attack.dense_networks import DenseNetworks
 from sketchbench.compressor.compressor import At, Compressor
-from sketchbench.compressor.message import Message
 from sketchbench.dataset.dataset import Dataset, Split
+from sketchbench.kernels import Array
 from sketchbench.parameters import Checked, Count, Several
 
 Observed = Literal["server", "sum"]
@@ -136,11 +136,11 @@ def _features(watched: Observation, updates: Tensor) -> Tensor:
     compressor, at = watched.compressor, watched.at
     x = at.kernels.asarray(updates.numpy())
     exchange = compressor.exchange(x, compressor.begin(x.shape[0], x.shape[1], at.kernels), at)
-    message = exchange.messages[-1]
     if compressor.adds_up:
-        return torch.cat([_flat(message, name, at) for name in message.parts], dim=2)
-    return torch.as_tensor(at.kernels.to_numpy(compressor.decode(message, at, exchange.replies[:-1]))).float()
+        return torch.cat([_flat(part, at) for message in exchange.messages for part in message.parts.values()], dim=2)
+    return _flat(compressor.decode(exchange.messages[-1], at, exchange.replies[:-1]), at)
 
 
-def _flat(message: Message, name: str, at: At) -> Tensor:
-    return torch.as_tensor(at.kernels.to_numpy(message.parts[name])).flatten(2).float()
+def _flat(part: Array, at: At) -> Tensor:
+    """(T, n, ...) as (T, n, m)."""
+    return torch.as_tensor(at.kernels.to_numpy(part)).flatten(2).float()
