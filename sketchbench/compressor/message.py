@@ -10,6 +10,7 @@ import numpy as np
 from sketchbench.kernels import Array
 
 WORD = 4  # bytes of a float32
+ALLOWANCE = 8  # bytes beside the entries
 KEY = 8  # bytes of a key, which the server draws and sends to all clients
 ALLOWANCE = 8  # bytes beyond a message's share of the dense update, for norms and the like
 
@@ -59,6 +60,11 @@ class Message:
         (so that integers, and numbers of 16 bits, are rounded)."""
         means = {name: part.mean(axis=1, keepdims=True).astype(part.dtype) for name, part in self.parts.items()}
         return Message(means)
+
+
+def limit_of(layout: Layout, compression: float) -> int:
+    """The bytes that a client may send in a round at a compression: its share of all, and a key more."""
+    return math.floor(layout.nbytes / compression) + ALLOWANCE
 
 
 def limit_of(layout: Layout, compression: float) -> int:
