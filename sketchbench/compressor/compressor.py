@@ -140,11 +140,6 @@ class Compressor(Checked, ABC):
             return Memory()
         return Memory(kernels.xp.zeros((trials, clients, self.layout.d), dtype="float32"))
 
-    def projections(self, at: At) -> list[Array | None]:
-        """For each parameter of the layout None, or the matrices (T, inputs, inputs), float32, that every client puts
-        before it in the round: the layer computes x S Sᵀ Wᵀ, so that its gradient is one of few columns times Sᵀ."""
-        return [None for _ in self.layout.shapes]
-
     @abstractmethod
     def encode(self, x: Array, memory: Memory, at: At, heard: Sequence[Reply]) -> Message:
         """The messages of a phase.

@@ -67,11 +67,6 @@ def limit_of(layout: Layout, compression: float) -> int:
     return math.floor(layout.nbytes / compression) + ALLOWANCE
 
 
-def limit_of(layout: Layout, compression: float) -> int:
-    """The bytes that a client may send in a round at a compression: its share of all, and a key more."""
-    return math.floor(layout.nbytes / compression) + ALLOWANCE
-
-
 class Reply(NamedTuple):
     """What the server sends to every client.
 
