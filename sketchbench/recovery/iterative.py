@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -26,12 +26,12 @@ class Iterate(NamedTuple):
     Attributes:
         at: places of the nonzeros in ascending order, int32 (N, k).
         values: the entries there (N, k).
-        measured: Φ of the vectors (N, b).
+        residual: y - Φ of the vectors (N, b).
     """
 
     at: Array
     values: Array
-    measured: Array
+    residual: Array
 
 
 class Point(NamedTuple):
@@ -39,16 +39,16 @@ class Point(NamedTuple):
 
     Attributes:
         terms: the places, int32 (N, k), and values (N, k) of the sparse vectors.
-        measured: Φw (N, b).
+        residual: y - Φw (N, b).
     """
 
     terms: tuple[tuple[Array, Array], ...]
-    measured: Array
+    residual: Array
 
     def rows(self, chosen: Array) -> "Point":
         """Some of the vectors (booleans, (N,))."""
         terms = tuple((at[chosen], values[chosen]) for at, values in self.terms)
-        return Point(terms, self.measured[chosen])
+        return Point(terms, self.residual[chosen])
 
 
 class Signals(NamedTuple):
@@ -108,23 +108,24 @@ class Iterative(Recovery):
 
     def _recover(self, sketch: Sketch, y: Array) -> Recovered:
         phi = sketch.padded()
-        xp, count = phi.kernels.xp, len(y)
+        xp, inner, count = phi.kernels.xp, phi.kernels.inner, len(y)
         domain = phi.d if self.support == "padded" else sketch.d
         x = xp.empty((count, sketch.d), dtype=y.dtype)
         iterations = xp.zeros(count, dtype="int64")
         trace = xp.full((count, self.iterations), xp.nan, dtype=y.dtype)
 
         estimate = phi.desketch(y, check_finite=False)
-        small = SMALL * (norm(xp, estimate) if self.stopping == "relative" else xp.ones(count))
-        g = self._keep(phi, estimate, domain)
-        w = Point(((g.at, g.values),), g.measured)
-        signals = Signals(xp.arange(count), y, dot(xp, y, y), g, w, _norms(xp, w))
+        small = SMALL * (inner(estimate, estimate) ** 0.5 if self.stopping == "relative" else xp.ones(count))
+        g = self._keep(phi, y, estimate, domain)
+        w = Point(((g.at, g.values),), g.residual)
+        signals = Signals(xp.arange(count), y, inner(y, y), g, w, _norms(phi, w))
         for s in range(self.iterations):
             g = self._next(phi, signals, domain)
+            left = inner(g.residual, g.residual) ** 0.5
             w = self._point(phi, signals, g)
-            norms = xp.concatenate([signals.norms, _norms(xp, w)], axis=1)
+            norms = xp.concatenate([signals.norms, _norms(phi, w)], axis=1)
             signals = signals._replace(g=g, w=w, norms=norms)
-            trace[signals.number, s] = norm(xp, signals.y - g.measured)
+            trace[signals.number, s] = left
             iterations[signals.number] = s + 1
             stops = _settled(norms) | (norms[:, -1] <= small[signals.number])
             if s + 1 == self.iterations:
@@ -139,19 +140,24 @@ class Iterative(Recovery):
                 break
         return Recovered(x, iterations, trace[:, : s + 1])
 
-    def _keep(self, phi: Sketch, estimate: Array, domain: int) -> Iterate:
-        """The k largest of the first `domain` entries of an estimate, and their measurement."""
+    def _keep(self, phi: Sketch, y: Array, estimate: Array, domain: int) -> Iterate:
+        """The k largest of the first `domain` entries of an estimate."""
         at = phi.kernels.largest(estimate[:, :domain], self.k)
-        values = take(phi, estimate, at)
-        return Iterate(at, values, phi.sketch_sparse((at, values)))
+        return measured(phi, y, at, take(phi, estimate, at))
 
     @abstractmethod
     def _next(self, phi: Sketch, signals: Signals, domain: int) -> Iterate:
         """The next iterate, with its support among the first `domain` coordinates."""
 
     def _point(self, phi: Sketch, signals: Signals, g: Iterate) -> Point:
-        """Where the next step starts, after the iterate g: by default at g."""
-        return Point(((g.at, g.values),), g.measured)
+        """Where the next step starts, after the iterate g: by default at g. The last iterate may be overwritten."""
+        return Point(((g.at, g.values),), g.residual)
+
+
+def measured(phi: Sketch, y: Array, at: Array, values: Array) -> Iterate:
+    """Sparse vectors, places and values (N, k), as iterates for measurements y (N, b)."""
+    image = phi.sketch_sparse((at, values))
+    return Iterate(at, values, phi.kernels.xp.subtract(y, image, out=image))
 
 
 def take(phi: Sketch, v: Array, at: Array) -> Array:
@@ -164,9 +170,9 @@ def add(phi: Sketch, v: Array, at: Array, values: Array) -> None:
     phi.kernels.spread(at[None], values[None], v[None], keep=True)
 
 
-def _norms(xp: Any, w: Point) -> Array:
+def _norms(phi: Sketch, w: Point) -> Array:
     """‖w‖₂ as a column (N, 1)."""
-    squared: Array = sum(dot(xp, values, values) for _, values in w.terms)
+    squared: Array = sum(phi.kernels.inner(values, values) for _, values in w.terms)
     return squared[:, None] ** 0.5
 
 
@@ -175,13 +181,3 @@ def _settled(norms: Array) -> Array:
     last = norms[:, -WINDOW:]
     full = last.shape[1] == WINDOW
     return (last.std(axis=1) <= SETTLED * last.mean(axis=1)) & full
-
-
-def norm(xp: Any, v: Array) -> Array:
-    """‖v‖₂ of every row."""
-    return dot(xp, v, v) ** 0.5
-
-
-def dot(xp: Any, u: Array, v: Array) -> Array:
-    """The inner products of rows, (N,)."""
-    return xp.einsum("nd,nd->n", u, v)
