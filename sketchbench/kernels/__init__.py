@@ -127,6 +127,11 @@ class Kernels(Protocol):
         """u + scale * v of rows (N, d), contiguous, with a factor for each, (N, 1), all of one dtype: it overwrites v,
         and is returned. O(N d)."""
 
+    def scale_and_add(self, x: Array, scale: Array, terms: Sequence[tuple[Array, Array]]) -> Array:
+        """scale * x of rows x (N, d), contiguous, with a factor for each, (N, 1), plus sparse vectors: pairs of
+        indices, int32 (N, k), in ascending order, and values (N, k), all of one k. It overwrites x, and is returned.
+        O(N d)."""
+
     def move_shared(self, at: Array, values: Array, others: Array, entries: Array) -> None:
         """Make two sparse vectors, whose sum stays, disjoint: where a place of `others`, int32 (N, m), is
         one of `at`, int32 (N, k), its entry is added to that of `values` (N, k), and becomes 0 in `entries` (N, m).

@@ -768,6 +768,13 @@ def add_to_scaled(u: Array, scale: Array, v: Array) -> Array:
     return v
 
 
+def scale_and_add(x: Array, scale: Array, terms: Sequence[tuple[Array, Array]]) -> Array:
+    x *= scale
+    for at, values in terms:
+        spread(at[None], values[None], x[None], keep=True)
+    return x
+
+
 def move_shared(at: Array, values: Array, others: Array, entries: Array) -> None:
     if not at.size:
         return

@@ -9,6 +9,7 @@ Numba's cache would know nothing.
 from collections.abc import Sequence
 from typing import Any
 
+import numba
 import numpy as np
 from llvmlite import ir
 from numba import njit, prange, types, uintp
@@ -23,6 +24,7 @@ _LEAST, _MOST = 2**17, 2**20  # bytes of a block: an eighth of a transform, betw
 _UNIT = 2**12  # entries that are filled before they are transformed, at least, in the nearest cache
 _PANEL = 2**17  # bytes of a panel
 _ROWS = 8  # of a panel, at most
+_PARTS, _NEAR = 8, 2**22  # in how many parts what is collected of a sparse vector is made, of at most so many bytes
 _WORTH_A_TEAM = 2**15  # entries; fewer are done before another thread has woken up
 _EIGHTS = 0o1111111111111  # the powers of eight
 
@@ -257,6 +259,51 @@ def _collected_panels(
             _take(room, places[first:last], low - r * width, weight, y[t, m, first:last])
 
 
+@njit(cache=True)
+def _sign(r: int, q: int) -> int:
+    """Of entry (r, q) of the Walsh-Hadamard matrix."""
+    both, sign = r & q, 1
+    while both:
+        both &= both - 1
+        sign = -sign
+    return sign
+
+
+@Threaded
+def _collected_blocks(
+    terms: tuple[NDArray[np.int32], NDArray[Any], NDArray[np.int64]],
+    room: NDArray[Any],
+    at: NDArray[np.int32],
+    y: NDArray[Any],
+    n: int,
+    weights: tuple[Any, Any],
+) -> None:
+    """Of transforms of n entries, times weights[0], of sparse vectors (places, values and starts as in
+    `_blocks_of_sparse`): weights[1] times the entries `at`, to y (T, N, k), in ascending order. The result is made
+    block by block of as many entries as room (W, h) has columns; a thread works in a row of it."""
+    (places, values, starts), (operators, vectors, _) = terms, y.shape
+    workers, h = room.shape
+    parts = n // h
+    total = operators * vectors * parts
+    for worker in prange(workers):
+        block = room[worker]
+        for index in range(total * worker // workers, total * (worker + 1) // workers):
+            t, m, r = index // (vectors * parts), index // parts % vectors, index % parts
+            block[:] = 0
+            for term in range(starts.shape[0] - 1):
+                own = places[t, m % places.shape[1], starts[term] : starts[term + 1]]
+                entries = values[t, m, starts[term] : starts[term + 1]]
+                first = 0
+                for q in range(parts):
+                    last = np.searchsorted(own, (q + 1) * h)
+                    _add(own[first:last], q * h, entries[first:last], block.dtype.type(_sign(r, q)), block)
+                    first = last
+            _block(block, 0, h, weights[0])
+            wanted = at[t, m % at.shape[1]]
+            first, last = np.searchsorted(wanted, r * h), np.searchsorted(wanted, (r + 1) * h)
+            _take(block, wanted[first:last], r * h, weights[1], y[t, m, first:last])
+
+
 @Threaded
 def _collected(x: NDArray[Any], at: NDArray[np.int32], y: NDArray[Any], weight: Any) -> None:
     """weight * x[t, n, at[t, n, :]]; x and `at` may be shared, by operators and by vectors."""
@@ -314,8 +361,26 @@ def hadamard_collect(x: NDArray[Any], at: NDArray[np.int32], scale: float) -> ND
 def spread_hadamard_collect(
     terms: Sequence[tuple[NDArray[np.int32], NDArray[Any]]], room: NDArray[Any], at: NDArray[np.int32], scale: float
 ) -> NDArray[Any]:
+    n, entries = room.shape[-1], sum(values.shape[-1] for _, values in terms)
+    h = n // _PARTS
+    if _LEAST <= h * room.itemsize <= _NEAR and _PARTS * entries <= n // 2:
+        y, real = np.empty((len(at), room.shape[1], at.shape[-1]), room.dtype), room.dtype.type
+        workers = min(numba.get_num_threads(), y.shape[0] * y.shape[1] * _PARTS)
+        blocks = room.reshape(-1)[: workers * h].reshape(workers, h)
+        _collected_blocks(_joined(terms), blocks, at, y, n, (real(n**-0.5), real(scale)))
+        return y
     panels = _sparse_blocks(terms, 1.0, room)
     return _collect_last(room, panels, at, scale)
+
+
+def _joined(
+    terms: Sequence[tuple[NDArray[np.int32], NDArray[Any]]],
+) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.int64]]:
+    """The places and the values of all terms, one after the other, and where each term starts."""
+    at, values = terms[0]
+    if len(terms) > 1:
+        at, values = (np.concatenate(parts, axis=-1) for parts in zip(*terms, strict=True))
+    return at, np.ascontiguousarray(values), np.cumsum([0, *(values.shape[-1] for _, values in terms)])
 
 
 def _sparse_blocks(
@@ -323,13 +388,10 @@ def _sparse_blocks(
 ) -> list[tuple[int, int, int]]:
     """The first pass over `out`, which is the sum of these terms times scale; the passes that are left."""
     n, real = out.shape[-1], out.dtype.type
-    at, values = terms[0]
-    if len(terms) > 1:
-        at, values = (np.concatenate(parts, axis=-1) for parts in zip(*terms, strict=True))
-    starts = np.cumsum([0, *(values.shape[-1] for _, values in terms)])
+    at, values, starts = _joined(terms)
     (size, *_), *panels = _passes(n, out.itemsize)
     last = real(1.0 if panels else n**-0.5)
-    _blocks_of_sparse(at, np.ascontiguousarray(values), starts, real(scale), out, min(n, size), last)
+    _blocks_of_sparse(at, values, starts, real(scale), out, min(n, size), last)
     return panels
 
 

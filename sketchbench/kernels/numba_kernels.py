@@ -21,7 +21,7 @@ from sketchbench.kernels.numba_hadamard import (
     spread_hadamard_collect,
     walsh_hadamard,
 )
-from sketchbench.kernels.numba_vectors import add_to_scaled, inner, largest, move_shared
+from sketchbench.kernels.numba_vectors import add_to_scaled, inner, largest, move_shared, scale_and_add
 from sketchbench.kernels.numpy_kernels import (
     SparseMatrix,
     asarray,
@@ -35,7 +35,7 @@ from sketchbench.kernels.numpy_kernels import (
 from sketchbench.kernels.threaded import Threaded
 
 __all__ = ["asarray", "cosine", "cosine_transpose", "empty", "prepare", "to_numpy"]
-__all__ += ["add_to_scaled", "inner", "largest", "move_shared"]
+__all__ += ["add_to_scaled", "inner", "largest", "move_shared", "scale_and_add"]
 __all__ += ["hadamard_collect", "spread_hadamard", "spread_hadamard_collect", "walsh_hadamard"]
 NAME = "numba"
 xp = np

@@ -4,6 +4,7 @@ Sums go over chunks of a fixed length, one after the other, so they do not depen
 calls compiled code of another file, of whose edits Numba's cache would know nothing.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,35 @@ def add_to_scaled(u: NDArray[Any], scale: NDArray[Any], v: NDArray[Any]) -> NDAr
     run = _add_to_scaled.alone if u.size <= _WORTH_A_TEAM else _add_to_scaled
     run(u, scale, v)
     return v
+
+
+@njit(cache=True)
+def _scale(x: NDArray[Any], scale: Any) -> None:
+    for i in range(x.shape[0]):
+        x[i] *= scale
+
+
+@Threaded
+def _scale_and_add(x: NDArray[Any], scale: NDArray[Any], at: NDArray[np.int32], values: NDArray[Any]) -> None:
+    """With terms (M, N, k), which are added one after the other to a chunk that is in the nearest cache."""
+    rows, d = x.shape
+    chunks = -(-d // _CHUNK)
+    for index in prange(rows * chunks):
+        n, start = index // chunks, index % chunks * _CHUNK
+        _scale(x[n, start : start + _CHUNK], scale[n, 0])
+        for term in range(at.shape[0]):
+            places = at[term, n]
+            first, last = np.searchsorted(places, start), np.searchsorted(places, start + _CHUNK)
+            for i in range(first, last):
+                x[n, places[i]] += values[term, n, i]
+
+
+def scale_and_add(
+    x: NDArray[Any], scale: NDArray[Any], terms: Sequence[tuple[NDArray[np.int32], NDArray[Any]]]
+) -> NDArray[Any]:
+    run = _scale_and_add.alone if x.size <= _WORTH_A_TEAM else _scale_and_add
+    run(x, scale, *(np.stack(parts) for parts in zip(*terms, strict=True)))
+    return x
 
 
 @Threaded

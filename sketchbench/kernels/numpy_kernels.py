@@ -218,6 +218,15 @@ def add_to_scaled(u: NDArray[Any], scale: NDArray[Any], v: NDArray[Any]) -> NDAr
     return v
 
 
+def scale_and_add(
+    x: NDArray[Any], scale: NDArray[Any], terms: Sequence[tuple[NDArray[np.int32], NDArray[Any]]]
+) -> NDArray[Any]:
+    x *= scale
+    for at, values in terms:
+        spread(at[None], values[None], x[None], keep=True)
+    return x
+
+
 def move_shared(
     at: NDArray[np.int32], values: NDArray[Any], others: NDArray[np.int32], entries: NDArray[Any]
 ) -> None:

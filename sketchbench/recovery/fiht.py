@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from sketchbench.kernels import Array
-from sketchbench.recovery.iterative import Iterate, Iterative, Point, Signals, add, take
+from sketchbench.recovery.iterative import Iterate, Iterative, Point, Signals, take
 from sketchbench.sketch.operator import Sketch
 
 
@@ -21,9 +21,7 @@ class FIHT(Iterative):
         on_support = [(at, take(phi, h, at) * (values != 0)) for at, values in w.terms]
         rise = phi.sketch_sparse(*on_support)
         squared: Array = sum(inner(slope, slope) for _, slope in on_support)
-        h *= signals.length(squared, inner(rise, rise))
-        for at, values in w.terms:
-            add(phi, h, at, values)
+        phi.kernels.scale_and_add(h, signals.length(squared, inner(rise, rise)), w.terms)
 
         at, values, residual = self._keep(phi, y, h, domain)
         slope = take(phi, phi.desketch(residual, check_finite=False), at)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sketchbench.recovery.iterative import Iterate, Iterative, Signals, add, take
+from sketchbench.recovery.iterative import Iterate, Iterative, Signals, take
 from sketchbench.sketch.operator import Sketch
 
 
@@ -17,6 +17,5 @@ class IHT(Iterative):
         h = phi.desketch(g.residual, check_finite=False)
         slope = take(phi, h, g.at)
         rise = phi.sketch_sparse((g.at, slope))
-        h *= signals.length(inner(slope, slope), inner(rise, rise))
-        add(phi, h, g.at, g.values)
+        phi.kernels.scale_and_add(h, signals.length(inner(slope, slope), inner(rise, rise)), signals.w.terms)
         return self._keep(phi, signals.y, h, domain)

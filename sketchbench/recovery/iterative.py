@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from sketchbench.kernels import Array
+from sketchbench.kernels import Array, Kernels
 from sketchbench.parameters import Count
 from sketchbench.recovery.recovery import Recovered, Recovery
 from sketchbench.sketch.operator import Sketch
@@ -72,6 +72,8 @@ class Signals(NamedTuple):
 
     def rows(self, chosen: Array) -> "Signals":
         """Some of the signals (booleans, (N,))."""
+        if chosen.all():
+            return self  # without a copy
         g = Iterate(*(part[chosen] for part in self.g))
         w = self.w.rows(chosen)
         return Signals(self.number[chosen], self.y[chosen], self.energy[chosen], g, w, self.norms[chosen])
@@ -132,9 +134,7 @@ class Iterative(Recovery):
                 stops |= True
             if stops.any():
                 done = signals.rows(stops)
-                kept = xp.empty((1, len(done.number), phi.d), dtype=y.dtype)
-                phi.kernels.spread(done.g.at[None], done.g.values[None], kept)
-                x[done.number] = kept[0, :, : sketch.d]
+                x[done.number] = _dense(phi.kernels, done.g, sketch.d)
                 signals = signals.rows(~stops)
             if not len(signals.number):
                 break
@@ -165,9 +165,11 @@ def take(phi: Sketch, v: Array, at: Array) -> Array:
     return phi.kernels.collect(v[None], at[None])[0]
 
 
-def add(phi: Sketch, v: Array, at: Array, values: Array) -> None:
-    """Add values (N, k) to v (N, d) at these places, in place."""
-    phi.kernels.spread(at[None], values[None], v[None], keep=True)
+def _dense(kernels: Kernels, g: Iterate, d: int) -> Array:
+    """The first d entries of iterates, (N, d)."""
+    inside = g.at < d
+    at, values = kernels.xp.minimum(g.at, d - 1), g.values * inside
+    return kernels.spread(at[None], values[None], kernels.xp.empty((1, len(at), d), dtype=values.dtype))[0]
 
 
 def _norms(phi: Sketch, w: Point) -> Array:
