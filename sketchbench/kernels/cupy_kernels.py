@@ -776,7 +776,7 @@ def scale_and_add(x: Array, scale: Array, terms: Sequence[tuple[Array, Array]]) 
 
 
 def move_shared(at: Array, values: Array, others: Array, entries: Array) -> None:
-    if not at.size:
+    if not (at.size and others.size):
         return
     row_start = (1 + max(int(at.max()), int(others.max()))) * cupy.arange(len(at))[:, None]
     places, wanted = (at + row_start).reshape(-1), (others + row_start).reshape(-1)

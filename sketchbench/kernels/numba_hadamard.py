@@ -9,7 +9,6 @@ Numba's cache would know nothing.
 from collections.abc import Sequence
 from typing import Any
 
-import numba
 import numpy as np
 from llvmlite import ir
 from numba import njit, prange, types, uintp
@@ -17,7 +16,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from sketchbench.kernels.threaded import Threaded
+from sketchbench.kernels.threaded import Threaded, threads
 
 _BYTES = 32  # of a vector; where registers are shorter, the compiler takes several
 _LEAST, _MOST = 2**17, 2**20  # bytes of a block: an eighth of a transform, between these
@@ -184,6 +183,15 @@ def _blocks(x: NDArray[Any], n: int, size: int, scale: float) -> None:
             _block(x, first, n, factor)
 
 
+@njit(cache=True)
+def _few(x: NDArray[Any], scale: float) -> None:
+    """The same of every vector (..., n) of a contiguous array, which is not reshaped in Python: that would take longer
+    than a short transform."""
+    flat, n = x.reshape(-1), x.shape[-1]
+    for first in range(0, flat.shape[0], n):
+        _block(flat, first, n, flat.dtype.type(scale))
+
+
 @Threaded
 def _panels(x: NDArray[Any], rows: int, h: int, width: int, scale: float) -> None:
     """The stages that combine `rows` blocks of h entries, in every rows * h entries of x; then the scale."""
@@ -329,11 +337,13 @@ def _passes(n: int, itemsize: int) -> list[tuple[int, int, int]]:
 
 
 def walsh_hadamard(x: NDArray[Any]) -> NDArray[Any]:
-    x = np.ascontiguousarray(x)
-    n, flat = x.shape[-1], x.reshape(-1)
-    if flat.size <= _WORTH_A_TEAM:
-        _blocks.alone(flat, n, flat.size or 1, n**-0.5)
+    n = x.shape[-1]
+    if not x.flags.c_contiguous:
+        x = np.ascontiguousarray(x)
+    if x.size <= _WORTH_A_TEAM:
+        _few(x, n**-0.5)
         return x
+    flat = x.reshape(-1)
     (size, *_), *panels = _passes(n, x.itemsize)
     _blocks(flat, min(n, size), size, 1.0 if panels else n**-0.5)
     for number, place in enumerate(panels, 1):
@@ -365,7 +375,7 @@ def spread_hadamard_collect(
     h = n // _PARTS
     if _LEAST <= h * room.itemsize <= _NEAR and _PARTS * entries <= n // 2:
         y, real = np.empty((len(at), room.shape[1], at.shape[-1]), room.dtype), room.dtype.type
-        workers = min(numba.get_num_threads(), y.shape[0] * y.shape[1] * _PARTS)
+        workers = min(threads(), y.shape[0] * y.shape[1] * _PARTS)
         blocks = room.reshape(-1)[: workers * h].reshape(workers, h)
         _collected_blocks(_joined(terms), blocks, at, y, n, (real(n**-0.5), real(scale)))
         return y

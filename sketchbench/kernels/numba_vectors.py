@@ -99,9 +99,7 @@ def scale_and_add(
 
 
 @Threaded
-def _move_shared(
-    at: NDArray[np.int32], values: NDArray[Any], others: NDArray[np.int32], entries: NDArray[Any]
-) -> None:
+def _move_shared(at: NDArray[np.int32], values: NDArray[Any], others: NDArray[np.int32], entries: NDArray[Any]) -> None:
     for n in prange(at.shape[0]):
         i = 0
         for j in range(others.shape[1]):
@@ -112,9 +110,7 @@ def _move_shared(
                 entries[n, j] = 0
 
 
-def move_shared(
-    at: NDArray[np.int32], values: NDArray[Any], others: NDArray[np.int32], entries: NDArray[Any]
-) -> None:
+def move_shared(at: NDArray[np.int32], values: NDArray[Any], others: NDArray[np.int32], entries: NDArray[Any]) -> None:
     run = _move_shared.alone if at.size <= _WORTH_A_TEAM else _move_shared
     run(at, values, others, entries)
 

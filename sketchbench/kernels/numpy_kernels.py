@@ -227,9 +227,7 @@ def scale_and_add(
     return x
 
 
-def move_shared(
-    at: NDArray[np.int32], values: NDArray[Any], others: NDArray[np.int32], entries: NDArray[Any]
-) -> None:
+def move_shared(at: NDArray[np.int32], values: NDArray[Any], others: NDArray[np.int32], entries: NDArray[Any]) -> None:
     for n in range(len(at)):
         _, first, second = np.intersect1d(at[n], others[n], assume_unique=True, return_indices=True)
         values[n, first] += entries[n, second]
