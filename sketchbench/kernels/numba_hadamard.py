@@ -2,8 +2,9 @@
 
 Its stages combine entries that are 1, 2, 4, ... apart, in this order, so every result is the same tree of additions
 as in `numpy_kernels`, whichever stages are done together: in registers, then in blocks that fit into the cache, then
-in panels, which are columns of those blocks. Nothing here calls compiled code of another file, of whose edits
-Numba's cache would know nothing.
+in panels, which are columns of those blocks. The exception are sparse vectors of which some entries are collected: as
+their last stages are cheap, these come first, and all else is done in one part of the result after the other, near the
+processor. Nothing here calls compiled code of another file, of whose edits Numba's cache would know nothing.
 """
 
 from collections.abc import Sequence

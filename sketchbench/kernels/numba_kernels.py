@@ -1,8 +1,8 @@
 """Compiled CPU kernels; see `Kernels` for the signatures and `numpy_kernels` for the reference.
 
 No compiled function calls one of another file: Numba's cache does not notice an edit of a callee there. So the
-Walsh-Hadamard transform, in `numba_hadamard`, arithmetic and selection, in `numba_vectors`, and all others, in here,
-share none. Loops run in parallel over
+Walsh-Hadamard transform, in `numba_hadamard`, the largest entries, in `numba_selection`, arithmetic, in
+`numba_vectors`, and all others, in here, share none. Loops run in parallel over
 operators, vectors and rows, and the order of every sum is fixed, so the result does not depend on the number of
 threads.
 """
@@ -21,7 +21,8 @@ from sketchbench.kernels.numba_hadamard import (
     spread_hadamard_collect,
     walsh_hadamard,
 )
-from sketchbench.kernels.numba_vectors import add_to_scaled, inner, largest, move_shared, scale_and_add
+from sketchbench.kernels.numba_selection import largest
+from sketchbench.kernels.numba_vectors import add_to_scaled, inner, move_shared, scale_and_add
 from sketchbench.kernels.numpy_kernels import (
     SparseMatrix,
     asarray,

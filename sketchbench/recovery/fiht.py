@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from sketchbench.kernels import Array
-from sketchbench.recovery.iterative import Iterate, Iterative, Point, Signals, take
+from sketchbench.recovery.iterative import Iterate, Iterative, Point, Signals, minus, take
 from sketchbench.sketch.operator import Sketch
 
 
@@ -32,8 +32,7 @@ class FIHT(Iterative):
     def _point(self, phi: Sketch, signals: Signals, g: Iterate) -> Point:
         """w = g + tau (g - before), where `before` is the last iterate and tau minimises ‖y - Φw‖₂."""
         kernels, before = phi.kernels, signals.g
-        one = kernels.xp.ones_like(g.values[:, :1])
-        fall = kernels.add_to_scaled(g.residual, -one, before.residual)  # Φ(before - g)
+        fall = minus(phi, g.residual, before.residual)  # Φ(before - g)
         tau = -signals.length(kernels.inner(g.residual, fall), kernels.inner(fall, fall))
         values, others = (1 + tau) * g.values, -tau * before.values
         kernels.move_shared(g.at, values, before.at, others)

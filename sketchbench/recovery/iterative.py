@@ -156,8 +156,12 @@ class Iterative(Recovery):
 
 def measured(phi: Sketch, y: Array, at: Array, values: Array) -> Iterate:
     """Sparse vectors, places and values (N, k), as iterates for measurements y (N, b)."""
-    image = phi.sketch_sparse((at, values))
-    return Iterate(at, values, phi.kernels.xp.subtract(y, image, out=image))
+    return Iterate(at, values, minus(phi, y, phi.sketch_sparse((at, values))))
+
+
+def minus(phi: Sketch, u: Array, v: Array) -> Array:
+    """u - v of rows (N, d); it overwrites v."""
+    return phi.kernels.add_to_scaled(u, -phi.kernels.xp.ones((len(u), 1), dtype=u.dtype), v)
 
 
 def take(phi: Sketch, v: Array, at: Array) -> Array:

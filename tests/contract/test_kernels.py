@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sketchbench import kernels as backends
-from sketchbench.kernels import Kernels, numba_hadamard, numba_vectors
+from sketchbench.kernels import Kernels, numba_hadamard, numba_selection
 from sketchbench.kernels.numpy_kernels import PRIME
 
 FUNCTIONS = [name for name, member in vars(Kernels).items() if inspect.isfunction(member)]
@@ -447,8 +447,8 @@ def test_largest_after_a_wrong_guess(monkeypatch: pytest.MonkeyPatch, reference:
         least[:] = [0, np.float64(2).view(np.uint64), magnitude]
 
     guess.alone = guess  # type: ignore[attr-defined]
-    monkeypatch.setattr(numba_vectors, "_guess", guess)
-    np.testing.assert_array_equal(numba_vectors.largest(x, 9000), reference.largest(x, 9000))
+    monkeypatch.setattr(numba_selection, "_guess", guess)
+    np.testing.assert_array_equal(numba_selection.largest(x, 9000), reference.largest(x, 9000))
 
 
 # Arithmetic
