@@ -87,6 +87,7 @@ class Compressor(Checked, ABC):
         adds_up: the server needs no more than the sum of the clients' messages, so that secure aggregation can hide
             each of them.
         keyed: client and server share randomness, from a key.
+        adjustable: it sends more where it may; else its messages have one size.
         fresh: the key is another one in every round; else one is sent before the first, for all of them.
         unbiased: the mean of `decode` over that randomness is the update.
         feedback: who remembers what was lost: each client, the server, or none.
@@ -100,6 +101,7 @@ class Compressor(Checked, ABC):
 
     adds_up: ClassVar[bool]
     keyed: ClassVar[bool] = False
+    adjustable: ClassVar[bool] = True
     fresh: ClassVar[bool] = True
     unbiased: ClassVar[bool] = False
     feedback: ClassVar[Feedback] = "none"

@@ -119,6 +119,8 @@ class QSGD(Levels):
 class Int8(Levels):
     """Integers of 8 bits: multiples of the largest magnitude over 127, rounded at random, so that it is unbiased."""
 
+    adjustable: ClassVar[bool] = False
+
     def check(self) -> None:
         self.needs(WORD + self.layout.d)
 
@@ -142,6 +144,8 @@ class Float16(Quantised):
     """Half precision, to the nearest, in units of a power of two between the largest magnitude and twice it, so that
     no entry overflows and none that matters underflows."""
 
+    adjustable: ClassVar[bool] = False
+
     def check(self) -> None:
         self.needs(WORD + 2 * self.layout.d)
 
@@ -163,6 +167,8 @@ class Float16(Quantised):
 @dataclass(frozen=True)
 class Sign(Quantised):
     """EF-signSGD (Karimireddy et al. 2019, Algorithm 2): ‖x‖₁/d and the signs, with error feedback at the client."""
+
+    adjustable: ClassVar[bool] = False
 
     feedback: ClassVar[Feedback] = "client"
 

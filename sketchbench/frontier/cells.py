@@ -54,6 +54,7 @@ def cells(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         depend on the case or ε, such as leakage, is repeated.
     """
     trained = _ours(tables[TRAINING])
+    trained = trained.assign(**{Column.CASE: trained[Column.CASE].str.removesuffix(", private")})
     keys = [*CELL, *SETTING]
     found = trained[trained[Column.QUANTITY] == "accuracy"]
     facts = [*keys, Column.LABEL, Column.D, Column.BYTES_UP, Column.BYTES_DOWN, Column.TRIALS, Column.REASON]
@@ -95,8 +96,9 @@ def _by_cell(tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
             yield _named(rows.assign(both=rows[Column.MEAN].fillna(rows[Column.VALUE])), "both", CELL, name)
     if CONTRACT in tables:
         said = _ours(tables[CONTRACT])
-        said = said[said[Column.QUANTITY] == "adds_up"].drop_duplicates(Column.METHOD)
-        yield _named(said.assign(sums=said["count"] == 0), "sums", [Column.METHOD], "adds_up")
+        said = said[said[Column.QUANTITY].isin(["summed", "not_summed"])]
+        sums = (said[Column.QUANTITY] == "summed") & (said["count"] == 0)
+        yield _named(said.assign(sums=sums), "sums", [Column.METHOD], "adds_up")
 
 
 def _named(rows: pd.DataFrame, column: str, keys: list[Column], name: str) -> pd.DataFrame:

@@ -4,11 +4,8 @@ import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
-from sketchbench import seeds
-from sketchbench.compressor.compressor import At, Compressor, MakeCompressor
-from sketchbench.compressor.message import limit_of
+from sketchbench.compressor.budget import at_budget
+from sketchbench.compressor.compressor import MakeCompressor
 from sketchbench.dataset.dataset import MakeDataset
 from sketchbench.dataset.partition import MakeParts
 from sketchbench.federated.paired import Pair, PairedTrainings, RateChoice, Reached, RecordPrivacy, Rounds, Setting
@@ -26,13 +23,13 @@ class FrontierJudging(Checked):
     """What trainings are judged by.
 
     Arguments:
-        compressions: the budgets of the study: what fits into a smaller one than its own is refused.
+        budgets: all compressions of the study: see `at_budget` for what is refused.
         allowed_loss: of accuracy, in the mean.
         great_loss: of accuracy, in a single training.
         least_gain: of accuracy, from the start to the end of a training.
     """
 
-    compressions: NonEmptyList[Positive]
+    budgets: NonEmptyList[Positive]
     allowed_loss: Positive
     great_loss: Positive
     least_gain: Positive
@@ -64,8 +61,8 @@ class Frontier(Checked):
     `diverged`: how many trainings did; bound: 1/2;
     `rate`: the learning rate.
 
-    A compressor whose message doesn't fit, or fits into the next smaller budget as well, has a single row `accuracy`
-    with the status `refused`.
+    Where there is privacy, `case` says so: `iid, private`. A compressor that has no use for the budget (see
+    `compressor.budget`) has a single row `accuracy` with the status `refused`.
 
     Arguments:
         compressor: called with `layout` and `limit`.
@@ -93,12 +90,10 @@ class Frontier(Checked):
             ValueError: for a model that is no perceptron, clients with unequally many records, or δ too large.
         """
         trainings = self._trainings
-        clients = trainings.clients(self.privacy.case, [0])
-        layout = clients.layout
+        layout = trainings.clients(self.privacy.case, [0]).layout
         about: dict[str, Value] = {"compression": float(self.compression), "d": layout.d}
         try:
-            compressor = self.compressor(layout=layout, limit=limit_of(layout, self.compression))
-            self._refuse_smaller(compressor, clients.clients)
+            compressor = at_budget(self.compressor, layout, self.compression, self.judging.budgets)
         except SizeError as error:
             log.info("refused: %s", error)
             return [Row("accuracy", **about).lost("refused", str(error))]
@@ -124,29 +119,18 @@ class Frontier(Checked):
             trials=self.trials,
         )
 
-    def _refuse_smaller(self, compressor: Compressor, clients: int) -> None:
-        """Raise SizeError where the message of a round fits into the next smaller budget."""
-        layout, kernels = compressor.layout, self.kernels
-        smaller = [other for other in self.judging.compressions if other > self.compression]
-        if not smaller:
-            return
-        seed = seeds.key(self.seed, task="frontier", part="size")
-        normal = seeds.generator(seed).standard_normal((1, clients, layout.d), dtype=np.float32)
-        memory = compressor.begin(1, clients, kernels)
-        size = compressor.exchange(kernels.asarray(normal), memory, At(kernels, seed, 0, 1)).bytes_up
-        if size <= limit_of(layout, min(smaller)):
-            raise SizeError(
-                f"{type(compressor).__name__} sends {size} bytes, which fit into 1/{min(smaller):g} of the dense "
-                "update, too; see there"
-            )
-
     def _rows(self, setting: Setting, pair: Pair, reference: Reached) -> Iterator[Row]:
         """The rows of a setting; the reference has neither compression nor privacy."""
         plain, own, sigma = pair
         log.info("%s: accuracy %.3f at rate %g", setting, own.end.mean(), own.rate)
         about: dict[str, Value] = {"case": setting.case, "rounds": self.training.rounds}
         if setting.epsilon is not None:
-            about |= {"epsilon": float(setting.epsilon), "delta": self.privacy.delta, "sigma": sigma}
+            about |= {
+                "case": f"{setting.case}, private",
+                "epsilon": float(setting.epsilon),
+                "delta": self.privacy.delta,
+                "sigma": sigma,
+            }
             about |= {"accountant": self.privacy.accountant}
         loss, gain = plain.end - own.end, own.end - own.start
         yield Row("accuracy", bytes_up=own.bytes_up, bytes_down=round(own.bytes_down), **about).mean(own.end)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench import seeds
+from sketchbench.compressor.budget import at_budget
 from sketchbench.compressor.compressor import At, Compressor, MakeCompressor, Memory
 from sketchbench.compressor.message import Layout, limit_of
 from sketchbench.compressor.plain import Plain
@@ -32,11 +33,12 @@ class FrontierCost(Checked):
 
     Times are medians of the rounds' ratios, as other work on the machine makes single rounds late; clients compute one
     after the other, and what is shared, such as drawing an operator, counts for each side that does it. A compressor
-    that does not fit has a row that says so.
+    that has no use for the budget (see `compressor.budget`) has a row that says so.
 
     Arguments:
         compressor: called with a layout and a limit of bytes.
         compression: the bytes of an update over those that a client may send.
+        budgets: all compressions of the study: see `at_budget` for what is refused.
         layers: inputs, hidden units and classes of the perceptron.
         clients: of a round.
         batch: records of a client's gradient.
@@ -47,6 +49,7 @@ class FrontierCost(Checked):
     kernels: Kernels
     seed: int
     compression: Positive
+    budgets: NonEmptyList[Positive]
     layers: NonEmptyList[Count]
     clients: Count
     batch: Count
@@ -55,9 +58,8 @@ class FrontierCost(Checked):
     def run(self) -> list[Row]:
         """Measure; the rows are those of the class."""
         layout = _perceptron(self.layers)
-        limit = limit_of(layout, self.compression)
         try:
-            compressor = self.compressor(layout=layout, limit=limit)
+            compressor = at_budget(self.compressor, layout, self.compression, self.budgets)
         except SizeError as error:
             return [Row("client_time", d=layout.d).lost("refused", str(error))]
         plain = Plain(layout, limit_of(layout, 1))

@@ -42,7 +42,7 @@ def tables() -> dict[str, pd.DataFrame]:
             sent: dict[str, Any] = {"d": D, "bytes_up": 4 * D // compression, "bytes_down": 4 * D}
             for case, epsilon in SETTINGS:
                 reached = accuracy(method, compression, case, epsilon)
-                where: dict[str, Any] = {"case": case, "epsilon": epsilon}
+                where: dict[str, Any] = {"case": case if epsilon is None else f"{case}, private", "epsilon": epsilon}
                 trained.append((method, compression, Row("accuracy", **where, **sent).mean(spread(reached))))
                 lost = accuracy("none", 1, case, epsilon) - reached
                 trained.append((method, compression, Row("accuracy_loss", **where).mean(spread(lost))))
@@ -51,7 +51,7 @@ def tables() -> dict[str, pd.DataFrame]:
             leaked.append((method, compression, Row("ssim", case="server").mean(spread(0.5))))
             cost.append((method, compression, Row("client_time").mean(spread(1.2))))
             cost.append((method, compression, Row("client_memory").number(1.0)))
-        contract.append((method, 4, Row("adds_up").counted(TRIALS * (method == "top_k"), TRIALS)))
+        contract.append((method, 4, Row("not_summed" if method == "top_k" else "summed").counted(0, TRIALS)))
     trained.append(("none", 4, Row("accuracy").lost("refused", "needs 15040 bytes")))
     return {
         "frontier": frame(trained),

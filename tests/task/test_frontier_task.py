@@ -38,7 +38,7 @@ SMALL = Frontier(
     training=Rounds(batch=16, rounds=6, stack=4),
     privacy=RecordPrivacy(case="iid", epsilons=[8], delta=1e-4, clip=1.0, accountant="pld"),
     tuning=RateChoice(rates=[0.5], rounds=1, trials=1),
-    judging=FrontierJudging(compressions=[1, 4, 16], allowed_loss=0.01, great_loss=0.05, least_gain=0.3),
+    judging=FrontierJudging(budgets=[1, 4, 16], allowed_loss=0.01, great_loss=0.05, least_gain=0.3),
     trials=3,
 )
 D = 64 * 6 + 6 + 60 + 10
@@ -74,7 +74,7 @@ def pair(make: Any, setting: Setting, **change: Any) -> Any:
 
 
 def test_rows() -> None:
-    settings = [("iid", None), ("one class", None), ("iid", 8.0)]
+    settings = [("iid", None), ("one class", None), ("iid, private", 8.0)]
     for quantity in ("accuracy", "accuracy_loss", "lost", "gain", "diverged", "rate"):
         assert [(row["case"], row.get("epsilon")) for row in of(quantity, rows())] == settings
     assert [row["epsilon"] for row in of("over_noise", rows())] == [8.0]
@@ -96,7 +96,7 @@ def test_without_compression_nothing_is_lost() -> None:
 
 def test_what_is_lost_counts() -> None:
     """Where the compressor is of no use: one entry of a message, and no memory."""
-    found = changed(compressor=RandomK, compression=200, training_rounds=25, judging_compressions=[200]).run()
+    found = changed(compressor=RandomK, compression=200, training_rounds=25, judging_budgets=[200]).run()
     (loss,) = of("accuracy_loss", found, case="one class")
     assert loss["minimum"] > 0.05
     assert of("lost", found, case="one class")[0]["count"] == 3
@@ -174,7 +174,7 @@ def test_a_training_that_diverges_has_no_accuracy() -> None:
     ],
 )
 def test_refused(make: Any, compression: float, compressions: list[float], reason: str) -> None:
-    (row,) = changed(compressor=make, compression=compression, judging_compressions=compressions).run()
+    (row,) = changed(compressor=make, compression=compression, judging_budgets=compressions).run()
     assert (row["quantity"], row["status"], row["compression"]) == ("accuracy", "refused", compression)
     assert "mean" not in row
     assert re.search(reason, str(row["reason"]))
