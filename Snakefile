@@ -21,6 +21,12 @@ onsuccess:
 include: "workflow/rules/plan.smk"
 include: "workflow/rules/run.smk"
 include: "workflow/rules/claim.smk"
+include: "workflow/rules/printed.smk"
+
+
+if FRONTIER:
+
+    include: "workflow/rules/frontier.smk"
 
 
 if PLAN.shared:
@@ -37,6 +43,8 @@ rule all:
     default_target: True
     input:
         rules.claims.output,
+        rules.printed.output,
+        rules.frontier.output if FRONTIER else [],
         expand(
             [f"{TABLE}.{ending}" for ending in ("csv", "html", "seal")],
             study=PLAN.runs,

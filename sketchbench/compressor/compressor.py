@@ -61,6 +61,7 @@ class Exchange(NamedTuple):
         memory: for the next round.
         messages: those of each phase.
         bytes_up, bytes_down: sent and received by one client, with the key.
+        replies: to the messages of each phase.
     """
 
     step: Array
@@ -68,6 +69,7 @@ class Exchange(NamedTuple):
     messages: Sequence[Message]
     bytes_up: int
     bytes_down: int
+    replies: Sequence[Reply] = ()
 
 
 @dataclass(frozen=True)
@@ -127,16 +129,16 @@ class Compressor(Checked, ABC):
         """δ, for which E‖C(x) - x‖² <= (1 - δ)‖x‖² for all x, with C = decode ∘ encode; None where none is known."""
         return None
 
+    def projections(self, at: At) -> list[Array | None]:
+        """What stands before the layers while a client takes its gradient: for each parameter of the layout None, or a
+        matrix for each trial (T, inputs, inputs)."""
+        return [None] * len(self.layout.shapes)
+
     def begin(self, trials: int, clients: int, kernels: Kernels) -> Memory:
         """The memory before the first round."""
         if self.feedback != "client":
             return Memory()
         return Memory(kernels.xp.zeros((trials, clients, self.layout.d), dtype="float32"))
-
-    def projections(self, at: At) -> list[Array | None]:
-        """For each parameter of the layout None, or the matrices (T, inputs, inputs), float32, that every client puts
-        before it in the round: the layer computes x S Sᵀ Wᵀ, so that its gradient is one of few columns times Sᵀ."""
-        return [None for _ in self.layout.shapes]
 
     @abstractmethod
     def encode(self, x: Array, memory: Memory, at: At, heard: Sequence[Reply]) -> Message:
@@ -162,8 +164,9 @@ class Compressor(Checked, ABC):
 
     @abstractmethod
     def lens(self, message: Message, at: At, heard: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        """What an attacker who knows the compressor matches, of the messages of the last phase, with C = 1: the numbers
-        that were seen (T, m), on the CPU, and the map, differentiable, from updates (T, d) to what they would be."""
+        """What an attacker who knows the compressor matches, of messages with the parts of all phases and C = 1: the
+        numbers that were seen (T, m), on the CPU, and the map, differentiable, from updates (T, d) to what they would
+        be. The replies that were heard depend on the other clients' messages, too."""
 
     def exchange(self, x: Array, memory: Memory, at: At) -> Exchange:
         """A round: messages of the updates (T, C, d), the server's step, and what is remembered."""
@@ -180,7 +183,7 @@ class Compressor(Checked, ABC):
             server = server._replace(clients=carried - self.delivered(message, at, heard))
         key = KEY if self.keyed and (self.fresh or at.round == 0) else 0
         up = sum(message.nbytes for message in messages)
-        return Exchange(heard[-1].content, server, messages, up, key + sum(reply.nbytes for reply in heard))
+        return Exchange(heard[-1].content, server, messages, up, key + sum(reply.nbytes for reply in heard), heard)
 
     def delivered(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
         """What a client takes for sent, (T, C, d): by default what the server decodes of its message."""

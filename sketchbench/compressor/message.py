@@ -12,6 +12,7 @@ from sketchbench.kernels import Array
 WORD = 4  # bytes of a float32
 ALLOWANCE = 8  # bytes beside the entries
 KEY = 8  # bytes of a key, which the server draws and sends to all clients
+ALLOWANCE = 8  # bytes beyond a message's share of the dense update, for norms and the like
 
 
 class Layout(NamedTuple):

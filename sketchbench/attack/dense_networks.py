@@ -1,0 +1,96 @@
+"""Perceptrons with ReLU side by side, and their gradients in closed form, which can be differentiated again."""
+
+import copy
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from sketchbench.compressor.message import Layout
+from sketchbench.kernels import Array, Kernels
+
+
+class DenseNetworks:
+    """T dense networks of the same layers, each with weights of its own, in float32.
+
+    Arguments:
+        networks: T of them: dense layers with biases and ReLU between them, as `model.networks.mlp` makes them.
+
+    Raises:
+        ValueError: for networks with other layers.
+    """
+
+    def __init__(self, networks: Sequence[nn.Module]) -> None:
+        layers = [_dense_layers(network) for network in networks]
+        self.layout = Layout(tuple(tuple(p.shape) for layer in layers[0] for p in (layer.weight, layer.bias)))
+        together = list(zip(*layers, strict=True))
+        self._weights = [torch.stack([layer.weight.detach() for layer in several]) for several in together]
+        self._biases = [torch.stack([layer.bias.detach() for layer in several])[:, None] for several in together]
+        self._projections: list[Tensor | None] = [None] * len(together)
+
+    def projected(self, projections: Sequence[Array | None], kernels: Kernels) -> "DenseNetworks":
+        """The same networks, which multiply the inputs of their matrices by what `Compressor.projections` says."""
+        found = copy.copy(self)
+        found._projections = [
+            p if p is None else torch.as_tensor(kernels.to_numpy(p)).float() for p in projections[::2]
+        ]
+        return found
+
+    @property
+    def first_projection(self) -> Tensor | None:
+        """What images are multiplied by before the first matrix, (T, pixels, pixels), or None."""
+        return self._projections[0]
+
+    def gradients(self, images: Tensor, labels: Tensor) -> Tensor:
+        """∇_w of the mean cross-entropy of each batch: (T, C, d), in the order of the networks' parameters.
+
+        It can be differentiated by the images.
+
+        Arguments:
+            images: of C batches of B images for each network, (T, C, B, pixels).
+            labels: their classes (T, C, B).
+        """
+        trials, batches, size, pixels = images.shape
+        entered, active, slope = self._forward(images.reshape(trials, batches * size, pixels), labels.flatten(1))
+        slope = slope / size
+        parts: list[Tensor] = []
+        for layer in reversed(range(len(self._weights))):
+            left, right = (x.reshape(trials * batches, size, -1) for x in (slope, entered[layer]))
+            steep = (left.transpose(1, 2) @ right).reshape(trials, batches, -1)
+            parts = [steep, left.sum(dim=1).reshape(trials, batches, -1), *parts]
+            if layer:
+                slope = self._projected(slope @ self._weights[layer], layer, transposed=True) * active[layer - 1]
+        return torch.cat(parts, dim=2)
+
+    def _forward(self, images: Tensor, labels: Tensor) -> tuple[list[Tensor], list[Tensor], Tensor]:
+        """What enters each matrix, which hidden units are active, and the derivatives by the scores; of images
+        (T, n, pixels) with labels (T, n)."""
+        entered: list[Tensor] = []
+        active: list[Tensor] = []
+        outputs = images
+        for layer, (weight, bias) in enumerate(zip(self._weights, self._biases, strict=True)):
+            entered.append(self._projected(outputs, layer))
+            scores = torch.baddbmm(bias, entered[-1], weight.transpose(1, 2))
+            active.append((scores > 0).to(scores))
+            outputs = scores.relu()
+        truth = nn.functional.one_hot(labels, scores.shape[-1]).to(scores)
+        return entered, active, scores.softmax(dim=-1) - truth
+
+    def _projected(self, inputs: Tensor, layer: int, *, transposed: bool = False) -> Tensor:
+        projection = self._projections[layer]
+        if projection is None:
+            return inputs
+        return inputs @ (projection.transpose(1, 2) if transposed else projection)
+
+
+def _dense_layers(network: nn.Module) -> list[nn.Linear]:
+    """Of a network that has nothing else but ReLU between them."""
+    parts = [part for part in network.children() if not isinstance(part, nn.Flatten)]
+    layers = [part for part in parts[::2] if isinstance(part, nn.Linear) and part.bias is not None]
+    between = [part for part in parts[1::2] if isinstance(part, nn.ReLU)]
+    if not layers or len(layers) + len(between) != len(parts) or len(layers) != len(between) + 1:
+        names = ", ".join(type(part).__name__ for part in parts)
+        raise ValueError(
+            f"a network of {names or 'no layers'} can't be stacked; choose dense layers with ReLU: model=mlp"
+        )
+    return layers

@@ -1,0 +1,234 @@
+"""What compressed messages tell of the images behind them, at a number of bytes."""
+
+import base64
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sketchbench import seeds
+from sketchbench.attack.compressed_message import PLACES, VICTIM, Place, Round, Sight, Unseen
+from sketchbench.attack.message_property import MessageProperty, Observation
+from sketchbench.attack.message_scene import Scene, drawn, pixels
+from sketchbench.attack.message_scene import networks as drawn_networks
+from sketchbench.attack.stacked_inversion import Kind, StackedAttacks, Target
+from sketchbench.compressor.compressor import At, Compressor, MakeCompressor
+from sketchbench.compressor.message import limit_of
+from sketchbench.compressor.plain import Plain
+from sketchbench.dataset.dataset import MakeDataset
+from sketchbench.kernels import Kernels
+from sketchbench.measure.image import Likeness
+from sketchbench.measure.row import MEDIAN, Row, Value
+from sketchbench.model.networks import MakeModel
+from sketchbench.parameters import Checked, Natural, Positive, Probability, Several
+from sketchbench.sketch.family import SizeError
+
+CHANCE = 0.5  # the area under the ROC curve of an attack that knows nothing
+log = logging.getLogger(__name__)
+
+
+class Found(NamedTuple):
+    """What the chosen attack found from one place.
+
+    Attributes:
+        likenesses: of the reconstructions in each trial that is judged.
+        images: these reconstructions (trials, pixels).
+        columns: of all rows about them.
+    """
+
+    likenesses: list[Likeness]
+    images: NDArray[np.float64]
+    columns: dict[str, Value]
+
+
+@dataclass(frozen=True)
+class LeakageJudging(Checked):
+    """What leakage is judged by.
+
+    Arguments:
+        least: PSNR over that of the mean image, in dB, from which on an image counts as recovered.
+        control: the same, from which on one does without compression.
+        told: the area under the ROC curve from which on a message is said to tell the property.
+        pictures: the number of trials whose images are kept.
+    """
+
+    least: Positive
+    control: Positive
+    told: Probability
+    pictures: Natural
+
+
+@dataclass(frozen=True)
+class FrontierLeakage(Checked):
+    """What an attacker learns from the messages of the first round of `clients` clients, each of which computes one
+    gradient at freshly drawn weights and sends it by `compressor` in 1/`compression` of its bytes.
+
+    Gradient inversion: each client has a batch of a single test image, the easiest case for an attacker, who also knows
+    the label, the weights, the compressor, and the training images. The clients' images have different classes as long
+    as these suffice. Of the attacks of `StackedAttacks` the one with the highest mean PSNR in `choosing` further trials
+    counts (column `attack`), so that no choice is made by what is judged: it is an upper bound of what these attacks
+    find, and of no others. Rows by `case`, from where the first client's image is attacked (see
+    `compressed_message.Round.sight`: server, sum, another client, eavesdropper), with `bytes_seen`:
+
+    - `psnr` (dB), `ssim` of the reconstruction; also of the training images' mean, `mean image`.
+    - `lead`: PSNR less that of the mean image; bound 0.
+    - `leaks`: in how many trials the lead is below `judging.least`: few where the median trial leaks more.
+      `hidden`: in how many it is above: few where the median trial hides the image. The bound of both is 1/2.
+    - `picture`: of the first trials, the image, and what the server finds; the value is the PSNR.
+
+    The column `positive_control` has the number of trials in which gradient matching, which starts from the most likely
+    image, too, recovers the image from the client's message without compression, with a lead of `judging.control`.
+
+    Property inference (`inference`): whether a client's batch holds images of certain classes only. Rows by `case`,
+    server and sum:
+
+    - `property_auc`: the area under the ROC curve, with the value of who knows nothing in `exact`.
+    - `property_shortfall`: `judging.told` less the area; bound 0.
+
+    Where messages don't add up there are no rows of their sum but a `psnr` with the status `refused`; where the
+    compressor does not fit, a single such row.
+    """
+
+    compressor: MakeCompressor
+    compression: Positive
+    kernels: Kernels
+    seed: int
+    dataset: MakeDataset
+    model: MakeModel
+    clients: Several
+    attacks: StackedAttacks
+    inference: MessageProperty
+    judging: LeakageJudging
+    choosing: Several
+    trials: Several
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.judging.pictures > self.trials:
+            raise ValueError(f"pictures={self.judging.pictures} must be <= trials={self.trials}")
+
+    def run(self) -> list[Row]:
+        layout = self._scene.networks.layout
+        try:
+            compressor = self.compressor(layout=layout, limit=limit_of(layout, self.compression))
+        except SizeError as error:
+            return [Row("psnr", compression=self.compression).lost("refused", str(error))]
+        rows = [*self._inverted(compressor), *self._inferred(compressor)]
+        return [row.but(compression=self.compression) for row in rows]
+
+    @cached_property
+    def _scene(self) -> Scene:
+        """The same for all compressors: first the trials in which attacks are chosen, then those that are judged."""
+        return drawn(self.dataset(), self.model, self.seed, self.clients, self.choosing + self.trials)
+
+    @property
+    def _judged(self) -> slice:
+        return slice(self.choosing, None)
+
+    def _at(self, purpose: str, trials: int) -> At:
+        return At(self.kernels, seeds.key(self.seed, task="leakage", purpose=purpose), 0, trials)
+
+    def _inverted(self, compressor: Compressor) -> Iterator[Row]:
+        """All rows of gradient inversion."""
+        scene = self._scene
+        mean = pixels(scene.prior.mean.expand(self.trials, *scene.data.shape))
+        guesses = scene.likenesses(mean, self._judged)
+        yield from _likenesses({"case": "mean image"}, guesses)
+        yield from self._pictures("original", pixels(scene.images[self._judged, VICTIM]))
+        control = int((_leads(self._uncompressed(), guesses) > self.judging.control).sum())
+        found: dict[Place, Found] = {}
+        watched = self._round(compressor)
+        for place in PLACES:
+            if place == "eavesdropper" and not compressor.keyed:  # it knows all that the server does
+                found[place] = found["server"]
+            else:
+                try:
+                    found[place] = self._attacked(compressor, watched.sight(place))
+                except Unseen as reason:
+                    yield Row("psnr", case=place).lost("refused", str(reason))
+                    continue
+            yield from self._rows(place, found[place], guesses, control)
+        yield from self._pictures("server", found["server"].images)
+
+    def _round(self, compressor: Compressor) -> Round:
+        """All trials, with the gradients of the compressor's own networks."""
+        at = self._at("round", len(self._scene.images))
+        networks = self._scene.networks.projected(compressor.projections(at), self.kernels)
+        return Round(compressor, at, self.kernels.asarray(self._scene.updates(networks)))
+
+    def _target(self, compressor: Compressor, sight: Sight) -> Target:
+        """What an attacker starts from."""
+        scene = self._scene
+        networks = scene.networks.projected(compressor.projections(sight.at), self.kernels)
+        seed = seeds.key(self.seed, attack="inversion")
+        return Target(sight, networks, scene.labels[:, sight.clients], scene.prior, seed)
+
+    def _attacked(self, compressor: Compressor, sight: Sight) -> Found:
+        """By the attack that is the best in the further trials."""
+        scene, learning = self._scene, slice(0, self.choosing)
+        several = self.attacks.run(self._target(compressor, sight))
+        images = {kind: pixels(found[:, VICTIM]) for kind, found in several.items()}
+
+        def merit(kind: Kind) -> float:
+            return float(np.mean([one.psnr for one in scene.likenesses(images[kind][learning], learning)]))
+
+        best = max(images, key=merit)
+        found = images[best][self._judged]
+        columns: dict[str, Value] = {
+            "attack": best,
+            "bytes_seen": sight.nbytes,
+            "observed": sight.seen.shape[1],
+            "pixels": found.shape[1],
+        }
+        return Found(scene.likenesses(found, self._judged), found, columns)
+
+    def _uncompressed(self) -> list[Likeness]:
+        """What gradient matching finds without compression."""
+        layout = self._scene.networks.layout
+        plain = Plain(layout, limit_of(layout, 1))
+        target = self._target(plain, self._round(plain).sight("server"))
+        found = self.attacks.matched(target, self.attacks.likely(target))
+        return self._scene.likenesses(pixels(found[self._judged, VICTIM]), self._judged)
+
+    def _rows(self, place: Place, found: Found, guesses: list[Likeness], control: int) -> Iterator[Row]:
+        columns: dict[str, Value] = {"case": place, **found.columns}
+        leads = _leads(found.likenesses, guesses)
+        log.info("%s: lead %.1f dB by %s", place, leads.mean(), found.columns["attack"])
+        yield from _likenesses(columns, found.likenesses)
+        columns["positive_control"] = control
+        yield Row("lead", bound=0.0, **columns).mean(leads)
+        yield Row("leaks", bound=MEDIAN, **columns).counted((leads < self.judging.least).sum(), self.trials)
+        yield Row("hidden", bound=MEDIAN, **columns).counted((leads > self.judging.least).sum(), self.trials)
+
+    def _inferred(self, compressor: Compressor) -> Iterator[Row]:
+        """The rows of property inference, in the networks of as many trials."""
+        data, at = self._scene.data, self._at("property", self.trials)
+        networks = drawn_networks(data, self.model, self.seed, range(self.choosing, self.choosing + self.trials))
+        networks = networks.projected(compressor.projections(at), self.kernels)
+        random = seeds.generator(self.seed, data="property")
+        areas = self.inference.areas(Observation(compressor, networks, at, self.clients), data, random)
+        for observed, values in areas.items():
+            yield Row("property_auc", case=observed, exact=CHANCE).mean(values)
+            yield Row("property_shortfall", case=observed, bound=0.0).mean(self.judging.told - np.array(values))
+
+    def _pictures(self, case: str, images: NDArray[np.float64]) -> Iterator[Row]:
+        """Of the trials that are shown, from images of all that are judged, (trials, pixels)."""
+        shape = "x".join(map(str, self._scene.data.shape))
+        likenesses = self._scene.likenesses(images, self._judged)
+        for trial in range(self.judging.pictures):
+            levels = np.round(255 * images[trial]).astype(np.uint8)
+            picture = base64.b64encode(levels.tobytes()).decode()
+            yield Row("picture", case=case, trial=trial, shape=shape, picture=picture).number(likenesses[trial].psnr)
+
+
+def _leads(found: list[Likeness], guesses: list[Likeness]) -> NDArray[np.float64]:
+    return np.array([one.psnr - guess.psnr for one, guess in zip(found, guesses, strict=True)])
+
+
+def _likenesses(columns: dict[str, Value], likenesses: list[Likeness]) -> Iterator[Row]:
+    for quantity in ("psnr", "ssim"):
+        yield Row(quantity, **columns).mean([getattr(one, quantity) for one in likenesses])
