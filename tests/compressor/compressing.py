@@ -67,11 +67,13 @@ def exchanged(
 
 
 def single(compressor: Compressor, x: Floats, at: At) -> tuple[Message, list[Reply]]:
-    """The last message of single clients (T, d), and the replies to the phases before."""
+    """The message of single clients (T, d), with the parts of all phases, and the replies before the last of them."""
     memory = compressor.begin(len(x), 1, at.kernels)
     heard: list[Reply] = []
+    parts: dict[str, Any] = {}
     for _ in range(compressor.phases):
         message = compressor.encode(at.kernels.asarray(x[:, None]), memory, at, heard)
         reply, memory = compressor.answer(message, memory, at, heard)
         heard.append(reply)
-    return message, heard[:-1]
+        parts |= message.parts
+    return Message(parts), heard[:-1]

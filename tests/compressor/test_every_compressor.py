@@ -4,12 +4,12 @@ import compressing
 import numpy as np
 import pytest
 import torch
-from compressing import LAYOUT, SEED, TRIALS, exchanged, fitting, made, single, updates
+from compressing import LAYOUT, SEED, TRIALS, Floats, exchanged, fitting, made, single, updates
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sketchbench import kernels as backends
-from sketchbench.compressor.compressor import At
+from sketchbench.compressor.compressor import At, Compressor
 from sketchbench.compressor.message import Layout
 from sketchbench.compressor.packing import bits_of, of_bits, packed, packed_nbytes, unpacked
 from sketchbench.compressor.quantised import Quantised
@@ -23,12 +23,13 @@ SIZES = st.integers(1, 9)
 
 @EVERY
 def test_both_backends_give_the_same(name: str) -> None:
-    rounds = [updates(number) for number in range(3)]
+    """To rounding, which may end FIHT's iterations earlier or later, where they hardly move any more."""
+    rounds, tolerance = [updates(number) for number in range(3)], 0.02 if name == "fiht" else 1e-4
     for compressor in fitting(name):
         plain, fast = (exchanged(compressor, backends.load(each), rounds)[0] for each in ("numpy", "numba"))
         for one, other in zip(plain, fast, strict=True):
             assert (one.bytes_up, one.bytes_down) == (other.bytes_up, other.bytes_down)
-            np.testing.assert_allclose(one.step, other.step, rtol=1e-3, atol=1e-4)
+            assert np.linalg.norm(one.step - other.step) <= tolerance * np.linalg.norm(one.step)
 
 
 @EVERY
@@ -47,18 +48,25 @@ def test_any_network(
     try:
         compressor = made(name, compression, layout)
     except SizeError as error:
-        assert "\n" not in str(error)
-        return
-    x = updates(1, trials, clients, layout.d)
-    done, at = exchanged(compressor, reference, [x, 0 * x, x])
+        lines = str(error).splitlines()
+    else:
+        lines = [_exchanged(compressor, updates(1, trials, clients, layout.d), reference)]
+    assert len(lines) == 1
+
+
+def _exchanged(compressor: Compressor, x: Floats, kernels: Kernels) -> str:
+    """Check three rounds, the second of zeros; the name of the class."""
+    trials, clients, d = x.shape
+    done, at = exchanged(compressor, kernels, [x, 0 * x, x])
     for one in done:
-        assert one.step.shape == (trials, layout.d)
+        assert one.step.shape == (trials, d)
         assert one.step.dtype == np.float32
         assert np.isfinite(one.step).all()
         assert one.bytes_up <= compressor.limit
         assert all(part.shape[:2] == (trials, clients) for sent in one.messages for part in sent.parts.values())
     message, heard = single(compressor, x[:, 0], at)
-    assert compressor.decode(message, at, heard).shape == (trials, 1, layout.d)
+    assert compressor.decode(message, at, heard).shape == (trials, 1, d)
+    return type(compressor).__name__
 
 
 @pytest.mark.parametrize("name", REFUSED)
