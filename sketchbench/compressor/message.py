@@ -10,9 +10,8 @@ import numpy as np
 from sketchbench.kernels import Array
 
 WORD = 4  # bytes of a float32
-ALLOWANCE = 8  # bytes beside the entries
-KEY = 8  # bytes of a key, which the server draws and sends to all clients
 ALLOWANCE = 8  # bytes beyond a message's share of the dense update, for norms and the like
+KEY = 8  # bytes of a key, which the server draws and sends to all clients
 
 
 class Layout(NamedTuple):

@@ -28,10 +28,10 @@ class Matrix(NamedTuple):
 
 
 class Opening(NamedTuple):
-    """What all parties have after the first phase, of each matrix: Q (T, m, r), which the phase started from, and the
-    mean of the clients' M Q (T, n, r)."""
+    """What all parties have after the first phase, of each matrix: the last round's Q (T, m, r), which this one started
+    from, or None in the first round, where Q follows from the key; and the mean of the clients' M Q (T, n, r)."""
 
-    starts: list[Array]
+    kept: list[Array] | None
     images: list[Array]
 
 
@@ -87,10 +87,9 @@ class PowerSGD(Compressor):
         ends.append(self.layout.d)
         return [slice(start, stop) for start, stop in zip(ends[::2], ends[1::2], strict=True) if stop > start]
 
-    def _starts(self, memory: Memory, at: At) -> list[Array]:
+    def _starts(self, kept: list[Array] | None, at: At) -> list[Array]:
         """Orthonormal Q (T, m, r) of each matrix: from the last round, else random."""
         xp = at.kernels.xp
-        kept = memory.server
         if kept is None:
             kept = []
             for number, matrix in enumerate(self.matrices):
@@ -101,7 +100,7 @@ class PowerSGD(Compressor):
 
     def encode(self, x: Array, memory: Memory, at: At, heard: Sequence[Reply]) -> Message:
         if not heard:
-            starts = zip(self.matrices, self._starts(memory, at), strict=True)
+            starts = zip(self.matrices, self._starts(memory.server, at), strict=True)
             return Message({f"left{i}": matrix.of(x) @ q[:, None] for i, (matrix, q) in enumerate(starts)})
         parts = {}
         for i, (matrix, p) in enumerate(zip(self.matrices, self._bases(heard, at), strict=True)):
@@ -130,7 +129,7 @@ class PowerSGD(Compressor):
         mean = message.mean()
         if not heard:
             images = [mean.parts[f"left{i}"][:, 0] for i in range(len(self.matrices))]
-            return Reply(Opening(self._starts(memory, at), images), mean.nbytes), memory
+            return Reply(Opening(memory.server, images), mean.nbytes), memory
         rights = [mean.parts[f"right{i}"][:, 0] for i in range(len(self.matrices))]
         return Reply(self.decode(mean, at, heard)[:, 0], mean.nbytes), memory._replace(server=rights)
 
@@ -139,15 +138,16 @@ class PowerSGD(Compressor):
         return heard[-1].content[:, None]
 
     def lens(self, message: Message, at: At, heard: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        """With the first phase, whose mean message is that of a single client."""
+        """Of both phases. The replies have told P̂; the first round's Q is known from the key only."""
 
         def tensor(array: Array) -> Tensor:
             return torch.as_tensor(at.kernels.to_numpy(array))
 
         opening = heard[0].content
-        seen = [tensor(image) for image in opening.images]
-        seen += [tensor(part[:, 0]) for part in message.parts.values()]
-        starts, bases = [tensor(q) for q in opening.starts], [tensor(p) for p in self._bases(heard, at)]
+        names = [f"{side}{i}" for side in ("left", "right") for i in range(len(self.matrices))]
+        seen = [tensor(message.parts[name][:, 0]) for name in (*names, *(["plain"] if self._plain else []))]
+        starts = [tensor(q) for q in self._starts(opening.kept, at)]
+        bases = [tensor(p) for p in self._bases(heard, at)]
 
         def sent(x: Tensor) -> Tensor:
             whole = [matrix.of(x) for matrix in self.matrices]

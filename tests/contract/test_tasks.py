@@ -25,7 +25,15 @@ TASKS = sorted(path.stem for path in (composition.CONF / "task").glob("*.yaml"))
 # They compute or count, and draw nothing that shows in their rows.
 EXACT = {"consensus", "download", "layer_cost", "privacy_accounting", "privacy_lemmas", "transform_cost"}
 TIMES = {"seconds", "seconds_exponent", "slower"}  # quantities of which no two runs agree
-GIVEN = {"kernels", "seed", "course", "family", "known", "recovery"}  # by the plan, not by the task's config
+GIVEN = {
+    "kernels",
+    "seed",
+    "course",
+    "family",
+    "known",
+    "recovery",
+    "compressor",
+}  # by the plan, not by the task's config
 MOST_FIELDS = 12
 Config = dict[str, Any]
 
