@@ -167,7 +167,7 @@ class Blind(Plain):
 
 
 def test_messages_beyond_the_limit_are_refused() -> None:
-    with pytest.raises(ValueError, match="Boastful sends .* bytes in a round and may send 100"):
+    with pytest.raises(ValueError, match=r"Boastful sends .* bytes in a round and may send 100"):
         train(clients(), FIXED, [arm(Boastful, 100)], 3, rounds=1)
 
 
