@@ -1,7 +1,8 @@
 """Perceptrons in a stack: the gradients of T networks on the batches of C clients each, all at once.
 
-A perceptron's gradients are products of matrices, so they are written out here: on a CPU that is twenty times as fast
-as `torch.func.vmap` of a small network's, and needs no more memory than the gradients have.
+A perceptron's gradients are products of matrices, so they are written out here. For a small network that takes half
+the time of `torch.func.vmap` on a CPU, and a fortieth of it where the gradient of every record is clipped, since the
+norms of these are known without the gradients.
 """
 
 from collections.abc import Callable, Iterator, Sequence
