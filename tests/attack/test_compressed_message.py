@@ -46,7 +46,8 @@ def watched(kind: type[Compressor], compression: float = 1) -> Round:
 
 def target(one: Round, place: Place) -> Target:
     sight = one.sight(place)
-    return Target(sight, scene().networks, scene().labels[:, sight.clients], scene().prior, 5)
+    labels = scene().labels[:, sight.clients]
+    return Target(sight, scene().networks, labels, scene().prior, 5, one.compressor, scene().public)
 
 
 def leads(images: Tensor) -> list[float]:
@@ -205,6 +206,28 @@ def test_gradient_matching_needs_no_closed_form() -> None:
     for kind, compression, level in ((Plain, 1, 10), (RandomK, 4, 3)):
         seen = target(watched(kind, compression), "server")
         assert min(leads(ATTACKS.matched(seen, ATTACKS.likely(seen)))) > level
+
+
+@dataclasses.dataclass(frozen=True)
+class Signs(Plain):
+    """Which entries are positive, zeros with them."""
+
+    adds_up: ClassVar[bool] = False
+
+    def encode(self, x: Array, memory: Memory, at: At, heard: Sequence[Reply]) -> Message:
+        return Message({"values": np.where(x >= 0, 1, -1).astype("float32")})
+
+    def lens(self, message: Message, at: At, heard: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        return torch.tensor(message.parts["values"][:, 0]), lambda x: x / x.norm(dim=1, keepdim=True)
+
+
+def test_a_regression_finds_what_no_map_describes() -> None:
+    """Signs tell which pixels are black: the regression makes use of it, and matching does not."""
+    found = ATTACKS.run(target(watched(Signs), "server"))
+    assert np.mean(leads(found["regression"])) > 3
+    assert np.mean(leads(found["gradient matching"])) < 2
+    short = dataclasses.replace(ATTACKS, steps=1, starts=1, stages=1)
+    assert "regression" not in short.run(target(watched(Plain), "server"))  # a linear message needs none
 
 
 def test_a_wrong_key_recovers_nothing() -> None:
