@@ -9,6 +9,9 @@ from torch import Tensor, nn
 from sketchbench.compressor.message import Layout
 from sketchbench.kernels import Array, Kernels
 
+FAR = 1e6  # standard error of an input of which nothing is known
+LEAST = 1e-300  # what is divided by instead of 0
+
 
 class DenseNetworks:
     """T dense networks of the same layers, each with weights of its own, in float32.
@@ -81,6 +84,32 @@ class DenseNetworks:
         if projection is None:
             return inputs
         return inputs @ (projection.transpose(1, 2) if transposed else projection)
+
+
+def entered_first(update: Tensor, there: Tensor, layout: Layout) -> tuple[Tensor, Tensor]:
+    """What enters the first layer, from the gradient of a single image: its part ∂W is the outer product of ∂b and
+    that, so that ∂W over ∂b gives it (Phong et al. 2018); with errors, as a regression of ∂W on ∂b.
+
+    Arguments:
+        update: gradients (T, d), float64.
+        there: which of the entries are known, as 0 and 1, (T, d).
+        layout: of the gradient.
+
+    Returns:
+        (T, inputs), 0 where nothing is known of an input; and the squares of the standard errors, `FAR`² there.
+    """
+    units, inputs = layout.shapes[0]
+
+    def first(x: Tensor) -> tuple[Tensor, Tensor]:
+        return x[:, : units * inputs].view(-1, units, inputs), x[:, units * inputs : units * (inputs + 1), None]
+
+    (steep, slope), (known_steep, known_slope) = first(update), first(there)
+    both = known_steep * known_slope
+    power = (both * slope.square()).sum(dim=1)
+    entered = (both * slope * steep).sum(dim=1) / power.clamp(min=LEAST)
+    errors = (both * (steep - slope * entered[:, None])).square().sum(dim=1)
+    variance = errors / (both.sum(dim=1) - 1).clamp(min=1) / power.clamp(min=LEAST)
+    return entered, torch.where(power > 0, variance.clamp(max=FAR**2), torch.full_like(power, FAR**2))
 
 
 def _dense_layers(network: nn.Module) -> list[nn.Linear]:

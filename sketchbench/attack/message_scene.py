@@ -12,7 +12,10 @@ from sketchbench.attack.dense_networks import DenseNetworks
 from sketchbench.attack.prior import Prior, learnt
 from sketchbench.dataset.dataset import Dataset
 from sketchbench.measure.image import Likeness, likeness
+from sketchbench.model.classification import Samples
 from sketchbench.model.networks import MakeModel, initialised
+
+PUBLIC = 64  # images for each network whose messages an attacker makes itself
 
 
 class Scene(NamedTuple):
@@ -24,6 +27,7 @@ class Scene(NamedTuple):
         images: of C clients, (T, C, pixels), in [0, 1].
         labels: of these, (T, C).
         prior: of public images.
+        public: training images for each trial, (T, n, pixels), and their labels (T, n).
     """
 
     data: Dataset
@@ -31,6 +35,7 @@ class Scene(NamedTuple):
     images: Tensor
     labels: Tensor
     prior: Prior
+    public: Samples
 
     def updates(self, networks: DenseNetworks) -> NDArray[np.float32]:
         """The clients' gradients in these networks, (T, C, d)."""
@@ -57,8 +62,11 @@ def drawn(data: Dataset, model: MakeModel, seed: int, clients: int, trials: int)
         there = labels == label
         chosen[there] = random.choice(np.flatnonzero(data.test.labels == label), int(there.sum()))
     images = torch.tensor(data.features(data.test)[chosen], dtype=torch.float32)
-    prior = learnt(data.features(data.train).reshape(-1, *data.shape), images)
-    return Scene(data, networks(data, model, seed, range(trials)), images, torch.tensor(labels), prior)
+    features = data.features(data.train)
+    prior = learnt(features.reshape(-1, *data.shape), images)
+    shown = random.integers(len(features), size=(trials, PUBLIC))
+    public = Samples(torch.tensor(features[shown], dtype=torch.float32), torch.tensor(data.train.labels[shown]))
+    return Scene(data, networks(data, model, seed, range(trials)), images, torch.tensor(labels), prior, public)
 
 
 def networks(data: Dataset, model: MakeModel, seed: int, trials: range) -> DenseNetworks:

@@ -12,14 +12,16 @@ from torch import Tensor
 
 from sketchbench import seeds
 from sketchbench.attack.compressed_message import Sight
-from sketchbench.attack.dense_networks import DenseNetworks
+from sketchbench.attack.dense_networks import DenseNetworks, entered_first
+from sketchbench.attack.learnt_inversion import learnt_inversion
 from sketchbench.attack.prior import Prior
+from sketchbench.compressor.compressor import Compressor
+from sketchbench.model.classification import Samples
 from sketchbench.parameters import Checked, Count, Positive
 
-Kind = Literal["gradient matching", "most likely", "closed form", "mean image"]
-MATCHED, MOST_LIKELY, CLOSED_FORM, MEAN_IMAGE = get_args(Kind)
+Kind = Literal["gradient matching", "most likely", "closed form", "regression", "mean image"]
+MATCHED, MOST_LIKELY, CLOSED_FORM, REGRESSION, MEAN_IMAGE = get_args(Kind)
 CLEARLY = 100  # how many times the misfit of the most likely start must be that of another one, which then counts
-FAR = 1e6  # standard deviation of a pixel that is not seen, beside those of the prior
 
 
 class Target(NamedTuple):
@@ -31,6 +33,8 @@ class Target(NamedTuple):
         labels: classes of the n images in each trial, (T, n).
         prior: public images of the kind.
         seed: of the starts.
+        compressor: of all clients.
+        public: images of the kind for each network, (T, n, pixels), and their labels (T, n).
     """
 
     sight: Sight
@@ -38,6 +42,8 @@ class Target(NamedTuple):
     labels: Tensor
     prior: Prior
     seed: int
+    compressor: Compressor
+    public: Samples
 
     def misfit(self, images: Tensor) -> Tensor:
         """‖predicted - seen‖² over ‖seen‖² (‖predicted‖² where nothing is seen), (T,), of images (T, n, pixels)."""
@@ -67,13 +73,17 @@ class StackedAttacks(Checked):
     prior_rate: Positive
 
     def run(self, target: Target) -> dict[Kind, Tensor]:
-        """What each attack finds: images (T, n, pixels) in [0, 1]. The closed form is for single images only; the mean
-        image is what remains where nothing else is better."""
+        """What each attack finds: images (T, n, pixels) in [0, 1]. The closed form is for single images only, and so
+        is the regression, of messages that are no linear function of the update; the mean image is what remains where
+        nothing else is better."""
         likely = self.likely(target)
         found: dict[Kind, Tensor] = {MOST_LIKELY: likely, MATCHED: self.matched(target, likely)}
         found[MEAN_IMAGE] = target.prior.mean.flatten().expand(likely.shape)
         if target.labels.shape[1] == 1:
             found[CLOSED_FORM] = closed_form(target)
+        if target.labels.shape[1] == 1 and not target.compressor.adds_up:
+            sight, networks = target.sight, target.networks
+            found[REGRESSION] = learnt_inversion(sight.decoded, networks, target.compressor, sight.at, target.public)
         return found
 
     def matched(self, target: Target, likely: Tensor) -> Tensor:
@@ -135,20 +145,8 @@ def closed_form(target: Target) -> Tensor:
     """
     if target.labels.shape[1] != 1:
         raise ValueError(f"{target.labels.shape[1]} images in a gradient; the closed form is that of 1")
-    (units, pixels), sight = target.networks.layout.shapes[0], target.sight
-    there = _dependent(sight)
-
-    def first(x: Tensor) -> tuple[Tensor, Tensor]:
-        return x[:, : units * pixels].view(-1, units, pixels), x[:, units * pixels : units * (pixels + 1), None]
-
-    (steep, slope), (seen_steep, seen_slope) = first(sight.decoded.double()), first(there)
-    both = seen_steep * seen_slope
-    power = (both * slope.square()).sum(dim=1)
-    entered = (both * slope * steep).sum(dim=1) / power.clamp(min=1e-300)
-    errors = (both * (steep - slope * entered[:, None])).square().sum(dim=1)
-    variance = errors / (both.sum(dim=1) - 1).clamp(min=1) / power.clamp(min=1e-300)
-    variance = torch.where(power > 0, variance.clamp(max=FAR**2), torch.full_like(power, FAR**2))
-    return _conditioned(target, torch.where(power > 0, entered, torch.zeros_like(entered)), variance)
+    entered, variance = entered_first(target.sight.decoded.double(), _dependent(target.sight), target.networks.layout)
+    return _conditioned(target, entered, variance)
 
 
 def _conditioned(target: Target, entered: Tensor, variance: Tensor) -> Tensor:

@@ -168,7 +168,8 @@ class FrontierLeakage(Checked):
         scene = self._scene
         networks = scene.networks.projected(compressor.projections(sight.at), self.kernels)
         seed = seeds.key(self.seed, attack="inversion")
-        return Target(sight, networks, scene.labels[:, sight.clients], scene.prior, seed)
+        labels = scene.labels[:, sight.clients]
+        return Target(sight, networks, labels, scene.prior, seed, compressor, scene.public)
 
     def _attacked(self, compressor: Compressor, sight: Sight) -> Found:
         """By the attack that is the best in the further trials."""

@@ -1,0 +1,264 @@
+"""What each party sees of a round of compressed messages, and what attacks make of it."""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from sketchbench import kernels
+from sketchbench.attack.compressed_message import OBSERVER, VICTIM, Place, Round, Unseen
+from sketchbench.attack.dense_networks import DenseNetworks
+from sketchbench.attack.message_property import MessageProperty, Observation
+from sketchbench.attack.message_scene import Scene, drawn, networks, pixels
+from sketchbench.attack.stacked_inversion import StackedAttacks, Target, closed_form
+from sketchbench.compressor.compressor import At, Compressor, Memory
+from sketchbench.compressor.message import WORD, Message, Reply, limit_of
+from sketchbench.compressor.plain import Plain
+from sketchbench.compressor.sparse import RandomK, TopK
+from sketchbench.dataset import digits
+from sketchbench.kernels import Array
+from sketchbench.model.networks import initialised, mlp, sigmoid_cnn
+
+KERNELS = kernels.load("numba")
+TRIALS, CLIENTS = 6, 4
+MODEL = functools.partial(mlp, hidden=[50])
+ATTACKS = StackedAttacks(steps=80, starts=2, stages=4, pixel_rate=0.03, prior_rate=0.2)
+
+
+@functools.cache
+def scene() -> Scene:
+    return drawn(digits.load(), MODEL, 1, CLIENTS, TRIALS)
+
+
+def at(trials: int = TRIALS) -> At:
+    return At(KERNELS, 3, 0, trials)
+
+
+def watched(kind: type[Compressor], compression: float = 1) -> Round:
+    layout = scene().networks.layout
+    return Round(kind(layout, limit_of(layout, compression)), at(), scene().updates(scene().networks))
+
+
+def target(one: Round, place: Place) -> Target:
+    sight = one.sight(place)
+    labels = scene().labels[:, sight.clients]
+    return Target(sight, scene().networks, labels, scene().prior, 5, one.compressor, scene().public)
+
+
+def leads(images: Tensor) -> list[float]:
+    """PSNR over that of the mean image."""
+    mean = pixels(scene().prior.mean.expand(TRIALS, *scene().data.shape))
+    found, guesses = (scene().likenesses(several, slice(None)) for several in (pixels(images[:, VICTIM]), mean))
+    return [one.psnr - guess.psnr for one, guess in zip(found, guesses, strict=True)]
+
+
+class InFront(nn.Module):
+    """A layer whose inputs are multiplied by a matrix before."""
+
+    def __init__(self, matrix: Tensor, layer: nn.Module) -> None:
+        super().__init__()
+        self.layer = layer
+        self.matrix = matrix
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layer(x @ self.matrix)
+
+
+@pytest.mark.parametrize("projected", [False, True])
+def test_gradients_are_those_of_autograd(projected: bool) -> None:
+    """One network and batch after the other; and their derivatives by the images."""
+    several = [initialised(lambda: mlp((1, 2, 3), 4, hidden=[5, 7]), seed) for seed in (1, 2)]
+    stacked = DenseNetworks(several)
+    matrices = [torch.randn(2, n, n, generator=torch.Generator().manual_seed(n)) for n in (6, 5)]
+    if projected:
+        stacked = stacked.projected([matrices[0], None, matrices[1], None, None, None], kernels.load("numpy"))
+        for trial, network in enumerate(several):
+            for place, matrix in ((1, matrices[0]), (3, matrices[1])):
+                network[place] = InFront(matrix[trial], network[place])
+    images = torch.rand(2, 3, 2, 6, generator=torch.Generator().manual_seed(0)).requires_grad_()
+    labels = torch.arange(12).view(2, 3, 2) % 4
+    found = stacked.gradients(images, labels)
+    weights = torch.randn(found.shape, generator=torch.Generator().manual_seed(1))
+    (slopes,) = torch.autograd.grad((weights * found).sum(), images)
+    for trial, network in enumerate(several):
+        for batch in range(3):
+            own = images[trial, batch].detach().requires_grad_()
+            loss = nn.functional.cross_entropy(network(own.view(2, 1, 2, 3)), labels[trial, batch])
+            parts = torch.autograd.grad(loss, list(network.parameters()), create_graph=True)
+            expected = torch.cat([part.flatten() for part in parts])
+            torch.testing.assert_close(found[trial, batch], expected)
+            (slope,) = torch.autograd.grad((weights[trial, batch] * expected).sum(), own)
+            torch.testing.assert_close(slopes[trial, batch], slope, rtol=1e-4, atol=1e-6)
+    assert stacked.layout.d == sum(p.numel() for p in several[0].parameters())
+
+
+def test_other_networks_are_refused() -> None:
+    small = sigmoid_cnn((1, 8, 8), 10, filters=(2,), kernel=3, strides=(1,), width=0.5)
+    with pytest.raises(ValueError, match="a network of Conv2d, Sigmoid, Linear can't be stacked; choose dense layers"):
+        DenseNetworks([small])
+
+
+def test_views_of_plain_messages() -> None:
+    one = watched(Plain)
+    updates = torch.tensor(one.updates)
+    expected = {"server": updates[:, VICTIM], "sum": updates.mean(1), "another client": updates[:, :OBSERVER].mean(1)}
+    for place, update in expected.items():
+        sight = one.sight(place)
+        torch.testing.assert_close(sight.seen, update, rtol=1e-4, atol=1e-7)
+        torch.testing.assert_close(sight.predicted(update), sight.seen, rtol=1e-4, atol=1e-7)
+        assert sight.nbytes == WORD * updates.shape[2]
+    torch.testing.assert_close(one.sight("eavesdropper").seen, updates[:, VICTIM])  # there is no key to guess
+
+
+def test_views_of_messages_that_do_not_add_up() -> None:
+    one = watched(TopK, 16)
+    with pytest.raises(Unseen, match="don't add up: the server needs each of them"):
+        one.sight("sum")
+    decoded = torch.tensor(one.compressor.decode(one.exchange.messages[0], at(), []))
+    sight = one.sight("another client")
+    others = decoded[:, :OBSERVER].mean(dim=1)
+    there = torch.tensor(one.exchange.step != 0)
+    torch.testing.assert_close(sight.seen, others * there, rtol=1e-4, atol=1e-6)
+    assert sight.measurements.tolist() == there.sum(dim=1).tolist()
+    assert sight.nbytes == one.exchange.bytes_down
+
+
+@dataclasses.dataclass(frozen=True)
+class Halves(Compressor):
+    """The update in two phases, a half in each; the second half of it times what was heard of the first."""
+
+    adds_up: ClassVar[bool] = True
+    phases: ClassVar[int] = 2
+
+    def encode(self, x: Array, memory: Memory, at: At, heard: Sequence[Reply]) -> Message:
+        half = self.layout.d // 2
+        return Message({"second": heard[0].content[:, None] * x[..., half:]} if heard else {"first": x[..., :half]})
+
+    def decode(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
+        return np.concatenate([message.parts["first"], message.parts["second"]], axis=2)
+
+    def answer(self, message: Message, memory: Memory, at: At, heard: Sequence[Reply]) -> tuple[Reply, Memory]:
+        if not heard:
+            return Reply(message.parts["first"].mean(axis=(1, 2))[:, None], message.nbytes), memory
+        return Reply(np.zeros((at.trials, self.layout.d), "float32"), message.nbytes), memory
+
+    def lens(self, message: Message, at: At, heard: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        half, factor = self.layout.d // 2, torch.tensor(heard[0].content)
+        seen = torch.tensor(self.decode(message, at, heard)[:, 0])
+        return seen, lambda x: torch.cat([x[:, :half], factor * x[:, half:]], dim=1)
+
+
+def test_messages_of_all_phases_are_seen() -> None:
+    """With the reply between them, which depends on all clients; a client takes its own part off each."""
+    one = watched(Halves)
+    updates = torch.tensor(one.updates)
+    expected = {"server": updates[:, VICTIM], "sum": updates.mean(1), "another client": updates[:, :OBSERVER].mean(1)}
+    for place, update in expected.items():
+        sight = one.sight(place)
+        torch.testing.assert_close(sight.predicted(update), sight.seen, rtol=1e-4, atol=1e-6)
+        assert sight.nbytes == WORD * updates.shape[2]
+
+
+def test_the_closed_form_is_exact() -> None:
+    assert (
+        min(one.psnr for one in scene().likenesses(pixels(closed_form(target(watched(Plain), "server"))), slice(None)))
+        > 100
+    )
+
+
+def test_the_closed_form_of_some_entries() -> None:
+    """Pixels of which the message has an entry beside that of the bias come back; others as the prior has them."""
+    one = watched(RandomK, 4)
+    sight = one.sight("server")
+    asked = sight.predicted(torch.arange(scene().networks.layout.d).float().expand(TRIALS, -1)).long()
+    found = closed_form(target(one, "server"))[:, 0]
+    shares = []
+    for trial in range(TRIALS):
+        places = set(asked[trial].tolist())
+        active = np.flatnonzero(one.updates[trial, VICTIM, 3200:3250])
+        known = [j for j in range(64) if any(3200 + i in places and 64 * i + j in places for i in active)]
+        torch.testing.assert_close(found[trial, known], scene().images[trial, VICTIM, known], rtol=0, atol=1e-3)
+        shares.append(len(known) / 64)
+    assert 0.3 < np.mean(shares) < 0.95  # some, and not all
+
+
+def test_the_closed_form_behind_a_projection() -> None:
+    """Where the layer sees P x of rank 40, so much is found, and nothing is made up of the rest."""
+    S = torch.randn(TRIALS, 64, 40, generator=torch.Generator().manual_seed(2)) / 8
+    projection = S @ S.transpose(1, 2)
+    projected = scene().networks.projected([projection, None, None, None], kernels.load("numpy"))
+    plain = Plain(scene().networks.layout, limit_of(scene().networks.layout, 1))
+    one = Round(plain, at(), scene().updates(projected))
+    found = closed_form(target(one, "server")._replace(networks=projected))[:, 0]
+    truth = scene().images[:, VICTIM]
+    before = (scene().prior.mean.flatten() - truth) @ projection[0]
+    assert ((found - truth)[:, None] @ projection).norm() < 0.2 * before.norm()  # but for what lies outside of [0, 1]
+    assert np.mean(leads(found[:, None])) > 3
+
+
+def test_gradient_matching_needs_no_closed_form() -> None:
+    """Without compression it recovers all images; from a quarter of the entries nearly all."""
+    for kind, compression, level in ((Plain, 1, 10), (RandomK, 4, 3)):
+        seen = target(watched(kind, compression), "server")
+        assert min(leads(ATTACKS.matched(seen, ATTACKS.likely(seen)))) > level
+
+
+@dataclasses.dataclass(frozen=True)
+class Signs(Plain):
+    """Which entries are positive, zeros with them."""
+
+    adds_up: ClassVar[bool] = False
+
+    def encode(self, x: Array, memory: Memory, at: At, heard: Sequence[Reply]) -> Message:
+        return Message({"values": np.where(x >= 0, 1, -1).astype("float32")})
+
+    def lens(self, message: Message, at: At, heard: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        return torch.tensor(message.parts["values"][:, 0]), lambda x: x / x.norm(dim=1, keepdim=True)
+
+
+def test_a_regression_finds_what_no_map_describes() -> None:
+    """Signs tell which pixels are black: the regression makes use of it, and matching does not."""
+    found = ATTACKS.run(target(watched(Signs), "server"))
+    assert np.mean(leads(found["regression"])) > 3
+    assert np.mean(leads(found["gradient matching"])) < 2
+    short = dataclasses.replace(ATTACKS, steps=1, starts=1, stages=1)
+    assert "regression" not in short.run(target(watched(Plain), "server"))  # a linear message needs none
+
+
+def test_a_wrong_key_recovers_nothing() -> None:
+    one = watched(RandomK, 4)
+    assert one.sight("eavesdropper").at.seed != at().seed
+    for kind, images in ATTACKS.run(target(one, "eavesdropper")).items():
+        assert max(leads(images)) < 1, kind
+
+
+def test_attacks_know_nothing_but_what_is_seen() -> None:
+    """Messages of other images in the same networks: the attacks find those."""
+    one = watched(Plain)
+    swapped = dataclasses.replace(one, updates=np.roll(one.updates, 1, axis=1))
+    seen = target(swapped, "server")._replace(labels=scene().labels[:, [OBSERVER]])
+    found = closed_form(seen)[:, 0]
+    torch.testing.assert_close(found, scene().images[:, OBSERVER], rtol=0, atol=1e-4)
+
+
+def test_a_property_is_told() -> None:
+    """By single messages surely, by sums less so, and only where messages add up."""
+    told = MessageProperty(classes=[0, 1, 2, 3, 4], batch=16, known=64, tested=32, others=8, features=64)
+    layout = scene().networks.layout
+    areas = {}
+    for kind in (Plain, TopK):
+        compressor = kind(layout, limit_of(layout, 1 if kind is Plain else 16))
+        round_ = Observation(compressor, networks(digits.load(), MODEL, 1, range(4)), at(4), 6)
+        areas[kind] = told.areas(round_, digits.load(), np.random.default_rng(0))
+    assert areas[TopK].keys() == {"server"}
+    assert min(*areas[Plain]["server"], *areas[TopK]["server"]) > 0.95
+    assert 0.6 < np.mean(areas[Plain]["sum"]) < 0.97
+    with pytest.raises(ValueError, match="others=8 must be >= 9, all clients but one"):
+        told.areas(round_._replace(clients=10), digits.load(), np.random.default_rng(0))
+    with pytest.raises(ValueError, match=r"classes=\[10\] have no image in digits"):
+        dataclasses.replace(told, classes=[10]).areas(round_, digits.load(), np.random.default_rng(0))

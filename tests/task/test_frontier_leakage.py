@@ -1,0 +1,154 @@
+"""The task of what compressed messages leak: its rows, how it chooses attacks, and what its controls see."""
+
+import base64
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from levels import LEVEL
+from torch import Tensor
+
+from sketchbench import kernels
+from sketchbench.attack.message_property import MessageProperty
+from sketchbench.attack.stacked_inversion import StackedAttacks, Target
+from sketchbench.claim.criteria import CRITERIA, Settings
+from sketchbench.compressor.compressor import At, Compressor, Memory
+from sketchbench.compressor.message import Message, Reply
+from sketchbench.compressor.plain import Plain
+from sketchbench.compressor.sparse import RandomK, TopK
+from sketchbench.dataset import digits
+from sketchbench.kernels import Array
+from sketchbench.measure.image import likeness
+from sketchbench.measure.row import Row
+from sketchbench.model.networks import mlp
+from sketchbench.task.frontier_leakage import FrontierLeakage, LeakageJudging
+
+SMALL = FrontierLeakage(
+    compressor=RandomK,
+    compression=4,
+    kernels=kernels.load("numba"),
+    seed=1,
+    dataset=digits.load,
+    model=functools.partial(mlp, hidden=[50]),
+    clients=3,
+    attacks=StackedAttacks(steps=4, starts=1, stages=1, pixel_rate=0.03, prior_rate=0.2),
+    inference=MessageProperty(classes=[0, 1], batch=4, known=8, tested=6, others=2, features=16),
+    judging=LeakageJudging(least=3.0, control=10.0, told=0.6, pictures=1),
+    choosing=2,
+    trials=2,
+)
+VIEWS = {"server", "sum", "another client", "eavesdropper"}
+JUDGED = {"psnr", "ssim", "lead", "leaks", "hidden"}
+
+
+class Silence(Compressor):
+    """A message of a single zero."""
+
+    adds_up: ClassVar[bool] = True
+
+    def encode(self, x: Array, memory: Memory, at: At, heard: Sequence[Reply]) -> Message:
+        return Message({"values": np.zeros((*x.shape[:2], 1), "float32")})
+
+    def decode(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
+        return np.zeros((*message.parts["values"].shape[:2], self.layout.d), "float32")
+
+    def lens(self, message: Message, at: At, heard: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        return torch.zeros(at.trials, 1), lambda x: 0 * x[:, :1]
+
+
+@functools.cache
+def rows(compressor: Any = RandomK, compression: float = 4) -> list[Row]:
+    return dataclasses.replace(SMALL, compressor=compressor, compression=compression).run()
+
+
+def of(found: list[Row], **values: Any) -> list[Row]:
+    return [row for row in found if all(row.get(name) == value for name, value in values.items())]
+
+
+def test_rows() -> None:
+    found = rows()
+    assert all(row["compression"] == 4 for row in found)
+    for case in VIEWS:
+        judged = {str(row["quantity"]): row for row in of(found, case=case) if "attack" in row}
+        assert judged.keys() == JUDGED
+        assert len({row["attack"] for row in judged.values()}) == 1
+        assert {row["bytes_seen"] for row in judged.values()} == {3768}
+        lost, won = judged["leaks"], judged["hidden"]
+        assert lost["bound"] == won["bound"] == 0.5
+        assert lost["count"] + won["count"] == lost["trials"] == 2  # type: ignore[operator]
+        assert won["positive_control"] in (0, 1, 2)
+        (guess,) = of(found, case="mean image", quantity="psnr")
+        assert judged["lead"]["mean"] == pytest.approx(judged["psnr"]["mean"] - guess["mean"])  # type: ignore[operator]
+    areas = of(found, quantity="property_auc")
+    assert [(row["case"], row["exact"]) for row in areas] == [("server", 0.5), ("sum", 0.5)]
+    for area, shortfall in zip(areas, of(found, quantity="property_shortfall"), strict=True):
+        assert shortfall["mean"] == pytest.approx(0.6 - area["mean"])  # type: ignore[operator]
+
+
+def test_the_same_again() -> None:
+    assert dataclasses.replace(SMALL).run() == rows()
+
+
+def test_pictures_are_as_like_as_they_say() -> None:
+    def picture(case: str) -> tuple[Any, Any]:
+        (row,) = of(rows(), quantity="picture", case=case)
+        levels = np.frombuffer(base64.b64decode(str(row["picture"])), np.uint8)
+        assert (row["shape"], row["trial"]) == ("1x8x8", 0)
+        return levels.reshape(1, 8, 8) / 255, row["value"]
+
+    (original, best), (server, value) = picture("original"), picture("server")
+    assert best == 150
+    assert likeness(server, original).psnr == pytest.approx(value, abs=0.1)
+    assert np.abs(digits.load().test.images / 16 - original).max(axis=(1, 2, 3)).min() < 1 / 255
+
+
+def test_messages_that_do_not_add_up_have_no_sum() -> None:
+    found = rows(TopK, 16)
+    (lost,) = of(found, case="sum")
+    assert (lost["quantity"], lost["status"]) == ("psnr", "refused")
+    assert "don't add up" in str(lost["reason"])
+    server, eavesdropper = (of(found, case=case, quantity="lead")[0] for case in ("server", "eavesdropper"))
+    assert server.but(case="eavesdropper") == eavesdropper  # there is no key that it could lack
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    (row,) = rows(Plain, 16)
+    assert (row["quantity"], row["status"]) == ("psnr", "refused")
+    assert "may send 948" in str(row["reason"])
+    with pytest.raises(ValueError, match="pictures=3 must be <= trials=2"):
+        dataclasses.replace(SMALL, judging=dataclasses.replace(SMALL.judging, pictures=3))
+
+
+def test_what_is_judged_chooses_no_attack(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An attack that is right in the trials for choosing only is taken, and one that is right in the others is not."""
+    truth = SMALL._scene.images[:, :1]
+    learning = torch.arange(len(truth))[:, None, None] < SMALL.choosing
+
+    def run(self: StackedAttacks, target: Target) -> dict[str, Tensor]:
+        return {"closed form": truth * ~learning, "most likely": truth * learning}
+
+    monkeypatch.setattr(StackedAttacks, "run", run)
+    found = dataclasses.replace(SMALL).run()
+    assert {row["attack"] for row in found if "attack" in row} == {"most likely"}
+    assert all(row["count"] == 2 for row in of(found, quantity="leaks"))
+
+
+@pytest.mark.parametrize("peeking", [False, True])
+def test_silence_shows_an_attacker_who_sees_the_truth(monkeypatch: pytest.MonkeyPatch, peeking: bool) -> None:
+    """Nothing leaks from messages that say nothing, the negative control of a claim that something does; a mutant that
+    starts from the image itself makes it hold there, so that the claim counts for nothing."""
+    task = dataclasses.replace(SMALL, compressor=Silence, trials=24)
+    if peeking:
+        truth = task._scene.images
+        monkeypatch.setattr(StackedAttacks, "likely", lambda self, target: truth[:, target.sight.clients].clone())
+    found = pd.DataFrame([dict(row) for row in task.run()])
+    leaks = found[(found["quantity"] == "leaks") & (found["case"] == "server")].drop(columns="positive_control")
+    (comparison,) = CRITERIA["probability"](leaks, LEVEL, Settings())
+    assert comparison.verdict == ("holds" if peeking else "fails")
+    areas = found[found["quantity"] == "property_auc"]
+    assert (areas["mean"] == 0.5).all()
