@@ -21,7 +21,11 @@ onsuccess:
 include: "workflow/rules/plan.smk"
 include: "workflow/rules/run.smk"
 include: "workflow/rules/claim.smk"
-include: "workflow/rules/printed.smk"
+
+
+if PRINTED:
+
+    include: "workflow/rules/printed.smk"
 
 
 if FRONTIER:
@@ -43,7 +47,7 @@ rule all:
     default_target: True
     input:
         rules.claims.output,
-        rules.printed.output,
+        rules.printed.output if PRINTED else [],
         rules.frontier.output if FRONTIER else [],
         expand(
             [f"{TABLE}.{ending}" for ending in ("csv", "html", "seal")],

@@ -76,6 +76,8 @@ def _outcome(cell: PrintedCell, tables: Mapping[str, pd.DataFrame], verdicts: pd
     """What came out for a cell; ValueError as above."""
     if cell.claim:
         choose("claim", cell.claim, sorted(verdicts["claim"].unique()))
+    if not cell.study:  # whose own reason says why
+        return Outcome(OPEN, "")
     if reason := _unmeasured(cell, tables, scale):
         return Outcome(OPEN, reason)
     table = tables[cell.study]
@@ -93,8 +95,6 @@ def _outcome(cell: PrintedCell, tables: Mapping[str, pd.DataFrame], verdicts: pd
 
 def _unmeasured(cell: PrintedCell, tables: Mapping[str, pd.DataFrame], scale: str) -> str:
     """Why nothing here measures the cell, in words; empty where something may."""
-    if not cell.study:
-        return "not measured"
     if cell.size == "papers" and scale != PAPERS:
         return f"measured at the {scale} scale, the cell is of the papers' size"
     return "" if cell.study in tables else f"study {cell.study} has no table here"

@@ -28,6 +28,7 @@ MEANINGS = (
     "**open**: not measured, or not at the size that the cell is of; fewer than 2 trials; inside of one interval only,"
     " or of one that is too wide to say anything; a claim without a verdict; or a figure, of which the text gives"
     " no number.",
+    "Of a claim there are the verdict, the statistic in its interval, and the bound; see the page of claims.",
 )
 
 
@@ -49,18 +50,20 @@ def content(cells: Sequence[PrintedCell], joined: pd.DataFrame, scale: str) -> l
     ]
     for (paper, place), rows in joined.groupby(["paper", "place"], sort=False):
         here = [cell for cell in cells if (cell.paper, cell.place) == (paper, place)]
-        blocks += [Heading(f"{paper}, {place}"), *_notes(here, rows)]
+        blocks += [Heading(f"{paper}, {place}"), Paragraph(f"{here[0].about}."), *_notes(here, rows)]
         blocks.append(Table(COLUMNS, [_line(row) for row in rows.to_dict("records")]))
     return blocks
 
 
 def _counts(joined: pd.DataFrame) -> Table:
-    """How many cells agree, differ and are open, by paper."""
+    """How many cells agree, differ and are open, and how many have no number in the text, by paper."""
     rows = []
     for paper, group in joined.groupby("paper", sort=False):
         counts = group["agrees"].value_counts()
+        untold = int(group["printed"].isna().sum())
         rows.append([Cell(str(paper)), *(Cell(str(counts.get(name, 0)), COLOURS[name]) for name in COLOURS)])
-    return Table(["paper", *COLOURS], rows)
+        rows[-1].append(Cell(str(untold)))
+    return Table(["paper", *COLOURS, "no number in the text"], rows)
 
 
 def _notes(cells: Sequence[PrintedCell], rows: pd.DataFrame) -> list[Block]:

@@ -52,6 +52,7 @@ class PrintedCell:
 
     Attributes:
         paper, place, cell: where it is printed.
+        about: what that table or figure shows.
         printed: the number, with its digits, or the words; None where the text gives none.
         criterion: a key of NEEDS, how it is judged (see `agreement`).
         unit: of the number.
@@ -67,6 +68,7 @@ class PrintedCell:
 
     paper: str
     place: str
+    about: str
     cell: str
     printed: str | None
     criterion: str
@@ -137,7 +139,7 @@ def _cell(path: Path, content: Mapping[str, Any], own: Mapping[str, Any], studie
     except ValueError as error:
         raise PrintedError(f"{path}: cell {own['cell']!r}: {error}") from None
     tolerance = Tolerance(**cell.pop("tolerance")) if "tolerance" in cell else None
-    return PrintedCell(paper=content["paper"], place=content["place"], tolerance=tolerance, **cell)
+    return PrintedCell(**{key: content[key] for key in ("paper", "place", "about")}, tolerance=tolerance, **cell)
 
 
 def _select(cell: dict[str, Any], common: Mapping[str, Any], own: Mapping[str, Any]) -> None:

@@ -26,7 +26,7 @@ NO_VERDICTS = pd.DataFrame(
 
 def cell(printed: str | None = "100", **changes: Any) -> PrintedCell:
     settings: dict[str, Any] = {"criterion": "draw", "study": "one", "where": {"quantity": "rounds"}, "tolerance": NONE}
-    return PrintedCell("zhang2021", "Table 1", "MLP", printed, **{**settings, **changes})
+    return PrintedCell("zhang2021", "Table 1", "rounds", "MLP", printed, **{**settings, **changes})
 
 
 def table(*rows: Row) -> dict[str, pd.DataFrame]:
@@ -94,7 +94,7 @@ def test_a_draw_of_the_same_distribution_seldom_differs() -> None:
 @pytest.mark.parametrize(
     ("rows", "reason"),
     [
-        ([Row("rounds").mean([100.0])], "1 trials have no spread"),
+        ([Row("rounds").mean([100.0])], "fewer than 2 trials"),
         ([Row("rounds").mean([100.0, 100.0])], "all 2 trials gave the same"),
         ([Row("rounds").lost("unfinished", "700 rounds were not enough", trials=3)], "700 rounds were not enough"),
         ([Row("rounds", case="plain").mean(NARROW)], "no row of quantity=rounds, case=sketched"),

@@ -51,7 +51,7 @@ def test_table_1_of_zhang2021_has_its_20_cells() -> None:
     shares = (0.01, 0.1, 0.2, 0.5, 1)
     models = ("federated_mlp", "federated_cnn")
     assert measured == Counter((study, case, c) for study in models for case in ("plain", "sketched") for c in shares)
-    # The text sums it up: 2.6 to 3.6 times the rounds for the perceptron, 0.6 to 5.6 for the CNN; 3.67 is cut off.
+    # The text sums the table up: 2.6 to 3.6 times the rounds for the perceptron, 0.6 to 5.6 for the CNN (3.67 is cut).
     rounds = {(cell.study, cell.where["case"], cell.where["participation"]): cell.number for cell in cells}
     for study, ends in (("federated_mlp", (2.6, 3.6)), ("federated_cnn", (0.6, 5.6))):
         ratios = [rounds[study, "sketched", c] / rounds[study, "plain", c] for c in shares]

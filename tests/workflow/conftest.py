@@ -94,6 +94,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("study", ()),
         ("claim", ("S1", "S2x")),
         ("erratum", ()),
+        ("printed", ()),
         ("sketch", ("count_sketch", "uniform_sampling")),
     ):
         for file in (path / "conf" / folder).glob("*.yaml"):

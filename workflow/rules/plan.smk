@@ -27,7 +27,7 @@ if "cupy_only" in workflow.global_resources and config["kernels"] != "cupy":
 try:
     PLAN = planning.from_settings(config, main=workflow.is_main_process)
     CATALOGUE = read_catalogue()
-    PRINTED = [name for name in PLAN.tables if name in studies_printed()]
+    MEASURED = studies_printed()
 except (ConfigError, SchemaError, FileError, ValueError, RuntimeError) as error:
     raise WorkflowError(str(error)) from None
 
@@ -40,6 +40,8 @@ FIGURES = available(CATALOGUE, PLAN.current, changed=PLAN.runs)
 # What compares compressors: made where they are trained, of whatever else of them there is.
 FRONTIER = [name for name in frontier.STUDIES if name in PLAN.tables]
 FRONTIER = FRONTIER if frontier.TRAINING in FRONTIER else []
+# What measures a cell that a paper prints: such cells are compared where there are any.
+PRINTED = [name for name in PLAN.tables if name in MEASURED]
 
 
 @functools.cache
