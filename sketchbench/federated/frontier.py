@@ -152,17 +152,21 @@ class Trained(NamedTuple):
     Arguments:
         w: weights, float32 (T, d); of what diverged, the last ones before.
         diverged: (T,).
+        accuracy: on the test samples, in the mean over the last rounds, (T,); 0 of what diverged.
         bytes_up: the most that a client sends in a round.
         bytes_down: what it receives, in the mean over the rounds.
     """
 
     w: Array
     diverged: NDArray[np.bool_]
+    accuracy: NDArray[np.float64]
     bytes_up: int
     bytes_down: float
 
 
-def train(clients: Federation, gradients: Gradients, arms: Sequence[Arm], seed: int, *, rounds: int) -> list[Trained]:
+def train(
+    clients: Federation, gradients: Gradients, arms: Sequence[Arm], seed: int, *, rounds: int, judged: int = 1
+) -> list[Trained]:
     """Train all arms, side by side.
 
     In each round the server subtracts from the weights the step that the compressor makes of all clients' updates,
@@ -175,6 +179,7 @@ def train(clients: Federation, gradients: Gradients, arms: Sequence[Arm], seed: 
         arms: what is compared.
         seed: of batches, noise and operators.
         rounds: >= 1.
+        judged: how many of them, the last ones, are evaluated.
 
     Raises:
         ValueError: for a message of more bytes than the compressor was allowed.
@@ -189,6 +194,8 @@ def train(clients: Federation, gradients: Gradients, arms: Sequence[Arm], seed: 
         at = At(kernels, seed, number, shape[0])
         for training in trainings:
             training.go_on(batches, drawn, at)
+            if number >= rounds - judged:
+                training.evaluate()
     return [training.result(rounds) for training in trainings]
 
 
@@ -203,6 +210,7 @@ class _Training:
         self._sound = kernels.xp.ones(trials, dtype=bool)
         self._memory: Memory = arm.compressor.begin(trials, count, kernels)
         self._up, self._down = 0, 0
+        self._accuracies: list[NDArray[np.float64]] = []
 
     def go_on(self, batches: Batches, noise: Array | None, at: At) -> None:
         """A round, with standard normal noise (T, C, d)."""
@@ -223,7 +231,12 @@ class _Training:
         self._sound &= abs(after).max(axis=1) <= LARGEST  # no number is not
         self._w = xp.where(self._sound[:, None], after, self._w)
 
+    def evaluate(self) -> None:
+        """Note the accuracy of now."""
+        self._accuracies.append(self._clients.accuracy(self._w))
+
     def result(self, rounds: int) -> Trained:
         """After so many rounds."""
         sound = np.asarray(self._clients.kernels.to_numpy(self._sound))
-        return Trained(self._w, ~sound, self._up, self._down / rounds)
+        accuracy = np.where(sound, np.mean(self._accuracies, axis=0), 0.0)
+        return Trained(self._w, ~sound, accuracy, self._up, self._down / rounds)

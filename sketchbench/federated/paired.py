@@ -12,7 +12,7 @@ from sketchbench.compressor.compressor import Compressor
 from sketchbench.compressor.plain import Plain
 from sketchbench.dataset.dataset import Dataset
 from sketchbench.dataset.partition import MakeParts
-from sketchbench.federated.frontier import Arm, Federation, Gradients, Trained, federation, train
+from sketchbench.federated.frontier import Arm, Federation, Gradients, federation, train
 from sketchbench.federated.tuning import held_out
 from sketchbench.kernels import Kernels
 from sketchbench.model.networks import MakeModel
@@ -31,12 +31,19 @@ class Rounds(Checked):
     Arguments:
         batch: records of a client in a round; under privacy their expected number.
         rounds: of a training.
+        judged: the last of them, over which accuracies are averaged: single rounds differ by the noise of batches.
         stack: trials that are trained at once, as memory allows.
     """
 
     batch: Count
     rounds: Count
+    judged: Count
     stack: Count
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.judged > self.rounds:
+            raise ValueError(f"judged={self.judged} must be <= {self.rounds}, the rounds of a training")
 
 
 @dataclass(frozen=True)
@@ -181,10 +188,11 @@ class PairedTrainings:
         clients = self.clients(setting.case, range(first, first + count))
         arms = [method.arm(np.full(count, rate)) for method, rate in zip(methods, rates, strict=True)]
         seed = self._seed(setting, "training", first)
-        trained = train(clients, self._gradients(clients, setting), arms, seed, rounds=self.training.rounds)
+        how = self.training
+        trained = train(clients, self._gradients(clients, setting), arms, seed, rounds=how.rounds, judged=how.judged)
         start = clients.accuracy(clients.start)
         return [
-            Reached(start, _accuracies(clients, one), int(one.diverged.sum()), one.bytes_up, one.bytes_down, rate)
+            Reached(start, one.accuracy, int(one.diverged.sum()), one.bytes_up, one.bytes_down, rate)
             for one, rate in zip(trained, rates, strict=True)
         ]
 
@@ -200,8 +208,9 @@ class PairedTrainings:
         tried = clients.repeated(len(rates))
         arms = [method.arm(np.repeat(rates, trials)) for method in methods]
         seed = self._seed(setting, "tuning")
-        trained = train(tried, self._gradients(tried, setting), arms, seed, rounds=self.tuning.rounds)
-        merits = [_accuracies(tried, one).reshape(len(rates), trials).mean(axis=1) for one in trained]
+        rounds, judged = self.tuning.rounds, min(self.training.judged, self.tuning.rounds)
+        trained = train(tried, self._gradients(tried, setting), arms, seed, rounds=rounds, judged=judged)
+        merits = [one.accuracy.reshape(len(rates), trials).mean(axis=1) for one in trained]
         return [rates[int(merit.argmax())] for merit in merits]
 
     def _federation(self, data: Dataset, part: str, case: str, trials: Sequence[int]) -> Federation:
@@ -230,11 +239,6 @@ class PairedTrainings:
         rounds = self.training.rounds
         released = private_training(step, local_steps=1, rounds=rounds, records=clients.owners, sketch="compressed")
         return calibrated_sigma(privacy.accountant, released, setting.epsilon, privacy.delta)
-
-
-def _accuracies(clients: Federation, trained: Trained) -> Numbers:
-    """At the end, 0 of what diverged."""
-    return np.where(trained.diverged, 0.0, clients.accuracy(trained.w))
 
 
 def _reached(stacks: Sequence[Reached], rate: float) -> Reached:

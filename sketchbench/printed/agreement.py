@@ -58,7 +58,9 @@ def as_draw(cell: PrintedCell, row: Mapping[Any, Any]) -> Outcome:
         return Outcome(OPEN, f"no number came out: {_why_none(row)}", trials=trials)
     sd = _number(row, Column.SD)
     if trials < 2 or math.isnan(sd):
-        return Outcome(OPEN, "fewer than 2 trials have no spread that a draw could be held against", mean, trials=trials)
+        return Outcome(
+            OPEN, "fewer than 2 trials have no spread that a draw could be held against", mean, trials=trials
+        )
     if sd <= ROUNDING * abs(mean):
         return Outcome(OPEN, f"all {trials} trials gave the same, so that nothing is known of their spread", mean)
     assert cell.tolerance is not None  # as `typed` has checked

@@ -35,7 +35,7 @@ SMALL = Frontier(
         "iid": functools.partial(partition.iid, clients=5),
         "one class": functools.partial(partition.one_class, clients=10, samples=110),
     },
-    training=Rounds(batch=16, rounds=6, stack=4),
+    training=Rounds(batch=16, rounds=6, judged=1, stack=4),
     privacy=RecordPrivacy(case="iid", epsilons=[8], delta=1e-4, clip=1.0, accountant="pld"),
     tuning=RateChoice(rates=[0.5], rounds=1, trials=1),
     judging=FrontierJudging(budgets=[1, 4, 16], allowed_loss=0.01, great_loss=0.05, least_gain=0.3),
@@ -155,7 +155,7 @@ def test_the_rate_is_chosen_without_the_test_images() -> None:
 def test_trials_in_several_stacks() -> None:
     """All trials are there, each with a partition and a start of its own."""
     together = pair(TopK, Setting("iid"))
-    apart = pair(TopK, Setting("iid"), training=Rounds(batch=16, rounds=6, stack=2))
+    apart = pair(TopK, Setting("iid"), training=Rounds(batch=16, rounds=6, judged=1, stack=2))
     np.testing.assert_array_equal(apart.plain.start, together.plain.start)
     assert len(apart.compressed.end) == len(together.compressed.end) == 3
 
