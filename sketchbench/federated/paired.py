@@ -1,5 +1,6 @@
 """Trainings with a compressor beside the same ones without compression, each with its own best learning rate."""
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ from sketchbench.privacy.mechanism import mean_step, private_training
 from sketchbench.privacy.sampling import Sampling
 
 Numbers = NDArray[np.float64]  # (trials,)
+calibrated = functools.cache(calibrated_sigma)  # the same for all compressors of a process
 
 
 @dataclass(frozen=True)
@@ -238,7 +240,7 @@ class PairedTrainings:
         step = mean_step(privacy.clip, 1.0, sampling, sampling.neighbours)
         rounds = self.training.rounds
         released = private_training(step, local_steps=1, rounds=rounds, records=clients.owners, sketch="compressed")
-        return calibrated_sigma(privacy.accountant, released, setting.epsilon, privacy.delta)
+        return calibrated(privacy.accountant, released, setting.epsilon, privacy.delta)
 
 
 def _reached(stacks: Sequence[Reached], rate: float) -> Reached:
