@@ -50,8 +50,8 @@ class Frontier(Checked):
 
     Rows, by `case`, and by `epsilon` where there is privacy:
 
-    `accuracy`: on the test images, in the mean over the last `training.judged` rounds, 0 where a training diverged, with
-    the bytes of a client and round (received ones in the mean over the rounds, and rounded);
+    `accuracy`: on the test images, in the mean over the last `training.judged` rounds, 0 where a training diverged,
+    with the bytes of a client and round (received ones in the mean over the rounds, and rounded);
     `accuracy_loss`: the accuracy without compression less this one; bound: `judging.allowed_loss`;
     `lost`: in how many trainings that is more than `judging.great_loss`; bound: 1/2, as it is about the median one;
     `gain`: accuracy at the end less that at the start, with the `count` of the trainings that gain less than

@@ -125,9 +125,9 @@ def test_the_noise_and_clip_of_the_rows_are_used(monkeypatch: pytest.MonkeyPatch
     seen = []
     train = paired.train
 
-    def watched(clients: Any, gradients: Any, arms: Any, seed: int, *, rounds: int) -> Any:
+    def watched(clients: Any, gradients: Any, arms: Any, seed: int, *, rounds: int, judged: int) -> Any:
         seen.append((gradients.sampling.kind, gradients.clip, [arm.sigma for arm in arms], rounds))
-        return train(clients, gradients, arms, seed, rounds=rounds)
+        return train(clients, gradients, arms, seed, rounds=rounds, judged=judged)
 
     monkeypatch.setattr(paired, "train", watched)
     found = changed(partitions={"iid": SMALL.partitions["iid"]}).run()
