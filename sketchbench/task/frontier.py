@@ -54,6 +54,7 @@ class Frontier(Checked):
     with the bytes of a client and round (received ones in the mean over the rounds, and rounded);
     `accuracy_loss`: the accuracy without compression less this one; bound: `judging.allowed_loss`;
     `lost`: in how many trainings that is more than `judging.great_loss`; bound: 1/2, as it is about the median one;
+    `kept`: in how many it is not; bound: 1/2;
     `gain`: accuracy at the end less that at the start, with the `count` of the trainings that gain less than
     `judging.least_gain`; bound: 1/2, of that count;
     `over_noise`, with privacy: what compression takes away from the accuracy of private training, less what privacy
@@ -136,6 +137,7 @@ class Frontier(Checked):
         yield Row("accuracy", bytes_up=own.bytes_up, bytes_down=round(own.bytes_down), **about).mean(own.end)
         yield Row("accuracy_loss", bound=self.judging.allowed_loss, **about).mean(loss)
         yield Row("lost", bound=MEDIAN, **about).counted(int((loss > self.judging.great_loss).sum()), self.trials)
+        yield Row("kept", bound=MEDIAN, **about).counted(int((loss <= self.judging.great_loss).sum()), self.trials)
         failed = int((gain < self.judging.least_gain).sum())
         yield Row("gain", bound=MEDIAN, count=failed, **about).mean(gain)
         if setting.epsilon is not None:
