@@ -185,9 +185,9 @@ def _blocks(x: NDArray[Any], n: int, size: int, scale: float) -> None:
 
 
 @njit(cache=True)
-def _few(x: NDArray[Any], scale: float) -> None:
-    """The same of every vector (..., n) of a contiguous array, which is not reshaped in Python: that would take longer
-    than a short transform."""
+def _alone(x: NDArray[Any], scale: float) -> None:
+    """Transforms, times scale, of all vectors of a contiguous array (..., n), which is not reshaped in Python: that
+    would take as long as a short transform."""
     flat, n = x.reshape(-1), x.shape[-1]
     for first in range(0, flat.shape[0], n):
         _block(flat, first, n, flat.dtype.type(scale))
@@ -341,8 +341,8 @@ def walsh_hadamard(x: NDArray[Any]) -> NDArray[Any]:
     n = x.shape[-1]
     if not x.flags.c_contiguous:
         x = np.ascontiguousarray(x)
-    if x.size <= _WORTH_A_TEAM:
-        _few(x, n**-0.5)
+    if x.size <= _WORTH_A_TEAM or (n * x.itemsize <= _LEAST and threads() == 1):  # one pass, on one thread
+        _alone(x, n**-0.5)
         return x
     flat = x.reshape(-1)
     (size, *_), *panels = _passes(n, x.itemsize)

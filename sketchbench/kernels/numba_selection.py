@@ -145,7 +145,9 @@ def _choose(
     """The largest of what is marked; of all entries, where too few are."""
     rows, k = out.shape
     for n in prange(rows):
-        size = found[n].sum()
+        size = 0
+        for count in found[n]:
+            size += count
         if size < k:
             size = bits.shape[1]
             for i in range(size):
@@ -165,7 +167,8 @@ def _choose(
             ties -= tie
             places[kept] = places[i]
             kept += keys[i] > value or tie
-        out[n] = places[:k]
+        for i in range(k):
+            out[n, i] = places[i]
 
 
 def largest(x: NDArray[Any], k: int) -> NDArray[np.int32]:
