@@ -27,7 +27,7 @@ BREAKS = {
     "of_its_calls": "K6",
     "same_every_round": "K6",
 }
-BUDGET = Budget(draws=2000, vectors=200, trials=3, clients=3, rounds=3, entries=1e7)
+BUDGET = Budget(draws=2000, vectors=200, trials=3, clients=3, rounds=3, entries=4e6)
 
 
 def rows(name: str, kernels: Kernels, compressions: tuple[int, ...] = (1, 4, 16)) -> list[Row]:
