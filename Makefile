@@ -5,7 +5,7 @@ BIN := $(abspath $(VENV))/bin
 export PATH := $(BIN):$(PATH)
 
 .DELETE_ON_ERROR:
-.PHONY: results report check test test-slurm lint style types layers workflow bench lock clean help
+.PHONY: results report check test tests test-slurm lint style types layers workflow bench lock clean help
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST)
@@ -25,7 +25,11 @@ report: results ## bundle tables and figures into reports/report.html
 check: $(VENV)/ready ## fail where a verdict differs from the expected one
 	python -m sketchbench.claim check reports/claims.csv $(if $(AGAINST),--against $(AGAINST)) $(ARGS)
 
-test: $(VENV)/ready lint ## lint, types, layers and tests
+# Side by side, as linting alone leaves a core idle for most of its time; one after the other beside the tests.
+test: $(VENV)/ready ## lint, types, layers and tests
+	@$(MAKE) --no-print-directory --keep-going --jobs=2 tests types style layers workflow
+
+tests: $(VENV)/ready
 	OMP_NUM_THREADS=1 pytest -n auto --dist worksteal $(ARGS)
 
 # Side by side, and all of them, so that one run tells all that is wrong.
@@ -37,7 +41,7 @@ style: $(VENV)/ready
 	ruff format --check .
 
 types: $(VENV)/ready
-	mypy --num-workers=2
+	mypy
 
 layers: $(VENV)/ready
 	lint-imports --no-cache

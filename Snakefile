@@ -23,6 +23,16 @@ include: "workflow/rules/run.smk"
 include: "workflow/rules/claim.smk"
 
 
+if PRINTED:
+
+    include: "workflow/rules/printed.smk"
+
+
+if FRONTIER:
+
+    include: "workflow/rules/frontier.smk"
+
+
 if PLAN.shared:
 
     include: "workflow/rules/together.smk"
@@ -37,6 +47,8 @@ rule all:
     default_target: True
     input:
         rules.claims.output,
+        rules.printed.output if PRINTED else [],
+        rules.frontier.output if FRONTIER else [],
         expand(
             [f"{TABLE}.{ending}" for ending in ("csv", "html", "seal")],
             study=PLAN.runs,

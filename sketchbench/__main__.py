@@ -15,6 +15,7 @@ from sketchbench.command_line import UNFINISHED, Parser, program
 from sketchbench.composition import CONF, METHODS
 from sketchbench.course import Unfinished, knows, told
 from sketchbench.execution import execute
+from sketchbench.frontier import advise
 from sketchbench.inspection.check import check_folder
 from sketchbench.inspection.method import Method
 from sketchbench.signature import code_of, signature
@@ -23,8 +24,9 @@ EPILOG = """\
 Overrides are Hydra's: GROUP=OPTION chooses a file of conf/GROUP, KEY=VALUE sets a value, e.g.
 
   python -m sketchbench task=moments sketch=srht d=1000 b=50 'task.pairs=[random,flat]'
-  python -m sketchbench new sketch NAME     # a family of your own to begin from; also: new recovery NAME
+  python -m sketchbench new sketch NAME     # a family of your own to begin from; also: recovery, compressor
   python -m sketchbench gather FOLDER       # bring in records of another machine; gather --help
+  python -m sketchbench advise --bytes 900 --parameters 3760 --epsilon 8  # which compressor fits
   python -m sketchbench task=training task.minutes=9  # ends then with code 75; the same command goes on
   python -m sketchbench task=tails sketch=sparse_embedding sketch.family.s=8 kernels=numpy
 """
@@ -103,7 +105,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--result", type=Path, help="write a record (Parquet) to this file")
     parser.add_argument("overrides", nargs="*", metavar="OVERRIDE", help="see below")
     given = sys.argv[1:] if arguments is None else arguments
-    commands = {"new": template.main, "gather": gather.main}
+    commands = {"new": template.main, "gather": gather.main, "advise": advise.main}
     if given and given[0] in commands:
         commands[given[0]](given[1:])
         return

@@ -22,7 +22,7 @@ from yaml import YAMLError
 
 from sketchbench import kernels
 from sketchbench.digest import PROJECT
-from sketchbench.execution import ConfigError
+from sketchbench.execution import SENSING, ConfigError
 from sketchbench.files import write_text
 from sketchbench.overrides import NOT_HYDRA, check, groups
 from sketchbench.parameters import choose, did_you_mean
@@ -34,7 +34,11 @@ if TYPE_CHECKING:  # half a second that planning from memory does without
 CONF = PROJECT / "conf"
 MEMORY = Path("results", "composed.json")  # beside the folder of configs
 # What a study compares: groups of configs, and what decides the outcome of a run in each of their files.
-METHODS = {"sketch": ("name", "family", "theory"), "recovery": ("name", "algorithm", "sensing")}
+METHODS = {
+    "sketch": ("name", "family", "theory"),
+    "recovery": ("name", "algorithm", "sensing"),
+    "compressor": ("name", "algorithm"),
+}
 SHOWN = ("label", "size")  # what else may be there
 YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast where PyYAML was built with it
 THEORY = tuple(part.name for part in fields(Known))
@@ -219,7 +223,7 @@ def frozen(config: "DictConfig") -> Composed:
     """The part of a composed config that decides the outcome, resolved.
 
     Raises:
-        ConfigError: for a missing value, an interpolation that leads nowhere, or a sketch and a recovery at once.
+        ConfigError: for a missing value, an interpolation that leads nowhere, or methods of two kinds at once.
         ValueError: for an unknown key.
     """
     from omegaconf import OmegaConf
@@ -250,8 +254,9 @@ def frozen(config: "DictConfig") -> Composed:
             _known_keys(method, keys + SHOWN, f"{kind} {method['name']}")
             _known_keys(method.get("theory") or {}, THEORY, f"{kind} {method['name']}: theory")
             kept[kind] = {key: method.get(key) for key in keys}
-            kept["d"] = resolved.get("d")
-            kept["b"] = method.get("size") or resolved.get("b")
+            if kind in SENSING:
+                kept["d"] = resolved.get("d")
+                kept["b"] = method.get("size") or resolved.get("b")
             label = method.get("label", method["name"])
     return Composed(kept, label)
 

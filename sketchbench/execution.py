@@ -11,6 +11,8 @@ from sketchbench.course import SETTINGS, course_of
 from sketchbench.measure.row import Row
 from sketchbench.theory.known import Known
 
+SENSING = {"sketch": "family", "recovery": "sensing"}  # the kinds of methods with an operator, and where it is
+
 
 class ConfigError(ValueError):
     """A config that can't be run; the message is for the user."""
@@ -23,20 +25,37 @@ def family_of(config: dict[str, Any]) -> Any:
         ConfigError: where its class can't be imported; the message names the class and the error in its module.
         ValueError: where the sizes don't fit it.
     """
-    kind, key = ("sketch", "family") if "sketch" in config else ("recovery", "sensing")
-    described = dict(config[kind][key])
-    target = described.pop("_target_")
+    kind = next(kind for kind in SENSING if kind in config)
+    described = dict(config[kind][SENSING[kind]])
+    family = _imported(described.pop("_target_"), f"{kind} {config[kind]['name']}")
+    return family(**described, d=config["d"], b=config["b"])
+
+
+def check_method(config: dict[str, Any]) -> None:
+    """Check that the method of a resolved config can be made, as far as this is known before it is run.
+
+    Raises:
+        ConfigError: where its class can't be imported.
+        ValueError: where the sizes don't fit it.
+    """
+    if any(kind in config for kind in SENSING):
+        family_of(config)
+    elif "compressor" in config:
+        method = config["compressor"]
+        _imported(method["algorithm"]["_target_"], f"compressor {method['name']}")
+
+
+def _imported(target: str, name: str) -> Any:
+    """What a `_target_` names; ConfigError, for the method of this name, where it can't be imported."""
     module, _, attribute = target.rpartition(".")
     try:
-        family = getattr(importlib.import_module(module), attribute)
+        return getattr(importlib.import_module(module), attribute)
     except Exception as error:  # whatever a user's module raises while it is imported
         cause: BaseException = error
         while inner := cause.__cause__ or cause.__context__:
             cause = inner
         reason = f"{type(cause).__name__}: {str(cause).splitlines()[0]}"
-        name = config[kind]["name"]
-        raise ConfigError(f"{kind} {name}: can't import {target}: {reason}") from None
-    return family(**described, d=config["d"], b=config["b"])
+        raise ConfigError(f"{name}: can't import {target}: {reason}") from None
 
 
 def check_memory(config: dict[str, Any]) -> None:
@@ -68,7 +87,7 @@ def performed(config: dict[str, Any], perform: Callable[[Any], Any], code: str =
         perform: what is done with the task.
         code: a digest of the code behind it (`signature.code_of`), for tasks that go on from checkpoints.
 
-    A task is given what it asks for of kernels, seed, course, family, known and recovery.
+    A task is given what it asks for of kernels, seed, course, family, known, recovery and compressor.
 
     Raises:
         ConfigError: where a group of the task's parameters refuses a value.
@@ -86,6 +105,8 @@ def performed(config: dict[str, Any], perform: Callable[[Any], Any], code: str =
     if "recovery" in config:
         given["family"] = family_of(config)
         given["recovery"] = instantiate(config["recovery"]["algorithm"], _partial_=True)
+    if "compressor" in config:
+        given["compressor"] = instantiate(config["compressor"]["algorithm"], _partial_=True)
     try:
         described = {key: value for key, value in config["task"].items() if key not in SETTINGS}
         make_task = instantiate(described, _partial_=True, _convert_="all")

@@ -11,7 +11,7 @@ from sketchbench.blame import blamed
 from sketchbench.composition import Composed, Composer
 from sketchbench.course import knows
 from sketchbench.digest import CodeDigest
-from sketchbench.execution import ConfigError, family_of
+from sketchbench.execution import ConfigError, check_method
 from sketchbench.measure.row import CONTROLS, Column
 from sketchbench.planned import Plan, Skipped
 from sketchbench.reports import records_of
@@ -116,8 +116,7 @@ class Expansion:
                 return []
             run = self._run(study, composed, point)
             try:
-                if study.kind:
-                    family_of(run.config)
+                check_method(run.config)
             except SizeError as error:
                 self.plan.skipped.append(Skipped(study.name, run.name, str(error)))
                 continue
@@ -141,7 +140,8 @@ class Expansion:
         method = label = NO_METHOD
         if study.kind:
             method, label = config[study.kind]["name"], composed.label
-            short["b"] = config["b"]  # a sketch may have a size of its own
+            if "b" in config:
+                short["b"] = config["b"]  # a sketch may have a size of its own
         name = f"{method}/" + "-".join(f"{key}{value}" for key, value in short.items())
         columns = {"method": method, "label": label, **short}
         known = self.costs.get(cost.Key(self.plan.scale, study.name))

@@ -38,7 +38,7 @@ class Plan:
         known: the names of all studies.
         together: of each study, how many runs share a process at most.
         shared: whether all studies share a few processes instead.
-        kinds: of each study, what it compares: `sketch`, `recovery`, or "" for nothing.
+        kinds: of each study, what it compares: `sketch`, `recovery`, `compressor`, or "" for nothing.
         minutes: the time limit of a job of runs that know one; None for none.
         present: whether of trials that are runs only those that are there count, and none is made.
         standing: where only some studies were chosen, the tables of others, which are there and stay as they are.

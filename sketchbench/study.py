@@ -35,7 +35,7 @@ class Point(NamedTuple):
 class Study:
     """One file of conf/study at one scale.
 
-    kind: the group of the methods that it compares, `sketch` or `recovery`, or "" for none. methods: their names,
+    kind: the group of the methods that it compares, a key of `METHODS`, or "" for none. methods: their names,
     `all` for every file of the group. scales: those that it is for. needs: what a sketch's config must claim under
     `theory`, one of these at least. groups: the config groups that an axis may name. together: how many of its runs
     share a process at most; None: as many as those of other studies. always: whether it is run, of the methods that the

@@ -14,13 +14,18 @@ from sketchbench.inspection.files import RESERVED
 from sketchbench.inspection.findings import shown
 
 TEXTS = Path(__file__).parent / "templates"
+TASKS = {  # which measure a new method at once, and their sizes
+    "sketch": ("moments", ""),
+    "recovery": ("reconstruction", " d=2000 b=1000 task.k=50"),
+    "compressor": ("compressor_contract", ""),
+}
 
 
 def write(kind: str, name: str, folder: Path) -> tuple[Path, Path]:
     """Write the YAML file and the module of a new method; returns their paths.
 
     Arguments:
-        kind: `sketch` or `recovery`.
+        kind: of `METHODS`.
         name: of the method and of its module: small letters, digits and _.
         folder: the user's own, which is made where it is not there.
 
@@ -57,8 +62,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--folder", type=Path, default=Path("mine"), help="your own folder (default: mine)")
     options = parser.parse_args(arguments)
     config, module = write(options.kind, options.name, options.folder)
-    task = "moments" if options.kind == "sketch" else "reconstruction"
-    sizes = "" if options.kind == "sketch" else " d=2000 b=1000 task.k=50"
+    task, sizes = TASKS[options.kind]
     print(f"{shown(config)} and {shown(module)} are a {options.kind} that works. Make it yours, then:")
     print(f"  python -m sketchbench --folder {options.folder} task={task} {options.kind}={options.name}{sizes}")
     print(f"  snakemake --cores all --config folder={options.folder} only=mine")

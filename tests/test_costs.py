@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import pytest
+from whole_plan import whole_plan
 
-from sketchbench import cost, plan, record
+from sketchbench import cost, record
 from sketchbench.batch import Batch, Run
 from sketchbench.cost import Cost, CostError, Key
 
@@ -57,7 +58,7 @@ def test_another_file_is_refused_in_one_line(tmp_path: Path, text: str) -> None:
 
 
 def test_every_study_of_the_quick_scale_has_a_cost() -> None:
-    planned = plan.expand("quick", "numpy")
+    planned = whole_plan("quick")
     unknown = {run.study for runs in planned.runs.values() for run in runs.values() if run.cost is None}
     assert not unknown, "run `make results`, then `python -m sketchbench.cost quick`"
     assert "never measured" not in planned.summary

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
+from whole_plan import whole_plan
 
 from sketchbench import composition
 from sketchbench import plan as planning
@@ -40,7 +41,7 @@ def expanded(conf: Path, study: dict[str, Any], scale: str = "quick", **others: 
 
 @pytest.mark.parametrize("scale", ["smoke", "quick", "paper"])
 def test_every_study_expands(scale: str) -> None:
-    plan = planning.expand(scale, "numba")
+    plan = whole_plan(scale)
     left_out = {skipped.study for skipped in plan.skipped if skipped.name == "all runs"}
     assert list(plan.runs) == [name for name in STUDIES if name not in left_out]
     assert not left_out or scale == "quick"
@@ -66,10 +67,10 @@ def test_trials_that_can_be_no_runs(conf: Path) -> None:
 
 def test_expansion_is_stable() -> None:
     """Signatures are those of the config and code alone, not of the order or of other studies."""
-    alone = planning.expand("quick", "numpy", studies="norms")
-    among = planning.expand("quick", "numpy", studies="tails,norms")
+    alone = planning.expand("quick", "numba", studies="norms")
+    among = planning.expand("quick", "numba", studies="tails,norms")
     assert alone.runs["norms"] == among.runs["norms"]
-    other = planning.expand("quick", "numpy", seed=1, studies="norms")
+    other = planning.expand("quick", "numba", seed=1, studies="norms")
     names = alone.runs["norms"].keys()
     assert names == other.runs["norms"].keys()
     assert all(alone.runs["norms"][n].signature != other.runs["norms"][n].signature for n in names)
@@ -77,14 +78,14 @@ def test_expansion_is_stable() -> None:
 
 def test_all_means_every_file() -> None:
     files = {path.stem for path in (CONF / "sketch").glob("*.yaml")}
-    runs = planning.expand("quick", "numpy", studies="embedding").runs["embedding"]
+    runs = whole_plan("quick").runs["embedding"]
     assert {run.columns["method"] for run in runs.values()} == files
     assert {run.config["b"] for run in runs.values() if run.columns["method"] == "identity"} == {16}
 
 
 def test_labels_do_not_count() -> None:
     """How a sketch is called in figures is no part of what a run is."""
-    run = next(iter(planning.expand("quick", "numpy", studies="tails").runs["tails"].values()))
+    run = next(iter(whole_plan("quick").runs["tails"].values()))
     assert "label" not in run.payload
     assert run.columns["label"]
 
@@ -115,7 +116,7 @@ def test_bad_studies(conf: Path, change: dict[str, object], message: str) -> Non
 
 
 def test_impossible_sizes_are_left_out_with_the_reason() -> None:
-    plan = planning.expand("quick", "numpy", studies="inner_products")
+    plan = planning.expand("quick", "numba", studies="inner_products")
     reasons = {skipped.name: skipped.reason for skipped in plan.skipped}
     assert "set replacement=true or lower b" in reasons["srht/d64-b128"]
     (told,) = (reason for study, _, reason in json.loads(plan.facts)["skipped"] if study == "inner_products")
@@ -138,7 +139,7 @@ RECOVERIES = sorted(path.stem for path in (CONF / "recovery").glob("*.yaml"))
 def test_reconstruction(scale: str) -> None:
     """`recovery: all` means every file, at the compressions, the sparsity and the share of padding of
     tang2021 Figure 4; what decides is in the config, labels aren't."""
-    plan = planning.expand(scale, "numpy", studies="reconstruction")
+    plan = planning.expand(scale, "numba", studies="reconstruction")
     runs = plan.runs["reconstruction"].values()
     assert {run.columns["method"] for run in runs} == set(RECOVERIES)
     compressions = [1, 1.25, 2, 3, 5, 10, 20]
@@ -163,7 +164,7 @@ def test_reconstruction(scale: str) -> None:
 
 def test_options_of_a_recovery_reach_the_run() -> None:
     """They make another run, with another signature; so does the sensing."""
-    runs = planning.expand("quick", "numpy", studies="stability").runs["stability"].values()
+    runs = whole_plan("quick").runs["stability"].values()
     methods = {run.config["recovery"]["name"]: run.config["recovery"] for run in runs}
     printed, relative = methods["fiht"]["algorithm"], methods["fiht_relative"]["algorithm"]
     assert (printed["stopping"], printed["support"]) == ("paper", "padded")
@@ -192,8 +193,7 @@ def test_recoveries_are_left_out_where_their_sensing_has_no_such_size(
 
 
 def test_a_study_that_compares_nothing() -> None:
-    plan = planning.expand("quick", "numpy", studies="sparsity")
-    runs = plan.runs["sparsity"]
+    runs = whole_plan("quick").runs["sparsity"]
     assert list(runs) == sorted(f"any/length{length}" for length in (2, 3, 16, 257))
     for run in runs.values():
         assert run.config.keys() == {"task", "kernels", "seed"}
@@ -341,7 +341,7 @@ def test_a_study_for_always_takes_the_first_size_that_a_method_has(conf: Path) -
 
 @pytest.mark.parametrize("studies", ["moments", "reconstruction"])
 def test_the_contract_is_measured_with_whatever_is_chosen(studies: str) -> None:
-    plan = planning.expand("quick", "numpy", studies=studies)
+    plan = planning.expand("quick", "numba", studies=studies)
     (name,) = set(plan.runs) - {studies}
     assert name == {"moments": "contract", "reconstruction": "contract_sensing"}[studies]
     wanted = {run.columns["method"] for run in plan.runs[studies].values()}

@@ -1,15 +1,13 @@
 """The trial counts of the quick scale follow from the effects that they must see."""
 
-import functools
-
 import numpy as np
 import pytest
 import yaml
 from levels import LEVEL
 from scipy import stats
+from whole_plan import whole_plan
 
 from sketchbench import composition, execution, seeds
-from sketchbench import plan as planning
 from sketchbench.batch import Run
 from sketchbench.claim.criteria import TRUSTED_SKEWNESS
 from sketchbench.kernels import load
@@ -39,10 +37,9 @@ TIGHT = [
 ]
 
 
-@functools.cache
 def planned(study: str) -> dict[str, Run]:
     """A study's runs at the quick scale."""
-    return planning.expand("quick", "numba", studies=study).runs[study]
+    return whole_plan("quick").runs[study]
 
 
 def quick(study: str) -> list[int]:

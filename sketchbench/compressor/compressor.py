@@ -87,8 +87,12 @@ class Compressor(Checked, ABC):
         adds_up: the server needs no more than the sum of the clients' messages, so that secure aggregation can hide
             each of them.
         keyed: client and server share randomness, from a key.
+        adjustable: it sends more where it may; else its messages have one size.
+        fresh: the key is another one in every round; else one is sent before the first, for all of them.
         unbiased: the mean of `decode` over that randomness is the update.
         feedback: who remembers what was lost: each client, the server, or none.
+        conserves: with feedback, nothing is lost for good: what is remembered and the steps add up to the updates; at
+            the server, where the part `cells` is linear and the memory a sum of such parts, their sketches do.
         phases: messages of a client in a round, each after the reply to the one before.
 
     Raises:
@@ -97,8 +101,11 @@ class Compressor(Checked, ABC):
 
     adds_up: ClassVar[bool]
     keyed: ClassVar[bool] = False
+    adjustable: ClassVar[bool] = True
+    fresh: ClassVar[bool] = True
     unbiased: ClassVar[bool] = False
     feedback: ClassVar[Feedback] = "none"
+    conserves: ClassVar[bool] = True
     phases: ClassVar[int] = 1
 
     layout: Layout
@@ -124,16 +131,16 @@ class Compressor(Checked, ABC):
         """δ, for which E‖C(x) - x‖² <= (1 - δ)‖x‖² for all x, with C = decode ∘ encode; None where none is known."""
         return None
 
+    def projections(self, at: At) -> list[Array | None]:
+        """What stands before the layers while a client takes its gradient: for each parameter of the layout None, or a
+        matrix for each trial (T, inputs, inputs)."""
+        return [None] * len(self.layout.shapes)
+
     def begin(self, trials: int, clients: int, kernels: Kernels) -> Memory:
         """The memory before the first round."""
         if self.feedback != "client":
             return Memory()
         return Memory(kernels.xp.zeros((trials, clients, self.layout.d), dtype="float32"))
-
-    def projections(self, at: At) -> list[Array | None]:
-        """For each parameter of the layout None, or the matrices (T, inputs, inputs), float32, that every client puts
-        before it in the round: the layer computes x S Sᵀ Wᵀ, so that its gradient is one of few columns times Sᵀ."""
-        return [None for _ in self.layout.shapes]
 
     @abstractmethod
     def encode(self, x: Array, memory: Memory, at: At, heard: Sequence[Reply]) -> Message:
@@ -176,7 +183,7 @@ class Compressor(Checked, ABC):
             messages.append(message)
         if memory.clients is not None:
             server = server._replace(clients=carried - self.delivered(message, at, heard))
-        key = KEY if self.keyed else 0
+        key = KEY if self.keyed and (self.fresh or at.round == 0) else 0
         up = sum(message.nbytes for message in messages)
         return Exchange(heard[-1].content, server, messages, up, key + sum(reply.nbytes for reply in heard), heard)
 

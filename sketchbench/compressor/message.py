@@ -10,7 +10,7 @@ import numpy as np
 from sketchbench.kernels import Array
 
 WORD = 4  # bytes of a float32
-ALLOWANCE = 8  # bytes beside the entries
+ALLOWANCE = 8  # bytes beyond a message's share of the dense update, for norms and the like
 KEY = 8  # bytes of a key, which the server draws and sends to all clients
 
 
@@ -55,8 +55,10 @@ class Message:
         return sum(int(part[0, 0].nbytes) for part in self.parts.values())
 
     def mean(self) -> "Message":
-        """All that a server learns that sees the clients' sum and their number, with C = 1."""
-        return Message({name: part.mean(axis=1, keepdims=True) for name, part in self.parts.items()})
+        """All that a server learns that sees the clients' sum and their number, with C = 1, in the types that travel
+        (so that integers, and numbers of 16 bits, are rounded)."""
+        means = {name: part.mean(axis=1, keepdims=True).astype(part.dtype) for name, part in self.parts.items()}
+        return Message(means)
 
 
 def limit_of(layout: Layout, compression: float) -> int:

@@ -18,6 +18,7 @@ class Plain(Compressor):
 
     adds_up: ClassVar[bool] = True
     unbiased: ClassVar[bool] = True
+    adjustable: ClassVar[bool] = False
 
     def check(self) -> None:
         self.needs(self.layout.nbytes)

@@ -54,6 +54,7 @@ GROUPS = (
     "Sparse embeddings",
     "Sampling",
     "Recoveries",
+    "Compressors",
     "Controls",
     "Own",
 )
@@ -84,6 +85,23 @@ RECOVERY_LOOKS: dict[str, Look] = {  # by name in conf/recovery
     "count_sketch": ("Recoveries", COLOURS[3], "^", True),
     "desketch_count_sketch": ("Recoveries", COLOURS[3], "^", False),
     "desketch_srht": ("Recoveries", COLOURS[2], "D", False),
+}
+COMPRESSOR_LOOKS: dict[str, Look] = {  # by name in conf/compressor
+    "none": ("Compressors", "black", "*", True),
+    "float16": ("Compressors", "0.45", "P", True),
+    "int8": ("Compressors", "0.45", "P", False),
+    "srht": ("Compressors", COLOURS[2], "D", False),
+    "count_sketch": ("Compressors", COLOURS[3], "^", False),
+    "gaussian": ("Compressors", COLOURS[0], "o", False),
+    "fiht": ("Compressors", COLOURS[0], "o", True),
+    "count_sketch_feedback": ("Compressors", COLOURS[3], "^", True),
+    "fetch_sgd": ("Compressors", COLOURS[3], "v", True),
+    "sketched_layers": ("Compressors", COLOURS[5], "p", True),
+    "top_k": ("Compressors", COLOURS[1], "s", True),
+    "random_k": ("Compressors", COLOURS[1], "s", False),
+    "qsgd": ("Compressors", COLOURS[4], "h", False),
+    "sign": ("Compressors", COLOURS[4], "X", True),
+    "power_sgd": ("Compressors", COLOURS[8], ">", True),
 }
 SPARE = list(itertools.product("<8dHP", (COLOURS[7], COLOURS[6], *COLOURS[:6]), (True, False)))
 
@@ -120,7 +138,7 @@ def families(*tables: pd.DataFrame, looks: Mapping[str, Look] = LOOKS) -> list[M
 
     Arguments:
         tables: tables with the columns `method` and `label`.
-        looks: what is known of their looks, by method; RECOVERY_LOOKS where the methods are recoveries.
+        looks: what is known of their looks, by method; RECOVERY_LOOKS or COMPRESSOR_LOOKS where the methods are such.
     """
     pairs = pd.concat([table[[Column.METHOD, Column.LABEL]] for table in tables])
     labels = dict(zip(pairs[Column.METHOD], pairs[Column.LABEL], strict=True))

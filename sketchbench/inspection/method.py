@@ -9,6 +9,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from sketchbench.composition import METHODS, SHOWN, YAML, compose
 from sketchbench.execution import ConfigError
+from sketchbench.inspection.compressors import check_compressor
 from sketchbench.inspection.families import SIZES, check_family
 from sketchbench.inspection.findings import Findings, shown
 from sketchbench.inspection.formulas import check_theory
@@ -17,7 +18,7 @@ from sketchbench.parameters import did_you_mean
 
 
 class Method(NamedTuple):
-    """A method of a user's folder: its kind, `sketch` or `recovery`, and its name there."""
+    """A method of a user's folder: its kind, as in `METHODS`, and its name there."""
 
     kind: str
     name: str
@@ -61,9 +62,11 @@ def mistakes(method: Method, folder: Path, conf: Path, overrides: tuple[str, ...
         families = check_family(found, "family", resolved)
         sizes = (families[0].d, families[0].b) if families else SIZES[0]
         check_theory(found, resolved(*sizes).get("theory"), families)
-    else:
+    elif method.kind == "recovery":
         families = check_family(found, "sensing", resolved)
         check_recovery(found, first.get("algorithm"), families)
+    else:
+        check_compressor(found, first.get("algorithm"))
     return found.lines
 
 

@@ -120,6 +120,23 @@ class Kernels(Protocol):
         """The k entries of largest magnitude in every row of x (N, d), which are finite: their indices,
         int32 (N, k), in ascending order. Of equal magnitudes the first ones are taken. O(N d)."""
 
+    def inner(self, u: Array, v: Array) -> Array:
+        """The inner products of rows: u and v (N, d), contiguous, to (N,), in their dtype. O(N d)."""
+
+    def add_to_scaled(self, u: Array, scale: Array, v: Array) -> Array:
+        """u + scale * v of rows (N, d), contiguous, with a factor for each, (N, 1), all of one dtype: it overwrites v,
+        and is returned. O(N d)."""
+
+    def scale_and_add(self, x: Array, scale: Array, terms: Sequence[tuple[Array, Array]]) -> Array:
+        """scale * x of rows x (N, d), contiguous, with a factor for each, (N, 1), plus sparse vectors: pairs of
+        indices, int32 (N, k), in ascending order, and values (N, k), all of one k. It overwrites x, and is returned.
+        O(N d)."""
+
+    def move_shared(self, at: Array, values: Array, others: Array, entries: Array) -> None:
+        """Make two sparse vectors, whose sum stays, disjoint: where a place of `others`, int32 (N, m), is
+        one of `at`, int32 (N, k), its entry is added to that of `values` (N, k), and becomes 0 in `entries` (N, m).
+        Places ascend, without repeats; values and entries are overwritten. O(N (k + m))."""
+
     def walsh_hadamard(self, x: Array) -> Array:
         """Orthonormal Walsh-Hadamard transform of the last axis, a power of two long.
 
@@ -144,6 +161,9 @@ class Kernels(Protocol):
 
     def cosine_transpose(self, x: Array) -> Array:
         """Its transpose, which is its inverse, the DCT-III."""
+
+    def empty(self, shape: tuple[int, ...], dtype: Any) -> Array:
+        """An array to be filled, contiguous, that starts with a cache line: transforms in it are faster."""
 
     def asarray(self, x: Any) -> Array:
         """A NumPy array, moved to where this backend computes."""

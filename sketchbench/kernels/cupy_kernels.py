@@ -758,6 +758,34 @@ def largest(x: Array, k: int) -> Array:
     return out
 
 
+def inner(u: Array, v: Array) -> Array:
+    return cupy.einsum("nd,nd->n", u, v)
+
+
+def add_to_scaled(u: Array, scale: Array, v: Array) -> Array:
+    v *= scale
+    v += u
+    return v
+
+
+def scale_and_add(x: Array, scale: Array, terms: Sequence[tuple[Array, Array]]) -> Array:
+    x *= scale
+    for at, values in terms:
+        spread(at[None], values[None], x[None], keep=True)
+    return x
+
+
+def move_shared(at: Array, values: Array, others: Array, entries: Array) -> None:
+    if not (at.size and others.size):
+        return
+    row_start = (1 + max(int(at.max()), int(others.max()))) * cupy.arange(len(at))[:, None]
+    places, wanted = (at + row_start).reshape(-1), (others + row_start).reshape(-1)
+    match = cupy.minimum(cupy.searchsorted(places, wanted), len(places) - 1)
+    shared = places[match] == wanted
+    values.reshape(-1)[match[shared]] += entries.reshape(-1)[shared]
+    entries[shared.reshape(entries.shape)] = 0
+
+
 def dense_sketch(entries: Entries, key: int, stream: int, first: int, operators: int, rows: int, x: Array) -> Array:
     _, vectors, d = x.shape
     together = 1 if vectors == 1 else _VECTORS
@@ -798,6 +826,10 @@ def cosine(x: Array) -> Array:
 
 def cosine_transpose(x: Array) -> Array:
     return fft.idct(x, norm="ortho", axis=-1) if x.size else x
+
+
+def empty(shape: tuple[int, ...], dtype: Any) -> Array:
+    return cupy.empty(shape, dtype)
 
 
 def asarray(x: Any) -> Array:

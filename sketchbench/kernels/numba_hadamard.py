@@ -2,8 +2,9 @@
 
 Its stages combine entries that are 1, 2, 4, ... apart, in this order, so every result is the same tree of additions
 as in `numpy_kernels`, whichever stages are done together: in registers, then in blocks that fit into the cache, then
-in panels, which are columns of those blocks. Nothing here calls compiled code of another file, of whose edits
-Numba's cache would know nothing.
+in panels, which are columns of those blocks. The exception are sparse vectors of which some entries are collected: as
+their last stages are cheap, these come first, and all else is done in one part of the result after the other, near the
+processor. Nothing here calls compiled code of another file, of whose edits Numba's cache would know nothing.
 """
 
 from collections.abc import Sequence
@@ -16,13 +17,14 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from sketchbench.kernels.threaded import Threaded
+from sketchbench.kernels.threaded import Threaded, threads
 
 _BYTES = 32  # of a vector; where registers are shorter, the compiler takes several
 _LEAST, _MOST = 2**17, 2**20  # bytes of a block: an eighth of a transform, between these
 _UNIT = 2**12  # entries that are filled before they are transformed, at least, in the nearest cache
 _PANEL = 2**17  # bytes of a panel
 _ROWS = 8  # of a panel, at most
+_PARTS, _NEAR = 8, 2**22  # in how many parts what is collected of a sparse vector is made, of at most so many bytes
 _WORTH_A_TEAM = 2**15  # entries; fewer are done before another thread has woken up
 _EIGHTS = 0o1111111111111  # the powers of eight
 
@@ -182,6 +184,15 @@ def _blocks(x: NDArray[Any], n: int, size: int, scale: float) -> None:
             _block(x, first, n, factor)
 
 
+@njit(cache=True)
+def _few(x: NDArray[Any], scale: float) -> None:
+    """The same of every vector (..., n) of a contiguous array, which is not reshaped in Python: that would take longer
+    than a short transform."""
+    flat, n = x.reshape(-1), x.shape[-1]
+    for first in range(0, flat.shape[0], n):
+        _block(flat, first, n, flat.dtype.type(scale))
+
+
 @Threaded
 def _panels(x: NDArray[Any], rows: int, h: int, width: int, scale: float) -> None:
     """The stages that combine `rows` blocks of h entries, in every rows * h entries of x; then the scale."""
@@ -257,6 +268,51 @@ def _collected_panels(
             _take(room, places[first:last], low - r * width, weight, y[t, m, first:last])
 
 
+@njit(cache=True)
+def _sign(r: int, q: int) -> int:
+    """Of entry (r, q) of the Walsh-Hadamard matrix."""
+    both, sign = r & q, 1
+    while both:
+        both &= both - 1
+        sign = -sign
+    return sign
+
+
+@Threaded
+def _collected_blocks(
+    terms: tuple[NDArray[np.int32], NDArray[Any], NDArray[np.int64]],
+    room: NDArray[Any],
+    at: NDArray[np.int32],
+    y: NDArray[Any],
+    n: int,
+    weights: tuple[Any, Any],
+) -> None:
+    """Of transforms of n entries, times weights[0], of sparse vectors (places, values and starts as in
+    `_blocks_of_sparse`): weights[1] times the entries `at`, to y (T, N, k), in ascending order. The result is made
+    block by block of as many entries as room (W, h) has columns; a thread works in a row of it."""
+    (places, values, starts), (operators, vectors, _) = terms, y.shape
+    workers, h = room.shape
+    parts = n // h
+    total = operators * vectors * parts
+    for worker in prange(workers):
+        block = room[worker]
+        for index in range(total * worker // workers, total * (worker + 1) // workers):
+            t, m, r = index // (vectors * parts), index // parts % vectors, index % parts
+            block[:] = 0
+            for term in range(starts.shape[0] - 1):
+                own = places[t, m % places.shape[1], starts[term] : starts[term + 1]]
+                entries = values[t, m, starts[term] : starts[term + 1]]
+                first = 0
+                for q in range(parts):
+                    last = np.searchsorted(own, (q + 1) * h)
+                    _add(own[first:last], q * h, entries[first:last], block.dtype.type(_sign(r, q)), block)
+                    first = last
+            _block(block, 0, h, weights[0])
+            wanted = at[t, m % at.shape[1]]
+            first, last = np.searchsorted(wanted, r * h), np.searchsorted(wanted, (r + 1) * h)
+            _take(block, wanted[first:last], r * h, weights[1], y[t, m, first:last])
+
+
 @Threaded
 def _collected(x: NDArray[Any], at: NDArray[np.int32], y: NDArray[Any], weight: Any) -> None:
     """weight * x[t, n, at[t, n, :]]; x and `at` may be shared, by operators and by vectors."""
@@ -282,11 +338,13 @@ def _passes(n: int, itemsize: int) -> list[tuple[int, int, int]]:
 
 
 def walsh_hadamard(x: NDArray[Any]) -> NDArray[Any]:
-    x = np.ascontiguousarray(x)
-    n, flat = x.shape[-1], x.reshape(-1)
-    if flat.size <= _WORTH_A_TEAM:
-        _blocks.alone(flat, n, flat.size or 1, n**-0.5)
+    n = x.shape[-1]
+    if not x.flags.c_contiguous:
+        x = np.ascontiguousarray(x)
+    if x.size <= _WORTH_A_TEAM:
+        _few(x, n**-0.5)
         return x
+    flat = x.reshape(-1)
     (size, *_), *panels = _passes(n, x.itemsize)
     _blocks(flat, min(n, size), size, 1.0 if panels else n**-0.5)
     for number, place in enumerate(panels, 1):
@@ -314,8 +372,26 @@ def hadamard_collect(x: NDArray[Any], at: NDArray[np.int32], scale: float) -> ND
 def spread_hadamard_collect(
     terms: Sequence[tuple[NDArray[np.int32], NDArray[Any]]], room: NDArray[Any], at: NDArray[np.int32], scale: float
 ) -> NDArray[Any]:
+    n, entries = room.shape[-1], sum(values.shape[-1] for _, values in terms)
+    h = n // _PARTS
+    if _LEAST <= h * room.itemsize <= _NEAR and _PARTS * entries <= n // 2:
+        y, real = np.empty((len(at), room.shape[1], at.shape[-1]), room.dtype), room.dtype.type
+        workers = min(threads(), y.shape[0] * y.shape[1] * _PARTS)
+        blocks = room.reshape(-1)[: workers * h].reshape(workers, h)
+        _collected_blocks(_joined(terms), blocks, at, y, n, (real(n**-0.5), real(scale)))
+        return y
     panels = _sparse_blocks(terms, 1.0, room)
     return _collect_last(room, panels, at, scale)
+
+
+def _joined(
+    terms: Sequence[tuple[NDArray[np.int32], NDArray[Any]]],
+) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.int64]]:
+    """The places and the values of all terms, one after the other, and where each term starts."""
+    at, values = terms[0]
+    if len(terms) > 1:
+        at, values = (np.concatenate(parts, axis=-1) for parts in zip(*terms, strict=True))
+    return at, np.ascontiguousarray(values), np.cumsum([0, *(values.shape[-1] for _, values in terms)])
 
 
 def _sparse_blocks(
@@ -323,13 +399,10 @@ def _sparse_blocks(
 ) -> list[tuple[int, int, int]]:
     """The first pass over `out`, which is the sum of these terms times scale; the passes that are left."""
     n, real = out.shape[-1], out.dtype.type
-    at, values = terms[0]
-    if len(terms) > 1:
-        at, values = (np.concatenate(parts, axis=-1) for parts in zip(*terms, strict=True))
-    starts = np.cumsum([0, *(values.shape[-1] for _, values in terms)])
+    at, values, starts = _joined(terms)
     (size, *_), *panels = _passes(n, out.itemsize)
     last = real(1.0 if panels else n**-0.5)
-    _blocks_of_sparse(at, np.ascontiguousarray(values), starts, real(scale), out, min(n, size), last)
+    _blocks_of_sparse(at, values, starts, real(scale), out, min(n, size), last)
     return panels
 
 

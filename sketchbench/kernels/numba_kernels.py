@@ -1,7 +1,8 @@
 """Compiled CPU kernels; see `Kernels` for the signatures and `numpy_kernels` for the reference.
 
 No compiled function calls one of another file: Numba's cache does not notice an edit of a callee there. So the
-Walsh-Hadamard transform, in `numba_hadamard`, and all others, in here, share none. Loops run in parallel over
+Walsh-Hadamard transform, in `numba_hadamard`, the largest entries, in `numba_selection`, arithmetic, in
+`numba_vectors`, and all others, in here, share none. Loops run in parallel over
 operators, vectors and rows, and the order of every sum is fixed, so the result does not depend on the number of
 threads.
 """
@@ -20,18 +21,22 @@ from sketchbench.kernels.numba_hadamard import (
     spread_hadamard_collect,
     walsh_hadamard,
 )
+from sketchbench.kernels.numba_selection import largest
+from sketchbench.kernels.numba_vectors import add_to_scaled, inner, move_shared, scale_and_add
 from sketchbench.kernels.numpy_kernels import (
     SparseMatrix,
     asarray,
     cosine,
     cosine_transpose,
+    empty,
     prepare,
     smallest,
     to_numpy,
 )
 from sketchbench.kernels.threaded import Threaded
 
-__all__ = ["asarray", "cosine", "cosine_transpose", "prepare", "to_numpy"]
+__all__ = ["asarray", "cosine", "cosine_transpose", "empty", "prepare", "to_numpy"]
+__all__ += ["add_to_scaled", "inner", "largest", "move_shared", "scale_and_add"]
 __all__ += ["hadamard_collect", "spread_hadamard", "spread_hadamard_collect", "walsh_hadamard"]
 NAME = "numba"
 xp = np
@@ -594,79 +599,4 @@ def _spread(at: NDArray[np.int32], values: NDArray[Any], out: NDArray[Any], keep
 
 def spread(at: NDArray[np.int32], values: NDArray[Any], out: NDArray[Any], keep: bool = False) -> NDArray[Any]:
     _spread(at, values, out, keep)
-    return out
-
-
-@njit(cache=True)
-def _threshold(bits: NDArray[Any], magnitude: Any, width: int, wanted: int) -> Any:
-    """The magnitude of the wanted-th largest entry, and how many entries of just that magnitude belong to
-    the largest: radix select, digit by digit from the top, among the entries that agree so far."""
-    digit = 16 if bits.shape[0] > 2**14 else 8
-    low = uint64(2**digit - 1)
-    value = uint64(0)
-    for shift in range(width - digit, -1, -digit):
-        counts = np.zeros(2**digit, np.int64)
-        for i in range(bits.shape[0]):
-            counts[(uint64(bits[i] & magnitude) >> uint64(shift)) & low] += 1
-        top = 2**digit - 1
-        while counts[top] < wanted:
-            wanted -= counts[top]
-            top -= 1
-        tied = np.empty(counts[top], bits.dtype)
-        filled = 0
-        for i in range(bits.shape[0]):
-            if (uint64(bits[i] & magnitude) >> uint64(shift)) & low == uint64(top):
-                tied[filled] = bits[i]
-                filled += 1
-        value |= uint64(top) << uint64(shift)
-        bits = tied
-    return value, wanted
-
-
-@njit(cache=True)
-def _candidates(bits: NDArray[Any], magnitude: Any, width: int, wanted: int) -> NDArray[np.int32]:
-    """Where the upper 16 bits of the magnitude are no smaller than those of the wanted-th largest, in order; all, where
-    counting them costs more than it saves."""
-    if bits.shape[0] <= 2**14:
-        return np.arange(bits.shape[0]).astype(np.int32)
-    counts, shift = np.zeros(2**16, np.uint32), uint64(width - 16)
-    for i in range(bits.shape[0]):
-        counts[uint64(bits[i] & magnitude) >> shift] += uint32(1)
-    lowest, size = 2**16 - 1, int64(counts[2**16 - 1])
-    while size < wanted:
-        lowest -= 1
-        size += int64(counts[lowest])
-    out = np.empty(size + 1, np.int32)  # one more, which is written but not kept
-    filled = uint64(0)
-    for i in range(bits.shape[0]):  # without a branch, whose outcome no processor foretells
-        out[filled] = i
-        filled += uint64((uint64(bits[i] & magnitude) >> shift) >= uint64(lowest))
-    return out[:size]
-
-
-@Threaded
-def _largest(bits: NDArray[Any], magnitude: Any, width: int, out: NDArray[np.int32]) -> None:
-    """The bit patterns of floating-point numbers, without the sign, are in the order of magnitude."""
-    for n in prange(bits.shape[0]):
-        at = _candidates(bits[n], magnitude, width, out.shape[1])
-        kept = np.empty(at.shape[0], bits.dtype)
-        for i in range(at.shape[0]):
-            kept[i] = bits[n, at[i]]
-        value, ties = _threshold(kept, magnitude, width, out.shape[1])
-        filled = 0
-        for i in range(at.shape[0]):
-            key = uint64(kept[i] & magnitude)
-            if key > value or (key == value and ties > 0):
-                if key == value:
-                    ties -= 1
-                out[n, filled] = at[i]
-                filled += 1
-
-
-def largest(x: NDArray[Any], k: int) -> NDArray[np.int32]:
-    out = np.empty((x.shape[0], k), dtype=np.int32)
-    width = 8 * x.dtype.itemsize
-    bits = np.ascontiguousarray(x).view(f"uint{width}")
-    if k:
-        _largest(bits, bits.dtype.type(2 ** (width - 1) - 1), width, out)
     return out

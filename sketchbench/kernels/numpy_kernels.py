@@ -1,5 +1,6 @@
 """The reference definition of every kernel, in plain NumPy; see `Kernels` for the signatures."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ NAME = "numpy"
 xp = np
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
+_LINE = 64  # bytes of a cache line
 
 
 def philox(counter: tuple[Any, Any, Any, Any], key: int) -> tuple[NDArray[np.uint64], ...]:
@@ -206,6 +208,32 @@ def largest(x: NDArray[Any], k: int) -> NDArray[np.int32]:
     return np.sort(order[:, :k], axis=-1).astype(np.int32)
 
 
+def inner(u: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
+    return np.asarray(np.einsum("nd,nd->n", u, v))
+
+
+def add_to_scaled(u: NDArray[Any], scale: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
+    v *= scale
+    v += u
+    return v
+
+
+def scale_and_add(
+    x: NDArray[Any], scale: NDArray[Any], terms: Sequence[tuple[NDArray[np.int32], NDArray[Any]]]
+) -> NDArray[Any]:
+    x *= scale
+    for at, values in terms:
+        spread(at[None], values[None], x[None], keep=True)
+    return x
+
+
+def move_shared(at: NDArray[np.int32], values: NDArray[Any], others: NDArray[np.int32], entries: NDArray[Any]) -> None:
+    for n in range(len(at)):
+        _, first, second = np.intersect1d(at[n], others[n], assume_unique=True, return_indices=True)
+        values[n, first] += entries[n, second]
+        entries[n, second] = 0
+
+
 def walsh_hadamard(x: NDArray[Any]) -> NDArray[Any]:
     n = x.shape[-1]
     h = 1
@@ -242,6 +270,13 @@ def cosine_transpose(x: NDArray[Any]) -> NDArray[Any]:
     from scipy import fft
 
     return np.asarray(fft.idct(x, norm="ortho", axis=-1))
+
+
+def empty(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    room = np.empty(size + _LINE, np.uint8)
+    first = -room.ctypes.data % _LINE
+    return room[first : first + size].view(dtype).reshape(shape)
 
 
 def asarray(x: Any) -> NDArray[Any]:

@@ -20,9 +20,13 @@ class Threaded:
         self.alone = njit(cache=True)(_renamed(function))
 
     def __call__(self, *arguments: Any) -> None:
-        most = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
-        several = most > 1 and numba.get_num_threads() > 1
-        (self.team if several else self.alone)(*arguments)
+        (self.team if threads() > 1 else self.alone)(*arguments)
+
+
+def threads() -> int:
+    """How many threads may run; without starting them, where it is one."""
+    most: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
+    return most if most == 1 else int(numba.get_num_threads())
 
 
 def _renamed(function: Any) -> Callable[..., None]:

@@ -40,7 +40,7 @@ class Column(StrEnum):
         return member
 
     # what was compared (written by the table, from the plan)
-    METHOD = "method", str, "config that is compared: a sketch or a recovery; `any` where none is"
+    METHOD = "method", str, "config that is compared: a sketch, a recovery or a compressor; `any` where none is"
     LABEL = "label", str, "the method's name for people"
     # what was measured
     QUANTITY = "quantity", str, "what the row is about, as the task's documentation defines it"
@@ -57,7 +57,11 @@ class Column(StrEnum):
     K = "k", int, "nonzeros of a vector, or coordinates of a support", "count"
     NODES = "nodes", int, "nodes of a graph", "count"
     SEED = "seed", int, "root of all randomness of a run"
-    COMPRESSION = "compression", float, "dimension of the vectors over the sketch size, d/b"
+    COMPRESSION = (
+        "compression",
+        float,
+        "what there is over what is sent: d/b, or the bytes of an update over those allowed",
+    )
     AMOUNT = "amount", float, "norm of the noise or tail that was added", "as the signal"
     CHANNEL_NOISE = "channel_noise", float, "standard deviation of each received entry", "as the entry"
     LOCAL_STEPS = "local_steps", int, "local steps of a round", "count"

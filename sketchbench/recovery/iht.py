@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sketchbench.recovery.iterative import Iterate, Iterative, Signals, add, dot, take
+from sketchbench.recovery.iterative import Iterate, Iterative, Signals, take
 from sketchbench.sketch.operator import Sketch
 
 
@@ -13,10 +13,9 @@ class IHT(Iterative):
     """
 
     def _next(self, phi: Sketch, signals: Signals, domain: int) -> Iterate:
-        xp, g = phi.kernels.xp, signals.g
-        h = phi.desketch(signals.y - g.measured, check_finite=False)
+        inner, g = phi.kernels.inner, signals.g
+        h = phi.desketch(g.residual, check_finite=False)
         slope = take(phi, h, g.at)
         rise = phi.sketch_sparse((g.at, slope))
-        h *= signals.length(dot(xp, slope, slope), dot(xp, rise, rise))
-        add(phi, h, g.at, g.values)
-        return self._keep(phi, h, domain)
+        phi.kernels.scale_and_add(h, signals.length(inner(slope, slope), inner(rise, rise)), signals.w.terms)
+        return self._keep(phi, signals.y, h, domain)

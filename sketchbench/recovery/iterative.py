@@ -2,11 +2,11 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from sketchbench.kernels import Array
+from sketchbench.kernels import Array, Kernels
 from sketchbench.parameters import Count
 from sketchbench.recovery.recovery import Recovered, Recovery
 from sketchbench.sketch.operator import Sketch
@@ -26,12 +26,12 @@ class Iterate(NamedTuple):
     Attributes:
         at: places of the nonzeros in ascending order, int32 (N, k).
         values: the entries there (N, k).
-        measured: Φ of the vectors (N, b).
+        residual: y - Φ of the vectors (N, b).
     """
 
     at: Array
     values: Array
-    measured: Array
+    residual: Array
 
 
 class Point(NamedTuple):
@@ -39,16 +39,16 @@ class Point(NamedTuple):
 
     Attributes:
         terms: the places, int32 (N, k), and values (N, k) of the sparse vectors.
-        measured: Φw (N, b).
+        residual: y - Φw (N, b).
     """
 
     terms: tuple[tuple[Array, Array], ...]
-    measured: Array
+    residual: Array
 
     def rows(self, chosen: Array) -> "Point":
         """Some of the vectors (booleans, (N,))."""
         terms = tuple((at[chosen], values[chosen]) for at, values in self.terms)
-        return Point(terms, self.measured[chosen])
+        return Point(terms, self.residual[chosen])
 
 
 class Signals(NamedTuple):
@@ -72,6 +72,8 @@ class Signals(NamedTuple):
 
     def rows(self, chosen: Array) -> "Signals":
         """Some of the signals (booleans, (N,))."""
+        if chosen.all():
+            return self  # without a copy
         g = Iterate(*(part[chosen] for part in self.g))
         w = self.w.rows(chosen)
         return Signals(self.number[chosen], self.y[chosen], self.energy[chosen], g, w, self.norms[chosen])
@@ -108,50 +110,58 @@ class Iterative(Recovery):
 
     def _recover(self, sketch: Sketch, y: Array) -> Recovered:
         phi = sketch.padded()
-        xp, count = phi.kernels.xp, len(y)
+        xp, inner, count = phi.kernels.xp, phi.kernels.inner, len(y)
         domain = phi.d if self.support == "padded" else sketch.d
         x = xp.empty((count, sketch.d), dtype=y.dtype)
         iterations = xp.zeros(count, dtype="int64")
         trace = xp.full((count, self.iterations), xp.nan, dtype=y.dtype)
 
         estimate = phi.desketch(y, check_finite=False)
-        small = SMALL * (norm(xp, estimate) if self.stopping == "relative" else xp.ones(count))
-        g = self._keep(phi, estimate, domain)
-        w = Point(((g.at, g.values),), g.measured)
-        signals = Signals(xp.arange(count), y, dot(xp, y, y), g, w, _norms(xp, w))
+        small = SMALL * (inner(estimate, estimate) ** 0.5 if self.stopping == "relative" else xp.ones(count))
+        g = self._keep(phi, y, estimate, domain)
+        w = Point(((g.at, g.values),), g.residual)
+        signals = Signals(xp.arange(count), y, inner(y, y), g, w, _norms(phi, w))
         for s in range(self.iterations):
             g = self._next(phi, signals, domain)
+            left = inner(g.residual, g.residual) ** 0.5
             w = self._point(phi, signals, g)
-            norms = xp.concatenate([signals.norms, _norms(xp, w)], axis=1)
+            norms = xp.concatenate([signals.norms, _norms(phi, w)], axis=1)
             signals = signals._replace(g=g, w=w, norms=norms)
-            trace[signals.number, s] = norm(xp, signals.y - g.measured)
+            trace[signals.number, s] = left
             iterations[signals.number] = s + 1
             stops = _settled(norms) | (norms[:, -1] <= small[signals.number])
             if s + 1 == self.iterations:
                 stops |= True
             if stops.any():
                 done = signals.rows(stops)
-                kept = xp.empty((1, len(done.number), phi.d), dtype=y.dtype)
-                phi.kernels.spread(done.g.at[None], done.g.values[None], kept)
-                x[done.number] = kept[0, :, : sketch.d]
+                x[done.number] = _dense(phi.kernels, done.g, sketch.d)
                 signals = signals.rows(~stops)
             if not len(signals.number):
                 break
         return Recovered(x, iterations, trace[:, : s + 1])
 
-    def _keep(self, phi: Sketch, estimate: Array, domain: int) -> Iterate:
-        """The k largest of the first `domain` entries of an estimate, and their measurement."""
+    def _keep(self, phi: Sketch, y: Array, estimate: Array, domain: int) -> Iterate:
+        """The k largest of the first `domain` entries of an estimate."""
         at = phi.kernels.largest(estimate[:, :domain], self.k)
-        values = take(phi, estimate, at)
-        return Iterate(at, values, phi.sketch_sparse((at, values)))
+        return measured(phi, y, at, take(phi, estimate, at))
 
     @abstractmethod
     def _next(self, phi: Sketch, signals: Signals, domain: int) -> Iterate:
         """The next iterate, with its support among the first `domain` coordinates."""
 
     def _point(self, phi: Sketch, signals: Signals, g: Iterate) -> Point:
-        """Where the next step starts, after the iterate g: by default at g."""
-        return Point(((g.at, g.values),), g.measured)
+        """Where the next step starts, after the iterate g: by default at g. The last iterate may be overwritten."""
+        return Point(((g.at, g.values),), g.residual)
+
+
+def measured(phi: Sketch, y: Array, at: Array, values: Array) -> Iterate:
+    """Sparse vectors, places and values (N, k), as iterates for measurements y (N, b)."""
+    return Iterate(at, values, minus(phi, y, phi.sketch_sparse((at, values))))
+
+
+def minus(phi: Sketch, u: Array, v: Array) -> Array:
+    """u - v of rows (N, d); it overwrites v."""
+    return phi.kernels.add_to_scaled(u, -phi.kernels.xp.ones((len(u), 1), dtype=u.dtype), v)
 
 
 def take(phi: Sketch, v: Array, at: Array) -> Array:
@@ -159,14 +169,16 @@ def take(phi: Sketch, v: Array, at: Array) -> Array:
     return phi.kernels.collect(v[None], at[None])[0]
 
 
-def add(phi: Sketch, v: Array, at: Array, values: Array) -> None:
-    """Add values (N, k) to v (N, d) at these places, in place."""
-    phi.kernels.spread(at[None], values[None], v[None], keep=True)
+def _dense(kernels: Kernels, g: Iterate, d: int) -> Array:
+    """The first d entries of iterates, (N, d)."""
+    inside = g.at < d
+    at, values = kernels.xp.minimum(g.at, d - 1), g.values * inside
+    return kernels.spread(at[None], values[None], kernels.xp.empty((1, len(at), d), dtype=values.dtype))[0]
 
 
-def _norms(xp: Any, w: Point) -> Array:
+def _norms(phi: Sketch, w: Point) -> Array:
     """‖w‖₂ as a column (N, 1)."""
-    squared: Array = sum(dot(xp, values, values) for _, values in w.terms)
+    squared: Array = sum(phi.kernels.inner(values, values) for _, values in w.terms)
     return squared[:, None] ** 0.5
 
 
@@ -175,13 +187,3 @@ def _settled(norms: Array) -> Array:
     last = norms[:, -WINDOW:]
     full = last.shape[1] == WINDOW
     return (last.std(axis=1) <= SETTLED * last.mean(axis=1)) & full
-
-
-def norm(xp: Any, v: Array) -> Array:
-    """‖v‖₂ of every row."""
-    return dot(xp, v, v) ** 0.5
-
-
-def dot(xp: Any, u: Array, v: Array) -> Array:
-    """The inner products of rows, (N,)."""
-    return xp.einsum("nd,nd->n", u, v)

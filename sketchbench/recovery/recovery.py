@@ -73,17 +73,19 @@ class Recovery(Checked, ABC):
         _check_range(xp, signals)
         step = max(1, WORKSPACE // sketch.padded().d)
         working = sketch.with_workspace()
-        x = xp.empty((len(signals), sketch.d), dtype=signals.dtype)
-        iterations, traces = [], []
-        for first in range(0, max(len(signals), 1), step):
-            block = self._recover(working, signals[first : first + step])
-            x[first : first + step] = block.x
-            iterations.append(block.iterations)
-            traces.append(block.trace)
-        trace = _joined(xp, traces)
+        if len(signals) <= step:
+            x, iterations, trace = self._recover(working, signals)
+        else:
+            x = xp.empty((len(signals), sketch.d), dtype=signals.dtype)
+            blocks = []
+            for first in range(0, len(signals), step):
+                block = self._recover(working, signals[first : first + step])
+                x[first : first + step] = block.x
+                blocks.append((block.iterations, block.trace))
+            iterations, trace = xp.concatenate([one for one, _ in blocks]), _joined(xp, [one for _, one in blocks])
         return Recovered(
             x.reshape(*y.shape[:-1], sketch.d),
-            xp.concatenate(iterations).reshape(y.shape[:-1]),
+            iterations.reshape(y.shape[:-1]),
             trace.reshape(*y.shape[:-1], trace.shape[1]),
         )
 

@@ -99,10 +99,10 @@ class Sampled(Sketch):
         """An array of n-vectors to be filled: a new one, or that of the workspace."""
         shape = (operators, vectors, self._n)
         if self._workspace is None:
-            return self.kernels.xp.empty(shape, dtype=dtype)
+            return self.kernels.empty(shape, dtype)
         kept = self._workspace.get(name)
         if kept is None or kept.dtype != dtype or kept.size < operators * vectors * self._n:
-            kept = self._workspace[name] = self.kernels.xp.empty(shape, dtype=dtype)
+            kept = self._workspace[name] = self.kernels.empty(shape, dtype)
         return kept.reshape(-1)[: operators * vectors * self._n].reshape(shape)
 
 

@@ -16,6 +16,7 @@ from sketchbench.attack.message_property import MessageProperty, Observation
 from sketchbench.attack.message_scene import Scene, drawn, pixels
 from sketchbench.attack.message_scene import networks as drawn_networks
 from sketchbench.attack.stacked_inversion import Kind, StackedAttacks, Target
+from sketchbench.compressor.budget import at_budget
 from sketchbench.compressor.compressor import At, Compressor, MakeCompressor
 from sketchbench.compressor.message import limit_of
 from sketchbench.compressor.plain import Plain
@@ -24,7 +25,7 @@ from sketchbench.kernels import Kernels
 from sketchbench.measure.image import Likeness
 from sketchbench.measure.row import MEDIAN, Row, Value
 from sketchbench.model.networks import MakeModel
-from sketchbench.parameters import Checked, Natural, Positive, Probability, Several
+from sketchbench.parameters import Checked, Natural, NonEmptyList, Positive, Probability, Several
 from sketchbench.sketch.family import SizeError
 
 CHANCE = 0.5  # the area under the ROC curve of an attack that knows nothing
@@ -54,12 +55,14 @@ class LeakageJudging(Checked):
         control: the same, from which on one does without compression.
         told: the area under the ROC curve from which on a message is said to tell the property.
         pictures: the number of trials whose images are kept.
+        budgets: all compressions of the study: see `at_budget` for what is refused.
     """
 
     least: Positive
     control: Positive
     told: Probability
     pictures: Natural
+    budgets: NonEmptyList[Positive]
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,7 @@ class FrontierLeakage(Checked):
     - `property_shortfall`: `judging.told` less the area; bound 0.
 
     Where messages don't add up there are no rows of their sum but a `psnr` with the status `refused`; where the
-    compressor does not fit, a single such row.
+    compressor has no use for the budget (see `compressor.budget`), a single such row.
     """
 
     compressor: MakeCompressor
@@ -114,7 +117,7 @@ class FrontierLeakage(Checked):
     def run(self) -> list[Row]:
         layout = self._scene.networks.layout
         try:
-            compressor = self.compressor(layout=layout, limit=limit_of(layout, self.compression))
+            compressor = at_budget(self.compressor, layout, self.compression, self.judging.budgets)
         except SizeError as error:
             return [Row("psnr", compression=self.compression).lost("refused", str(error))]
         rows = [*self._inverted(compressor), *self._inferred(compressor)]

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sketchbench import kernels as backends
-from sketchbench.kernels import Kernels, numba_hadamard
+from sketchbench.kernels import Kernels, numba_hadamard, numba_selection
 from sketchbench.kernels.numpy_kernels import PRIME
 
 FUNCTIONS = [name for name, member in vars(Kernels).items() if inspect.isfunction(member)]
@@ -439,6 +439,83 @@ def test_largest_of_many(compiled: Kernels, reference: Kernels, dtype: Any, kind
         np.testing.assert_array_equal(found, reference.largest(x, k))
 
 
+def test_largest_after_a_wrong_guess(monkeypatch: pytest.MonkeyPatch, reference: Kernels) -> None:
+    """Where too few entries reach what was guessed from a sample, all are looked at."""
+    x = np.random.default_rng(4).standard_normal((3, 30_000))
+
+    def guess(bits: Any, magnitude: Any, wanted: int, least: Any) -> None:
+        least[:] = [0, np.float64(2).view(np.uint64), magnitude]
+
+    guess.alone = guess  # type: ignore[attr-defined]
+    monkeypatch.setattr(numba_selection, "_guess", guess)
+    np.testing.assert_array_equal(numba_selection.largest(x, 9000), reference.largest(x, 9000))
+
+
+# Arithmetic
+
+
+@DTYPES
+@pytest.mark.parametrize("shape", [(0, 3), (2, 1), (3, 100), (2, 50_000)])
+def test_arithmetic_equals_the_reference(
+    kernels: Kernels, reference: Kernels, dtype: Any, shape: tuple[int, int]
+) -> None:
+    """Sums to rounding, all else bit for bit; short rows, and some that take several chunks and a team."""
+    rng = np.random.default_rng(shape)
+    u, v = (rng.standard_normal(shape).astype(dtype) for _ in range(2))
+    scale = rng.standard_normal((len(u), 1)).astype(dtype)
+    found = kernels.to_numpy(kernels.inner(kernels.asarray(u), kernels.asarray(v)))
+    assert found.dtype == dtype
+    exact = (u.astype(np.float64) * v).sum(axis=1)
+    np.testing.assert_allclose(found, exact, rtol=0, atol=10 * ROUNDING[dtype] * shape[1] ** 0.5)
+    out = kernels.asarray(v.copy())
+    assert kernels.add_to_scaled(kernels.asarray(u), kernels.asarray(scale), out) is out
+    np.testing.assert_array_equal(kernels.to_numpy(out), reference.add_to_scaled(u, scale, v.copy()))
+    k = shape[1] // 2 + 1
+    places = np.sort(rng.integers(0, shape[1], (2, len(u), k), dtype=np.int32), axis=-1)
+    terms = [(at, rng.standard_normal(at.shape).astype(dtype)) for at in places]
+    moved = [tuple(map(kernels.asarray, term)) for term in terms]
+    out = kernels.asarray(v.copy())
+    assert kernels.scale_and_add(out, kernels.asarray(scale), moved) is out
+    np.testing.assert_allclose(
+        kernels.to_numpy(out), reference.scale_and_add(v.copy(), scale, terms), atol=9 * ROUNDING[dtype]
+    )
+
+
+@DTYPES
+@given(st.integers(0, 2**32), st.integers(0, 4), st.integers(1, 60), st.floats(0, 1), st.floats(0, 1))
+def test_move_shared(kernels: Kernels, dtype: Any, seed: int, N: int, d: int, first: float, second: float) -> None:
+    """The sum stays as it is, and no place has two entries other than 0."""
+    rng = np.random.default_rng(seed)
+    at, others = (
+        np.argsort(rng.random((N, d)), axis=1)[:, : round(share * d)].astype(np.int32) for share in (first, second)
+    )
+    at, others = np.sort(at, axis=1), np.sort(others, axis=1)
+    values, entries = (rng.integers(1, 9, places.shape).astype(dtype) for places in (at, others))
+
+    def dense(places: Any, numbers: Any) -> Any:
+        whole = np.zeros((N, d))
+        np.put_along_axis(whole, places, numbers, axis=1)
+        return whole
+
+    total = dense(at, values) + dense(others, entries)
+    ours = [kernels.asarray(part.copy()) for part in (at, values, others, entries)]
+    kernels.move_shared(*ours)
+    one, two = (dense(kernels.to_numpy(ours[i]), kernels.to_numpy(ours[i + 1])) for i in (0, 2))
+    np.testing.assert_array_equal(one + two, total)
+    assert not (one * two).any()
+
+
+@DTYPES
+def test_empty(kernels: Kernels, dtype: Any) -> None:
+    for shape in ((3, 5), (0, 4), (2**10,)):
+        made = kernels.empty(shape, dtype)
+        assert made.shape == shape
+        assert made.dtype == dtype
+        assert made.flags.c_contiguous
+        if kernels.NAME != "cupy" and made.size:
+            assert made.ctypes.data % 64 == 0
+
+
 # Transforms
 
 
@@ -530,6 +607,28 @@ def test_hadamard_of_sparse_and_of_some(
     check(kernels.hadamard_collect(kernels.asarray(total.copy()), kernels.asarray(at), 0.3), wanted)
     shared = reference.collect(reference.walsh_hadamard(total[:1]), at) * dtype(0.3)
     check(kernels.hadamard_collect(kernels.asarray(total[:1].copy()), kernels.asarray(at), 0.3), shared)
+
+
+@DTYPES
+@pytest.mark.parametrize(("T", "N", "terms"), [(1, 1, 1), (1, 1, 2), (2, 3, 2)])
+def test_hadamard_of_few_entries(
+    monkeypatch: pytest.MonkeyPatch, kernels: Kernels, reference: Kernels, dtype: Any, T: int, N: int, terms: int
+) -> None:
+    """So few that what is collected may be made in parts; places repeat, and are shared by vectors."""
+    shorten(monkeypatch)
+    n, rng, parts = 2**14, np.random.default_rng(T), []
+    if kernels.NAME == "numba":
+        monkeypatch.setattr(numba_hadamard, "_collect_last", None)
+    for _ in range(terms):
+        at = np.sort(rng.integers(0, n, (T, N, 300), dtype=np.int32), axis=-1)
+        parts.append((at, rng.standard_normal((T, N, 300)).astype(dtype)))
+    wanted = np.sort(rng.integers(0, n, (T, 1, 5000), dtype=np.int32), axis=-1)
+    room = kernels.xp.full((T, N, n), 7, dtype=dtype)
+    moved = [tuple(map(kernels.asarray, part)) for part in parts]
+    found = kernels.to_numpy(kernels.spread_hadamard_collect(moved, room, kernels.asarray(wanted), 1.7))
+    expected = reference.spread_hadamard_collect(parts, np.empty((T, N, n), dtype), wanted, 1.7)
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, expected, rtol=0, atol=50 * ROUNDING[dtype])
 
 
 @DTYPES

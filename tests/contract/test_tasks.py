@@ -11,9 +11,9 @@ from typing import Annotated, Any, get_args, get_origin
 
 import pytest
 from hydra.utils import get_class
+from whole_plan import whole_plan
 
 from sketchbench import composition, execution, record
-from sketchbench import plan as planning
 from sketchbench.course import SETTINGS
 from sketchbench.measure.row import CONTROLS, Row
 from sketchbench.parameters import Checked
@@ -25,7 +25,15 @@ TASKS = sorted(path.stem for path in (composition.CONF / "task").glob("*.yaml"))
 # They compute or count, and draw nothing that shows in their rows.
 EXACT = {"consensus", "download", "layer_cost", "privacy_accounting", "privacy_lemmas", "transform_cost"}
 TIMES = {"seconds", "seconds_exponent", "slower"}  # quantities of which no two runs agree
-GIVEN = {"kernels", "seed", "course", "family", "known", "recovery"}  # by the plan, not by the task's config
+GIVEN = {
+    "kernels",
+    "seed",
+    "course",
+    "family",
+    "known",
+    "recovery",
+    "compressor",
+}  # by the plan, not by the task's config
 MOST_FIELDS = 12
 Config = dict[str, Any]
 
@@ -33,9 +41,8 @@ Config = dict[str, Any]
 @functools.cache
 def smoke() -> dict[str, Config]:
     """The smallest run of every task at scale=smoke; not of a control, which may have no randomness."""
-    plan = planning.expand("smoke", "numba")
     found: dict[str, Config] = {}
-    for study, runs in sorted(plan.runs.items()):
+    for study, runs in sorted(whole_plan("smoke").runs.items()):
         task = read_study(composition.CONF, study, "smoke").task
         for run in runs.values():
             if run.columns["method"].startswith(CONTROLS):

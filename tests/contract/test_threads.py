@@ -54,7 +54,18 @@ def long_vector(kernels: Kernels) -> list[np.ndarray]:
     at = np.sort(rng.choice(2**18, 5000, replace=False)).astype(np.int32)[None, None]
     spread = kernels.spread(at, rng.standard_normal((1, 1, 5000)), np.ones((1, 1, 2**18)))
     words = kernels.random_words(5, 1, 0, 1, 2**16)
-    return [down, kernels.gather(matrix, down), spread, kernels.collect(spread, at), words]
+    sparse = (at, rng.standard_normal((1, 1, 5000)))
+    u, v, scale = rng.standard_normal((1, 2**17)), rng.standard_normal((1, 2**17)), np.full((1, 1), 0.3)
+    terms = [(np.minimum(at[0], 2**17 - 1), sparse[1][0])]
+    return [
+        *(down, kernels.gather(matrix, down), spread, kernels.collect(spread, at), words),
+        kernels.spread_hadamard(*sparse, 1.7, np.empty_like(spread)),
+        kernels.spread_hadamard_collect([sparse], np.empty_like(spread), at, 1.7),
+        kernels.inner(u, v),
+        kernels.largest(u, 3000),
+        kernels.scale_and_add(u.copy(), scale, terms),
+        kernels.add_to_scaled(u, scale, v),
+    ]
 
 
 @pytest.mark.skipif(MOST < 2, reason="Numba may use one thread only on this machine")

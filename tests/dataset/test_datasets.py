@@ -21,7 +21,7 @@ from sketchbench.dataset.fetch import vouch
 
 NAMES = sorted(path.stem for path in (composition.CONF / "dataset").glob("*.yaml"))
 SHAPES = {"digits": (1, 8, 8), "mnist": (1, 28, 28), "cifar10": (3, 32, 32), "lfw": (3, 64, 47)}
-SHAPES["lfw_property"] = SHAPES["lfw"]
+SHAPES |= {"lfw_property": SHAPES["lfw"], "digits_mixed": SHAPES["digits"]}
 
 
 @functools.cache

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 import seaborn as sns
 from matplotlib.colors import to_rgb
+from whole_plan import whole_plan
 
-from sketchbench import plan as planning
 from sketchbench import seal
 from sketchbench.execution import execute
 from sketchbench.figure import __main__, foot, style
@@ -34,18 +34,20 @@ KEPT = (  # sketches and recoveries; count_sketch is both
     NO_METHOD,
 )
 
+MOST_TRIALS = 10
+
 
 @cache
 def table(study: str) -> pd.DataFrame:
     """The table of a study at smoke scale, for some methods and very few trials."""
     frames = []
-    for run in planning.expand("smoke", "numpy", studies=study).runs[study].values():
+    for run in whole_plan("smoke").runs[study].values():
         if run.columns["method"] not in KEPT:
             continue
         task = run.config["task"]
-        trials = 2 if "model" in task else 10  # a network takes longer
-        config = {**run.config, "task": {**task, "trials": trials} if "trials" in task else task}
-        frame = pd.DataFrame(execute(config))
+        if "trials" in task:
+            task = {**task, "trials": min(MOST_TRIALS, task["trials"])}
+        frame = pd.DataFrame(execute({**run.config, "task": task}))
         for position, (name, value) in enumerate(run.columns.items()):
             frame.insert(position, name, value)
         frames.append(frame.dropna(axis="columns", how="all"))

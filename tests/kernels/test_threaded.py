@@ -7,12 +7,16 @@ import numpy as np
 import pytest
 from numba import prange
 
-from sketchbench.kernels import numba_hadamard, numba_kernels
+from sketchbench.kernels import numba_hadamard, numba_kernels, numba_selection, numba_vectors
 from sketchbench.kernels.threaded import Threaded
 
 
 def test_no_two_share_a_place_in_the_cache() -> None:
-    functions = [one for module in (numba_hadamard, numba_kernels) for one in vars(module).values()]
+    functions = [
+        one
+        for module in (numba_hadamard, numba_kernels, numba_selection, numba_vectors)
+        for one in vars(module).values()
+    ]
     threaded = [one for one in functions if isinstance(one, Threaded)]
     assert len(threaded) > 10
     compiled = [one for both in threaded for one in (both.team, both.alone)]

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from sketchbench.kernels import Array
 from sketchbench.recovery import FIHT, CountSketchMedian, Recovered
-from sketchbench.recovery.iterative import Iterate, Signals, take
+from sketchbench.recovery.iterative import Iterate, Signals, measured, take
 from sketchbench.recovery.recovery import thresholded
 from sketchbench.sketch.draws import ROWS, SIGNS, Draws
 from sketchbench.sketch.operator import Sketch
@@ -55,10 +55,9 @@ def _with_rows(family: SubsampledHadamard, draws: Draws, rows: Array) -> Sampled
 class SmallestKept(FIHT):
     """The support is that of the k smallest magnitudes."""
 
-    def _keep(self, phi: Sketch, estimate: Array, domain: int) -> Iterate:
+    def _keep(self, phi: Sketch, y: Array, estimate: Array, domain: int) -> Iterate:
         at = phi.kernels.largest(1 / (1e-300 + abs(estimate[:, :domain])), self.k)
-        values = take(phi, estimate, at)
-        return Iterate(at, values, phi.sketch_sparse((at, values)))
+        return measured(phi, y, at, take(phi, estimate, at))
 
 
 @dataclass(frozen=True)
@@ -66,9 +65,8 @@ class SupportOfBefore(FIHT):
     """Every iteration keeps the support of the iterate before it."""
 
     def _next(self, phi: Sketch, state: Signals, domain: int) -> Iterate:
-        def keep(phi: Sketch, estimate: Array, domain: int) -> Iterate:
-            values = take(phi, estimate, state.g.at)
-            return Iterate(state.g.at, values, phi.sketch_sparse((state.g.at, values)))
+        def keep(phi: Sketch, y: Array, estimate: Array, domain: int) -> Iterate:
+            return measured(phi, y, state.g.at, take(phi, estimate, state.g.at))
 
         return FIHT._next(cast(FIHT, SimpleNamespace(_keep=keep)), phi, state, domain)
 
@@ -79,7 +77,7 @@ class ResidualStale(FIHT):
 
     def _next(self, phi: Sketch, state: Signals, domain: int) -> Iterate:
         def desketch(residual: Array, check_finite: bool) -> Array:
-            return phi.desketch(state.y - state.w.measured, check_finite=False)
+            return phi.desketch(state.w.residual, check_finite=False)
 
         stale = SimpleNamespace(kernels=phi.kernels, desketch=desketch, sketch_sparse=phi.sketch_sparse)
         return super()._next(cast(Sketch, stale), state, domain)

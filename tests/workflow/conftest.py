@@ -1,5 +1,6 @@
 """A small copy of the project to run, edit and kill."""
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -93,6 +94,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("study", ()),
         ("claim", ("S1", "S2x")),
         ("erratum", ()),
+        ("printed", ()),
         ("sketch", ("count_sketch", "uniform_sampling")),
     ):
         for file in (path / "conf" / folder).glob("*.yaml"):
@@ -110,12 +112,36 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+Change = Callable[["Project"], object]
+
+
+def made_once(factory: pytest.TempPathFactory, small: Path, name: str, change: Change = lambda _: None) -> Path:
+    """The small project, changed, after a run from nothing. One worker makes it, and the others wait for it.
+
+    Arguments:
+        factory: of temporary folders; where there are workers, each has one inside a folder of all of them.
+        small: the project that has not run.
+        name: what it is called; of the same name there is one.
+        change: is made before the run.
+    """
+    root = factory.getbasetemp()
+    folder = (root.parent if "PYTEST_XDIST_WORKER" in os.environ else root) / f"once-{name}"
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "whole").exists():
+            shutil.rmtree(folder / "project", ignore_errors=True)  # of a worker whose run failed
+            project = copied(small, folder)
+            change(project)
+            project.succeed()
+            (folder / "whole").touch()
+    return folder / "project"
+
+
 @pytest.fixture(scope="session")
 def small_and_run(small: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same after a run from nothing."""
-    project = copied(small, tmp_path_factory.mktemp("run"))
-    project.succeed()
-    return project.path
+    return made_once(tmp_path_factory, small, "run")
 
 
 def copied(path: Path, folder: Path) -> Project:

@@ -10,7 +10,7 @@ import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import Project, copied
+from conftest import Project, made_once
 
 from sketchbench import record
 
@@ -28,9 +28,7 @@ def slow_down(project: Project) -> Project:
 @pytest.fixture(scope="module")
 def undisturbed(small: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """The reports of the slow project, which nothing disturbed."""
-    project = slow_down(copied(small, tmp_path_factory.mktemp("undisturbed")))
-    project.succeed()
-    return project.reports()
+    return Project(made_once(tmp_path_factory, small, "undisturbed", slow_down)).reports()
 
 
 def wait_for_jobs(parent: psutil.Process) -> list[psutil.Process]:

@@ -1,5 +1,8 @@
 """Trials as runs, by Snakemake: those that are there make a table, and the same command goes on."""
 
+import io
+
+import pandas as pd
 import pytest
 from conftest import Project
 
@@ -14,7 +17,7 @@ set:
   task.judging.points: 2
   task.tuning.rates: [0.3]
   task.compression.arms: {fiht: [2], count_sketch: [1]}
-scales: {smoke: {trials: 3}}
+scales: {smoke: {trials: 2}}
 """
 
 
@@ -22,25 +25,30 @@ def table(project: Project) -> bytes:
     return (project.path / "reports" / "smoke" / "tables" / "long.csv").read_bytes()
 
 
+def trials(project: Project, column: str) -> set[int]:
+    """The numbers of trials in this column of the table."""
+    return set(pd.read_csv(io.BytesIO(table(project)))[column].dropna())
+
+
 def test_trials_add_up(project: Project) -> None:
     study = project.path / "conf" / "study" / "long.yaml"
     study.write_text(STUDY)
     records = project.path / "results" / "smoke" / "long" / "any" / "d12"
     told = project.succeed("minutes=1.0e-9")  # each job makes a round
-    assert "3 runs have come to their time limit; the same command goes on with them" in told
+    assert "2 runs have come to their time limit; the same command goes on with them" in told
     assert b"no trial is there yet" in table(project)
     assert list(project.path.rglob("*.pt"))
     told = project.succeed()  # without a limit
     assert "time limit" not in told
-    assert sorted(path.name for path in records.iterdir()) == ["trial0.parquet", "trial1.parquet", "trial2.parquet"]
+    assert sorted(path.name for path in records.iterdir()) == ["trial0.parquet", "trial1.parquet"]
     assert not list(project.path.rglob("*.pt"))
     whole = table(project)
-    assert b",3," in whole
+    assert trials(project, "trials") == {2}
     (records / "trial1.parquet").unlink()
     project.succeed("trials=there")
     assert not (records / "trial1.parquet").exists()  # which the record of the run was made of already
     assert table(project) == whole
     records.with_suffix(".parquet").unlink()
     project.succeed("trials=there")
-    assert b",2," in table(project)
-    assert b",3\n" in table(project)  # were planned
+    assert trials(project, "trials") == {1}
+    assert trials(project, "planned") == {2}

@@ -13,6 +13,8 @@ from sketchbench.digest import CodeDigest
 from sketchbench.execution import ConfigError
 from sketchbench.files import FileError
 from sketchbench.figure.catalogue import available, read_catalogue
+from sketchbench.frontier import studies as frontier
+from sketchbench.printed.typed import studies_printed
 from sketchbench.schema import SchemaError
 
 # A profile may be for CuPy alone. Its kernels=cupy is lost where --configfile replaces the profile's.
@@ -25,6 +27,7 @@ if "cupy_only" in workflow.global_resources and config["kernels"] != "cupy":
 try:
     PLAN = planning.from_settings(config, main=workflow.is_main_process)
     CATALOGUE = read_catalogue()
+    MEASURED = studies_printed()
 except (ConfigError, SchemaError, FileError, ValueError, RuntimeError) as error:
     raise WorkflowError(str(error)) from None
 
@@ -34,6 +37,11 @@ TABLE = f"{REPORTS}/tables/{{study}}"
 FIGURE = f"{REPORTS}/figures/{{figure}}"
 # The figures of tables that this plan makes, perhaps beside others that it would make the same.
 FIGURES = available(CATALOGUE, PLAN.current, changed=PLAN.runs)
+# What compares compressors: made where they are trained, of whatever else of them there is.
+FRONTIER = [name for name in frontier.STUDIES if name in PLAN.tables]
+FRONTIER = FRONTIER if frontier.TRAINING in FRONTIER else []
+# What measures a cell that a paper prints: such cells are compared where there are any.
+PRINTED = [name for name in PLAN.tables if name in MEASURED]
 
 
 @functools.cache

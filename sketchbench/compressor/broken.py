@@ -1,0 +1,110 @@
+"""Negative controls of the contract: each compressor here breaks one part of it, and what it breaks is its name."""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sketchbench.compressor.compressor import At, Exchange, Memory
+from sketchbench.compressor.desketched import Desketched
+from sketchbench.compressor.message import Message, Reply, place_type
+from sketchbench.compressor.quantised import QSGD, Int8
+from sketchbench.compressor.sparse import RandomK, TopK
+from sketchbench.kernels import Array
+
+_CALLS = itertools.count()
+
+
+@dataclass(frozen=True)
+class Unscaled(RandomK):
+    """Rand-K without the factor d/k."""
+
+    def decode(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
+        return super().decode(message, at, heard) * message.parts["values"].dtype.type(self.k / self.layout.d)
+
+
+@dataclass(frozen=True)
+class OtherOperator(Desketched):
+    """A sketch of which the server takes the operator of the next round for that of this one."""
+
+    def decode(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
+        return super().decode(message, at._replace(round=at.round + 1), heard)
+
+
+@dataclass(frozen=True)
+class NoNorm(QSGD):
+    """QSGD whose server takes all norms for 1."""
+
+    def decode(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
+        ones = at.kernels.xp.ones_like(message.parts["norm"])
+        return super().decode(Message({**message.parts, "norm": ones}), at, heard)
+
+
+@dataclass(frozen=True)
+class Smallest(TopK):
+    """Top-K with the smallest entries in place of the largest."""
+
+    def encode(self, x: Array, memory: Memory, at: At, heard: Sequence[Reply]) -> Message:
+        xp = at.kernels.xp
+        places = xp.argsort(abs(x), axis=2)[..., : self.k]
+        values = xp.take_along_axis(x, places, axis=2)
+        return Message({"values": values, "places": places.astype(place_type(self.layout.d))})
+
+
+@dataclass(frozen=True)
+class Forgetful(TopK):
+    """Top-K whose clients forget what was not sent."""
+
+    def exchange(self, x: Array, memory: Memory, at: At) -> Exchange:
+        done = super().exchange(x, memory, at)
+        kept: Array = done.memory.clients
+        return done._replace(memory=done.memory._replace(clients=0 * kept))
+
+
+@dataclass(frozen=True)
+class Doubled(TopK):
+    """Top-K whose clients remember twice what was not sent."""
+
+    def exchange(self, x: Array, memory: Memory, at: At) -> Exchange:
+        done = super().exchange(x, memory, at)
+        kept: Array = done.memory.clients
+        return done._replace(memory=done.memory._replace(clients=2 * kept))
+
+
+@dataclass(frozen=True)
+class TooLarge(TopK):
+    """Top-K with one entry more than fits."""
+
+    @property
+    def k(self) -> int:
+        return 1 + self.limit // self._entry
+
+
+@dataclass(frozen=True)
+class FalseSum(Int8):
+    """Integers in units of each client's own, which are said to add up."""
+
+    adds_up: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class HiddenSum(RandomK):
+    """Rand-K, whose messages add up, though it does not say so."""
+
+    adds_up: ClassVar[bool] = False
+
+
+@dataclass(frozen=True)
+class OfItsCalls(RandomK):
+    """Rand-K whose places depend on how often they were asked for."""
+
+    def _places(self, at: At) -> Array:
+        return super()._places(at._replace(seed=at.seed + next(_CALLS)))
+
+
+@dataclass(frozen=True)
+class SameEveryRound(RandomK):
+    """Rand-K with the places of the first round in all of them."""
+
+    def _places(self, at: At) -> Array:
+        return super()._places(at._replace(round=0))

@@ -1,0 +1,246 @@
+"""What every compressor must keep, whoever wrote it: measurements of one compressor, trial by trial."""
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sketchbench import seeds
+from sketchbench.compressor import operators
+from sketchbench.compressor.compressor import At, Compressor, Memory
+from sketchbench.compressor.message import KEY, Message, Reply
+from sketchbench.kernels import Array, Kernels
+
+Values = NDArray[np.float64]  # (trials,)
+KINDS = ("gaussian", "heavy-tailed", "sparse", "constant")
+TINY = 1e-30  # in place of 0, to divide by
+NONZEROS = 16  # entries for each that is not 0, of sparse vectors
+
+
+class Found(NamedTuple):
+    """A mean: how far off it seemed to be in the first half of the draws, in standard errors, and the values of the
+    second half, which measure it."""
+
+    score: float
+    values: Values
+
+
+class Bias(NamedTuple):
+    """How far decoded messages C(x) are from x, relative to ‖x‖: along x, and along the direction, and at the entry,
+    where the first half of the draws showed the largest mean deviation. All have mean 0 where E C(x) = x."""
+
+    along: Found
+    direction: Found
+    entry: Found
+
+
+class Rounds(NamedTuple):
+    """What some rounds have exchanged, in T trials: the sums of steps, of the clients' mean updates, both (T, d), and
+    of their mean messages' cells (T, b), where there are any; and the memory after them."""
+
+    steps: Array
+    updates: Array
+    cells: Array
+    memory: Memory
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A compressor, and the randomness that it is looked at with."""
+
+    compressor: Compressor
+    kernels: Kernels
+    seed: int
+
+    def random(self, part: str) -> np.random.Generator:
+        """Of the vectors."""
+        return seeds.generator(self.seed, contract=part)
+
+    def updates(self, part: str, trials: int, clients: int) -> Array:
+        """Normal vectors (T, C, d), float32, of lengths from 1 to 2 times that of the first client's."""
+        shape = (trials, clients, self.compressor.layout.d)
+        x = self.random(part).standard_normal(shape, dtype=np.float32)
+        return self.kernels.asarray(x * np.linspace(1, 2, clients, dtype=np.float32)[:, None])
+
+    def at(self, trials: int, number: int = 0, part: str = "rounds") -> At:
+        """A round."""
+        return At(self.kernels, seeds.key(self.seed, contract=part), number, trials)
+
+    def phases(self, x: Array, memory: Memory, at: At, summed: bool) -> tuple[list[Message], list[Reply]]:
+        """Messages and replies of a round, with what the server learns: all messages, or their mean."""
+        messages: list[Message] = []
+        heard: list[Reply] = []
+        server = memory
+        for _ in range(self.compressor.phases):
+            messages.append(self.compressor.encode(x, memory, at, heard))
+            known = messages[-1].mean() if summed else messages[-1]
+            reply, server = self.compressor.answer(known, server, at, heard)
+            heard.append(reply)
+        return messages, heard
+
+    def coded(self, x: Array, at: At) -> Array:
+        """C(x) of vectors (T, d), from the memory at the start, with one client: (T, d)."""
+        memory = self.compressor.begin(at.trials, 1, self.kernels)
+        messages, heard = self.phases(x[:, None], memory, at, summed=False)
+        return self.compressor.decode(messages[-1], at, heard[:-1])[:, 0]
+
+
+def vectors(kind: str, random: np.random.Generator, count: int, d: int) -> NDArray[np.float32]:
+    """Vectors (count, d) of a kind: normal entries, those of Student's t with 2 degrees of freedom, normal entries most
+    of which are 0, or signs."""
+    if kind == "heavy-tailed":
+        x = random.standard_t(2, (count, d))
+    elif kind == "constant":
+        x = random.choice([-1.0, 1.0], (count, d))
+    else:
+        x = random.standard_normal((count, d))
+    if kind == "sparse":
+        kept = random.permuted(np.tile(np.arange(d), (count, 1)), axis=1) < max(1, d // NONZEROS)
+        x = x * kept
+    return x.astype(np.float32)
+
+
+def bias(subject: Subject, draws: int, block: int) -> Bias:
+    """How far the mean of C(x) is from a normal x, in blocks of so many draws."""
+    d = subject.compressor.layout.d
+    x = vectors("gaussian", subject.random("bias"), 1, d)
+    size = float(np.linalg.norm(x))
+    coded = []
+    for first in range(0, draws, block):
+        count = min(block, draws - first)
+        shared = subject.kernels.asarray(np.repeat(x, count, axis=0))
+        coded.append(_numpy(subject, subject.coded(shared, subject.at(count, part=f"bias {first}"))))
+    off = (np.concatenate(coded) - x.astype(np.float64)) / size
+    search, measure = off[: draws // 2], off[draws // 2 :]
+    mean, error = search.mean(axis=0), search.std(axis=0) / len(search) ** 0.5
+    scores = abs(mean) / np.maximum(error, error.mean() + TINY)  # that of one entry may be small by chance
+    worst, length = int(scores.argmax()), float(np.linalg.norm(mean))
+    towards = mean / max(length, TINY)
+    along = search @ x[0].astype(np.float64) / size
+    return Bias(
+        Found(abs(along.mean()) / (along.std() / len(search) ** 0.5 + TINY), measure @ x[0].astype(np.float64) / size),
+        Found(length / (float(np.linalg.norm(error)) + TINY), measure @ towards),
+        Found(float(scores[worst]), measure[:, worst]),
+    )
+
+
+def losses(subject: Subject, kind: str, trials: int) -> Values:
+    """‖C(x) - x‖² / ‖x‖² of vectors of a kind."""
+    x = vectors(kind, subject.random(kind), trials, subject.compressor.layout.d)
+    coded = subject.coded(subject.kernels.asarray(x), subject.at(trials, part=kind))
+    exact = x.astype(np.float64)
+    lost: Values = ((_numpy(subject, coded) - exact) ** 2).sum(axis=1) / (exact**2).sum(axis=1)
+    return lost
+
+
+def played(subject: Subject, trials: int, clients: int, rounds: int) -> Rounds:
+    """Rounds of normal updates."""
+    memory = subject.compressor.begin(trials, clients, subject.kernels)
+    steps = updates = cells = subject.kernels.xp.zeros((1, 1))
+    for number in range(rounds):
+        x = subject.updates(f"round {number}", trials, clients)
+        done = subject.compressor.exchange(x, memory, subject.at(trials, number))
+        memory, steps, updates = done.memory, steps + done.step, updates + x.mean(axis=1, dtype="float64")
+        if "cells" in done.messages[-1].parts:
+            cells = cells + done.messages[-1].parts["cells"].mean(axis=1, dtype="float64")
+    return Rounds(steps, updates, cells, memory)
+
+
+def unaccounted(subject: Subject, rounds: Rounds) -> Values:
+    """How much of the updates is neither in the steps nor remembered, relative to them; of a server's memory the same
+    of their sketches."""
+    if subject.compressor.feedback == "client":
+        kept: Array = rounds.memory.clients
+        return _relative(subject, rounds.steps + kept.mean(axis=1, dtype="float64"), rounds.updates)
+    trials = len(rounds.steps)
+    steps = rounds.steps[:, None].astype("float32")
+    sketched = subject.compressor.encode(steps, rounds.memory, subject.at(trials), ()).parts["cells"][:, 0]
+    return _relative(subject, sketched + rounds.memory.server, rounds.cells)
+
+
+def apart(subject: Subject, rounds: Rounds, clients: int, number: int) -> Values:
+    """How far the step from the mean message is from that from all messages, relative to it, in the next round."""
+    trials = len(rounds.steps)
+    x, at = subject.updates("sum", trials, clients), subject.at(trials, number)
+    one, other = (subject.phases(x, rounds.memory, at, summed)[1][-1].content for summed in (True, False))
+    return _relative(subject, one, other)
+
+
+class Bytes(NamedTuple):
+    """Sizes in each trial (T,): of a client's messages; how many bytes `Exchange` says more or less, up and down."""
+
+    sent: Values
+    up: Values
+    down: Values
+
+
+def sizes(subject: Subject, rounds: Rounds, clients: int, number: int) -> Bytes:
+    """Of the messages of the next round."""
+    compressor, trials = subject.compressor, len(rounds.steps)
+    x, at = subject.updates("sizes", trials, clients), subject.at(trials, number)
+    carried = x if rounds.memory.clients is None else x + rounds.memory.clients
+    messages, heard = subject.phases(carried, rounds.memory, at, summed=compressor.adds_up)
+    said = compressor.exchange(x, rounds.memory, at)
+    parts = [part for message in messages for part in message.parts.values()]
+    sent = np.array([sum(part[t, client].nbytes for part in parts) for t in range(trials) for client in range(clients)])
+    key = KEY if compressor.keyed and (compressor.fresh or number == 0) else 0
+    down = said.bytes_down - key - sum(reply.nbytes for reply in heard)
+    largest = sent.reshape(trials, clients).max(axis=1).astype(np.float64)
+    return Bytes(largest, abs(largest - said.bytes_up), np.full(trials, float(abs(down))))
+
+
+def differs(subject: Subject, trials: int, clients: int) -> Values:
+    """Whether a trial's messages, or its step, are others in a second call with the same key: 1 or 0."""
+    x, found = subject.updates("sameness", trials, clients), []
+    for _ in range(2):
+        operators.forget()
+        again = dataclasses.replace(subject, compressor=dataclasses.replace(subject.compressor))
+        memory = again.compressor.begin(trials, clients, subject.kernels)
+        done = again.compressor.exchange(x, memory, again.at(trials))
+        found.append(_joined([*done.messages, Message({"step": done.step[:, None]})]))
+    return 1.0 - _equal(subject, *found).astype(np.float64)
+
+
+def renewed(subject: Subject, trials: int) -> tuple[Values, Values]:
+    """Whether the operator of a trial is not as it should be, 1 or 0: another one in the next round, or the same, as
+    the compressor says; and another one in the next trial. Seen by the messages of one vector."""
+    x = subject.kernels.xp.repeat(subject.updates("renewal", 1, 1), trials, axis=0)
+    memory = subject.compressor.begin(trials, 1, subject.kernels)
+    rounds = (subject.phases(x, memory, subject.at(trials, number), summed=False)[0] for number in (0, 1))
+    now, later = map(_joined, rounds)
+    same = _equal(subject, now, later)
+    shifted = Message({name: subject.kernels.xp.roll(part, 1, axis=0) for name, part in now.parts.items()})
+    wrong = same if subject.compressor.fresh else ~same
+    return wrong.astype(np.float64), _equal(subject, now, shifted).astype(np.float64)
+
+
+def _joined(messages: Sequence[Message]) -> Message:
+    """The parts of all phases."""
+    return Message({f"{phase} {name}": part for phase, one in enumerate(messages) for name, part in one.parts.items()})
+
+
+def _equal(subject: Subject, one: Message, other: Message) -> NDArray[np.bool_]:
+    """In which trials all parts are the same, bit for bit."""
+    equal: Sequence[Any] = [
+        (_raw(subject, part) == _raw(subject, other.parts[name])).reshape(len(part), -1).all(axis=1)
+        for name, part in one.parts.items()
+    ]
+    return np.all(equal, axis=0)
+
+
+def _raw(subject: Subject, array: Array) -> NDArray[Any]:
+    return np.asarray(subject.kernels.to_numpy(array))
+
+
+def _numpy(subject: Subject, array: Array) -> Values:
+    return _raw(subject, array).astype(np.float64)
+
+
+def _relative(subject: Subject, found: Array, wanted: Array) -> Values:
+    """The distance of vectors (T, n) over the length of the wanted ones; 0 where both are 0."""
+    ours, theirs = _numpy(subject, found), _numpy(subject, wanted)
+    distance, length = np.linalg.norm(ours - theirs, axis=1), np.linalg.norm(theirs, axis=1)
+    return np.asarray(distance / np.where(distance > 0, np.maximum(length, TINY), 1.0))

@@ -1,0 +1,39 @@
+"""A negative control: a compressor from which nothing can be learnt."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from sketchbench.compressor.compressor import At, Compressor, Memory
+from sketchbench.compressor.message import WORD, Message, Reply
+from sketchbench.kernels import Array
+
+
+@dataclass(frozen=True)
+class Silent(Compressor):
+    """Zeros, as many as fit; the step is 0."""
+
+    adds_up: ClassVar[bool] = True
+
+    def check(self) -> None:
+        self.needs(WORD)
+
+    @property
+    def words(self) -> int:
+        """Numbers of a message."""
+        return min(self.layout.d, self.limit // WORD)
+
+    def encode(self, x: Array, memory: Memory, at: At, heard: Sequence[Reply]) -> Message:
+        return Message({"values": at.kernels.xp.zeros((*x.shape[:2], self.words), dtype="float32")})
+
+    def decode(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
+        return at.kernels.xp.zeros((*message.parts["values"].shape[:2], self.layout.d), dtype="float32")
+
+    def answer(self, message: Message, memory: Memory, at: At, heard: Sequence[Reply]) -> tuple[Reply, Memory]:
+        return Reply(self.decode(message, at, heard)[:, 0], WORD * self.words), memory
+
+    def lens(self, message: Message, at: At, heard: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        return torch.as_tensor(at.kernels.to_numpy(message.parts["values"][:, 0])), lambda x: 0 * x[:, : self.words]

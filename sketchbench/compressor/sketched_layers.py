@@ -1,0 +1,144 @@
+"""Layers that are trained through sketches of their inputs (zhang2021)."""
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from sketchbench.compressor.compressor import At, Compressor, Memory
+from sketchbench.compressor.message import WORD, Message, Reply
+from sketchbench.compressor.operators import MakeFamily, fitted, stack
+from sketchbench.kernels import Array
+from sketchbench.sketch.family import Family
+
+
+class Part(NamedTuple):
+    """A parameter in the flat update.
+
+    Arguments:
+        name: of what is sent of it.
+        start, stop: where its entries lie.
+        outputs: its rows.
+        family: of the sketch of its columns, Sᵀ with s rows; None where it is sent as it is.
+    """
+
+    name: str
+    start: int
+    stop: int
+    outputs: int
+    family: Family | None
+
+    @property
+    def words(self) -> int:
+        """Numbers that are sent of it."""
+        return self.outputs * self.family.b if self.family else self.stop - self.start
+
+
+@dataclass(frozen=True)
+class SketchedLayers(Compressor):
+    """Double-blind collaborative learning (zhang2021 §4.2): every layer but the last computes x S Sᵀ Wᵀ with a matrix S
+    that is drawn anew in every round, so that its gradient is Γ Sᵀ; clients send Γ, and the other parameters as they
+    are, and the server sends W S. Only gradients of networks that are computed so (`projections`) are sent without
+    loss. Of others it takes what lies in the row space of Sᵀ. Options I and II of zhang2021 §6.3 are a curious client's
+    two estimates of the weights: messages and steps are the same.
+
+    Arguments:
+        family: of Sᵀ. All layers keep the same share s of their inputs, the largest that fits, rounded down.
+    """
+
+    adds_up: ClassVar[bool] = True
+    keyed: ClassVar[bool] = True
+
+    family: MakeFamily
+
+    def check(self) -> None:
+        smallest = self._parted(0, 1)
+        self.needs(WORD * sum(part.words for part in smallest))
+
+    def _parted(self, numerator: int, denominator: int) -> list[Part]:
+        """The parameters, with sketches of that share of the inputs, and of one at least."""
+        matrices = [number for number, shape in enumerate(self.layout.shapes) if len(shape) > 1]
+        parts, start = [], 0
+        for number, (shape, size) in enumerate(zip(self.layout.shapes, self.layout.sizes, strict=True)):
+            family = None
+            if number in matrices[:-1]:
+                inputs = size // shape[0]
+                family = fitted(self.family, inputs, max(1, inputs * numerator // denominator))
+            parts.append(Part(f"parameter{number}", start, start + size, shape[0], family))
+            start += size
+        return parts
+
+    @functools.cached_property
+    def parts(self) -> list[Part]:
+        """The parameters, with the largest sketches that fit."""
+        most = max((size // shape[0] for shape, size in zip(self.layout.shapes, self.layout.sizes, strict=True)))
+        for numerator in range(most, -1, -1):
+            parts = self._parted(numerator, most)
+            if WORD * sum(part.words for part in parts) <= self.limit:
+                break
+        return parts
+
+    def _operators(self, at: At) -> Iterator[tuple[Part, Array | None]]:
+        """Each parameter with Sᵀ (T, s, inputs), float32; None where it is sent as it is."""
+        for part in self.parts:
+            if part.family is None:
+                yield part, None
+                continue
+            drawn = stack(part.family, at.key(f"sketched layers {part.name}"), at)
+            yield part, drawn.materialize("float32")
+
+    def _inverse(self, operator: Array, at: At) -> Array:
+        """S (Sᵀ S)⁺, which takes Γ Sᵀ to Γ: (T, inputs, s). In float64, on the CPU: it is small."""
+        found: NDArray[Any] = np.linalg.pinv(at.kernels.to_numpy(operator).astype(np.float64))
+        return at.kernels.asarray(found.astype(np.float32))
+
+    def projections(self, at: At) -> list[Array | None]:
+        return [None if one is None else one.swapaxes(1, 2) @ one for _, one in self._operators(at)]
+
+    def encode(self, x: Array, memory: Memory, at: At, heard: Sequence[Reply]) -> Message:
+        parts = {}
+        for part, operator in self._operators(at):
+            entries = x[..., part.start : part.stop]
+            if operator is not None:
+                rows = entries.reshape(*x.shape[:2], part.outputs, -1)
+                entries = (rows @ self._inverse(operator, at)[:, None]).reshape(*x.shape[:2], -1)
+            parts[part.name] = entries
+        return Message(parts)
+
+    def decode(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
+        pieces = []
+        for part, operator in self._operators(at):
+            sent = message.parts[part.name]
+            if operator is not None:
+                rows = sent.reshape(*sent.shape[:2], part.outputs, -1) @ operator[:, None]
+                sent = rows.reshape(*sent.shape[:2], -1)
+            pieces.append(sent)
+        return at.kernels.xp.concatenate(pieces, axis=2)
+
+    def answer(self, message: Message, memory: Memory, at: At, heard: Sequence[Reply]) -> tuple[Reply, Memory]:
+        step = self.decode(message.mean(), at, heard)[:, 0]
+        return Reply(step, WORD * sum(part.words for part in self.parts)), memory
+
+    def lens(self, message: Message, at: At, heard: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        known: list[tuple[Part, Tensor | None]] = []
+        for part, operator in self._operators(at):
+            inverse = None if operator is None else at.kernels.to_numpy(self._inverse(operator, at))
+            known.append((part, None if inverse is None else torch.as_tensor(inverse)))
+
+        def sent(x: Tensor) -> Tensor:
+            pieces = []
+            for part, inverse in known:
+                entries = x[:, part.start : part.stop]
+                if inverse is not None:
+                    rows = entries.reshape(len(x), part.outputs, -1) @ inverse.to(x.dtype)
+                    entries = rows.reshape(len(x), -1)
+                pieces.append(entries)
+            return torch.cat(pieces, dim=1)
+
+        pieces = [torch.as_tensor(at.kernels.to_numpy(message.parts[part.name][:, 0])) for part, _ in known]
+        return torch.cat(pieces, dim=1), sent

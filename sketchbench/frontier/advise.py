@@ -1,0 +1,171 @@
+"""Which compressors fit a budget of bytes, by what was measured: `python -m sketchbench advise --help`."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from sketchbench.command_line import Parser
+from sketchbench.parameters import choose
+from sketchbench.table.reading import read_table
+
+WORD = 4  # bytes of a float32
+FRONTIERS = (Path("reports/frontier.csv"), Path("reports/paper/frontier.csv"))
+CASES = ("iid", "one class")
+SIZES = 10.0  # times more or fewer parameters than measured that an answer still speaks of
+SHOWN = ("label", "bytes_up", "bytes_down", "accuracy", "interval", "loss", "leak_server", "adds_up")
+
+
+class AdviceError(ValueError):
+    """A question that the measurements do not answer; the message says why, and what they would answer."""
+
+
+class Answer(NamedTuple):
+    """What is advised.
+
+    Arguments:
+        measured: the rows of the frontier that answer, the most accurate first.
+        notes: how the question was read, in sentences.
+    """
+
+    measured: pd.DataFrame
+    notes: Sequence[str]
+
+
+class Question(NamedTuple):
+    """What is asked.
+
+    Arguments:
+        nbytes: that a client may send in a round.
+        parameters: of the network.
+        epsilon: the privacy that each record must have at least; None for none.
+        case: how images are dealt out to the clients.
+        sums: whether the server may only see the sum of the clients' messages.
+        any_size: whether networks of any size are spoken of by the ratio of bytes alone.
+    """
+
+    nbytes: float
+    parameters: int
+    epsilon: float | None = None
+    case: str = "iid"
+    sums: bool = False
+    any_size: bool = False
+
+
+def advise(question: Question, frontier: pd.DataFrame) -> Answer:
+    """The compressors that fit, measured at the largest budget that was measured within the one that is asked for, with
+    the strongest privacy that was measured and is needed: both make the answer one that is kept, not one hoped for.
+
+    Raises:
+        AdviceError: where it would have to go beyond what was measured.
+    """
+    notes = []
+    share = question.nbytes / (WORD * question.parameters)
+    compression = 1 / share
+    budgets = sorted(frontier["compression"].unique())
+    fitting = [budget for budget in budgets if budget >= compression * (1 - 1e-9)]
+    if not fitting:
+        raise AdviceError(
+            f"{question.nbytes:g} bytes for {question.parameters} parameters are 1/{compression:.0f} of all, and the "
+            f"smallest budget that was measured is 1/{budgets[-1]:g}: at least "
+            f"{math.ceil(WORD * question.parameters / budgets[-1])} bytes can be spoken of"
+        )
+    notes.append(
+        f"{question.nbytes:g} bytes are 1/{compression:.3g} of an update; measured at 1/{fitting[0]:g} or less."
+    )
+    rows = frontier[(frontier["compression"] >= fitting[0]) & (frontier["case"] == question.case)]
+    rows, note = _private(rows, question.epsilon)
+    notes += note
+    rows = rows[rows["accuracy"].notna()].sort_values("compression").drop_duplicates(["method", "d"])
+    sizes = sorted({int(d) for d in rows["d"].dropna()})
+    near = [d for d in sizes if d / SIZES <= question.parameters <= d * SIZES]
+    if not near and not question.any_size:
+        raise AdviceError(
+            f"networks of {', '.join(map(str, sizes)) or 'no'} parameters were measured, and {question.parameters} are "
+            f"more than {SIZES:g} times away; add --any-size to take the ratio of bytes as all that counts"
+        )
+    if not near:
+        notes.append(f"Measured on {', '.join(map(str, sizes))} parameters only, not near {question.parameters}.")
+    elif len(near) < len(sizes):
+        rows = rows[rows["d"].isin(near)]
+    if question.sums:
+        rows = rows[rows["adds_up"].eq(True)]
+        notes.append("Only those whose messages add up.")
+    if rows.empty:
+        raise AdviceError(f"no compressor was measured there; {' '.join(notes)}")
+    return Answer(rows.sort_values("accuracy", ascending=False), notes)
+
+
+def _private(rows: pd.DataFrame, epsilon: float | None) -> tuple[pd.DataFrame, list[str]]:
+    """The rows with the largest ε that is not above the one that is asked for."""
+    if epsilon is None:
+        return rows[rows["epsilon"].isna()], []
+    known = sorted(rows["epsilon"].dropna().unique())
+    kept = [value for value in known if value <= epsilon]
+    if not known:
+        raise AdviceError("privacy was not measured for clients like these; leave --epsilon out, or take --clients iid")
+    if not kept:
+        raise AdviceError(f"epsilon={epsilon:g} is below {known[0]:g}, the smallest that was measured")
+    return rows[rows["epsilon"] == kept[-1]], [f"Measured at ε = {kept[-1]:g}."]
+
+
+def table(answer: Answer) -> list[dict[str, Any]]:
+    """The answer's rows, as people read them."""
+    lines = []
+    for row in answer.measured.to_dict("records"):
+        cells = {name: row.get(name) for name in SHOWN if name != "interval"}
+        cells["interval"] = f"{row['accuracy_low']:.3f} to {row['accuracy_high']:.3f}"
+        lines.append({name: _text(name, cells[name]) for name in SHOWN})
+    return lines
+
+
+def _text(name: str, value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if pd.isna(value):
+        return "-"
+    if name == "adds_up":
+        return "yes" if value else "no"
+    return f"{value:.0f}" if name.startswith("bytes") else f"{value:.3f}" if name != "leak_server" else f"{value:+.1f}"
+
+
+def main(arguments: list[str]) -> None:
+    """Print what is advised, and how the question was read."""
+    parser = Parser(
+        prog="python -m sketchbench advise",
+        description="Compressors that fit a budget of bytes, by the frontier that was measured. Intervals hold at once,"
+        " except with probability 5 %. leak_server: decibels by which the best attack on one message beats the mean"
+        " image.",
+    )
+    parser.add_argument("--bytes", required=True, type=float, help="that a client may send in a round")
+    parser.add_argument("--parameters", required=True, type=int, help="of the network")
+    parser.add_argument("--epsilon", type=float, help="privacy of each record against the server (default: none)")
+    parser.add_argument("--clients", default="iid", help=f"how images are dealt out: {', '.join(CASES)} (default: iid)")
+    parser.add_argument("--sums", action="store_true", help="the server may only see the sum of the messages")
+    parser.add_argument("--any-size", action="store_true", help="take the ratio of bytes as all that counts")
+    parser.add_argument("--frontier", type=Path, nargs="+", help=f"CSV (default: {FRONTIERS[0]}, and that of paper)")
+    options = parser.parse_args(arguments)
+    for name in ("bytes", "parameters", "epsilon"):
+        value = getattr(options, name)
+        if value is not None and not 0 < value < math.inf:
+            raise ValueError(f"--{name}={value} must be > 0 and finite")
+    question = Question(
+        options.bytes,
+        options.parameters,
+        options.epsilon,
+        choose("--clients", options.clients.replace("_", " "), CASES),
+        options.sums,
+        options.any_size,
+    )
+    places = options.frontier or [path for path in FRONTIERS if path.exists()] or FRONTIERS[:1]
+    needed = ("compression", "case", "epsilon", "d", "accuracy", "accuracy_low", "accuracy_high")
+    frontier = pd.concat([read_table(path, needed) for path in places], ignore_index=True)
+    answer = advise(question, frontier)
+    rows = [dict(zip(SHOWN, SHOWN, strict=True)), *table(answer)]
+    widths = {name: max(len(row[name]) for row in rows) for name in SHOWN}
+    for note in answer.notes:
+        print(note)
+    for row in rows:
+        print("  ".join(row[name].ljust(widths[name]) for name in SHOWN).rstrip())

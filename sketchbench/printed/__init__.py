@@ -1,0 +1,1 @@
+"""What the papers print, cell by cell, beside what was measured: from tables and verdicts only."""

@@ -1,0 +1,192 @@
+"""Trainings of many networks at once from compressed updates: batches, noise, the compressor, and divergence."""
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sketchbench import kernels
+from sketchbench.compressor.compressor import At
+from sketchbench.compressor.plain import Plain
+from sketchbench.compressor.sparse import RandomK, TopK
+from sketchbench.dataset import digits, partition
+from sketchbench.federated.frontier import Arm, Federation, Gradients, Trained, federation, train
+from sketchbench.kernels import Array
+from sketchbench.model.networks import mlp
+from sketchbench.privacy.sampling import Sampling
+
+NUMPY = kernels.load("numpy")
+MODEL = functools.partial(mlp, hidden=(6,))
+PARTITION = functools.partial(partition.iid, clients=5)
+TRIALS = 3
+
+
+@functools.cache
+def clients() -> Federation:
+    return federation(NUMPY, digits.mixed(), PARTITION, MODEL, range(TRIALS))
+
+
+@functools.cache
+def poisson(batch: int = 16) -> Sampling:
+    return Sampling("poisson", batch, clients().records.shape[2])
+
+
+FIXED = Gradients(Sampling("without_replacement", 16, 287))
+
+
+def arm(make: Any = Plain, limit: int | None = None, rate: Any = 0.3, sigma: float = 0.0) -> Arm:
+    layout = clients().layout
+    rates = np.broadcast_to(np.float32(rate), (TRIALS,))
+    return Arm(make(layout=layout, limit=limit or layout.nbytes), rates, sigma)
+
+
+def change(trained: Trained) -> np.ndarray:
+    return np.asarray(trained.w - clients().start)
+
+
+def test_trials_have_their_own_records_and_starts() -> None:
+    records = clients().records
+    for one in records:
+        assert len(np.unique(one)) == one.size  # no record is with two clients
+    assert not np.array_equal(records[0], records[1])
+    assert not np.array_equal(clients().start[0], clients().start[1])
+
+
+@pytest.mark.parametrize("kind", ["poisson", "without_replacement"])
+def test_batches(kind: Any) -> None:
+    sampling = Sampling(kind, 16, clients().records.shape[2])
+    inputs, labels, shares = clients().batches(sampling, np.random.default_rng(0))
+    times = sampling.draw(np.random.default_rng(0), (TRIALS, 5))
+    for t, c in np.ndindex(TRIALS, 5):
+        drawn = clients().records[t, c][times[t, c] > 0]
+        there = shares[t, c] > 0
+        np.testing.assert_array_equal(labels[t, c][there], clients().train[1][drawn])
+        np.testing.assert_array_equal(inputs[t, c][there], clients().train[0][drawn])
+        assert shares[t, c][there] == pytest.approx(1 / 16)  # also where the true size is another
+
+
+def test_plain_training_is_gradient_descent() -> None:
+    """A round by hand: the mean of the clients' gradients, times the rate of the trial."""
+    rates = np.float32([0.1, 0.2, 0.4])
+    everyone = Gradients(Sampling("full", 287, 287))
+    (full,) = train(clients(), everyone, [arm(rate=rates)], 3, rounds=1)
+    batches = clients().batches(everyone.sampling, np.random.default_rng(0))
+    slope = clients().network.gradients(clients().start, batches).mean(axis=1)
+    np.testing.assert_allclose(change(full), -rates[:, None] * slope, rtol=1e-3, atol=1e-6)
+
+
+def test_it_learns() -> None:
+    (trained,) = train(clients(), FIXED, [arm()], 3, rounds=60)
+    assert (clients().accuracy(trained.w) > clients().accuracy(clients().start) + 0.4).all()
+
+
+def test_arms_side_by_side_are_trained_as_alone() -> None:
+    """So that batches and noise don't depend on what else is compared."""
+    private = Gradients(poisson(), 1.0)
+    several = [arm(sigma=0.1), arm(TopK, 200, sigma=0.1), arm(RandomK, 200, rate=0.1, sigma=0.1)]
+    together = train(clients(), private, several, 3, rounds=3)
+    for own, trained in zip(several, together, strict=True):
+        (alone,) = train(clients(), private, [own], 3, rounds=3)
+        np.testing.assert_array_equal(alone.w, trained.w)
+
+
+@pytest.mark.parametrize("sigma", [0.0, 0.1])
+def test_the_compressor_is_used(sigma: float) -> None:
+    """Five clients of one entry each change at most five weights: noise is added before, not after."""
+    (trained,) = train(clients(), FIXED, [arm(TopK, 6, sigma=sigma)], 3, rounds=1)
+    changed = (change(trained) != 0).sum(axis=1)
+    assert ((changed >= 1) & (changed <= 5)).all()
+    assert (trained.bytes_up, trained.bytes_down) == (6, int((change(trained)[0] != 0).sum()) * 6)
+
+
+def test_memory_is_carried_on() -> None:
+    """What was not sent in one round changes what is sent in the next."""
+    for rounds, same in ((1, True), (2, False)):
+        (without,) = train(clients(), FIXED, [arm(Forgetful, 60)], 3, rounds=rounds)
+        (carried,) = train(clients(), FIXED, [arm(TopK, 60)], 3, rounds=rounds)
+        assert np.array_equal(without.w, carried.w) == same
+
+
+class Forgetful(TopK):
+    """Without feedback."""
+
+    feedback = "none"
+
+
+def test_operators_are_fresh_in_every_round() -> None:
+    """Ten entries a round: with the same ones in all rounds, no more than ten weights would ever change."""
+    (trained,) = train(clients(), FIXED, [arm(RandomK, 40)], 3, rounds=8)
+    changed = (change(trained) != 0).sum(axis=1)
+    assert ((changed > 50) & (changed <= 80)).all()
+    assert not np.array_equal(change(trained)[0] != 0, change(trained)[1] != 0)  # another operator for each trial
+
+
+def test_every_client_adds_all_of_its_noise() -> None:
+    """Where gradients are clipped to nearly nothing, the mean of five clients has a fifth of the variance of each."""
+    still = Gradients(poisson(), 1e-6)
+    (trained,) = train(clients(), still, [arm(rate=1.0, sigma=0.1)], 3, rounds=2)
+    moved = change(trained)
+    assert moved.std() == pytest.approx(0.1 * (2 / 5) ** 0.5, rel=0.05)
+    assert abs(np.corrcoef(moved)[0, 1]) < 0.2
+
+
+def test_clipping_bounds_a_client() -> None:
+    """One record's worth of gradient, 1/16 of the clip, for each record of a batch of at most 40."""
+    private = Gradients(poisson(), 0.05)
+    (trained,) = train(clients(), private, [arm(rate=1.0)], 3, rounds=1)
+    assert np.linalg.norm(change(trained), axis=1).max() <= 0.05 * 40 / 16
+    (unclipped,) = train(clients(), Gradients(poisson()), [arm(rate=1.0)], 3, rounds=1)
+    assert np.linalg.norm(change(unclipped), axis=1).min() > 0.05 * 40 / 16
+
+
+def test_divergence_stays_with_its_trial() -> None:
+    (sound,) = train(clients(), FIXED, [arm(TopK, 300, rate=[0.3, 0.3, 0.3])], 3, rounds=5)
+    (mixed,) = train(clients(), FIXED, [arm(TopK, 300, rate=[0.3, 1e30, 0.3])], 3, rounds=5)
+    assert not sound.diverged.any()
+    assert mixed.diverged.tolist() == [False, True, False]
+    assert np.isfinite(mixed.w).all()
+    np.testing.assert_array_equal(mixed.w[[0, 2]], sound.w[[0, 2]])
+
+
+@dataclass(frozen=True)
+class Boastful(Plain):
+    """Sends all, whatever it may."""
+
+    def check(self) -> None:
+        """Takes every limit."""
+
+
+@dataclass(frozen=True)
+class Blind(Plain):
+    """Lets no layer see anything."""
+
+    def projections(self, at: At) -> list[Array | None]:
+        return [np.zeros((at.trials, 64, 64), np.float32), None, None, None]
+
+
+def test_messages_beyond_the_limit_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"Boastful sends .* bytes in a round and may send 100"):
+        train(clients(), FIXED, [arm(Boastful, 100)], 3, rounds=1)
+
+
+def test_the_compressor_stands_before_the_layers() -> None:
+    (trained,) = train(clients(), FIXED, [arm(Blind)], 3, rounds=2)
+    assert not change(trained)[:, : 64 * 6].any()
+    assert change(trained)[:, 64 * 6 :].any()
+
+
+def test_clients_need_equally_many_records() -> None:
+    uneven = functools.partial(partition.dirichlet, clients=3)
+    with pytest.raises(ValueError, match="need equally many; choose the partition iid or one_class"):
+        federation(NUMPY, digits.mixed(), uneven, MODEL, [0])
+
+
+def test_mixed_digits_are_the_same_images() -> None:
+    """In another order, which puts no image on both sides."""
+    mixed, plain = digits.mixed(), digits.load()
+    mixed.check_disjoint()
+    assert sorted(i.tobytes() for i in mixed.whole.images) == sorted(i.tobytes() for i in plain.whole.images)
+    assert len(mixed.test.labels) == len(plain.test.labels)
+    assert (mixed.test.labels != plain.test.labels).any()

@@ -1,0 +1,61 @@
+"""Tables like those of the frontier's studies, whose numbers follow from a formula."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sketchbench.measure.row import Row
+
+D, TRIALS = 3760, 24
+METHODS = {"none": (1,), "top_k": (4, 16, 64), "srht": (4, 16, 64), "control/silent": (4,)}
+ACCURACY = {"none": 0.95, "top_k": 0.94, "srht": 0.80, "control/silent": 0.10}
+SETTINGS = (("iid", None), ("one class", None), ("iid", 8.0), ("iid", 1.0))
+
+
+def spread(mean: float) -> np.ndarray:
+    """Values of so many trials around a mean."""
+    return mean + 0.01 * np.cos(np.arange(TRIALS))
+
+
+def accuracy(method: str, compression: float, case: str, epsilon: float | None) -> float:
+    """What a compressor reaches: less at smaller budgets, for one class, and with privacy."""
+    lost = 0.0 if method == "none" else 0.01 * np.log2(compression)
+    return ACCURACY[method] - lost - 0.2 * (case == "one class") - (0.0 if epsilon is None else 0.3 / epsilon)
+
+
+def frame(rows: list[tuple[str, float, Row]]) -> pd.DataFrame:
+    return pd.DataFrame(
+        [
+            {"method": method, "label": method.title(), "compression": compression, **row}
+            for method, compression, row in rows
+        ]
+    )
+
+
+def tables() -> dict[str, pd.DataFrame]:
+    """The tables of all four studies."""
+    trained: list[tuple[str, float, Row]] = []
+    leaked, cost, contract = list(trained), list(trained), list(trained)
+    for method, budgets in METHODS.items():
+        for compression in budgets:
+            sent: dict[str, Any] = {"d": D, "bytes_up": 4 * D // compression, "bytes_down": 4 * D}
+            for case, epsilon in SETTINGS:
+                reached = accuracy(method, compression, case, epsilon)
+                where: dict[str, Any] = {"case": case if epsilon is None else f"{case}, private", "epsilon": epsilon}
+                trained.append((method, compression, Row("accuracy", **where, **sent).mean(spread(reached))))
+                lost = accuracy("none", 1, case, epsilon) - reached
+                trained.append((method, compression, Row("accuracy_loss", **where).mean(spread(lost))))
+            for view, lead in (("server", 12.0), ("sum", 1.0)):
+                leaked.append((method, compression, Row("lead", case=view).mean(spread(lead / compression))))
+            leaked.append((method, compression, Row("ssim", case="server").mean(spread(0.5))))
+            cost.append((method, compression, Row("client_time").mean(spread(1.2))))
+            cost.append((method, compression, Row("client_memory").number(1.0)))
+        contract.append((method, 4, Row("not_summed" if method == "top_k" else "summed").counted(0, TRIALS)))
+    trained.append(("none", 4, Row("accuracy").lost("refused", "needs 15040 bytes")))
+    return {
+        "frontier": frame(trained),
+        "frontier_leakage": frame(leaked),
+        "frontier_cost": frame(cost),
+        "compressor_contract": frame(contract),
+    }

@@ -1,0 +1,41 @@
+"""The check of a user's compressor: the template passes, and what is wrong is said in one line."""
+
+from pathlib import Path
+
+import pytest
+
+from sketchbench import template
+from sketchbench.composition import CONF, user_folder
+from sketchbench.inspection.method import Method, mistakes
+
+
+def written(folder: Path, old: str = "", new: str = "") -> list[str]:
+    """The mistakes of the template with one of its parts replaced."""
+    name = f"thinned_{abs(hash((old, new))) % 10**8}"
+    _, module = template.write("compressor", name, folder)
+    text = module.read_text()
+    assert old in text
+    module.write_text(text.replace(old, new) if old else text)
+    user_folder(folder)
+    return mistakes(Method("compressor", name), folder, CONF)
+
+
+def test_the_template_is_sound(tmp_path: Path) -> None:
+    assert written(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("adds_up: ClassVar[bool] = True", "sums: ClassVar[bool] = True", "must say `adds_up: ClassVar[bool] = True`"),
+        ("[..., : self.layout.d]", "", "a round gave a step of float32 and shape (2, 3766)"),
+        ("(self.limit // WORD)", "(2 * self.limit // WORD)", "sends 3760 bytes"),
+        (".mean(axis=-1)})", ".sum(axis=-1) * float('nan')})", "every entry must be finite"),
+        ("def decode(", "def decoded(", "must define decode"),
+        ('"""Messages (T, C, runs) to updates (T, C, d)."""', "raise KeyError('means')", "KeyError"),
+    ],
+)
+def test_mistakes_are_told(tmp_path: Path, old: str, new: str, said: str) -> None:
+    lines = written(tmp_path, old, new)
+    assert len(lines) == 1
+    assert said in lines[0]

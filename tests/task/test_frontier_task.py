@@ -1,0 +1,201 @@
+"""The task of the frontier: pairing, privacy, the choice of the learning rate, and what is refused."""
+
+import dataclasses
+import functools
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from hydra.utils import instantiate
+from omegaconf import OmegaConf
+
+from sketchbench import composition, kernels
+from sketchbench.compressor.plain import Plain
+from sketchbench.compressor.sparse import RandomK, TopK
+from sketchbench.dataset import digits, partition
+from sketchbench.dataset.dataset import Dataset, Split
+from sketchbench.federated import paired
+from sketchbench.federated.paired import PairedTrainings, RateChoice, RecordPrivacy, Rounds, Setting
+from sketchbench.measure.row import Row
+from sketchbench.model.networks import mlp
+from sketchbench.privacy.accountant import epsilon
+from sketchbench.privacy.mechanism import Composed, GaussianRelease, SampledGaussian
+from sketchbench.privacy.sampling import Sampling
+from sketchbench.task.frontier import Frontier, FrontierJudging
+
+SMALL = Frontier(
+    compressor=TopK,
+    compression=4,
+    kernels=kernels.load("numpy"),
+    seed=2,
+    dataset=functools.cache(digits.mixed),
+    model=functools.partial(mlp, hidden=(6,)),
+    partitions={
+        "iid": functools.partial(partition.iid, clients=5),
+        "one class": functools.partial(partition.one_class, clients=10, samples=110),
+    },
+    training=Rounds(batch=16, rounds=6, judged=1, stack=4),
+    privacy=RecordPrivacy(case="iid", epsilons=[8], delta=1e-4, clip=1.0, accountant="pld"),
+    tuning=RateChoice(rates=[0.5], rounds=1, trials=1),
+    judging=FrontierJudging(budgets=[1, 4, 16], allowed_loss=0.01, great_loss=0.05, least_gain=0.3),
+    trials=3,
+)
+D = 64 * 6 + 6 + 60 + 10
+RECORDS = 1437 // 5
+
+
+def changed(**change: Any) -> Frontier:
+    """The task with other parameters, wherever they are."""
+    task = SMALL
+    for group in ("training", "privacy", "tuning", "judging"):
+        inner = {name[len(group) + 1 :]: change.pop(name) for name in list(change) if name.startswith(f"{group}_")}
+        task = dataclasses.replace(task, **{group: dataclasses.replace(getattr(task, group), **inner)})
+    return dataclasses.replace(task, **change)
+
+
+@functools.cache
+def rows() -> list[Row]:
+    return SMALL.run()
+
+
+def of(quantity: str, found: list[Row], **where: Any) -> list[Any]:
+    chosen = [row for row in found if row["quantity"] == quantity]
+    return [row for row in chosen if all(row.get(name) == value for name, value in where.items())]
+
+
+def trainings(task: Frontier = SMALL, **change: Any) -> PairedTrainings:
+    return dataclasses.replace(task._trainings, **change)
+
+
+def pair(make: Any, setting: Setting, **change: Any) -> Any:
+    layout = trainings().clients("iid", [0]).layout
+    return trainings(**change).pairs([setting], make(layout=layout, limit=500))[setting]
+
+
+def test_rows() -> None:
+    settings = [("iid", None), ("one class", None), ("iid, private", 8.0)]
+    for quantity in ("accuracy", "accuracy_loss", "lost", "gain", "diverged", "rate"):
+        assert [(row["case"], row.get("epsilon")) for row in of(quantity, rows())] == settings
+    assert [row["epsilon"] for row in of("over_noise", rows())] == [8.0]
+    assert all((row["compression"], row["d"], row["rounds"]) == (4, D, 6) for row in rows())
+    for row in of("accuracy", rows()):
+        assert D - 6 <= row["bytes_up"] <= D + 8  # a fourth of 4 D bytes, with the allowance
+        assert row["trials"] == 3
+
+
+def test_without_compression_nothing_is_lost() -> None:
+    """All trials are paired, whatever is compared: the same trainings twice."""
+    found = changed(compressor=Plain, compression=1).run()
+    assert all((row["minimum"], row["maximum"]) == (0, 0) for row in of("accuracy_loss", found))
+    (private,) = of("accuracy", found, epsilon=8.0)
+    plain = of("accuracy", found, case="iid")[0]
+    (over,) = of("over_noise", found)
+    assert over["mean"] == pytest.approx(private["mean"] - plain["mean"])
+
+
+def test_what_is_lost_counts() -> None:
+    """Where the compressor is of no use: one entry of a message, and no memory."""
+    found = changed(compressor=RandomK, compression=200, training_rounds=25, judging_budgets=[200]).run()
+    (loss,) = of("accuracy_loss", found, case="one class")
+    assert loss["minimum"] > 0.05
+    assert of("lost", found, case="one class")[0]["count"] == 3
+    gain = of("gain", found, case="one class")[0]
+    assert gain["maximum"] < 0.3
+    assert gain["count"] == 3
+
+
+@pytest.mark.parametrize("setting", [Setting("iid"), Setting("iid", 8.0)])
+def test_what_is_beside_does_not_depend_on_the_compressor(setting: Setting) -> None:
+    first, second = pair(TopK, setting), pair(RandomK, setting)
+    np.testing.assert_array_equal(first.plain.end, second.plain.end)
+    assert not np.array_equal(first.compressed.end, second.compressed.end)
+
+
+def test_noise_is_what_the_accountant_asks_for() -> None:
+    """The σ of the rows, for a client's mean, gives the ε of the rows after all rounds."""
+    (row,) = of("accuracy", rows(), epsilon=8.0)
+    sampling = Sampling("poisson", 16, RECORDS)
+    step = SampledGaussian(GaussianRelease(1.0 / 16, row["sigma"]), sampling, "add_remove")
+    spent = epsilon("pld", Composed(step, 6), row["delta"])
+    assert spent == pytest.approx(8, rel=1e-3)
+
+
+def test_the_noise_and_clip_of_the_rows_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    train = paired.train
+
+    def watched(clients: Any, gradients: Any, arms: Any, seed: int, *, rounds: int) -> Any:
+        seen.append((gradients.sampling.kind, gradients.clip, [arm.sigma for arm in arms], rounds))
+        return train(clients, gradients, arms, seed, rounds=rounds)
+
+    monkeypatch.setattr(paired, "train", watched)
+    found = changed(partitions={"iid": SMALL.partitions["iid"]}).run()
+    (sigma,) = {row["sigma"] for row in found if "sigma" in row}
+    assert seen[1] == ("without_replacement", None, [0, 0], 6)
+    assert seen[3] == ("poisson", 1.0, [sigma, sigma], 6)
+
+
+def test_the_rate_is_the_best_one() -> None:
+    """For each setting and either method; a rate that hardly moves the weights is not, nor one that diverges."""
+    chosen = pair(TopK, Setting("iid"), tuning=RateChoice(rates=[1e-6, 0.5, 1e6], rounds=15, trials=2))
+    assert (chosen.plain.rate, chosen.compressed.rate) == (0.5, 0.5)
+
+
+def test_the_rate_is_chosen_without_the_test_images() -> None:
+    """Rates are the same where the test labels are all wrong, and the accuracies are not."""
+    data = digits.mixed()
+    wrong = Dataset("wrong", 10, 16, data.train, Split(data.test.images, (data.test.labels + 1) % 10))
+    choice = RateChoice(rates=[1e-3, 0.1, 0.5], rounds=10, trials=2)
+    right, other = (pair(TopK, Setting("iid"), tuning=choice, data=found) for found in (data, wrong))
+    assert right.plain.rate == other.plain.rate == 0.5
+    assert (right.plain.end > other.plain.end).all()
+
+
+def test_trials_in_several_stacks() -> None:
+    """All trials are there, each with a partition and a start of its own."""
+    together = pair(TopK, Setting("iid"))
+    apart = pair(TopK, Setting("iid"), training=Rounds(batch=16, rounds=6, judged=1, stack=2))
+    np.testing.assert_array_equal(apart.plain.start, together.plain.start)
+    assert len(apart.compressed.end) == len(together.compressed.end) == 3
+
+
+def test_a_training_that_diverges_has_no_accuracy() -> None:
+    found = changed(tuning_rates=[1e9], privacy_epsilons=[]).run()
+    assert {row["maximum"] for row in of("accuracy", found)} == {0}
+    assert [row["count"] for row in of("diverged", found)] == [3, 3]
+
+
+@pytest.mark.parametrize(
+    ("make", "compression", "compressions", "reason"),
+    [
+        (Plain, 4, [1, 4], f"Plain needs {4 * D} bytes .* and may send {D + 8}"),
+        (Plain, 0.5, [0.5, 1, 4], f"Plain sends {4 * D} bytes, which fit into 1/1 of the dense update, too; see there"),
+    ],
+)
+def test_refused(make: Any, compression: float, compressions: list[float], reason: str) -> None:
+    (row,) = changed(compressor=make, compression=compression, judging_budgets=compressions).run()
+    assert (row["quantity"], row["status"], row["compression"]) == ("accuracy", "refused", compression)
+    assert "mean" not in row
+    assert re.search(reason, str(row["reason"]))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"privacy_delta": 0.01}, r"privacy.delta=0.01 must be < 0.00348, 1 over the 287 records"),
+        ({"privacy_case": "idd"}, "privacy.case=idd is unknown; choose one of iid, one class; did you mean iid"),
+        ({"training_batch": 300}, "batch=300 must satisfy"),
+    ],
+)
+def test_wrong_parameters(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        changed(**change).run()
+
+
+def test_the_config_makes_the_task() -> None:
+    """That of conf/task, with a compressor, kernels and a seed as a run gives them."""
+    config = OmegaConf.to_container(composition.compose(["task=frontier"])["task"], resolve=True)
+    task = instantiate(config, _partial_=True, _convert_="all")(compressor=TopK, kernels=SMALL.kernels, seed=1)
+    assert isinstance(task, Frontier)
+    assert task._trainings.clients("one class", [0]).layout.d == 3760

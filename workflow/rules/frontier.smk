@@ -1,0 +1,34 @@
+# Compressors compared: the tables of the frontier's studies joined, as CSV and as a page beside the verdicts.
+rule frontier:
+    input:
+        tables=expand(f"{TABLE}.csv", study=FRONTIER),
+        seals=expand(f"{TABLE}.seal", study=FRONTIER),
+        claims=rules.claims.input.claims,
+        verdicts=rules.claims.output.csv,
+        seal=rules.claims.output.seal,
+    output:
+        csv=f"{REPORTS}/frontier.csv",
+        html=report(
+            f"{REPORTS}/frontier.html",
+            category="Frontier",
+            caption="../captions/frontier.rst",
+        ),
+    log:
+        f"{LOGS}/frontier.log",
+    group:
+        lambda wildcards: cluster_jobs().last
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=lambda wildcards, attempt: 800 * attempt,
+        runtime=lambda wildcards, attempt: 3 * attempt,
+    params:
+        figures=[name for name in FIGURES if name.startswith("frontier")],
+        code=CODE(("sketchbench.frontier.__main__",)),
+    message:
+        "the frontier of compressors"
+    shell:
+        "python -m sketchbench.frontier --tables {input.tables:q} --claims {input.claims}"
+        " --verdicts {input.verdicts:q} --figures {params.figures} --csv {output.csv:q} --html {output.html:q}"
+        " 2> {log:q}"

@@ -1,0 +1,39 @@
+# What the papers print beside what was measured: from the tables that are there; cells of other studies are open.
+rule printed:
+    input:
+        tables=expand(f"{TABLE}.csv", study=PRINTED),
+        seals=expand(f"{TABLE}.seal", study=PRINTED),
+        printed=sorted(
+            expand(
+                "conf/printed/{name}.yaml",
+                name=glob_wildcards("conf/printed/{name}.yaml").name,
+            )
+        ),
+        verdicts=rules.claims.output.csv,
+        seal=rules.claims.output.seal,
+    output:
+        csv=f"{REPORTS}/printed.csv",
+        html=report(
+            f"{REPORTS}/printed.html",
+            category="Printed",
+            caption="../captions/printed.rst",
+        ),
+    log:
+        f"{LOGS}/printed.log",
+    group:
+        lambda wildcards: cluster_jobs().last
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=lambda wildcards, attempt: 800 * attempt,
+        runtime=lambda wildcards, attempt: 3 * attempt,
+    params:
+        scale=config["scale"],
+        code=CODE(("sketchbench.printed.__main__",)),
+    message:
+        "printed against measured"
+    shell:
+        "python -m sketchbench.printed --tables {input.tables:q} --printed {input.printed}"
+        " --verdicts {input.verdicts:q} --scale {params.scale} --csv {output.csv:q} --html {output.html:q}"
+        " 2> {log:q}"
