@@ -29,7 +29,7 @@ class Sight(NamedTuple):
         seen: numbers (T, m).
         predicted: what they would be for updates (T, d), differentiable.
         measurements: how many of the m numbers depend on the update, (T,).
-        decoded: the update as the receiver would decode it, (T, d).
+        decoded: gives the update as the receiver would decode it, (T, d).
         at: when, and with which key as far as the attacker knows it.
         clients: the places of the clients.
         nbytes: that are seen.
@@ -38,7 +38,7 @@ class Sight(NamedTuple):
     seen: Tensor
     predicted: Callable[[Tensor], Tensor]
     measurements: Tensor
-    decoded: Tensor
+    decoded: Callable[[], Tensor]
     at: At
     clients: slice
     nbytes: int
@@ -112,8 +112,11 @@ class Round:
 
     def _lens(self, message: Message, at: At, clients: slice, nbytes: int) -> Sight:
         seen, predicted = self.compressor.lens(message, at, self._heard)
-        decoded = self._tensor(self.compressor.decode(message, at, self._heard)[:, 0])
         measurements = torch.full((len(seen),), seen.shape[1])
+
+        def decoded() -> Tensor:
+            return self._tensor(self.compressor.decode(message, at, self._heard)[:, 0])
+
         return Sight(seen.float(), predicted, measurements, decoded, at, clients, nbytes)
 
     def _step(self, own: Message, nbytes: int) -> Sight:
@@ -127,7 +130,7 @@ class Round:
         there = (step != 0).to(step)
         others = there * (clients * step - self._tensor(mine)) / (clients - 1)
         measurements = there.sum(dim=1)
-        return Sight(others, lambda x: there * x, measurements, others, self.at, slice(0, OBSERVER), nbytes)
+        return Sight(others, lambda x: there * x, measurements, lambda: others, self.at, slice(0, OBSERVER), nbytes)
 
     def _tensor(self, array: Array) -> Tensor:
         return torch.as_tensor(self.at.kernels.to_numpy(array)).float()

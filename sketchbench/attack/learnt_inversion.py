@@ -6,6 +6,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from sketchbench import seeds
 from sketchbench.attack.dense_networks import DenseNetworks, entered_first
 from sketchbench.compressor.compressor import At, Compressor
 from sketchbench.kernels import Array
@@ -31,6 +32,8 @@ def learnt_inversion(
     """
     from sklearn.linear_model import RidgeCV  # 1.4 s that only this attack needs
 
+    if not compressor.keyed:  # what clients draw for themselves nobody else knows
+        at = at._replace(seed=seeds.key(at.seed, attack="public messages"))
     updates = at.kernels.asarray(networks.gradients(public.images[:, :, None], public.labels[:, :, None]).numpy())
     trials, clients, d = updates.shape
     exchange = compressor.exchange(updates, compressor.begin(trials, clients, at.kernels), at)

@@ -46,7 +46,7 @@ class Target(NamedTuple):
     public: Samples
 
     def misfit(self, images: Tensor) -> Tensor:
-        """‖predicted - seen‖² over ‖seen‖² (‖predicted‖² where nothing is seen), (T,), of images (T, n, pixels)."""
+        """‖predicted - seen‖² over ‖seen‖², or itself where only zeros are seen: (T,), of images (T, n, pixels)."""
         seen = self.sight.seen
         update = self.networks.gradients(images[:, None], self.labels[:, None])[:, 0]
         size = seen.square().sum(dim=1)
@@ -82,8 +82,8 @@ class StackedAttacks(Checked):
         if target.labels.shape[1] == 1:
             found[CLOSED_FORM] = closed_form(target)
         if target.labels.shape[1] == 1 and not target.compressor.adds_up:
-            sight, networks = target.sight, target.networks
-            found[REGRESSION] = learnt_inversion(sight.decoded, networks, target.compressor, sight.at, target.public)
+            decoded, at = target.sight.decoded(), target.sight.at
+            found[REGRESSION] = learnt_inversion(decoded, target.networks, target.compressor, at, target.public)
         return found
 
     def matched(self, target: Target, likely: Tensor) -> Tensor:
@@ -99,7 +99,7 @@ class StackedAttacks(Checked):
             found.append((target.misfit(images), images))
         misfits, several = (torch.stack(parts) for parts in zip(*found, strict=True))
         misfits[1:] *= CLEARLY
-        best = misfits.argmin(dim=0)
+        best = misfits.nan_to_num(nan=torch.inf).argmin(dim=0)
         return several[best, torch.arange(len(best))]
 
     def likely(self, target: Target) -> Tensor:
@@ -145,7 +145,8 @@ def closed_form(target: Target) -> Tensor:
     """
     if target.labels.shape[1] != 1:
         raise ValueError(f"{target.labels.shape[1]} images in a gradient; the closed form is that of 1")
-    entered, variance = entered_first(target.sight.decoded.double(), _dependent(target.sight), target.networks.layout)
+    layout = target.networks.layout
+    entered, variance = entered_first(target.sight.decoded().double(), _dependent(target.sight, layout.d), layout)
     return _conditioned(target, entered, variance)
 
 
@@ -162,9 +163,9 @@ def _conditioned(target: Target, entered: Tensor, variance: Tensor) -> Tensor:
     return images.float().clamp(0, 1)[:, None]
 
 
-def _dependent(sight: Sight) -> Tensor:
+def _dependent(sight: Sight, d: int) -> Tensor:
     """Which entries of the update the message depends on, as 0 and 1, (T, d)."""
-    update = torch.randn(sight.decoded.shape, generator=torch.Generator().manual_seed(0)).requires_grad_()
+    update = torch.randn(len(sight.seen), d, generator=torch.Generator().manual_seed(0)).requires_grad_()
     predicted = sight.predicted(update)
     weights = torch.randn(predicted.shape, generator=torch.Generator().manual_seed(1))
     if not predicted.requires_grad:

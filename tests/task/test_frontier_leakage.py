@@ -38,7 +38,7 @@ SMALL = FrontierLeakage(
     clients=3,
     attacks=StackedAttacks(steps=4, starts=1, stages=1, pixel_rate=0.03, prior_rate=0.2),
     inference=MessageProperty(classes=[0, 1], batch=4, known=8, tested=6, others=2, features=16),
-    judging=LeakageJudging(least=3.0, control=10.0, told=0.6, pictures=1),
+    judging=LeakageJudging(least=3.0, control=10.0, told=0.6, pictures=1, budgets=[1, 4, 16, 64]),
     choosing=2,
     trials=2,
 )
@@ -142,7 +142,7 @@ def test_what_is_judged_chooses_no_attack(monkeypatch: pytest.MonkeyPatch) -> No
 def test_silence_shows_an_attacker_who_sees_the_truth(monkeypatch: pytest.MonkeyPatch, peeking: bool) -> None:
     """Nothing leaks from messages that say nothing, the negative control of a claim that something does; a mutant that
     starts from the image itself makes it hold there, so that the claim counts for nothing."""
-    task = dataclasses.replace(SMALL, compressor=Silence, trials=24)
+    task = dataclasses.replace(SMALL, compressor=Silence, compression=64, trials=24)
     if peeking:
         truth = task._scene.images
         monkeypatch.setattr(StackedAttacks, "likely", lambda self, target: truth[:, target.sight.clients].clone())
