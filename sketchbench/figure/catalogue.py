@@ -10,6 +10,7 @@ from typing import Any
 from sketchbench import schema
 from sketchbench.digest import PROJECT, CodeDigest
 from sketchbench.parameters import choose
+from sketchbench.printed.typed import FOLDER as PRINTED
 from sketchbench.schema import SchemaError
 
 FOLDER = PROJECT / "conf" / "figure"
@@ -50,8 +51,14 @@ class Entry:
         """16 hex digits that change with the caption, the studies, the arguments, and the code that draws."""
         drawing = code(("sketchbench.figure.__main__", f"sketchbench.figure.{self.module}"))
         words = [self.caption, self.data, self.bars]
-        content = json.dumps([self.studies, self.arguments, self.scales, words, drawing])
+        typed = {name: (PRINTED / f"{name}.yaml").read_text("utf-8") for name in self._printed()}
+        content = json.dumps([self.studies, self.arguments, self.scales, words, drawing, *([typed] if typed else [])])
         return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+    def _printed(self) -> list[str]:
+        """The files of conf/printed that it is drawn from, beside tables, at any scale."""
+        given = [self.arguments, *(changes.get("arguments", {}) for changes in self.scales.values())]
+        return sorted({arguments["cells"] for arguments in given if "cells" in arguments})
 
 
 def read_catalogue(folder: Path = FOLDER) -> dict[str, Entry]:

@@ -17,6 +17,7 @@ BARS = {  # by the key `bars` of conf/figure
     "simultaneous": "intervals that all hold at once, except with probability 1e-3",
     "proportions": "Clopper-Pearson intervals that all hold at once, except with probability 1e-3",
     "both": "intervals that all hold at once, except with probability 1e-3; those of shares are Clopper-Pearson",
+    "prediction": "where one more training would lie with a probability of 95 %, for log-normal ones; each by itself",
     "range": "from the least to the largest training; no intervals",
     "single": "none, as there is a single training",
     "none": "none",

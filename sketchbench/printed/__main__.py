@@ -24,13 +24,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--verdicts", required=True, type=Path, help="claims.csv, made of these tables")
     parser.add_argument("--scale", required=True, choices=SCALES, help="that they are of")
     parser.add_argument("--printed", type=Path, nargs="+", help=f"YAML files (default: all of {FOLDER.name})")
+    parser.add_argument("--older", default=[], nargs="*", help="studies whose tables are of older code")
     parser.add_argument("--csv", required=True, type=Path, help="a file to write")
     parser.add_argument("--html", required=True, type=Path, help="a file to write")
     options = parser.parse_args(arguments)
     cells = read_printed(options.printed or FOLDER.glob("*.yaml"))
     tables = {path.stem: read_table(path, COLUMNS, kind="table", scale=options.scale) for path in options.tables}
     verdicts = read_table(options.verdicts, VERDICTS, kind="claims", scale=options.scale)
-    joined = join(cells, tables, verdicts, options.scale)
+    joined = join(cells, tables, verdicts, options.scale, options.older)
     write_text(options.csv, joined.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
     write_text(options.html, to_html(TITLE, content(cells, joined, options.scale)))
 

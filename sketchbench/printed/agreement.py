@@ -51,6 +51,14 @@ class Outcome(NamedTuple):
     trials: int = 0
 
 
+def another(mean: float, sd: float, trials: int, *, draws: int, positive: bool) -> list[Interval]:
+    """Where the mean of so many draws more would lie, except with the probability ERROR: for normal draws, and of
+    something positive for log-normal ones, too. For at least 2 trials."""
+    spread = student_quantile(ERROR, trials - 1) * sd * math.sqrt(1 / draws + 1 / trials)
+    normal = [Interval(mean - spread, mean + spread)]
+    return [*normal, Interval(mean * math.exp(-spread / mean), mean * math.exp(spread / mean))] if positive else normal
+
+
 def as_draw(cell: PrintedCell, row: Mapping[Any, Any]) -> Outcome:
     """The printed number as the mean of draws from the distribution whose mean, sd and trials a row has."""
     mean, trials = _number(row, Column.MEAN), int(_number(row, Column.TRIALS, 0.0))
@@ -58,16 +66,12 @@ def as_draw(cell: PrintedCell, row: Mapping[Any, Any]) -> Outcome:
         return Outcome(OPEN, f"no number came out: {_why_none(row)}", trials=trials)
     sd = _number(row, Column.SD)
     if trials < 2 or math.isnan(sd):
-        return Outcome(
-            OPEN, "fewer than 2 trials have no spread that a draw could be held against", mean, trials=trials
-        )
+        return Outcome(OPEN, "fewer than 2 trials have no spread", mean, trials=trials)
     if sd <= ROUNDING * abs(mean):
         return Outcome(OPEN, f"all {trials} trials gave the same, so that nothing is known of their spread", mean)
     assert cell.tolerance is not None  # as `typed` has checked
-    spread = student_quantile(ERROR, trials - 1) * sd * math.sqrt(1 / cell.draws + 1 / trials)
-    intervals = [Interval(mean - spread, mean + spread)]
-    if _number(row, Column.MINIMUM) > 0:
-        intervals.append(Interval(mean * math.exp(-spread / mean), mean * math.exp(spread / mean)))
+    intervals = another(mean, sd, trials, draws=cell.draws, positive=_number(row, Column.MINIMUM) > 0)
+    spread = intervals[0].high - mean
     granted = (cell.rounding + cell.tolerance.amount) * (1 + ROUNDING)
     inside = [low - granted <= cell.number <= high + granted for low, high in intervals]
     widest = max(high - low for low, high in intervals) / 2

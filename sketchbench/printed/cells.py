@@ -5,7 +5,7 @@ table here, and where it is of the papers' size and the tables are of another sc
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,11 @@ MEANINGS = {
 
 
 def join(
-    cells: Sequence[PrintedCell], tables: Mapping[str, pd.DataFrame], verdicts: pd.DataFrame, scale: str
+    cells: Sequence[PrintedCell],
+    tables: Mapping[str, pd.DataFrame],
+    verdicts: pd.DataFrame,
+    scale: str,
+    older: Collection[str] = (),
 ) -> pd.DataFrame:
     """The cells, each beside what was measured of it, with the columns `MEANINGS`.
 
@@ -48,6 +52,7 @@ def join(
         tables: the tables of studies at hand, by name; others may be missing.
         verdicts: the table of all verdicts, made of the same tables.
         scale: that they are of.
+        older: the studies whose tables are, at least in part, of older code or another plan, which the reason says.
 
     Raises:
         PrintedError: in one line, for a quantity that none of the tables has, a `where` that selects several rows, or
@@ -63,7 +68,9 @@ def join(
         except ValueError as error:
             raise PrintedError(f"{cell.name}: {error}") from None
         found = outcome._asdict()
-        words = (cell.reason, outcome.reason) if cell.criterion == "open" else (outcome.reason, cell.reason)
+        words = [cell.reason, outcome.reason] if cell.criterion == "open" else [outcome.reason, cell.reason]
+        if cell.study in older and outcome.trials:
+            words.append("measured by older code, or another plan")
         found["reason"] = "; ".join(filter(None, words))
         if not found["trials"] and math.isnan(outcome.measured):
             found["trials"] = None

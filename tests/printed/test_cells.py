@@ -116,6 +116,13 @@ def test_without_a_table_or_at_another_size_it_is_open() -> None:
     assert judged(cell(size="any"), rounds, scale="quick")["agrees"] == "agrees"
 
 
+def test_what_older_code_measured_is_called_so() -> None:
+    rounds = table(Row("rounds").mean(NARROW))
+    for older, said in ((["one"], True), (["two"], False)):
+        (reason,) = join([cell()], rounds, NO_VERDICTS, "paper", older)["reason"]
+        assert ("older code" in reason) == said
+
+
 def test_digits() -> None:
     sent = {"criterion": "digits", "column": "bytes_up", "where": {"quantity": "loss", "case": "plain"}}
     over = {"quantity": "loss", "case": "sketched"}

@@ -58,7 +58,7 @@ def test_table_1_of_zhang2021_has_its_20_cells() -> None:
         assert (min(ratios), max(ratios)) == pytest.approx(ends, abs=0.1)
 
 
-def test_the_rounds_are_those_that_the_studies_judge_by() -> None:
+def test_the_rounds_are_those_that_studies_judge_by_and_figures_show() -> None:
     rounds: dict[str, dict[str, list[float]]] = {"federated_mlp": {}, "federated_cnn": {}}
     for cell in CELLS:
         if (cell.paper, cell.place) == ("zhang2021", "Table 1"):
@@ -68,6 +68,10 @@ def test_the_rounds_are_those_that_the_studies_judge_by() -> None:
         settings = {**study["set"], **study["scales"]["paper"].get("set", {})}
         judged = settings["task.judging.printed"]
         assert judged == {share: rounds[name][share] for share in judged}
+    for figure, name in (("rounds_to_target", "federated_mlp"), ("rounds_to_target_cnn", "federated_cnn")):
+        content = yaml.safe_load((ROOT / "conf" / "figure" / f"{figure}.yaml").read_text())
+        shown = content["scales"]["paper"]["arguments"]["printed"]
+        assert list(zip(shown["plain"], shown["sketched"], strict=True)) == [tuple(r) for r in rounds[name].values()]
 
 
 def test_claims_and_quantities_exist() -> None:

@@ -30,10 +30,11 @@ rule printed:
         runtime=lambda wildcards, attempt: 3 * attempt,
     params:
         scale=config["scale"],
+        older=[name for name in PRINTED if name in PLAN.older],
         code=CODE(("sketchbench.printed.__main__",)),
     message:
         "printed against measured"
     shell:
         "python -m sketchbench.printed --tables {input.tables:q} --printed {input.printed}"
-        " --verdicts {input.verdicts:q} --scale {params.scale} --csv {output.csv:q} --html {output.html:q}"
+        " --verdicts {input.verdicts:q} --scale {params.scale} --older {params.older} --csv {output.csv:q} --html {output.html:q}"
         " 2> {log:q}"
