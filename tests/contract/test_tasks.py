@@ -52,8 +52,10 @@ def smoke() -> dict[str, Config]:
     return found
 
 
-def _size(config: Config) -> int:
-    return int(config.get("d", 0)) * int(config.get("b", 0))
+def _size(config: Config) -> tuple[float, float]:
+    """The sketch's; and a compressor's message, of which the largest may be refused."""
+    compression = float(config["task"].get("compression", 1)) if "compressor" in config else 1.0
+    return int(config.get("d", 0)) * int(config.get("b", 0)), 1 / compression
 
 
 def rows(task: str, seed: int = 0) -> tuple[Row, ...]:
