@@ -14,7 +14,7 @@ from whole_plan import whole_plan
 
 from sketchbench import seal
 from sketchbench.execution import execute
-from sketchbench.figure import __main__, foot, style
+from sketchbench.figure import __main__, foot, saving, style
 from sketchbench.figure.catalogue import read_catalogue
 from sketchbench.figure.theme import theme
 from sketchbench.study import NO_METHOD
@@ -59,7 +59,11 @@ def tables(figure: str) -> dict[str, pd.DataFrame]:
 
 
 def draw(figure: str, given: dict[str, pd.DataFrame], path: Path) -> bytes:
-    __main__.draw(CATALOGUE[figure], given).savefig(path, metadata={"Date": None})
+    """The picture, of axes that are settled as the command settles them: else its bytes may differ in the names of clip
+    paths, by the last bit of a layout."""
+    drawn = __main__.draw(CATALOGUE[figure], given)
+    saving._settle(drawn)
+    drawn.savefig(path, metadata={"Date": None})
     return path.read_bytes()
 
 
