@@ -31,18 +31,15 @@ def family_of(config: dict[str, Any]) -> Any:
     return family(**described, d=config["d"], b=config["b"])
 
 
-def check_method(config: dict[str, Any]) -> None:
-    """Check that the method of a resolved config can be made, as far as this is known before it is run.
+def check_sizes(config: dict[str, Any]) -> None:
+    """Check the sizes of a resolved config, where a method has an operator. What a compressor may send is known only
+    with its network: its run tells where that is too little.
 
     Raises:
-        ConfigError: where its class can't be imported.
-        ValueError: where the sizes don't fit it.
+        ConfigError, ValueError: as `family_of`.
     """
     if any(kind in config for kind in SENSING):
         family_of(config)
-    elif "compressor" in config:
-        method = config["compressor"]
-        _imported(method["algorithm"]["_target_"], f"compressor {method['name']}")
 
 
 def _imported(target: str, name: str) -> Any:

@@ -11,7 +11,7 @@ from sketchbench.blame import blamed
 from sketchbench.composition import Composed, Composer
 from sketchbench.course import knows
 from sketchbench.digest import CodeDigest
-from sketchbench.execution import ConfigError, check_method
+from sketchbench.execution import ConfigError, check_sizes
 from sketchbench.measure.row import CONTROLS, Column
 from sketchbench.planned import Plan, Skipped
 from sketchbench.reports import records_of
@@ -116,7 +116,7 @@ class Expansion:
                 return []
             run = self._run(study, composed, point)
             try:
-                check_method(run.config)
+                check_sizes(run.config)
             except SizeError as error:
                 self.plan.skipped.append(Skipped(study.name, run.name, str(error)))
                 continue

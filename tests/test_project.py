@@ -15,7 +15,14 @@ from sketchbench.claim.claims import read_claims
 ROOT = Path(__file__).parents[1]
 CONF = ROOT / "conf"
 # The rows of the design: letter of the paper, and the numbers of its claims.
-NUMBERS = {"S": range(1, 36), "T": range(1, 20), "Z": range(1, 19), "C": range(1, 10), "K": range(1, 7)}
+NUMBERS = {
+    "F": range(1, 15),
+    "S": range(1, 36),
+    "T": range(1, 20),
+    "Z": range(1, 19),
+    "C": range(1, 10),
+    "K": range(1, 7),
+}
 
 
 def _name(text: str) -> str:
@@ -53,7 +60,7 @@ def test_conda_has_the_same_pins() -> None:
 def test_every_number_has_a_claim() -> None:
     claims = read_claims((CONF / "claim").glob("*.yaml"))
     numbers = {f"{letter}{number}" for letter, span in NUMBERS.items() for number in span}
-    assert {re.match(r"[CKSTZ][0-9]+", claim.id)[0] for claim in claims} == numbers  # type: ignore[index]
+    assert {re.match(r"[CFKSTZ][0-9]+", claim.id)[0] for claim in claims} == numbers  # type: ignore[index]
     studies = {path.stem for path in (CONF / "study").glob("*.yaml")}
     for claim in claims:
         for check in claim.checks:

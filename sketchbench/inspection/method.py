@@ -9,7 +9,6 @@ from omegaconf.errors import OmegaConfBaseException
 
 from sketchbench.composition import METHODS, SHOWN, YAML, compose
 from sketchbench.execution import ConfigError
-from sketchbench.inspection.compressors import check_compressor
 from sketchbench.inspection.families import SIZES, check_family
 from sketchbench.inspection.findings import Findings, shown
 from sketchbench.inspection.formulas import check_theory
@@ -66,6 +65,8 @@ def mistakes(method: Method, folder: Path, conf: Path, overrides: tuple[str, ...
         families = check_family(found, "sensing", resolved)
         check_recovery(found, first.get("algorithm"), families)
     else:
+        from sketchbench.inspection.compressors import check_compressor  # 2 s of torch that other methods do without
+
         check_compressor(found, first.get("algorithm"))
     return found.lines
 

@@ -78,7 +78,7 @@ class FrontierLeakage(Checked):
     `compressed_message.Round.sight`: server, sum, another client, eavesdropper), with `bytes_seen`:
 
     - `psnr` (dB), `ssim` of the reconstruction; also of the training images' mean, `mean image`.
-    - `lead`: PSNR less that of the mean image; bound 0.
+    - `lead`: PSNR less that of the mean image; bound 0. `beyond`: that less `judging.least`; bound 0.
     - `leaks`: in how many trials the lead is below `judging.least`: few where the median trial leaks more.
       `hidden`: in how many it is above: few where the median trial hides the image. The bound of both is 1/2.
     - `picture`: of the first trials, the image, and what the server finds; the value is the PSNR.
@@ -205,6 +205,7 @@ class FrontierLeakage(Checked):
         yield from _likenesses(columns, found.likenesses)
         columns["positive_control"] = control
         yield Row("lead", bound=0.0, **columns).mean(leads)
+        yield Row("beyond", bound=0.0, **columns).mean(leads - self.judging.least)
         yield Row("leaks", bound=MEDIAN, **columns).counted((leads < self.judging.least).sum(), self.trials)
         yield Row("hidden", bound=MEDIAN, **columns).counted((leads > self.judging.least).sum(), self.trials)
 

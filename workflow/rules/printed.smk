@@ -36,5 +36,6 @@ rule printed:
         "printed against measured"
     shell:
         "python -m sketchbench.printed --tables {input.tables:q} --printed {input.printed}"
-        " --verdicts {input.verdicts:q} --scale {params.scale} --older {params.older} --csv {output.csv:q} --html {output.html:q}"
+        " --verdicts {input.verdicts:q} --scale {params.scale} --older {params.older}"
+        " --csv {output.csv:q} --html {output.html:q}"
         " 2> {log:q}"
