@@ -43,7 +43,7 @@ SMALL = FrontierLeakage(
     trials=2,
 )
 VIEWS = {"server", "sum", "another client", "eavesdropper"}
-JUDGED = {"psnr", "ssim", "lead", "leaks", "hidden"}
+JUDGED = {"psnr", "ssim", "lead", "beyond", "leaks", "hidden"}
 
 
 class Silence(Compressor):
