@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 CONF = ROOT / "conf"
 # The rows of the design: letter of the paper, and the numbers of its claims.
 NUMBERS = {
-    "F": range(1, 15),
+    "F": range(1, 16),
     "S": range(1, 36),
     "T": range(1, 20),
     "Z": range(1, 19),
