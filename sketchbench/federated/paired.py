@@ -134,6 +134,10 @@ class Method(NamedTuple):
         return Arm(self.compressor, rates.astype(np.float32), self.sigma)
 
 
+KEPT = 32  # trainings without compression that a process remembers
+_PLAIN: dict[tuple[Any, ...], list[Reached]] = {}
+
+
 @dataclass(frozen=True)
 class PairedTrainings:
     """Trainings of the same networks by several methods: with the same partition, start, batches and noise, trial by
@@ -173,16 +177,27 @@ class PairedTrainings:
             ValueError: for a δ that is too large.
         """
         layout = compressor.layout
-        plain = Plain(layout=layout, limit=layout.nbytes)
         sigmas = [self._sigma(setting) for setting in settings]
-        methods = [Method(method, sigma) for sigma in sigmas for method in (plain, compressor)]
-        rates = self._rates(settings[0], methods)
-        stacks = [
-            self._stack(settings[0], first, methods, rates) for first in range(0, self.trials, self.training.stack)
-        ]
-        reached = [_reached(parts, rate) for parts, rate in zip(zip(*stacks, strict=True), rates, strict=True)]
-        pairs = map(Pair, reached[::2], reached[1::2], sigmas)
-        return dict(zip(settings, pairs, strict=True))
+        plain = Plain(layout=layout, limit=layout.nbytes)
+        # The same for all compressors that a process trains, a quarter of the time.
+        known = (repr(self._settings), self.data.digest, self.kernels.NAME, tuple(settings))
+        if known not in _PLAIN:
+            if len(_PLAIN) >= KEPT:
+                _PLAIN.clear()
+            _PLAIN[known] = self._trained(settings[0], [Method(plain, sigma) for sigma in sigmas])
+        compressed = self._trained(settings[0], [Method(compressor, sigma) for sigma in sigmas])
+        return dict(zip(settings, map(Pair, _PLAIN[known], compressed, sigmas), strict=True))
+
+    @property
+    def _settings(self) -> tuple[Any, ...]:
+        """What decides the trainings, beside the data and the kernels."""
+        return (self.seed, self.model, self.partitions, self.training, self.privacy, self.tuning, self.trials)
+
+    def _trained(self, setting: Setting, methods: Sequence[Method]) -> list[Reached]:
+        """What each method reaches with the best of its rates."""
+        rates = self._rates(setting, methods)
+        stacks = [self._stack(setting, first, methods, rates) for first in range(0, self.trials, self.training.stack)]
+        return [_reached(parts, rate) for parts, rate in zip(zip(*stacks, strict=True), rates, strict=True)]
 
     def _stack(self, setting: Setting, first: int, methods: Sequence[Method], rates: Sequence[float]) -> list[Reached]:
         """What each method reaches with its rate in the trials from this one on."""
