@@ -58,7 +58,8 @@ class Frontier(Checked):
     `gain`: accuracy at the end less that at the start, with the `count` of the trainings that gain less than
     `judging.least_gain`; bound: 1/2, of that count;
     `over_noise`, with privacy: what compression takes away from the accuracy of private training, less what privacy
-    takes away from that of training without compression; bound: 0;
+    takes away from that of training without compression; bound: 0; `costlier`: in how many trainings it is more than
+    0; bound: 1/2;
     `diverged`: how many trainings did; bound: 1/2;
     `rate`: the learning rate.
 
@@ -141,6 +142,8 @@ class Frontier(Checked):
         failed = int((gain < self.judging.least_gain).sum())
         yield Row("gain", bound=MEDIAN, count=failed, **about).mean(gain)
         if setting.epsilon is not None:
-            yield Row("over_noise", bound=0.0, **about).mean(loss - (reference.end - plain.end))
+            over = loss - (reference.end - plain.end)
+            yield Row("over_noise", bound=0.0, **about).mean(over)
+            yield Row("costlier", bound=MEDIAN, **about).counted(int((over > 0).sum()), self.trials)
         yield Row("diverged", bound=MEDIAN, **about).counted(own.diverged, self.trials)
         yield Row("rate", **about).number(own.rate)

@@ -90,7 +90,7 @@ class FrontierLeakage(Checked):
     server and sum:
 
     - `property_auc`: the area under the ROC curve, with the value of who knows nothing in `exact`.
-    - `property_shortfall`: `judging.told` less the area; bound 0.
+    - `untold`: in how many trials it is below `judging.told`; bound: 1/2.
 
     Where messages don't add up there are no rows of their sum but a `psnr` with the status `refused`; where the
     compressor has no use for the budget (see `compressor.budget`), a single such row.
@@ -218,7 +218,8 @@ class FrontierLeakage(Checked):
         areas = self.inference.areas(Observation(compressor, networks, at, self.clients), data, random)
         for observed, values in areas.items():
             yield Row("property_auc", case=observed, exact=CHANCE).mean(values)
-            yield Row("property_shortfall", case=observed, bound=0.0).mean(self.judging.told - np.array(values))
+            missed = int((np.array(values) < self.judging.told).sum())
+            yield Row("untold", case=observed, bound=MEDIAN).counted(missed, self.trials)
 
     def _pictures(self, case: str, images: NDArray[np.float64]) -> Iterator[Row]:
         """Of the trials that are shown, from images of all that are judged, (trials, pixels)."""
