@@ -1,4 +1,4 @@
-"""Compressors at equal bytes: what accuracy each keeps."""
+"""Compressors at equal bytes: the error that each leaves."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,22 +8,22 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sketchbench.figure import style
-from sketchbench.frontier.cells import cells
+from sketchbench.frontier.cells import by_setting, cells
 from sketchbench.measure.row import Column
 
 FADED = 0.35  # opacity of what is dominated
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """From study frontier, for each setting: the accuracy over the bytes that a client sends in a round. Large markers:
-    no other compressor sends as little and is more accurate beyond both intervals.
+    """From study frontier, for each setting: the test error, 1 less the accuracy, over the bytes that a client sends
+    in a round. Large markers: no other compressor sends as little and is more accurate beyond both intervals.
 
     All intervals of a setting's figure hold at once, except with probability 1e-3.
     """
     table = style.without_controls(tables["frontier"])
     front = cells({"frontier": table})
     rows = table[(table[Column.QUANTITY] == "accuracy") & table[Column.MEAN].notna()]
-    rows = style.with_intervals(rows).merge(
+    rows = _errors(by_setting(style.with_intervals(rows))).merge(
         front[[*_KEYS, "dominated"]], on=_KEYS, how="left", suffixes=("", "_of_cell")
     )
     shown = style.families(rows, looks=style.COMPRESSOR_LOOKS)
@@ -34,7 +34,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
         _panel(axes, part, shown)
         axes.set_title(title, fontsize=8)
     for axes in grid[::2]:
-        axes.set_ylabel("test accuracy")
+        axes.set_ylabel("test error")
     for axes in grid[-2:]:
         axes.set_xlabel("sent by a client in a round, bytes")
     for axes in grid[len(settings) :]:
@@ -44,6 +44,12 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
 
 
 _KEYS: list[str] = [Column.METHOD, Column.COMPRESSION, Column.CASE, Column.EPSILON]
+
+
+def _errors(rows: pd.DataFrame) -> pd.DataFrame:
+    """Errors in the place of accuracies, with the ends of their intervals."""
+    low, high = (1 - rows[end] for end in ("high", "low"))
+    return rows.assign(**{Column.MEAN: 1 - rows[Column.MEAN], "low": low.clip(lower=1e-3), "high": high})
 
 
 def _settings(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -68,5 +74,6 @@ def _panel(axes: Axes, rows: pd.DataFrame, shown: list[style.MethodStyle]) -> No
         for place, row in zip(x, series.to_dict("records"), strict=True):
             marks: dict[str, Any] = family.marks(2.6 if row["dominated"] is True else 5.0)
             axes.plot([place], [row[Column.MEAN]], linestyle="none", zorder=4, **marks)
-    low, high = rows[Column.MEAN].min(), rows[Column.MEAN].max()
-    axes.set_ylim(max(0.0, low - 0.05), min(1.0, high + 0.03))
+    axes.set_yscale("log")
+    axes.set_ylim(0.8 * rows[Column.MEAN].min(), 1.05)
+    style.plain_log(axes)

@@ -7,13 +7,15 @@ from matplotlib.figure import Figure
 from sketchbench.figure import style
 from sketchbench.measure.row import Column
 
+MOST = 40.0  # dB, from which on an image is as good as exact
 CELL: list[str] = [Column.METHOD, Column.COMPRESSION]
 VIEWS = (("server", "one client's message"), ("sum", "the sum of all messages"))
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """From the studies frontier and frontier_leakage, for each budget: the accuracy with iid clients over the lead of
-    the best attack on the mean image in dB; above from one client's message, below from the sum of all.
+    the best attack on the mean image in dB; above from one client's message, below from the sum of all. Leads above
+    40 dB, those of images that are as good as exact, are drawn at 40.
 
     All intervals of leads hold at once, except with probability 1e-3.
     """
@@ -22,6 +24,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     accurate = trained[plain & (trained[Column.QUANTITY] == "accuracy") & (trained[Column.CASE] == "iid")]
     accurate = accurate[accurate[Column.MEAN].notna()]
     leads = style.with_intervals(leaked[leaked[Column.QUANTITY] == "lead"])
+    leads = leads.assign(**{name: leads[name].clip(-MOST / 8, MOST) for name in style.MEASURED})
     ends = leads[[*CELL, Column.CASE, Column.MEAN, "low", "high"]].rename(columns={Column.MEAN.value: "lead"})
     both = accurate[[*CELL, Column.LABEL, Column.MEAN]].merge(ends, on=CELL)
     shown = style.families(accurate, looks=style.COMPRESSOR_LOOKS)

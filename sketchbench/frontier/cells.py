@@ -53,8 +53,7 @@ def cells(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         the ends of intervals that hold at once for all rows of a column, except with probability 5 %. What does not
         depend on the case or ε, such as leakage, is repeated.
     """
-    trained = _ours(tables[TRAINING])
-    trained = trained.assign(**{Column.CASE: trained[Column.CASE].str.removesuffix(", private")})
+    trained = by_setting(_ours(tables[TRAINING]))
     keys = [*CELL, *SETTING]
     found = trained[trained[Column.QUANTITY] == "accuracy"]
     facts = [*keys, Column.LABEL, Column.D, Column.BYTES_UP, Column.BYTES_DOWN, Column.TRIALS, Column.REASON]
@@ -70,6 +69,11 @@ def cells(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     kept = [name for name in columns if name in MEANINGS or name.rpartition("_")[0] in MEASURED]
     frontier = frontier.reindex(columns=kept)
     return frontier.sort_values([Column.CASE, Column.EPSILON, Column.COMPRESSION, Column.METHOD], na_position="first")
+
+
+def by_setting(trained: pd.DataFrame) -> pd.DataFrame:
+    """Rows of trainings whose case is that of the clients alone, with and without privacy: ε tells which."""
+    return trained.assign(**{Column.CASE: trained[Column.CASE].str.removesuffix(", private")})
 
 
 def _ours(table: pd.DataFrame) -> pd.DataFrame:
