@@ -26,7 +26,7 @@ Overrides are Hydra's: GROUP=OPTION chooses a file of conf/GROUP, KEY=VALUE sets
   python -m sketchbench task=moments sketch=srht d=1000 b=50 'task.pairs=[random,flat]'
   python -m sketchbench new sketch NAME     # a family of your own to begin from; also: recovery, compressor
   python -m sketchbench gather FOLDER       # bring in records of another machine; gather --help
-  python -m sketchbench advise --bytes 900 --parameters 3760 --epsilon 8  # which compressor fits
+  python -m sketchbench advise --bytes 1000 --parameters 3760 --epsilon 8  # which compressor fits
   python -m sketchbench task=training task.minutes=9  # ends then with code 75; the same command goes on
   python -m sketchbench task=tails sketch=sparse_embedding sketch.family.s=8 kernels=numpy
 """

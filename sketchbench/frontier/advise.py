@@ -55,30 +55,27 @@ class Question(NamedTuple):
 
 
 def advise(question: Question, frontier: pd.DataFrame) -> Answer:
-    """The compressors that fit, measured at the largest budget that was measured within the one that is asked for, with
-    the strongest privacy that was measured and is needed: both make the answer one that is kept, not one hoped for.
+    """The compressors that fit, each at the largest of its measured sizes that does, with the strongest privacy that was
+    measured and is needed: both make the answer one that is kept, not one hoped for.
 
     Raises:
         AdviceError: where it would have to go beyond what was measured.
     """
-    notes = []
     share = question.nbytes / (WORD * question.parameters)
-    compression = 1 / share
-    budgets = sorted(frontier["compression"].unique())
-    fitting = [budget for budget in budgets if budget >= compression * (1 - 1e-9)]
-    if not fitting:
-        raise AdviceError(
-            f"{question.nbytes:g} bytes for {question.parameters} parameters are 1/{compression:.0f} of all, and the "
-            f"smallest budget that was measured is 1/{budgets[-1]:g}: at least "
-            f"{math.ceil(WORD * question.parameters / budgets[-1])} bytes can be spoken of"
-        )
-    notes.append(
-        f"{question.nbytes:g} bytes are 1/{compression:.3g} of an update; measured at 1/{fitting[0]:g} or less."
-    )
-    rows = frontier[(frontier["compression"] >= fitting[0]) & (frontier["case"] == question.case)]
-    rows, note = _private(rows, question.epsilon)
+    notes = [f"{question.nbytes:g} bytes are 1/{1 / share:.3g} of an update in float32."]
+    rows, note = _private(frontier[frontier["case"] == question.case], question.epsilon)
     notes += note
-    rows = rows[rows["accuracy"].notna()].sort_values("compression").drop_duplicates(["method", "d"])
+    rows = rows[rows["accuracy"].notna()]
+    shares = rows["bytes_up"] / (WORD * rows["d"])
+    fits = shares <= share * (1 + 1e-9)
+    if not fits.any():
+        least = float(shares.min())
+        raise AdviceError(
+            f"{question.nbytes:g} bytes for {question.parameters} parameters are 1/{1 / share:.0f} of all, and the "
+            f"least that was measured is 1/{1 / least:.0f}: at least "
+            f"{math.ceil(least * WORD * question.parameters)} bytes can be spoken of"
+        )
+    rows = rows[fits].sort_values("compression").drop_duplicates(["method", "d"])
     sizes = sorted({int(d) for d in rows["d"].dropna()})
     near = [d for d in sizes if d / SIZES <= question.parameters <= d * SIZES]
     if not near and not question.any_size:

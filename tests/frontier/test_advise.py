@@ -36,7 +36,7 @@ def test_sums_leave_out_what_does_not_add_up() -> None:
 @pytest.mark.parametrize(
     ("question", "said"),
     [
-        (Question(10, made_up.D), "the smallest budget that was measured is 1/64: at least 235 bytes"),
+        (Question(10, made_up.D), "the least that was measured is 1/64: at least 235 bytes"),
         (Question(1000, made_up.D, epsilon=0.5), "epsilon=0.5 is below 1"),
         (Question(1000, made_up.D, epsilon=8.0, case="one class"), "privacy was not measured for clients like these"),
         (Question(1e6, 10**7), "add --any-size"),
@@ -53,6 +53,6 @@ def test_the_command_prints_what_fits(tmp_path: Path, capsys: pytest.CaptureFixt
     FRONTIER.to_csv(path, index=False)
     advise.main(["--bytes", "1000000", "--parameters", "10000000", "--any-size", "--frontier", str(path)])
     lines = capsys.readouterr().out.splitlines()
-    assert "measured at 1/64 or less" in lines[0]
+    assert lines[0] == "1e+06 bytes are 1/40 of an update in float32."
     assert lines[-2].startswith("Top_K")
     assert "0.875 to 0.885" in lines[-2]
