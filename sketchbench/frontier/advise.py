@@ -55,8 +55,8 @@ class Question(NamedTuple):
 
 
 def advise(question: Question, frontier: pd.DataFrame) -> Answer:
-    """The compressors that fit, each at the largest of its measured sizes that does, with the strongest privacy that was
-    measured and is needed: both make the answer one that is kept, not one hoped for.
+    """The compressors that fit, each at the largest of its measured sizes that does, with the weakest privacy measured
+    that is enough: both make the answer one that is kept, not one hoped for.
 
     Raises:
         AdviceError: where it would have to go beyond what was measured.
