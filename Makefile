@@ -5,7 +5,7 @@ BIN := $(abspath $(VENV))/bin
 export PATH := $(BIN):$(PATH)
 
 .DELETE_ON_ERROR:
-.PHONY: results report check test tests test-slurm lint style types layers workflow bench lock clean help
+.PHONY: results paper report check test tests test-slurm lint style types layers workflow bench lock clean help
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST)
@@ -18,6 +18,9 @@ $(VENV)/ready: pyproject.toml requirements.lock
 
 results: $(VENV)/ready ## run every study at the quick scale, and write reports/
 	@sh workflow/run $(ARGS)
+
+paper: $(VENV)/ready ## the same at the papers' own sizes: days; goes on where it was stopped
+	@sh workflow/run --config scale=paper $(ARGS)
 
 report: results ## bundle tables and figures into reports/report.html
 	snakemake --report reports/report.html

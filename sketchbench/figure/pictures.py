@@ -35,18 +35,18 @@ def draw(tables: Mapping[str, pd.DataFrame], blocks: Mapping[str, str]) -> Figur
         tables: tables with rows of the quantity `picture`, by study.
         blocks: the studies from top to bottom, with what is written beside their blocks.
     """
-    shown = [(name, _columns(tables[study])) for study, name in blocks.items()]
-    rows = sum(len(columns[0][1]) for _, columns in shown)
-    width = max(len(columns) for _, columns in shown)
+    blocks_shown = [(name, _columns(tables[study])) for study, name in blocks.items()]
+    rows = sum(len(columns[0][1]) for _, columns in blocks_shown)
+    width = max(len(columns) for _, columns in blocks_shown)
     figure = style.new_figure(1.12 * SIZE * rows + 0.2, width=max(SIZE * width + 0.3, 3.0))
     grid = figure.subplots(rows, width, squeeze=False)
     first = 0
-    for name, columns in shown:
+    for name, columns in blocks_shown:
         count = len(columns[0][1])
         for place, (title, pictures) in enumerate(columns):
             for line, picture in enumerate(pictures):
                 axes = grid[first + line, place]
-                _draw(axes, picture)
+                shown(axes, picture)
                 if line == 0:
                     axes.set_title(title, fontsize=6, pad=2)
         grid[first, 0].set_ylabel(name, fontsize=6)
@@ -74,7 +74,8 @@ def _title(values: dict[str, Any]) -> str:
     return NAMES.get(values[Column.CASE], values[Column.CASE])
 
 
-def _draw(axes: Axes, picture: dict[Any, Any]) -> None:
+def shown(axes: Axes, picture: Mapping[Any, Any]) -> None:
+    """Draw a row of the quantity `picture`, with its PSNR below, where it is not the original."""
     channels, height, width = map(int, picture[Column.SHAPE].split("x"))
     pixels = np.frombuffer(base64.b64decode(picture[Column.PICTURE]), np.uint8)
     image = pixels.reshape(channels, height, width)
