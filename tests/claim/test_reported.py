@@ -62,7 +62,7 @@ def test_every_control_is_of_a_study_and_method_that_exist() -> None:
     studies = {path.stem for path in (ROOT / "conf" / "study").glob("*.yaml")}
     methods = {
         str(path.relative_to(ROOT / "conf" / kind).with_suffix(""))
-        for kind in ("sketch", "recovery")
+        for kind in ("sketch", "recovery", "compressor")
         for path in (ROOT / "conf" / kind).rglob("*.yaml")
     }
     for claim in CLAIMS.values():

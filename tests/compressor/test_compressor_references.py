@@ -1,5 +1,6 @@
 """Each compressor is the algorithm that it says it is: beside dense code, SciPy's sketch and torch's gradients."""
 
+import dataclasses
 import math
 from typing import Any
 
@@ -43,6 +44,7 @@ def largest(x: Any, k: int) -> Any:
 def test_fetch_sgd_is_that_of_ten_dense_lines(kernels: Kernels) -> None:
     compressor = made("fetch_sgd", 4)
     assert isinstance(compressor, FetchSGD)
+    compressor = dataclasses.replace(compressor, share=0.25)  # with half of the cells many medians are ties
     rounds = [updates(number) for number in range(ROUNDS)]
     done, at = exchanged(compressor, kernels, rounds)
     matrices = kernels.to_numpy(dense(compressor, at))

@@ -49,7 +49,7 @@ def table(study: str) -> pd.DataFrame:
             task = {**task, "trials": min(MOST_TRIALS, task["trials"])}
         frame = pd.DataFrame(execute({**run.config, "task": task}))
         for position, (name, value) in enumerate(run.columns.items()):
-            frame.insert(position, name, value)
+            frame.insert(position, name, frame.pop(name) if name in frame else value)
         frames.append(frame.dropna(axis="columns", how="all"))
     return pd.concat(frames, ignore_index=True)
 

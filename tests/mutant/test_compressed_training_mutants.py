@@ -69,8 +69,8 @@ def test_the_smallest_entries_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """A single training refutes it, so two are enough."""
     keep = Iterative._keep
 
-    def smallest(self: Any, phi: Any, estimate: Any, domain: int) -> Any:
-        return keep(self, phi, 1 / (estimate + 1e-300), domain)
+    def smallest(self: Any, phi: Any, y: Any, estimate: Any, domain: int) -> Any:
+        return keep(self, phi, y, 1 / (estimate + 1e-300), domain)
 
     monkeypatch.setattr(Iterative, "_keep", smallest)
     assert verdict("T12-fiht", dataclasses.replace(SOUND, trials=2).run()) == "fails"
