@@ -2,7 +2,7 @@
 
 import html
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -48,7 +48,7 @@ def page(frontier: pd.DataFrame, claims: Sequence[Claim], verdicts: pd.DataFrame
         error=f"{FAMILY_WISE_ERROR:g}",
         style=_vendored("tabulator_simple.min.css"),
         script=_vendored("tabulator.min.js").replace("</script", "<\\/script"),
-        decisions="\n".join(line for claim in claims for line in _decision(claim, verdicts)),
+        decisions="\n".join(_decision(claim, verdicts) for claim in claims),
         figures="\n".join(f'<img src="figures/{name}.svg" alt="{html.escape(name)}">' for name in figures),
         cells=_json(frontier[frontier["accuracy"].notna()].to_dict("records")),
         refused="\n".join(_refused(frontier)),
@@ -77,18 +77,25 @@ def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
-def _decision(claim: Claim, verdicts: pd.DataFrame) -> Iterable[str]:
-    """A sentence with the verdict of each method that it is about."""
+def _decision(claim: Claim, verdicts: pd.DataFrame) -> str:
+    """A sentence with the verdict of each method that it is about; of several, how many there are of each."""
     rows = verdicts[(verdicts["claim"] == claim.id) & (verdicts["role"] != "control")]
-    counts = rows["verdict"].value_counts()
-    said = ", ".join(f"{verdict} {count}" for verdict, count in counts.items()) if len(rows) > 1 else ""
-    parts = []
-    for row in rows.to_dict("records"):
-        interval = f"{row['statistic']:.3g} in [{row['low']:.3g}, {row['high']:.3g}], bound {row['bound']:.3g}"
-        name = "" if len(rows) == 1 else f"{row['label']}: "
-        verdict = html.escape(str(row["verdict"]))
-        number = "" if row["verdict"] == "not run" else f" ({html.escape(interval)})"
-        parts.append(f'{html.escape(name)}<span class="verdict {verdict}">{verdict}</span>{number}')
-    opened = f"<details><summary>{html.escape(said)}</summary>{'<br>'.join(parts)}</details>" if said else parts[:1]
-    body = opened if isinstance(opened, str) else "".join(opened)
-    yield f'<li id="{html.escape(claim.id)}"><b>{html.escape(claim.id)}</b> {html.escape(claim.statement)}: {body}</li>'
+    found = rows.to_dict("records")
+    if len(found) == 1:
+        body = _verdict(found[0])
+    else:
+        said = ", ".join(f"{verdict} {count}" for verdict, count in rows["verdict"].value_counts().items())
+        each = "<br>".join(f"{html.escape(row['label'])}: {_verdict(row)}" for row in found)
+        body = f"<details><summary>{html.escape(said)}</summary>{each}</details>"
+    return (
+        f'<li id="{html.escape(claim.id)}"><b>{html.escape(claim.id)}</b> {html.escape(claim.statement)}: {body}</li>'
+    )
+
+
+def _verdict(row: Mapping[Any, Any]) -> str:
+    """A verdict with its number, interval and bound, where it has them."""
+    verdict = html.escape(str(row["verdict"]))
+    shown = f'<span class="verdict {verdict}">{verdict}</span>'
+    if row["verdict"] == "not run":
+        return shown
+    return f"{shown} ({row['statistic']:.3g} in [{row['low']:.3g}, {row['high']:.3g}], bound {row['bound']:.3g})"
