@@ -1,0 +1,40 @@
+"""What the modules of the site exchange: where the reports are, and the pages that are made of them."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The reports of one scale.
+
+    Attributes:
+        name: quick or paper.
+        reports: the folder with claims.csv, printed.csv, frontier.csv, tables/ and figures/; any of them may be missing.
+    """
+
+    name: str
+    reports: Path
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of the site.
+
+    Attributes:
+        path: where it is, relative to the site, such as "claims/S2.md"; the generator makes claims/S2.html of it.
+        title: its heading, and its name in the navigation and the search.
+        text: Markdown, in which HTML may stand; without the heading. Links to other pages are relative paths (.md).
+    """
+
+    path: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Asset:
+    """A file that pages refer to, such as a picture or a script with data: its place relative to the site, its bytes."""
+
+    path: str
+    content: bytes
