@@ -10,7 +10,7 @@ class Scale:
 
     Attributes:
         name: quick or paper.
-        reports: the folder with claims.csv, printed.csv, frontier.csv, tables/ and figures/; any of them may be missing.
+        reports: the folder with claims.csv, printed.csv, frontier.csv, tables/ and figures/; any may be missing.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Page:
 
 @dataclass(frozen=True)
 class Asset:
-    """A file that pages refer to, such as a picture or a script with data: its place relative to the site, its bytes."""
+    """A file that pages refer to, such as a picture: its place relative to the site, and its bytes."""
 
     path: str
     content: bytes
