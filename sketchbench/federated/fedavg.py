@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -23,10 +23,11 @@ from sketchbench.kernels import Kernels
 from sketchbench.model.autograd import desketch, sketch
 from sketchbench.model.classification import Samples
 from sketchbench.model.sketched import operators
-from sketchbench.parameters import Checked, Count, Positive, Share
+from sketchbench.parameters import Checked, Count, Positive, Range, Share
 from sketchbench.sketch.operator import Sketch
 
 LocalStepping = Literal["weights", "sketch"]
+Momentum = Annotated[float, Range(0, 1, open_high=True)]
 
 
 class FedAvgState(NamedTuple):
@@ -77,6 +78,8 @@ class FedAvg(Checked):
             these sketches, W ← W - η Γ Sᵀ, of which a client sees W̃ ← W̃ - η Γ SᵀS, about d/s times as long. A single
             local step gives the same Γ either way; zhang2021 §4.2 defines no more than one, and the listing of its
             Appendix E leads to `weights`.
+        momentum: of the local steps (heavy ball): a step is added to the last one times this. A client, which keeps
+            nothing between rounds, begins each round at rest.
     """
 
     rate: Positive
@@ -84,6 +87,7 @@ class FedAvg(Checked):
     batch: Count = 10
     participation: Share = 0.1
     local_step: LocalStepping = "sketch"
+    momentum: Momentum = 0.0
 
     def run(
         self,
@@ -167,14 +171,18 @@ class FedAvg(Checked):
         through = operators(twin) if self.local_step == "weights" else {}
         named = dict(twin.named_parameters())
         total = {name: torch.zeros_like(value) for name, value in named.items()}
+        last: Weights = {}
         with torch.random.fork_rng():  # for dropout
             torch.manual_seed(int(random.integers(2**63)))
             for _ in range(self.epochs):
                 order = torch.from_numpy(random.permutation(len(part))).to(labels.device)
                 for batch in torch.split(order, self.batch):
-                    reply = respond(twin, client, images[batch], labels[batch], self.rate, named)
-                    _move(named, reply.steps, through)
-                    for name, step in reply.steps.items():
+                    steps = respond(twin, client, images[batch], labels[batch], self.rate, named).steps
+                    for name, before in last.items():
+                        steps[name].add_(before, alpha=self.momentum)
+                    last = steps if self.momentum else {}
+                    _move(named, steps, through)
+                    for name, step in steps.items():
                         total[name] += step
         return Reply(client, len(part), total)
 

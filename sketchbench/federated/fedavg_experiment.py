@@ -15,7 +15,7 @@ from sketchbench.dataset.partition import MakeParts
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.double_blind import Option, Weights, estimated_weights
 from sketchbench.federated.experiment import Experiment
-from sketchbench.federated.fedavg import FedAvg, FedAvgRound, FedAvgState, LocalStepping
+from sketchbench.federated.fedavg import FedAvg, FedAvgRound, FedAvgState, LocalStepping, Momentum
 from sketchbench.kernels import Kernels
 from sketchbench.model import classification, sketched
 from sketchbench.model.autograd import device_of
@@ -36,7 +36,7 @@ class FedAvgProcedure(Checked):
     """How a network is trained by FedAvg, whatever the learning rate.
 
     Arguments:
-        participation, epochs, batch, local_step: as for `FedAvg`.
+        participation, epochs, batch, local_step, momentum: as for `FedAvg`.
         precision: see `model.precision`.
     """
 
@@ -45,6 +45,7 @@ class FedAvgProcedure(Checked):
     batch: Count
     local_step: LocalStepping
     precision: Precision
+    momentum: Momentum = 0.0
 
     def restricted(self, participation: float) -> "FedAvgProcedure":
         """The same with at most this share of the clients in a round."""
@@ -105,7 +106,7 @@ class FedAvgExperiment(Experiment[Successive]):
     def algorithm(self) -> FedAvg:
         """FedAvg with the learning rate."""
         how = self.procedure
-        return FedAvg(self.rate, how.epochs, how.batch, how.participation, how.local_step)
+        return FedAvg(self.rate, how.epochs, how.batch, how.participation, how.local_step, how.momentum)
 
     @cached_property
     def _test(self) -> Samples:

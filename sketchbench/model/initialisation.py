@@ -1,0 +1,33 @@
+"""Initial weights other than torch's own."""
+
+import math
+from collections.abc import Callable
+from typing import Any, Literal
+
+import torch
+from torch import nn
+
+Weights = Literal["torch", "listing"]
+
+
+def as_listed(model: nn.Module) -> nn.Module:
+    """The model, with every layer but the last drawn anew as the listing in zhang2021 Appendix E draws sketched layers.
+
+    Weights are uniform in ±√3/√n for dense layers and ±√6/√n for convolutions, biases in ±1/√n, for n inputs of an
+    output: √3 and √6 times as wide as torch's default. The last layer, which is never sketched, stays torch's. Draws
+    come from torch's generator.
+    """
+    layers = [part for part in model.modules() if isinstance(part, nn.Linear | nn.Conv2d)]
+    with torch.no_grad():
+        for layer in layers[:-1]:
+            bound = 1 / math.sqrt(layer.weight[0].numel())
+            widened = math.sqrt(3 if isinstance(layer, nn.Linear) else 6)
+            nn.init.uniform_(layer.weight, -bound * widened, bound * widened)
+            if layer.bias is not None:
+                nn.init.uniform_(layer.bias, -bound, bound)
+    return model
+
+
+def listed(*, model: Callable[..., nn.Module], **settings: Any) -> nn.Module:
+    """The network that `model` makes with these settings, initialised `as_listed`."""
+    return as_listed(model(**settings))
