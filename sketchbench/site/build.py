@@ -18,6 +18,7 @@ import yaml
 
 from sketchbench.digest import PROJECT
 from sketchbench.files import write_bytes, write_text
+from sketchbench.site import lists
 from sketchbench.site.page import Asset, Page, Scale
 
 HERE = Path(__file__).parent
@@ -40,7 +41,8 @@ def scales_of(root: Path = PROJECT) -> list[Scale]:
 
 
 def made(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
-    """What all modules make, page by page."""
+    """What all modules make, page by page, and what lists need."""
+    yield from lists.assets()
     for name in MODULES:
         if importlib.util.find_spec(f"sketchbench.site.{name}"):
             yield from importlib.import_module(f"sketchbench.site.{name}").pages(scales, conf)
