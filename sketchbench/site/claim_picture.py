@@ -87,7 +87,9 @@ def _panel(rows: Sequence[Row], criterion: str, name: str, title: str) -> str:
         bound = 1.0 if divided else bounds[0]
         x = axis.place(bound)
         if ALLOWED.get(criterion) == "below":
-            parts.append(f'<rect class="allowed" x="{LEFT}" y="{TOP - 4}" width="{x - LEFT:.1f}" height="{bottom - 14}"/>')
+            parts.append(
+                f'<rect class="allowed" x="{LEFT}" y="{TOP - 4}" width="{x - LEFT:.1f}" height="{bottom - 14}"/>'
+            )
         word = f"{'exact' if exact else 'bound'}{'' if divided else f' {number(bound, 3)}'}"
         anchored = "end" if x > WIDTH - 50 else "start" if x < LEFT + 30 else "middle"
         parts.append(f'<text x="{x:.1f}" y="{TOP - 8}" text-anchor="{anchored}">{word}</text>')
