@@ -83,7 +83,7 @@ def test_lines_are_short() -> None:
     for name in filter(None, listed.split("\0")):
         path = ROOT / name
         if (
-            name.startswith(("reports/", "sketchbench/frontier/vendor/"))
+            name.startswith(("reports/", "sketchbench/site/vendor/"))
             or name == "requirements.lock"
             or not path.is_file()
         ):
