@@ -1,7 +1,6 @@
 """The tables of all studies: a list of them, and a page for each, with its columns explained."""
 
 import re
-import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,13 +9,13 @@ from typing import Any
 import pandas as pd
 
 from sketchbench import seal, study
-from sketchbench.digest import PROJECT
 from sketchbench.figure.catalogue import read_catalogue
 from sketchbench.measure.row import COLUMNS
 from sketchbench.measure.row import Column as Measured
 from sketchbench.site import verdicts
 from sketchbench.site.lists import Column, Kind, listing
 from sketchbench.site.page import Asset, Page, Scale
+from sketchbench.site.provenance import date_of, dated
 from sketchbench.site.verdicts import escaped
 
 STUDIES = (
@@ -59,11 +58,8 @@ class Table:
 
 def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
     """The list of all tables, and a page for each of them."""
-    dates = commit_dates()
     tables = [
-        _table(path, scale.name, conf, dates)
-        for scale in scales
-        for path in sorted((scale.reports / "tables").glob("*.csv"))
+        _table(path, scale.name, conf) for scale in scales for path in sorted((scale.reports / "tables").glob("*.csv"))
     ]
     rows = [
         {
@@ -93,16 +89,6 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
         yield Page(f"{table.page}.md", f"{table.study}, {table.scale}", _text(table, links))
 
 
-def commit_dates() -> dict[str, str]:
-    """The date of every commit, YYYY-MM-DD, by its first 12 digits; none outside a checkout."""
-    git = ["git", "-C", str(PROJECT), "log", "--all", "--format=%h %cs", "--abbrev=12"]
-    try:
-        lines = subprocess.run(git, capture_output=True, text=True, check=True).stdout.splitlines()
-    except (OSError, subprocess.CalledProcessError):
-        return {}
-    return dict(line.split() for line in lines)
-
-
 def comment(path: Path) -> str:
     """What a config says of itself: its first comment, as a paragraph; "" where it has none."""
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
@@ -110,7 +96,7 @@ def comment(path: Path) -> str:
     return " ".join(line.removeprefix("#").strip() for line in lines[:first]).strip()
 
 
-def _table(path: Path, scale: str, conf: Path, dates: Mapping[str, str]) -> Table:
+def _table(path: Path, scale: str, conf: Path) -> Table:
     frame = pd.read_csv(path, dtype=str, keep_default_na=False)
     for name in frame:
         if name not in COLUMNS or COLUMNS[str(name)].kind is not str:
@@ -121,7 +107,7 @@ def _table(path: Path, scale: str, conf: Path, dates: Mapping[str, str]) -> Tabl
         sealed = set(" ".join(seal.read(seal.beside(path)).commits.values()).split())
     except seal.SealError:
         sealed = set()
-    made = max((dates.get(commit, "") for commit in sealed), default="")
+    made = max(map(date_of, sealed), default="")
     return Table(path.stem, scale, path, _about(path.stem, conf), frame, sorted(sealed), made)
 
 
@@ -160,9 +146,8 @@ def _text(table: Table, links: Mapping[str, Sequence[str]]) -> str:
         if len(values) == 1 or name == Measured.PICTURE:
             same[str(name)] = values.iloc[0] if len(values) == 1 else "pictures, shown with the figures"
             frame = frame.drop(columns=[name])
-    code = ", ".join(f"<code>{commit}</code>" for commit in table.commits) or "not known"
     facts = [f"<p>{escaped(text)}</p>" for text in dict.fromkeys(reversed(table.about)) if text] + [
-        f"<p>{len(frame)} rows, scale {table.scale}; code {code}{f' of {table.made}' if table.made else ''}.</p>"
+        f"<p>{len(frame)} rows, scale {table.scale}; code {dated(table.commits)}.</p>"
     ]
     facts += [f"<p>{name}: {', '.join(found)}.</p>" for name, found in links.items() if found]
     stated = "".join(
