@@ -5,7 +5,7 @@ BIN := $(abspath $(VENV))/bin
 export PATH := $(BIN):$(PATH)
 
 .DELETE_ON_ERROR:
-.PHONY: results paper report check test tests test-slurm lint style types layers workflow bench lock clean help
+.PHONY: results paper report site check test tests test-slurm lint style types layers workflow bench lock clean help
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST)
@@ -24,6 +24,13 @@ paper: $(VENV)/ready ## the same at the papers' own sizes: days; goes on where i
 
 report: results ## bundle tables and figures into reports/report.html
 	snakemake --report reports/report.html
+
+$(VENV)/site: $(VENV)/ready
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable '.[test,site]'
+	touch $@
+
+site: $(VENV)/site ## build reports/site from the reports that are there
+	@python -m sketchbench site $(ARGS)
 
 check: $(VENV)/ready ## fail where a verdict differs from the expected one
 	python -m sketchbench check reports/claims.csv $(if $(AGAINST),--against $(AGAINST)) $(ARGS)

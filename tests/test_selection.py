@@ -50,7 +50,7 @@ def test_unknown_ones_to_run_beside() -> None:
 
 
 def test_what_no_claim_reads() -> None:
-    """The names that the README gives are read."""
+    """The names that the page on families gives are read."""
     known = {"tails": {"own": 1, "Lemma D.23": 1}, "inner_products": {"own": 1, "derived": 1, "always": 1}}
     assert list(unjudged(CONF, known)) == []
     ((measuring, key, reason),) = unjudged(CONF, {"tails": {"mine": 1}})

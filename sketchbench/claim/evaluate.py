@@ -23,6 +23,7 @@ def evaluate(
     whole: bool = True,
     kinds: Mapping[str, str] | None = None,
     older: Collection[str] = (),
+    absent: Mapping[str, str] | None = None,
 ) -> tuple[pd.DataFrame, int]:
     """Judge all claims, with simultaneous intervals.
 
@@ -35,6 +36,7 @@ def evaluate(
             claim with a check that finds nothing to judge is not run.
         kinds: of each study, what it compares; where they are not given, methods of the same name are the same.
         older: the studies whose tables are of another plan. A claim that asks for what they don't have is not run.
+        absent: of each study without a table, what it would take to run it.
 
     Returns:
         A table of verdicts, one row for each claim and method, void for methods that break the contract; and the
@@ -71,7 +73,7 @@ def evaluate(
     count = max(_measured(first.values()), _measured(compare(found, 0.5) for found in against.values()))
     error = FAMILY_WISE_ERROR / max(count, 1)
     controls = {key: compare(found, error) for key, found in against.items()}
-    reasons = {**unfit, **idle}
+    reasons = {**_missing(claims, tables, absent or {}), **unfit, **idle}
     rows = [_not_run(claim, scale, reasons.get(claim.id, "")) for claim in claims if claim not in judged]
     rows += [
         _row(claim, method, label, compare(selected[claim.id, method], error), controls.get((claim.id, method)), scale)
@@ -98,6 +100,12 @@ def _unfit(claim: Claim, tables: Mapping[str, pd.DataFrame], older: Collection[s
             f"of other code, the tables of {', '.join(sorted(concerned))} can't be judged ({reason}); run these again"
         )
     return ""
+
+
+def _missing(claims: list[Claim], tables: Mapping[str, pd.DataFrame], absent: Mapping[str, str]) -> dict[str, str]:
+    """Of each claim without all of its tables, what it would take to make those that are missing, where it is known."""
+    missing = {claim.id: [name for name in claim.studies if name not in tables and name in absent] for claim in claims}
+    return {id: "; ".join(f"{name}: {absent[name]}" for name in names) for id, names in missing.items() if names}
 
 
 def _plain(table: pd.DataFrame) -> pd.DataFrame:
@@ -191,7 +199,8 @@ def _tightest(judgements: list[Judgement]) -> float:
 
 
 def _control_columns(control: NegativeControl | None, judgements: list[Judgement] | None) -> dict[str, Any]:
-    """The columns about the negative control of a method: its name, its verdict, and the statistic that decides it.
+    """The columns about the negative control of a method: its name, its verdict, the statistic that decides it, and
+    the bound and criterion of that.
 
     Arguments:
         control: the control; None where there is none yet.
@@ -199,13 +208,15 @@ def _control_columns(control: NegativeControl | None, judgements: list[Judgement
     """
     name = control.name if control else ""
     verdict: Verdict | Literal[""] = ""
-    statistic = float("nan")
+    statistic = bound = float("nan")
+    criterion = ""
     if judgements is not None:
         verdict = "not run"
         if judgements:
-            verdict, (_, _, worst) = _decided(judgements)
-            statistic = worst.statistic
-    return {"negative_control": name, "negative_control_verdict": verdict, "negative_control_statistic": statistic}
+            verdict, (_, criterion, worst) = _decided(judgements)
+            statistic, bound = worst.statistic, worst.bound
+    columns = {"": name, "_verdict": verdict, "_statistic": statistic, "_bound": bound, "_criterion": criterion}
+    return {f"negative_control{end}": value for end, value in columns.items()}
 
 
 def _identity(claim: Claim) -> dict[str, str]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from sketchbench import seal
-from sketchbench.claim import page
+from sketchbench.claim import history, page
 from sketchbench.claim.check import differences
 from sketchbench.claim.claims import check_studies, read_claims
 from sketchbench.claim.erratum import read_errata
@@ -53,7 +53,8 @@ def judge(
     frames = {path.stem: read_table(path, COLUMNS, kind="table", scale=known["scale"]) for path in tables}
     whole, kinds = known.get("whole", True), known.get("kinds", {})
     older = known.get("older", {})
-    found, comparisons = evaluate(read, frames, known["scale"], whole=whole, kinds=kinds, older=older)
+    absent = known.get("absent", {})
+    found, comparisons = evaluate(read, frames, known["scale"], whole=whole, kinds=kinds, older=older, absent=absent)
     verdicts = with_origin(found, read, origin_of(tables, older))
     write_text(csv, verdicts.to_csv(index=False, float_format="%.8g", lineterminator="\n"))
     blocks = page.content(read, verdicts, known, comparisons, mistakes)
@@ -61,13 +62,14 @@ def judge(
     write_text(html, to_html(page.TITLE, blocks))
     made_of = judged_from(seal.sums(tables), facts)
     seal.write("claims", known["scale"], made_of, [csv, markdown, html])
+    history.append(csv, verdicts, known["scale"])
     return differences(verdicts)
 
 
 def _facts(text: str) -> dict[str, Any]:
     """What `planned.Plan.facts` says; ValueError where it is something else."""
     facts = json_of(text, "--facts")
-    optional = {key: dict for key in ("kinds", "older") if isinstance(facts, dict) and key in facts}
+    optional = {key: dict for key in ("kinds", "older", "absent") if isinstance(facts, dict) and key in facts}
     for key, kind in {**FACTS, **optional}.items():
         if not isinstance(facts, dict) or not isinstance(facts.get(key), kind):
             raise ValueError(f"--facts needs {key}, of type {kind.__name__}; Snakemake makes them of the plan")

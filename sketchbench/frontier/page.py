@@ -64,7 +64,7 @@ def _refused(frontier: pd.DataFrame) -> Iterable[str]:
 
 
 def _vendored(name: str) -> str:
-    return (HERE / "vendor" / name).read_text(encoding="utf-8")
+    return (HERE.parent / "site" / "vendor" / name).read_text(encoding="utf-8")
 
 
 def _json(rows: Sequence[dict[Any, Any]]) -> str:

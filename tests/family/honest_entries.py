@@ -77,7 +77,7 @@ class Achlioptas40(_Achlioptas):
 @honest(independent(2))
 @dataclass(frozen=True)
 class HalfSigns(_Entries):
-    """The README's example."""
+    """The example of docs/howto/family.md."""
 
     def entries(self, draws: Draws) -> Array:
         signs = draws.sign_rows(ENTRIES, 0, self.b, self.d)

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "howto" / "family.md").read_text(encoding="utf-8")
 
 
 def example(language: str, marker: str) -> str:
-    """The one code block of the README in this language with this text in it."""
-    blocks = re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+    """The one code block of the page on families in this language with this text in it."""
+    blocks = re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
     (block,) = (block for block in blocks if marker in block)
     return str(block)
 

@@ -457,7 +457,7 @@ def test_recoveries(folder: Path, case: str) -> None:
 
 
 def test_sound_ones(folder: Path) -> None:
-    """The README's family, as it is and with its name; one made from one of ours; and a recovery."""
+    """The documented family, as it is and with its name; one made from one of ours; and a recovery."""
     derived = (
         "defaults: [/sketch/srht@_here_, _self_]\nlabel: Ours\nfamily: {replacement: true}\ntheory: {spectrum: null}\n"
     )

@@ -27,4 +27,5 @@ def test_a_seed_decides() -> None:
         return listed(model=mlp, shape=(1, 8, 8), classes=10, hidden=[4])
 
     one, two, other = (initialised(make, seed).state_dict()["1.weight"] for seed in (1, 1, 2))
-    assert torch.equal(one, two) and not torch.equal(one, other)
+    assert torch.equal(one, two)
+    assert not torch.equal(one, other)

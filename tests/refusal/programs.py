@@ -151,7 +151,7 @@ TABLES = [
 
 def _evaluate(table: str, facts: Any = FACTS, claim: str = "@S1.yaml") -> list[str]:
     text = facts if isinstance(facts, str) else json.dumps(facts)
-    return [table, "--claims", claim, "--errata", str(CONF / "erratum"), "--facts", text, *PAGE]
+    return [table, "--claims", claim, "--facts", text, *PAGE]
 
 
 CLAIMS = [

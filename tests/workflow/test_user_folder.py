@@ -13,12 +13,12 @@ from sketchbench.execution import ConfigError
 from sketchbench.schema import SchemaError
 
 pytestmark = pytest.mark.workflow
-README = (ROOT / "README.md").read_text()
+PAGE = (ROOT / "docs" / "howto" / "family.md").read_text()
 
 
 def example(language: str, marker: str) -> str:
-    """The one code block of the README in this language with this text in it."""
-    blocks = re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+    """The one code block of the page on families in this language with this text in it."""
+    blocks = re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
     (block,) = (block for block in blocks if marker in block)
     return block
 

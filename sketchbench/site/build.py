@@ -1,0 +1,143 @@
+"""Build the site: the pages that the modules make of the reports, beside docs/, given to MkDocs as Markdown.
+
+MkDocs is a subprocess, as it comes with an extra (`site`) that nothing else needs.
+"""
+
+import importlib
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from sketchbench.digest import PROJECT
+from sketchbench.files import write_bytes, write_text
+from sketchbench.site import lists
+from sketchbench.site.page import Asset, Page, Scale
+
+HERE = Path(__file__).parent
+MODULES = ("front", "claims", "errata", "printed", "frontier", "figures", "tables", "history", "glossary")
+SCALES = {"quick": "reports", "paper": "reports/paper"}
+HOWTO, REFERENCE = "docs/howto", "docs/reference"
+DOCS = ("docs/tutorial.md", HOWTO, "docs/verdicts.md", "docs/notation.md", "docs/architecture.md", REFERENCE)
+# Nothing refers to them from a file: maps of sources, stemmers of other languages, the index that a server would fetch.
+UNUSED = ("assets/**/*.map", "assets/javascripts/lunr/**/*", "search/search_index.json", "sitemap.xml*")
+
+
+class SiteError(RuntimeError):
+    """A site that can't be built; the message is for the user, in one line."""
+
+
+def scales_of(root: Path = PROJECT) -> list[Scale]:
+    """The scales that have reports, quick first."""
+    scales = [Scale(name, root / place) for name, place in SCALES.items()]
+    return [scale for scale in scales if (scale.reports / "claims.csv").is_file()]
+
+
+def made(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
+    """What all modules make, page by page, and what their lists share."""
+    yield from lists.assets()
+    for name in MODULES:
+        if importlib.util.find_spec(f"sketchbench.site.{name}"):
+            yield from importlib.import_module(f"sketchbench.site.{name}").pages(scales, conf)
+
+
+def build(target: Path, root: Path = PROJECT) -> str:
+    """Build the site of the reports that are there.
+
+    Arguments:
+        target: its folder; what is in it is replaced.
+        root: of the project, with reports/, conf/ and docs/.
+
+    Returns:
+        What was built, in a line.
+
+    Raises:
+        SiteError: where there is nothing to show, or MkDocs is missing or fails.
+    """
+    start = time.perf_counter()
+    scales = scales_of(root)
+    if not scales:
+        raise SiteError(f"{root / 'reports'} has no claims.csv to show; run snakemake first")
+    if not importlib.util.find_spec("mkdocs"):
+        raise SiteError("the site is made by MkDocs, which is not installed; `make site` installs it")
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "source"
+        pages = write(made(scales, root / "conf"), source)
+        _copy(root / "docs", source / "docs")
+        write_text(source / "site.css", (HERE / "theme" / "site.css").read_text(encoding="utf-8"))
+        config = Path(folder) / "mkdocs.yml"
+        write_text(config, yaml.safe_dump(configured(pages, source, target), allow_unicode=True))
+        _run(config)
+    for pattern in UNUSED:
+        for path in target.glob(pattern):
+            if path.is_file():
+                path.unlink()
+    size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
+    number = sum(1 for _ in target.rglob("*.html"))
+    return f"{target}: {number} pages, {size / 1e6:.1f} MB, in {time.perf_counter() - start:.0f} s"
+
+
+def write(items: Iterator[Page | Asset], source: Path) -> list[Page]:
+    """Write pages and assets into a folder, and return the pages."""
+    pages = []
+    for item in items:
+        if isinstance(item, Asset):
+            write_bytes(source / item.path, item.content)
+        else:
+            pages.append(item)
+            write_text(source / item.path, f"{_front_matter(item)}# {item.title}\n\n{item.text.strip()}\n")
+    return pages
+
+
+def _front_matter(page: Page) -> str:
+    """What a page does without: the list of pages beside it, and that of its headings where it has few."""
+    hidden = ["navigation"] if page.text.count("\n## ") > 1 else ["navigation", "toc"]
+    return f"---\n{yaml.safe_dump({'title': page.title, 'hide': hidden})}---\n\n"
+
+
+def configured(pages: Sequence[Page], source: Path, target: Path) -> dict[str, Any]:
+    """The configuration of MkDocs for a folder of pages: ours, with the folders and the navigation."""
+    top = [{page.title: page.path} for page in pages if "/" not in page.path]
+    docs = [entry for place in DOCS for entry in _entries(source / place, source)]
+    return {
+        "INHERIT": str(HERE / "mkdocs.yml"),
+        "docs_dir": str(source),
+        "site_dir": str(target.resolve()),
+        "extra_css": ["site.css", *lists.STYLES],
+        "extra_javascript": [lists.SCRIPT],
+        "nav": [*top, *([{"Docs": docs}] if docs else [])],
+        "not_in_nav": "/claims/\n/tables/\n/docs/",
+    }
+
+
+def _entries(place: Path, source: Path) -> list[Any]:
+    """What the navigation has of a page or a folder of pages, where it is there."""
+    if place.is_file():
+        return [str(place.relative_to(source))]
+    files = [str(path.relative_to(source)) for path in sorted(place.rglob("*.md"))] if place.is_dir() else []
+    return [{"How to" if place.name == "howto" else place.name.capitalize(): files}] if files else []
+
+
+def _copy(folder: Path, target: Path) -> None:
+    for path in folder.rglob("*"):
+        if path.is_file():
+            write_bytes(target / path.relative_to(folder), path.read_bytes())
+
+
+def _run(config: Path) -> None:
+    """Run MkDocs; SiteError with its last words where it fails."""
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--config-file", str(config)]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}  # the theme's own news, at every start
+    done = subprocess.run(command, capture_output=True, text=True, cwd=PROJECT, env=environment, check=False)
+    if done.returncode:
+        lines = (done.stderr or done.stdout).strip().splitlines() or ["no reason given"]
+        raise SiteError(f"mkdocs build ended with {done.returncode}: {lines[-1]}")
+    for line in done.stderr.splitlines():
+        print(line, file=sys.stderr)

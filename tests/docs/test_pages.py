@@ -1,0 +1,80 @@
+"""README and documentation: links lead somewhere, Python runs and prints, YAML is what it says it is."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from prose import PAGES, ROOT, anchors, blocks, links, title
+
+from sketchbench.claim.claims import read_claims
+
+MODULE = "class HalfSigns"  # of the block that is a file and not a program; tests/inspection has it
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 130
+
+
+def test_all_pages_are_reached_from_the_readme() -> None:
+    linked = {(ROOT / link.split("#")[0]).resolve() for link in links(ROOT / "README.md")}
+    reference = {page for page in PAGES if page.parent.name == "reference"}  # in the navigation of the site
+    assert set(PAGES) - reference - {ROOT / "README.md"} <= linked
+
+
+@pytest.mark.parametrize("page", PAGES, ids=title)
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in links(page):
+        name, _, anchor = link.partition("#")
+        target = (page.parent / name).resolve() if name else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def test_what_the_site_includes_links_within_itself() -> None:
+    """The site has the pages of docs/ and nothing beside them."""
+    for page in (ROOT / "docs").rglob("*.md"):
+        for link in links(page):
+            target = (page.parent / link.split("#")[0]).resolve()
+            assert target.is_relative_to(ROOT / "docs"), f"{title(page)}: {link}"
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=title)
+def test_python_runs_and_prints(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Later blocks of a page go on from the earlier ones."""
+    names: dict[str, object] = {}
+    for block in blocks(page, "python"):
+        if MODULE in block:
+            continue
+        exec(block, names)
+        assert capsys.readouterr().out, block
+
+
+def test_five_lines_are_five() -> None:
+    """And what their comment says of a mean is so, nearly, for this vector."""
+    (code,) = blocks(ROOT / "README.md", "python")
+    lines = [line for line in code.splitlines() if line]
+    assert lines.pop().startswith("print(")
+    assert len(lines) == 5
+    names: dict[str, object] = {}
+    exec(code, names)
+    assert names["x_hat"].shape == (1_000_000,)  # type: ignore[attr-defined]
+    assert abs(names["x_hat"].mean() - 1) < 0.1  # type: ignore[attr-defined]
+
+
+def test_recovery_by_hand_loses_little() -> None:
+    code = next(block for block in blocks(ROOT / "docs/howto/recovery.md", "python") if "recovered" in block)
+    names: dict[str, object] = {}
+    exec(code, names)
+    x, recovered = names["x"], names["recovered"]
+    assert ((x - recovered) ** 2).sum() < 0.05 * (x**2).sum()  # type: ignore[operator, attr-defined]
+
+
+def test_claims_that_are_shown_are_whole(tmp_path: Path) -> None:
+    """The one on the page about claims is read as those of the project are."""
+    shown = [block for block in blocks(ROOT / "docs/howto/claim.md", "yaml") if block.startswith("id:")]
+    for number, block in enumerate(shown):
+        path = tmp_path / f"{yaml.safe_load(block)['id']}.yaml"
+        path.write_text(block, encoding="utf-8")
+        (claim,) = read_claims([path])
+        assert claim.checks, number
+    assert shown
