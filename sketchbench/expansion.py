@@ -42,13 +42,29 @@ class Expansion:
     def keep(self, study: Study, table: Table | None) -> None:
         """A study that was not chosen: its table, if there is one, stays as it is, and is compared with what the plan
         would make of it. One for always is added later."""
-        if self._left_out(study, self.plan.besides) or study.always or table is None:
+        if self._left_out(study, self.plan.besides) or study.always:
+            return
+        if table is None:
+            self._tell_absent(study)
             return
         runs = self._all_runs(study)
         self._keep(study, table, runs)
         for method in sorted({_method(run) for run in runs} - table.made_of.keys()):
             reason = "the table that is there was made without it; run the study again"
             self.plan.skipped.append(Skipped(study.name, method, reason))
+
+    def _tell_absent(self, study: Study) -> None:
+        """What it would take to run a study that has no table, and is not run now; one that is long is left out."""
+        name = study.name
+        if study.long:
+            runs = sum(len(run.parts) or 1 for run in self._all_runs(study))
+            takes = f"{runs} runs, {study.long.hours:g} hours of one processor core ({study.long.measured}), or a GPU"
+            self.plan.besides.append(Skipped(name, "all runs", f"{takes}; run it by its name: studies={name}"))
+        elif known := self.costs.get(cost.Key(self.plan.scale, name)):
+            takes = f"{known.runs} runs, {cost.told(known.seconds * known.runs)} of one processor core"
+        else:
+            takes = "what it takes was never measured"
+        self.plan.absent[name] = takes
 
     def add_always(self, study: Study, table: Table | None) -> None:
         """A study that was not chosen, but is one for always: its runs of the methods whose verdicts rest on it, and

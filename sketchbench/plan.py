@@ -42,11 +42,10 @@ def from_settings(settings: dict[str, Any], main: bool = True) -> Plan:
     beside = settings["beside"] if settings["only"] else None
     if beside is not None and not settings["folder"]:
         raise ConfigError("only=mine needs folder=DIR as well, the folder of your own methods")
-    there: dict[str, Table] = {}
-    if settings["studies"] != ALL:
-        places = places_of(settings["scale"], user_folder(settings["folder"]), apart=beside is not None)
-        found = standing_file(places)
-        there = standing.find(Path(places.reports), settings["scale"]) if main else standing.recalled(Path(found))
+    # also where all studies are chosen: those that are too long stay as they are
+    places = places_of(settings["scale"], user_folder(settings["folder"]), apart=beside is not None)
+    found = standing_file(places)
+    there = standing.find(Path(places.reports), settings["scale"]) if main else standing.recalled(Path(found))
     plan = expand(
         *(settings[name] for name in ("scale", "kernels", "seed", "studies", "folder")),
         there=there,
@@ -114,12 +113,16 @@ def expand(
     places, known = places_of(scale, user, apart=beside is not None), study.names(conf)
     shared = together == "all"
     plan = Plan(scale, kernels.resolve(kernels_name), seed, places, beside is None, known, shared=shared)
-    chosen = known if studies == ALL else [name.strip() for name in studies.split(",")]
+    gpu = plan.kernels == "cupy"
+    found = {name: study.read(conf, name, scale, gpu=gpu) for name in known}
+    if studies == ALL:
+        chosen = [name for name, one in found.items() if gpu or not one.long]
+    else:
+        chosen = [name.strip() for name in studies.split(",")]
     for name in chosen:
         choose("study", name, known)
-    gpu = plan.kernels == "cupy"
-    planned = [study.read(conf, name, scale, gpu=gpu) for name in chosen]
-    others = [study.read(conf, name, scale, gpu=gpu) for name in known if name not in chosen]
+    planned = [found[name] for name in chosen]
+    others = [one for name, one in found.items() if name not in chosen]
     always = [one for one in others if one.always and scale in one.scales]
     there = {name: table for name, table in (there or {}).items() if name not in chosen}
     composer = Composer(conf, user)

@@ -22,7 +22,7 @@ LARGEST = 1 << 20  # bytes of a seal; one of 200 tables has 20,000
 KINDS = {"table": "a table", "claims": "a page of claims", "figure": "a figure"}
 AGAIN = "run snakemake again, which makes it anew"
 WITHDRAWN = ".withdrawn"  # behind the name of a seal whose report is to be made again
-ORIGIN = ("commits", "settings")  # what the seal of a table says beside what every seal does
+ORIGIN = ("commits", "settings", "machines")  # what the seal of a table says beside what every seal does
 
 
 class SealError(ValueError):
@@ -42,6 +42,7 @@ class Seal:
         commits: of a table, by method, the commit of the code that its records are from, several separated by spaces;
             "" outside a checkout.
         settings: of a table, `seed` and `kernels` of its records.
+        machines: of a table, `machine` and `versions` of its records, several separated by semicolons.
     """
 
     kind: str
@@ -50,6 +51,7 @@ class Seal:
     files: Mapping[str, str]
     commits: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
+    machines: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
@@ -75,7 +77,7 @@ def write(
 ) -> None:
     """Seal a report, after all of its files have been written; the seal stands beside the first.
 
-    Arguments are the attributes of `Seal`, but `files`, the paths of those; `origin`, of a table, is the last two.
+    Arguments are the attributes of `Seal`, but `files`, the paths of those; `origin`, of a table, is the last three.
 
     Raises FileError (an OSError) where it can't be written.
     """

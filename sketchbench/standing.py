@@ -59,20 +59,26 @@ class Table:
 
 
 def origin_of(provenances: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, dict[str, str]]:
-    """Where the rows of a table come from, by the method and the provenance of each of its records: the `commits` and
-    `settings` of `seal.Seal`."""
+    """Where the rows of a table come from, by the method and the provenance of each of its records: the `commits`,
+    `settings` and `machines` of `seal.Seal`."""
     commits: dict[str, set[str]] = {}
     settings: dict[str, set[str]] = {}
+    machines: dict[str, set[str]] = {}
     for method, provenance in provenances:
         commits.setdefault(method, set()).add(provenance.get("commit") or "")
         config = provenance.get("config", {})
         for name in (name for name, _ in SETTINGS if name in config):
             settings.setdefault(name, set()).add(str(config[name]))
-    return {"commits": _joined(commits), "settings": _joined(settings)}
+        if "machine" in provenance:
+            machines.setdefault("machine", set()).add(provenance["machine"])
+        if versions := provenance.get("versions"):
+            told = ", ".join(f"{name} {number}" for name, number in sorted(versions.items()))
+            machines.setdefault("versions", set()).add(told)
+    return {"commits": _joined(commits), "settings": _joined(settings), "machines": _joined(machines, "; ")}
 
 
-def _joined(found: Mapping[str, set[str]]) -> dict[str, str]:
-    return {name: " ".join(sorted(filter(None, told))) for name, told in found.items()}
+def _joined(found: Mapping[str, set[str]], by: str = " ") -> dict[str, str]:
+    return {name: by.join(sorted(filter(None, told))) for name, told in found.items()}
 
 
 def find(reports: Path, scale: str) -> dict[str, Table]:

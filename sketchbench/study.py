@@ -31,6 +31,13 @@ class Point(NamedTuple):
     columns: dict[str, Any]
 
 
+class Long(NamedTuple):
+    """What the runs of a study take: hours of one processor core, and what this number is from."""
+
+    hours: float
+    measured: str
+
+
 @dataclass(frozen=True)
 class Study:
     """One file of conf/study at one scale.
@@ -40,7 +47,8 @@ class Study:
     `theory`, one of these at least. groups: the config groups that an axis may name. together: how many of its runs
     share a process at most; None: as many as those of other studies. always: whether it is run, of the methods that the
     chosen studies have, when it is not chosen itself, and of each method at the first size that it takes. trials:
-    how many trials there are, each of them a run of its own; None: they are as many as `set` says, in one run.
+    how many trials there are, each of them a run of its own; None: they are as many as `set` says, in one run. long:
+    what it takes, where that is more than a day of two processor cores; None where it is less.
     """
 
     name: str
@@ -56,6 +64,7 @@ class Study:
     together: int | None = None
     always: bool = False
     trials: int | None = None
+    long: Long | None = None
 
     def asks_for(self, theory: Mapping[str, Any]) -> bool:
         """Whether a method with this `theory` is one that it is for."""
@@ -117,6 +126,7 @@ def read(conf: Path, name: str, scale: str, *, gpu: bool = False) -> Study:
         together=text.get("together"),
         always=text.get("always", False),
         trials=trials,
+        long=Long(**special["long"]) if "long" in special else None,
     )
 
 

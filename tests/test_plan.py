@@ -1,6 +1,7 @@
 """Studies expand into named, stable runs; every scale of every study can."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -42,9 +43,11 @@ def expanded(conf: Path, study: dict[str, Any], scale: str = "quick", **others: 
 @pytest.mark.parametrize("scale", ["smoke", "quick", "paper"])
 def test_every_study_expands(scale: str) -> None:
     plan = whole_plan(scale)
-    left_out = {skipped.study for skipped in plan.skipped if skipped.name == "all runs"}
+    left_out = {skipped.study for skipped in [*plan.skipped, *plan.besides] if skipped.name == "all runs"}
     assert list(plan.runs) == [name for name in STUDIES if name not in left_out]
-    assert not left_out or scale == "quick"
+    texts = {name: yaml.safe_load((CONF / "study" / f"{name}.yaml").read_text()) for name in STUDIES}
+    long = {name for name, text in texts.items() if "long" in text.get("scales", {}).get(scale, {})}
+    assert left_out == long or scale == "quick"
     assert all(plan.runs.values())
     records = [path for batches in plan.batches.values() for batch in batches.values() for path in batch.runs]
     joined = [run for runs in plan.runs.values() for run in runs.values() if run.parts]
@@ -316,6 +319,33 @@ def test_a_plan_without_a_place_for_its_memory(conf: Path, monkeypatch: pytest.M
 def contract(**changes: Any) -> dict[str, Any]:
     study = {"task": "norms", "sketch": ["all", "control/zero"], "axes": {"d": [8], "b": [4]}, "always": True}
     return {**study, **changes}
+
+
+def test_a_long_study_is_run_where_it_is_named_or_on_a_gpu(conf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise what it would take is said, to the user and in the rows of the claims that need it."""
+    long = {"hours": 75, "measured": "two rounds"}
+    scales = {"quick": {"long": long, "set": {"task.trials": 10}}}
+    study = {"task": "moments", "sketch": ["ams", "srht"], "axes": {"d": [8], "b": [4]}, "scales": scales}
+    short = {**study, "scales": {}}
+    assert list(expanded(conf, study, other=short).runs) == ["one"]
+    plan = planning.expand("quick", "numba", conf=conf)
+    assert list(plan.runs) == ["other"]
+    (left_out,) = plan.besides
+    assert (left_out.study, left_out.name) == ("one", "all runs")
+    takes = "2 runs, 75 hours of one processor core (two rounds), or a GPU"
+    assert left_out.reason == f"{takes}; run it by its name: studies=one"
+    assert json.loads(plan.facts)["absent"] == {"one": takes}
+    monkeypatch.setattr("sketchbench.kernels.resolve", lambda name: "cupy")
+    assert list(planning.expand("quick", "cupy", conf=conf).runs) == ["one", "other"]
+
+
+def test_what_a_study_without_a_table_would_take(conf: Path) -> None:
+    """A study that was not chosen: as its costs have it, where they are known."""
+    study = {"task": "moments", "sketch": ["ams", "srht"], "axes": {"d": [8], "b": [4]}}
+    plan = expanded(conf, study, norms=study, other=study)
+    absent = json.loads(plan.facts)["absent"]
+    assert absent["other"] == "what it takes was never measured"
+    assert re.fullmatch(r"\d+ runs, \d+ seconds of one processor core", absent["norms"])
 
 
 def test_a_study_for_always_takes_the_methods_of_those_that_are_chosen(conf: Path) -> None:

@@ -35,7 +35,9 @@ def run_evaluate(options: argparse.Namespace) -> None:
     tables = {path.stem: read_table(path, COLUMNS, kind="table", scale=facts["scale"]) for path in options.tables}
     whole, kinds = facts.get("whole", True), facts.get("kinds", {})
     older = facts.get("older", {})
-    found, comparisons = evaluate(claims, tables, facts["scale"], whole=whole, kinds=kinds, older=older)
+    found, comparisons = evaluate(
+        claims, tables, facts["scale"], whole=whole, kinds=kinds, older=older, absent=facts.get("absent", {})
+    )
     verdicts = with_origin(found, claims, origin_of(options.tables, older))
     csv = verdicts.to_csv(index=False, float_format="%.8g", lineterminator="\n")
     write_text(options.csv, csv)
@@ -51,7 +53,7 @@ def run_evaluate(options: argparse.Namespace) -> None:
 def _facts(text: str) -> dict[str, Any]:
     """What `planned.Plan.facts` says; ValueError where it is something else."""
     facts = json_of(text, "--facts")
-    optional = {key: dict for key in ("kinds", "older") if isinstance(facts, dict) and key in facts}
+    optional = {key: dict for key in ("kinds", "older", "absent") if isinstance(facts, dict) and key in facts}
     for key, kind in {**FACTS, **optional}.items():
         if not isinstance(facts, dict) or not isinstance(facts.get(key), kind):
             raise ValueError(f"--facts needs {key}, of type {kind.__name__}; Snakemake makes them of the plan")

@@ -18,6 +18,7 @@ import yaml
 
 from sketchbench.digest import PROJECT
 from sketchbench.files import write_bytes, write_text
+from sketchbench.site import lists
 from sketchbench.site.page import Asset, Page, Scale
 
 HERE = Path(__file__).parent
@@ -25,8 +26,8 @@ MODULES = ("front", "claims", "errata", "printed", "frontier", "figures", "table
 SCALES = {"quick": "reports", "paper": "reports/paper"}
 HOWTO, REFERENCE = "docs/howto", "docs/reference"
 DOCS = ("docs/tutorial.md", HOWTO, "docs/verdicts.md", "docs/notation.md", "docs/architecture.md", REFERENCE)
-# Nothing of a page refers to them: maps of sources, and stemmers of languages that the site is not in.
-UNUSED = ("assets/**/*.map", "assets/javascripts/lunr/**/*")
+# Nothing refers to them from a file: maps of sources, stemmers of other languages, the index that a server would fetch.
+UNUSED = ("assets/**/*.map", "assets/javascripts/lunr/**/*", "search/search_index.json", "sitemap.xml*")
 
 
 class SiteError(RuntimeError):
@@ -40,7 +41,8 @@ def scales_of(root: Path = PROJECT) -> list[Scale]:
 
 
 def made(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
-    """What all modules make, page by page."""
+    """What all modules make, page by page, and what their lists share."""
+    yield from lists.assets()
     for name in MODULES:
         if importlib.util.find_spec(f"sketchbench.site.{name}"):
             yield from importlib.import_module(f"sketchbench.site.{name}").pages(scales, conf)
@@ -108,6 +110,8 @@ def configured(pages: Sequence[Page], source: Path, target: Path) -> dict[str, A
         "INHERIT": str(HERE / "mkdocs.yml"),
         "docs_dir": str(source),
         "site_dir": str(target.resolve()),
+        "extra_css": ["site.css", *lists.STYLES],
+        "extra_javascript": [lists.SCRIPT],
         "nav": [*top, *([{"Docs": docs}] if docs else [])],
         "not_in_nav": "/claims/\n/tables/\n/docs/",
     }

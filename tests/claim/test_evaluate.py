@@ -97,6 +97,9 @@ def test_a_study_that_did_not_run(tmp_path: Path) -> None:
     verdicts, count = evaluate(read_claims(write(tmp_path)), {}, "quick")
     assert count == 0
     assert verdicts["verdict"].tolist() == ["not run"]
+    assert verdicts["case"].tolist() == [""]
+    verdicts, _ = evaluate(read_claims(write(tmp_path)), {}, "quick", absent={"one": "2 runs", "other": "3 runs"})
+    assert verdicts["case"].tolist() == ["one: 2 runs"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,184 @@
+"""The picture of a claim: every method's interval against its bound, with the negative control. Plain SVG.
+
+There is a panel for each criterion, as slopes and probabilities have no axis in common. Colours are classes of the
+site's style sheet, so that a picture is legible in the dark scheme, too; every mark has a title with its numbers.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sketchbench.claim.criteria import Verdict
+from sketchbench.site.verdicts import anchor, escaped, number
+
+Row = Mapping[Any, Any]
+WIDTH, LEFT, RIGHT = 440, 150, 14  # of the view box; it is as wide as a phone at least
+STEP, TOP, BOTTOM = 17, 20, 34
+DECADES = 50.0  # the axis is logarithmic where positive numbers spread by more than this factor
+ALLOWED = {"upper_bound": "below", "probability": "below", "computed": "below", "always": "below", "audit": "below"}
+VERDICTS: tuple[Verdict, ...] = ("holds", "fails", "inconclusive", "vacuous", "void", "not run")
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A horizontal axis: its range, and whether it is logarithmic."""
+
+    low: float
+    high: float
+    logarithmic: bool
+
+    def place(self, value: float) -> float:
+        """Where a value is, in units of the view box; the ends of the axis for what lies beyond them."""
+        to: Callable[[float], float] = math.log10 if self.logarithmic else float
+        if self.logarithmic and value <= 0:
+            return LEFT
+        clipped = min(max(value, self.low), self.high)
+        share = (to(clipped) - to(self.low)) / (to(self.high) - to(self.low))
+        return LEFT + share * (WIDTH - LEFT - RIGHT)
+
+    def beyond(self, value: float) -> bool:
+        """Whether a value is outside."""
+        return not self.low <= value <= self.high
+
+    @property
+    def ticks(self) -> list[float]:
+        """A few round values."""
+        if self.logarithmic:
+            first, last = math.ceil(math.log10(self.low)), math.floor(math.log10(self.high))
+            every = max(1, -(-(last - first + 1) // 5))
+            powers = [10.0**power for power in range(first, last + 1, every)]
+            return powers if len(powers) > 1 else [self.low, self.high]
+        span = self.high - self.low
+        step = 10 ** math.floor(math.log10(span / 3))
+        step *= next(factor for factor in (1, 2, 5, 10) if span / (factor * step) <= 5)
+        first = math.ceil(self.low / step - 1e-9)
+        return [round(index * step, 12) for index in range(first, math.floor(self.high / step + 1e-9) + 1)]
+
+
+def drawn(rows: Sequence[Row], names: Mapping[str, str], title: str) -> str:
+    """The panels, one below the other; "" where no row has a number.
+
+    Arguments:
+        rows: of the table of verdicts, one for each method.
+        names: by criterion, what its axis shows.
+        title: of the picture, for those who can't see it.
+    """
+    panels = []
+    for criterion in dict.fromkeys(row["criterion"] for row in rows):
+        own = [row for row in rows if row["criterion"] == criterion and not math.isnan(row["statistic"])]
+        if own:
+            panels.append(_panel(own, criterion, names.get(criterion, ""), title))
+    return "\n".join(panels)
+
+
+def _panel(rows: Sequence[Row], criterion: str, name: str, title: str) -> str:
+    bounds = [row["bound"] for row in rows if math.isfinite(row["bound"])]
+    common = bool(bounds) and max(bounds) - min(bounds) <= 1e-6 * max(map(abs, bounds))
+    divided = bool(bounds) and not common and min(bounds) > 0
+    shown = [_divided(row) if divided else dict(row) for row in rows]
+    axis = _axis(shown)
+    height = TOP + STEP * len(rows) + BOTTOM
+    bottom = TOP + STEP * len(rows)
+    label = escaped(f"{title}: {name}{' over the bound' if divided else ''}")
+    parts = [f'<svg class="intervals" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{label}">']
+    exact = criterion == "equality"
+    if divided or common:
+        bound = 1.0 if divided else bounds[0]
+        x = axis.place(bound)
+        if ALLOWED.get(criterion) == "below":
+            parts.append(
+                f'<rect class="allowed" x="{LEFT}" y="{TOP - 4}" width="{x - LEFT:.1f}" height="{bottom - 14}"/>'
+            )
+        word = f"{'exact' if exact else 'bound'}{'' if divided else f' {number(bound, 3)}'}"
+        anchored = "end" if x > WIDTH - 50 else "start" if x < LEFT + 30 else "middle"
+        parts.append(f'<text x="{x:.1f}" y="{TOP - 8}" text-anchor="{anchored}">{word}</text>')
+        parts.append(f'<line class="bound" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP - 4}" y2="{bottom}"/>')
+    for index, row in enumerate(shown):
+        parts += _row(row, rows[index], axis, TOP + STEP * (index + 0.5), not (divided or common))
+    parts += _scale(axis, bottom, f"{name}{', over the bound' if divided else ''}")
+    return "".join([*parts, "</svg>"])
+
+
+def _divided(row: Row) -> dict[Any, Any]:
+    """A row whose numbers are multiples of the bound."""
+    names = ("statistic", "low", "high", "bound")
+    own = row.get("negative_control_bound", math.nan)
+    control = row["negative_control_statistic"] / (row["bound"] if math.isnan(own) or own <= 0 else own)
+    return {**row, **{name: row[name] / row["bound"] for name in names}, "negative_control_statistic": control}
+
+
+def _axis(rows: Sequence[Row]) -> Axis:
+    """An axis with all statistics and bounds, and with the intervals and controls that are not extremely far off."""
+    core = [v for row in rows for v in (row["statistic"], row["bound"]) if math.isfinite(v)] or [0.0, 1.0]
+    ends = [v for row in rows for v in (row["low"], row["high"]) if math.isfinite(v)]
+    controls = [v for row in rows if math.isfinite(v := row["negative_control_statistic"])]
+    positive = [v for v in [*core, *controls] if v > 0]
+    if min(core) > 0 and max(positive) / min(positive) > DECADES:
+        everything = [*positive, *(v for v in ends if v > min(core) / 100)]
+        return Axis(min(everything) / 1.6, min(max(everything), 1e6 * max(core)) * 1.6, True)
+    low, high = min(core), max(core)
+    span = high - low or abs(high) or 1.0
+    near = [v for v in [*ends, *controls] if low - 3 * span <= v <= high + 3 * span]
+    low, high = min([low, *near]), max([high, *near])
+    margin = 0.06 * (high - low or abs(high) or 1.0)
+    return Axis(low - margin, high + margin, False)
+
+
+def _row(row: Row, told: Row, axis: Axis, y: float, own_bound: bool) -> list[str]:
+    """A method: its name, its interval, its statistic, its control, and its bound where others have another."""
+    verdict = row["verdict"]
+    kind = verdict.replace(" ", "-")
+    name = str(told["label"] or told["method"])
+    short = name if len(name) <= 26 else f"{name[:25]}…"
+    tip = (
+        f"{name}: {verdict}; {number(told['statistic'])} in [{number(told['low'])}, {number(told['high'])}], "
+        f"bound {number(told['bound'])}"
+    )
+    parts = [
+        f'<a href="#{anchor(told)}"><g class="{kind}"><title>{escaped(tip)}</title>',
+        f'<text x="{LEFT - 8}" y="{y + 3.5:.1f}" text-anchor="end">{escaped(short)}</text>',
+    ]
+    low, high = axis.place(_or(row["low"], -math.inf)), axis.place(_or(row["high"], math.inf))
+    parts.append(f'<line class="interval" x1="{low:.1f}" x2="{high:.1f}" y1="{y}" y2="{y}"/>')
+    if row["statistic"] > axis.high or row["high"] > axis.high:
+        parts.append(_arrow(WIDTH - RIGHT, y, 1))
+    if row["low"] < axis.low:
+        parts.append(_arrow(LEFT, y, -1))
+    if not axis.beyond(row["statistic"]):
+        parts.append(_mark(axis.place(row["statistic"]), y, verdict))
+    parts.append("</g></a>")
+    if own_bound and math.isfinite(row["bound"]):
+        x = axis.place(row["bound"])
+        parts.append(f'<line class="bound" x1="{x:.1f}" x2="{x:.1f}" y1="{y - 6}" y2="{y + 6}"/>')
+    control = row["negative_control_statistic"]
+    if not math.isnan(control):
+        tip = f"negative control, {told['negative_control']}: {number(told['negative_control_statistic'])}"
+        x = axis.place(control)
+        parts.append(f'<g class="control"><title>{escaped(tip)}</title><path d="M{x - 4:.1f} {y}l4 -4 4 4 -4 4z"/></g>')
+    return parts
+
+
+def _or(value: float, other: float) -> float:
+    return other if math.isnan(value) else value
+
+
+def _mark(x: float, y: float, verdict: str) -> str:
+    """A disc for what holds, a cross for what fails, a ring for what remains open: not by colour alone."""
+    if verdict in ("fails", "void"):
+        return f'<path class="cross" d="M{x - 4:.1f} {y - 4}l8 8m0 -8l-8 8"/>'
+    return f'<circle class="{"disc" if verdict == "holds" else "ring"}" cx="{x:.1f}" cy="{y}" r="3.6"/>'
+
+
+def _arrow(x: float, y: float, way: int) -> str:
+    return f'<path class="disc" d="M{x + 6 * way} {y}l{-7 * way} -4v8z"/>'
+
+
+def _scale(axis: Axis, y: float, name: str) -> list[str]:
+    parts = [f'<line class="frame" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y}" y2="{y}"/>']
+    for tick in axis.ticks:
+        x = axis.place(tick)
+        parts.append(f'<line class="frame" x1="{x:.1f}" x2="{x:.1f}" y1="{y}" y2="{y + 3}"/>')
+        parts.append(f'<text x="{x:.1f}" y="{y + 13}" text-anchor="middle">{number(tick, 3)}</text>')
+    short = name if len(name) <= 84 else f"{name[:83]}…"
+    return [*parts, f'<text x="{WIDTH - RIGHT}" y="{y + 27}" text-anchor="end">{escaped(short)}</text>']

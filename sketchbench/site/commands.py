@@ -1,0 +1,55 @@
+"""The commands that make a row of the verdicts again."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sketchbench.study import Point, Study, read
+
+
+def workflow(scale: str, studies: Sequence[str]) -> str:
+    """The command that makes the tables of these studies, and the verdicts from them."""
+    return f"snakemake --config scale={scale} studies={','.join(studies)}"
+
+
+def single_run(conf: Path, scale: str, row: Mapping[Any, Any]) -> str:
+    """The command that does the run behind a verdict alone; "" where it takes several runs, or none is found."""
+    if not row["study"] or " " in row["study"]:
+        return ""
+    try:
+        study = read(conf, row["study"], scale)
+    except (ValueError, OSError):  # a table of a study that is no longer there
+        return ""
+    if study.trials is not None or row["method"].startswith("control/"):
+        return ""
+    points = [point for point in study.points() if _fits(point, row["case"])]
+    return _command(study, scale, row["method"], points[0]) if len(points) == 1 else ""
+
+
+def _fits(point: Point, case: str) -> bool:
+    """Whether a point has no other value than the case names, such as `flat, d=16, b=4`."""
+    named = dict(part.split("=", 1) for part in case.split(", ") if part.count("=") == 1)
+    return all(name not in named or named[name] == _short(value) for name, value in point.columns.items())
+
+
+def _short(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, int | float) else str(value)
+
+
+def _command(study: Study, scale: str, method: str, point: Point) -> str:
+    parts = [f"task={study.task}", *([f"{study.kind}={method}"] if study.kind else []), f"scale={scale}"]
+    parts += [f"{group}={option}" for group, option in point.parts.items()]
+    parts += [f"{key}={_value(value)}" for key, value in point.values.items()]
+    return " ".join(["sketchbench run", *map(shlex.quote, parts)])
+
+
+def _value(value: Any) -> str:
+    """A value as Hydra reads it."""
+    if isinstance(value, Mapping):
+        return f"{{{','.join(f'{key}:{_value(part)}' for key, part in value.items())}}}"
+    if isinstance(value, list | tuple):
+        return f"[{','.join(map(_value, value))}]"
+    if value is None:
+        return "null"
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,51 @@
+"""Where verdicts come from: commits with their dates, seed, kernels, versions and machine, from the tables' seals."""
+
+import functools
+import subprocess
+from collections.abc import Iterable, Sequence
+
+from sketchbench import seal
+from sketchbench.digest import PROJECT
+from sketchbench.site.page import Scale
+from sketchbench.site.verdicts import escaped
+
+
+def section(scale: Scale, studies: Sequence[str]) -> str:
+    """A table in HTML of what the tables of these studies say of themselves; "" where none is there."""
+    rows = "".join(_row(scale, study) for study in studies)
+    head = "<tr><th>scale</th><th>table</th><th>commit of the code</th><th>made with</th></tr>"
+    return f'<div class="box"><table>{head}{rows}</table></div>' if rows else ""
+
+
+def _row(scale: Scale, study: str) -> str:
+    table = scale.reports / "tables" / f"{study}.csv"
+    if not table.is_file():
+        return ""
+    try:
+        told = seal.read(seal.beside(table))
+    except seal.SealError:
+        return _cells(scale.name, study, "its seal is missing or broken", "")
+    commits = {commit for listed in told.commits.values() for commit in listed.split()}
+    settings = {**told.settings, **told.machines}
+    return _cells(scale.name, study, dated(commits), "; ".join(f"{name} {value}" for name, value in settings.items()))
+
+
+def _cells(scale: str, study: str, *texts: str) -> str:
+    link = f'<a href="../tables/{scale}/{study}.html">{study}</a>'
+    return f"<tr><td>{scale}</td><td>{link}</td>{''.join(f'<td>{escaped(text)}</td>' for text in texts)}</tr>"
+
+
+def dated(commits: Iterable[str]) -> str:
+    """Commits with their dates, the latest first."""
+    found = sorted(((date_of(commit), commit) for commit in commits), reverse=True)
+    return ", ".join(f"{commit} ({date})" if date else commit for date, commit in found) or "not known"
+
+
+@functools.cache
+def date_of(commit: str) -> str:
+    """The day of a commit; "" where git doesn't know it, as outside a checkout."""
+    command = ["git", "-C", str(PROJECT), "show", "-s", "--format=%cs", commit.removesuffix("-dirty"), "--"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
