@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from sketchbench import seal
-from sketchbench.claim import page
+from sketchbench.claim import history, page
 from sketchbench.claim.claims import check_studies, read_claims
 from sketchbench.claim.erratum import read_errata
 from sketchbench.claim.evaluate import evaluate
@@ -46,6 +46,7 @@ def run_evaluate(options: argparse.Namespace) -> None:
     write_text(options.html, to_html(page.TITLE, blocks))
     made_of = judged_from(seal.sums(options.tables), options.facts)
     seal.write("claims", facts["scale"], made_of, [options.csv, options.page, options.html])
+    history.append(options.csv, verdicts, facts["scale"])
     for line in differences(verdicts):
         print(line, file=sys.stderr)
 

@@ -199,7 +199,8 @@ def _tightest(judgements: list[Judgement]) -> float:
 
 
 def _control_columns(control: NegativeControl | None, judgements: list[Judgement] | None) -> dict[str, Any]:
-    """The columns about the negative control of a method: its name, its verdict, and the statistic that decides it.
+    """The columns about the negative control of a method: its name, its verdict, the statistic that decides it, and
+    the bound and criterion of that.
 
     Arguments:
         control: the control; None where there is none yet.
@@ -207,13 +208,15 @@ def _control_columns(control: NegativeControl | None, judgements: list[Judgement
     """
     name = control.name if control else ""
     verdict: Verdict | Literal[""] = ""
-    statistic = float("nan")
+    statistic = bound = float("nan")
+    criterion = ""
     if judgements is not None:
         verdict = "not run"
         if judgements:
-            verdict, (_, _, worst) = _decided(judgements)
-            statistic = worst.statistic
-    return {"negative_control": name, "negative_control_verdict": verdict, "negative_control_statistic": statistic}
+            verdict, (_, criterion, worst) = _decided(judgements)
+            statistic, bound = worst.statistic, worst.bound
+    columns = {"": name, "_verdict": verdict, "_statistic": statistic, "_bound": bound, "_criterion": criterion}
+    return {f"negative_control{end}": value for end, value in columns.items()}
 
 
 def _identity(claim: Claim) -> dict[str, str]:

@@ -9,13 +9,14 @@ a combination of `SPARE`, in the alphabetical order of the names.
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib.style
 import numpy as np
 import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -293,13 +294,14 @@ def limits(axes: Axes, rows: pd.DataFrame, include: float) -> None:
     axes.set_ylim(low - margin, high + margin)
 
 
-def plain_log(axes: Axes) -> None:
-    """Write the ticks of a logarithmic y axis as plain numbers, with more of them where it spans less than 100-fold."""
-    low, high = axes.get_ylim()
+def plain_log(axes: Axes, which: Literal["x", "y"] = "y") -> None:
+    """Write the ticks of a logarithmic axis as plain numbers, with more of them where it spans less than 100-fold."""
+    axis: Axis = getattr(axes, f"{which}axis")
+    low, high = axis.get_view_interval()
     subs = (1.0, 2.0, 5.0) if high < 100 * low else (1.0,)
-    axes.yaxis.set_major_locator(LogLocator(subs=subs))
-    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())
+    axis.set_major_locator(LogLocator(subs=subs))
+    axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def handle(label: str, **keywords: Any) -> Line2D:

@@ -38,12 +38,14 @@
 
   const element = (tag, settings = {}) => Object.assign(document.createElement(tag), settings);
 
+  const digits = (value) => String(typeof value === "number" ? Number(value.toPrecision(6)) : value);
+
   const shown = (column, index) => {
     const value = column.values[index];
-    const text = value === null ? "" : String(value);
+    const text = value === null ? "" : digits(value);
     const address = column.links && column.links[column.linked[index]];
     if (address) return element("a", { href: address, textContent: text });
-    const name = column.kind === "verdict" && value !== null ? `verdict verdict-${text.replace(/ /g, "-")}` : "";
+    const name = column.kind === "verdict" && value !== null ? text.replace(/ /g, "-") : "";
     return element("span", { className: name, textContent: text, title: text.length > 40 ? text : "" });
   };
 
@@ -56,7 +58,7 @@
       for (const text of [...column.texts].sort()) field.append(element("option", { value: text, textContent: text }));
     } else {
       const hint = column.kind === "number" ? "> 0.5" : "part of it";
-      field = element("input", { ...about, type: "search", placeholder: hint, autocomplete: "off" });
+      field = element("input", { ...about, type: "search", placeholder: hint, autocomplete: "off", size: 6 });
     }
     field.setAttribute("aria-label", about.title);
     field.addEventListener(column.few ? "change" : "input", () => changed(column.name, field));
@@ -64,8 +66,13 @@
     return field;
   };
 
-  const build = (box) => {
-    const { rows: count, columns } = JSON.parse(box.querySelector("script").textContent);
+  const unpacked = async (text) => {
+    const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+  };
+
+  const build = async (box) => {
+    const { rows: count, columns } = await unpacked(box.querySelector("script").textContent);
     for (const column of columns) {
       column.values = column.texts ? column.cells.map((at) => (at === null ? null : column.texts[at])) : column.cells;
     }
@@ -106,8 +113,8 @@
           hozAlign: column.kind === "number" ? "right" : "left",
           sorter: column.kind === "number" ? "number" : "alphanum",
           sorterParams: { alignEmptyValues: "bottom" },
-          maxInitialWidth: 320,
-          minWidth: 90,
+          maxInitialWidth: 280,
+          minWidth: 80,
           titleFormatter: () => {
             const head = element("span", { className: "listing-head" });
             const button = element("button", { type: "button", textContent: column.title, title: column.meaning });

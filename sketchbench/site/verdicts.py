@@ -12,8 +12,14 @@ from sketchbench.claim.page import MARKS, surprising
 from sketchbench.site.page import Scale
 
 # What tables of older runs may be without.
-OPTIONAL = ("label", "case", "criterion", "negative_control", "negative_control_verdict", "made", "code", "method")
-NUMBERS = ("statistic", "low", "high", "bound", "slack", "tightness", "trials", "negative_control_statistic")
+OPTIONAL = (
+    *("label", "case", "criterion", "made", "code", "method"),
+    *("negative_control", "negative_control_verdict", "negative_control_criterion"),
+)
+NUMBERS = (
+    *("statistic", "low", "high", "bound", "slack", "tightness", "trials"),
+    *("negative_control_statistic", "negative_control_bound"),
+)
 
 
 def read(scale: Scale) -> pd.DataFrame:

@@ -1,0 +1,181 @@
+"""The tables of all studies: a list of them, and a page for each, with its columns explained."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from sketchbench import seal, study
+from sketchbench.figure.catalogue import read_catalogue
+from sketchbench.measure.row import COLUMNS
+from sketchbench.measure.row import Column as Measured
+from sketchbench.site import verdicts
+from sketchbench.site.lists import Column, Kind, listing
+from sketchbench.site.page import Asset, Page, Scale
+from sketchbench.site.provenance import date_of, dated
+from sketchbench.site.verdicts import escaped
+
+STUDIES = (
+    Column("study", "study", "its file in conf/study", link="page"),
+    Column("about", "what is measured", "the task that the study runs"),
+    Column("scale", "scale", "quick: minutes to hours, in all; paper: the papers' own sizes"),
+    Column("rows", "rows", "of the table", "number"),
+    Column("methods", "methods", "that are compared, controls among them", "number"),
+    Column("commit", "code", "the commits of the code that the records are from"),
+    Column("made", "date", "of the newest of these commits"),
+)
+
+
+@dataclass(frozen=True)
+class Table:
+    """The table of a study at a scale.
+
+    Attributes:
+        study, scale: names.
+        path: the CSV.
+        about: what the study's task measures, and what the study says of itself, in words; "" where they say nothing.
+        frame: its rows; texts without a value are "", numbers without one NaN.
+        commits: of the code that its records are from.
+        made: the date of the newest of these, YYYY-MM-DD; "" where it is unknown.
+    """
+
+    study: str
+    scale: str
+    path: Path
+    about: tuple[str, str]
+    frame: pd.DataFrame
+    commits: Sequence[str]
+    made: str
+
+    @property
+    def page(self) -> str:
+        """The place of its page, without the ending."""
+        return f"tables/{self.scale}/{self.study}"
+
+
+def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
+    """The list of all tables, and a page for each of them."""
+    tables = [
+        _table(path, scale.name, conf) for scale in scales for path in sorted((scale.reports / "tables").glob("*.csv"))
+    ]
+    rows = [
+        {
+            "study": table.study,
+            "page": f"{table.page}.html",
+            "about": table.about[0],
+            "scale": table.scale,
+            "rows": len(table.frame),
+            "methods": table.frame[Measured.METHOD].nunique(),
+            "commit": " ".join(table.commits),
+            "made": table.made,
+        }
+        for table in tables
+    ]
+    text = "Every verdict and figure is made from these tables. A row says one thing: a quantity, where it was measured"
+    yield Page("tables.md", "Tables", f"{text}, and what came out.\n\n{listing('tables', STUDIES, rows)}")
+    claimed = {scale.name: claims_of(scale) for scale in scales}
+    drawn = _figures(conf)
+    for table in tables:
+        links = {
+            "Claims": [
+                f'<a href="../../claims/{claim}.html">{claim}</a>'
+                for claim in claimed[table.scale].get(table.study, ())
+            ],
+            "Figures": [f'<a href="../../figures.html#{name}">{name}</a>' for name in drawn.get(table.study, ())],
+        }
+        yield Page(f"{table.page}.md", f"{table.study}, {table.scale}", _text(table, links))
+
+
+def comment(path: Path) -> str:
+    """What a config says of itself: its first comment, as a paragraph; "" where it has none."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    first = next((index for index, line in enumerate(lines) if not line.startswith("#")), len(lines))
+    return " ".join(line.removeprefix("#").strip() for line in lines[:first]).strip()
+
+
+def _table(path: Path, scale: str, conf: Path) -> Table:
+    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    for name in frame:
+        if name not in COLUMNS or COLUMNS[str(name)].kind is not str:
+            numbers = pd.to_numeric(frame[name].replace("", float("nan")), errors="coerce")
+            if numbers.notna().sum() == (frame[name] != "").sum():
+                frame[name] = numbers
+    try:
+        sealed = set(" ".join(seal.read(seal.beside(path)).commits.values()).split())
+    except seal.SealError:
+        sealed = set()
+    made = max(map(date_of, sealed), default="")
+    return Table(path.stem, scale, path, _about(path.stem, conf), frame, sorted(sealed), made)
+
+
+def _about(name: str, conf: Path) -> tuple[str, str]:
+    if name not in study.names(conf):
+        return "", ""
+    task = study.read(conf, name, "quick").task
+    return comment(conf / "task" / f"{task}.yaml"), comment(conf / "study" / f"{name}.yaml")
+
+
+def claims_of(scale: Scale) -> dict[str, list[str]]:
+    """The claims that rest on each study."""
+    found = verdicts.read(scale)
+    pairs = found.loc[found["verdict"] != "not run", ["claim", "study"]].drop_duplicates()
+    claims: dict[str, list[str]] = {}
+    for claim, names in pairs.itertuples(index=False):
+        for name in re.findall(r"\w+", names):
+            claims.setdefault(name, []).append(claim)
+    return {name: list(dict.fromkeys(found)) for name, found in claims.items()}
+
+
+def _figures(conf: Path) -> dict[str, list[str]]:
+    """The figures that are drawn from each study."""
+    figures: dict[str, list[str]] = {}
+    for name, entry in read_catalogue(conf / "figure").items():
+        for drawn_from in entry.studies:
+            figures.setdefault(drawn_from, []).append(name)
+    return figures
+
+
+def _text(table: Table, links: Mapping[str, Sequence[str]]) -> str:
+    """A page: what is measured, what is the same in all rows, the rows, and where they lead."""
+    frame, same = table.frame, {}
+    for name in list(frame):
+        values = frame[name].drop_duplicates()
+        if len(values) == 1 or name == Measured.PICTURE:
+            same[str(name)] = values.iloc[0] if len(values) == 1 else "pictures, shown with the figures"
+            frame = frame.drop(columns=[name])
+    facts = [f"<p>{escaped(text)}</p>" for text in dict.fromkeys(reversed(table.about)) if text] + [
+        f"<p>{len(frame)} rows, scale {table.scale}; code {dated(table.commits)}.</p>"
+    ]
+    facts += [f"<p>{name}: {', '.join(found)}.</p>" for name, found in links.items() if found]
+    stated = "".join(
+        f"<li><code>{escaped(name)}</code> = {_said(value)}: {escaped(meaning(name))}</li>"
+        for name, value in same.items()
+        if not _empty(value)
+    )
+    if stated:
+        facts.append(f"<details><summary>The same in all rows</summary><ul>{stated}</ul></details>")
+    columns = [Column(str(name), str(name), meaning(str(name)), _kind(frame[name])) for name in frame]
+    return "\n\n".join([*facts, listing(f"{table.study}_{table.scale}", columns, frame.to_dict("records"))])
+
+
+def meaning(name: str) -> str:
+    """What a column holds, with its unit."""
+    if name not in COLUMNS:
+        return "an axis of the study"
+    column = COLUMNS[name]
+    return f"{column.meaning} ({column.unit})" if column.unit else column.meaning
+
+
+def _kind(values: "pd.Series[Any]") -> Kind:
+    return "number" if pd.api.types.is_numeric_dtype(values) else "text"
+
+
+def _empty(value: Any) -> bool:
+    return bool(value == "" or pd.isna(value))
+
+
+def _said(value: Any) -> str:
+    return escaped(f"{value:g}" if isinstance(value, float) else value)

@@ -1,0 +1,81 @@
+"""The history of verdicts: what a run adds to it, and that it adds nothing where nothing changed."""
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from sketchbench.claim import history
+from sketchbench.claim.history import COLUMNS, DIRTY, append, backfill, extended, read
+
+NAN = float("nan")
+
+
+def verdicts(**found: tuple[str, float]) -> pd.DataFrame:
+    """A table of verdicts on the claim S1, by method."""
+    rows = [
+        {"claim": "S1", "method": name, "verdict": verdict, "expected": "holds", "tightness": tightness}
+        for name, (verdict, tightness) in found.items()
+    ]
+    return pd.DataFrame(rows)
+
+
+def grown(*runs: tuple[str, pd.DataFrame]) -> pd.DataFrame:
+    """The history of runs at commits."""
+    found = pd.DataFrame(columns=list(COLUMNS))
+    for commit, table in runs:
+        found = extended(found, table, "quick", commit, "2026-01-01")
+    return found
+
+
+def said(found: pd.DataFrame) -> list[tuple[Any, ...]]:
+    return list(found[["commit", "method", "verdict"]].itertuples(index=False, name=None))
+
+
+def test_only_what_changed_has_a_row() -> None:
+    first, second = (
+        verdicts(ams=("holds", 2.0), srht=("holds", NAN)),
+        verdicts(ams=("holds", 2.0001), srht=("fails", 1)),
+    )
+    assert said(grown(("a", first), ("b", first))) == [("a", "ams", "holds"), ("a", "srht", "holds")]
+    assert said(grown(("a", first), ("b", second)))[2:] == [("b", "srht", "fails")]
+
+
+def test_the_same_commit_twice_changes_nothing_and_uncommitted_code_leaves_no_trace() -> None:
+    first, second = verdicts(ams=("holds", 2.0)), verdicts(ams=("holds", 3.0))
+    once = grown(("a", first), ("b", second))
+    pd.testing.assert_frame_equal(once, grown(("a", first), ("b", second), ("b", second)))
+    pd.testing.assert_frame_equal(once, grown(("a", first), (f"a{DIRTY}", second), ("b", second)))
+
+
+def test_times_and_what_is_not_run_are_left_out() -> None:
+    table = pd.concat([verdicts(ams=("not run", NAN)), verdicts(srht=("fails", 1.0)).assign(expected="any")])
+    assert grown(("a", table)).empty
+
+
+def test_a_checkout_has_its_past_and_reports_elsewhere_have_none(tmp_path: Path) -> None:
+    def git(*arguments: str) -> None:
+        who = ["-c", "user.name=a", "-c", "user.email=a@b"]
+        subprocess.run(["git", "-C", str(tmp_path), *who, *arguments], check=True, capture_output=True)
+
+    place = tmp_path / history.PLACES["quick"]
+    place.parent.mkdir()
+    git("init")
+    for table in (verdicts(ams=("holds", 2.0)).rename(columns={"method": "subject"}), verdicts(ams=("fails", 0.5))):
+        table.to_csv(place, index=False)
+        git("add", ".")
+        git("commit", "-m", "reports")
+    backfill(tmp_path)
+    past = (tmp_path / history.FILE).read_text()
+    assert [row["verdict"] for row in read(tmp_path / history.FILE).to_dict("records")] == ["holds", "fails"]
+    append(place, verdicts(ams=("fails", 0.5)), "quick", tmp_path)
+    append(tmp_path / "claims.csv", verdicts(ams=("holds", 7)), "quick", tmp_path)
+    append(place, verdicts(ams=("holds", 7)), "smoke", tmp_path)
+    assert (tmp_path / history.FILE).read_text() == past
+    append(place, verdicts(ams=("holds", 7)), "quick", tmp_path)
+    assert len(read(tmp_path / history.FILE)) == 2  # what the last commit said before is replaced
+
+
+def test_no_history_is_an_empty_one(tmp_path: Path) -> None:
+    assert read(tmp_path / "none.csv").empty
