@@ -11,6 +11,7 @@ import pytest
 import yaml
 from prose import PAGES, ROOT, Command, commands, files, title
 
+pytest.importorskip("sketchbench.command.show")
 program = pytest.importorskip("sketchbench.command.main")
 main, sketchbench = program.main, program.sketchbench
 
@@ -61,6 +62,8 @@ def test_long_ones_could_run(command: Command, tmp_path: Path, monkeypatch: pyte
         case "pip":
             assert set(re.findall(r"\[(.*)\]", shlex.join(arguments))) <= EXTRAS.keys()
             assert (ROOT / arguments[arguments.index("--constraint") + 1]).exists()
+        case "conda":
+            assert (ROOT / arguments[arguments.index("--file") + 1]).exists()
         case "docker":
             assert arguments[0] in {"build", "run"}
             assert "--file" not in arguments or (ROOT / arguments[arguments.index("--file") + 1]).exists()
