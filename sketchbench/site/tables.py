@@ -76,7 +76,7 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
     ]
     text = "Every verdict and figure is made from these tables. A row says one thing: a quantity, where it was measured"
     yield Page("tables.md", "Tables", f"{text}, and what came out.\n\n{listing('tables', STUDIES, rows)}")
-    claimed = {scale.name: _claims(scale) for scale in scales}
+    claimed = {scale.name: claims_of(scale) for scale in scales}
     drawn = _figures(conf)
     for table in tables:
         links = {
@@ -118,7 +118,7 @@ def _about(name: str, conf: Path) -> tuple[str, str]:
     return comment(conf / "task" / f"{task}.yaml"), comment(conf / "study" / f"{name}.yaml")
 
 
-def _claims(scale: Scale) -> dict[str, list[str]]:
+def claims_of(scale: Scale) -> dict[str, list[str]]:
     """The claims that rest on each study."""
     found = verdicts.read(scale)
     pairs = found.loc[found["verdict"] != "not run", ["claim", "study"]].drop_duplicates()

@@ -1,0 +1,86 @@
+"""The figures: each with its caption, what it is drawn from, and what its bands are; at all scales side by side."""
+
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from PIL import Image
+
+from sketchbench.figure import foot
+from sketchbench.figure.catalogue import Entry, read_catalogue
+from sketchbench.site.page import Asset, Page, Scale
+from sketchbench.site.tables import claims_of
+from sketchbench.site.verdicts import escaped
+from sketchbench.table.reading import read_table
+
+LARGEST = 100_000  # bytes of an SVG; a picture of more, such as of many curves, is shown as pixels
+INTRODUCTION = """\
+Every figure at the scales that it was drawn at, with the tables that it is drawn from and the claims that these judge.
+Open a figure to enlarge it."""
+
+
+def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
+    """The page, and the pictures."""
+    catalogue = read_catalogue(conf / "figure")
+    claimed = {scale.name: claims_of(scale) for scale in scales}
+    blocks = [INTRODUCTION]
+    for name, entry in catalogue.items():
+        drawn = [scale for scale in scales if place(scale, name).is_file()]
+        if not drawn:
+            continue
+        blocks += [f"## {name.replace('_', ' ').capitalize()} {{ #{name} }}", f"<p>{_caption(entry)}</p>"]
+        for scale in drawn:
+            picture = asset(scale, name)
+            yield picture
+            blocks.append(shown(picture, name, scale, f"{_print(entry, scale)} {_links(entry, scale, claimed)}"))
+    yield Page("figures.md", "Figures", "\n\n".join(blocks))
+
+
+def place(scale: Scale, name: str) -> Path:
+    """The SVG of a figure."""
+    return scale.reports / "figures" / f"{name}.svg"
+
+
+def asset(scale: Scale, name: str) -> Asset:
+    """A figure as the site has it: the SVG where it is small, or else the pixels of the PNG beside it, in WebP."""
+    svg = place(scale, name)
+    if svg.stat().st_size <= LARGEST:
+        return Asset(f"figures/{scale.name}/{name}.svg", svg.read_bytes())
+    pixels = io.BytesIO()
+    with Image.open(svg.with_suffix(".png")) as picture:
+        picture.convert("RGB").save(pixels, "WEBP", lossless=True)
+    return Asset(f"figures/{scale.name}/{name}.webp", pixels.getvalue())
+
+
+def shown(picture: Asset, name: str, scale: Scale, small: str = "") -> str:
+    """A figure in HTML, on white in both colour schemes, with small print below it."""
+    with Image.open(place(scale, name).with_suffix(".png")) as pixels:
+        width, height = pixels.size  # so that the page does not move once it is there
+    label = escaped(f"{name.replace('_', ' ')}, scale {scale.name}")
+    image = f'<img src="{picture.path}" alt="{label}" width="{width}" height="{height}" loading="lazy">'
+    return (
+        f'<figure class="drawn" id="{name}-{scale.name}"><a href="{picture.path}">{image}</a>'
+        f"<figcaption>{small}</figcaption></figure>"
+    )
+
+
+def _caption(entry: Entry) -> str:
+    """A caption as HTML; it has no other markup than *emphasis*."""
+    return re.sub(r"\*([^*\s][^*]*)\*", r"<em>\1</em>", escaped(entry.caption))
+
+
+def _print(entry: Entry, scale: Scale) -> str:
+    """The small print: scale, sizes, trials, data, and what bars and bands are."""
+    places = [scale.reports / "tables" / f"{study}.csv" for study in entry.studies]
+    tables = [read_table(path, ()) for path in places if path.is_file()]
+    return escaped(foot.text(scale.name, tables, entry.at(scale.name).data, entry.bars))
+
+
+def _links(entry: Entry, scale: Scale, claimed: Mapping[str, Mapping[str, Sequence[str]]]) -> str:
+    """Where it comes from, and what rests on the same tables."""
+    there = [study for study in entry.studies if (scale.reports / "tables" / f"{study}.csv").is_file()]
+    tables = ", ".join(f'<a href="tables/{scale.name}/{study}.html">{study}</a>' for study in there)
+    names = dict.fromkeys(claim for study in there for claim in claimed[scale.name].get(study, ()))
+    claims = ", ".join(f'<a href="claims/{claim}.html">{claim}</a>' for claim in names)
+    return " ".join([f"Tables: {tables}." if tables else "", f"Claims: {claims}." if claims else ""])
