@@ -14,6 +14,7 @@ from sketchbench.claim.claims import read_claims
 
 ROOT = Path(__file__).parents[1]
 CONF = ROOT / "conf"
+CONDA = {"torch": "pytorch"}  # what is called otherwise on conda-forge
 # The rows of the design: letter of the paper, and the numbers of its claims.
 NUMBERS = {
     "F": range(1, 16),
@@ -54,7 +55,8 @@ def test_conda_has_the_same_pins() -> None:
         for line in environment["dependencies"]
         if isinstance(line, str) and "=" in line and not line.startswith("python=")
     )
-    assert listed == {_name(name): pins()[_name(name)] for name in wanted}
+    names = {_name(name): CONDA.get(_name(name), _name(name)) for name in wanted}
+    assert listed == {names[name]: pins()[name] for name in names}
 
 
 def test_every_number_has_a_claim() -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from sketchbench import schema
 from sketchbench.claim.control import NegativeControl, read_controls
@@ -36,6 +36,13 @@ class Check:
     settings: Settings
 
 
+class Expectation(NamedTuple):
+    """The expected verdict by method, `default` for all others, and why."""
+
+    expected: dict[str, Expected]
+    reason: str
+
+
 @dataclass(frozen=True)
 class Claim:
     """One file of conf/claim; it holds where all its checks do.
@@ -54,6 +61,7 @@ class Claim:
         methods: the methods (sketches, recoveries) that it is about; None: all but the controls.
         left_out: methods that it is not about.
         controls: the negative controls by method, `default` for all others; a method without one has none yet.
+        scales: by the name of a scale, what is expected there instead.
     """
 
     id: str
@@ -68,6 +76,11 @@ class Claim:
     methods: tuple[str, ...] | None = None
     left_out: tuple[str, ...] = field(default=())
     controls: Mapping[str, NegativeControl] = field(default_factory=dict)
+    scales: Mapping[str, Expectation] = field(default_factory=dict)
+
+    def at(self, scale: str) -> Expectation:
+        """What is expected at a scale."""
+        return self.scales.get(scale, Expectation(self.expected, self.reason))
 
     @property
     def studies(self) -> list[str]:
@@ -121,7 +134,6 @@ def _order(name: str) -> tuple[str, int, str]:
 
 def _claim(content: dict[str, Any]) -> Claim:
     """The claim of a file's content; ValueError for an unknown criterion or column."""
-    expected = content["expected"]
     return Claim(
         id=content["id"],
         paper=content["paper"],
@@ -129,13 +141,21 @@ def _claim(content: dict[str, Any]) -> Claim:
         statement=content["statement"],
         dataset=content["dataset"],
         checks=tuple(_check(check, content["studies"]) for check in content["checks"]),
-        expected=expected if isinstance(expected, dict) else {"default": expected},
+        expected=_by_method(content["expected"]),
         reason=content.get("reason", ""),
         role=content["role"],
         controls=read_controls(content["negative_control"]) if "negative_control" in content else {},
         methods=tuple(content["methods"]) if "methods" in content else None,
         left_out=tuple(content.get("left_out", ())),
+        scales={
+            name: Expectation(_by_method(found["expected"]), found["reason"])
+            for name, found in content.get("scales", {}).items()
+        },
     )
+
+
+def _by_method(expected: Expected | dict[str, Expected]) -> dict[str, Expected]:
+    return expected if isinstance(expected, dict) else {"default": expected}
 
 
 def _check(content: dict[str, Any], studies: list[str]) -> Check:

@@ -162,12 +162,13 @@ def _row(
     """The verdict on a method, with the comparison that decides it, and with that on its negative control."""
     verdict, (study, criterion, worst) = _decided(judgements)
     columns = _control_columns(claim.control_of(method), control)
+    expected = claim.at(scale).expected
     return {
         **_identity(claim),
         "role": claim.role_of(method),
         Column.LABEL: label,
         "verdict": weigh(verdict, columns["negative_control_verdict"] if control is not None else None),
-        "expected": claim.expected.get(method, claim.expected["default"]),
+        "expected": expected.get(method, expected["default"]),
         "statistic": worst.statistic,
         "low": worst.low,
         "high": worst.high,
@@ -231,7 +232,7 @@ def _not_run(claim: Claim, scale: str, reason: str) -> dict[str, Any]:
         "role": claim.role,
         Column.LABEL: "",
         "verdict": "not run",
-        "expected": claim.expected["default"],
+        "expected": claim.at(scale).expected["default"],
         Column.CASE: reason,
         "study": " ".join(claim.studies),
         "scale": scale,

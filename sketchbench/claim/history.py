@@ -47,7 +47,7 @@ def extended(history: pd.DataFrame, verdicts: pd.DataFrame, scale: str, commit: 
     stale = (history["scale"] == scale) & ((history["commit"] == commit) | history["commit"].str.endswith(DIRTY))
     kept = history[~stale]
     last = {
-        (row["claim"], row["method"]): (row["verdict"], row["tightness"])
+        (row["claim"], row[Column.METHOD]): (row["verdict"], row["tightness"])
         for row in kept[kept["scale"] == scale].to_dict("records")
     }
     rows = []

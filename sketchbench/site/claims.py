@@ -79,6 +79,7 @@ def _claim(claim: Claim, found: pd.DataFrame, scales: Sequence[Scale], conf: Pat
     blocks += _evidence(claim, own, run)
     blocks += _table(own)
     blocks += ["## Why it is expected so", f"<p>{prose(claim.reason) or 'No reason is given.'}</p>"]
+    blocks += [f"<p>At the scale <code>{name}</code>: {prose(at.reason)}</p>" for name, at in claim.scales.items()]
     blocks += ["## How it is measured", _measured(claim, scales)]
     blocks += ["## Make it again", *_again(claim, own, run or scales[:1], conf)]
     sources = "".join(provenance.section(scale, claim.studies) for scale in run)

@@ -15,6 +15,8 @@ from sketchbench.site.verdicts import escaped
 from sketchbench.table.reading import read_table
 
 LARGEST = 100_000  # bytes of an SVG; a picture of more, such as of many curves, is shown as pixels
+BENCHMARKS = "benchmarks"  # of `make bench`, which is no study
+TIMES = "Seconds of kernels, recoveries and other libraries, by <code>make bench</code>; they differ by machine."
 INTRODUCTION = """\
 Every figure at the scales that it was drawn at, with the tables that it is drawn from and the claims that these judge.
 Open a figure to enlarge it."""
@@ -34,6 +36,11 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
             picture = asset(scale, name)
             yield picture
             blocks.append(shown(picture, name, scale, f"{_print(entry, scale)} {_links(entry, scale, claimed)}"))
+    for scale in scales:
+        if place(scale, BENCHMARKS).is_file():
+            picture = asset(scale, BENCHMARKS)
+            yield picture
+            blocks += [f"## Benchmarks {{ #{BENCHMARKS} }}", shown(picture, BENCHMARKS, scale, TIMES)]
     yield Page("figures.md", "Figures", "\n\n".join(blocks))
 
 

@@ -27,14 +27,15 @@ class Quantity(NamedTuple):
 
 
 @functools.cache
-def _known() -> dict[str, Quantity]:
+def known() -> dict[str, Quantity]:
+    """All quantities that are listed, by name."""
     content = load(Path(__file__).with_name("quantities.yaml"))
     return {name: Quantity(*(part.strip() for part in f"{text}|".split("|")[:2])) for name, text in content.items()}
 
 
 def quantity(name: str) -> Quantity:
     """What is known of a quantity; of one that is not listed, its name."""
-    return _known().get(name, Quantity(name.replace("_", " "), ""))
+    return known().get(name, Quantity(name.replace("_", " "), ""))
 
 
 def quantities(check: Check) -> list[str]:

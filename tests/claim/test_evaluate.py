@@ -69,6 +69,21 @@ def test_verdicts_per_method(tmp_path: Path) -> None:
     assert verdicts[["verdict", "expected"]].to_numpy().tolist() == [["fails", "fails"]]
 
 
+def test_a_scale_may_expect_otherwise(tmp_path: Path) -> None:
+    at = {"paper": {"expected": {"default": "fails", "good": "inconclusive"}, "reason": "three trainings"}}
+    claims = read_claims(write(tmp_path, scales=at))
+    tables = {"one": table(good=1.0, bad=2.0)}
+    expected = {
+        scale: dict(evaluate(claims, tables, scale)[0][["method", "expected"]].to_numpy())
+        for scale in ("quick", "paper")
+    }
+    assert expected == {"quick": {"good": "holds", "bad": "holds"}, "paper": {"good": "inconclusive", "bad": "fails"}}
+    (absent,) = evaluate(claims, {}, "paper")[0]["expected"]
+    assert absent == "fails"
+    with pytest.raises(SchemaError, match="reason"):
+        read_claims(write(tmp_path, scales={"paper": {"expected": "fails"}}))
+
+
 def test_more_comparisons_widen_every_interval(tmp_path: Path) -> None:
     """Bonferroni: the error rate is shared by all claims of a run."""
     claims = read_claims(write(tmp_path))

@@ -63,6 +63,12 @@ def _parted(line: str) -> tuple[str, str]:
     return (match[1].strip(), match[2]) if match else (line.strip(), "")
 
 
+def files(page: Path) -> dict[str, str]:
+    """The reader's own files that a page shows, each named before its block, such as `mine/sketch/own.yaml`."""
+    text = page.read_text(encoding="utf-8")
+    return dict(re.findall(r"`(mine/[\w/]+\.\w+)`[^`]*```\w+\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
+
+
 def links(page: Path) -> list[str]:
     """What a page links to, and the pictures that it shows."""
     text = FENCE.sub("", page.read_text(encoding="utf-8"))

@@ -1,0 +1,203 @@
+"""The frontier: which method at N bytes a round, the decision list with its verdicts, and all that was measured."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from sketchbench.claim.claims import Claim, read_claims
+from sketchbench.frontier.advise import SIZES, WORD
+from sketchbench.frontier.cells import MEANINGS, MEASURED
+from sketchbench.frontier.studies import STUDIES
+from sketchbench.site import figures, verdicts
+from sketchbench.site.lists import Column, Kind, listing
+from sketchbench.site.page import Asset, Page, Scale
+from sketchbench.site.verdicts import badge, claim_files, escaped, link, number, prose
+
+HERE = Path(__file__).parent
+SCRIPT = "frontier.js"
+INTRODUCTION = """\
+Which compressor gives the best accuracy where a client may send N bytes in a round? Say how many, and of how many
+parameters the network is; the answer is the most accurate of those that were measured at a budget that fits, with all
+that could not be told apart from it. Intervals hold at once for all rows, except with probability 5 %."""
+DECISIONS = """\
+Each sentence was written down before the run that judges it; one that fails stays, as failed."""
+NUMBERS = {"compression", "epsilon", "d", "bytes_up", "bytes_down", "trials", "ssim_server", "property_server"}
+NUMBERS |= {*MEASURED, "client_time", "server_time", "client_memory", "server_memory"}
+FEATURED = 16  # the budget of the answer that is shown first
+
+
+def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
+    """The page, its figures, and what answers its question; nothing where no frontier was measured."""
+    found = [(scale, _read(scale)) for scale in scales if (scale.reports / "frontier.csv").is_file()]
+    if not found:
+        return
+    frontier = pd.concat([frame for _, frame in found], ignore_index=True)
+    measured = frontier[frontier["accuracy"].notna()]
+    yield Asset(SCRIPT, (HERE / SCRIPT).read_bytes())
+    blocks = [INTRODUCTION, _question(measured), "## By budget { #budgets }", *_budgets(measured)]
+    blocks += ["## What follows { #decisions }", DECISIONS, *_decisions(scales, conf), "## Figures { #figures }"]
+    for scale, _ in found:
+        for place in sorted((scale.reports / "figures").glob("frontier*.svg")):
+            picture = figures.asset(scale, place.stem)
+            yield picture
+            more = f'What it shows: <a href="figures.html#{place.stem}">figures</a>.'
+            blocks.append(figures.shown(picture, place.stem, scale, more))
+    blocks += ["## All that was measured { #measured }", listing("frontier", _columns(measured), _rows(measured))]
+    refused = frontier[frontier["refused"].notna()]
+    lines = dict.fromkeys(
+        f"{row['label']} at 1/{row['compression']:g}: {row['refused']}" for row in refused.to_dict("records")
+    )
+    said = "".join(f"<li>{escaped(line)}</li>" for line in lines)
+    blocks.append(f"<details><summary>Not measured, and why</summary><ul>{said}</ul></details>" if lines else "")
+    yield Page("frontier.md", "Which compressor at N bytes?", "\n\n".join(blocks))
+
+
+def _read(scale: Scale) -> pd.DataFrame:
+    return pd.read_csv(scale.reports / "frontier.csv").assign(scale=scale.name)
+
+
+def _question(measured: pd.DataFrame) -> str:
+    """The form, the answer to the question that it starts with, and all answers as JSON."""
+    d = int(measured["d"].iloc[0])
+    answers = [
+        {
+            "case": case,
+            "epsilon": _epsilon(epsilon),
+            "d": int(size),
+            "compression": float(budget),
+            "text": _answer(rows, float(budget)),
+        }
+        for (case, epsilon, size, budget), rows in _settings(measured)
+    ]
+    first = next((a for a in answers if a["compression"] == FEATURED and a["epsilon"] == "none"), answers[0])
+    cases = "".join(f"<option>{escaped(case)}</option>" for case in measured["case"].drop_duplicates())
+    levels = dict.fromkeys(answer["epsilon"] for answer in answers)
+    options = "".join(f'<option value="{level}">{_level(str(level))}</option>' for level in levels)
+    about = json.dumps({"answers": answers, "word": WORD, "sizes": SIZES}, ensure_ascii=False).replace("<", "\\u003c")
+    nbytes = int(WORD * d / FEATURED)
+    return (
+        '<form class="question" id="question">'
+        f'<label>Bytes a round <input name="bytes" type="number" min="1" required value="{nbytes}"></label>'
+        f'<label>Parameters <input name="parameters" type="number" min="1" required value="{d}"></label>'
+        f'<label>Privacy <select name="epsilon">{options}</select></label>'
+        f'<label>Clients <select name="case">{cases}</select></label>'
+        f'</form><div class="calm" id="answer" role="status">{first["text"]}</div>'
+        f'<script type="application/json" id="answers">{about}</script>'
+        f'<script src="{SCRIPT}" defer></script>'
+    )
+
+
+def _settings(measured: pd.DataFrame) -> Iterator[tuple[tuple[Any, ...], pd.DataFrame]]:
+    """The rows of every setting and budget, the most accurate first."""
+    keys = ["case", "epsilon", "d", "compression"]
+    for key, rows in measured.groupby(keys, dropna=False, sort=False):
+        yield tuple(key), rows.sort_values("accuracy", ascending=False)
+
+
+def _answer(rows: pd.DataFrame, budget: float) -> str:
+    """The best of a budget, and what can't be told apart from it, in HTML."""
+    best, *others = rows.to_dict("records")
+    level = [row for row in others if row["accuracy_high"] >= best["accuracy_low"]]
+    least = others[-1] if others else best
+    found = f"<strong>{escaped(best['label'])}</strong>, {_accuracy(best)}, with {best['bytes_up']:,.0f} bytes a round"
+    kept = f"; it {_leak(best)}" if not pd.isna(best["leak_server"]) else ""
+    sums = "" if best["adds_up"] else "; its messages do not add up, so that the server sees each of them"
+    apart = "; ".join(f"{escaped(row['label'])}, {_accuracy(row)}" for row in level)
+    also = f" Not to be told apart from it: {apart}." if level else " No other comes near."
+    worst = f" The last of {len(rows)} is {escaped(least['label'])}, {_accuracy(least)}." if others else ""
+    where = f"#compression={budget:g}&amp;case={escaped(best['case']).replace(' ', '+')}&amp;sort=-accuracy"
+    return (
+        f"At 1/{budget:g} of the bytes: {found}{kept}{sums}.{also}{worst} "
+        f'<a href="frontier.html{where}">All of this budget</a>. Again: <code>{escaped(best["command"])}</code>'
+    )
+
+
+def _accuracy(row: Mapping[Any, Any]) -> str:
+    """An accuracy with its interval, which rows of a single training lack."""
+    interval = "" if pd.isna(row["accuracy_low"]) else f" ({row['accuracy_low']:.3f} to {row['accuracy_high']:.3f})"
+    return f"accuracy {row['accuracy']:.3f}{interval}"
+
+
+def _leak(row: Mapping[Any, Any]) -> str:
+    gained = row["leak_server"]
+    if gained < 3:
+        return "hides an image of a batch from the best attack on one message"
+    return f"leaks: the best attack on one message beats the mean image by {gained:.0f} dB"
+
+
+def _budgets(measured: pd.DataFrame) -> Iterator[str]:
+    """A table for each size of network: the best of each budget, by setting."""
+    for (scale, _), rows in measured.groupby(["scale", "d"], sort=False):
+        settings = list(
+            dict.fromkeys((case, _epsilon(e)) for case, e in zip(rows["case"], rows["epsilon"], strict=True))
+        )
+        head = "".join(f"<th>{escaped(case)}, {_level(epsilon)}</th>" for case, epsilon in settings)
+        best = {
+            (case, _epsilon(epsilon), budget): found.iloc[0].to_dict()
+            for (case, epsilon, _, budget), found in _settings(rows)
+        }
+        lines = []
+        for budget in sorted(rows["compression"].unique()):
+            cells = "".join(f"<td>{_best(best.get((*setting, budget)))}</td>" for setting in settings)
+            lines.append(
+                f'<tr id="budget-{budget:g}{"" if scale == "quick" else f"-{scale}"}">'
+                f"<td>1/{budget:g} of the bytes</td>{cells}</tr>"
+            )
+        yield f"The most accurate at each budget, on a network of {rows['d'].iloc[0]:,} parameters (scale {scale})."
+        yield f'<div class="box"><table><tr><th></th>{head}</tr>{"".join(lines)}</table></div>'
+
+
+def _best(row: Mapping[Any, Any] | None) -> str:
+    return "" if row is None else f"{escaped(row['label'])}<br>{row['accuracy']:.3f}"
+
+
+def _epsilon(value: float) -> str:
+    return "none" if pd.isna(value) else f"{value:g}"
+
+
+def _level(epsilon: str) -> str:
+    return "no privacy" if epsilon == "none" else f"ε = {epsilon}"
+
+
+def decisive(claims: Iterable[Claim]) -> list[Claim]:
+    """The claims that are the decision list: our own, about the frontier's studies."""
+    return [claim for claim in claims if claim.role == "ours" and set(claim.studies) <= set(STUDIES)]
+
+
+def _decisions(scales: Sequence[Scale], conf: Path) -> Iterator[str]:
+    """The decision list: a sentence with its verdict, of several methods the verdict of each."""
+    found = pd.concat([verdicts.read(scale) for scale in scales], ignore_index=True)
+    items = []
+    for claim in decisive(read_claims(claim_files(conf))):
+        own = found[(found["claim"] == claim.id) & (found["role"] != "control") & (found["verdict"] != "not run")]
+        rows = own.to_dict("records")
+        each = "<br>".join(f'<a href="{link(row)}">{escaped(row["label"])}</a>: {_verdict(row)}' for row in rows)
+        said = " ".join(f"{badge(str(name))} {count}" for name, count in own["verdict"].value_counts().items())
+        if len(rows) > 1:
+            each = f"<details><summary>{said}</summary>{each}</details>"
+        name = f'<a href="claims/{claim.id}.html">{claim.id}</a>'
+        items.append(f"<li>{name} <em>{escaped(claim.place)}</em>: {prose(claim.statement)}. {each or 'Not run.'}</li>")
+    yield f'<ol class="decisions">{"".join(items)}</ol>'
+
+
+def _verdict(row: Mapping[Any, Any]) -> str:
+    interval = f"in [{number(row['low'])}, {number(row['high'])}], bound {number(row['bound'])}"
+    return f"{badge(row['verdict'])} ({number(row['statistic'])} {interval}; {row['scale']})"
+
+
+def _columns(measured: pd.DataFrame) -> list[Column]:
+    names = [name for name in MEANINGS if name not in ("method", "refused") and measured[name].notna().any()]
+    return [*(_column(name) for name in names), Column("scale", "scale", "of the run")]
+
+
+def _column(name: str) -> Column:
+    kind: Kind = "number" if name in NUMBERS else "text"
+    more = "; intervals hold at once" if name in MEASURED else ""
+    return Column(name, name.replace("_", " "), f"{MEANINGS[name]}{more}", kind)
+
+
+def _rows(measured: pd.DataFrame) -> list[dict[str, Any]]:
+    return [{str(name): value for name, value in row.items()} for row in measured.to_dict("records")]

@@ -1,0 +1,109 @@
+"""Every command of README and documentation is run here, or says how long it takes; then it is checked, not run."""
+
+import re
+import shlex
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+import pytest
+import yaml
+from prose import PAGES, ROOT, Command, commands, files, title
+
+pytest.importorskip("sketchbench.command.show")
+program = pytest.importorskip("sketchbench.command.main")
+main, sketchbench = program.main, program.sketchbench
+
+COMMANDS = [command for page in PAGES for command in commands(page)]
+SHELL = {".", "cd"}  # what changes the reader's shell alone
+SETTINGS = yaml.safe_load((ROOT / "conf" / "workflow.yaml").read_text(encoding="utf-8"))
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+
+
+def short(command: Command) -> bool:
+    return not command.takes_time and command.words[0] not in SHELL
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if any(map(short, commands(page)))], ids=title)
+def test_short_ones_run(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In a folder with the project's reports, and the reader's files as the page shows them."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("conf", "reports"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    for name, content in files(page).items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    for command in filter(short, commands(page)):
+        assert command.words[0] == "sketchbench", f"{command} takes how long?"
+        assert not ending(command.words[1:]), command
+        assert capsys.readouterr().out, command
+
+
+@pytest.mark.parametrize("command", [command for command in COMMANDS if command.takes_time], ids=str)
+def test_long_ones_could_run(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program, *arguments = command.words
+    match program:
+        case "sketchbench":
+            parsed(arguments)
+            if arguments[0] == "run" and "--folder" not in arguments:
+                assert not ending(["run", "--cfg", "job", *arguments[1:]])
+        case "make":
+            named = [word for word in arguments if "=" not in word and not word.startswith("-")]
+            assert {word.replace(".venv/ready", "results") for word in named} <= TARGETS
+        case "snakemake":
+            assert_settings(arguments)
+        case "sh" | "python" | ".ci/run" | "pytest":
+            assert all((ROOT / word).exists() for word in command.words if "/" in word)
+            assert_settings(arguments)
+        case "pip":
+            assert set(re.findall(r"\[(.*)\]", shlex.join(arguments))) <= EXTRAS.keys()
+            assert (ROOT / arguments[arguments.index("--constraint") + 1]).exists()
+        case "conda":
+            assert (ROOT / arguments[arguments.index("--file") + 1]).exists()
+        case "docker":
+            assert arguments[0] in {"build", "run"}
+            assert "--file" not in arguments or (ROOT / arguments[arguments.index("--file") + 1]).exists()
+        case _:
+            pytest.fail(f"{command}: a program that is not checked")
+
+
+def ending(arguments: Sequence[str]) -> object:
+    """What the program ends with: nothing, a code, or what is wrong."""
+    try:
+        main(list(arguments))
+    except SystemExit as end:
+        return end.code
+    return None
+
+
+def parsed(arguments: Sequence[str]) -> None:
+    """UsageError for commands and options that there are not."""
+    command: click.Command = sketchbench
+    context = click.Context(command)
+    name, given = "", list(arguments)
+    while isinstance(command, click.Group):
+        name, command, given = command.resolve_command(context, given)  # type: ignore[assignment]
+    command.make_context(name, given)
+
+
+def assert_settings(arguments: Sequence[str]) -> None:
+    """That what Snakemake is told is there: settings, studies, profiles and files of settings."""
+    words = [word for word in arguments if re.fullmatch(r"\w+=.*", word)]
+    for key, value in (word.split("=", 1) for word in words):
+        assert key in SETTINGS, key
+        if key == "studies":
+            assert all((ROOT / "conf" / "study" / f"{name}.yaml").exists() for name in value.split(","))
+    for option in ("--workflow-profile", "--configfile"):
+        if option in arguments:
+            assert (ROOT / arguments[arguments.index(option) + 1]).exists(), option
+
+
+def test_times_are_found() -> None:
+    """What is run here would be skipped if any comment passed for a time."""
+    timed = {command.takes_time for command in COMMANDS}
+    assert timed == {True, False}
+    assert sum(map(short, COMMANDS)) >= 15

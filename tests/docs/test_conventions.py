@@ -1,0 +1,105 @@
+"""What others expect of a project: a citation, a container with the pinned versions, a place in the catalogue."""
+
+import re
+import tomllib
+from typing import Any
+
+import yaml
+from prose import ROOT
+from whole_plan import whole_plan
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PERSON = {"family-names", "given-names", "orcid"}  # or an entity, which has a name
+WORK = {"type", "title", "authors", "year"}
+
+
+def loaded(name: str) -> Any:
+    return yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))
+
+
+def test_citation_is_of_the_format_and_of_this_version() -> None:
+    """Citation File Format 1.2.0, and what it asks for."""
+    citation = loaded("CITATION.cff")
+    assert citation["cff-version"] == "1.2.0"
+    assert {"message", "title", "authors"} <= citation.keys()
+    assert citation["type"] == "software"
+    assert citation["title"] == PROJECT["name"]
+    assert citation["version"] == PROJECT["version"]
+    assert citation["license"] == PROJECT["license"]
+    works = [citation, *citation["references"]]
+    for work in works:
+        assert work["authors"], work
+        assert all("name" in author or PERSON & author.keys() for author in work["authors"]), work
+    for work in citation["references"]:
+        assert WORK <= work.keys()
+        assert work["type"] == "article"
+        assert isinstance(work["year"], int)
+
+
+def test_citation_has_the_papers_of_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(loaded("CITATION.cff")["references"]) == 3
+    for work in loaded("CITATION.cff")["references"]:
+        assert work["title"] in readme
+
+
+def test_the_container_has_the_pinned_versions() -> None:
+    """It leaves installing to the Makefile, which takes the lock for constraints, and names no index."""
+    text = (ROOT / "Containerfile").read_text(encoding="utf-8")
+    image = re.search(r"^FROM python:(\d+)\.(\d+)-slim$", text, re.MULTILINE)
+    wanted = re.search(r"(\d+)\.(\d+)", PROJECT["requires-python"])
+    assert image
+    assert wanted
+    assert image.groups() == wanted.groups()
+    assert "RUN make .venv/ready\n" in text
+    assert not re.search(r"://|--(extra-)?index|pip install", text)
+    recipe = re.search(r"^\$\(VENV\)/ready: (.*\n(?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert recipe
+    assert "requirements.lock" in recipe[1].splitlines()[0]
+    installs = [line for line in recipe[1].splitlines() if "pip install" in line]
+    assert installs
+    assert all("--constraint requirements.lock" in line for line in installs)
+
+
+def test_the_container_takes_nothing_that_is_made() -> None:
+    """The folders that git ignores, and an environment of another machine above all."""
+    left_out = set((ROOT / ".dockerignore").read_text(encoding="utf-8").split())
+    assert {".venv", ".snakemake", "results", "logs"} <= left_out
+
+
+def test_conda_can_make_the_environment_by_itself() -> None:
+    """Snakemake makes it of a copy elsewhere, from which no path leads back to the package."""
+    environment = loaded("environment.yml")
+    assert set(environment["channels"]) == {"conda-forge", "bioconda"}
+    assert all(isinstance(entry, str) for entry in environment["dependencies"])
+    (python,) = (entry for entry in environment["dependencies"] if entry.startswith("python="))
+    assert python.partition("=")[2] in PROJECT["requires-python"]
+
+
+def test_the_catalogue_finds_what_it_asks_for() -> None:
+    usage = loaded(".snakemake-workflow-catalog.yml")["usage"]
+    assert usage["software-stack-deployment"]["conda"] is True
+    assert {"desc", "flags"} == usage["mandatory-flags"].keys()
+    assert usage["report"] is True
+    readme = (ROOT / "README.md").read_text(encoding="utf-8").lower()
+    assert "snakemake" in readme
+    assert "workflow" in readme
+    assert (ROOT / "workflow" / "rules").is_dir()
+
+
+def test_every_setting_is_explained() -> None:
+    page = (ROOT / "config" / "README.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", page, re.MULTILINE))
+    settings = loaded("conf/workflow.yaml")
+    assert rows.keys() == settings.keys()
+    for key, told in rows.items():
+        assert told in {"none", "see the file", f"`{settings[key]}`"}, key
+        assert (told == "none") == (settings[key] in (None, "")), key
+
+
+def test_the_trial_run_is_tiny() -> None:
+    """Its study is there, and takes seconds of the smoke scale."""
+    chosen = loaded(".test/config/config.yaml")
+    assert chosen.keys() <= loaded("conf/workflow.yaml").keys()
+    assert chosen["scale"] == "smoke"
+    assert len(whole_plan("smoke").runs[chosen["studies"]]) < 50
