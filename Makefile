@@ -30,10 +30,10 @@ $(VENV)/site: $(VENV)/ready
 	touch $@
 
 site: $(VENV)/site ## build reports/site from the reports that are there
-	@python -m sketchbench.site $(ARGS)
+	@python -m sketchbench site $(ARGS)
 
 check: $(VENV)/ready ## fail where a verdict differs from the expected one
-	python -m sketchbench.claim check reports/claims.csv $(if $(AGAINST),--against $(AGAINST)) $(ARGS)
+	python -m sketchbench check reports/claims.csv $(if $(AGAINST),--against $(AGAINST)) $(ARGS)
 
 # Side by side, as linting alone leaves a core idle for most of its time; one after the other beside the tests.
 test: $(VENV)/ready ## lint, types, layers and tests
@@ -76,8 +76,7 @@ bench: $(VENV)/bench ## time kernels, recoveries and other libraries, into repor
 	@mkdir -p results
 	pytest -p no:xdist tests/benchmark/bench_*.py $(ROUNDS) --benchmark-columns=min,median,rounds \
 		--benchmark-json=results/$(TIMES).json $(ARGS)
-	python -m sketchbench.table.benchmarks --json results/$(TIMES).json --csv reports/$(TIMES).csv
-	python -m sketchbench.figure.benchmarks --csv reports/$(TIMES).csv \
+	python -m sketchbench step benchmarks --json results/$(TIMES).json --csv reports/$(TIMES).csv \
 		--svg reports/figures/$(TIMES).svg --png reports/figures/$(TIMES).png
 
 # The plugin has a folder of its own: where Snakemake finds it, every start of Snakemake imports pandas.

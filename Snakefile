@@ -15,7 +15,7 @@ shell.prefix("set -euo pipefail; export NUMBA_NUM_THREADS=${{OMP_NUM_THREADS:-1}
 onsuccess:
     for line in PLAN.unfinished():
         logger.warning(line)
-    shell("python -m sketchbench.claim check {REPORTS:q}/claims.csv || true")
+    shell("python -m sketchbench check {REPORTS:q}/claims.csv || true")
 
 
 include: "workflow/rules/plan.smk"
