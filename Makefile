@@ -60,7 +60,7 @@ layers: $(VENV)/ready
 # of the committed ones, which reading the Snakefile would set aside where they are of other code.
 SMALL := --config scale=smoke studies=norms
 workflow: $(VENV)/ready
-	snakefmt --check Snakefile workflow
+	snakefmt --check workflow
 	snakemake --lint $(SMALL)
 	snakemake --lint $(SMALL) --configfile conf/workflow.yaml tests/workflow/apart.yaml
 
