@@ -25,7 +25,11 @@ from sketchbench.site.page import Asset, Page, Scale
 HERE = Path(__file__).parent
 MODULES = ("front", "claims", "errata", "printed", "frontier", "figures", "tables", "history", "glossary")
 SCALES = {"quick": "reports", "paper": "reports/paper"}
-NAMES = {"index.md": "Start", "printed.md": "Printed"}  # in the navigation, where the title is long
+NAMES = {
+    "index.md": "Start",
+    "printed.md": "Printed",
+    "frontier.md": "Frontier",
+}  # in the navigation, where the title is long
 HOWTO, REFERENCE = "docs/howto", "docs/reference"
 DOCS = ("docs/tutorial.md", HOWTO, "docs/verdicts.md", "docs/notation.md", "docs/architecture.md", REFERENCE)
 # Nothing refers to them from a file: maps of sources, stemmers of other languages, the index that a server would fetch.
@@ -101,9 +105,11 @@ def write(items: Iterator[Page | Asset], source: Path) -> list[Page]:
 
 
 def _front_matter(page: Page) -> str:
-    """What a page does without: the list of pages beside it, and that of its headings where it has few."""
+    """What a page does without: the list of pages beside it, that of its headings where it has few, and, for a page of
+    a table, the search, which would find its numbers."""
     hidden = ["navigation"] if page.text.count("\n## ") > 1 else ["navigation", "toc"]
-    return f"---\n{yaml.safe_dump({'title': page.title, 'hide': hidden})}---\n\n"
+    about = {"title": page.title, "hide": hidden, "search": {"exclude": page.path.startswith("tables/")}}
+    return f"---\n{yaml.safe_dump(about)}---\n\n"
 
 
 def configured(pages: Sequence[Page], source: Path, target: Path) -> dict[str, Any]:

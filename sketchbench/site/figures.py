@@ -14,6 +14,7 @@ from sketchbench.site.tables import claims_of
 from sketchbench.site.verdicts import escaped
 from sketchbench.table.reading import read_table
 
+COLOURS = 96  # of a picture as pixels: as many as lines and letters need, at half the size of all
 LARGEST = 100_000  # bytes of an SVG; a picture of more, such as of many curves, is shown as pixels
 BENCHMARKS = "benchmarks"  # of `make bench`, which is no study
 TIMES = "Seconds of kernels, recoveries and other libraries, by <code>make bench</code>; they differ by machine."
@@ -56,7 +57,7 @@ def asset(scale: Scale, name: str) -> Asset:
         return Asset(f"figures/{scale.name}/{name}.svg", svg.read_bytes())
     pixels = io.BytesIO()
     with Image.open(svg.with_suffix(".png")) as picture:
-        picture.convert("RGB").save(pixels, "WEBP", lossless=True)
+        picture.convert("RGB").quantize(COLOURS).convert("RGB").save(pixels, "WEBP", lossless=True, method=6)
     return Asset(f"figures/{scale.name}/{name}.webp", pixels.getvalue())
 
 
