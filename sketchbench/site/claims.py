@@ -30,6 +30,7 @@ COLUMNS = (
 )
 # What the search leaves out of a page: it finds a claim by its statement and reasons.
 UNFOUND = "{ data-search-exclude }"
+ANY = "METHOD"
 INTRODUCTION = """\
 Every verdict, one row for each claim and method. Type into a column to filter it; the address keeps the filter, so that
 a link leads to what you see. A claim's name leads to its evidence."""
@@ -197,10 +198,15 @@ def _again(claim: Claim, own: pd.DataFrame, run: Sequence[Scale], conf: Path) ->
     """The commands that make the rows again: all of them, one in the terminal, and single runs."""
     lines = [commands.workflow(scale.name, claim.studies) for scale in run]
     blocks = [f"```bash\n{chr(10).join([*lines, f'sketchbench show {claim.id}'])}\n```"]
-    rows = own[own["scale"] == "quick"].to_dict("records")
-    singles = {row["label"]: command for row in rows if (command := commands.single_run(conf, row["scale"], row))}
-    if singles:
-        shown = "\n".join(f"# {label}\n{command}" for label, command in singles.items())
-        text = "The run behind each verdict alone, with the measurement that decides it:"
-        blocks.append(f"{text}\n\n```text\n{shown}\n```")
+    grouped: dict[str, list[str]] = {}
+    for row in own[own["scale"] == "quick"].to_dict("records"):
+        if command := commands.single_run(conf, row["scale"], row, ANY):
+            grouped.setdefault(command, []).append(row["method"])
+    if grouped:
+        lines = []
+        for command, methods in grouped.items():
+            lines += [f"# {', '.join(methods)}"] if len(methods) > 1 else []
+            lines.append(command if len(methods) > 1 else command.replace(ANY, methods[0]))
+        text = f"The run behind each verdict alone, with a method in the place of {ANY}:"
+        blocks.append(f"{text}\n\n```text\n{chr(10).join(lines)}\n```")
     return blocks
