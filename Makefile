@@ -30,7 +30,7 @@ $(VENV)/site: $(VENV)/ready
 	touch $@
 
 site: $(VENV)/site ## build reports/site from the reports that are there
-	@python -m sketchbench.site $(ARGS)
+	@python -m sketchbench site $(ARGS)
 
 $(VENV)/test-site: $(VENV)/site
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable '.[test,site,test-site]'
@@ -40,7 +40,7 @@ test-site: $(VENV)/test-site site ## the site in a browser: Debian's package chr
 	pytest -p no:xdist -m browser tests/site/browser $(ARGS)
 
 check: $(VENV)/ready ## fail where a verdict differs from the expected one
-	python -m sketchbench.claim check reports/claims.csv $(if $(AGAINST),--against $(AGAINST)) $(ARGS)
+	python -m sketchbench check reports/claims.csv $(if $(AGAINST),--against $(AGAINST)) $(ARGS)
 
 # Side by side, as linting alone leaves a core idle for most of its time; one after the other beside the tests.
 test: $(VENV)/ready ## lint, types, layers and tests
@@ -67,7 +67,7 @@ layers: $(VENV)/ready
 # of the committed ones, which reading the Snakefile would set aside where they are of other code.
 SMALL := --config scale=smoke studies=norms
 workflow: $(VENV)/ready
-	snakefmt --check Snakefile workflow
+	snakefmt --check workflow
 	snakemake --lint $(SMALL)
 	snakemake --lint $(SMALL) --configfile conf/workflow.yaml tests/workflow/apart.yaml
 
@@ -83,8 +83,7 @@ bench: $(VENV)/bench ## time kernels, recoveries and other libraries, into repor
 	@mkdir -p results
 	pytest -p no:xdist tests/benchmark/bench_*.py $(ROUNDS) --benchmark-columns=min,median,rounds \
 		--benchmark-json=results/$(TIMES).json $(ARGS)
-	python -m sketchbench.table.benchmarks --json results/$(TIMES).json --csv reports/$(TIMES).csv
-	python -m sketchbench.figure.benchmarks --csv reports/$(TIMES).csv \
+	python -m sketchbench step benchmarks --json results/$(TIMES).json --csv reports/$(TIMES).csv \
 		--svg reports/figures/$(TIMES).svg --png reports/figures/$(TIMES).png
 
 # The plugin has a folder of its own: where Snakemake finds it, every start of Snakemake imports pandas.

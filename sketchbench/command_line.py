@@ -19,8 +19,8 @@ from sketchbench.parameters import did_you_mean
 
 # What our functions and libraries raise of wrong input, missing files and full disks; anything else is a bug of ours.
 MISTAKES = (ValueError, TypeError, RuntimeError, ArithmeticError, OSError, ImportError)
-# Exit codes: 128 + SIGINT, and of sysexits.h EX_SOFTWARE, and EX_TEMPFAIL, which is no failure of what was run.
-INTERRUPTED, BUG, UNFINISHED = 130, 70, 75
+# Exit codes: of a wrong call, of SIGINT (128 + 2), and of sysexits.h EX_SOFTWARE, and EX_TEMPFAIL, which is no failure.
+USAGE, INTERRUPTED, BUG, UNFINISHED = 2, 130, 70, 75
 
 
 class FindingsError(ValueError):

@@ -24,7 +24,7 @@ from sketchbench import kernels
 from sketchbench.digest import PROJECT
 from sketchbench.execution import SENSING, ConfigError
 from sketchbench.files import write_text
-from sketchbench.overrides import NOT_HYDRA, check, groups
+from sketchbench.overrides import EACH, NOT_HYDRA, check, groups
 from sketchbench.parameters import choose, did_you_mean
 from sketchbench.theory.known import Known
 
@@ -156,7 +156,7 @@ def compose(overrides: list[str], conf: Path = CONF, folder: Path | None = None)
         raise ConfigError(f"{missing} is unknown{known}{meant}") from None
     except (HydraException, OmegaConfBaseException) as error:
         message = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
-        meant = _meant(message, overrides, conf, folder)
+        meant = EACH if message.startswith("Ambiguous") else _meant(message, overrides, conf, folder)
         raise ConfigError(f"{message}{meant}; --help lists the options and keys") from None
     except YAMLError as error:
         raise ConfigError(" ".join(str(error).split())) from None

@@ -1,4 +1,4 @@
-"""What runs cost, as records of earlier ones measured it: `python -m sketchbench.cost --help`.
+"""What runs cost, as records of earlier ones measured it.
 
 conf/costs.csv has a row for each study at each scale. A plan says how long it takes, longest batches are begun first,
 a cluster is asked for memory and time, and the time left is told, all from these numbers. They change no result.
@@ -11,11 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from sketchbench.command_line import Parser, program
 from sketchbench.digest import PROJECT
-from sketchbench.files import write_text
-from sketchbench.parameters import choose
-from sketchbench.schema import SCALES
 
 FILE = PROJECT / "conf" / "costs.csv"
 COLUMNS = ("scale", "study", "runs", "seconds", "longest", "mebibytes")
@@ -104,29 +100,3 @@ def told(seconds: float) -> str:
         if seconds >= 2 * size:
             return f"{seconds / size:.3g} {unit}"
     return f"{seconds:.0f} seconds"
-
-
-@program
-def main(arguments: list[str] | None = None) -> None:
-    parser = Parser(
-        prog="python -m sketchbench.cost",
-        description="Take what runs cost from the records of a scale, into conf/costs.csv; other rows stay.",
-    )
-    parser.add_argument("scale", help="smoke, quick or paper")
-    parser.add_argument("--results", type=Path, help="the folder of the records (default: results/SCALE)")
-    options = parser.parse_args(arguments)
-    choose("scale", options.scale, SCALES)
-    folder = options.results or Path("results") / options.scale
-    found = measured(folder)
-    if not found:
-        raise CostError(
-            f"{folder} has no records that say what they cost; run snakemake --config scale={options.scale}"
-        )
-    costs = read(FILE) | {Key(options.scale, study): cost for study, cost in found.items()}
-    write_text(FILE, text(costs))
-    total = sum(cost.seconds * cost.runs for cost in found.values())
-    print(f"{len(found)} studies at {options.scale}: {told(total)} of a core, into {FILE.relative_to(PROJECT)}")
-
-
-if __name__ == "__main__":
-    main()

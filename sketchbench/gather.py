@@ -1,24 +1,19 @@
 """Bring in what was made elsewhere: records, and checkpoints of runs that are not finished.
 
-`python -m sketchbench gather FOLDER` looks through a folder, such as `results` of another machine. What decides is what
+`sketchbench gather FOLDER` looks through a folder, such as `results` of another machine. What decides is what
 a record says of itself, not its name: its checksum must fit, and its signature be that of a run planned here, with the
 same config and the same code. It is copied where nothing is yet. All else is refused, in a line that says why.
 """
 
-import sys
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from sketchbench import record
-from sketchbench.command_line import Parser
 from sketchbench.course import deciding
-from sketchbench.files import FileError, clear, write_bytes
-from sketchbench.plan import from_options
+from sketchbench.files import clear, write_bytes
 from sketchbench.planned import Plan, checkpoints_of
-from sketchbench.schema import SCALES
 
 Fate = Literal["taken", "refused", "damaged", "not needed"]
 
@@ -120,35 +115,3 @@ class Gathering:
             clear(place)
             write_bytes(place, content)
         return Found(path, "taken", f"as {place}")
-
-
-def main(arguments: list[str]) -> None:
-    """Bring in a folder; ends with 1 where something in it is damaged."""
-    parser = Parser(
-        prog="python -m sketchbench gather",
-        description="Bring in records and checkpoints that were made elsewhere, as by another machine: those of runs"
-        " that are planned here, with the same code. What is here already stays as it is.",
-    )
-    parser.add_argument("source", type=Path, metavar="FOLDER", help="it is looked through with all folders in it")
-    parser.add_argument("--scale", choices=SCALES, help="what is planned; this and the rest as snakemake's --config")
-    parser.add_argument("--kernels", help="auto, numpy, numba or cupy")
-    parser.add_argument("--seed", type=int, help="root seed")
-    parser.add_argument("--studies", help="names separated by commas")
-    parser.add_argument("--folder", help="your own folder of methods")
-    parser.add_argument("--only", choices=["mine"], help="the methods of --folder, beside a few others")
-    parser.add_argument("--dry-run", action="store_true", help="say what would be taken, and take nothing")
-    options = vars(parser.parse_args(arguments))
-    source, dry = options.pop("source"), options.pop("dry_run")
-    if not source.is_dir():
-        raise FileError(f"{source} is {'no folder' if source.exists() else 'not there'}; name one with records in it")
-    plan = from_options(options)
-    if Path(plan.places.results).resolve().is_relative_to(source.resolve()):
-        raise FileError(f"{source} holds the results that are here; name a folder that comes from elsewhere")
-    fates: Counter[str] = Counter()
-    for found in Gathering(plan, dry=dry).look_through(source):
-        fates[found.fate] += 1
-        print(found)
-    told = ", ".join(f"{count} {fate}" for fate, count in fates.items()) or "no record and no checkpoint in it"
-    print(f"{source}: {told}{' (nothing was written)' if dry else ''}")
-    if fates["damaged"]:
-        sys.exit(f"sketchbench: error: {fates['damaged']} damaged files were refused; copy them once more")

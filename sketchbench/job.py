@@ -1,4 +1,4 @@
-"""Runs: resolved configs in, a record of each out. `python -m sketchbench.job --help`."""
+"""Runs: resolved configs in, a record of each out."""
 
 import functools
 import logging
@@ -12,13 +12,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sketchbench import kernels, parts, receipt, record
+from sketchbench import kernels, parts, record
 from sketchbench.blame import blamed
-from sketchbench.command_line import MISTAKES, Parser, check_entries, json_from_stdin, program, said
+from sketchbench.command_line import MISTAKES, said
 from sketchbench.course import Unfinished, knows, told
 from sketchbench.digest import PROJECT, CodeDigest
 from sketchbench.execution import ConfigError, execute
-from sketchbench.files import write_text
 from sketchbench.measure.row import Row
 from sketchbench.signature import code_of, signature
 
@@ -204,37 +203,3 @@ def _is_there(path: Path, entry: dict[str, Any]) -> bool:
         return False
     planned = len(entry.get("trials", []))
     return record.trials(stored.provenance, planned) == planned
-
-
-@program
-def main(arguments: list[str] | None = None) -> None:
-    parser = Parser(
-        prog="python -m sketchbench.job",
-        description="Do the runs of a batch, as planned by sketchbench.plan, and write their records; the batch comes"
-        " as JSON on stdin. Records that are there are kept. A run that has come to its time limit is no failure: its"
-        " checkpoint is kept, the receipt says that it is unfinished, and the same run goes on.",
-    )
-    parser.add_argument("--receipt", required=True, type=Path, help="the file to write when all records are there")
-    parser.add_argument("--folder", type=Path, help="a user's folder with modules of their own")
-    options = parser.parse_args(arguments)
-    folder = options.folder and options.folder.resolve()
-    if folder:
-        sys.path.insert(0, str(folder))
-    start_logging()
-    batch = json_from_stdin("the batch")
-    check_entries(batch, {"name": str, "record": str, "signature": str, "config": dict}, "the batch")
-    if not batch:
-        raise ValueError("the batch has no entries; Snakemake makes it of the plan")
-    done = work_off(batch, folder)
-    for line in done.unfinished.values():
-        log.info("to be gone on with: %s", line)
-    if done.failed:
-        sys.exit("\n".join(f"sketchbench: error: {line}" for line in done.failed))
-    if done.unfinished:
-        print(f"{len(done.unfinished)} of {len(batch)} runs are to be gone on with, by the same command", flush=True)
-    signatures = {entry["record"]: entry["signature"] for entry in batch}
-    write_text(options.receipt, receipt.text(signatures, done.unfinished))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """From studies to runs: which runs exist, their frozen configs, and what code each depends on.
 
-`python -m sketchbench.plan` lists the runs. Everything that decides a run's outcome is in its
+`sketchbench plan --runs` lists the runs. Everything that decides a run's outcome is in its
 config and in its code digest; the two make its signature. Snakemake reruns a run when its
 signature changes, and tables refuse a record that bears another one.
 """
@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sketchbench import cost, kernels, seeds, standing, study
-from sketchbench.command_line import Parser, program
 from sketchbench.composition import CONF, METHODS, Composer, user_folder
 from sketchbench.digest import CodeDigest
 from sketchbench.execution import ConfigError
@@ -151,26 +150,3 @@ def _own(composer: Composer, user: Path) -> Own:
             config = composer.resolved((f"{kind}={name}",), {}, "").config
             found[kind][name] = config[kind].get("theory") or {}
     return found
-
-
-@program
-def main(arguments: list[str] | None = None) -> None:
-    parser = Parser(prog="python -m sketchbench.plan", description="List the runs that the studies expand to.")
-    parser.add_argument("--scale", default="quick", help="smoke, quick or paper (default: quick)")
-    parser.add_argument("--kernels", default="auto", help="auto, numpy, numba or cupy")
-    parser.add_argument("--seed", type=int, default=0, help="root seed (default: 0)")
-    parser.add_argument("--studies", default="all", help="names separated by commas")
-    parser.add_argument("--folder", default="", help="your own folder of methods")
-    parser.add_argument("--only", choices=["mine"], help="the methods of --folder, beside a few others")
-    options = parser.parse_args(arguments)
-    plan = from_options(vars(options))
-    for unit in plan.units:
-        seconds = "?" if unit.seconds is None else f"{unit.seconds:.2g} s"
-        print(f"{unit.study:24s} {unit.name:56s} {unit.signature} {seconds:>8s}")
-    for skipped in plan.skipped:
-        print(f"skipped: {skipped.study}: {skipped.name}: {skipped.reason}")
-    print(plan.summary)
-
-
-if __name__ == "__main__":
-    main()

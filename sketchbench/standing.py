@@ -150,7 +150,7 @@ def remarks(reports: Path, scale: str, planned: Collection[str], standing: Itera
     if unsealed:
         lines.append(
             f"{reports}/tables: {', '.join(unsealed)}: without seals, so their verdicts read `not run`; run these"
-            " studies, or take committed tables as they are by python -m sketchbench.table.adopt"
+            " studies, or take committed tables as they are by sketchbench step adopt"
         )
     if foreign:
         lines.append(

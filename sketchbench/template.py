@@ -1,4 +1,4 @@
-"""A new method of one's own, to begin from: `python -m sketchbench new sketch NAME`."""
+"""A new method of one's own, to begin from."""
 
 import importlib.machinery
 import keyword
@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 from string import Template
 
-from sketchbench.command_line import Parser
-from sketchbench.composition import CONF, METHODS
+from sketchbench.composition import CONF
 from sketchbench.files import write_text
 from sketchbench.inspection.files import RESERVED
 from sketchbench.inspection.findings import shown
@@ -50,19 +49,3 @@ def write(kind: str, name: str, folder: Path) -> tuple[Path, Path]:
         text = (TEXTS / f"{kind}.{suffix}.txt").read_text(encoding="utf-8")
         write_text(path, Template(text).substitute(words))
     return config, module
-
-
-def main(arguments: list[str]) -> None:
-    """Write a new method, and say what comes next."""
-    parser = Parser(
-        prog="python -m sketchbench new", description="Write a method of your own that works, to begin from."
-    )
-    parser.add_argument("kind", choices=list(METHODS))
-    parser.add_argument("name", help="of the method: small letters, digits and _")
-    parser.add_argument("--folder", type=Path, default=Path("mine"), help="your own folder (default: mine)")
-    options = parser.parse_args(arguments)
-    config, module = write(options.kind, options.name, options.folder)
-    task, sizes = TASKS[options.kind]
-    print(f"{shown(config)} and {shown(module)} are a {options.kind} that works. Make it yours, then:")
-    print(f"  python -m sketchbench --folder {options.folder} task={task} {options.kind}={options.name}{sizes}")
-    print(f"  snakemake --cores all --config folder={options.folder} only=mine")

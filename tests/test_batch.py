@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from sketchbench import composition, job, record
 from sketchbench.batch import Batch, Run, batches
+from sketchbench.command.main import main
 from sketchbench.signature import signature
 
 
@@ -76,7 +77,7 @@ def test_one_that_fails_takes_no_other_with_it(
     batch[1]["signature"] = "of other code"
     monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(batch)))
     with pytest.raises(SystemExit) as stop:
-        job.main(["--receipt", str(tmp_path / "1.done")])
+        main(["step", "job", "--receipt", str(tmp_path / "1.done")])
     first, second = str(stop.value).splitlines()
     assert first == "sketchbench: error: one: dimension d=0 must be >= 1"
     assert second.startswith("sketchbench: error: two: the code changed since this run was planned")
@@ -87,7 +88,7 @@ def test_one_that_fails_takes_no_other_with_it(
 def test_what_is_no_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(text))
     with pytest.raises(SystemExit, match="the batch"):
-        job.main(["--receipt", str(tmp_path / "1.done")])
+        main(["step", "job", "--receipt", str(tmp_path / "1.done")])
     assert list(tmp_path.iterdir()) == []
 
 
@@ -97,7 +98,7 @@ def test_the_receipt_stands_for_whole_records(tmp_path: Path, monkeypatch: pytes
 
     def done() -> Batch:
         monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps([entry])))
-        job.main(["--receipt", str(receipt)])
+        main(["step", "job", "--receipt", str(receipt)])
         return Batch(str(receipt), {str(path): Run("s", "one", entry["config"], entry["signature"], {})})
 
     assert done().check() == []

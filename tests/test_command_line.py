@@ -12,9 +12,9 @@ ROOT = Path(__file__).parents[1]
 SMALL = ["kernels=numpy", "d=12", "b=4", "task.trials=20", "task.pairs=[random,flat]"]
 
 
-def command(*arguments: str, module: str = "sketchbench") -> "subprocess.CompletedProcess[str]":
+def command(*arguments: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
-        [sys.executable, "-m", module, *arguments],
+        [sys.executable, "-m", "sketchbench", *arguments],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -24,7 +24,7 @@ def command(*arguments: str, module: str = "sketchbench") -> "subprocess.Complet
 
 
 def test_one_task() -> None:
-    done = command("sketch=srht", *SMALL)
+    done = command("run", "sketch=srht", *SMALL)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[0] == "srht, d=12, b=4, numpy kernels"
     assert "embedding_constant  flat" in done.stdout
@@ -33,7 +33,7 @@ def test_one_task() -> None:
 
 def test_a_record(tmp_path: Path) -> None:
     path = tmp_path / "one.parquet"
-    done = command("--result", str(path), *SMALL)
+    done = command("run", "--result", str(path), *SMALL)
     assert done.returncode == 0, done.stderr
     found = record.read(path)
     assert found.provenance["kernels"] == "numpy"
@@ -43,7 +43,7 @@ def test_a_record(tmp_path: Path) -> None:
 
 
 def test_help() -> None:
-    done = command("--help")
+    done = command("run", "--help")
     assert done.returncode == 0
     for expected in ("GROUP=OPTION", "count_sketch", "smoke", "numba", "trials:", "--folder"):
         assert expected in done.stdout
@@ -56,7 +56,7 @@ def test_help() -> None:
 def test_bad_input(argument: str, message: str, tmp_path: Path) -> None:
     """As a process ends; tests/refusal has many more, in this one."""
     path = tmp_path / "one.parquet"
-    done = command("--result", str(path), *SMALL, argument)
+    done = command("run", "--result", str(path), *SMALL, argument)
     assert done.returncode != 0
     lines = [line for line in done.stderr.splitlines() if line]
     assert len(lines) == 1, done.stderr
@@ -68,14 +68,14 @@ def test_bad_input(argument: str, message: str, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(kernels.device_missing() is None, reason="there is a CUDA device")
 def test_cupy_without_a_device() -> None:
-    done = command("kernels=cupy")
+    done = command("run", "kernels=cupy")
     assert done.returncode != 0
     assert "kernels=cupy can't run here" in done.stderr
     assert "Traceback" not in done.stderr
 
 
 def test_the_plan_lists_runs() -> None:
-    done = command("--studies", "tails", "--scale", "smoke", module="sketchbench.plan")
+    done = command("plan", "--runs", "--studies", "tails", "--scale", "smoke")
     assert done.returncode == 0, done.stderr
     *runs, summary = done.stdout.splitlines()
     studies = [line.split()[0] for line in runs]

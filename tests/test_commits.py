@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from sketchbench import job, seal, standing
+from sketchbench.command.main import main
 from sketchbench.standing import Table
-from sketchbench.table import adopt
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_a_committed_table_is_taken_as_it_is(csv: Path, capsys: pytest.CaptureFi
     (csv.parents[3] / "later").write_text("")
     git(csv, "add", ".")
     git(csv, "commit", "-qm", "another")
-    adopt.main([str(csv), "--scale", "paper"])
+    main(["step", "adopt", str(csv), "--scale", "paper"])
     assert capsys.readouterr().out == f"{csv}: {commit}\n"
     assert csv.read_bytes() == before
     assert seal.read(seal.beside(csv)).commits == {"ams": commit, "srht": commit}
@@ -60,7 +60,7 @@ def test_what_is_not_sure_is_refused(csv: Path, damage: Callable[[Path], object]
     damage(csv)
     before = seal.beside(csv).exists()
     with pytest.raises(SystemExit) as stop:
-        adopt.main([str(csv), "--scale", "paper"])
+        main(["step", "adopt", str(csv), "--scale", "paper"])
     assert str(stop.value.code).startswith("sketchbench: error: ")
     assert message in str(stop.value.code)
     assert "\n" not in str(stop.value.code)

@@ -7,6 +7,7 @@ from whole_plan import whole_plan
 
 from sketchbench import cost, record
 from sketchbench.batch import Batch, Run
+from sketchbench.command.main import main
 from sketchbench.cost import Cost, CostError, Key
 
 
@@ -29,9 +30,8 @@ def test_the_file_says_what_was_written_and_keeps_other_scales(
     file = tmp_path / "costs.csv"
     file.write_text(cost.text({Key("paper", "tails"): Cost(7200.0, 9000.0, 500, 3)}))
     monkeypatch.setattr(cost, "FILE", file)
-    monkeypatch.setattr(cost, "PROJECT", tmp_path)
     _record(tmp_path / "results" / "tails" / "srht" / "d8.parquet", 5.0, 300)
-    cost.main(["smoke", "--results", str(tmp_path / "results")])
+    main(["costs", "smoke", "--results", str(tmp_path / "results")])
     assert cost.read(file) == {
         Key("paper", "tails"): Cost(7200.0, 9000.0, 500, 3),
         Key("smoke", "tails"): Cost(5.0, 5.0, 300, 1),
@@ -60,7 +60,7 @@ def test_another_file_is_refused_in_one_line(tmp_path: Path, text: str) -> None:
 def test_every_study_of_the_quick_scale_has_a_cost() -> None:
     planned = whole_plan("quick")
     unknown = {run.study for runs in planned.runs.values() for run in runs.values() if run.cost is None}
-    assert not unknown, "run `make results`, then `python -m sketchbench.cost quick`"
+    assert not unknown, "run `make results`, then `sketchbench costs quick`"
     assert "never measured" not in planned.summary
 
 

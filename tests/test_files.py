@@ -104,7 +104,7 @@ def test_a_full_disk_by_hand(tmp_path: Path) -> None:
     """A limit on the size of files, in the place of a full disk: one line, and no part of a file."""
     arguments = ["--result", str(tmp_path / "one.parquet"), "kernels=numpy", "d=12", "b=4", "task.trials=20"]
     done = subprocess.run(
-        [sys.executable, "-B", "-m", "sketchbench", *arguments, "task.pairs=[flat]"],
+        [sys.executable, "-B", "-m", "sketchbench", "run", *arguments, "task.pairs=[flat]"],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from sketchbench import gather, job, plan, record
-from sketchbench.__main__ import main
+from sketchbench import job, plan, record
+from sketchbench.command.main import main
 from sketchbench.federated import checkpoint
 from sketchbench.planned import Plan, checkpoints_of
 from sketchbench.record import Record, write
@@ -147,4 +147,4 @@ def test_a_wrong_folder(elsewhere: Path, folder: str, words: str) -> None:
     with pytest.raises(SystemExit, match=words):
         main(["gather", folder, *OPTIONS])
     with pytest.raises(SystemExit):
-        gather.main([])
+        main(["gather"])

@@ -19,11 +19,12 @@ import torch
 from sketchbench import composition, execution, job, record
 from sketchbench import plan as planning
 from sketchbench.batch import Batch, Run, batches
+from sketchbench.command.main import main
 from sketchbench.course import Course, Unfinished, told
 from sketchbench.federated import experiment
 from sketchbench.measure.row import TRIALS_THERE
 from sketchbench.signature import signature
-from sketchbench.table.__main__ import join, make
+from sketchbench.table.joining import join, make
 
 Config = dict[str, Any]
 DIGITS = ["task.attack.evaluations=3", "model@task.model=digits_cnn", "task.assessment.pictures=2"]
@@ -93,7 +94,7 @@ def planned(folder: Path, minutes: float | None = None, size: int = 1) -> list[B
 def work(batch: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
     """As Snakemake does it."""
     monkeypatch.setattr("sys.stdin", io.StringIO(batch.payload))
-    job.main(["--receipt", batch.receipt])
+    main(["step", "job", "--receipt", batch.receipt])
 
 
 def manifest(folder: Path) -> list[dict[str, Any]]:
@@ -205,10 +206,9 @@ def test_attacks_stop_between_trials(tmp_path: Path) -> None:
 
 def test_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """With the exit code of what is to be tried again."""
-    from sketchbench.__main__ import main
-
     monkeypatch.chdir(tmp_path)
     command = [
+        "run",
         "task=sketched_inversion",
         *TASKS["sketched_inversion"],
         "kernels=numba",
@@ -231,10 +231,10 @@ def test_a_killed_job_goes_on(tmp_path: Path) -> None:
     """Killed while it trains: the same command makes what an undisturbed one does."""
     batch, last = planned(tmp_path, size=TRIALS)
     code = (
-        "import sys; from sketchbench import job; from sketchbench.federated import experiment;"
-        "experiment.SECONDS_BETWEEN = 0.0; job.main(sys.argv[1:])"
+        "import sys; from sketchbench.command.main import main; from sketchbench.federated import experiment;"
+        "experiment.SECONDS_BETWEEN = 0.0; main(sys.argv[1:])"
     )
-    command = [sys.executable, "-c", code, "--receipt", batch.receipt]
+    command = [sys.executable, "-c", code, "step", "job", "--receipt", batch.receipt]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert process.stdin is not None
     process.stdin.write(batch.payload)

@@ -13,10 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sketchbench import record, reports, seal
-from sketchbench.claim import __main__ as claim
-from sketchbench.figure import __main__ as figure
+from sketchbench.command.main import main
 from sketchbench.seal import Seal, SealError
-from sketchbench.table import __main__ as table
 
 FUZZ = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
 FACTS = json.dumps({"scale": "quick", "kernels": "numpy", "seed": 0, "studies": ["norms", "tails"], "skipped": []})
@@ -43,7 +41,7 @@ def tabulated(folder: Path, study: str, monkeypatch: pytest.MonkeyPatch, scale: 
     (folder / f"{study}.json").write_text(manifest)
     monkeypatch.setattr("sys.stdin", io.StringIO(manifest))
     csv = folder / "tables" / f"{study}.csv"
-    table.main(["--study", study, "--csv", str(csv), "--html", str(csv.with_suffix(".html")), "--scale", scale])
+    main(["step", "table", study, "--csv", str(csv), "--html", str(csv.with_suffix(".html")), "--scale", scale])
     return csv
 
 
@@ -56,15 +54,15 @@ def evaluate(csv: Path) -> None:
     folder = csv.parents[1]
     (folder / "X1.yaml").write_text(CLAIM)
     paths = [f"--{name}={folder}/claims.{end}" for name, end in (("csv", "csv"), ("page", "md"), ("html", "html"))]
-    claim.main(["evaluate", f"--tables={csv}", f"--claims={folder}/X1.yaml", f"--facts={FACTS}", *paths])
+    main(["step", "claims", str(csv), f"--claims={folder}", f"--facts={FACTS}", *paths])
 
 
 def draw(csv: Path) -> None:
-    figure.main(["squared_norm", f"--tables={csv}", f"--svg={csv.parent}/f.svg", f"--png={csv.parent}/f.png"])
+    main(["step", "figure", "squared_norm", str(csv), f"--svg={csv.parent}/f.svg", f"--png={csv.parent}/f.png"])
 
 
 def check(csv: Path) -> None:
-    claim.main(["check", str(csv.parents[1] / "claims.csv")])
+    main(["check", str(csv.parents[1] / "claims.csv")])
 
 
 def checked(folder: Path) -> list[str]:
@@ -184,19 +182,19 @@ def test_verdicts_are_verified(csv: Path, tmp_path: Path, capsys: pytest.Capture
     verdicts.write_text(whole.replace("holds", "fails"))
     assert "claims.csv: it is not what its seal says" in error(check, csv)
     verdicts.write_text(whole)
-    assert "it is a table, not a page of claims" in error(lambda _: claim.main(["check", str(csv)]), csv)
+    assert "it is a table, not a page of claims" in error(lambda _: main(["check", str(csv)]), csv)
     against = ["check", str(verdicts), "--against"]
     for older, message in (
         (tmp_path / "none.csv", "none.csv is not there"),
         (csv, "it is a table, not a page of claims"),
         (shutil.copy(csv, tmp_path / "table.csv"), "table.csv lacks the columns"),
     ):
-        assert message in error(lambda _, older=older: claim.main([*against, str(older)]), csv)  # type: ignore[misc]
+        assert message in error(lambda _, older=older: main([*against, str(older)]), csv)  # type: ignore[misc]
     older = tmp_path / "older.csv"
     older.write_text(whole)
     capsys.readouterr()
     with pytest.raises(SystemExit) as stop:
-        claim.main([*against, str(older)])
+        main([*against, str(older)])
     assert stop.value.code == 0
     assert "older.csv has no seal: its verdicts are taken as they are" in capsys.readouterr().err
 
@@ -211,8 +209,8 @@ def test_no_facts(csv: Path, monkeypatch: pytest.MonkeyPatch, facts: str) -> Non
 @pytest.mark.parametrize("text", ["", "[", "[1]", "{}", '[{"record": 1, "signature": "a", "columns": {}}]', "[" * 9999])
 def test_no_manifest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(text))
-    arguments = ["--study", "s", "--csv", str(tmp_path / "s.csv"), "--html", str(tmp_path / "s.html")]
-    message = error(lambda _: table.main(arguments), tmp_path)
+    arguments = ["step", "table", "s", "--csv", str(tmp_path / "s.csv"), "--html", str(tmp_path / "s.html")]
+    message = error(lambda _: main(arguments), tmp_path)
     assert "the manifest" in message or "a study without runs has no table" in message
     assert list(tmp_path.iterdir()) == []
 

@@ -11,11 +11,11 @@ import yaml
 
 from sketchbench import plan as planning
 from sketchbench import record, reports, seal, standing
+from sketchbench.command.main import main
 from sketchbench.composition import CONF
 from sketchbench.files import FileError
 from sketchbench.planned import Plan
 from sketchbench.standing import DROPPED, KERNELS, OLDER, SEED, Table
-from sketchbench.table import __main__ as table
 
 STUDIES: dict[str, dict[str, Any]] = {
     "one": {"task": "moments", "sketch": ["ams", "srht"], "axes": {"d": [8], "b": [4]}},
@@ -144,7 +144,7 @@ def tabulated(folder: Path, study: str, monkeypatch: pytest.MonkeyPatch) -> Path
         manifest.append({"record": str(place), "signature": "s", "columns": columns})
     monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(manifest)))
     csv = folder / "tables" / f"{study}.csv"
-    table.main(["--study", study, "--csv", str(csv), "--html", str(csv.with_suffix(".html")), "--scale", "quick"])
+    main(["step", "table", study, "--csv", str(csv), "--html", str(csv.with_suffix(".html")), "--scale", "quick"])
     return csv
 
 

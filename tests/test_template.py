@@ -1,12 +1,12 @@
-"""What `python -m sketchbench new` writes works as it is, and nothing is overwritten."""
+"""What `sketchbench new` writes works as it is, and nothing is overwritten."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from sketchbench import __main__ as command
 from sketchbench import template
+from sketchbench.command.main import main
 from sketchbench.inspection.check import check_folder
 
 
@@ -15,9 +15,9 @@ def test_a_new_sketch_and_a_new_recovery(
 ) -> None:
     """Both pass the check; the sketch has the moments that its file claims, and the recovery recovers."""
     monkeypatch.chdir(tmp_path)
-    command.main(["new", "sketch", "new_family"])
-    command.main(["new", "recovery", "new_recovery"])
-    assert "python -m sketchbench --folder mine task=moments sketch=new_family" in capsys.readouterr().out
+    main(["new", "sketch", "new_family"])
+    main(["new", "recovery", "new_recovery"])
+    assert "sketchbench run --folder mine task=moments sketch=new_family" in capsys.readouterr().out
     check_folder(tmp_path / "mine")
 
     monkeypatch.syspath_prepend(str(tmp_path / "mine"))

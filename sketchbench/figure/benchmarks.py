@@ -1,4 +1,4 @@
-"""What kernels and recoveries cost: `python -m sketchbench.figure.benchmarks --help`.
+"""What kernels and recoveries cost.
 
 It is drawn from the table of `make bench` and not from one of a study, so the catalogue has no entry.
 """
@@ -13,7 +13,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-from sketchbench.command_line import Parser, program
 from sketchbench.figure import foot, style
 from sketchbench.figure.saving import save
 from sketchbench.table.reading import read_table
@@ -184,22 +183,10 @@ def _task(row: dict[Any, Any]) -> str:
     return f"{_short(row['name'])}{what}{many}"
 
 
-@program
-def main(arguments: list[str] | None = None) -> None:
-    parser = Parser(
-        prog="python -m sketchbench.figure.benchmarks",
-        description="Draw the table that make bench wrote.",
-    )
-    parser.add_argument("--csv", required=True, type=Path)
-    parser.add_argument("--svg", required=True, type=Path)
-    parser.add_argument("--png", required=True, type=Path)
-    options = parser.parse_args(arguments)
-    table = read_table(options.csv, NEEDED, "make bench")
+def figure_of(csv: Path, svg: Path, png: Path) -> None:
+    """Draw the table that make bench wrote, in both formats; TableError where it is none."""
+    table = read_table(csv, NEEDED, "make bench")
     figure = draw(table)
     foot.write(figure, "Data: random vectors, timed on one machine. Bars and bands: none.")
     description = "What kernels and recoveries cost: seconds over the dimension, and relative to other libraries."
-    save(figure, options.svg, options.png, title="Benchmarks", description=description)
-
-
-if __name__ == "__main__":
-    main()
+    save(figure, svg, png, title="Benchmarks", description=description)

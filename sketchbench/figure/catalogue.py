@@ -49,7 +49,7 @@ class Entry:
 
     def digest(self, code: CodeDigest) -> str:
         """16 hex digits that change with the caption, the studies, the arguments, and the code that draws."""
-        drawing = code(("sketchbench.figure.__main__", f"sketchbench.figure.{self.module}"))
+        drawing = code(("sketchbench.figure.drawing", f"sketchbench.figure.{self.module}"))
         words = [self.caption, self.data, self.bars]
         typed = {name: (PRINTED / f"{name}.yaml").read_text("utf-8") for name in self._printed()}
         content = json.dumps([self.studies, self.arguments, self.scales, words, drawing, *([typed] if typed else [])])

@@ -1,4 +1,4 @@
-"""Which compressors fit a budget of bytes, by what was measured: `python -m sketchbench advise --help`."""
+"""Which compressors fit a budget of bytes, by what was measured."""
 
 import math
 from collections.abc import Sequence
@@ -6,10 +6,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
-
-from sketchbench.command_line import Parser
-from sketchbench.parameters import choose
-from sketchbench.table.reading import read_table
 
 WORD = 4  # bytes of a float32
 FRONTIERS = (Path("reports/frontier.csv"), Path("reports/paper/frontier.csv"))
@@ -126,43 +122,3 @@ def _text(name: str, value: Any) -> str:
     if name == "adds_up":
         return "yes" if value else "no"
     return f"{value:.0f}" if name.startswith("bytes") else f"{value:.3f}" if name != "leak_server" else f"{value:+.1f}"
-
-
-def main(arguments: list[str]) -> None:
-    """Print what is advised, and how the question was read."""
-    parser = Parser(
-        prog="python -m sketchbench advise",
-        description="Compressors that fit a budget of bytes, by the frontier that was measured. Intervals hold at once,"
-        " except with probability 5 %. leak_server: decibels by which the best attack on one message beats the mean"
-        " image.",
-    )
-    parser.add_argument("--bytes", required=True, type=float, help="that a client may send in a round")
-    parser.add_argument("--parameters", required=True, type=int, help="of the network")
-    parser.add_argument("--epsilon", type=float, help="privacy of each record against the server (default: none)")
-    parser.add_argument("--clients", default="iid", help=f"how images are dealt out: {', '.join(CASES)} (default: iid)")
-    parser.add_argument("--sums", action="store_true", help="the server may only see the sum of the messages")
-    parser.add_argument("--any-size", action="store_true", help="take the ratio of bytes as all that counts")
-    parser.add_argument("--frontier", type=Path, nargs="+", help=f"CSV (default: {FRONTIERS[0]}, and that of paper)")
-    options = parser.parse_args(arguments)
-    for name in ("bytes", "parameters", "epsilon"):
-        value = getattr(options, name)
-        if value is not None and not 0 < value < math.inf:
-            raise ValueError(f"--{name}={value} must be > 0 and finite")
-    question = Question(
-        options.bytes,
-        options.parameters,
-        options.epsilon,
-        choose("--clients", options.clients.replace("_", " "), CASES),
-        options.sums,
-        options.any_size,
-    )
-    places = options.frontier or [path for path in FRONTIERS if path.exists()] or FRONTIERS[:1]
-    needed = ("compression", "case", "epsilon", "d", "accuracy", "accuracy_low", "accuracy_high")
-    frontier = pd.concat([read_table(path, needed) for path in places], ignore_index=True)
-    answer = advise(question, frontier)
-    rows = [dict(zip(SHOWN, SHOWN, strict=True)), *table(answer)]
-    widths = {name: max(len(row[name]) for row in rows) for name in SHOWN}
-    for note in answer.notes:
-        print(note)
-    for row in rows:
-        print("  ".join(row[name].ljust(widths[name]) for name in SHOWN).rstrip())

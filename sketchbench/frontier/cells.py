@@ -142,4 +142,4 @@ def _same(frontier: pd.DataFrame, row: Mapping[Any, Any], column: str) -> "pd.Se
 def _command(row: Mapping[Any, Any]) -> str:
     """What trains this cell again, by hand."""
     method, compression = row[Column.METHOD], f"{row[Column.COMPRESSION]:g}"
-    return f"python -m sketchbench task=frontier compressor={method} task.compression={compression}"
+    return f"sketchbench run task=frontier compressor={method} task.compression={compression}"

@@ -6,6 +6,7 @@ MkDocs is a subprocess, as it comes with an extra (`site`) that nothing else nee
 import importlib
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -24,10 +25,15 @@ from sketchbench.site.page import Asset, Page, Scale
 HERE = Path(__file__).parent
 MODULES = ("front", "claims", "errata", "printed", "frontier", "figures", "tables", "history", "glossary")
 SCALES = {"quick": "reports", "paper": "reports/paper"}
+NAMES = {"index.md": "Start", "printed.md": "Printed"}  # in the navigation, where the title is long
 HOWTO, REFERENCE = "docs/howto", "docs/reference"
 DOCS = ("docs/tutorial.md", HOWTO, "docs/verdicts.md", "docs/notation.md", "docs/architecture.md", REFERENCE)
 # Nothing refers to them from a file: maps of sources, stemmers of other languages, the index that a server would fetch.
 UNUSED = ("assets/**/*.map", "assets/javascripts/lunr/**/*", "search/search_index.json", "sitemap.xml*")
+
+# What makes the search work from a file: the theme has it from outside, and here it is a file of the site.
+WORKER, SHIM = "https://unpkg.com/iframe-worker/shim", HERE / "vendor" / "iframe-worker.js"
+KEPT = re.compile(r"(<(?:pre|script|textarea)\b.*?</(?:pre|script|textarea)>)", re.DOTALL)  # where spaces count
 
 
 class SiteError(RuntimeError):
@@ -43,6 +49,7 @@ def scales_of(root: Path = PROJECT) -> list[Scale]:
 def made(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
     """What all modules make, page by page, and what their lists share."""
     yield from lists.assets()
+    yield Asset(f"{lists.FOLDER}/{SHIM.name}", SHIM.read_bytes())
     for name in MODULES:
         if importlib.util.find_spec(f"sketchbench.site.{name}"):
             yield from importlib.import_module(f"sketchbench.site.{name}").pages(scales, conf)
@@ -75,10 +82,7 @@ def build(target: Path, root: Path = PROJECT) -> str:
         config = Path(folder) / "mkdocs.yml"
         write_text(config, yaml.safe_dump(configured(pages, source, target), allow_unicode=True))
         _run(config)
-    for pattern in UNUSED:
-        for path in target.glob(pattern):
-            if path.is_file():
-                path.unlink()
+    _finish(target)
     size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
     number = sum(1 for _ in target.rglob("*.html"))
     return f"{target}: {number} pages, {size / 1e6:.1f} MB, in {time.perf_counter() - start:.0f} s"
@@ -104,7 +108,7 @@ def _front_matter(page: Page) -> str:
 
 def configured(pages: Sequence[Page], source: Path, target: Path) -> dict[str, Any]:
     """The configuration of MkDocs for a folder of pages: ours, with the folders and the navigation."""
-    top = [{page.title: page.path} for page in pages if "/" not in page.path]
+    top = [{NAMES.get(page.path, page.title): page.path} for page in pages if "/" not in page.path]
     docs = [entry for place in DOCS for entry in _entries(source / place, source)]
     return {
         "INHERIT": str(HERE / "mkdocs.yml"),
@@ -123,6 +127,21 @@ def _entries(place: Path, source: Path) -> list[Any]:
         return [str(place.relative_to(source))]
     files = [str(path.relative_to(source)) for path in sorted(place.rglob("*.md"))] if place.is_dir() else []
     return [{"How to" if place.name == "howto" else place.name.capitalize(): files}] if files else []
+
+
+def _finish(target: Path) -> None:
+    """Make what MkDocs wrote self-contained and small: no file that nothing refers to, no address outside, and no
+    indentation, which is half of a page."""
+    for pattern in UNUSED:
+        for path in target.glob(pattern):
+            if path.is_file():
+                path.unlink()
+    for path in target.rglob("*.html"):
+        root = "../" * (len(path.relative_to(target).parts) - 1)
+        page = path.read_text(encoding="utf-8").replace(WORKER, f"{root}{lists.FOLDER}/{SHIM.name}")
+        parts = KEPT.split(page)
+        parts[::2] = [re.sub(r"\s*\n\s*", "\n", part) for part in parts[::2]]
+        path.write_text("".join(parts), encoding="utf-8")
 
 
 def _copy(folder: Path, target: Path) -> None:

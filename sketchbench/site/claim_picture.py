@@ -14,7 +14,7 @@ from sketchbench.site.verdicts import anchor, escaped, number
 
 Row = Mapping[Any, Any]
 WIDTH, LEFT, RIGHT = 440, 150, 14  # of the view box; it is as wide as a phone at least
-STEP, TOP, BOTTOM = 17, 20, 34
+STEP, TOP, BOTTOM = 17, 20, 17
 DECADES = 50.0  # the axis is logarithmic where positive numbers spread by more than this factor
 ALLOWED = {"upper_bound": "below", "probability": "below", "computed": "below", "always": "below", "audit": "below"}
 VERDICTS: tuple[Verdict, ...] = ("holds", "fails", "inconclusive", "vacuous", "void", "not run")
@@ -56,23 +56,24 @@ class Axis:
         return [round(index * step, 12) for index in range(first, math.floor(self.high / step + 1e-9) + 1)]
 
 
-def drawn(rows: Sequence[Row], names: Mapping[str, str], title: str) -> str:
+def drawn(rows: Sequence[Row], names: Mapping[str, str], title: str, links: str = "") -> str:
     """The panels, one below the other; "" where no row has a number.
 
     Arguments:
         rows: of the table of verdicts, one for each method.
         names: by criterion, what its axis shows.
         title: of the picture, for those who can't see it.
+        links: the page whose rows the methods lead to; "" for the one that the picture is on.
     """
     panels = []
     for criterion in dict.fromkeys(row["criterion"] for row in rows):
         own = [row for row in rows if row["criterion"] == criterion and not math.isnan(row["statistic"])]
         if own:
-            panels.append(_panel(own, criterion, names.get(criterion, ""), title))
-    return "\n".join(panels)
+            panels.append(_panel(own, criterion, names.get(criterion, ""), title, links))
+    return "".join(panels)
 
 
-def _panel(rows: Sequence[Row], criterion: str, name: str, title: str) -> str:
+def _panel(rows: Sequence[Row], criterion: str, name: str, title: str, links: str) -> str:
     bounds = [row["bound"] for row in rows if math.isfinite(row["bound"])]
     common = bool(bounds) and max(bounds) - min(bounds) <= 1e-6 * max(map(abs, bounds))
     divided = bool(bounds) and not common and min(bounds) > 0
@@ -80,8 +81,10 @@ def _panel(rows: Sequence[Row], criterion: str, name: str, title: str) -> str:
     axis = _axis(shown)
     height = TOP + STEP * len(rows) + BOTTOM
     bottom = TOP + STEP * len(rows)
-    label = escaped(f"{title}: {name}{' over the bound' if divided else ''}")
-    parts = [f'<svg class="intervals" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{label}">']
+    caption = escaped(f"{name}{', over the bound' if divided else ''}")
+    parts = [
+        f'<svg class="intervals" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escaped(title)}: {caption}">'
+    ]
     exact = criterion == "equality"
     if divided or common:
         bound = 1.0 if divided else bounds[0]
@@ -95,9 +98,9 @@ def _panel(rows: Sequence[Row], criterion: str, name: str, title: str) -> str:
         parts.append(f'<text x="{x:.1f}" y="{TOP - 8}" text-anchor="{anchored}">{word}</text>')
         parts.append(f'<line class="bound" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP - 4}" y2="{bottom}"/>')
     for index, row in enumerate(shown):
-        parts += _row(row, rows[index], axis, TOP + STEP * (index + 0.5), not (divided or common))
-    parts += _scale(axis, bottom, f"{name}{', over the bound' if divided else ''}")
-    return "".join([*parts, "</svg>"])
+        parts += _row(row, rows[index], axis, TOP + STEP * (index + 0.5), not (divided or common), links)
+    parts += _scale(axis, bottom)
+    return f'<figure class="panel">{"".join(parts)}</svg><figcaption>{caption}</figcaption></figure>'
 
 
 def _divided(row: Row) -> dict[Any, Any]:
@@ -125,7 +128,7 @@ def _axis(rows: Sequence[Row]) -> Axis:
     return Axis(low - margin, high + margin, False)
 
 
-def _row(row: Row, told: Row, axis: Axis, y: float, own_bound: bool) -> list[str]:
+def _row(row: Row, told: Row, axis: Axis, y: float, own_bound: bool, links: str) -> list[str]:
     """A method: its name, its interval, its statistic, its control, and its bound where others have another."""
     verdict = row["verdict"]
     kind = verdict.replace(" ", "-")
@@ -136,7 +139,7 @@ def _row(row: Row, told: Row, axis: Axis, y: float, own_bound: bool) -> list[str
         f"bound {number(told['bound'])}"
     )
     parts = [
-        f'<a href="#{anchor(told)}"><g class="{kind}"><title>{escaped(tip)}</title>',
+        f'<a href="{links}#{anchor(told)}"><g class="{kind}"><title>{escaped(tip)}</title>',
         f'<text x="{LEFT - 8}" y="{y + 3.5:.1f}" text-anchor="end">{escaped(short)}</text>',
     ]
     low, high = axis.place(_or(row["low"], -math.inf)), axis.place(_or(row["high"], math.inf))
@@ -174,11 +177,10 @@ def _arrow(x: float, y: float, way: int) -> str:
     return f'<path class="disc" d="M{x + 6 * way} {y}l{-7 * way} -4v8z"/>'
 
 
-def _scale(axis: Axis, y: float, name: str) -> list[str]:
+def _scale(axis: Axis, y: float) -> list[str]:
     parts = [f'<line class="frame" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y}" y2="{y}"/>']
     for tick in axis.ticks:
         x = axis.place(tick)
         parts.append(f'<line class="frame" x1="{x:.1f}" x2="{x:.1f}" y1="{y}" y2="{y + 3}"/>')
         parts.append(f'<text x="{x:.1f}" y="{y + 13}" text-anchor="middle">{number(tick, 3)}</text>')
-    short = name if len(name) <= 84 else f"{name[:83]}…"
-    return [*parts, f'<text x="{WIDTH - RIGHT}" y="{y + 27}" text-anchor="end">{escaped(short)}</text>']
+    return parts

@@ -17,15 +17,15 @@ from sketchbench.site.verdicts import anchor, badge, claim_files, escaped, link,
 
 COLUMNS = (
     Column("claim", "Claim", "the name of the claim; it leads to the evidence", link="link"),
-    Column("paper", "Paper", "where the statement is from; `ours` for what no paper says"),
     Column("place", "Place", "lemma, theorem, table or figure of the paper"),
-    Column("statement", "Statement", "what is claimed"),
-    Column("role", "Role", "; ".join(f"{role}: {meaning}" for role, meaning in ROLES.items())),
     Column("method", "Method", "the sketch, recovery or compressor that the verdict is on"),
     Column("verdict", "Verdict", "what follows from the measured interval; see How verdicts are made", kind="verdict"),
-    Column("expected", "As expected", "yes, or the verdict that was expected in its place"),
     Column("tightness", "Tightness", "the bound over what was measured: 1 is sharp, 100 says little", kind="number"),
+    Column("paper", "Paper", "where the statement is from; `ours` for what no paper says"),
+    Column("role", "Role", "; ".join(f"{role}: {meaning}" for role, meaning in ROLES.items())),
     Column("scale", "Scale", "quick: minutes on a laptop; paper: the papers' own sizes"),
+    Column("expected", "As expected", "yes, or the verdict that was expected in its place"),
+    Column("statement", "Statement", "what is claimed"),
     Column("study", "Study", "what was run for it"),
 )
 INTRODUCTION = """\
@@ -57,8 +57,10 @@ def _listed(claims: Sequence[Claim], found: pd.DataFrame) -> str:
             "expected": row["expected"] if row["surprise"] else "yes",
             "link": link(row),
         }
-        for row in found[found["verdict"] != "not run"].to_dict("records")
+        for row in found.to_dict("records")
     ]
+    roles = list(ROLES)
+    rows.sort(key=lambda row: (row["verdict"] == "not run", row["scale"] != "quick", roles.index(row["role"])))
     return listing("claims", COLUMNS, rows)
 
 
@@ -198,5 +200,5 @@ def _again(claim: Claim, own: pd.DataFrame, run: Sequence[Scale], conf: Path) ->
     if singles:
         shown = "\n".join(f"# {label}\n{command}" for label, command in singles.items())
         text = "The run behind each verdict alone, with the measurement that decides it:"
-        blocks.append(f"{text}\n\n```bash\n{shown}\n```")
+        blocks.append(f"{text}\n\n```text\n{shown}\n```")
     return blocks

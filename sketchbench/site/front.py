@@ -1,17 +1,138 @@
-"""The first page: what was found, whether the papers are right, and whether everything is as expected."""
+"""The first page: what was found, whether the papers are right, and whether everything is as expected.
 
-from collections.abc import Iterator, Sequence
+The two questions stay apart: a claim that fails, as expected, is an error of a paper and none of this project.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
 
 import pandas as pd
 
+from sketchbench.claim.claims import Claim, read_claims
 from sketchbench.site import verdicts
+from sketchbench.site.claim_picture import drawn
 from sketchbench.site.page import Asset, Page, Scale
+from sketchbench.site.statistic import name_of
+from sketchbench.site.verdicts import badge, claim_files, escaped, link, number, typeset
+
+# Findings that a sentence tells; where one no longer fails, another of its paper takes its place.
+TELLING = ("S19-printed", "T11", "Z12-open")
+HEADLINES = 3
+SHOWN = ("holds", "fails", "inconclusive", "vacuous", "void")
+INTRODUCTION = """\
+Three papers on sketching in federated learning make claims: how well a sketch keeps what it compresses, how training
+converges, what an attacker sees. This project measures every one of them, with confidence intervals and negative
+controls, and says whether it **holds**, **fails** or remains **inconclusive**."""
+PAPERS = {
+    "song2023": "sketching for convergence and privacy",
+    "zhang2021": "double-blind learning with sketched weights",
+    "tang2021": "compressed sensing with FIHT",
+}
 
 
 def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
     """The first page."""
+    claims = {claim.id: claim for claim in read_claims(claim_files(conf))}
     found = pd.concat([verdicts.read(scale) for scale in scales], ignore_index=True)
-    counts = found["verdict"].value_counts()
-    said = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
-    yield Page("index.md", "Is the claim right?", f"Verdicts: {said}. [All claims](claims.md).")
+    there = {path.stem for scale in scales for path in scale.reports.glob("*.csv")}
+    blocks = [
+        INTRODUCTION,
+        _ways("frontier" in there),
+        "## Three findings",
+        _headlines(claims, found),
+        "## Is the paper right?",
+        "One verdict for each claim and method, in the words of the paper. A number leads to its verdicts.",
+        _papers(found),
+        "What is true instead of a claim that fails stands among the [errata](errata.md).",
+        "## Is everything as expected?",
+        *(_expected(found[found["scale"] == scale.name], scale) for scale in scales),
+    ]
+    yield Page("index.md", "Is the paper right?", "\n\n".join(blocks))
+
+
+def listed(**filters: str) -> str:
+    """The address of the list of claims with this filter."""
+    return f"claims.html#{urlencode(filters)}"
+
+
+def _ways(frontier: bool) -> str:
+    """Where a newcomer finds what he came for."""
+    ways = [("Does claim X hold?", "claims.html", "Search all claims by paper, theorem or words.")]
+    if frontier:
+        ways.append(("Which method at N bytes?", "frontier.html", "The frontier of accuracy, bytes and leakage."))
+    failing = listed(method="CountSketch", verdict="fails")
+    ways.append(("What does method Y fail at?", failing, "CountSketch, for one; choose another in the list."))
+    items = "".join(f'<li><a href="{to}"><strong>{name}</strong></a><br>{text}</li>' for name, to, text in ways)
+    return f'<ul class="ways">{items}</ul>'
+
+
+def _headlines(claims: Mapping[str, Claim], found: pd.DataFrame) -> str:
+    """A few claims that fail as printed, one of each paper where there are such, with number and picture."""
+    failing = found[(found["verdict"] == "fails") & (found["role"] == "printed") & (found["expected"] != "any")]
+    records = [row for row in failing.to_dict("records") if row["claim"] in claims]
+    records.sort(key=lambda row: (row["claim"] not in TELLING, row["scale"] != "quick"))
+    chosen: dict[str, Mapping[Any, Any]] = {}
+    for row in records:
+        chosen.setdefault(row["paper"], row)
+    rows = sorted(chosen.values(), key=lambda row: str(row["claim"]))[:HEADLINES]
+    if not rows:
+        return "No claim fails as printed."
+    return f'<div class="findings">{"".join(_headline(claims[row["claim"]], row, found) for row in rows)}</div>'
+
+
+def _headline(claim: Claim, row: Mapping[Any, Any], found: pd.DataFrame) -> str:
+    same = (found["claim"] == claim.id) & (found["scale"] == row["scale"]) & (found["verdict"] != "not run")
+    rows: Sequence[Mapping[Any, Any]] = found[same].to_dict("records")
+    names = {check.criterion: name_of(check) for check in claim.checks}
+    word = "exactly" if row["criterion"] == "equality" else "at most"
+    return (
+        f'<section><h3><a href="{link(row)}">{escaped(claim.paper)}, {escaped(claim.place)}</a></h3>'
+        f'<p class="statement">{typeset(claim.statement)}</p>'
+        f"<p>{badge(row['verdict'])}: the paper has {word} <strong>{number(row['bound'])}</strong>, measured is "
+        f"<strong>{number(row['statistic'])}</strong>{_method(row)}.</p>"
+        f"{drawn(rows, names, claim.id, links=f'claims/{claim.id}.html')}</section>"
+    )
+
+
+def _method(row: Mapping[Any, Any]) -> str:
+    return "" if row["method"] == "any" else f" with {escaped(row['label'])}"
+
+
+def _papers(found: pd.DataFrame) -> str:
+    """The verdicts on what the papers say, counted by paper and verdict."""
+    head = "".join(f"<th>{badge(verdict)}</th>" for verdict in SHOWN)
+    rows = []
+    for paper, about in PAPERS.items():
+        for role in ("printed", "corrected"):
+            group = found[(found["paper"] == paper) & (found["role"] == role) & (found["scale"] == "quick")]
+            if len(group):
+                name = f"<strong>{paper}</strong>, {about}" if role == "printed" else "corrected"
+                cells = "".join(f"<td>{_count(group, paper, role, verdict)}</td>" for verdict in SHOWN)
+                rows.append(f"<tr><td>{name}</td><td>{group['claim'].nunique()}</td>{cells}</tr>")
+    return f'<div class="box"><table><tr><th>paper</th><th>claims</th>{head}</tr>{"".join(rows)}</table></div>'
+
+
+def _count(group: pd.DataFrame, paper: str, role: str, verdict: str) -> str:
+    count = int((group["verdict"] == verdict).sum())
+    address = escaped(listed(paper=paper, role=role, verdict=verdict, scale="quick"))
+    return f'<a href="{address}" aria-label="{paper}, {role}: {count} {verdict}">{count}</a>' if count else "0"
+
+
+def _expected(found: pd.DataFrame, scale: Scale) -> str:
+    """The surprises of a scale, in red, or that there are none."""
+    run = found[found["verdict"] != "not run"]
+    left = found["claim"].nunique() - run["claim"].nunique()
+    rest = f" {left} claims have not been run at this scale." if left else ""
+    surprises = run[run["surprise"].astype(bool)].to_dict("records")
+    if not surprises:
+        text = f"No surprises: all {len(run)} verdicts at the scale {scale.name} are those that were expected.{rest}"
+        return f'<p class="calm">{text}</p>'
+    items = "".join(
+        f'<li><a href="{link(row)}">{row["claim"]}, {escaped(row["label"])}</a>: {badge(row["verdict"])}, expected '
+        f"{row['expected']}</li>"
+        for row in surprises
+    )
+    head = f'<strong class="fails">{len(surprises)} surprises</strong> among {len(run)} verdicts at the scale'
+    return f'<div class="alarm"><p>{head} {scale.name}.{rest}</p><ul>{items}</ul></div>'

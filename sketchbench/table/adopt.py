@@ -1,4 +1,4 @@
-"""Seal committed tables that have no seal: `python -m sketchbench.table.adopt --help`.
+"""Seal committed tables that have no seal.
 
 Before there were seals, tables had none. A run of other studies takes such a table up only once it has one, and then
 counts its rows as of older code, since nobody knows their signatures.
@@ -8,10 +8,8 @@ import subprocess
 from pathlib import Path
 
 from sketchbench import seal
-from sketchbench.command_line import Parser, program
 from sketchbench.measure.row import Column
 from sketchbench.reports import TABLE, files_of
-from sketchbench.schema import SCALES
 from sketchbench.table.reading import COLUMNS, TableError, read_table
 
 
@@ -47,20 +45,3 @@ def _committed(path: Path) -> str:
     if not (commit and same and path.is_file()):
         raise TableError(f"{path} is not committed as it is here, so nobody knows what made it; run its study again")
     return commit
-
-
-@program
-def main(arguments: list[str] | None = None) -> None:
-    parser = Parser(
-        prog="python -m sketchbench.table.adopt",
-        description="Seal committed tables that have no seal, so that runs of other studies judge them, as older code.",
-    )
-    parser.add_argument("tables", nargs="+", type=Path, help="CSV files")
-    parser.add_argument("--scale", required=True, choices=SCALES, help="the scale of these tables")
-    options = parser.parse_args(arguments)
-    for path in options.tables:
-        print(f"{path}: {adopt(path, options.scale)}")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""The report of `make bench` to a tidy table: `python -m sketchbench.table.benchmarks --help`."""
+"""The report of `make bench` to a tidy table."""
 
 from pathlib import Path
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sketchbench.command_line import Parser, json_of, program
+from sketchbench.command_line import json_of
 from sketchbench.files import write_text
 
 SIZES = 3  # the least number of dimensions that a growth is measured over
@@ -107,21 +107,15 @@ def _paper_size(rows: pd.DataFrame) -> list[dict[str, Any]]:
     return [{"group": "derived", "name": f"fiht.paper.{name}", "value": value} for name, value in values.items()]
 
 
-@program
-def main(arguments: list[str] | None = None) -> None:
-    parser = Parser(
-        prog="python -m sketchbench.table.benchmarks",
-        description="Make a table of what pytest-benchmark reports of tests/benchmark.",
-    )
-    parser.add_argument("--json", required=True, type=Path, help="its --benchmark-json")
-    parser.add_argument("--csv", required=True, type=Path)
-    options = parser.parse_args(arguments)
+def table_of(report: Path, csv: Path) -> None:
+    """Write the table of what pytest-benchmark reports of tests/benchmark.
+
+    Raises:
+        ReportError: for a file that is no such report.
+        OSError: where a file can't be read or written.
+    """
     try:
-        table = tabulate(json_of(options.json.read_text(encoding="utf-8"), "it"))
+        table = tabulate(json_of(report.read_text(encoding="utf-8"), "it"))
     except ValueError as error:  # no JSON, or no such report
-        raise ReportError(f"{options.json} is no report of make bench: {error}") from None
-    write_text(options.csv, table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
-
-
-if __name__ == "__main__":
-    main()
+        raise ReportError(f"{report} is no report of make bench: {error}") from None
+    write_text(csv, table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))

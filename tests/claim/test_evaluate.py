@@ -310,19 +310,19 @@ def test_the_tightness_of_a_verdict_is_the_least_of_its_comparisons(tmp_path: Pa
 @pytest.mark.parametrize("value", [1.0, 2.0])
 def test_the_check_fails_on_a_surprise(tmp_path: Path, value: float) -> None:
     """`evaluate` writes the pages and goes on; `check` says no."""
-    (claim,) = write(tmp_path)
+    write(tmp_path)
     results = tmp_path / "one.csv"
     table(good=value).to_csv(results, index=False)
     seal.write("table", "quick", {"records": ""}, [results])
     facts = {"scale": "quick", "kernels": "numba", "seed": 0, "studies": ["one"]}
     facts["skipped"] = [["one", "s", "why"]]
     outputs = {name: tmp_path / "deep" / f"claims.{name}" for name in ("csv", "page", "html")}
-    erratum = tmp_path / "song2023-D.11.yaml"
+    erratum = tmp_path / "errata" / "song2023-D.11.yaml"
+    erratum.parent.mkdir()
     erratum.write_text((ROOT / "conf" / "erratum" / erratum.name).read_text().replace("[S1]", "[X1]"))
     done = _claim(
-        "evaluate",
-        *("--tables", str(results), "--claims", str(claim), "--facts", json.dumps(facts)),
-        *("--errata", str(erratum)),
+        *("step", "claims", str(results), "--claims", str(tmp_path), "--facts", json.dumps(facts)),
+        *("--errata", str(erratum.parent)),
         *(text for name, path in outputs.items() for text in (f"--{name}", str(path))),
     )
     assert done.returncode == 0, done.stderr
@@ -357,7 +357,7 @@ def test_nothing_is_checked_where_any_verdict_is_expected(tmp_path: Path) -> Non
 
 
 def _claim(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "sketchbench.claim", *arguments]
+    command = [sys.executable, "-m", "sketchbench", *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 

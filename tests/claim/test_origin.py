@@ -9,10 +9,10 @@ import pytest
 import yaml
 
 from sketchbench import seal
-from sketchbench.claim import __main__ as program
 from sketchbench.claim.claims import ClaimError, read_claims
 from sketchbench.claim.evaluate import evaluate
 from sketchbench.claim.origin import in_words
+from sketchbench.command.main import main
 
 OLDER, SEED = "older code", "another seed"
 KINDS = {"contract": "sketch", "moments": "sketch", "controls": "sketch"}
@@ -58,13 +58,12 @@ def folder(tmp_path: Path) -> Path:
 
 
 def judged(folder: Path, older: dict[str, dict[str, list[str]]]) -> pd.DataFrame:
-    """What `claim evaluate` writes, by claim and method."""
+    """What `step claims` writes, by claim and method."""
     facts = {"scale": "quick", "kernels": "numba", "seed": 0, "kinds": KINDS, "skipped": [], "older": older}
-    program.main(
+    main(
         [
-            "evaluate",
-            *("--tables", *map(str, sorted((folder / "tables").glob("*.csv")))),
-            *("--claims", *map(str, sorted(folder.glob("*.yaml")))),
+            *("step", "claims", *map(str, sorted((folder / "tables").glob("*.csv")))),
+            *("--claims", str(folder)),
             *("--facts", json.dumps({**facts, "studies": [*KINDS, "nowhere"]})),
             *(f"--{name}={folder}/claims.{end}" for name, end in (("csv", "csv"), ("page", "md"), ("html", "html"))),
         ]
@@ -76,7 +75,7 @@ def judged(folder: Path, older: dict[str, dict[str, list[str]]]) -> pd.DataFrame
 def checked(folder: Path, capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, list[str]]:
     capsys.readouterr()
     with pytest.raises(SystemExit) as stop:
-        program.main(["check", str(folder / "claims.csv"), *options])
+        main(["check", str(folder / "claims.csv"), *options])
     return int(stop.value.code or 0), capsys.readouterr().out.splitlines()
 
 

@@ -92,7 +92,7 @@ def test_it_is_a_task(name: str) -> None:
 
 @pytest.mark.parametrize("name", TASKS)
 def test_it_composes_by_itself(name: str) -> None:
-    """As `python -m sketchbench task=NAME` does it; what its config sets are the class's own fields."""
+    """As `sketchbench run task=NAME` does it; what its config sets are the class's own fields."""
     config = composition.compose([f"task={name}", "kernels=numpy"])["task"]
     names = {field.name for field in dataclasses.fields(task_class(name))}
     assert set(config) - {"_target_", *SETTINGS} == names - GIVEN

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 import sklearn.datasets
 
-from sketchbench.dataset import __main__, cifar10, fetch, mnist
+from sketchbench.command.main import main
+from sketchbench.dataset import cifar10, fetch, mnist
 from sketchbench.dataset.fetch import File
 
 
@@ -117,7 +118,7 @@ def test_without_internet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
         url = f"http://127.0.0.1:{free.getsockname()[1]}/one.gz"
         monkeypatch.setitem(fetch.SOURCES, "mnist", [File(url, "md5:00", "mnist")])
         with pytest.raises(SystemExit, match=r"can't get http://127.0.0.1.* by hand") as caught:
-            __main__.main(["fetch", "mnist", "--root", str(tmp_path)])
+            main(["data", "fetch", "mnist", "--root", str(tmp_path)])
     assert "\n" not in str(caught.value)
 
 
@@ -128,10 +129,10 @@ def test_the_command(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setitem(fetch.SOURCES, "mnist", [published(server, tmp_path, "a.gz", b"a")])
-    __main__.main(["fetch", "mnist", "--root", str(tmp_path / "root")])
+    main(["data", "fetch", "mnist", "--root", str(tmp_path / "root")])
     assert f"mnist is in {tmp_path / 'root'}" in capsys.readouterr().out
     with pytest.raises(SystemExit):
-        __main__.main(["fetch", "letters"])
+        main(["data", "fetch", "letters"])
     with pytest.raises(ValueError, match="letters is unknown; choose one of mnist, cifar10, lfw"):
         fetch.fetch("letters")
 

@@ -51,7 +51,7 @@ def written(report: object, folder: Path) -> Path:
     path = folder / "report.json"
     path.write_text(json.dumps(report))
     csv = folder / "deep" / "benchmarks.csv"
-    table.main(["--json", str(path), "--csv", str(csv)])
+    table.table_of(path, csv)
     return csv
 
 
@@ -100,7 +100,7 @@ def test_the_figure(report: dict[str, Any], tmp_path: Path) -> None:
     pictures = []
     for name in ("one", "two"):
         svg, png = tmp_path / f"{name}.svg", tmp_path / f"{name}.png"
-        figure.main(["--csv", str(csv), "--svg", str(svg), "--png", str(png)])
+        figure.figure_of(csv, svg, png)
         assert png.read_bytes().startswith(b"\x89PNG")
         pictures.append(svg.read_bytes())
     assert pictures[0] == pictures[1]
@@ -112,7 +112,7 @@ def test_a_figure_of_a_part(report: dict[str, Any], tmp_path: Path, kept: str) -
     """`make bench ARGS="-k ..."` times some of all."""
     report["benchmarks"] = [one for one in report["benchmarks"] if one["group"] == kept]
     csv, svg = written(report, tmp_path), tmp_path / "part.svg"
-    figure.main(["--csv", str(csv), "--svg", str(svg), "--png", str(tmp_path / "part.png")])
+    figure.figure_of(csv, svg, tmp_path / "part.png")
     assert svg.is_file()
 
 
@@ -131,7 +131,7 @@ def test_no_report(tmp_path: Path, text: str | None, message: str) -> None:
     if text is not None:
         path.write_text(text)
     with pytest.raises(SystemExit, match=message) as stopped:
-        table.main(["--json", str(path), "--csv", str(csv)])
+        table.table_of(path, csv)
     assert str(stopped.value).startswith("sketchbench: error: ")
     assert "\n" not in str(stopped.value)
     assert not csv.exists()
@@ -152,4 +152,4 @@ def test_no_table(tmp_path: Path, text: str | None, message: str) -> None:
     if text is not None:
         csv.write_text(text)
     with pytest.raises(SystemExit, match=message):
-        figure.main(["--csv", str(csv), "--svg", "x.svg", "--png", "x.png"])
+        figure.figure_of(csv, Path("x.svg"), Path("x.png"))

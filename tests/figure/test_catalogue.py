@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from sketchbench.digest import CodeDigest
-from sketchbench.figure import __main__ as command
+from sketchbench.figure import drawing
 from sketchbench.figure.catalogue import FOLDER, INTERVALS, Entry, available, read_catalogue
 from sketchbench.schema import SchemaError
 
@@ -81,7 +81,7 @@ def test_a_file_that_is_no_entry(tmp_path: Path, text: str) -> None:
 
 def test_arguments_that_the_module_does_not_take() -> None:
     with pytest.raises(SchemaError, match=r"arguments of figure\.growth\.draw: .*'blocks'"):
-        command.draw(Entry("growth", {"blocks": {}}, ("growth",), "What it shows.", "pairs of vectors"), {})
+        drawing.draw(Entry("growth", {"blocks": {}}, ("growth",), "What it shows.", "pairs of vectors"), {})
 
 
 def copied(folder: Path) -> dict[str, Entry]:
@@ -124,9 +124,8 @@ def test_what_is_available() -> None:
 
 
 def test_no_module_reads_the_catalogue() -> None:
-    """So that no picture depends on the entry of another; only the command does."""
-    folder = Path(command.__file__).parent
+    """So that no picture depends on the entry of another; only what draws them does."""
+    folder = Path(drawing.__file__).parent
     assert {path.name for path in folder.glob("*.py") if "figure.catalogue" in path.read_text()} == {
-        "__main__.py",
-        "together.py",
+        "drawing.py",
     }

@@ -13,8 +13,9 @@ from matplotlib.colors import to_rgb
 from whole_plan import whole_plan
 
 from sketchbench import seal
+from sketchbench.command.main import main
 from sketchbench.execution import execute
-from sketchbench.figure import __main__, foot, saving, style
+from sketchbench.figure import drawing, foot, saving, style
 from sketchbench.figure.catalogue import read_catalogue
 from sketchbench.figure.theme import theme
 from sketchbench.study import NO_METHOD
@@ -61,7 +62,7 @@ def tables(figure: str) -> dict[str, pd.DataFrame]:
 def draw(figure: str, given: dict[str, pd.DataFrame], path: Path) -> bytes:
     """The picture, of axes that are settled as the command settles them: else its bytes may differ in the names of clip
     paths, by the last bit of a layout."""
-    drawn = __main__.draw(CATALOGUE[figure], given)
+    drawn = drawing.draw(CATALOGUE[figure], given)
     saving._settle(drawn)
     drawn.savefig(path, metadata={"Date": None})
     return path.read_bytes()
@@ -147,7 +148,7 @@ def test_the_command_writes_both_formats(tmp_path: Path) -> None:
     table("growth").to_csv(path, index=False)
     seal.write("table", "quick", {"records": ""}, [path])
     svg, png = tmp_path / "deep" / "growth.svg", tmp_path / "deep" / "growth.png"
-    __main__.main(["growth", "--tables", str(path), "--svg", str(svg), "--png", str(png)])
+    main(["step", "figure", "growth", str(path), "--svg", str(svg), "--png", str(png)])
     assert svg.read_text().startswith("<?xml")
     assert "<title>Growth</title>" in svg.read_text()
     assert "uniform sampling grows with the dimension" in svg.read_text()
@@ -159,7 +160,7 @@ def test_a_missing_table(tmp_path: Path) -> None:
     table("norms").to_csv(path, index=False)
     seal.write("table", "quick", {}, [path])
     with pytest.raises(SystemExit, match="figure growth needs the tables of growth"):
-        __main__.main(["growth", "--tables", str(path), "--svg", "x.svg", "--png", "x.png"])
+        main(["step", "figure", "growth", str(path), "--svg", "x.svg", "--png", "x.png"])
 
 
 def test_the_theme_is_seaborns() -> None:

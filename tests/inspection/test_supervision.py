@@ -48,7 +48,16 @@ def test_whatever_it_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 def test_by_hand(tmp_path: Path) -> None:
     """One task of one method: only that one is checked, with what was said on the command line; no traceback."""
     folder = write(tmp_path / "mine", {"my_sketches.py": MODULE, SKETCH: CONFIG, "sketch/other.yaml": "family: 3\n"})
-    command = [sys.executable, "-m", "sketchbench", "--folder", str(folder), "sketch=half_signs", "kernels=numpy"]
+    command = [
+        sys.executable,
+        "-m",
+        "sketchbench",
+        "run",
+        "--folder",
+        str(folder),
+        "sketch=half_signs",
+        "kernels=numpy",
+    ]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
 
     def run(*more: str) -> "subprocess.CompletedProcess[str]":

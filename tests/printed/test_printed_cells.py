@@ -202,7 +202,7 @@ def test_the_program_writes_both_files(tmp_path: Path) -> None:
         "{paper: song2023, place: Table 1, about: x, cells: [{cell: SRHT, printed: '2', criterion: bound, size: any,"
         " study: embedding, claim: S2, method: srht}]}"
     )
-    command = [sys.executable, "-m", "sketchbench.printed", "--tables", str(tables), "--printed", str(printed)]
+    command = [sys.executable, "-m", "sketchbench", "step", "printed", str(tables), "--printed", str(printed.parent)]
     command += ["--verdicts", str(tmp_path / "claims.csv"), "--scale", "quick"]
     command += ["--csv", str(tmp_path / "out.csv"), "--html", str(tmp_path / "out.html")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""Wrong overrides of `python -m sketchbench`, by kind, each with words of the message that it must get.
+"""Wrong overrides of `sketchbench run`, by kind, each with words of the message that it must get.
 
 They come after `kernels=numpy d=12 b=4 task.trials=3`, so that whatever is not refused takes no time.
 """
@@ -200,9 +200,13 @@ OVERRIDES: dict[str, list[tuple[tuple[str, ...], str]]] = {
     ],
     "options": [
         (("--reslt", "x"), "did you mean --result?"),
-        (("--multirun",), "unrecognized arguments: --multirun"),
-        (("--folder",), "argument --folder: expected one argument"),
+        (("--multirun",), "--result names one record; leave it or --multirun out"),
+        (("--folder",), "needs a folder `sketch`"),
         (("--folder", "/nonexistent"), "needs a folder `sketch`"),
-        (("-m",), "unrecognized arguments: -m"),
+        (("-x",), "no option -x"),
+        (("--fold", "x"), "did you mean --folder?"),
+        (("--cfg", "jab"), "did you mean job?"),
+        (("b=2,4",), "--multirun takes each of several"),
+        (("sketch=ams,srht",), "--multirun takes each of several"),
     ],
 }

@@ -70,18 +70,18 @@ def run(*command: str, **variables: str) -> "subprocess.CompletedProcess[str]":
 
 
 def test_a_closed_pipe_is_silent() -> None:
-    done = run("sh", "-c", f"{sys.executable} -m sketchbench.plan --scale smoke --kernels numba | head -n 1")
+    done = run("sh", "-c", f"{sys.executable} -m sketchbench plan --runs --scale smoke --kernels numba | head -n 1")
     assert (done.returncode, done.stderr) == (0, "")
     assert len(done.stdout.splitlines()) == 1
 
 
 def test_no_standard_input() -> None:
-    done = run("sh", "-c", f"{sys.executable} -m sketchbench.job --receipt none.done <&-")
+    done = run("sh", "-c", f"{sys.executable} -m sketchbench step job --receipt none.done <&-")
     assert done.returncode == 1
     assert done.stderr == "sketchbench: error: the batch must come as JSON on standard input, which is empty\n"
 
 
-SMALL = ["-m", "sketchbench", "d=12", "b=4", "task.trials=3"]
+SMALL = ["-m", "sketchbench", "run", "d=12", "b=4", "task.trials=3"]
 
 
 def test_numba_without_its_compiler() -> None:
@@ -98,7 +98,7 @@ def test_numba_without_a_place_for_its_cache() -> None:
     """Neither that of the variable, nor that beside the source, nor one in the user's home."""
     code = (
         "import numba.core.caching as c; c.CacheImpl._locator_classes = []\n"
-        "from sketchbench.__main__ import main; main(['d=12', 'b=4', 'task.trials=3', 'kernels=numba'])"
+        "from sketchbench.command.main import main; main(['run', 'd=12', 'b=4', 'task.trials=3', 'kernels=numba'])"
     )
     done = run(sys.executable, "-c", code)
     assert done.returncode == 1

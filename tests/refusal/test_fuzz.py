@@ -18,7 +18,7 @@ from reading import READ
 from wrong_files import GROUPS
 
 from sketchbench import composition, plan, schema
-from sketchbench.__main__ import main
+from sketchbench.command.main import main
 from sketchbench.command_line import one_line
 
 HARMLESS = ["kernels=numpy", "d=12", "b=4", "task.trials=3"]
@@ -73,7 +73,7 @@ def test_a_run(override: str) -> None:
     """A wrong value in a run of no cost; sizes and trials are left to the test above."""
     if override.lstrip("+~").split("=")[0].strip() in ("d", "b", "task.trials", "task", "scale"):
         return
-    end = ending(main, [*HARMLESS, override])
+    end = ending(main, ["run", *HARMLESS, override])
     if end.code not in (0, None):
         assert not end.faults("sketchbench: error: ")
 

@@ -1,6 +1,5 @@
 """A wrong call of a command line program is one clear line, a non-zero exit code, and nothing written."""
 
-import importlib
 from pathlib import Path
 
 import pytest
@@ -8,6 +7,7 @@ from ending import ending
 from programs import CALLS, FILES, ROOT, Call
 
 from sketchbench import seal
+from sketchbench.command.main import main
 
 
 def spelled(argument: str, folder: Path) -> str:
@@ -22,11 +22,10 @@ def test_a_wrong_call(call: Call, tmp_path: Path) -> None:
     for name, content in FILES.items():
         if f"@{name}" in call.arguments:
             (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
-            if name.endswith(".csv") and call.program in ("claim", "figure"):
-                seal.write("claims" if "check" in call.arguments else "table", "quick", {}, [tmp_path / name])
+            if name.endswith(".csv") and call.program in ("check", "step claims", "step figure"):
+                seal.write("claims" if call.program == "check" else "table", "quick", {}, [tmp_path / name])
     before = sorted(tmp_path.iterdir())
-    name = call.program if "." in call.program or call.program in ("plan", "job") else f"{call.program}.__main__"
-    main = importlib.import_module(f"sketchbench.{name}").main
-    end = ending(main, [spelled(argument, tmp_path) for argument in call.arguments], call.stdin)
+    arguments = [*call.program.split(), *(spelled(argument, tmp_path) for argument in call.arguments)]
+    end = ending(main, arguments, call.stdin)
     assert not end.faults(call.words)
     assert sorted(tmp_path.iterdir()) == before

@@ -44,7 +44,7 @@ def wait_for_jobs(parent: psutil.Process) -> list[psutil.Process]:
 
 def _is_job(process: psutil.Process) -> bool:
     try:
-        return process.name().startswith("python") and "sketchbench.job" in process.cmdline()
+        return process.name().startswith("python") and process.cmdline()[3:5] == ["step", "job"]
     except psutil.Error:  # it ended in the meantime
         return False
 

@@ -35,11 +35,10 @@ rule claims:
         runtime=lambda wildcards, attempt: 3 * attempt,
     params:
         facts=PLAN.facts,
-        code=CODE(("sketchbench.claim.__main__",)),
+        code=CODE(("sketchbench.claim.judge",)),
     message:
         "verdicts on the claims"
     shell:
-        "python -m sketchbench.claim evaluate --claims {input.claims} --errata {input.errata}"
-        " --tables {input.tables:q}"
+        "python -m sketchbench step claims {input.tables:q} --claims conf/claim --errata conf/erratum"
         " --facts {params.facts:q} --csv {output.csv:q} --page {output.page:q} --html {output.html:q}"
         " 2> {log:q}"

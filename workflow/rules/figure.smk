@@ -35,5 +35,5 @@ rule figure:
     message:
         "figure {wildcards.figure}"
     shell:
-        "python -m sketchbench.figure {wildcards.figure} --tables {input.tables:q}"
+        "python -m sketchbench step figure {wildcards.figure} {input.tables:q}"
         " --scale {params.scale} --svg {output.svg:q} --png {output.png:q} 2> {log:q}"

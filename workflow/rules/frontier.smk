@@ -25,15 +25,15 @@ rule frontier:
         runtime=lambda wildcards, attempt: 3 * attempt,
     params:
         # also those that a run of other studies leaves as they are
-        figures=[
+        figures=",".join(
             name
             for name in available(CATALOGUE, PLAN.tables)
             if name.startswith("frontier")
-        ],
-        code=CODE(("sketchbench.frontier.__main__",)),
+        ),
+        code=CODE(("sketchbench.frontier.joining",)),
     message:
         "the frontier of compressors"
     shell:
-        "python -m sketchbench.frontier --tables {input.tables:q} --claims {input.claims}"
-        " --verdicts {input.verdicts:q} --figures {params.figures} --csv {output.csv:q} --html {output.html:q}"
+        "python -m sketchbench step frontier {input.tables:q} --claims conf/claim"
+        " --verdicts {input.verdicts:q} --figures {params.figures:q} --csv {output.csv:q} --html {output.html:q}"
         " 2> {log:q}"

@@ -30,12 +30,12 @@ rule printed:
         runtime=lambda wildcards, attempt: 3 * attempt,
     params:
         scale=config["scale"],
-        older=[name for name in PRINTED if name in PLAN.older],
-        code=CODE(("sketchbench.printed.__main__",)),
+        older=",".join(name for name in PRINTED if name in PLAN.older),
+        code=CODE(("sketchbench.printed.comparison",)),
     message:
         "printed against measured"
     shell:
-        "python -m sketchbench.printed --tables {input.tables:q} --printed {input.printed}"
-        " --verdicts {input.verdicts:q} --scale {params.scale} --older {params.older}"
+        "python -m sketchbench step printed {input.tables:q} --printed conf/printed --verdicts {input.verdicts:q}"
+        " --scale {params.scale} --older {params.older:q}"
         " --csv {output.csv:q} --html {output.html:q}"
         " 2> {log:q}"

@@ -43,4 +43,4 @@ rule run:
     message:
         "{wildcards.study}: {params.title}"
     shell:
-        "python -m sketchbench.job --receipt {output:q} {params.folder} < {params.batch:q} 2> {log:q}"
+        "python -m sketchbench step job --receipt {output:q} {params.folder} < {params.batch:q} 2> {log:q}"

@@ -26,9 +26,9 @@ rule table:
     params:
         manifest=lambda wildcards: PLAN.manifest(wildcards.study),
         scale=config["scale"],
-        code=CODE(("sketchbench.table.__main__",)),
+        code=CODE(("sketchbench.table.joining",)),
     message:
         "table of {wildcards.study}"
     shell:
-        "printf %s {params.manifest:q} | python -m sketchbench.table --study {wildcards.study}"
+        "printf %s {params.manifest:q} | python -m sketchbench step table {wildcards.study}"
         " --csv {output.csv:q} --html {output.html:q} --scale {params.scale} 2> {log:q}"

@@ -23,11 +23,11 @@ rule tables:
             for batches in PLAN.batches.values()
             for batch in batches.values()
         ],
-        code=CODE(("sketchbench.table.together",)),
+        code=CODE(("sketchbench.table.joining",)),
     message:
         "all tables"
     shell:
-        "python -m sketchbench.table.together {params.manifests:q} --tables {params.folder:q}"
+        "python -m sketchbench step tables {params.manifests:q} --tables {params.folder:q}"
         " --scale {params.scale} 2> {log:q}"
 
 
@@ -55,7 +55,7 @@ rule figures:
     message:
         "half of the figures"
     shell:
-        "python -m sketchbench.figure.together {params.names} --tables {params.tables:q}"
+        "python -m sketchbench step figures {params.names} --tables {params.tables:q}"
         " --figures {params.figures:q} --scale {params.scale} 2> {log:q}"
 
 

@@ -1,4 +1,4 @@
-"""Join the records of one study into a table: `python -m sketchbench.table --help`."""
+"""Joining the records of one study into its table."""
 
 from pathlib import Path
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from sketchbench import record, seal
-from sketchbench.command_line import Parser, check_entries, json_from_stdin, program
+from sketchbench.command_line import check_entries
 from sketchbench.files import write_text
 from sketchbench.measure.row import TRIALS_THERE, Column
 from sketchbench.reports import records_of
@@ -67,20 +67,6 @@ def as_html(frame: pd.DataFrame, title: str) -> str:
     return f"{head}\n<h2>{title}</h2>\n{body}\n"
 
 
-@program
-def main(arguments: list[str] | None = None) -> None:
-    parser = Parser(
-        prog="python -m sketchbench.table",
-        description="Verify and join the records of one study; the manifest comes on stdin.",
-    )
-    parser.add_argument("--study", required=True)
-    parser.add_argument("--csv", required=True, type=Path)
-    parser.add_argument("--html", required=True, type=Path)
-    parser.add_argument("--scale", default="quick", help="the scale of these records (quick)")
-    options = parser.parse_args(arguments)
-    make(options.study, checked(json_from_stdin("the manifest")), options.scale, csv=options.csv, html=options.html)
-
-
 def checked(manifest: Any) -> list[dict[str, Any]]:
     """The manifest that `Plan.manifest` gives; ValueError for anything else."""
     check_entries(manifest, {"record": str, "signature": str, "columns": dict}, "the manifest")
@@ -101,7 +87,3 @@ def make(study: str, manifest: list[dict[str, Any]], scale: str, *, csv: Path, h
     write_text(csv, text)
     write_text(html, as_html(frame, f"Study {study}"))
     seal.write("table", scale, records_of(manifest), [csv, html], **origin)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""Draw one figure: `python -m sketchbench.figure --help`."""
+"""Drawing one figure of the catalogue from finished tables."""
 
 import importlib
 import inspect
@@ -9,13 +9,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from sketchbench import seal
-from sketchbench.command_line import Parser, program
 from sketchbench.figure import foot
-from sketchbench.figure.catalogue import Entry, read_catalogue
+from sketchbench.figure.catalogue import Entry
 from sketchbench.figure.saving import save
 from sketchbench.measure.row import Column
-from sketchbench.parameters import choose
-from sketchbench.schema import SCALES, SchemaError
+from sketchbench.schema import SchemaError
 from sketchbench.table.reading import TableError, read_table
 
 KEY = (Column.METHOD, Column.QUANTITY)  # columns of every table
@@ -65,22 +63,3 @@ def make(name: str, entry: Entry, tables: Sequence[Path], scale: str, *, svg: Pa
     title = name.replace("_", " ").capitalize()
     save(figure, svg, png, title=title, description=entry.caption.replace("*", ""))
     seal.write("figure", scale, seal.sums(tables), [svg, png])
-
-
-@program
-def main(arguments: list[str] | None = None) -> None:
-    catalogue = read_catalogue()
-    parser = Parser(prog="python -m sketchbench.figure", description="Draw one figure from finished tables.")
-    parser.add_argument("figure", choices=catalogue, metavar="FIGURE", help=", ".join(catalogue))
-    parser.add_argument("--tables", required=True, type=Path, nargs="+", help="its studies' CSV")
-    parser.add_argument("--svg", required=True, type=Path)
-    parser.add_argument("--png", required=True, type=Path)
-    parser.add_argument("--scale", default="quick", help="the scale of these tables (quick)")
-    options = parser.parse_args(arguments)
-    entry = catalogue[options.figure]
-    choose("scale", options.scale, SCALES)
-    make(options.figure, entry, options.tables, options.scale, svg=options.svg, png=options.png)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,64 @@
+"""`sketchbench advise --bytes 1000 --parameters 3760`: which compressor to take."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+import pandas as pd
+
+from sketchbench.command.group import OneOf
+from sketchbench.frontier.advise import CASES, FRONTIERS, SHOWN, Question, advise, table
+from sketchbench.table.reading import read_table
+
+NEEDED = ("compression", "case", "epsilon", "d", "accuracy", "accuracy_low", "accuracy_high")
+
+
+@click.command("advise")
+@click.option("--bytes", "nbytes", required=True, type=float, help="That a client may send in a round.")
+@click.option("--parameters", required=True, type=int, help="Of the network.")
+@click.option("--epsilon", type=float, help="Privacy of each record against the server (default: none).")
+@click.option(
+    "--clients",
+    type=OneOf([case.replace(" ", "_") for case in CASES]),
+    default=CASES[0],
+    help="How images are dealt out (default: iid).",
+)
+@click.option("--sums", is_flag=True, help="The server may only see the sum of the messages.")
+@click.option("--any-size", is_flag=True, help="Take the ratio of bytes as all that counts.")
+@click.option(
+    "--frontier",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help=f"CSV; may be repeated (default: {FRONTIERS[0]}, and that of the paper scale).",
+)
+def command(
+    nbytes: float,
+    parameters: int,
+    epsilon: float | None,
+    clients: str,
+    sums: bool,
+    any_size: bool,
+    frontier: Sequence[Path],
+) -> None:
+    """Say which compressors fit a budget of bytes, by the frontier that was measured.
+
+    Intervals hold at once, except with probability 5 %. leak_server: decibels by which the best attack on one message
+    beats the mean image.
+
+    \b
+    sketchbench advise --bytes 1000 --parameters 3760 --epsilon 8
+    """
+    for name, value in (("bytes", nbytes), ("parameters", parameters), ("epsilon", epsilon)):
+        if value is not None and not 0 < value < math.inf:
+            raise ValueError(f"--{name}={value} must be > 0 and finite")
+    question = Question(nbytes, parameters, epsilon, clients.replace("_", " "), sums, any_size)
+    places = frontier or [path for path in FRONTIERS if path.exists()] or FRONTIERS[:1]
+    measured = pd.concat([read_table(path, NEEDED) for path in places], ignore_index=True)
+    answer = advise(question, measured)
+    rows = [dict(zip(SHOWN, SHOWN, strict=True)), *table(answer)]
+    widths = {name: max(len(row[name]) for row in rows) for name in SHOWN}
+    for note in answer.notes:
+        print(note)
+    for row in rows:
+        print("  ".join(row[name].ljust(widths[name]) for name in SHOWN).rstrip())

@@ -1,0 +1,35 @@
+"""`sketchbench data fetch mnist`, and `sketchbench data checksum lfw`."""
+
+import logging
+import sys
+
+import click
+
+from sketchbench.command.group import OneOf
+from sketchbench.dataset.dataset import VARIABLE
+from sketchbench.dataset.fetch import SOURCES, VOUCHED, fetch, vouch
+
+ROOT = click.option("--root", help=f"The data root (default: ${VARIABLE}, else `data`).")
+
+
+@click.group("data", no_args_is_help=False)
+def command() -> None:
+    """Download data sets, or vouch for your copies."""
+    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+
+
+@command.command("fetch")
+@click.argument("name", type=OneOf(sorted(SOURCES)))
+@ROOT
+def fetching(name: str, root: str | None) -> None:
+    """Download a data set, with its published checksums."""
+    place = fetch(name, root)
+    print(f"{name} is in {place}; set {VARIABLE} to this folder")
+
+
+@command.command("checksum")
+@click.argument("name", type=OneOf(sorted(VOUCHED)))
+@ROOT
+def vouching(name: str, root: str | None) -> None:
+    """List the checksums of a copy that you trust, which vouch for it."""
+    print(f"the checksums of {name} are in {vouch(name, root)}")

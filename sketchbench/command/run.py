@@ -1,0 +1,135 @@
+"""`sketchbench run task=moments sketch=srht b=32`: one task, here and now."""
+
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from omegaconf import OmegaConf
+
+from sketchbench import composition, job
+from sketchbench.blame import blamed
+from sketchbench.command.group import OneOf
+from sketchbench.command_line import UNFINISHED
+from sketchbench.composition import CONF, METHODS
+from sketchbench.course import Unfinished, knows, told
+from sketchbench.execution import execute
+from sketchbench.inspection.check import check_folder
+from sketchbench.inspection.method import Method
+from sketchbench.overrides import product
+from sketchbench.signature import code_of, signature
+
+HIDDEN = {"minimum", "maximum", "skewness"}  # columns that a terminal has no room for
+
+
+class Run(click.Command):
+    """The command, whose help lists the groups with their options, and the default config."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        formatter.write(f"\n{describe(composition.user_folder(ctx.params.get('folder', '')))}\n")
+
+
+@click.command("run", cls=Run)
+@click.argument("overrides", nargs=-1, metavar="[OVERRIDE]...")
+@click.option("--folder", default="", is_eager=True, metavar="DIR", help="Your own folder of methods.")
+@click.option(
+    "--result", type=click.Path(path_type=Path), metavar="FILE", help="Write a record (Parquet) to this file."
+)
+@click.option("--cfg", type=OneOf(["job"]), help="Print the composed config, and run nothing.")
+@click.option("-m", "--multirun", is_flag=True, help="Run every combination of values given as lists, b=16,32.")
+def command(overrides: Sequence[str], folder: str, result: Path | None, cfg: str | None, multirun: bool) -> None:
+    """Run one task on one method, and print what it measured.
+
+    Overrides are Hydra's: GROUP=OPTION chooses a file of conf/GROUP, KEY=VALUE sets a value.
+
+    \b
+    sketchbench run task=moments sketch=srht d=1000 b=50 'task.pairs=[random,flat]'
+    sketchbench run --multirun sketch=srht,count_sketch b=16,32
+    sketchbench run --cfg job task=tails sketch=sparse_embedding sketch.family.s=8
+    sketchbench run task=training task.minutes=9    ends then with code 75; the same command goes on
+    """
+    if multirun and result:
+        raise click.UsageError("--result names one record; leave it or --multirun out")
+    own = composition.user_folder(folder)
+    configs = product(overrides) if multirun else [list(overrides)]
+    if cfg:
+        for chosen in configs:
+            print(OmegaConf.to_yaml(composition.compose(chosen, folder=own)), end="")
+        return
+    job.start_logging()
+    if own:
+        for chosen in configs:
+            check(own, chosen)
+    try:
+        for chosen in configs:
+            config = composition.frozen(composition.compose(chosen, folder=own)).config
+            rows = measured(config, result, own)
+            said = [config[kind]["name"] for kind in METHODS if kind in config]
+            said += [f"{letter}={config[letter]}" for letter in "db" if letter in config]
+            print(", ".join([*said, f"{config['kernels']} kernels"]))
+            print(shown(rows), flush=True)
+    except Unfinished as left:
+        print(f"sketchbench: to be gone on with, by the same command: {left}", file=sys.stderr)
+        sys.exit(UNFINISHED)
+    except (Exception, SystemExit) as error:
+        if line := blamed(error, own):
+            sys.exit(f"sketchbench: error: {line}")
+        raise
+
+
+def describe(folder: Path | None) -> str:
+    """The groups with their options, and the default config."""
+    lines = ["Groups and their options:"]
+    for group in ("task", *METHODS, "kernels", "scale"):
+        places = [CONF / group] + ([folder / group] if folder else [])
+        options = {str(path.relative_to(place).with_suffix("")) for place in places for path in place.rglob("*.yaml")}
+        lines.append(f"  {group + ':':10s}{', '.join(sorted(options))}")
+    config = composition.compose([], folder=folder)
+    lines += ["", "Keys, with their defaults:"]
+    lines += [f"  {line}" for line in OmegaConf.to_yaml(config).splitlines()]
+    return "\n".join(lines)
+
+
+def shown(rows: Sequence[Mapping[str, Any]], limit: int = 40) -> str:
+    """A short table of rows: the columns that say something, numbers to four digits."""
+    filled = (name for row in rows[:limit] for name, value in row.items() if value is not None)
+    names = [name for name in dict.fromkeys(filled) if name not in HIDDEN]
+    cells = [names] + [[_cell(row.get(name)) for name in names] for row in rows[:limit]]
+    widths = [max(len(line[i]) for line in cells) for i in range(len(names))]
+    lines = ["  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)) for line in cells]
+    if len(rows) > limit:
+        lines.append(f"... and {len(rows) - limit} more rows; --result FILE keeps them all")
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def check(folder: Path, overrides: Sequence[str]) -> None:
+    """Check a user's folder, and of its methods the one that is chosen; raises FolderError for what is wrong."""
+    chosen = (override.partition("=")[::2] for override in overrides)
+    methods = [Method(kind, name) for kind, name in chosen if kind in METHODS]
+    own = [method for method in methods if method.path(folder).is_file()]
+    parameters = [text for text in overrides if text.lstrip("+~").startswith(tuple(f"{m.kind}." for m in own))]
+    check_folder(folder, only=own, overrides=parameters)
+
+
+def measured(config: dict[str, Any], result: Path | None, folder: Path | None) -> Sequence[Mapping[str, Any]]:
+    """Run a config, and write its record where one is asked for.
+
+    With a time limit and no folder of checkpoints it takes one by its signature, and removes that when it is done.
+
+    Raises Unfinished where it has come to its time limit.
+    """
+    own = Path("results", "checkpoints", signature(config, folder))
+    minutes = config["task"]["minutes"] if knows(config) else None
+    limited = bool(minutes) and config["task"]["checkpoints"] is None
+    if limited:
+        config = told(config, minutes, str(own))
+    rows = job.run(config, result, folder) if result else execute(config, code_of(config, folder))
+    if limited:
+        shutil.rmtree(own, ignore_errors=True)
+    return rows

@@ -1,0 +1,27 @@
+"""Verdicts on all claims."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from sketchbench.claim.judge import judge
+from sketchbench.command.step import FILE, written
+
+
+@click.command("claims")
+@click.argument("tables", type=FILE, nargs=-1, required=True)
+@click.option("--claims", required=True, type=FILE, help="The folder of their YAML files.")
+@click.option("--errata", type=FILE, help="The folder of their YAML files (default: none).")
+@click.option("--facts", required=True, help="Scale, kernels, seed, ... as JSON.")
+@click.option("--csv", required=True, type=FILE)
+@click.option("--page", required=True, type=FILE, help="Markdown.")
+@click.option("--html", required=True, type=FILE)
+def command(
+    tables: Sequence[Path], claims: Path, errata: Path | None, facts: str, csv: Path, page: Path, html: Path
+) -> None:
+    """Judge all claims by all tables, and say what came out unexpected."""
+    mistakes = written(errata) if errata else []
+    for line in judge(tables, written(claims), mistakes, facts, csv=csv, markdown=page, html=html):
+        print(line, file=sys.stderr)
