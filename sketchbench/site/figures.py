@@ -14,7 +14,8 @@ from sketchbench.site.tables import claims_of
 from sketchbench.site.verdicts import escaped
 from sketchbench.table.reading import read_table
 
-LARGEST = 100_000  # bytes of an SVG; a picture of more, such as of many curves, is shown as pixels
+LARGEST = 40_000  # bytes of an SVG; a figure of more, such as of many marks, is smaller as pixels
+COLOURS = 256  # of these pixels: a figure has a few, and their shades at edges
 BENCHMARKS = "benchmarks"  # of `make bench`, which is no study
 TIMES = "Seconds of kernels, recoveries and other libraries, by <code>make bench</code>; they differ by machine."
 INTRODUCTION = """\
@@ -56,7 +57,8 @@ def asset(scale: Scale, name: str) -> Asset:
         return Asset(f"figures/{scale.name}/{name}.svg", svg.read_bytes())
     pixels = io.BytesIO()
     with Image.open(svg.with_suffix(".png")) as picture:
-        picture.convert("RGB").save(pixels, "WEBP", lossless=True)
+        few = picture.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+        few.convert("RGB").save(pixels, "WEBP", lossless=True)
     return Asset(f"figures/{scale.name}/{name}.webp", pixels.getvalue())
 
 

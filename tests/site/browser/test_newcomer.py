@@ -41,6 +41,7 @@ def test_which_method_at_a_sixteenth_of_the_bytes(opened: Any) -> None:
     """One click: the page of the frontier starts with this answer."""
     page = opened("index.html")
     page.get_by_role("link", name=re.compile("Which compressor")).first.click()
+    page.wait_for_selector("#answer")
     assert in_sight(page, "At 1/16 of the bytes")
     assert page.locator("#answer strong").inner_text()
     page.get_by_label("Bytes a round").fill("3760")
