@@ -49,6 +49,8 @@ def test_long_ones_could_run(command: Command, tmp_path: Path, monkeypatch: pyte
     match program:
         case "sketchbench":
             parsed(arguments)
+            if arguments[0] == "results":
+                assert_settings(arguments)
             if arguments[0] == "run" and "--folder" not in arguments:
                 assert not ending(["run", "--cfg", "job", *arguments[1:]])
         case "make":
