@@ -1,6 +1,5 @@
 """Every kind of page: wide and narrow, light and dark, by keyboard, for all readers, and soon there."""
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +46,9 @@ def test_no_grave_finding_of_axe(opened: Any, path: str, scheme: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")
     page = opened(path, scheme=scheme)
     assert page.evaluate("document.body.dataset.mdColorScheme") == ("slate" if scheme == "dark" else "default")
-    found = axe.Axe().run(page).response["violations"]
+    # Preloading asks for styles by their addresses, which a page from a file may not.
+    options = {"resultTypes": ["violations"], "preload": False}
+    found = axe.Axe().run(page, options=options).response["violations"]
     grave = [
         f"{finding['id']} ({finding['impact']}): {node['html'][:160]}: {node['failureSummary'][:300]}"
         for finding in found
@@ -58,9 +59,7 @@ def test_no_grave_finding_of_axe(opened: Any, path: str, scheme: str) -> None:
 
 
 def test_it_is_soon_there(opened: Any, path: str) -> None:
-    start = time.perf_counter()
-    opened(path)
-    taken = time.perf_counter() - start
+    taken = opened(path).evaluate("performance.now()") / 1000  # since its navigation began
     print(f"{path}: {taken:.2f} s")
     assert taken < SECONDS
 
