@@ -155,7 +155,7 @@ def _finish(target: Path) -> None:
         page = path.read_text(encoding="utf-8").replace(WORKER, f"{root}{lists.FOLDER}/{SHIM.name}")
         for script in PALETTE.findall(page):
             write_text(target / SCHEME, script)
-        page = HIDDEN.sub("", page)
+        page = HIDDEN.sub("", page).replace('role="dialog">', 'role="dialog" aria-label="Search">')
         page = PALETTE.sub(f'<script src="{root}{SCHEME}"></script>', page).replace(XMLNS, "")
         parts = KEPT.split(page)
         parts[::2] = [re.sub(r"\s*\n\s*", "\n", part) for part in parts[::2]]

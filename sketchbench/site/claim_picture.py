@@ -93,7 +93,7 @@ def _panel(rows: Sequence[Row], criterion: str, name: str, title: str, links: st
     bottom = TOP + STEP * len(rows)
     caption = escaped(f"{name}{', over the bound' if divided else ''}")
     label = f"{escaped(title)}: {caption}"
-    parts = [f'<svg class="intervals" viewBox="0 0 {axis.width} {height}" role="img" aria-label="{label}">']
+    parts = [f'<svg class="intervals" viewBox="0 0 {axis.width} {height}" role="group" aria-label="{label}">']
     exact = criterion == "equality"
     if divided or common:
         bound = 1.0 if divided else bounds[0]
