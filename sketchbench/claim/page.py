@@ -48,7 +48,8 @@ computed and not measured has no trials, and its interval is the number. An audi
 proven, a lower bound. Tightness is the bound over what was measured (the mean, the largest trial, the number, or the ε
 that was proven), the least of all comparisons of a method: 1 is sharp, and 100 says little. There is none
 for equalities, probabilities and growth, nor where the bound or what was measured is not positive. Where the expected
-verdict is *any*, times are compared, which differ from machine to machine: the verdict is that of this run.
+verdict is *any*, times are compared, which differ from run to run: the verdict is that of this run, and its numbers are
+in times.csv beside, which is not kept.
 Made by is the commit of the code that measured it. A run of some studies leaves the tables of others as they are: what
 they have of methods whose code or config has changed since is of *older code*; it may also be of another seed, of other
 kernels, or of a method that the study no longer has (an older plan)."""
@@ -268,15 +269,15 @@ def _section(claim: Claim, verdicts: pd.DataFrame) -> list[Block]:
 
 def _details(row: Mapping[Any, Any]) -> list[Cell]:
     """The verdict on one method, with the numbers that it is from."""
-    slack = row["slack"]
+    slack, known = row["slack"], not pd.isna(row["statistic"])
     return [
         Cell(row[Column.LABEL]),
         Cell(f"{MARKS[row['verdict']]} {row['verdict']}", COLOURS[row["verdict"]]),
         Cell(row["expected"]),
-        Cell(f"{row['statistic']:.4g}"),
-        Cell(f"[{row['low']:.4g}, {row['high']:.4g}]"),
+        Cell(f"{row['statistic']:.4g}" if known else ""),
+        Cell(f"[{row['low']:.4g}, {row['high']:.4g}]" if known else ""),
         Cell(f"{row[Column.BOUND]:.4g}"),
-        Cell(f"{slack:.2f}" if abs(slack) < 1e4 else f"{slack:.0e}"),
+        Cell("" if not known else f"{slack:.2f}" if abs(slack) < 1e4 else f"{slack:.0e}"),
         Cell("" if pd.isna(row["tightness"]) else f"{row['tightness']:.3g}"),
         Cell(row[Column.CASE]),
         Cell(f"{row[Column.TRIALS]:,.0f}"),
