@@ -15,7 +15,11 @@ shell.prefix("set -euo pipefail; export NUMBA_NUM_THREADS=${{OMP_NUM_THREADS:-1}
 onsuccess:
     for line in PLAN.unfinished():
         logger.warning(line)
-    shell("python -m sketchbench check {REPORTS:q}/claims.csv || true")
+
+
+onerror:
+    for line in PLAN.unfinished():
+        logger.warning(line)
 
 
 include: "workflow/rules/plan.smk"
@@ -43,19 +47,13 @@ else:
     include: "workflow/rules/figure.smk"
 
 
+include: "workflow/rules/check.smk"
+
+
 rule all:
     default_target: True
     input:
-        rules.claims.output,
-        rules.printed.output if PRINTED else [],
-        rules.frontier.output if FRONTIER else [],
-        expand(
-            [f"{TABLE}.{ending}" for ending in ("csv", "html", "seal")],
-            study=PLAN.runs,
-        ),
-        PLAN.all_receipts,  # by name, so that a withdrawn one is made again
-        expand(
-            [f"{FIGURE}.{ending}" for ending in ("svg", "png", "seal")], figure=FIGURES
-        ),
+        rules.check.output,
+        rules.check.input,
     message:
         "all results are there"

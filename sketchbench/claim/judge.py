@@ -8,7 +8,7 @@ import pandas as pd
 
 from sketchbench import seal
 from sketchbench.claim import history, page
-from sketchbench.claim.check import differences
+from sketchbench.claim.check import surprises
 from sketchbench.claim.claims import Claim, check_studies, read_claims
 from sketchbench.claim.erratum import read_errata
 from sketchbench.claim.evaluate import evaluate
@@ -74,7 +74,7 @@ def judge(
     made_of = judged_from(seal.sums(tables), facts)
     seal.write("claims", known["scale"], made_of, [csv, markdown, html])
     history.append(csv, verdicts, known["scale"])
-    return differences(verdicts)
+    return [str(one) for one in surprises(verdicts)]
 
 
 def without_times(verdicts: pd.DataFrame) -> pd.DataFrame:
