@@ -5,7 +5,7 @@ BIN := $(abspath $(VENV))/bin
 export PATH := $(BIN):$(PATH)
 
 .DELETE_ON_ERROR:
-.PHONY: results paper report site check test tests test-slurm lint style types layers workflow bench lock clean help
+.PHONY: results paper report site test-site check test tests test-slurm lint style types layers workflow bench lock clean help
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST)
@@ -31,6 +31,13 @@ $(VENV)/site: $(VENV)/ready
 
 site: $(VENV)/site ## build reports/site from the reports that are there
 	@python -m sketchbench site $(ARGS)
+
+$(VENV)/test-site: $(VENV)/site
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable '.[test,site,test-site]'
+	touch $@
+
+test-site: $(VENV)/test-site site ## the site in a browser: Debian's package chromium, or CHROMIUM=its path
+	pytest -p no:xdist -m browser tests/site/browser $(ARGS)
 
 check: $(VENV)/ready ## fail where a verdict differs from the expected one
 	python -m sketchbench check reports/claims.csv $(if $(AGAINST),--against $(AGAINST)) $(ARGS)
@@ -60,7 +67,7 @@ layers: $(VENV)/ready
 # of the committed ones, which reading the Snakefile would set aside where they are of other code.
 SMALL := --config scale=smoke studies=norms
 workflow: $(VENV)/ready
-	snakefmt --check Snakefile workflow
+	snakefmt --check workflow
 	snakemake --lint $(SMALL)
 	snakemake --lint $(SMALL) --configfile conf/workflow.yaml tests/workflow/apart.yaml
 

@@ -9,7 +9,7 @@ import click
 
 from sketchbench.digest import PROJECT
 
-NEEDED = ("Snakefile", "workflow/run")
+NEEDED = ("workflow/Snakefile", "workflow/run")
 
 
 @click.command("results", context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]})

@@ -59,10 +59,9 @@ def command(claim: str, method: str | None, scale: str | None, reports: Path | N
     rows = {one: _rows(one, claim) for one in scales if (one.reports / "claims.csv").is_file()}
     if not rows:
         raise FileNotFoundError(f"{scales[0].reports / 'claims.csv'} is not there; run sketchbench results first")
-    print("\n".join(_heading(said)))
     if method:
-        methods = dict.fromkeys(row["method"] for found in rows.values() for row in found if row["method"])
-        choose("method", method, methods)
+        choose("method", method, {row["method"]: row for found in rows.values() for row in found if row["method"]})
+    print("\n".join(_heading(said)))
     for one, found in rows.items():
         for line in _scale(said, one, [row for row in found if method in (None, row["method"])], bool(method)):
             print(line)
@@ -111,8 +110,11 @@ def _scale(claim: Claim, scale: Scale, rows: Sequence[Row], whole: bool) -> Iter
 
 def _evidence(claim: Claim, row: Row) -> Iterator[str]:
     """The statistic in its interval against the bound, and the negative control."""
+    if row["verdict"] == "not run":
+        yield row["case"] or "not run at this scale"
+        return
     if math.isnan(row["statistic"]):
-        yield row["case"] or "its numbers differ from run to run, and are in times.csv beside claims.csv"
+        yield "a time: its numbers differ from run to run, and are in times.csv beside claims.csv"
         return
     yield drawn(row["statistic"], row["low"], row["high"], row["bound"])
     numbers = f"statistic {row['statistic']:.4g} in [{row['low']:.4g}, {row['high']:.4g}], bound {row['bound']:.4g}"

@@ -25,7 +25,11 @@ from sketchbench.site.page import Asset, Page, Scale
 HERE = Path(__file__).parent
 MODULES = ("front", "claims", "errata", "printed", "frontier", "figures", "tables", "history", "glossary")
 SCALES = {"quick": "reports", "paper": "reports/paper"}
-NAMES = {"index.md": "Start", "printed.md": "Printed"}  # in the navigation, where the title is long
+NAMES = {
+    "index.md": "Start",
+    "printed.md": "Printed",
+    "frontier.md": "Frontier",
+}  # in the navigation, where the title is long
 HOWTO, REFERENCE = "docs/howto", "docs/reference"
 DOCS = ("docs/tutorial.md", HOWTO, "docs/verdicts.md", "docs/notation.md", "docs/architecture.md", REFERENCE)
 # Nothing refers to them from a file: maps of sources, stemmers of other languages, the index that a server would fetch.
@@ -33,6 +37,13 @@ UNUSED = ("assets/**/*.map", "assets/javascripts/lunr/**/*", "search/search_inde
 
 # What makes the search work from a file: the theme has it from outside, and here it is a file of the site.
 WORKER, SHIM = "https://unpkg.com/iframe-worker/shim", HERE / "vendor" / "iframe-worker.js"
+# What stands in every page and need not: a script that is the same in all, a hidden list of headings, and what only
+# SVG in files needs.
+PALETTE = re.compile(r"<script>(var palette=.*?)</script>", re.DOTALL)
+HIDDEN = re.compile(
+    r'<div class="md-sidebar md-sidebar--secondary"[^>]*hidden>.*?(?=<div class="md-content")', re.DOTALL
+)
+SCHEME, XMLNS = "assets/javascripts/scheme.js", ' xmlns="http://www.w3.org/2000/svg"'
 KEPT = re.compile(r"(<(?:pre|script|textarea)\b.*?</(?:pre|script|textarea)>)", re.DOTALL)  # where spaces count
 
 
@@ -101,9 +112,12 @@ def write(items: Iterator[Page | Asset], source: Path) -> list[Page]:
 
 
 def _front_matter(page: Page) -> str:
-    """What a page does without: the list of pages beside it, and that of its headings where it has few."""
-    hidden = ["navigation"] if page.text.count("\n## ") > 1 else ["navigation", "toc"]
-    return f"---\n{yaml.safe_dump({'title': page.title, 'hide': hidden})}---\n\n"
+    """What a page does without: the list of pages beside it, that of its headings where it has few, and, for a page of
+    a table, the search, which would find its numbers."""
+    long = page.text.count("\n## ") > 1 and not page.path.startswith("claims/")
+    hidden = ["navigation"] if long else ["navigation", "toc"]
+    about = {"title": page.title, "hide": hidden, "search": {"exclude": page.path.startswith("tables/")}}
+    return f"---\n{yaml.safe_dump(about)}---\n\n"
 
 
 def configured(pages: Sequence[Page], source: Path, target: Path) -> dict[str, Any]:
@@ -139,6 +153,10 @@ def _finish(target: Path) -> None:
     for path in target.rglob("*.html"):
         root = "../" * (len(path.relative_to(target).parts) - 1)
         page = path.read_text(encoding="utf-8").replace(WORKER, f"{root}{lists.FOLDER}/{SHIM.name}")
+        for script in PALETTE.findall(page):
+            write_text(target / SCHEME, script)
+        page = HIDDEN.sub("", page).replace('role="dialog">', 'role="dialog" aria-label="Search">')
+        page = PALETTE.sub(f'<script src="{root}{SCHEME}"></script>', page).replace(XMLNS, "")
         parts = KEPT.split(page)
         parts[::2] = [re.sub(r"\s*\n\s*", "\n", part) for part in parts[::2]]
         path.write_text("".join(parts), encoding="utf-8")

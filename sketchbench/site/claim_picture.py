@@ -83,7 +83,7 @@ def _panel(rows: Sequence[Row], criterion: str, name: str, title: str, links: st
     bottom = TOP + STEP * len(rows)
     caption = escaped(f"{name}{', over the bound' if divided else ''}")
     parts = [
-        f'<svg class="intervals" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escaped(title)}: {caption}">'
+        f'<svg class="intervals" viewBox="0 0 {WIDTH} {height}" role="group" aria-label="{escaped(title)}: {caption}">'
     ]
     exact = criterion == "equality"
     if divided or common:

@@ -28,6 +28,9 @@ COLUMNS = (
     Column("statement", "Statement", "what is claimed"),
     Column("study", "Study", "what was run for it"),
 )
+# What the search leaves out of a page: it finds a claim by its statement and reasons.
+UNFOUND = "{ data-search-exclude }"
+ANY = "METHOD"
 INTRODUCTION = """\
 Every verdict, one row for each claim and method. Type into a column to filter it; the address keeps the filter, so that
 a link leads to what you see. A claim's name leads to its evidence."""
@@ -82,10 +85,10 @@ def _claim(claim: Claim, found: pd.DataFrame, scales: Sequence[Scale], conf: Pat
     blocks += _table(own)
     blocks += ["## Why it is expected so", f"<p>{prose(claim.reason) or 'No reason is given.'}</p>"]
     blocks += [f"<p>At the scale <code>{name}</code>: {prose(at.reason)}</p>" for name, at in claim.scales.items()]
-    blocks += ["## How it is measured", _measured(claim, scales)]
-    blocks += ["## Make it again", *_again(claim, own, run or scales[:1], conf)]
+    blocks += [f"## How it is measured {UNFOUND}", _measured(claim, scales)]
+    blocks += [f"## Make it again {UNFOUND}", *_again(claim, own, run or scales[:1], conf)]
     sources = "".join(provenance.section(scale, claim.studies) for scale in run)
-    blocks += ["## Where it comes from", sources or "<p>No table of its studies is there.</p>"]
+    blocks += [f"## Where it comes from {UNFOUND}", sources or "<p>No table of its studies is there.</p>"]
     around = " · ".join(f'<a href="{name}.html">{name}</a>' for name in beside)
     blocks.append(f'<p class="meta"><a href="../claims.html">All claims</a> · {around}</p>')
     return "\n\n".join(blocks)
@@ -119,7 +122,7 @@ def _evidence(claim: Claim, own: pd.DataFrame, run: Sequence[Scale]) -> list[str
         rows: Sequence[Mapping[Any, Any]] = own[own["scale"] == scale.name].to_dict("records")
         if picture := drawn(rows, names, f"{claim.id}, {scale.name}"):
             parts += [f"<p><strong>{scale.name}</strong></p>", picture]
-    return ["## Evidence", READING, *parts] if parts else []
+    return [f"## Evidence {UNFOUND}", READING, *parts] if parts else []
 
 
 def _table(own: pd.DataFrame) -> list[str]:
@@ -137,7 +140,7 @@ def _table(own: pd.DataFrame) -> list[str]:
         place = anchor(row)
         rows.append(_table_row(row, "" if place in seen else f' id="{place}"'))
         seen.add(place)
-    return ["## Verdicts by method", f'<div class="box"><table><tr>{head}</tr>{"".join(rows)}</table></div>']
+    return [f"## Verdicts by method {UNFOUND}", f'<div class="box"><table><tr>{head}</tr>{"".join(rows)}</table></div>']
 
 
 def _table_row(row: Mapping[Any, Any], place: str) -> str:
@@ -195,10 +198,15 @@ def _again(claim: Claim, own: pd.DataFrame, run: Sequence[Scale], conf: Path) ->
     """The commands that make the rows again: all of them, one in the terminal, and single runs."""
     lines = [commands.workflow(scale.name, claim.studies) for scale in run]
     blocks = [f"```bash\n{chr(10).join([*lines, f'sketchbench show {claim.id}'])}\n```"]
-    rows = own[own["scale"] == "quick"].to_dict("records")
-    singles = {row["label"]: command for row in rows if (command := commands.single_run(conf, row["scale"], row))}
-    if singles:
-        shown = "\n".join(f"# {label}\n{command}" for label, command in singles.items())
-        text = "The run behind each verdict alone, with the measurement that decides it:"
-        blocks.append(f"{text}\n\n```text\n{shown}\n```")
+    grouped: dict[str, list[str]] = {}
+    for row in own[own["scale"] == "quick"].to_dict("records"):
+        if command := commands.single_run(conf, row["scale"], row, ANY):
+            grouped.setdefault(command, []).append(row["method"])
+    if grouped:
+        lines = []
+        for command, methods in grouped.items():
+            lines += [f"# {', '.join(methods)}"] if len(methods) > 1 else []
+            lines.append(command if len(methods) > 1 else command.replace(ANY, methods[0]))
+        text = f"The run behind each verdict alone, with a method in the place of {ANY}:"
+        blocks.append(f"{text}\n\n```text\n{chr(10).join(lines)}\n```")
     return blocks

@@ -13,8 +13,15 @@ def workflow(scale: str, studies: Sequence[str]) -> str:
     return f"snakemake --config scale={scale} studies={','.join(studies)}"
 
 
-def single_run(conf: Path, scale: str, row: Mapping[Any, Any]) -> str:
-    """The command that does the run behind a verdict alone; "" where it takes several runs, or none is found."""
+def single_run(conf: Path, scale: str, row: Mapping[Any, Any], method: str = "") -> str:
+    """The command that does the run behind a verdict alone; "" where it takes several runs, or none is found.
+
+    Arguments:
+        conf: the folder of configs.
+        scale: of the run.
+        row: of the table of verdicts.
+        method: what stands for the row's method; "" for itself.
+    """
     if not row["study"] or " " in row["study"]:
         return ""
     try:
@@ -24,7 +31,7 @@ def single_run(conf: Path, scale: str, row: Mapping[Any, Any]) -> str:
     if study.trials is not None or row["method"].startswith("control/"):
         return ""
     points = [point for point in study.points() if _fits(point, row["case"])]
-    return _command(study, scale, row["method"], points[0]) if len(points) == 1 else ""
+    return _command(study, scale, method or row["method"], points[0]) if len(points) == 1 else ""
 
 
 def _fits(point: Point, case: str) -> bool:

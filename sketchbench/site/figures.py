@@ -14,7 +14,10 @@ from sketchbench.site.tables import claims_of
 from sketchbench.site.verdicts import escaped
 from sketchbench.table.reading import read_table
 
-LARGEST = 100_000  # bytes of an SVG; a picture of more, such as of many curves, is shown as pixels
+COLOURS = 64  # of a picture as pixels: as many as lines and letters need, at half the size of all
+DIGITS = re.compile(r"(?<![\d.])([1-9]\d*\.\d\d)\d+")  # of an SVG: a hundredth of a point is enough
+SPACES = re.compile(r"([>\n])\s+(?=[<\w])")
+LARGEST = 40_000  # bytes of an SVG; a picture of more, such as of many curves, is shown as pixels
 BENCHMARKS = "benchmarks"  # of `make bench`, which is no study
 TIMES = "Seconds of kernels, recoveries and other libraries, by <code>make bench</code>; they differ by machine."
 INTRODUCTION = """\
@@ -53,10 +56,11 @@ def asset(scale: Scale, name: str) -> Asset:
     """A figure as the site has it: the SVG where it is small, or else the pixels of the PNG beside it, in WebP."""
     svg = place(scale, name)
     if svg.stat().st_size <= LARGEST:
-        return Asset(f"figures/{scale.name}/{name}.svg", svg.read_bytes())
+        short = DIGITS.sub(r"\1", svg.read_text(encoding="utf-8"))
+        return Asset(f"figures/{scale.name}/{name}.svg", SPACES.sub(r"\1", short).encode())
     pixels = io.BytesIO()
     with Image.open(svg.with_suffix(".png")) as picture:
-        picture.convert("RGB").save(pixels, "WEBP", lossless=True)
+        picture.convert("RGB").quantize(COLOURS).convert("RGB").save(pixels, "WEBP", lossless=True, method=6)
     return Asset(f"figures/{scale.name}/{name}.webp", pixels.getvalue())
 
 

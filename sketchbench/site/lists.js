@@ -76,6 +76,9 @@
     for (const column of columns) {
       column.values = column.texts ? column.cells.map((at) => (at === null ? null : column.texts[at])) : column.cells;
     }
+    for (const { title, meaning } of columns) {
+      box.querySelector("dl").append(element("dt", { textContent: title }), element("dd", { textContent: meaning }));
+    }
     const rows = Array.from({ length: count }, (_, index) => {
       const row = { _index: index };
       for (const column of columns) row[column.name] = column.values[index];
@@ -142,6 +145,10 @@
         const [first] = sorters;
         write({ sort: first ? (first.dir === "desc" ? "-" : "") + first.field : "" }, true);
       });
+      // Tabulator's rows lie in a box that can be focused, which its grid may have only as a group of rows.
+      box.querySelector(".tabulator").removeAttribute("aria-owns");
+      box.querySelector(".tabulator-tableholder").setAttribute("role", "rowgroup");
+      box.querySelector(".tabulator-table").setAttribute("role", "presentation");
       box.dataset.ready = "yes";
     });
     addEventListener("popstate", follow);

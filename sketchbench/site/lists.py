@@ -56,7 +56,6 @@ def listing(name: str, columns: Sequence[Column], rows: Sequence[Mapping[Any, An
             digits, and saved with all.
     """
     shown = [_data(column, rows) for column in columns]
-    meanings = "".join(f"<dt>{html.escape(c.title)}</dt><dd>{html.escape(c.meaning)}</dd>" for c in columns)
     content = json.dumps({"rows": len(rows), "columns": shown}, ensure_ascii=False, separators=(",", ":"))
     label = html.escape(name.replace("_", " "))
     # One line, since a line of its own would end HTML in Markdown.
@@ -69,7 +68,7 @@ def listing(name: str, columns: Sequence[Column], rows: Sequence[Mapping[Any, An
         f'<div class="listing-table" aria-label="{label}"></div>'
         f"<noscript>The list is made by a script, which this browser does not run.</noscript>"
         f'<script type="application/gzip">{_packed(content)}</script>'
-        f"<details><summary>What the columns mean</summary><dl>{meanings}</dl></details></div>"
+        "<details><summary>What the columns mean</summary><dl></dl></details></div>"
     )
 
 

@@ -77,7 +77,7 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
     text = "Every verdict and figure is made from these tables. A row says one thing: a quantity, where it was measured"
     yield Page("tables.md", "Tables", f"{text}, and what came out.\n\n{listing('tables', STUDIES, rows)}")
     claimed = {scale.name: claims_of(scale) for scale in scales}
-    drawn = _figures(conf)
+    drawn = _figures(scales, conf)
     for table in tables:
         links = {
             "Claims": [
@@ -129,11 +129,12 @@ def claims_of(scale: Scale) -> dict[str, list[str]]:
     return {name: list(dict.fromkeys(found)) for name, found in claims.items()}
 
 
-def _figures(conf: Path) -> dict[str, list[str]]:
-    """The figures that are drawn from each study."""
+def _figures(scales: Sequence[Scale], conf: Path) -> dict[str, list[str]]:
+    """The figures that are drawn from each study, of those that are there."""
     figures: dict[str, list[str]] = {}
     for name, entry in read_catalogue(conf / "figure").items():
-        for drawn_from in entry.studies:
+        there = any((scale.reports / "figures" / f"{name}.svg").is_file() for scale in scales)
+        for drawn_from in entry.studies if there else ():
             figures.setdefault(drawn_from, []).append(name)
     return figures
 

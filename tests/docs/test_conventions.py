@@ -84,7 +84,9 @@ def test_the_catalogue_finds_what_it_asks_for() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8").lower()
     assert "snakemake" in readme
     assert "workflow" in readme
-    assert (ROOT / "workflow" / "rules").is_dir()
+    assert (ROOT / "workflow" / "Snakefile").is_file()
+    assert not (ROOT / "Snakefile").exists()
+    assert any((ROOT / "workflow" / "rules").glob("*.smk"))
 
 
 def test_every_setting_is_explained() -> None:
@@ -98,8 +100,9 @@ def test_every_setting_is_explained() -> None:
 
 
 def test_the_trial_run_is_tiny() -> None:
-    """Its study is there, and takes seconds of the smoke scale."""
+    """Its study is there, and takes seconds of the smoke scale. Its folder has all that the workflow reads."""
     chosen = loaded(".test/config/config.yaml")
     assert chosen.keys() <= loaded("conf/workflow.yaml").keys()
     assert chosen["scale"] == "smoke"
+    assert (ROOT / ".test" / "conf").resolve() == ROOT / "conf"
     assert len(whole_plan("smoke").runs[chosen["studies"]]) < 50

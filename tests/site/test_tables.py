@@ -20,6 +20,8 @@ srht,SRHT,64,bias,,10,refused
 def pages(folder: Path) -> dict[str, Page]:
     (folder / "tables").mkdir()
     (folder / "tables" / "tails.csv").write_text(TABLE)
+    (folder / "figures").mkdir()
+    (folder / "figures" / "tails.svg").touch()
     made = tables.pages([Scale("quick", folder)], CONF)
     return {item.path: item for item in made if isinstance(item, Page)}
 

@@ -141,9 +141,7 @@ def whole(path: Path) -> projects.Project:
     """A copy of the project as it is."""
     for name in ("conf", "workflow", "sketchbench"):
         shutil.copytree(ROOT / name, path / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("Snakefile", "environment.yml"):
-        shutil.copy(ROOT / name, path / name)
-    (path / "profiles").symlink_to("workflow/profiles")
+    shutil.copy(ROOT / "environment.yml", path)
     if (ROOT / "results" / "composed.json").is_file():
         (path / "results").mkdir()
         shutil.copy(ROOT / "results" / "composed.json", path / "results")

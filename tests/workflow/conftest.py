@@ -87,9 +87,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ignored = shutil.ignore_patterns("*.nbc", "*.nbi")  # what Numba compiled; what Python did is kept
     for name in ("conf", "workflow", "sketchbench"):
         shutil.copytree(ROOT / name, path / name, ignore=ignored)
-    for name in ("Snakefile", "environment.yml"):
-        shutil.copy(ROOT / name, path / name)
-    (path / "profiles").symlink_to("workflow/profiles")
+    shutil.copy(ROOT / "environment.yml", path)
     for folder, kept in (
         ("study", ()),
         ("claim", ("S1", "S2x")),

@@ -22,6 +22,6 @@ def command(
     tables: Sequence[Path], claims: Path, errata: Path | None, facts: str, csv: Path, page: Path, html: Path
 ) -> None:
     """Judge all claims by all tables, and say what came out unexpected."""
-    mistakes = sorted(errata.glob("*.yaml")) if errata else []
+    mistakes = sorted(errata.glob("*.yaml")) if errata else []  # there may be none
     for line in judge(tables, written(claims), mistakes, facts, csv=csv, markdown=page, html=html):
         print(line, file=sys.stderr)

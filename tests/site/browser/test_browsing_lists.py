@@ -1,0 +1,115 @@
+"""A list: it filters and sorts, the address holds both, and what is left is saved as CSV."""
+
+import csv
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote_plus
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+
+def field(page: Any, title: str) -> Any:
+    return page.get_by_label(f"Filter by {title}", exact=True)
+
+
+def cells(page: Any, name: str) -> list[str]:
+    """The texts of a column, of the rows that are drawn."""
+    return page.locator(f'.tabulator-row [tabulator-field="{name}"]').all_inner_texts()  # type: ignore[no-any-return]
+
+
+def count(page: Any) -> str:
+    return page.locator(".listing-count").inner_text()  # type: ignore[no-any-return]
+
+
+def test_a_filter_narrows_the_list_and_stands_in_the_address(opened: Any) -> None:
+    page = opened("claims.html")
+    every = count(page)
+    field(page, "Verdict").select_option("fails")
+    assert set(cells(page, "verdict")) == {"fails"}
+    assert count(page) != every
+    assert page.evaluate("location.hash") == "#verdict=fails"
+    field(page, "Paper").select_option("song2023")
+    assert page.evaluate("location.hash") == "#verdict=fails&paper=song2023"
+    page.go_back()
+    assert field(page, "Paper").input_value() == ""
+    assert set(cells(page, "verdict")) == {"fails"}
+    page.go_back()
+    assert count(page) == every
+
+
+def test_a_link_leads_to_a_part_of_a_list(opened: Any) -> None:
+    page = opened("claims.html#verdict=fails&method=CountSketch&sort=-tightness")
+    assert set(cells(page, "verdict")) == {"fails"}
+    assert set(cells(page, "method")) == {"CountSketch"}
+    page.get_by_role("button", name="Show all").click()
+    assert page.evaluate("location.hash") in ("", "#sort=-tightness")
+    assert " of " not in count(page)
+
+
+def test_typing_finds_a_part_in_any_column_and_letters_make_one_address(opened: Any) -> None:
+    page = opened("claims.html")
+    steps = page.evaluate("history.length")
+    page.get_by_label("Find").press_sequentially("Theorem 6.2")
+    page.wait_for_function("location.hash.includes('find')")
+    assert unquote_plus(page.evaluate("location.hash")) == "#find=Theorem 6.2"
+    assert page.evaluate("history.length") == steps + 1
+    assert any("6.2" in text for text in cells(page, "place"))
+
+
+def test_numbers_are_compared(opened: Any) -> None:
+    page = opened("tables.html")
+    field(page, "rows").fill("> 1000")
+    numbers = [int(text) for text in cells(page, "rows")]
+    assert numbers
+    assert min(numbers) > 1000
+
+
+def test_the_keyboard_sorts_and_filters(opened: Any) -> None:
+    page = opened("tables.html")
+    heading = page.locator(".listing-head button", has_text="rows")
+    heading.focus()
+    page.keyboard.press("Enter")
+    numbers = [int(text) for text in cells(page, "rows")]
+    assert numbers == sorted(numbers)
+    page.keyboard.press("Enter")
+    assert page.evaluate("location.hash") == "#sort=-rows"
+    numbers = [int(text) for text in cells(page, "rows")]
+    assert numbers == sorted(numbers, reverse=True)
+    page.keyboard.press("Tab")  # from the heading to its filter
+    page.keyboard.type(">500")
+    page.wait_for_function("location.hash.includes('rows=')")
+    assert min(int(text) for text in cells(page, "rows")) > 500
+
+
+def test_what_is_left_is_saved_as_csv(opened: Any, tmp_path: Path) -> None:
+    page = opened("tables.html#scale=quick&study=descent")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save as CSV").click()
+    saved.value.save_as(tmp_path / "saved.csv")
+    assert saved.value.suggested_filename == "tables.csv"
+    with (tmp_path / "saved.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["study"] for row in rows] == ["descent"]
+
+
+def test_a_table_is_saved_with_all_its_digits(opened: Any, tmp_path: Path) -> None:
+    page = opened("tables/quick/norms.html")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save as CSV").click()
+    saved.value.save_as(tmp_path / "saved.csv")
+    reports = Path(__file__).parents[3] / "reports" / "tables" / "norms.csv"
+    with reports.open(newline="") as one, (tmp_path / "saved.csv").open(newline="") as other:
+        wanted, found = list(csv.DictReader(one)), list(csv.DictReader(other))
+    assert [float(row["mean"] or "nan") for row in found] == pytest.approx(
+        [float(row["mean"] or "nan") for row in wanted], rel=1e-14, nan_ok=True
+    )
+
+
+def test_headings_explain_themselves(opened: Any) -> None:
+    page = opened("tables/quick/norms.html")
+    heading = page.locator(".listing-head button", has_text="mean").first
+    assert "mean over the trials" in heading.get_attribute("title")
+    page.get_by_text("What the columns mean").click()
+    assert page.get_by_text("mean over the trials (as the quantity)").is_visible()
