@@ -33,7 +33,8 @@ site: $(VENV)/site ## build reports/site from the reports that are there
 	@python -m sketchbench site $(ARGS)
 
 $(VENV)/test-site: $(VENV)/site
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable '.[test,site,test-site]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock \
+		--editable '.[test,site,test-site]'
 	touch $@
 
 test-site: $(VENV)/test-site site ## the site in a browser: Debian's package chromium, or CHROMIUM=its path

@@ -5,11 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 import pandas as pd
-import pytest
 
 from sketchbench.claim import page
 from sketchbench.claim.claims import Check, Claim
-from sketchbench.claim.control import IMPOSSIBLE, NegativeControl
+from sketchbench.claim.control import NegativeControl
 from sketchbench.claim.criteria import Settings
 from sketchbench.claim.erratum import Counterexample, Erratum
 from sketchbench.claim.markup import Bullets, Cell, Heading, Paragraph, Table, to_html, to_markdown
@@ -45,7 +44,7 @@ def rendered(*rows: dict[str, Any], **facts: Any) -> tuple[str, str]:
 
 def test_both_have_everything() -> None:
     for text in rendered(row("X1", "holds"), row("X2", "not run", case="")):
-        for part in ("Claims and verdicts", "seed 0", "An audit's statistic", "X1: ", "Data: none.", "Not run."):
+        for part in ("Claims and verdicts", "seed 0", "make site", "its studies have no tables yet: X2"):
             assert part in text
         assert re.search(r"(## |<h2>)Left out", text)
         assert re.search(r"one: srht: b (>|&gt;) d", text)
@@ -57,38 +56,13 @@ def test_without_anything_left_out() -> None:
 
 
 def test_html_is_escaped() -> None:
-    _, html = rendered(row("X1", "holds"), row("X2", "holds", label="<script>"))
-    assert "because &lt;b&gt;1&lt;/b&gt; &lt; 2" in html
-    assert "X1: ‖x‖ &lt;= 1 &amp; |y| &lt; 2" in html
+    _, html = rendered(row("X1", "fails", label="<script>"), row("X2", "holds"))
     assert "<script>" not in html
+    assert "&lt;script&gt;" in html
 
 
 def test_markdown_tables_escape_what_separates_cells() -> None:
-    markdown, _ = rendered(row("X1", "holds"), row("X2", "holds"))
-    assert "c \\| d" in markdown
-
-
-@pytest.mark.parametrize(
-    ("verdicts", "colour"),
-    [
-        (["holds", "holds"], "holds"),
-        (["holds", "inconclusive"], "inconclusive"),
-        (["inconclusive", "fails", "holds"], "fails"),
-        (["holds", "vacuous"], "vacuous"),
-        (["not run"], "not run"),
-    ],
-)
-def test_the_summary_has_the_colour_of_the_worst_verdict(verdicts: list[str], colour: str) -> None:
-    rows = [row("X1", verdict, label=str(number)) for number, verdict in enumerate(verdicts)]
-    _, html = rendered(*rows, row("X2", "holds"))
-    (summary,) = re.findall(r"<td>X1</td>.*?</tr>", html[html.index("<h2>All claims") :])
-    assert f'style="background:{page.COLOURS[colour]}"' in summary
-
-
-def test_every_verdict_has_its_colour() -> None:
-    _, html = rendered(row("X1", "fails"), row("X2", "holds"))
-    details = html[html.index("<h2>X1") : html.index("<h2>X2")]
-    assert f'<td style="background:{page.COLOURS["fails"]}">✗ fails</td>' in details
+    assert "a \\| b" in to_markdown([Table(["n"], [[Cell("a | b")]])])
 
 
 def cells(markdown: str, start: str) -> list[list[str]]:
@@ -109,8 +83,14 @@ def test_the_page_starts_with_whether_the_paper_is_right() -> None:
         row("X2", "fails", role="control"),
         row("X2", "fails", role="ours", paper="ours"),
     )
-    assert markdown.startswith("# Claims and verdicts\n\n## Is the paper right?\n")
-    assert "| paper | words | claims | holds | fails | inconclusive | vacuous | void | not run |" in markdown
+    assert markdown.startswith("# Claims and verdicts\n\n")
+    assert re.findall("^## .*", markdown, re.MULTILINE)[:2] == [
+        "## Is the paper right?",
+        "## Is everything as expected?",
+    ]
+    assert (
+        "| paper | words | claims | ✓ holds | ✗ fails | ~ inconclusive | ○ vacuous | ⊘ void | – not run |" in markdown
+    )
     assert cells(markdown, "Is the paper right?") == [
         ["song2023", "printed", "1", "1", "", "", "1", "", ""],
         ["song2023", "corrected", "1", "1", "", "", "", "", ""],
@@ -136,23 +116,6 @@ def test_and_with_whether_everything_is_as_expected() -> None:
     assert f'<td style="background:{page.COLOURS["fails"]}">1</td>' in html
 
 
-def test_negative_controls_are_shown() -> None:
-    controls = {"default": NegativeControl(method="zero"), "b": NegativeControl(reason="an identity")}
-    claims = [replace(CLAIM, controls=controls), replace(CLAIM, id="X2", role="control")]
-    control = {"negative_control": "zero", "negative_control_verdict": "holds", "negative_control_statistic": 0.125}
-    rows = [
-        row("X1", "vacuous", **control),
-        row("X1", "holds", "B", negative_control=IMPOSSIBLE),
-        row("X2", "holds", role="control", tightness=float("nan")),
-    ]
-    markdown = to_markdown(page.content(claims, pd.DataFrame(rows), FACTS, 1))
-    assert "No negative control of b can be: an identity" in markdown
-    first, second = cells(markdown, "X1: ")
-    assert (first[1], first[-2], second[-2]) == ("○ vacuous", "zero: holds (0.125)", IMPOSSIBLE)
-    assert first[7] == "2.5"
-    assert "Without a negative control yet" not in markdown
-
-
 def test_claims_without_a_negative_control_are_listed() -> None:
     """All of a claim, or the methods of it that have none and may hold."""
     claims = [CLAIM, replace(CLAIM, id="X2", controls={"b": NegativeControl(method="zero")})]
@@ -167,19 +130,18 @@ def test_errata_stand_beside_the_verdicts_of_their_claims() -> None:
     misprint = replace(erratum, place="Lemma 2", kind="misprint", claims=(), counterexample=None)
     rows = pd.DataFrame([row("X1", "fails"), row("X1", "holds", "B"), row("X2", "holds", role="corrected")])
     blocks = page.content([CLAIM], rows, FACTS, 1, [erratum, misprint])
-    markdown, html = to_markdown(blocks), to_html(page.TITLE, blocks)
+    markdown = to_markdown(blocks)
     assert "2 statements that are not so as printed" in markdown
-    assert "### song2023, Lemma 1: wrong\n\n- **Printed**: a < b\n- **Why it is not so**: because\n" in markdown
-    assert (
-        "- **Counterexample**: x = 1 & y < 2. Printed: at least ∞. It is **0.25**.\n- **Instead**: a <= b" in markdown
-    )
     assert cells(markdown, "Errata") == [
-        ["X1", "printed", "✓ holds 1, ✗ fails 1"],
-        ["X2", "corrected", "✓ holds 1"],
+        ["song2023, Lemma 1", "wrong", "at least ∞, but 0.25", "X1: ✓ holds 1, ✗ fails 1; X2: ✓ holds 1"],
+        ["song2023, Lemma 2", "misprint", "", "no claim measures it"],
     ]
-    assert markdown.count("No claim measures it.") == markdown.count("**Counterexample**") == 1
-    assert "<h3>song2023, Lemma 2: misprint</h3>" in html
-    assert f'<td style="background:{page.COLOURS["fails"]}">✓ holds 1, ✗ fails 1</td>' in html
+
+
+def test_the_page_is_short_whatever_is_judged() -> None:
+    claims = [replace(CLAIM, id=f"X{number}") for number in range(500)]
+    rows = [row(claim.id, "holds") for claim in claims]
+    assert len(to_markdown(page.content(claims, pd.DataFrame(rows), FACTS, 1)).splitlines()) < 100
 
 
 def test_without_errata_there_is_no_section() -> None:
