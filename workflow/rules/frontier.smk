@@ -35,5 +35,5 @@ rule frontier:
         "the frontier of compressors"
     shell:
         "python -m sketchbench step frontier {input.tables:q} --claims conf/claim"
-        " --verdicts {input.verdicts:q} --figures {params.figures:q} --csv {output.csv:q} --html {output.html:q}"
+        " --verdicts {input.verdicts:q} --figures={params.figures:q} --csv {output.csv:q} --html {output.html:q}"
         " 2> {log:q}"
