@@ -5,7 +5,8 @@ BIN := $(abspath $(VENV))/bin
 export PATH := $(BIN):$(PATH)
 
 .DELETE_ON_ERROR:
-.PHONY: results paper report site test-site check test tests test-slurm lint style types layers workflow bench lock clean help
+.PHONY: results paper report site test-site check test tests test-slurm lint style types layers workflow bench lock \
+	clean help
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST)

@@ -14,7 +14,7 @@ from sketchbench.site.verdicts import anchor, escaped, number
 
 Row = Mapping[Any, Any]
 WIDTH, LEFT, RIGHT = 440, 150, 14  # of the view box; it is as wide as a phone at least
-SMALL = (250, 62)  # WIDTH and LEFT of a picture in a column
+SMALL = (260, 70)  # WIDTH and LEFT of a picture in a column
 STEP, TOP, BOTTOM = 17, 20, 17
 DECADES = 50.0  # the axis is logarithmic where positive numbers spread by more than this factor
 ALLOWED = {"upper_bound": "below", "probability": "below", "computed": "below", "always": "below", "audit": "below"}
@@ -141,7 +141,7 @@ def _row(row: Row, told: Row, axis: Axis, y: float, own_bound: bool, links: str)
     verdict = row["verdict"]
     kind = verdict.replace(" ", "-")
     name = "measured" if told["method"] == "any" else str(told["label"] or told["method"])
-    most = 26 if axis.left == LEFT else 11
+    most = 24 if axis.left == LEFT else 10
     short = name if len(name) <= most else f"{name[: most - 1]}…"
     tip = (
         f"{name}: {verdict}; {number(told['statistic'])} in [{number(told['low'])}, {number(told['high'])}], "

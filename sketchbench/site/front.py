@@ -76,7 +76,9 @@ def _ways(frontier: bool) -> str:
     """Where a newcomer finds what he came for."""
     ways = [("Does claim X hold?", "claims.html", "Search all claims by paper, theorem or words.")]
     if frontier:
-        ways.append(("Which method at N bytes?", "frontier.html", "Accuracy, bytes and leakage, with a decision list."))
+        ways.append(
+            ("Which compressor at N bytes?", "frontier.html", "Accuracy, bytes and leakage, with a decision list.")
+        )
     failing = listed(method="CountSketch", verdict="fails")
     ways.append(("What does method Y fail at?", failing, "CountSketch, for one; choose another in the list."))
     items = "".join(f'<li><a href="{to}"><strong>{name}</strong></a><br>{text}</li>' for name, to, text in ways)
