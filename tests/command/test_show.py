@@ -48,8 +48,9 @@ def test_a_row(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "made by: 0123456789ab; older code",
         "with: moments: ",
         "seed 7",
-        "snakemake --config scale=quick studies=embedding,embedding_controls,moments",
+        "snakemake --config scale=quick studies=embedding,embedding_controls,moments seed=7 kernels=numba\n",
         "sketchbench run task=moments sketch=srht scale=quick",
+        "d=640 b=16 seed=7 kernels=numba\n",
     ):
         assert words in said, said
     assert drawn(1.5, 1.25, 1.75, 2.0) in said
