@@ -12,9 +12,7 @@ import pytest
 import yaml
 from prose import PAGES, ROOT, Command, commands, files, title
 
-pytest.importorskip("sketchbench.command.show")
-program = pytest.importorskip("sketchbench.command.main")
-main, sketchbench = program.main, program.sketchbench
+from sketchbench.command.main import main, sketchbench
 
 COMMANDS = [command for page in PAGES for command in commands(page)]
 SHELL = {(".", ".venv/bin/activate"), ("conda", "activate", "sketchbench")}  # what changes the reader's shell alone
@@ -67,6 +65,8 @@ def test_long_ones_could_run(command: Command, tmp_path: Path, monkeypatch: pyte
             extras = set(re.findall(r"\[(.*)\]", shlex.join(arguments)))
             assert extras <= EXTRAS.keys()
             assert not extras or (ROOT / arguments[arguments.index("--constraint") + 1]).exists()
+        case "cp":
+            assert (ROOT / arguments[0]).exists()
         case "conda":
             assert (ROOT / arguments[arguments.index("--file") + 1]).exists()
         case "docker":
