@@ -208,7 +208,7 @@ def test_a_row_names_the_run_that_makes_it_again(study: str, method: str, case: 
     row = verdict(study=study, method=method, case=case)
     command = commands.single_run(CONF, "quick", row)
     assert set(start.split()[:-1]) <= set(command.split())
-    assert start.split()[-1] in command
+    assert start.rsplit(maxsplit=1)[-1] in command
     assert compose(shlex.split(command)[2:]).task
 
 
