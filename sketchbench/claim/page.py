@@ -9,20 +9,12 @@ from sketchbench.claim import gate
 from sketchbench.claim.claims import Claim
 from sketchbench.claim.erratum import Counterexample, Erratum
 from sketchbench.claim.evaluate import FAMILY_WISE_ERROR
-from sketchbench.claim.markup import Block, Bullets, Cell, Heading, Paragraph, Table
+from sketchbench.claim.markup import Block, Bullets, Heading, Paragraph, Table
 from sketchbench.claim.origin import CODE, MADE, in_words, summary
 from sketchbench.measure.row import Column
 
 TITLE = "Claims and verdicts"
 MARKS = {"holds": "✓", "fails": "✗", "inconclusive": "~", "vacuous": "○", "void": "⊘", "not run": "–"}
-COLOURS = {  # the worst first
-    "void": "#e8c4c4",
-    "fails": "#fbe0d5",
-    "inconclusive": "#fdf3cf",
-    "vacuous": "#e6e0f3",
-    "holds": "#d9f0e3",
-    "not run": "#eee",
-}
 ROLES = {
     "printed": "as the paper has it",
     "corrected": "what is true instead, or where it is",
@@ -102,9 +94,9 @@ def _papers(verdicts: pd.DataFrame) -> list[Block]:
     rows = []
     for (paper, role), group in said.groupby(["paper", "role"], sort=True):
         counts = group["verdict"].value_counts()
-        numbers = [Cell(str(counts[verdict]), COLOURS[verdict]) if verdict in counts else Cell("") for verdict in MARKS]
-        rows.append([Cell(str(paper)), Cell(str(role)), Cell(str(group["claim"].nunique())), *numbers])
-    rows.sort(key=lambda cells: (cells[0].text, PAPERS_ROLES.index(cells[1].text)))
+        numbers = [str(counts.get(verdict, "")) for verdict in MARKS]
+        rows.append([str(paper), str(role), str(group["claim"].nunique()), *numbers])
+    rows.sort(key=lambda cells: (cells[0], PAPERS_ROLES.index(cells[1])))
     text = "Verdicts on what the papers say, one for each claim and method: as printed, and corrected."
     return [Heading("Is the paper right?"), Paragraph(text), Table(["paper", "words", "claims", *MARKS], rows)]
 
@@ -116,8 +108,7 @@ def _expectations(verdicts: pd.DataFrame) -> list[Block]:
         group = verdicts[verdicts["role"] == role]
         surprises, not_run = len(surprising(group)), int((group["verdict"] == "not run").sum())
         expected = len(group) - surprises - not_run
-        colour = COLOURS["fails"] if surprises else COLOURS["holds"] if expected else ""
-        rows.append([Cell(role), Cell(str(expected)), Cell(str(surprises), colour), Cell(str(not_run))])
+        rows.append([role, str(expected), str(surprises), str(not_run)])
     blocks: list[Block] = [
         Heading("Is everything as expected?"),
         Table(["role", "as expected", "surprises", "not run"], rows),
@@ -202,22 +193,21 @@ def _summary(claims: list[Claim], verdicts: pd.DataFrame) -> Table:
         surprises = surprising(judged)
         rows.append(
             [
-                Cell(claim.id),
-                Cell(f"{claim.paper}, {claim.place}"),
-                Cell(claim.role),
-                Cell(claim.statement),
+                claim.id,
+                f"{claim.paper}, {claim.place}",
+                claim.role,
+                claim.statement,
                 _counted(judged),
-                Cell("yes" if surprises.empty else ", ".join(surprises[Column.LABEL])),
+                "yes" if surprises.empty else ", ".join(surprises[Column.LABEL]),
             ]
         )
     return Table(["claim", "paper", "role", "statement", "verdicts", "as expected"], rows)
 
 
-def _counted(verdicts: pd.DataFrame) -> Cell:
-    """Verdicts counted, in the colour of the worst."""
+def _counted(verdicts: pd.DataFrame) -> str:
+    """Verdicts counted."""
     counts = verdicts["verdict"].value_counts()
-    counted = ", ".join(f"{MARKS[verdict]} {verdict} {counts[verdict]}" for verdict in MARKS if verdict in counts)
-    return Cell(counted, next((COLOURS[verdict] for verdict in COLOURS if verdict in counts), ""))
+    return ", ".join(f"{MARKS[verdict]} {verdict} {counts[verdict]}" for verdict in MARKS if verdict in counts)
 
 
 def _errata(errata: Sequence[Erratum], verdicts: pd.DataFrame) -> list[Block]:
@@ -233,7 +223,7 @@ def _errata(errata: Sequence[Erratum], verdicts: pd.DataFrame) -> list[Block]:
         heading = Heading(f"{erratum.paper}, {erratum.place}: {erratum.kind}", level=3)
         blocks += [heading, Bullets([*lines, f"**Instead**: {erratum.corrected}"])]
         judged = {claim: verdicts[verdicts["claim"] == claim] for claim in erratum.claims}
-        rows = [[Cell(name), Cell(" ".join(own["role"].unique())), _counted(own)] for name, own in judged.items()]
+        rows = [[name, " ".join(own["role"].unique()), _counted(own)] for name, own in judged.items()]
         blocks.append(Table(["claim", "words", "verdicts"], rows) if rows else Paragraph("No claim measures it."))
     return blocks
 
@@ -266,22 +256,22 @@ def _section(claim: Claim, verdicts: pd.DataFrame) -> list[Block]:
     return [*blocks, Table(DETAILS, rows)]
 
 
-def _details(row: Mapping[Any, Any]) -> list[Cell]:
+def _details(row: Mapping[Any, Any]) -> list[str]:
     """The verdict on one method, with the numbers that it is from."""
     slack = row["slack"]
     return [
-        Cell(row[Column.LABEL]),
-        Cell(f"{MARKS[row['verdict']]} {row['verdict']}", COLOURS[row["verdict"]]),
-        Cell(row["expected"]),
-        Cell(f"{row['statistic']:.4g}"),
-        Cell(f"[{row['low']:.4g}, {row['high']:.4g}]"),
-        Cell(f"{row[Column.BOUND]:.4g}"),
-        Cell(f"{slack:.2f}" if abs(slack) < 1e4 else f"{slack:.0e}"),
-        Cell("" if pd.isna(row["tightness"]) else f"{row['tightness']:.3g}"),
-        Cell(row[Column.CASE]),
-        Cell(f"{row[Column.TRIALS]:,.0f}"),
-        Cell(_control(row)),
-        Cell(", ".join(filter(None, [row[MADE], row[CODE]])), COLOURS["not run"] if row[CODE] else ""),
+        row[Column.LABEL],
+        f"{MARKS[row['verdict']]} {row['verdict']}",
+        row["expected"],
+        f"{row['statistic']:.4g}",
+        f"[{row['low']:.4g}, {row['high']:.4g}]",
+        f"{row[Column.BOUND]:.4g}",
+        f"{slack:.2f}" if abs(slack) < 1e4 else f"{slack:.0e}",
+        "" if pd.isna(row["tightness"]) else f"{row['tightness']:.3g}",
+        row[Column.CASE],
+        f"{row[Column.TRIALS]:,.0f}",
+        _control(row),
+        ", ".join(filter(None, [row[MADE], row[CODE]])),
     ]
 
 
