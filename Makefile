@@ -5,7 +5,8 @@ BIN := $(abspath $(VENV))/bin
 export PATH := $(BIN):$(PATH)
 
 .DELETE_ON_ERROR:
-.PHONY: results paper report site test-site check test tests test-slurm lint style types layers workflow bench lock clean help
+.PHONY: results paper report site test-site check test tests test-slurm lint style types layers workflow bench lock \
+	clean help
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST)
@@ -33,7 +34,8 @@ site: $(VENV)/site ## build reports/site from the reports that are there
 	@python -m sketchbench site $(ARGS)
 
 $(VENV)/test-site: $(VENV)/site
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable '.[test,site,test-site]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock \
+		--editable '.[test,site,test-site]'
 	touch $@
 
 test-site: $(VENV)/test-site site ## the site in a browser: Debian's package chromium, or CHROMIUM=its path

@@ -121,17 +121,19 @@ def _peak_mebibytes() -> int:
 def _commit() -> str | None:
     """The commit of the code, marked `-dirty` where it is not the whole story; None outside a checkout.
 
-    Reports don't count, which a run changes while it goes on, nor anything else that no result depends on. Asked once:
-    what a process runs is what it has loaded.
+    It is the last that changed anything but reports, so that committing what a run made leaves the next run's reports
+    as they are. Nor do changes of reports count, which go on while it runs, or of what no result depends on. Asked
+    once: what a process runs is what it has loaded.
     """
     git = ["git", "-C", str(PROJECT)]
     try:
-        name = subprocess.run([*git, "describe", "--always", "--abbrev=12"], capture_output=True, text=True, check=True)
+        last = [*git, "log", "-1", "--format=%h", "--abbrev=12", "--", ".", ":(exclude)reports"]
+        name = subprocess.run(last, capture_output=True, text=True, check=True)
         difference = [*git, "diff", "--quiet", "HEAD", "--", "sketchbench", "conf"]
         changed = subprocess.run(difference, capture_output=True, check=False)
     except (OSError, subprocess.CalledProcessError):
         return None
-    return name.stdout.strip() + ("-dirty" if changed.returncode else "")
+    return (name.stdout.strip() or None) and name.stdout.strip() + ("-dirty" if changed.returncode else "")
 
 
 def start_logging() -> None:

@@ -19,7 +19,7 @@ from sketchbench.files import FileError, clear, is_plain, remove, set_aside, wri
 
 VERSION = 1
 LARGEST = 1 << 20  # bytes of a seal; one of 200 tables has 20,000
-KINDS = {"table": "a table", "claims": "a page of claims", "figure": "a figure"}
+KINDS = {"table": "a table", "times": "times of a table", "claims": "a page of claims", "figure": "a figure"}
 AGAIN = "run snakemake again, which makes it anew"
 WITHDRAWN = ".withdrawn"  # behind the name of a seal whose report is to be made again
 GONE = ".html"  # the ending of files that reports once had, too; seals from before still list them

@@ -1,7 +1,9 @@
 """Whether verdicts are the expected ones, and what differs from those of an older run."""
 
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -30,37 +32,95 @@ def read_older(path: Path) -> pd.DataFrame:
     return verdicts
 
 
-def differences(verdicts: pd.DataFrame) -> list[str]:
-    """A line for each verdict that is not the expected one."""
-    rows = page.surprising(verdicts)
+class Finding(NamedTuple):
+    """What is to be looked at in a table of verdicts.
+
+    Attributes:
+        claim, method: the row.
+        what: in words, the new verdict or number and what it should be, or was.
+        serious: whether a verdict is concerned, and not only the numbers that it follows from.
+    """
+
+    claim: str
+    method: str
+    what: str
+    serious: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.claim} {self.method}: {self.what}"
+
+
+def surprises(verdicts: pd.DataFrame) -> list[Finding]:
+    """The verdicts that are not the expected ones, with what they follow from."""
     return [
-        f"{row.claim} {row.label}: {row.verdict}, expected {row.expected} "
-        f"({row.case}: {row.statistic:.4g} in [{row.low:.4g}, {row.high:.4g}], bound {row.bound:.4g})"
-        for row in rows.itertuples()
+        Finding(
+            row["claim"],
+            row[Column.LABEL],
+            f"{row['verdict']}, expected {row['expected']} ({row[Column.CASE]}: {row['statistic']:.4g} in "
+            f"[{row['low']:.4g}, {row['high']:.4g}], bound {row[Column.BOUND]:.4g})",
+        )
+        for row in page.surprising(verdicts).to_dict("records")
     ]
 
 
-def changes(old: pd.DataFrame, new: pd.DataFrame) -> list[str]:
-    """A line for each verdict that differs from an older run's, or that follows from other numbers.
+def changes(old: pd.DataFrame, new: pd.DataFrame) -> list[Finding]:
+    """The verdicts that differ from an older run's, or that follow from other numbers.
 
     Numbers are the same where they agree to 6 significant digits. Where any verdict is expected, as of times, neither
     it nor its numbers are compared.
     """
     key = ["claim", Column.METHOD]
     both = old.merge(new, on=key, how="outer", suffixes=("", "_new"), indicator=True)
-    lines = []
+    found = []
     for row in both.to_dict("records"):
-        name = f"{row['claim']} {row[Column.METHOD]}"
+        name = (row["claim"], row[Column.METHOD])
         if row["_merge"] != "both":
-            lines.append(f"{name}: only in the {'older' if row['_merge'] == 'left_only' else 'newer'}")
+            found.append(Finding(*name, f"only in the {'older' if row['_merge'] == 'left_only' else 'newer'}"))
         elif row["expected_new"] == "any":
             continue
         elif row["verdict"] != row["verdict_new"]:
-            lines.append(f"{name}: {row['verdict_new']}, was {row['verdict']}")
+            found.append(Finding(*name, f"{row['verdict_new']}, was {row['verdict']}"))
         else:
-            lines += [
-                f"{name}: {column} {row[f'{column}_new']:.8g}, was {row[column]:.8g}"
+            found += [
+                Finding(*name, f"{column} {row[f'{column}_new']:.8g}, was {row[column]:.8g}", serious=False)
                 for column in NUMBERS
                 if not np.isclose(row[column], row[f"{column}_new"], 1e-6, 1e-9, equal_nan=True)
             ]
-    return lines
+    return found
+
+
+def summary(title: str, surprising: Sequence[Finding], changed: Sequence[Finding], old: Sequence[str]) -> str:
+    """What was found, in Markdown: surprises first, then what differs from the older run, then what is of older code.
+
+    Arguments:
+        title: what was looked at, with its numbers.
+        surprising, changed: as `surprises` and `changes` give them.
+        old: lines about verdicts that are not of the last plan.
+    """
+    parts = [f"## {title}"]
+    for heading, found in (("Surprises", surprising), ("Changed", changed)):
+        if found:
+            rows = [f"| {one.claim} | {one.method} | {one.what.replace('|', '/')} |" for one in found]
+            parts.append("\n".join([f"### {heading}", "", "| claim | method | |", "|---|---|---|", *rows]))
+    if old:
+        parts.append("\n".join(["### Of older code", "", *(f"- {line}" for line in old)]))
+    if len(parts) == 1:
+        parts.append("Everything is as expected.")
+    return "\n\n".join(parts) + "\n"
+
+
+def annotations(surprising: Sequence[Finding], changed: Sequence[Finding], old: Sequence[str]) -> Iterator[str]:
+    """The same as commands of GitHub's runners, which show them at the top of a run: an error for each verdict, a
+    warning for numbers that changed and for what is of older code."""
+    for one in (*surprising, *changed):
+        yield _annotation("error" if one.serious else "warning", f"{one.claim} {one.method}", one.what)
+    for line in old:
+        yield _annotation("warning", "older code", line)
+
+
+def _annotation(kind: str, title: str, text: str) -> str:
+    """A command in one line; of a title, commas and colons end it."""
+    for sign, code in (("%", "%25"), ("\r", "%0D"), ("\n", "%0A")):
+        title, text = title.replace(sign, code), text.replace(sign, code)
+    title = title.replace(":", "%3A").replace(",", "%2C")
+    return f"::{kind} title={title}::{text}"

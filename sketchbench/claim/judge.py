@@ -4,19 +4,26 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from sketchbench import seal
 from sketchbench.claim import history, page
-from sketchbench.claim.check import differences
-from sketchbench.claim.claims import check_studies, read_claims
+from sketchbench.claim.check import surprises
+from sketchbench.claim.claims import Claim, check_studies, read_claims
 from sketchbench.claim.erratum import read_errata
 from sketchbench.claim.evaluate import evaluate
 from sketchbench.claim.markup import to_markdown
 from sketchbench.claim.origin import origin_of, with_origin
 from sketchbench.command_line import json_of
-from sketchbench.files import write_text
+from sketchbench.files import remove, write_text
+from sketchbench.measure.row import Column
 from sketchbench.reports import judged_from
+from sketchbench.table import times
 from sketchbench.table.reading import COLUMNS, read_table
 
+# What a verdict on times is made of, and differs from run to run; the verdict itself seldom does.
+MEASURED = ["statistic", "low", "high", "slack", "tightness", "negative_control_statistic"]
+TOLD = [Column.CASE.value, "negative_control_verdict"]
 FACTS = {"scale": str, "kernels": str, "seed": int, "skipped": list, "studies": list}
 
 
@@ -49,19 +56,56 @@ def judge(
     read = read_claims(claims)
     check_studies(read, known["studies"])
     mistakes = read_errata(errata, read)
-    frames = {path.stem: read_table(path, COLUMNS, kind="table", scale=known["scale"]) for path in tables}
     whole, kinds = known.get("whole", True), known.get("kinds", {})
     older = known.get("older", {})
+    frames, untimed = _read(tables, read, known["scale"])
     absent = known.get("absent", {})
-    found, comparisons = evaluate(read, frames, known["scale"], whole=whole, kinds=kinds, older=older, absent=absent)
-    verdicts = with_origin(found, read, origin_of(tables, older))
+    found, comparisons = evaluate(
+        read, frames, known["scale"], whole=whole, kinds=kinds, older={**untimed, **older}, absent=absent
+    )
+    measured = with_origin(found, read, origin_of(tables, older))
+    _write_times(csv.with_name("times.csv"), measured)
+    verdicts = without_times(measured)
     write_text(csv, verdicts.to_csv(index=False, float_format="%.8g", lineterminator="\n"))
     blocks = page.content(read, verdicts, known, comparisons, mistakes)
     write_text(markdown, to_markdown(blocks))
     made_of = judged_from(seal.sums(tables), facts)
     seal.write("claims", known["scale"], made_of, [csv, markdown])
     history.append(csv, verdicts, known["scale"])
-    return differences(verdicts)
+    return [str(one) for one in surprises(verdicts)]
+
+
+def without_times(verdicts: pd.DataFrame) -> pd.DataFrame:
+    """The verdicts without the numbers of those on times, whose expected verdict is `any`: they differ from run to run,
+    and are in times.csv beside."""
+    numbers = verdicts["expected"] == "any"
+    kept = verdicts.copy()
+    kept.loc[numbers, MEASURED] = float("nan")
+    kept.loc[numbers, TOLD] = ""
+    return kept
+
+
+def _write_times(path: Path, verdicts: pd.DataFrame) -> None:
+    """Write the verdicts on times with their numbers, where there are any; git does not track this file."""
+    timed = verdicts[(verdicts["expected"] == "any") & (verdicts["verdict"] != "not run")]
+    if len(timed):
+        write_text(path, timed.to_csv(index=False, float_format="%.8g", lineterminator="\n"))
+    else:
+        remove(path)
+
+
+def _read(paths: Sequence[Path], claims: Sequence[Claim], scale: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
+    """The tables by study, with their times; and the studies of which claims on times find none, as in a checkout where
+    nothing was run yet."""
+    asked = {study for claim in claims if "any" in claim.expected.values() for study in claim.studies}
+    frames: dict[str, pd.DataFrame] = {}
+    untimed: dict[str, Any] = {}
+    for path in paths:
+        frame, timed = read_table(path, COLUMNS, kind="table", scale=scale), times.read(path)
+        frames[path.stem] = frame if timed is None else pd.concat([frame, timed], ignore_index=True)
+        if timed is None and path.stem in asked:
+            untimed[path.stem] = {}
+    return frames, untimed
 
 
 def _facts(text: str) -> dict[str, Any]:

@@ -1,12 +1,15 @@
 """`sketchbench check`: whether verdicts are the expected ones."""
 
+import os
 import sys
 from pathlib import Path
 
 import click
 
-from sketchbench.claim.check import changes, differences, read_older, read_verdicts
-from sketchbench.claim.origin import not_of_this_plan, summary
+from sketchbench.claim.check import annotations, changes, read_older, read_verdicts, summary, surprises
+from sketchbench.claim.origin import not_of_this_plan
+from sketchbench.claim.origin import summary as states
+from sketchbench.files import write_text
 
 FILE = click.Path(path_type=Path)
 
@@ -15,21 +18,34 @@ FILE = click.Path(path_type=Path)
 @click.argument("verdicts", type=FILE, default=Path("reports/claims.csv"), metavar="[CLAIMS.CSV]")
 @click.option("--against", type=FILE, metavar="FILE", help="An older one; fail on a change, too.")
 @click.option("--current", is_flag=True, help="Fail where a verdict is not of the code of the last plan.")
-def command(verdicts: Path, against: Path | None, current: bool) -> None:
+@click.option("--list", "only_list", is_flag=True, help="List what is found, and end with 0 all the same.")
+@click.option("--summary", "page", type=FILE, metavar="FILE", help="Write what is found as Markdown.")
+def command(verdicts: Path, against: Path | None, current: bool, only_list: bool, page: Path | None) -> None:
     """Fail where a verdict is not the expected one, or not that of an older run.
+
+    On GitHub's runners, what is found is annotated, and written into the summary of the job.
 
     \b
     sketchbench check
     sketchbench check reports/paper/claims.csv --against before.csv --current
     """
     found = read_verdicts(verdicts)
-    lines = differences(found)
-    if against:
-        lines += changes(read_older(against), found)
+    surprising, changed = surprises(found), changes(read_older(against), found) if against else []
     old = not_of_this_plan(found) if current else []
-    for line in [*lines, *old]:
+    for line in [*surprising, *changed, *old]:
         print(line)
     not_run = int((found["verdict"] == "not run").sum())
-    counts = [f"{len(lines)} surprises", f"{not_run} not run", *summary(found)]
-    print(f"{len(found)} verdicts, {', '.join(counts)}")
-    sys.exit(1 if lines or old else 0)
+    counts = [f"{len(surprising)} surprises", f"{not_run} not run", *states(found)]
+    counts += [f"{len(changed)} changes"] if against else []
+    title = f"{len(found)} verdicts, {', '.join(counts)}"
+    print(title)
+    text = summary(title, surprising, changed, old)
+    if page:
+        write_text(page, text)
+    if place := os.environ.get("GITHUB_STEP_SUMMARY"):
+        with Path(place).open("a", encoding="utf-8") as file:
+            file.write(text)
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        for line in annotations(surprising, changed, old):
+            print(line)
+    sys.exit(1 if (surprising or changed or old) and not only_list else 0)

@@ -1,4 +1,4 @@
-"""The relative error of recovered signals, and the time that recovery takes, over the compression."""
+"""The relative error of recovered signals over the compression."""
 
 from typing import Any
 
@@ -12,24 +12,21 @@ from sketchbench.measure.row import Column
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study reconstruction, over the compression: the relative error, with that of the best k
-    terms (quantity floor); below, the time per signal (quantity seconds), which has no interval.
+    terms (quantity floor).
 
     All intervals of the figure hold at once, except with probability 1e-3.
     """
     table = tables["reconstruction"]
     table = table[table[Column.D] == table[Column.D].max()]
     errors = style.with_intervals(table[table[Column.QUANTITY] == "relative_error"])
-    seconds = table[(table[Column.QUANTITY] == "seconds") & (table[Column.MEAN] > 0)]
     shown = style.families(table, looks=style.RECOVERY_LOOKS)
-    figure = style.new_figure(4.3)
-    above, below = figure.subplots(2, 1, sharex=True, height_ratios=[2, 1])
-    _errors(above, errors, shown)
-    _floor(above, table[table[Column.QUANTITY] == "floor"])
-    above.margins(y=0.08)
-    style.plain_log(above)
-    _times(below, seconds, shown)
-    style.compressions(below, table[Column.COMPRESSION].dropna(), apart=0.06, margin=1.08)
-    figure.align_ylabels([above, below])
+    figure = style.new_figure(3.2)
+    axes = figure.subplots()
+    _errors(axes, errors, shown)
+    _floor(axes, table[table[Column.QUANTITY] == "floor"])
+    axes.margins(y=0.08)
+    style.plain_log(axes)
+    style.compressions(axes, table[Column.COMPRESSION].dropna(), apart=0.06, margin=1.08)
     style.legend(
         figure,
         shown,
@@ -61,19 +58,3 @@ def _floor(axes: Axes, rows: pd.DataFrame) -> None:
     floor = rows[rows[Column.MEAN] > 0].groupby(Column.COMPRESSION)[Column.MEAN].first()
     single = "_" if len(floor) == 1 else None  # a line through one point is invisible
     axes.plot(floor.index, floor, color=style.EXACT, linewidth=1.4, marker=single, markersize=12, zorder=1)
-
-
-def _times(axes: Axes, rows: pd.DataFrame, shown: list[style.MethodStyle]) -> None:
-    axes.set_yscale("log")
-    for family in shown:
-        series = family.rows(rows).sort_values(Column.COMPRESSION)
-        weight = _weight(family)
-        axes.plot(
-            series[Column.COMPRESSION],
-            1000 * series[Column.MEAN],
-            linewidth=weight["width"],
-            zorder=5 if family.filled else 4,
-            **family.marks(weight["size"]),
-        )
-    style.plain_log(axes)
-    axes.set_ylabel("ms per signal")

@@ -34,8 +34,6 @@ MEANINGS = {
     "leak_eavesdropper": "the same, from one client's message without the key",
     "ssim_server": "structural similarity of the image that the attack on one message gives",
     "property_server": "area under the ROC curve of telling a property of a client's batch from its message",
-    "client_time": "time of a client's round over that without compression",
-    "server_time": "time of the server's round over that without compression",
     "client_memory": "bytes that a client keeps from round to round, over those of an update",
     "server_memory": "bytes that the server keeps, over those of an update",
     "dominated": "another compressor sends no more and is more accurate, beyond both intervals",
@@ -95,7 +93,7 @@ def _by_cell(tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
             yield _named(seen[seen[Column.QUANTITY] == quantity], Column.MEAN, CELL, name)
     if COST in tables:
         costs = _ours(tables[COST])
-        for name in ("client_time", "server_time", "client_memory", "server_memory"):
+        for name in ("client_memory", "server_memory"):
             rows = costs[costs[Column.QUANTITY] == name]
             yield _named(rows.assign(both=rows[Column.MEAN].fillna(rows[Column.VALUE])), "both", CELL, name)
     if CONTRACT in tables:

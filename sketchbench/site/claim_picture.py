@@ -6,7 +6,7 @@ site's style sheet, so that a picture is legible in the dark scheme, too; every 
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sketchbench.claim.criteria import Verdict
@@ -14,6 +14,7 @@ from sketchbench.site.verdicts import anchor, escaped, number
 
 Row = Mapping[Any, Any]
 WIDTH, LEFT, RIGHT = 440, 150, 14  # of the view box; it is as wide as a phone at least
+SMALL = (260, 70)  # WIDTH and LEFT of a picture in a column
 STEP, TOP, BOTTOM = 17, 20, 17
 DECADES = 50.0  # the axis is logarithmic where positive numbers spread by more than this factor
 ALLOWED = {"upper_bound": "below", "probability": "below", "computed": "below", "always": "below", "audit": "below"}
@@ -27,15 +28,22 @@ class Axis:
     low: float
     high: float
     logarithmic: bool
+    width: int = WIDTH
+    left: int = LEFT
+
+    @property
+    def right(self) -> int:
+        """Where it ends."""
+        return self.width - RIGHT
 
     def place(self, value: float) -> float:
         """Where a value is, in units of the view box; the ends of the axis for what lies beyond them."""
         to: Callable[[float], float] = math.log10 if self.logarithmic else float
         if self.logarithmic and value <= 0:
-            return LEFT
+            return self.left
         clipped = min(max(value, self.low), self.high)
         share = (to(clipped) - to(self.low)) / (to(self.high) - to(self.low))
-        return LEFT + share * (WIDTH - LEFT - RIGHT)
+        return self.left + share * (self.right - self.left)
 
     def beyond(self, value: float) -> bool:
         """Whether a value is outside."""
@@ -56,7 +64,7 @@ class Axis:
         return [round(index * step, 12) for index in range(first, math.floor(self.high / step + 1e-9) + 1)]
 
 
-def drawn(rows: Sequence[Row], names: Mapping[str, str], title: str, links: str = "") -> str:
+def drawn(rows: Sequence[Row], names: Mapping[str, str], title: str, links: str = "", small: bool = False) -> str:
     """The panels, one below the other; "" where no row has a number.
 
     Arguments:
@@ -64,37 +72,37 @@ def drawn(rows: Sequence[Row], names: Mapping[str, str], title: str, links: str 
         names: by criterion, what its axis shows.
         title: of the picture, for those who can't see it.
         links: the page whose rows the methods lead to; "" for the one that the picture is on.
+        small: whether it stands in a column, and not on a page.
     """
     panels = []
     for criterion in dict.fromkeys(row["criterion"] for row in rows):
         own = [row for row in rows if row["criterion"] == criterion and not math.isnan(row["statistic"])]
         if own:
-            panels.append(_panel(own, criterion, names.get(criterion, ""), title, links))
+            panels.append(_panel(own, criterion, names.get(criterion, ""), title, links, small))
     return "".join(panels)
 
 
-def _panel(rows: Sequence[Row], criterion: str, name: str, title: str, links: str) -> str:
+def _panel(rows: Sequence[Row], criterion: str, name: str, title: str, links: str, small: bool) -> str:
     bounds = [row["bound"] for row in rows if math.isfinite(row["bound"])]
     common = bool(bounds) and max(bounds) - min(bounds) <= 1e-6 * max(map(abs, bounds))
     divided = bool(bounds) and not common and min(bounds) > 0
     shown = [_divided(row) if divided else dict(row) for row in rows]
     axis = _axis(shown)
+    axis = replace(axis, width=SMALL[0], left=SMALL[1]) if small else axis
     height = TOP + STEP * len(rows) + BOTTOM
     bottom = TOP + STEP * len(rows)
     caption = escaped(f"{name}{', over the bound' if divided else ''}")
-    parts = [
-        f'<svg class="intervals" viewBox="0 0 {WIDTH} {height}" role="group" aria-label="{escaped(title)}: {caption}">'
-    ]
+    label = f"{escaped(title)}: {caption}"
+    parts = [f'<svg class="intervals" viewBox="0 0 {axis.width} {height}" role="group" aria-label="{label}">']
     exact = criterion == "equality"
     if divided or common:
         bound = 1.0 if divided else bounds[0]
         x = axis.place(bound)
         if ALLOWED.get(criterion) == "below":
-            parts.append(
-                f'<rect class="allowed" x="{LEFT}" y="{TOP - 4}" width="{x - LEFT:.1f}" height="{bottom - 14}"/>'
-            )
+            size = f'width="{x - axis.left:.1f}" height="{bottom - TOP + 4}"'
+            parts.append(f'<rect class="allowed" x="{axis.left}" y="{TOP - 4}" {size}/>')
         word = f"{'exact' if exact else 'bound'}{'' if divided else f' {number(bound, 3)}'}"
-        anchored = "end" if x > WIDTH - 50 else "start" if x < LEFT + 30 else "middle"
+        anchored = "end" if x > axis.right - 36 else "start" if x < axis.left + 30 else "middle"
         parts.append(f'<text x="{x:.1f}" y="{TOP - 8}" text-anchor="{anchored}">{word}</text>')
         parts.append(f'<line class="bound" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP - 4}" y2="{bottom}"/>')
     for index, row in enumerate(shown):
@@ -132,22 +140,23 @@ def _row(row: Row, told: Row, axis: Axis, y: float, own_bound: bool, links: str)
     """A method: its name, its interval, its statistic, its control, and its bound where others have another."""
     verdict = row["verdict"]
     kind = verdict.replace(" ", "-")
-    name = str(told["label"] or told["method"])
-    short = name if len(name) <= 26 else f"{name[:25]}…"
+    name = "measured" if told["method"] == "any" else str(told["label"] or told["method"])
+    most = 24 if axis.left == LEFT else 10
+    short = name if len(name) <= most else f"{name[: most - 1]}…"
     tip = (
         f"{name}: {verdict}; {number(told['statistic'])} in [{number(told['low'])}, {number(told['high'])}], "
         f"bound {number(told['bound'])}"
     )
     parts = [
         f'<a href="{links}#{anchor(told)}"><g class="{kind}"><title>{escaped(tip)}</title>',
-        f'<text x="{LEFT - 8}" y="{y + 3.5:.1f}" text-anchor="end">{escaped(short)}</text>',
+        f'<text x="{axis.left - 8}" y="{y + 3.5:.1f}" text-anchor="end">{escaped(short)}</text>',
     ]
     low, high = axis.place(_or(row["low"], -math.inf)), axis.place(_or(row["high"], math.inf))
     parts.append(f'<line class="interval" x1="{low:.1f}" x2="{high:.1f}" y1="{y}" y2="{y}"/>')
     if row["statistic"] > axis.high or row["high"] > axis.high:
-        parts.append(_arrow(WIDTH - RIGHT, y, 1))
+        parts.append(_arrow(axis.right, y, 1))
     if row["low"] < axis.low:
-        parts.append(_arrow(LEFT, y, -1))
+        parts.append(_arrow(axis.left, y, -1))
     if not axis.beyond(row["statistic"]):
         parts.append(_mark(axis.place(row["statistic"]), y, verdict))
     parts.append("</g></a>")
@@ -178,7 +187,7 @@ def _arrow(x: float, y: float, way: int) -> str:
 
 
 def _scale(axis: Axis, y: float) -> list[str]:
-    parts = [f'<line class="frame" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y}" y2="{y}"/>']
+    parts = [f'<line class="frame" x1="{axis.left}" x2="{axis.right}" y1="{y}" y2="{y}"/>']
     for tick in axis.ticks:
         x = axis.place(tick)
         parts.append(f'<line class="frame" x1="{x:.1f}" x2="{x:.1f}" y1="{y}" y2="{y + 3}"/>')

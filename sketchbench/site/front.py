@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 import pandas as pd
 
 from sketchbench.claim.claims import Claim, read_claims
+from sketchbench.claim.page import PAPERS_ROLES
 from sketchbench.site import verdicts
 from sketchbench.site.claim_picture import drawn
 from sketchbench.site.page import Asset, Page, Scale
@@ -20,7 +21,8 @@ from sketchbench.site.verdicts import badge, claim_files, escaped, link, number,
 # Findings that a sentence tells; where one no longer fails, another of its paper takes its place.
 TELLING = ("S19-printed", "T11", "Z12-open")
 HEADLINES = 3
-SHOWN = ("holds", "fails", "inconclusive", "vacuous", "void")
+ALWAYS = ("holds", "fails", "inconclusive")
+SHOWN = (*ALWAYS, "vacuous", "void")
 INTRODUCTION = """\
 Three papers on sketching in federated learning make claims: how well a sketch keeps what it compresses, how training
 converges, what an attacker sees. This project measures every one of them, with confidence intervals and negative
@@ -39,6 +41,7 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
     there = {path.stem for scale in scales for path in scale.reports.glob("*.csv")}
     blocks = [
         INTRODUCTION,
+        *_alarm(found),
         _ways("frontier" in there),
         "## Three findings",
         _headlines(claims, found),
@@ -47,7 +50,7 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
         _papers(found),
         "What is true instead of a claim that fails stands among the [errata](errata.md).",
         "## Is everything as expected?",
-        *(_expected(found[found["scale"] == scale.name], scale) for scale in scales),
+        *sorted((_expected(found[found["scale"] == scale.name], scale) for scale in scales), key=_calm),
     ]
     yield Page("index.md", "Is the paper right?", "\n\n".join(blocks))
 
@@ -57,11 +60,25 @@ def listed(**filters: str) -> str:
     return f"claims.html#{urlencode(filters)}"
 
 
+def _alarm(found: pd.DataFrame) -> list[str]:
+    """A line in red where there are surprises."""
+    count = int(found["surprise"].astype(bool).sum())
+    text = f'<a href="#is-everything-as-expected">{count} verdicts are not as expected</a>'
+    return [f'<p class="alarm"><strong class="fails">{text}</strong></p>'] if count else []
+
+
+def _calm(text: str) -> bool:
+    """Whether a part has no surprises; those with some come first."""
+    return 'class="calm"' in text
+
+
 def _ways(frontier: bool) -> str:
     """Where a newcomer finds what he came for."""
     ways = [("Does claim X hold?", "claims.html", "Search all claims by paper, theorem or words.")]
     if frontier:
-        ways.append(("Which method at N bytes?", "frontier.html", "Accuracy, bytes and leakage, with a decision list."))
+        ways.append(
+            ("Which compressor at N bytes?", "frontier.html", "Accuracy, bytes and leakage, with a decision list.")
+        )
     failing = listed(method="CountSketch", verdict="fails")
     ways.append(("What does method Y fail at?", failing, "CountSketch, for one; choose another in the list."))
     items = "".join(f'<li><a href="{to}"><strong>{name}</strong></a><br>{text}</li>' for name, to, text in ways)
@@ -90,9 +107,9 @@ def _headline(claim: Claim, row: Mapping[Any, Any], found: pd.DataFrame) -> str:
     return (
         f'<section><h3><a href="{link(row)}">{escaped(claim.paper)}, {escaped(claim.place)}</a></h3>'
         f'<p class="statement">{typeset(claim.statement)}</p>'
-        f"<p>{badge(row['verdict'])}: the paper has {word} <strong>{number(row['bound'])}</strong>, measured is "
-        f"<strong>{number(row['statistic'])}</strong>{_method(row)}.</p>"
-        f"{drawn(rows, names, claim.id, links=f'claims/{claim.id}.html')}</section>"
+        f"<p>{badge(row['verdict'])}. Printed: {word} <strong>{number(row['bound'])}</strong>. "
+        f"Measured: <strong>{number(row['statistic'])}</strong>{_method(row)}.</p>"
+        f"{drawn(rows, names, claim.id, links=f'claims/{claim.id}.html', small=True)}</section>"
     )
 
 
@@ -102,14 +119,16 @@ def _method(row: Mapping[Any, Any]) -> str:
 
 def _papers(found: pd.DataFrame) -> str:
     """The verdicts on what the papers say, counted by paper and verdict."""
-    head = "".join(f"<th>{badge(verdict)}</th>" for verdict in SHOWN)
+    papers = found[found["role"].isin(PAPERS_ROLES)]
+    shown = [name for name in SHOWN if name in ALWAYS or (papers["verdict"] == name).any()]
+    head = "".join(f"<th>{badge(verdict)}</th>" for verdict in shown)
     rows = []
     for paper, about in PAPERS.items():
-        for role in ("printed", "corrected"):
+        for role in PAPERS_ROLES:
             group = found[(found["paper"] == paper) & (found["role"] == role) & (found["scale"] == "quick")]
             if len(group):
                 name = f"<strong>{paper}</strong>, {about}" if role == "printed" else "corrected"
-                cells = "".join(f"<td>{_count(group, paper, role, verdict)}</td>" for verdict in SHOWN)
+                cells = "".join(f"<td>{_count(group, paper, role, verdict)}</td>" for verdict in shown)
                 rows.append(f"<tr><td>{name}</td><td>{group['claim'].nunique()}</td>{cells}</tr>")
     return f'<div class="box"><table><tr><th>paper</th><th>claims</th>{head}</tr>{"".join(rows)}</table></div>'
 

@@ -20,7 +20,8 @@
       return `${share}The least that was measured is 1/${least}.`;
     }
     const found = fits.reduce((one, other) => (other.compression < one.compression ? other : one));
-    const far = near > Math.log(sizes) ? `Measured on ${found.d} parameters only: the ratio of bytes alone speaks. ` : "";
+    const only = `Measured on ${found.d} parameters only: the ratio of bytes alone speaks. `;
+    const far = near > Math.log(sizes) ? only : "";
     return share + far + found.text;
   };
 

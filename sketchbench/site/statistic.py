@@ -17,6 +17,7 @@ WORDS = {
     "computed": ("number, computed without trials", "it is at most the bound"),
     "audit": ("ε that the attack proves", "it is at most the ε accounted for, and close to it"),
 }
+COUNTED = ("trials", "operators")  # units of what happens in a trial or not
 
 
 class Quantity(NamedTuple):
@@ -52,7 +53,8 @@ def name_of(check: Check) -> str:
         return what
     meanings = "; ".join(dict.fromkeys(each.meaning for each in found))
     if check.criterion in ("probability", "always"):
-        return f"{what}: {meanings}"
+        counted = all(each.unit in COUNTED for each in found)
+        return f"{what}: {meanings}" if counted else f"{what}, where too much is: {meanings}"
     over = f" over {check.settings.over}" if check.criterion == "growth" else ""
     units = ", ".join(dict.fromkeys(each.unit for each in found if each.unit and each.unit != "trials"))
     return f"{what}{over}: {meanings}{f' [{units}]' if units and not over else ''}"

@@ -27,7 +27,7 @@ def read(scale: Scale) -> pd.DataFrame:
     path = scale.reports / "claims.csv"
     frame = pd.read_csv(path, keep_default_na=True) if path.is_file() else pd.DataFrame({"claim": []})
     for name in ("claim", "paper", "place", "role", "verdict", "expected", "study", "dataset", *OPTIONAL):
-        frame[name] = frame[name].fillna("").astype(str) if name in frame else ""
+        frame[name] = frame[name].astype(object).fillna("").astype(str) if name in frame else ""
     for name in NUMBERS:
         frame[name] = pd.to_numeric(frame[name], errors="coerce") if name in frame else float("nan")
     frame["scale"] = scale.name

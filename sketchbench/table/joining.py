@@ -11,6 +11,7 @@ from sketchbench.files import write_text
 from sketchbench.measure.row import TRIALS_THERE, Column
 from sketchbench.reports import records_of
 from sketchbench.standing import origin_of
+from sketchbench.table import times
 
 # In the place of the rows of a run none of whose trials is there yet.
 NONE_YET = {Column.QUANTITY.value: TRIALS_THERE, Column.TRIALS.value: 0, "status": "unfinished"}
@@ -63,7 +64,7 @@ def checked(manifest: Any) -> list[dict[str, Any]]:
 
 
 def make(study: str, manifest: list[dict[str, Any]], scale: str, csv: Path) -> None:
-    """Join the records of a study, write the table as CSV, and seal it.
+    """Join the records of a study, write the table as CSV, and seal it; its times stand apart (see `times`).
 
     Raises:
         RecordError: as `join` does.
@@ -71,6 +72,11 @@ def make(study: str, manifest: list[dict[str, Any]], scale: str, csv: Path) -> N
     """
     frame, origin = join(manifest)
     # Quantities are of order 1 or more; digits below 1e-14 are rounding errors, which differ between machines.
-    text = frame.round(14).to_csv(index=False, float_format="%.12g", lineterminator="\n")
-    write_text(csv, text)
+    kept, timed = times.split(frame.round(14))
+    write_text(csv, _text(kept))
     seal.write("table", scale, records_of(manifest), [csv], **origin)
+    times.write(csv, _text(timed) if len(timed) else "", scale)
+
+
+def _text(frame: pd.DataFrame) -> str:
+    return frame.to_csv(index=False, float_format="%.12g", lineterminator="\n")

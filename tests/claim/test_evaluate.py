@@ -328,7 +328,7 @@ def test_the_check_fails_on_a_surprise(tmp_path: Path, value: float) -> None:
     assert done.returncode == 0, done.stderr
     page = outputs["page"].read_text()
     assert "X1" in page
-    assert "### song2023, Lemma D.11: misprint" in page
+    assert "| song2023, Lemma D.11 | misprint |" in page
     assert "one: s: why" in page
     done = _claim("check", str(outputs["csv"]))
     assert done.returncode == (value != 1.0)

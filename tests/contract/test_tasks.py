@@ -18,6 +18,7 @@ from sketchbench.course import SETTINGS
 from sketchbench.measure.row import CONTROLS, Row
 from sketchbench.parameters import Checked
 from sketchbench.study import read as read_study
+from sketchbench.table.times import QUANTITIES
 from sketchbench.task.repeated import Repeated
 from sketchbench.task.task import Task
 
@@ -32,7 +33,6 @@ EXACT = {
     "privacy_lemmas",
     "transform_cost",
 }
-TIMES = {"seconds", "seconds_exponent", "slower", "client_time", "server_time"}  # quantities of which no two runs agree
 GIVEN = {
     "kernels",
     "seed",
@@ -71,7 +71,7 @@ def rows(task: str, seed: int = 0) -> tuple[Row, ...]:
 
 
 def without_times(measured: tuple[Row, ...]) -> list[Row]:
-    return [row for row in measured if row["quantity"] not in TIMES]
+    return [row for row in measured if row["quantity"] not in QUANTITIES]
 
 
 def task_class(name: str) -> Any:

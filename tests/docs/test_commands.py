@@ -12,9 +12,7 @@ import pytest
 import yaml
 from prose import PAGES, ROOT, Command, commands, files, title
 
-pytest.importorskip("sketchbench.command.show")
-program = pytest.importorskip("sketchbench.command.main")
-main, sketchbench = program.main, program.sketchbench
+from sketchbench.command.main import main, sketchbench
 
 COMMANDS = [command for page in PAGES for command in commands(page)]
 SHELL = {(".", ".venv/bin/activate"), ("conda", "activate", "sketchbench")}  # what changes the reader's shell alone

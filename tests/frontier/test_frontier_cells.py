@@ -25,7 +25,7 @@ def test_what_was_measured_stands_in_its_cell() -> None:
     assert row["loss"] == pytest.approx(0.05, abs=1e-3)
     assert row["leak_server"] == pytest.approx(12 / 16, abs=1e-3)
     assert row["leak_sum"] == pytest.approx(1 / 16, abs=1e-3)
-    assert row["client_time"] == pytest.approx(1.2, abs=1e-3)
+    assert "client_time" not in row  # times differ from run to run
     assert row["client_memory"] == 1.0
     assert not row["adds_up"]
     assert cell(frontier, "srht", 16)["adds_up"]

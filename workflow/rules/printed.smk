@@ -35,5 +35,5 @@ rule printed:
         "printed against measured"
     shell:
         "python -m sketchbench step printed {input.tables:q} --printed conf/printed --verdicts {input.verdicts:q}"
-        " --scale {params.scale} --older {params.older:q}"
+        " --scale {params.scale} --older={params.older:q}"
         " --csv {output.csv:q} 2> {log:q}"

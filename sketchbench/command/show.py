@@ -1,0 +1,173 @@
+"""`sketchbench show S2 srht`: the evidence behind a verdict, in the terminal."""
+
+import math
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sketchbench import seal
+from sketchbench.claim.claims import Claim, read_claims
+from sketchbench.claim.control import NegativeControl
+from sketchbench.claim.origin import CODE, MADE
+from sketchbench.command.group import OneOf
+from sketchbench.composition import CONF
+from sketchbench.digest import PROJECT
+from sketchbench.parameters import choose
+from sketchbench.site import commands
+from sketchbench.site.page import Scale
+from sketchbench.site.provenance import dated
+from sketchbench.site.statistic import WORDS, name_of
+from sketchbench.site.verdicts import read
+
+WIDTH = 48  # characters of a drawn interval
+PLACES = {"quick": ".", "paper": "paper"}
+Row = Mapping[Any, Any]
+
+
+class Id(click.ParamType[str]):
+    """The id of a claim, which a shell can complete."""
+
+    name = "claim"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        from click.shell_completion import CompletionItem
+
+        known = sorted(path.stem for path in (CONF / "claim").glob("*.yaml"))
+        return [CompletionItem(id) for id in known if id.startswith(incomplete)]
+
+
+@click.command("show")
+@click.argument("claim", type=Id())
+@click.argument("method", required=False)
+@click.option("--scale", type=OneOf(PLACES), help="One scale only (default: all that there are).")
+@click.option("--reports", type=click.Path(path_type=Path), help="The folder of the reports (default: reports).")
+def command(claim: str, method: str | None, scale: str | None, reports: Path | None) -> None:
+    """Show a claim's evidence: what is claimed, what was measured, against which bound, by what.
+
+    With a METHOD (srht, fiht, ...) also where it comes from, and the commands that make this row again.
+
+    \b
+    sketchbench show S2
+    sketchbench show S2 srht --scale quick
+    """
+    known = {path.stem: path for path in (CONF / "claim").glob("*.yaml")}
+    (said,) = read_claims([known[choose("claim", claim, sorted(known))]])
+    scales = [Scale(name, place) for name, place in _places(reports).items() if scale in (None, name)]
+    rows = {one: _rows(one, claim) for one in scales if (one.reports / "claims.csv").is_file()}
+    if not rows:
+        raise FileNotFoundError(f"{scales[0].reports / 'claims.csv'} is not there; run sketchbench results first")
+    if method:
+        choose("method", method, {row["method"]: row for found in rows.values() for row in found if row["method"]})
+    print("\n".join(_heading(said)))
+    for one, found in rows.items():
+        for line in _scale(said, one, [row for row in found if method in (None, row["method"])], bool(method)):
+            print(line)
+
+
+def _places(reports: Path | None) -> dict[str, Path]:
+    """The reports of each scale."""
+    root = reports or next(
+        (place for place in (Path("reports"), PROJECT / "reports") if place.is_dir()), Path("reports")
+    )
+    return {name: root / place for name, place in PLACES.items()}
+
+
+def _rows(scale: Scale, claim: str) -> list[Row]:
+    verdicts = read(scale)
+    return list(verdicts[verdicts["claim"] == claim].to_dict("records"))
+
+
+def _heading(claim: Claim) -> Iterator[str]:
+    """What is claimed, and how it is measured."""
+    yield f"{claim.id}: {claim.paper}, {claim.place} ({claim.role})"
+    yield from _wrapped(claim.statement)
+    yield ""
+    for check in claim.checks:
+        yield from _wrapped(f"Measured: {name_of(check)}. It holds where {WORDS[check.criterion][1]}.")
+    yield from _wrapped(f"Data: {claim.dataset}. Studies: {', '.join(claim.studies)}.")
+    if claim.reason:
+        yield from _wrapped(f"Why: {claim.reason}")
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(" ".join(text.split()), 116, initial_indent="  ", subsequent_indent="    ")
+
+
+def _scale(claim: Claim, scale: Scale, rows: Sequence[Row], whole: bool) -> Iterator[str]:
+    """The verdicts of a scale: each method with its interval drawn against the bound."""
+    width = max([len(row["label"]) for row in rows] or [0])
+    for row in rows:
+        yield ""
+        verdict = f"{row['verdict']}, expected {row['expected']}{'  SURPRISE' if row['surprise'] else ''}"
+        yield f"{scale.name:6s} {row['label'] or 'all methods':{width}s}  {verdict}"
+        yield from (f"       {line}" for line in _evidence(claim, row))
+        if whole and row["verdict"] != "not run":
+            yield from (f"       {line}" for line in _origin(claim, scale, row))
+
+
+def _evidence(claim: Claim, row: Row) -> Iterator[str]:
+    """The statistic in its interval against the bound, and the negative control."""
+    if row["verdict"] == "not run":
+        yield row["case"] or "not run at this scale"
+        return
+    if math.isnan(row["statistic"]):
+        yield "a time: its numbers differ from run to run, and are in times.csv beside claims.csv"
+        return
+    yield drawn(row["statistic"], row["low"], row["high"], row["bound"])
+    numbers = f"statistic {row['statistic']:.4g} in [{row['low']:.4g}, {row['high']:.4g}], bound {row['bound']:.4g}"
+    more = [f"{name} {row[name]:.3g}" for name in ("slack", "tightness") if not math.isnan(row[name])]
+    trials = f"{row['trials']:,.0f} trials" if row["trials"] else "computed, without trials"
+    yield ", ".join([numbers, *more, trials])
+    yield f"decided by: {row['case'] or 'its only comparison'} (study {row['study']})"
+    yield _control(claim.control_of(row["method"]), row)
+
+
+def _control(control: NegativeControl | None, row: Row) -> str:
+    if control is None:
+        return "negative control: none yet"
+    if control.reason:
+        return f"negative control: none can be; {control.reason}"
+    statistic = row["negative_control_statistic"]
+    number = "" if math.isnan(statistic) else f" ({statistic:.4g})"
+    return f"negative control: {row['negative_control']}: {row['negative_control_verdict']}{number}"
+
+
+def drawn(statistic: float, low: float, high: float, bound: float) -> str:
+    """An interval `├─●─┤` with its statistic, and the bound `┃`, on an axis that has all of them.
+
+    >>> drawn(1.0, 0.5, 1.5, 2.0).strip()
+    '├───────────────●───────────────┤              ┃'
+    """
+    numbers = [value for value in (statistic, low, high, bound) if math.isfinite(value)]
+    start, end = min(numbers), max(numbers)
+    span = (end - start) or 1.0
+
+    def place(value: float) -> int:
+        return round((min(max(value, start), end) - start) / span * (WIDTH - 1))
+
+    line = [" "] * WIDTH
+    for position in range(place(low), place(high) + 1):
+        line[position] = "─"
+    for value, sign in ((low, "├"), (high, "┤"), (bound, "┃"), (statistic, "●")):
+        if math.isfinite(value):
+            line[place(value)] = sign
+    return "".join(line).rstrip()
+
+
+def _origin(claim: Claim, scale: Scale, row: Row) -> Iterator[str]:
+    """Where a row comes from, and what makes it again."""
+    made = sorted(row[MADE].split())
+    yield f"made by: {dated(made)}{f'; {row[CODE]}' if row[CODE] else ''}"
+    for study in claim.studies:
+        place = seal.beside(scale.reports / "tables" / f"{study}.csv")
+        if place.is_file():
+            told = seal.read(place)
+            settings = {**told.settings, **told.machines}
+            yield f"with: {study}: {'; '.join(f'{name} {value}' for name, value in settings.items())}"
+    yield "again:"
+    yield f"  {commands.workflow(scale.name, claim.studies)}"
+    if single := commands.single_run(CONF, scale.name, row):
+        yield f"  {single}"

@@ -1,0 +1,194 @@
+"""The pages of the site as text: fronts, claims, errata, history, glossary. They need no MkDocs."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from sketchbench.claim.claims import Claim, read_claims
+from sketchbench.digest import PROJECT
+from sketchbench.schema import load
+from sketchbench.site import build, claims, errata, front, glossary, history, statistic
+from sketchbench.site.claim_picture import drawn
+from sketchbench.site.page import Page, Scale
+from sketchbench.site.verdicts import anchor, badge, number, prose, typeset
+
+CONF = PROJECT / "conf"
+NAN = float("nan")
+HEADINGS = ("Evidence", "Verdicts by method", "Why it is expected so", "How it is measured", "Make it again")
+
+
+def verdict(**changes: Any) -> dict[str, Any]:
+    """A row of a table of verdicts."""
+    told = {"claim": "S2", "paper": "song2023", "place": "Table 1", "role": "printed", "label": "AMS", "method": "ams"}
+    told |= {"verdict": "holds", "expected": "holds", "criterion": "upper_bound", "study": "embedding", "case": "d=16"}
+    numbers = {"statistic": 1.5, "low": 1.25, "high": 1.75, "bound": 2.0, "slack": 0.1, "tightness": 1.3, "trials": 9}
+    control = {"negative_control": "zero", "negative_control_verdict": "fails", "negative_control_statistic": 7.0}
+    return {**told, **numbers, **control, "dataset": "none", "made": "a", "code": "", **changes}
+
+
+@pytest.fixture
+def scales(tmp_path: Path) -> list[Scale]:
+    """The quick scale with a few verdicts; of the papers' there is nothing."""
+    rows = [
+        verdict(),
+        verdict(label="SRHT", method="srht", verdict="fails", tightness=NAN, statistic=3.0, low=2.5, high=3.5),
+        verdict(claim="S3", verdict="not run", label=None, method=None, statistic=NAN),
+    ]
+    pd.DataFrame(rows).to_csv(tmp_path / "claims.csv", index=False)
+    return [Scale("quick", tmp_path), Scale("paper", tmp_path / "paper")]
+
+
+def made(module: Any, scales: list[Scale]) -> dict[str, Page]:
+    return {item.path: item for item in module.pages(scales, CONF) if isinstance(item, Page)}
+
+
+def test_every_claim_has_a_page_and_every_verdict_a_place(scales: list[Scale]) -> None:
+    pages = made(claims, scales)
+    assert set(pages) == {"claims.md", *(f"claims/{path.stem}.md" for path in (CONF / "claim").glob("*.yaml"))}
+    text = pages["claims/S2.md"].text
+    for heading in HEADINGS:
+        assert f"## {heading}" in text
+    assert text.count('<tr id="') == 2
+    assert '<tr id="ams"' in text
+    assert "snakemake --config scale=quick studies=embedding,embedding_controls,moments" in text
+    assert "<svg" in text
+    assert "SRHT, quick" in text  # a surprise, by name
+    assert "Not run yet" in pages["claims/S3.md"].text
+
+
+def test_the_front_page_keeps_the_two_questions_apart(scales: list[Scale]) -> None:
+    text = made(front, scales)["index.md"].text
+    assert text.index("Is the paper right?") < text.index("Is everything as expected?")
+    assert "1 surprises" in text
+    assert "1 verdicts are not as expected" in text
+    assert "claims.html#paper=song2023&amp;role=printed&amp;verdict=fails&amp;scale=quick" in text
+    assert "frontier.html" not in text  # there is none in these reports
+    assert "Printed: at most <strong>2</strong>" in text
+
+
+def test_no_surprises_are_told_in_plain_words(scales: list[Scale]) -> None:
+    pd.DataFrame([verdict()]).to_csv(scales[0].reports / "claims.csv", index=False)
+    text = made(front, scales)["index.md"].text
+    assert "No surprises" in text
+    assert "No claim fails as printed." in text
+    assert "alarm" not in text
+
+
+def test_an_old_table_without_new_columns_can_be_shown(scales: list[Scale]) -> None:
+    old = pd.DataFrame([verdict()]).drop(columns=["negative_control", "tightness", "made", "code", "criterion"])
+    old.to_csv(scales[0].reports / "claims.csv", index=False)
+    assert "claims/S2.md" in made(claims, scales)
+    assert made(front, scales)
+
+
+def test_every_erratum_has_a_section(scales: list[Scale]) -> None:
+    text = made(errata, scales)["errata.md"].text
+    for path in (CONF / "erratum").glob("*.yaml"):
+        assert f"{{#{path.stem.lower()}}}" in text
+    assert "30.16" in text
+
+
+def test_the_history_marks_drifts_and_may_be_missing(scales: list[Scale]) -> None:
+    assert "No history has been kept yet" in made(history, scales)["history.md"].text
+    rows = ["commit,date,scale,claim,method,verdict,tightness"]
+    rows += [
+        "a,2026-01-01,quick,S2,ams,holds,2",
+        "b,2026-01-02,quick,S2,ams,fails,1",
+        "b,2026-01-02,quick,S3,ams,holds,",
+    ]
+    (scales[0].reports / "history.csv").write_text("\n".join(rows))
+    text = made(history, scales)["history.md"].text
+    assert "2 commits with reports, the latest b" in text
+    assert "Of 2 courses 1 have a drift" in text
+    assert text.count("<svg") == 1
+
+
+def test_every_quantity_that_a_claim_names_is_explained(scales: list[Scale]) -> None:
+    listed = set(statistic.known())
+    used = {
+        name
+        for claim in read_claims((CONF / "claim").glob("*.yaml"))
+        for check in claim.checks
+        for name in statistic.quantities(check)
+    }
+    assert used == listed
+    assert set(statistic.WORDS) == {
+        check.criterion for claim in read_claims((CONF / "claim").glob("*.yaml")) for check in claim.checks
+    }
+    text = made(glossary, scales)["glossary.md"].text
+    assert "embedding_constant" in text
+    assert load(Path(statistic.__file__).with_name("quantities.yaml"))
+
+
+def test_a_claim_without_statement_or_reason_has_a_page(scales: list[Scale], monkeypatch: pytest.MonkeyPatch) -> None:
+    bare: list[Claim] = [replace(claim, statement="", reason="") for claim in read_claims([CONF / "claim" / "S2.yaml"])]
+    monkeypatch.setattr(claims, "read_claims", lambda paths: bare)
+    text = made(claims, scales)["claims/S2.md"].text
+    assert "No statement." in text
+    assert "No reason is given." in text
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"low": -float("inf"), "high": float("inf")},
+        {"statistic": float("inf"), "low": float("inf"), "high": float("inf")},
+        {"bound": 0.0, "statistic": 0.0, "low": 0.0, "high": 0.0},
+        {"bound": -1.0, "statistic": -0.5},
+        {"bound": 1e-9, "statistic": 1e9, "low": 1.0, "high": 1e10},
+        {"negative_control_statistic": float("inf")},
+        {"bound": NAN},
+    ],
+)
+def test_whatever_is_measured_is_drawn_within_the_frame(changes: dict[str, float]) -> None:
+    rows = [{**verdict(**changes), "negative_control_bound": NAN}, {**verdict(), "negative_control_bound": 4.0}]
+    for chosen in (rows, rows[:1]):
+        picture = drawn(chosen, {"upper_bound": "mean"}, "S2")
+        assert "nan" not in picture
+        for x in re.findall(r' (?:cx|x|x1|x2)="([^"]*)"', picture):
+            assert 0 <= float(x) <= 440
+
+
+def test_nothing_is_drawn_of_no_number() -> None:
+    assert drawn([verdict(statistic=NAN)], {}, "S2") == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("δ = 1e-7", "δ = 10<sup>−7</sup>"),
+        ("2e5 rounds", "2 · 10<sup>5</sup> rounds"),
+        ("w^t and x^[K]", "w<sup>t</sup> and x^[K]"),
+        ("b < d & C_n", "b &lt; d &amp; C<sub>n</sub>"),
+        ("count_sketch", "count_sketch"),
+    ],
+)
+def test_statements_are_typeset(text: str, expected: str) -> None:
+    assert typeset(text) == expected
+
+
+def test_small_words() -> None:
+    assert prose("`a_b` **x**") == "<code>a_b</code> <strong>x</strong>"
+    assert number(-float("inf")) == "−∞"
+    assert number(NAN) == ""
+    assert 'class="not-run"' in badge("not run")
+    assert anchor({"method": "control/sign", "label": ""}) == "control-sign"
+
+
+def test_pages_are_written_with_their_headings(tmp_path: Path) -> None:
+    pages = build.write(
+        iter([Page("claims/S2.md", "S2", "## A\n\n## B\n\n## C"), Page("index.md", "Start", "text")]), tmp_path
+    )
+    text = (tmp_path / "claims" / "S2.md").read_text()
+    assert text.endswith("# S2\n\n## A\n\n## B\n\n## C\n")
+    config = build.configured(pages, tmp_path, tmp_path / "site")
+    assert config["nav"] == [{"Start": "index.md"}]
+
+
+def test_nothing_to_show_is_said(tmp_path: Path) -> None:
+    with pytest.raises(build.SiteError, match=r"no claims.csv to show; run snakemake first"):
+        build.build(tmp_path / "site", tmp_path)

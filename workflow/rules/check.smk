@@ -1,0 +1,39 @@
+# The last of all: whether every verdict is the expected one. A surprise fails the run, after all is written, and fails
+# it again until it is none; at the smoke scale, where trials are few, and with surprises=list they are listed only.
+rule check:
+    input:
+        verdicts=rules.claims.output.csv,
+        seal=rules.claims.output.seal,
+        others=[
+            rules.claims.output,
+            rules.printed.output if PRINTED else [],
+            rules.frontier.output if FRONTIER else [],
+            expand(
+                [f"{TABLE}.{ending}" for ending in ("csv", "seal")],
+                study=PLAN.runs,
+            ),
+            PLAN.all_receipts,  # by name, so that a withdrawn one is made again
+            expand(
+                [f"{FIGURE}.{ending}" for ending in ("svg", "png", "seal")],
+                figure=FIGURES,
+            ),
+        ],
+    output:
+        touch(f"{RESULTS}/checked"),
+    log:
+        f"{LOGS}/check.log",
+    retries: 0
+    localrule: True
+    conda:
+        "../../environment.yml"
+    threads: 1
+    params:
+        only=(
+            "--list"
+            if config["scale"] == "smoke" or config["surprises"] == "list"
+            else ""
+        ),
+    message:
+        "verdicts against what is expected"
+    shell:
+        "python -m sketchbench check {input.verdicts:q} {params.only} > {log:q} 2>&1; cat {log:q}"
