@@ -65,6 +65,8 @@ def test_long_ones_could_run(command: Command, tmp_path: Path, monkeypatch: pyte
             extras = set(re.findall(r"\[(.*)\]", shlex.join(arguments)))
             assert extras <= EXTRAS.keys()
             assert not extras or (ROOT / arguments[arguments.index("--constraint") + 1]).exists()
+        case "cp":
+            assert (ROOT / arguments[0]).exists()
         case "conda":
             assert (ROOT / arguments[arguments.index("--file") + 1]).exists()
         case "docker":
