@@ -221,3 +221,26 @@ def test_what_takes_several_runs_has_no_command() -> None:
 def test_nothing_to_show_is_said(tmp_path: Path) -> None:
     with pytest.raises(build.SiteError, match=r"no claims.csv to show; run snakemake first"):
         build.build(tmp_path / "site", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "shown"),
+    [
+        ({}, True),  # an older table, that does not say
+        ({"criterion": "growth"}, False),
+        ({"negative_control_criterion": "upper_bound", "negative_control_bound": 2.0}, True),
+        ({"negative_control_criterion": "upper_bound", "negative_control_bound": 4.0}, True),
+        ({"negative_control_criterion": "upper_bound", "negative_control_bound": -4.0}, False),
+        ({"negative_control_criterion": "always", "negative_control_bound": 2.0}, False),
+    ],
+)
+def test_a_control_is_drawn_where_it_can_be_compared(changes: dict[str, Any], shown: bool) -> None:
+    row = {"negative_control_bound": NAN, "negative_control_criterion": "", **verdict(), **changes}
+    assert ('class="control"' in drawn([row], {}, "S2")) == shown
+
+
+def test_the_axis_says_what_checks_share_once() -> None:
+    (claim,) = read_claims([CONF / "claim" / "T3.yaml"])
+    assert statistic.axis_names(claim.checks)["growth"].count("slope") == 1
+    (claim,) = read_claims([CONF / "claim" / "S10.yaml"])
+    assert statistic.axis_names(claim.checks) == {"upper_bound": "mean over the trials"}
