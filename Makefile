@@ -69,7 +69,7 @@ layers: $(VENV)/ready
 # of the committed ones, which reading the Snakefile would set aside where they are of other code.
 SMALL := --config scale=smoke studies=norms
 workflow: $(VENV)/ready
-	snakefmt --check workflow
+	snakefmt --check Snakefile workflow
 	snakemake --lint $(SMALL)
 	snakemake --lint $(SMALL) --configfile conf/workflow.yaml tests/workflow/apart.yaml
 

@@ -21,7 +21,7 @@ import yaml
 from yaml import YAMLError
 
 from sketchbench import kernels
-from sketchbench.digest import PROJECT
+from sketchbench.digest import HOME, PROJECT
 from sketchbench.execution import SENSING, ConfigError
 from sketchbench.files import write_text
 from sketchbench.overrides import EACH, NOT_HYDRA, check, groups
@@ -31,8 +31,8 @@ from sketchbench.theory.known import Known
 if TYPE_CHECKING:  # half a second that planning from memory does without
     from omegaconf import DictConfig
 
-CONF = PROJECT / "conf"
-MEMORY = Path("results", "composed.json")  # beside the folder of configs
+CONF = HOME / "conf"
+MEMORY = Path("results", "composed.json")  # beside the folder of configs; of an installed one, in the current folder
 # What a study compares: groups of configs, and what decides the outcome of a run in each of their files.
 METHODS = {
     "sketch": ("name", "family", "theory"),
@@ -61,7 +61,7 @@ class Composer:
 
     def __init__(self, conf: Path = CONF, folder: Path | None = None) -> None:
         self._conf, self._folder = conf, folder
-        self._memory = conf.parent / MEMORY
+        self._memory = MEMORY if conf == CONF and HOME != PROJECT else conf.parent / MEMORY
         self._digest, self._remembers = _digest([conf, *([folder] if folder else [])])
         self._bases: dict[tuple[str, ...], DictConfig] = {}
         self._methods: dict[str, DictConfig] = {}

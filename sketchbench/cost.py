@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from sketchbench.digest import PROJECT
+from sketchbench.digest import HOME
 
-FILE = PROJECT / "conf" / "costs.csv"
+FILE = HOME / "conf" / "costs.csv"
 COLUMNS = ("scale", "study", "runs", "seconds", "longest", "mebibytes")
 
 

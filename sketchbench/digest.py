@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[1]
+# What has conf/ and workflow/schemas: a checkout, or the package where it was installed from a wheel.
+HOME = PROJECT if (PROJECT / "conf" / "run.yaml").is_file() else PROJECT / "sketchbench"
 
 
 def code_digest(modules: Iterable[str], folders: tuple[Path, ...] = ()) -> str:

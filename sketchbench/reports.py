@@ -12,7 +12,7 @@ from sketchbench import seal
 from sketchbench.measure.row import Column
 
 PLAN = "the plan"  # what claims are made of, beside tables; no study has a space in its name
-TABLE, CLAIMS, FIGURE = (".csv", ".html"), (".csv", ".md", ".html"), (".svg", ".png")
+TABLE, CLAIMS, FIGURE = (".csv",), (".csv", ".md"), (".svg", ".png")
 
 
 def records_of(manifest: Sequence[Mapping[str, Any]]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import Any
 import jsonschema
 import yaml
 
-from sketchbench.digest import PROJECT
+from sketchbench.digest import HOME
 from sketchbench.parameters import did_you_mean
 
 SCALES = ("smoke", "quick", "paper")  # as the schemas and conf/scale have them
@@ -119,7 +119,7 @@ def _meant(error: jsonschema.ValidationError) -> str:
 
 @functools.cache
 def _validator(schema: str) -> jsonschema.Draft202012Validator:
-    path = PROJECT / "workflow" / "schemas" / f"{schema}.schema.yaml"
+    path = HOME / "workflow" / "schemas" / f"{schema}.schema.yaml"
     content = yaml.safe_load(path.read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(content)
     return jsonschema.Draft202012Validator(content)

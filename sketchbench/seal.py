@@ -22,6 +22,7 @@ LARGEST = 1 << 20  # bytes of a seal; one of 200 tables has 20,000
 KINDS = {"table": "a table", "times": "times of a table", "claims": "a page of claims", "figure": "a figure"}
 AGAIN = "run snakemake again, which makes it anew"
 WITHDRAWN = ".withdrawn"  # behind the name of a seal whose report is to be made again
+GONE = ".html"  # the ending of files that reports once had, too; seals from before still list them
 ORIGIN = ("commits", "settings", "machines")  # what the seal of a table says beside what every seal does
 
 
@@ -185,7 +186,7 @@ def restore(folder: Path) -> None:
     for place in sorted([*folder.glob(f"*.seal{WITHDRAWN}"), *folder.glob(f"*/*.seal{WITHDRAWN}")]):
         with suppress(SealError, OSError):
             seal = read(place)
-            files = [place.with_name(name) for name in seal.files]
+            files = [place.with_name(name) for name in seal.files if not name.endswith(GONE)]
             sealed = place.with_name(place.name.removesuffix(WITHDRAWN))
             if not os.path.lexists(sealed) and all(is_plain(path) and _matching(path, seal) for path in files):
                 place.replace(sealed)

@@ -18,7 +18,6 @@ def csv(tmp_path: Path) -> Path:
     place = tmp_path / "reports" / "paper" / "tables" / "tails.csv"
     place.parent.mkdir(parents=True)
     place.write_text("method,label,quantity,mean\nams,AMS,q,1.0\nsrht,SRHT,q,1.0\n")
-    place.with_suffix(".html").write_text("<table>")
     for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "tables"]):
         git(place, *command)
     return place
@@ -50,7 +49,6 @@ def test_a_committed_table_is_taken_as_it_is(csv: Path, capsys: pytest.CaptureFi
     [
         (lambda path: seal.write("table", "paper", {}, [path]), "has a seal already"),
         (lambda path: path.write_text(path.read_text().replace("1.0", "2.0")), "not committed as it is here"),
-        (lambda path: path.with_suffix(".html").unlink(), "tails.html is not committed as it is here"),
         (lambda path: path.write_text("a,b\n1,2\n"), "lacks the columns"),
         (lambda path: path.unlink(), "is not there"),
         (lambda path: (path.parents[3] / ".git").rename(path.parents[3] / "git"), "not committed as it is here"),

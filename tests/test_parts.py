@@ -135,9 +135,9 @@ def test_how_many_others_there_are_changes_no_trial() -> None:
 def test_a_table_of_the_trials_that_are_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """None, then two of three, then all: the same table as of one run."""
     *trials, last = planned(tmp_path)
-    csv, html = tmp_path / "t.csv", tmp_path / "t.html"
+    csv = tmp_path / "t.csv"
     work(last, monkeypatch)
-    make("s", manifest(tmp_path), "smoke", csv=csv, html=html)
+    make("s", manifest(tmp_path), "smoke", csv)
     (nothing,) = table_of(manifest(tmp_path)).to_dict("records")
     assert (nothing["quantity"], nothing["status"], nothing["planned"]) == (TRIALS_THERE, "unfinished", TRIALS)
     for number in (2, 0):
@@ -152,12 +152,12 @@ def test_a_table_of_the_trials_that_are_there(tmp_path: Path, monkeypatch: pytes
     stored = record.read(tmp_path / "m.parquet")
     assert without_times(stored.rows) == without_times(both)
     assert stored.provenance["trials"] == [0, 2]
-    make("s", manifest(tmp_path), "smoke", csv=csv, html=html)
+    make("s", manifest(tmp_path), "smoke", csv)
     partly = csv.read_bytes()
     for batch in (trials[1], last):
         batch.check()
         work(batch, monkeypatch)
-    make("s", manifest(tmp_path), "smoke", csv=tmp_path / "tables" / "s.csv", html=tmp_path / "tables" / "s.html")
+    make("s", manifest(tmp_path), "smoke", tmp_path / "tables" / "s.csv")
     assert (tmp_path / "tables" / "s.csv").read_bytes() != partly
     job.run(config(), tmp_path / "one.parquet")
     single = [{**entry, "record": str(tmp_path / "one.parquet")} for entry in manifest(tmp_path)]

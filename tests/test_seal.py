@@ -41,7 +41,7 @@ def tabulated(folder: Path, study: str, monkeypatch: pytest.MonkeyPatch, scale: 
     (folder / f"{study}.json").write_text(manifest)
     monkeypatch.setattr("sys.stdin", io.StringIO(manifest))
     csv = folder / "tables" / f"{study}.csv"
-    main(["step", "table", study, "--csv", str(csv), "--html", str(csv.with_suffix(".html")), "--scale", scale])
+    main(["step", "table", study, "--csv", str(csv), "--scale", scale])
     return csv
 
 
@@ -53,7 +53,7 @@ def csv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def evaluate(csv: Path) -> None:
     folder = csv.parents[1]
     (folder / "X1.yaml").write_text(CLAIM)
-    paths = [f"--{name}={folder}/claims.{end}" for name, end in (("csv", "csv"), ("page", "md"), ("html", "html"))]
+    paths = [f"--{name}={folder}/claims.{end}" for name, end in (("csv", "csv"), ("page", "md"))]
     main(["step", "claims", str(csv), f"--claims={folder}", f"--facts={FACTS}", *paths])
 
 
@@ -209,7 +209,7 @@ def test_no_facts(csv: Path, monkeypatch: pytest.MonkeyPatch, facts: str) -> Non
 @pytest.mark.parametrize("text", ["", "[", "[1]", "{}", '[{"record": 1, "signature": "a", "columns": {}}]', "[" * 9999])
 def test_no_manifest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(text))
-    arguments = ["step", "table", "s", "--csv", str(tmp_path / "s.csv"), "--html", str(tmp_path / "s.html")]
+    arguments = ["step", "table", "s", "--csv", str(tmp_path / "s.csv")]
     message = error(lambda _: main(arguments), tmp_path)
     assert "the manifest" in message or "a study without runs has no table" in message
     assert list(tmp_path.iterdir()) == []
@@ -257,7 +257,7 @@ def test_the_plan_puts_aside_what_is_damaged(csv: Path, tmp_path: Path) -> None:
         path.symlink_to("nowhere")
 
     assert checked(tmp_path) == []
-    assert len(whole) == 7
+    assert len(whole) == 5
     for path in whole:
         for damage in (
             lambda path: path.write_bytes(b""),
@@ -277,6 +277,26 @@ def test_the_plan_puts_aside_what_is_damaged(csv: Path, tmp_path: Path) -> None:
             )
             restored()
     assert checked(tmp_path) == []
+
+
+def test_a_seal_may_list_a_page_that_reports_have_no_more(csv: Path, tmp_path: Path) -> None:
+    """Tables had an HTML page beside them once. Those that were sealed with it stay whole, with and without the page,
+    and so do those of a run that did not come to make them again."""
+    page = csv.with_suffix(".html")
+    page.write_text("<table>")
+    seal.write("table", "quick", seal.read(seal.beside(csv)).made_of, [csv, page])
+    evaluate(csv)
+    assert set(seal.read(seal.beside(csv)).files) == {"norms.csv", "norms.html"}
+    for change in (lambda: page.write_text("edited"), page.unlink):
+        change()
+        assert checked(tmp_path) == []
+        assert seal.content(csv, "table", "quick") == csv.read_bytes()
+    manifest = (tmp_path / "norms.json").read_text()
+    (tmp_path / "norms.json").write_text(manifest.replace('"norms", "columns"', '"other", "columns"'))
+    assert checked(tmp_path) == []
+    assert not seal.beside(csv).exists()
+    seal.restore(tmp_path)
+    assert seal.beside(csv).exists()
 
 
 def test_a_report_without_a_seal_is_left_alone(csv: Path, tmp_path: Path) -> None:
@@ -302,7 +322,7 @@ def test_a_whole_report_of_something_else(csv: Path, tmp_path: Path, monkeypatch
     tabulated(tmp_path, "norms", monkeypatch)
     evaluate(csv)
     pd.read_csv(csv).assign(mean=2.0).to_csv(csv, index=False)
-    seal.write("table", "quick", seal.read(seal.beside(csv)).made_of, [csv, csv.with_suffix(".html")])
+    seal.write("table", "quick", seal.read(seal.beside(csv)).made_of, [csv])
     assert checked(tmp_path) == []
     assert not (tmp_path / "claims.seal").exists()
     assert (tmp_path / "claims.csv").exists()

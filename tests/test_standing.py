@@ -144,7 +144,7 @@ def tabulated(folder: Path, study: str, monkeypatch: pytest.MonkeyPatch) -> Path
         manifest.append({"record": str(place), "signature": "s", "columns": columns})
     monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(manifest)))
     csv = folder / "tables" / f"{study}.csv"
-    main(["step", "table", study, "--csv", str(csv), "--html", str(csv.with_suffix(".html")), "--scale", "quick"])
+    main(["step", "table", study, "--csv", str(csv), "--scale", "quick"])
     return csv
 
 
@@ -154,36 +154,35 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def test_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whole tables stay byte for byte; damaged ones are put aside; and what takes no part is named in one line each."""
-    names = ("whole", "moved", "page", "damaged", "cut", "unsealed", "removed", "planned")
+    names = ("whole", "moved", "damaged", "cut", "unsealed", "removed", "planned")
     csv = {name: tabulated(tmp_path, name, monkeypatch) for name in names}
     assert seal.read(seal.beside(csv["whole"])).commits == {"ams": "1a", "srht": "2b"}
-    csv["page"].with_suffix(".html").write_text("edited")
     csv["damaged"].write_text(csv["damaged"].read_text().replace("1", "2"))
     seal.beside(csv["cut"]).write_text("{")
     seal.beside(csv["unsealed"]).unlink()
     shutil.copy(csv["whole"], csv["moved"])
     found = standing.find(tmp_path, "quick")
-    assert set(found) == {"whole", "page", "removed", "planned"}
+    assert set(found) == {"whole", "removed", "planned"}
     assert set(found["whole"].made_of) == {"ams", "srht"}
     assert found["whole"].settings == {"seed": "7", "kernels": "numpy"}
     assert standing.find(tmp_path, "paper") == {}
 
     before = contents(tmp_path)
-    lines = standing.remarks(tmp_path, "quick", ["planned"], ["whole", "page"])
+    lines = standing.remarks(tmp_path, "quick", ["planned"], ["whole"])
     folder = tmp_path / "tables"
-    set_aside = {name: f"{folder}/{name}" for name in ("cut.seal", "damaged.csv", "moved.csv", "page.html")}
-    assert [line.partition(": ")[0] for line in lines[:4]] == list(set_aside.values())
-    assert all("set aside" in line for line in lines[:4])
-    assert lines[4].startswith(f"{folder}: unsealed: without seals")
-    assert lines[5].startswith(f"{folder}: removed: of no study of this plan at scale=quick")
-    assert len(lines) == 6
+    set_aside = {name: f"{folder}/{name}" for name in ("cut.seal", "damaged.csv", "moved.csv")}
+    assert [line.partition(": ")[0] for line in lines[:3]] == list(set_aside.values())
+    assert all("set aside" in line for line in lines[:3])
+    assert lines[3].startswith(f"{folder}: unsealed: without seals")
+    assert lines[4].startswith(f"{folder}: removed: of no study of this plan at scale=quick")
+    assert len(lines) == 5
     after = contents(tmp_path)
     assert after == {(f"{name}.rejected" if name in set_aside else name): content for name, content in before.items()}
 
 
 def test_a_seal_from_before_there_were_commits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     csv = tabulated(tmp_path, "one", monkeypatch)
-    seal.write("table", "quick", {"records": "00"}, [csv, csv.with_suffix(".html")])
+    seal.write("table", "quick", {"records": "00"}, [csv])
     assert standing.find(tmp_path, "quick") == {"one": Table({"ams": "", "srht": ""}, {})}
 
 
@@ -236,5 +235,5 @@ def test_claims_are_judged_again_where_a_table_or_a_state_changed(
     assert not current(json.dumps({"older": {"one": {OLDER: ["ams"]}}}))
     assert judged()
     csv.write_text(csv.read_text() + "\n")
-    seal.write("table", "quick", {}, [csv, csv.with_suffix(".html")])
+    seal.write("table", "quick", {}, [csv])
     assert not current(facts)

@@ -1,4 +1,4 @@
-"""Judging all claims by all tables: verdicts as CSV, Markdown and HTML."""
+"""Judging all claims by all tables: verdicts as CSV and Markdown."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +12,7 @@ from sketchbench.claim.check import surprises
 from sketchbench.claim.claims import Claim, check_studies, read_claims
 from sketchbench.claim.erratum import read_errata
 from sketchbench.claim.evaluate import evaluate
-from sketchbench.claim.markup import to_html, to_markdown
+from sketchbench.claim.markup import to_markdown
 from sketchbench.claim.origin import origin_of, with_origin
 from sketchbench.command_line import json_of
 from sketchbench.files import remove, write_text
@@ -35,7 +35,6 @@ def judge(
     *,
     csv: Path,
     markdown: Path,
-    html: Path,
 ) -> list[str]:
     """Write the verdicts on all claims, and seal them.
 
@@ -44,7 +43,7 @@ def judge(
         claims: YAML files.
         errata: YAML files.
         facts: what `planned.Plan.facts` says, as JSON.
-        csv, markdown, html: the files to write.
+        csv, markdown: the files to write.
 
     Returns:
         A line for each verdict that is not the expected one.
@@ -70,9 +69,8 @@ def judge(
     write_text(csv, verdicts.to_csv(index=False, float_format="%.8g", lineterminator="\n"))
     blocks = page.content(read, verdicts, known, comparisons, mistakes)
     write_text(markdown, to_markdown(blocks))
-    write_text(html, to_html(page.TITLE, blocks))
     made_of = judged_from(seal.sums(tables), facts)
-    seal.write("claims", known["scale"], made_of, [csv, markdown, html])
+    seal.write("claims", known["scale"], made_of, [csv, markdown])
     history.append(csv, verdicts, known["scale"])
     return [str(one) for one in surprises(verdicts)]
 
@@ -80,7 +78,7 @@ def judge(
 def without_times(verdicts: pd.DataFrame) -> pd.DataFrame:
     """The verdicts without the numbers of those on times, whose expected verdict is `any`: they differ from run to run,
     and are in times.csv beside."""
-    numbers = verdicts["expected"] == "any"
+    numbers = (verdicts["expected"] == "any") & (verdicts["verdict"] != "not run")
     kept = verdicts.copy()
     kept.loc[numbers, MEASURED] = float("nan")
     kept.loc[numbers, TOLD] = ""

@@ -9,20 +9,12 @@ from sketchbench.claim import gate
 from sketchbench.claim.claims import Claim
 from sketchbench.claim.erratum import Counterexample, Erratum
 from sketchbench.claim.evaluate import FAMILY_WISE_ERROR
-from sketchbench.claim.markup import Block, Bullets, Cell, Heading, Paragraph, Table
+from sketchbench.claim.markup import Block, Bullets, Heading, Paragraph, Table
 from sketchbench.claim.origin import in_words, summary
 from sketchbench.measure.row import Column
 
 TITLE = "Claims and verdicts"
 MARKS = {"holds": "✓", "fails": "✗", "inconclusive": "~", "vacuous": "○", "void": "⊘", "not run": "–"}
-COLOURS = {  # the worst first
-    "void": "#e8c4c4",
-    "fails": "#fbe0d5",
-    "inconclusive": "#fdf3cf",
-    "vacuous": "#e6e0f3",
-    "holds": "#d9f0e3",
-    "not run": "#eee",
-}
 ROLES = {
     "printed": "as the paper has it",
     "corrected": "what is true instead, or where it is",
@@ -81,9 +73,9 @@ def _papers(verdicts: pd.DataFrame) -> list[Block]:
     rows = []
     for (paper, role), group in said.groupby(["paper", "role"], sort=True):
         counts = group["verdict"].value_counts()
-        numbers = [Cell(str(counts[verdict]), COLOURS[verdict]) if verdict in counts else Cell("") for verdict in MARKS]
-        rows.append([Cell(str(paper)), Cell(str(role)), Cell(str(group["claim"].nunique())), *numbers])
-    rows.sort(key=lambda cells: (cells[0].text, PAPERS_ROLES.index(cells[1].text)))
+        numbers = [str(counts.get(verdict, "")) for verdict in MARKS]
+        rows.append([str(paper), str(role), str(group["claim"].nunique()), *numbers])
+    rows.sort(key=lambda cells: (cells[0], PAPERS_ROLES.index(cells[1])))
     text = "Verdicts on what the papers say, one for each claim and method: as printed, and corrected."
     return [
         Heading("Is the paper right?"),
@@ -99,8 +91,7 @@ def _expectations(verdicts: pd.DataFrame) -> list[Block]:
         group = verdicts[verdicts["role"] == role]
         surprises, not_run = len(surprising(group)), int((group["verdict"] == "not run").sum())
         expected = len(group) - surprises - not_run
-        colour = COLOURS["fails"] if surprises else COLOURS["holds"] if expected else ""
-        rows.append([Cell(role), Cell(str(expected)), Cell(str(surprises), colour), Cell(str(not_run))])
+        rows.append([role, str(expected), str(surprises), str(not_run)])
     blocks: list[Block] = [
         Heading("Is everything as expected?"),
         Table(["role", "as expected", "surprises", "not run"], rows),
@@ -185,11 +176,10 @@ def _facts(facts: Mapping[str, Any], comparisons: int) -> str:
     )
 
 
-def _counted(verdicts: pd.DataFrame) -> Cell:
-    """Verdicts counted, in the colour of the worst."""
+def _counted(verdicts: pd.DataFrame) -> str:
+    """Verdicts counted."""
     counts = verdicts["verdict"].value_counts()
-    counted = ", ".join(f"{MARKS[verdict]} {verdict} {counts[verdict]}" for verdict in MARKS if verdict in counts)
-    return Cell(counted, next((COLOURS[verdict] for verdict in COLOURS if verdict in counts), ""))
+    return ", ".join(f"{MARKS[verdict]} {verdict} {counts[verdict]}" for verdict in MARKS if verdict in counts)
 
 
 def _errata(errata: Sequence[Erratum], verdicts: pd.DataFrame) -> list[Block]:
@@ -200,9 +190,9 @@ def _errata(errata: Sequence[Erratum], verdicts: pd.DataFrame) -> list[Block]:
     rows = []
     for erratum in errata:
         judged = {claim: verdicts[verdicts["claim"] == claim] for claim in erratum.claims}
-        counted = "; ".join(f"{name}: {_counted(own).text}" for name, own in judged.items())
+        counted = "; ".join(f"{name}: {_counted(own)}" for name, own in judged.items())
         place, numbers = f"{erratum.paper}, {erratum.place}", _refutation(erratum.counterexample)
-        rows.append([Cell(place), Cell(erratum.kind), Cell(numbers), Cell(counted or "no claim measures it")])
+        rows.append([place, erratum.kind, numbers, counted or "no claim measures it"])
     return [Heading("Errata"), Paragraph(text), Table(["place", "kind", "printed, and what is so", "claims"], rows)]
 
 

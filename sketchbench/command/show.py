@@ -161,13 +161,16 @@ def _origin(claim: Claim, scale: Scale, row: Row) -> Iterator[str]:
     """Where a row comes from, and what makes it again."""
     made = sorted(row[MADE].split())
     yield f"made by: {dated(made)}{f'; {row[CODE]}' if row[CODE] else ''}"
+    settings: dict[str, str] = {}
     for study in claim.studies:
         place = seal.beside(scale.reports / "tables" / f"{study}.csv")
         if place.is_file():
             told = seal.read(place)
-            settings = {**told.settings, **told.machines}
-            yield f"with: {study}: {'; '.join(f'{name} {value}' for name, value in settings.items())}"
+            settings |= told.settings
+            facts = {**told.settings, **told.machines}
+            yield f"with: {study}: {'; '.join(f'{name} {value}' for name, value in facts.items())}"
+    same = "".join(f" {name}={value}" for name, value in sorted(settings.items(), reverse=True))
     yield "again:"
-    yield f"  {commands.workflow(scale.name, claim.studies)}"
+    yield f"  {commands.workflow(scale.name, claim.studies)}{same}"
     if single := commands.single_run(CONF, scale.name, row):
-        yield f"  {single}"
+        yield f"  {single}{same}"

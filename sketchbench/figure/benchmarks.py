@@ -153,7 +153,7 @@ def _ratios(axes: Axes, peers: pd.DataFrame) -> None:
     axes.set_xscale("log")
     ratios = rows["peer_ratio"].astype(float)
     colours = [LIBRARIES[_library(name)][0][0] for name in rows["name"]]
-    axes.barh(np.arange(len(rows)), ratios - 1, left=1, height=0.6, color=colours, alpha=0.75)
+    axes.barh(np.arange(len(rows)), ratios - 1, left=1, height=0.6, color=colours)
     for place, ratio in enumerate(ratios):
         side = "left" if ratio >= 1 else "right"
         axes.annotate(

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from sketchbench import schema
-from sketchbench.digest import PROJECT, CodeDigest
+from sketchbench.digest import HOME, CodeDigest
 from sketchbench.parameters import choose
 from sketchbench.printed.typed import FOLDER as PRINTED
 from sketchbench.schema import SchemaError
 
-FOLDER = PROJECT / "conf" / "figure"
+FOLDER = HOME / "conf" / "figure"
 INTERVALS = "All intervals of the figure hold at once, except with probability 1e-3; very long ones leave the frame."
 SOURCES = {path.stem: path.read_text("utf-8") for path in Path(__file__).parent.glob("*.py")}
 MODULES = sorted(name for name, source in SOURCES.items() if "\ndef draw(tables:" in source)

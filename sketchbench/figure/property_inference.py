@@ -38,7 +38,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
             y = place + (index - (len(shares) - 1) / 2) * height
             mean = series[Column.MEAN].to_numpy()
             bars = np.array([mean - series["low"], series["high"] - mean])
-            axes.barh(np.full(len(series), y), mean - 0.5, 0.9 * height, left=0.5, color=colour, alpha=0.5)
+            axes.barh(np.full(len(series), y), mean - 0.5, 0.9 * height, left=0.5, color=colour)
             axes.errorbar(mean, np.full(len(series), y), xerr=bars, fmt=".", color=style.INK, elinewidth=0.9)
         if stated is not None:
             axes.plot([stated], [place], "d", color=style.INK, markerfacecolor="white", zorder=5)

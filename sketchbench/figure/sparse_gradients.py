@@ -9,6 +9,7 @@ from sketchbench.figure import losses, style
 from sketchbench.measure.row import Column
 
 SPARSITIES = {"sparsity": ("sp$(p(t))$", 0), "gradient_sparsity": ("sp$(g(t))$", 2)}
+SHADES, LIGHTEST = "viridis_r", 0.41  # a map of colours, and where it begins to stand out from white
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
@@ -52,11 +53,11 @@ def _noises(axes: Axes, rows: pd.DataFrame, silent: pd.DataFrame) -> None:
     runs = [(0.0, silent[silent[Column.CASE] == "recovery"])]
     for noise in sorted(rows[Column.CHANNEL_NOISE].unique()):
         runs.append((noise, rows[rows[Column.CHANNEL_NOISE] == noise]))
-    shades = mpl.colormaps["viridis_r"]
+    shades = mpl.colormaps[SHADES]
     most = max(noise for noise, _ in runs) or 1.0
     for noise, series in runs:
         means = series[series[Column.MEAN].notna() & (series[Column.ROUND] > 0)].sort_values(Column.ROUND)
-        colour = shades(0.15 + 0.85 * noise / most) if noise else style.EXACT
+        colour = shades(LIGHTEST + (1 - LIGHTEST) * noise / most) if noise else style.EXACT
         text = f"{noise:g}"
         style.curve(axes, means[Column.ROUND], means, color=colour, linewidth=1.2, label=text)
     axes.set_title("(c) FIHT, noise in the channel")

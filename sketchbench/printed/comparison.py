@@ -1,12 +1,10 @@
-"""What the papers print beside what was measured, as CSV and as a page."""
+"""What the papers print beside what was measured, as CSV."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from sketchbench.claim.markup import to_html
 from sketchbench.files import write_text
 from sketchbench.printed.cells import join
-from sketchbench.printed.page import TITLE, content
 from sketchbench.printed.typed import read_printed
 from sketchbench.table.reading import COLUMNS, read_table
 
@@ -21,7 +19,6 @@ def compare(
     older: Sequence[str] = (),
     *,
     csv: Path,
-    html: Path,
 ) -> None:
     """Write the papers' tables and figures, cell by cell, beside what was measured.
 
@@ -31,15 +28,14 @@ def compare(
         verdicts: claims.csv, made of these tables.
         scale: that they are of.
         older: studies whose tables are of older code.
-        csv, html: the files to write.
+        csv: the file to write.
 
     Raises:
         ValueError: in one line, for a file that is not what it must be.
-        FileError: (an OSError) where one can't be written.
+        FileError: (an OSError) where it can't be written.
     """
     cells = read_printed(printed)
     frames = {path.stem: read_table(path, COLUMNS, kind="table", scale=scale) for path in tables}
     judged = read_table(verdicts, VERDICTS, kind="claims", scale=scale)
     joined = join(cells, frames, judged, scale, older)
     write_text(csv, joined.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
-    write_text(html, to_html(TITLE, content(cells, joined, scale)))

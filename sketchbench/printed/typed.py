@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from sketchbench import schema
-from sketchbench.digest import PROJECT
+from sketchbench.digest import HOME
 from sketchbench.measure.row import COLUMNS, Column
 from sketchbench.parameters import choose, did_you_mean
 
-FOLDER = PROJECT / "conf" / "printed"
-STUDIES = PROJECT / "conf" / "study"
+FOLDER = HOME / "conf" / "printed"
+STUDIES = HOME / "conf" / "study"
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
 # What a cell needs beside its name to be judged by a criterion.
 NEEDS = {

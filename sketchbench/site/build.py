@@ -92,6 +92,7 @@ def build(target: Path, root: Path = PROJECT) -> str:
         write_text(source / "site.css", (HERE / "theme" / "site.css").read_text(encoding="utf-8"))
         config = Path(folder) / "mkdocs.yml"
         write_text(config, yaml.safe_dump(configured(pages, source, target), allow_unicode=True))
+        print(f"{len(pages)} pages written; MkDocs makes them HTML, in about 20 s", file=sys.stderr)
         _run(config)
     _finish(target)
     size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())

@@ -86,7 +86,8 @@ def _panel(rows: Sequence[Row], criterion: str, name: str, title: str, links: st
     bounds = [row["bound"] for row in rows if math.isfinite(row["bound"])]
     common = bool(bounds) and max(bounds) - min(bounds) <= 1e-6 * max(map(abs, bounds))
     divided = bool(bounds) and not common and min(bounds) > 0
-    shown = [_divided(row) if divided else dict(row) for row in rows]
+    comparable = [_with_comparable_control(row) for row in rows]
+    shown = [_divided(row) if divided else row for row in comparable]
     axis = _axis(shown)
     axis = replace(axis, width=SMALL[0], left=SMALL[1]) if small else axis
     height = TOP + STEP * len(rows) + BOTTOM
@@ -111,11 +112,23 @@ def _panel(rows: Sequence[Row], criterion: str, name: str, title: str, links: st
     return f'<figure class="panel">{"".join(parts)}</svg><figcaption>{caption}</figcaption></figure>'
 
 
+def _with_comparable_control(row: Row) -> dict[Any, Any]:
+    """A row whose control's statistic is left out where it has no place on the axis: it is of another criterion, or
+    held against another bound. Tables of older runs don't say; there it is so of growth, which has several bounds."""
+    bound, criterion = row.get("negative_control_bound", math.nan), row.get("negative_control_criterion", "")
+    known = bool(criterion)
+    same = criterion == row["criterion"] and math.isclose(bound, row["bound"], rel_tol=1e-6, abs_tol=1e-12)
+    ratio = criterion == row["criterion"] != "growth" and bound > 0 and row["bound"] > 0
+    if (known and (same or ratio)) or (not known and row["criterion"] != "growth"):
+        scale = row["bound"] / bound if ratio and not same else 1.0
+        return {**row, "negative_control_statistic": row["negative_control_statistic"] * scale}
+    return {**row, "negative_control_statistic": math.nan}
+
+
 def _divided(row: Row) -> dict[Any, Any]:
     """A row whose numbers are multiples of the bound."""
     names = ("statistic", "low", "high", "bound")
-    own = row.get("negative_control_bound", math.nan)
-    control = row["negative_control_statistic"] / (row["bound"] if math.isnan(own) or own <= 0 else own)
+    control = row["negative_control_statistic"] / row["bound"]
     return {**row, **{name: row[name] / row["bound"] for name in names}, "negative_control_statistic": control}
 
 

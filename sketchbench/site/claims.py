@@ -12,7 +12,7 @@ from sketchbench.site import commands, provenance, verdicts
 from sketchbench.site.claim_picture import drawn
 from sketchbench.site.lists import Column, listing
 from sketchbench.site.page import Asset, Page, Scale
-from sketchbench.site.statistic import WORDS, name_of, quantities, quantity
+from sketchbench.site.statistic import WORDS, axis_names, quantities, quantity
 from sketchbench.site.verdicts import anchor, badge, claim_files, escaped, link, number, prose, typeset
 
 COLUMNS = (
@@ -115,9 +115,7 @@ def _surprises(own: pd.DataFrame) -> list[str]:
 
 def _evidence(claim: Claim, own: pd.DataFrame, run: Sequence[Scale]) -> list[str]:
     """A picture for each scale."""
-    names: dict[str, str] = {}
-    for check in claim.checks:
-        names[check.criterion] = "; ".join(dict.fromkeys([*filter(None, [names.get(check.criterion)]), name_of(check)]))
+    names = axis_names(claim.checks)
     parts = []
     for scale in run:
         rows: Sequence[Mapping[Any, Any]] = own[own["scale"] == scale.name].to_dict("records")

@@ -31,6 +31,7 @@ def single_run(conf: Path, scale: str, row: Mapping[Any, Any], method: str = "")
     if study.trials is not None or row["method"].startswith("control/"):
         return ""
     points = [point for point in study.points() if _fits(point, row["case"])]
+    points = points[:1] if study.always else points  # at the first size that the method takes
     return _command(study, scale, method or row["method"], points[0]) if len(points) == 1 else ""
 
 
@@ -46,7 +47,7 @@ def _short(value: Any) -> str:
 
 def _command(study: Study, scale: str, method: str, point: Point) -> str:
     parts = [f"task={study.task}", *([f"{study.kind}={method}"] if study.kind else []), f"scale={scale}"]
-    parts += [f"{group}={option}" for group, option in point.parts.items()]
+    parts += [f"{group}@task.{group}={option}" for group, option in point.parts.items()]
     parts += [f"{key}={_value(value)}" for key, value in point.values.items()]
     return " ".join(["sketchbench run", *map(shlex.quote, parts)])
 

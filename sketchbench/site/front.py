@@ -15,7 +15,7 @@ from sketchbench.claim.page import PAPERS_ROLES
 from sketchbench.site import verdicts
 from sketchbench.site.claim_picture import drawn
 from sketchbench.site.page import Asset, Page, Scale
-from sketchbench.site.statistic import name_of
+from sketchbench.site.statistic import axis_names
 from sketchbench.site.verdicts import badge, claim_files, escaped, link, number, typeset
 
 # Findings that a sentence tells; where one no longer fails, another of its paper takes its place.
@@ -102,7 +102,7 @@ def _headlines(claims: Mapping[str, Claim], found: pd.DataFrame) -> str:
 def _headline(claim: Claim, row: Mapping[Any, Any], found: pd.DataFrame) -> str:
     same = (found["claim"] == claim.id) & (found["scale"] == row["scale"]) & (found["verdict"] != "not run")
     rows: Sequence[Mapping[Any, Any]] = found[same].to_dict("records")
-    names = {check.criterion: name_of(check) for check in claim.checks}
+    names = axis_names(claim.checks)
     word = "exactly" if row["criterion"] == "equality" else "at most"
     return (
         f'<section><h3><a href="{link(row)}">{escaped(claim.paper)}, {escaped(claim.place)}</a></h3>'

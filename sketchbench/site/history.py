@@ -100,7 +100,7 @@ def _drift(course: Mapping[str, Any], commits: Mapping[str, int]) -> str:
     name = escaped(f"{course['claim']} ({course['scale']})")
     link = f'<a href="{course["link"]}">{name}</a>' if course["link"] else name
     verdicts = " → ".join(badge(row["verdict"]) for row in _changes(course["records"]))
-    moved = f"{number(course['moved'], 3)} times" if _positive(course["moved"]) else ""
+    moved = f"× {number(course['moved'], 3)}" if _positive(course["moved"]) else ""
     cells = (link, escaped(course["method"]), sparkline(course["records"], commits), verdicts, moved)
     return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 

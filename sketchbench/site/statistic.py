@@ -1,6 +1,7 @@
 """The statistic of a claim, by name and unit: what its criterion makes of the quantity that its checks select."""
 
 import functools
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -58,3 +59,18 @@ def name_of(check: Check) -> str:
     over = f" over {check.settings.over}" if check.criterion == "growth" else ""
     units = ", ".join(dict.fromkeys(each.unit for each in found if each.unit and each.unit != "trials"))
     return f"{what}{over}: {meanings}{f' [{units}]' if units and not over else ''}"
+
+
+def axis_name(checks: Sequence[Check]) -> str:
+    """The statistics of several checks of one criterion, as the axis of a picture has them: what they share once."""
+    names = list(dict.fromkeys(map(name_of, checks)))
+    heads = {name.partition(": ")[0] for name in names}
+    if len(heads) > 1:
+        return "; ".join(names)
+    return ": ".join(filter(None, [*heads, "; ".join(filter(None, (name.partition(": ")[2] for name in names)))]))
+
+
+def axis_names(checks: Sequence[Check]) -> dict[str, str]:
+    """The names of the axes of a claim's picture, by criterion."""
+    by = {check.criterion for check in checks}
+    return {name: axis_name([check for check in checks if check.criterion == name]) for name in by}

@@ -16,11 +16,6 @@ from sketchbench.table import times
 # In the place of the rows of a run none of whose trials is there yet.
 NONE_YET = {Column.QUANTITY.value: TRIALS_THERE, Column.TRIALS.value: 0, "status": "unfinished"}
 NONE_YET |= {"reason": "no trial is there yet"}
-STYLE = """<style>
-body { font: 14px/1.4 sans-serif; margin: 1em } table { border-collapse: collapse }
-th, td { padding: .2em .7em; border-bottom: 1px solid #ddd; text-align: right; white-space: nowrap }
-th { background: #f3f3f3; position: sticky; top: 0 }
-</style>"""
 
 
 def join(manifest: list[dict[str, Any]]) -> tuple[pd.DataFrame, dict[str, dict[str, str]]]:
@@ -61,13 +56,6 @@ def join(manifest: list[dict[str, Any]]) -> tuple[pd.DataFrame, dict[str, dict[s
     return pd.concat(frames, ignore_index=True), origin_of(provenances)
 
 
-def as_html(frame: pd.DataFrame, title: str) -> str:
-    """A table as a page of its own."""
-    body = frame.to_html(index=False, float_format=lambda x: f"{x:.5g}", na_rep="", border=0)
-    head = f'<!doctype html><meta charset="utf-8"><title>{title}</title>{STYLE}'
-    return f"{head}\n<h2>{title}</h2>\n{body}\n"
-
-
 def checked(manifest: Any) -> list[dict[str, Any]]:
     """The manifest that `Plan.manifest` gives; ValueError for anything else."""
     check_entries(manifest, {"record": str, "signature": str, "columns": dict}, "the manifest")
@@ -75,8 +63,8 @@ def checked(manifest: Any) -> list[dict[str, Any]]:
     return list(manifest)
 
 
-def make(study: str, manifest: list[dict[str, Any]], scale: str, *, csv: Path, html: Path) -> None:
-    """Join the records of a study, write the table as CSV and HTML, and seal it; its times stand apart (see `times`).
+def make(study: str, manifest: list[dict[str, Any]], scale: str, csv: Path) -> None:
+    """Join the records of a study, write the table as CSV, and seal it; its times stand apart (see `times`).
 
     Raises:
         RecordError: as `join` does.
@@ -86,8 +74,7 @@ def make(study: str, manifest: list[dict[str, Any]], scale: str, *, csv: Path, h
     # Quantities are of order 1 or more; digits below 1e-14 are rounding errors, which differ between machines.
     kept, timed = times.split(frame.round(14))
     write_text(csv, _text(kept))
-    write_text(html, as_html(kept, f"Study {study}"))
-    seal.write("table", scale, records_of(manifest), [csv, html], **origin)
+    seal.write("table", scale, records_of(manifest), [csv], **origin)
     times.write(csv, _text(timed) if len(timed) else "", scale)
 
 

@@ -65,7 +65,7 @@ def judged(folder: Path, older: dict[str, dict[str, list[str]]]) -> pd.DataFrame
             *("step", "claims", *map(str, sorted((folder / "tables").glob("*.csv")))),
             *("--claims", str(folder)),
             *("--facts", json.dumps({**facts, "studies": [*KINDS, "nowhere"]})),
-            *(f"--{name}={folder}/claims.{end}" for name, end in (("csv", "csv"), ("page", "md"), ("html", "html"))),
+            *(f"--{name}={folder}/claims.{end}" for name, end in (("csv", "csv"), ("page", "md"))),
         ]
     )
     found = pd.read_csv(folder / "claims.csv", keep_default_na=False, dtype={"made": str})

@@ -41,7 +41,7 @@ def made(folder: Path, seconds: float, count: int, monkeypatch: pytest.MonkeyPat
     entry = {"record": str(place), "signature": "s", "columns": {"method": "good", "label": "Good"}}
     monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps([entry])))
     csv = folder / "tables" / "one.csv"
-    main(["step", "table", "one", "--csv", str(csv), "--html", str(csv.with_suffix(".html")), "--scale", "quick"])
+    main(["step", "table", "one", "--csv", str(csv), "--scale", "quick"])
     return csv
 
 
@@ -49,13 +49,13 @@ def judged(folder: Path, csv: Path) -> pd.DataFrame:
     for id, quantity, expected in (("S1", "wrong", "holds"), ("S2", "slower", "any")):
         (folder / f"{id}.yaml").write_text(CLAIM.format(id=id, quantity=quantity, expected=expected))
     claims = sorted(folder.glob("S*.yaml"))
-    places = {"csv": folder / "claims.csv", "markdown": folder / "claims.md", "html": folder / "claims.html"}
+    places = {"csv": folder / "claims.csv", "markdown": folder / "claims.md"}
     assert judge([csv], claims, [], json.dumps(FACTS), **places) == []
     return pd.read_csv(folder / "claims.csv").set_index("claim")
 
 
 def tracked(folder: Path) -> dict[str, bytes]:
-    names = ("tables/one.csv", "tables/one.html", "tables/one.seal", "claims.csv", "claims.md", "claims.seal")
+    names = ("tables/one.csv", "tables/one.seal", "claims.csv", "claims.md", "claims.seal")
     return {name: (folder / name).read_bytes() for name in names}
 
 

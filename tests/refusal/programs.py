@@ -48,9 +48,9 @@ ENTRY = {"name": "ams/d8", "record": "none.parquet", "signature": "0" * 16, "con
 EMPTY = {"task": {}, "kernels": "x", "seed": 0}
 ROW = {"record": "none.parquet", "signature": "0" * 16, "columns": {"method": "ams"}}
 JOB = ["--receipt", ">done"]
-TABLE = ["tails", "--csv", ">t.csv", "--html", ">t.html"]
+TABLE = ["tails", "--csv", ">t.csv"]
 FIGURE = ["--svg", ">f.svg", "--png", ">f.png"]
-PAGE = ["--csv", ">c.csv", "--page", ">c.md", "--html", ">c.html"]
+PAGE = ["--csv", ">c.csv", "--page", ">c.md"]
 
 
 def _plan(*arguments: str) -> list[str]:

@@ -1,6 +1,7 @@
 """The pages of the site as text: fronts, claims, errata, history, glossary. They need no MkDocs."""
 
 import re
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,10 @@ import pandas as pd
 import pytest
 
 from sketchbench.claim.claims import Claim, read_claims
+from sketchbench.composition import compose
 from sketchbench.digest import PROJECT
 from sketchbench.schema import load
-from sketchbench.site import build, claims, errata, front, glossary, history, statistic
+from sketchbench.site import build, claims, commands, errata, front, glossary, history, statistic
 from sketchbench.site.claim_picture import drawn
 from sketchbench.site.page import Page, Scale
 from sketchbench.site.verdicts import anchor, badge, number, prose, typeset
@@ -189,6 +191,56 @@ def test_pages_are_written_with_their_headings(tmp_path: Path) -> None:
     assert config["nav"] == [{"Start": "index.md"}]
 
 
+@pytest.mark.parametrize(
+    ("study", "method", "case", "start"),
+    [
+        ("embedding", "srht", "flat, d=16, b=4", "sketchbench run task=moments sketch=srht scale=quick d=16 b=4"),
+        (
+            "sparse_gradients",
+            "fiht",
+            "",
+            "sketchbench run task=compressed_sensing recovery=fiht scale=quick objective@",
+        ),
+        ("compressed_noniid", "any", "", "sketchbench run task=compressed_training scale=quick dataset@task.dataset="),
+    ],
+)
+def test_a_row_names_the_run_that_makes_it_again(study: str, method: str, case: str, start: str) -> None:
+    row = verdict(study=study, method=method, case=case)
+    command = commands.single_run(CONF, "quick", row)
+    assert set(start.split()[:-1]) <= set(command.split())
+    assert start.rsplit(maxsplit=1)[-1] in command
+    assert compose(shlex.split(command)[2:]).task
+
+
+def test_what_takes_several_runs_has_no_command() -> None:
+    for changes in ({"study": ""}, {"study": "one two"}, {"study": "embedding", "case": ""}, {"study": "no_such"}):
+        assert commands.single_run(CONF, "quick", verdict(**changes)) == ""
+    assert commands.single_run(CONF, "quick", verdict(method="control/zero")) == ""
+
+
 def test_nothing_to_show_is_said(tmp_path: Path) -> None:
     with pytest.raises(build.SiteError, match=r"no claims.csv to show; run snakemake first"):
         build.build(tmp_path / "site", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "shown"),
+    [
+        ({}, True),  # an older table, that does not say
+        ({"criterion": "growth"}, False),
+        ({"negative_control_criterion": "upper_bound", "negative_control_bound": 2.0}, True),
+        ({"negative_control_criterion": "upper_bound", "negative_control_bound": 4.0}, True),
+        ({"negative_control_criterion": "upper_bound", "negative_control_bound": -4.0}, False),
+        ({"negative_control_criterion": "always", "negative_control_bound": 2.0}, False),
+    ],
+)
+def test_a_control_is_drawn_where_it_can_be_compared(changes: dict[str, Any], shown: bool) -> None:
+    row = {"negative_control_bound": NAN, "negative_control_criterion": "", **verdict(), **changes}
+    assert ('class="control"' in drawn([row], {}, "S2")) == shown
+
+
+def test_the_axis_says_what_checks_share_once() -> None:
+    (claim,) = read_claims([CONF / "claim" / "T3.yaml"])
+    assert statistic.axis_names(claim.checks)["growth"].count("slope") == 1
+    (claim,) = read_claims([CONF / "claim" / "S10.yaml"])
+    assert statistic.axis_names(claim.checks) == {"upper_bound": "mean over the trials"}

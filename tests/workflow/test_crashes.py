@@ -108,7 +108,6 @@ def test_whatever_is_damaged_is_made_again(finished: Project) -> None:
             receipt: replace_by_a_folder,
             reports / "tables" / "tiny.csv": flip,
             reports / "claims.seal": flip,
-            reports / "claims.html": replace_by_a_folder,
         },
         {
             RECORD: lambda name: edit_by_a_tool(),

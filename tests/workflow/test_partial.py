@@ -46,7 +46,7 @@ def test_a_run_of_some_studies_adds(project: Project) -> None:
     project.succeed()
     whole, judged = project.reports(), verdicts(project)
     kept = {name for name in whole if Path(name).stem in ("norms", "squared_norm")}
-    assert {Path(name).suffix for name in kept} == {".csv", ".html", ".seal", ".svg", ".png"}
+    assert {Path(name).suffix for name in kept} == {".csv", ".seal", ".svg", ".png"}
     assert "not run" not in set(judged["verdict"])
 
     shutil.rmtree(project.path / "results" / "smoke" / "norms")  # the records of what was not chosen don't matter

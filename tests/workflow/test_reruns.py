@@ -14,11 +14,9 @@ def test_a_second_run_does_nothing(finished: Project) -> None:
     assert set(before) == {COUNT_SKETCH, SAMPLING}
     assert set(finished.reports()) == {
         "claims.csv",
-        "claims.html",
         "claims.md",
         "claims.seal",
         "tables/tiny.csv",
-        "tables/tiny.html",
         "tables/tiny.seal",
     }
     assert "Nothing to be done" in finished.succeed()
@@ -51,7 +49,7 @@ def test_code_and_texts(finished: Project) -> None:
     finished.edit("conf/claim/S1.yaml", lambda text: text.replace("for every pair", "for any pair"))
     assert finished.rerun() == set()
     changed = {name for name, content in finished.reports().items() if content != before[name]}
-    assert changed == {"claims.md", "claims.html", "claims.seal"}
+    assert changed == {"claims.md", "claims.seal"}
 
     finished.edit("sketchbench/sketch/uniform.py", lambda text: text + "\nRELATED = 1\n")
     assert finished.rerun() == {SAMPLING}
@@ -73,5 +71,5 @@ def test_the_report(finished: Project) -> None:
     """Claims and tables end up in one self-contained page."""
     finished.succeed("--report", "page.html")
     page = (finished.path / "page.html").read_text()
-    for expected in ("claims.html", "tiny.html", "family-wise error rate"):
+    for expected in ("claims.csv", "tiny.csv", "family-wise error rate"):
         assert expected in page

@@ -9,7 +9,7 @@ rule check:
             rules.printed.output if PRINTED else [],
             rules.frontier.output if FRONTIER else [],
             expand(
-                [f"{TABLE}.{ending}" for ending in ("csv", "html", "seal")],
+                [f"{TABLE}.{ending}" for ending in ("csv", "seal")],
                 study=PLAN.runs,
             ),
             PLAN.all_receipts,  # by name, so that a withdrawn one is made again

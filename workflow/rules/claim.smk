@@ -15,13 +15,12 @@ rule claims:
             )
         ),
     output:
-        csv=f"{REPORTS}/claims.csv",
-        page=f"{REPORTS}/claims.md",
-        html=report(
-            f"{REPORTS}/claims.html",
+        csv=report(
+            f"{REPORTS}/claims.csv",
             category="Claims",
             caption="../captions/claims.rst",
         ),
+        page=f"{REPORTS}/claims.md",
         seal=f"{REPORTS}/claims.seal",
     log:
         f"{LOGS}/claims.log",
@@ -40,5 +39,5 @@ rule claims:
         "verdicts on the claims"
     shell:
         "python -m sketchbench step claims {input.tables:q} --claims conf/claim --errata conf/erratum"
-        " --facts {params.facts:q} --csv {output.csv:q} --page {output.page:q} --html {output.html:q}"
+        " --facts {params.facts:q} --csv {output.csv:q} --page {output.page:q}"
         " 2> {log:q}"

@@ -12,9 +12,8 @@ rule printed:
         verdicts=rules.claims.output.csv,
         seal=rules.claims.output.seal,
     output:
-        csv=f"{REPORTS}/printed.csv",
-        html=report(
-            f"{REPORTS}/printed.html",
+        csv=report(
+            f"{REPORTS}/printed.csv",
             category="Printed",
             caption="../captions/printed.rst",
         ),
@@ -37,5 +36,4 @@ rule printed:
     shell:
         "python -m sketchbench step printed {input.tables:q} --printed conf/printed --verdicts {input.verdicts:q}"
         " --scale {params.scale} --older={params.older:q}"
-        " --csv {output.csv:q} --html {output.html:q}"
-        " 2> {log:q}"
+        " --csv {output.csv:q} 2> {log:q}"

@@ -3,9 +3,8 @@ rule table:
     input:
         lambda wildcards: PLAN.receipts(wildcards.study),
     output:
-        csv=f"{TABLE}.csv",
-        html=report(
-            f"{TABLE}.html",
+        csv=report(
+            f"{TABLE}.csv",
             category="Tables",
             caption="../captions/table.rst",
             labels={"study": "{study}"},
@@ -31,4 +30,4 @@ rule table:
         "table of {wildcards.study}"
     shell:
         "printf %s {params.manifest:q} | python -m sketchbench step table {wildcards.study}"
-        " --csv {output.csv:q} --html {output.html:q} --scale {params.scale} 2> {log:q}"
+        " --csv {output.csv:q} --scale {params.scale} 2> {log:q}"

@@ -4,7 +4,6 @@ rule tables:
         PLAN.all_receipts,
     output:
         csv=expand(f"{TABLE}.csv", study=PLAN.runs),
-        html=expand(f"{TABLE}.html", study=PLAN.runs),
         seal=expand(f"{TABLE}.seal", study=PLAN.runs),
     log:
         f"{LOGS}/tables.log",

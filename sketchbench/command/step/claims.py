@@ -17,11 +17,8 @@ from sketchbench.command.step import FILE, written
 @click.option("--facts", required=True, help="Scale, kernels, seed, ... as JSON.")
 @click.option("--csv", required=True, type=FILE)
 @click.option("--page", required=True, type=FILE, help="Markdown.")
-@click.option("--html", required=True, type=FILE)
-def command(
-    tables: Sequence[Path], claims: Path, errata: Path | None, facts: str, csv: Path, page: Path, html: Path
-) -> None:
+def command(tables: Sequence[Path], claims: Path, errata: Path | None, facts: str, csv: Path, page: Path) -> None:
     """Judge all claims by all tables, and say what came out unexpected."""
     mistakes = sorted(errata.glob("*.yaml")) if errata else []  # there may be none
-    for line in judge(tables, written(claims), mistakes, facts, csv=csv, markdown=page, html=html):
+    for line in judge(tables, written(claims), mistakes, facts, csv=csv, markdown=page):
         print(line, file=sys.stderr)

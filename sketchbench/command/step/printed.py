@@ -18,17 +18,6 @@ from sketchbench.schema import SCALES
 @click.option("--scale", required=True, type=OneOf(SCALES), help="That they are of.")
 @click.option("--older", default="", help="Studies whose tables are of older code, separated by commas.")
 @click.option("--csv", required=True, type=FILE)
-@click.option("--html", required=True, type=FILE)
-def command(
-    tables: Sequence[Path], printed: Path, verdicts: Path, scale: str, older: str, csv: Path, html: Path
-) -> None:
+def command(tables: Sequence[Path], printed: Path, verdicts: Path, scale: str, older: str, csv: Path) -> None:
     """Write the papers' tables and figures, cell by cell, beside what was measured."""
-    compare(
-        tables,
-        written(printed),
-        verdicts,
-        scale,
-        [name for name in older.split(",") if name],
-        csv=csv,
-        html=html,
-    )
+    compare(tables, written(printed), verdicts, scale, [name for name in older.split(",") if name], csv=csv)

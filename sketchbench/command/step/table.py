@@ -12,8 +12,7 @@ from sketchbench.table.joining import checked, make
 @click.command("table")
 @click.argument("study")
 @click.option("--csv", required=True, type=FILE)
-@click.option("--html", required=True, type=FILE)
 @click.option("--scale", default="quick", help="The scale of these records (quick).")
-def command(study: str, csv: Path, html: Path, scale: str) -> None:
+def command(study: str, csv: Path, scale: str) -> None:
     """Verify and join the records of one study; the manifest comes on stdin."""
-    make(study, checked(json_from_stdin("the manifest")), scale, csv=csv, html=html)
+    make(study, checked(json_from_stdin("the manifest")), scale, csv)

@@ -17,4 +17,4 @@ def command(manifests: Path, tables: Path, scale: str) -> None:
     """Verify and join the records of several studies; MANIFESTS is JSON with the manifest of each."""
     for study, manifest in json_of(manifests.read_text(encoding="utf-8"), str(manifests)).items():
         place = tables / study
-        make(study, checked(manifest), scale, csv=place.with_suffix(".csv"), html=place.with_suffix(".html"))
+        make(study, checked(manifest), scale, place.with_suffix(".csv"))

@@ -1,0 +1,55 @@
+"""`sketchbench run`: the composed config, and every combination of values."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from sketchbench.command.main import main
+from sketchbench.execution import ConfigError
+from sketchbench.overrides import product
+
+SMALL = ["kernels=numpy", "d=12", "task.trials=3", "task.pairs=[flat]"]
+
+
+def test_the_config(capsys: pytest.CaptureFixture[str]) -> None:
+    """Is printed, and nothing is run."""
+    main(["run", "--cfg", "job", *SMALL, "sketch=ams", "b=4"])
+    out, err = capsys.readouterr()
+    config = yaml.safe_load(out)
+    assert (config["sketch"]["name"], config["b"], config["task"]["trials"]) == ("ams", 4, 3)
+    assert "hydra" not in config
+    assert err == ""
+
+
+def test_every_combination(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["run", "--multirun", *SMALL, "sketch=ams,srht", "b=2,4"])
+    heads = [line for line in capsys.readouterr().out.splitlines() if line.endswith("numpy kernels")]
+    assert heads == [f"{name}, d=12, b={b}, numpy kernels" for name in ("ams", "srht") for b in (2, 4)]
+
+
+def test_one_record_is_of_one_run(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["run", "-m", *SMALL, "b=2,4", "--result", str(tmp_path / "one.parquet")])
+    assert stop.value.code == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("overrides", "products"),
+    [
+        ([], [[]]),
+        (["b=16"], [["b=16"]]),
+        (["b=range(1,3)", "d=8"], [["b=1", "d=8"], ["b=2", "d=8"]]),
+        (["task.pairs=[flat,random]"], [["task.pairs=[flat,random]"]]),
+        (["a=[1,2],[3]", "~b"], [["a=[1,2]", "~b"], ["a=[3]", "~b"]]),
+    ],
+)
+def test_products(overrides: list[str], products: list[list[str]]) -> None:
+    assert product(overrides) == products
+
+
+def test_what_is_no_override() -> None:
+    with pytest.raises(ConfigError) as caught:
+        product(["b=[1"])
+    assert "\n" not in str(caught.value)

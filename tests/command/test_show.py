@@ -1,0 +1,109 @@
+"""`sketchbench show`: a claim's evidence in the terminal."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from sketchbench import seal
+from sketchbench.command.main import main
+from sketchbench.command.show import drawn
+
+ROW = {"claim": "S2", "method": "srht", "label": "SRHT", "case": "flat, d=640, b=16", "study": "moments"}
+ROW |= {"verdict": "holds", "expected": "holds", "statistic": 1.5, "low": 1.25, "high": 1.75, "bound": 2.0}
+ROW |= {"slack": 0.125, "tightness": 1.3, "trials": 4000, "made": "0123456789ab", "code": "older code"}
+ROW |= {"negative_control": "uniform_sampling", "negative_control_verdict": "fails"}
+ROW |= {"negative_control_statistic": 624.0, "criterion": "upper_bound", "role": "printed"}
+
+
+@pytest.fixture
+def reports(tmp_path: Path) -> Path:
+    rows = [ROW, {**ROW, "method": "ams", "label": "AMS", "verdict": "fails"}]
+    rows += [{**ROW, "claim": "T17-time", "expected": "any", "statistic": None, "low": None, "high": None, "case": ""}]
+    pd.DataFrame(rows).to_csv(tmp_path / "claims.csv", index=False)
+    table = tmp_path / "tables" / "moments.csv"
+    table.parent.mkdir()
+    table.write_text("method\nsrht\n")
+    settings = {"seed": "7", "kernels": "numba"}
+    seal.write("table", "quick", {}, [table], commits={"srht": "0123456789ab"}, settings=settings)
+    return tmp_path
+
+
+def shown(capsys: pytest.CaptureFixture[str], reports: Path, *arguments: str) -> str:
+    main(["show", *arguments, "--reports", str(reports)])
+    return capsys.readouterr().out
+
+
+def test_a_row(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = shown(capsys, reports, "S2", "srht")
+    for words in (
+        "S2: song2023, Lemmas D.12-D.16, Table 1 (printed)",
+        "E[(gᵀRᵀRh)²] ≤",
+        "Measured: mean over the trials: ",
+        "holds where its interval lies below the bound.",
+        "quick  SRHT  holds, expected holds\n",
+        "statistic 1.5 in [1.25, 1.75], bound 2, slack 0.125, tightness 1.3, 4,000 trials",
+        "decided by: flat, d=640, b=16 (study moments)",
+        "negative control: uniform_sampling: fails (624)",
+        "made by: 0123456789ab; older code",
+        "with: moments: ",
+        "seed 7",
+        "snakemake --config scale=quick studies=embedding,embedding_controls,moments seed=7 kernels=numba\n",
+        "sketchbench run task=moments sketch=srht scale=quick",
+        "d=640 b=16 seed=7 kernels=numba\n",
+    ):
+        assert words in said, said
+    assert drawn(1.5, 1.25, 1.75, 2.0) in said
+    assert "AMS" not in said
+
+
+def test_all_methods(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = shown(capsys, reports, "S2")
+    assert "SRHT  holds, expected holds\n" in said
+    assert "AMS   fails, expected holds  SURPRISE\n" in said
+    assert "again:" not in said
+
+
+def test_a_claim_on_times(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "times.csv" in shown(capsys, reports, "T17-time", "srht")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["S2222"], "claim=S2222 is unknown"),
+        (["S2", "srth"], "did you mean srht?"),
+        (["T17tme"], "did you mean T17-time?"),
+    ],
+)
+def test_what_is_unknown(reports: Path, arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match=words.replace("?", r"\?")):
+        shown(capsys, reports, *arguments)
+    assert capsys.readouterr().out == ""
+
+
+def test_no_reports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="is not there; run sketchbench results first"):
+        shown(capsys, tmp_path, "S2")
+
+
+@pytest.mark.parametrize(
+    ("numbers", "signs"),
+    [
+        ((1.5, 1.0, 2.0, 3.0), "├●┤┃"),
+        ((3.0, 2.0, 4.0, 1.0), "┃├●┤"),
+        ((1.0, 1.0, 1.0, 2.0), "●┃"),
+        ((1.0, 1.0, float("inf"), 2.0), "●┃"),
+        ((1.0, 1.0, 1.0, 1.0), "●"),
+    ],
+)
+def test_the_drawing(numbers: tuple[float, float, float, float], signs: str) -> None:
+    """In the order of the numbers, at their places."""
+    line = drawn(*numbers)
+    assert line.replace(" ", "").replace("─", "") == signs
+    assert len(line) <= 48
+
+
+def test_places_are_proportional() -> None:
+    line = drawn(1.0, 0.0, 2.0, 4.0)
+    assert [line.index(sign) for sign in "├●┤┃"] == [0, 12, 24, 47]
