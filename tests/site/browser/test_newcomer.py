@@ -1,4 +1,7 @@
-"""What a newcomer asks, and after how many clicks from the front page the answer is in sight."""
+"""What a newcomer asks, and after how many clicks from the front page the answer is in sight.
+
+A click is one on a link, into a field that is then typed into, or a choice from a list.
+"""
 
 import re
 from typing import Any
@@ -8,60 +11,75 @@ import pytest
 pytestmark = pytest.mark.browser
 
 
-def in_sight(page: Any, pattern: str) -> bool:
-    """Whether a text is visible in the window without scrolling."""
-    for found in page.get_by_text(re.compile(pattern)).all():
-        box = found.bounding_box()
-        if (
-            found.is_visible()
-            and box
-            and box["y"] >= 0
-            and box["y"] + min(box["height"], 60) <= page.viewport_size["height"]
-        ):
-            return True
-    return False
+class Newcomer:
+    """Somebody on the front page, whose clicks are counted."""
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+        self.clicks = 0
+
+    def follow(self, name: str) -> None:
+        """Click a link by its name, and wait for the page that it leads to."""
+        self.clicks += 1
+        before = self.page.url
+        self.page.get_by_role("link", name=re.compile(name)).first.click()
+        self.page.wait_for_function("before => location.href !== before", arg=before)
+        self.page.wait_for_load_state()
+        self.page.wait_for_function("document.querySelectorAll('.listing:not([data-ready])').length === 0")
+
+    def find(self, text: str) -> None:
+        """Type into the field over a list."""
+        self.clicks += 1
+        self.page.get_by_label("Find").fill(text)
+        self.page.wait_for_function("location.hash.includes('find')")
+
+    def rows(self) -> list[str]:
+        """The rows of the list that are in the window."""
+        height = self.page.viewport_size["height"]
+        rows = self.page.locator(".tabulator-row").all()
+        return [row.inner_text() for row in rows if row.bounding_box()["y"] < height]
+
+    def done(self, question: str, most: int) -> None:
+        print(f"{question}: {self.clicks} clicks")
+        assert self.clicks <= most
 
 
-def test_does_theorem_6_2_hold(opened: Any) -> None:
-    """Claims, then type: the verdicts are there after a click; the evidence is one more away."""
-    page = opened("index.html")
-    page.get_by_role("link", name="Claims", exact=True).first.click()
-    page.wait_for_selector(".listing[data-ready]")
-    page.get_by_label("Find").fill("Theorem 6.2")
-    page.wait_for_timeout(100)
-    rows = page.locator(".tabulator-row").all_inner_texts()
+@pytest.fixture
+def newcomer(opened: Any) -> Newcomer:
+    return Newcomer(opened("index.html"))
+
+
+def test_does_theorem_6_2_hold(newcomer: Newcomer) -> None:
+    """The verdicts are two clicks away, and their evidence one more."""
+    newcomer.follow("Does claim X hold")
+    newcomer.find("Theorem 6.2")
+    rows = newcomer.rows()
     assert rows
     assert all("6.2" in row for row in rows)
     assert any("fails" in row or "holds" in row for row in rows)
-    page.locator(".tabulator-row a").first.click()
-    assert page.locator(".holds, .fails").first.is_visible()
+    newcomer.done("does Theorem 6.2 hold?", 2)
+    newcomer.page.locator(".tabulator-row a").first.click()
+    newcomer.page.wait_for_selector(".intervals, .holds, .fails")
 
 
-def test_which_method_at_a_sixteenth_of_the_bytes(opened: Any) -> None:
-    """One click: the page of the frontier starts with this answer."""
-    page = opened("index.html")
-    page.get_by_role("link", name=re.compile("Which compressor")).first.click()
-    page.wait_for_selector("#answer")
-    assert in_sight(page, "At 1/16 of the bytes")
-    assert page.locator("#answer strong").inner_text()
+def test_which_method_at_a_sixteenth_of_the_bytes(newcomer: Newcomer) -> None:
+    """The page of the frontier starts with this answer; other questions get others."""
+    newcomer.follow("Which compressor at N bytes")
+    page = newcomer.page
+    answer = page.locator("#answer")
+    assert "At 1/16 of the bytes" in answer.inner_text()
+    assert answer.locator("strong").inner_text()
+    assert answer.bounding_box()["y"] < page.viewport_size["height"]
+    newcomer.done("which method at 1/16 of the bytes?", 1)
     page.get_by_label("Bytes a round").fill("3760")
-    assert "At 1/4 of the bytes" in page.locator("#answer").inner_text()
+    assert "At 1/4 of the bytes" in answer.inner_text()
     page.get_by_label("Bytes a round").fill("1")
-    assert "The least that was measured is 1/64" in page.locator("#answer").inner_text()
+    assert "The least that was measured is 1/64" in answer.inner_text()
 
 
-def test_what_does_countsketch_fail_at(opened: Any) -> None:
-    """A click and two filters."""
-    page = opened("index.html")
-    page.get_by_role("link", name="Claims", exact=True).first.click()
-    page.wait_for_selector(".listing[data-ready]")
-    page.get_by_label("Filter by Verdict").select_option("fails")
-    method = page.get_by_label("Filter by Method")
-    if method.evaluate("field => field.tagName") == "SELECT":
-        method.select_option("CountSketch")
-    else:
-        method.fill("CountSketch")
-    page.wait_for_timeout(100)
-    rows = page.locator(".tabulator-row").all_inner_texts()
+def test_what_does_countsketch_fail_at(newcomer: Newcomer) -> None:
+    newcomer.follow("What does method Y fail at")
+    rows = newcomer.rows()
     assert rows
     assert all("CountSketch" in row and "fails" in row for row in rows)
+    newcomer.done("what does CountSketch fail at?", 1)

@@ -1,0 +1,51 @@
+"""What all pages share: the search, the colour scheme that a reader chooses, and anchors."""
+
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+
+def scheme(page: Any) -> str:
+    return page.evaluate("document.body.dataset.mdColorScheme")  # type: ignore[no-any-return]
+
+
+def test_the_search_finds_a_theorem_without_a_server(opened: Any) -> None:
+    page = opened("index.html")
+    page.locator(".md-search__input").fill("Theorem 6.2")
+    found = page.locator(".md-search-result__link").first
+    found.wait_for()
+    assert "claims/" in found.get_attribute("href")
+
+
+def test_the_reader_chooses_light_or_dark_and_it_stays(opened: Any) -> None:
+    page = opened("index.html")
+    assert scheme(page) == "default"
+    page.locator("form[data-md-component=palette] label:visible").click()
+    page.wait_for_function("document.body.dataset.mdColorScheme === 'slate'")
+    page.get_by_role("link", name="Claims", exact=True).first.click()
+    page.wait_for_selector(".listing[data-ready]")
+    assert scheme(page) == "slate"
+
+
+def test_an_anchor_shows_what_it_names(opened: Any) -> None:
+    page = opened("figures.html#tails")
+    page.wait_for_function("scrollY > 0")
+    heading = page.locator("#tails").bounding_box()
+    assert 0 <= heading["y"] < 900
+
+
+def test_every_figure_is_there(opened: Any) -> None:
+    """Pictures are loaded once they come into sight; here, all of them."""
+    page = opened("figures.html")
+    missing = page.evaluate(
+        """async () => {
+          const pictures = [...document.querySelectorAll("img")];
+          for (const picture of pictures) picture.loading = "eager";
+          await Promise.all(pictures.map(picture => picture.decode().catch(() => null)));
+          return pictures.filter(picture => !picture.naturalWidth).map(picture => picture.src);
+        }"""
+    )
+    assert missing == []
+    assert page.locator("figure.drawn img").count() > 20
