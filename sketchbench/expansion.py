@@ -56,14 +56,15 @@ class Expansion:
     def _tell_absent(self, study: Study) -> None:
         """What it would take to run a study that has no table, and is not run now; one that is long is left out."""
         name = study.name
+        known = self.costs.get(cost.Key(self.plan.scale, name))
+        runs = sum(len(run.parts) or 1 for run in self._all_runs(study))
         if study.long:
-            runs = sum(len(run.parts) or 1 for run in self._all_runs(study))
             takes = f"{runs} runs, {study.long.hours:g} hours of one processor core ({study.long.measured}), or a GPU"
             self.plan.besides.append(Skipped(name, "all runs", f"{takes}; run it by its name: studies={name}"))
-        elif known := self.costs.get(cost.Key(self.plan.scale, name)):
-            takes = f"{known.runs} runs, {cost.told(known.seconds * known.runs)} of one processor core"
+        elif known:
+            takes = f"{runs} runs, {cost.told(known.seconds * runs)} of one processor core"
         else:
-            takes = "what it takes was never measured"
+            takes = f"{runs} runs, never measured"
         self.plan.absent[name] = takes
 
     def add_always(self, study: Study, table: Table | None) -> None:

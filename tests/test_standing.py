@@ -237,3 +237,12 @@ def test_claims_are_judged_again_where_a_table_or_a_state_changed(
     csv.write_text(csv.read_text() + "\n")
     seal.write("table", "quick", {}, [csv])
     assert not current(facts)
+
+
+def test_a_table_says_what_its_records_were_made_with() -> None:
+    """All of them, and nothing where its records are of an age that didn't say."""
+    made = {"commit": "a", "machine": "Linux, Python 3", "versions": {"torch": "2", "numpy": "1"}}
+    other = {**made, "versions": {"numpy": "2"}}
+    found = standing.origin_of([("ams", made), ("ams", other)])["machines"]
+    assert found == {"machine": "Linux, Python 3", "versions": "numpy 1, torch 2; numpy 2"}
+    assert standing.origin_of([("ams", {"commit": "a"})])["machines"] == {}

@@ -23,7 +23,8 @@ PLACES = {"quick": "reports/claims.csv", "paper": "reports/paper/claims.csv"}
 FILE = "reports/history.csv"
 MOVED = 1e-3  # a relative change of tightness that is worth a row; what machines differ by is far less
 FORMAT = ".4g"
-DIRTY = "-dirty"
+DIRTY = "-dirty"  # code that was not committed; records mark theirs in the same way
+CODE = ":(exclude)reports"  # a commit of reports alone is none of code
 
 
 def read(path: Path) -> pd.DataFrame:
@@ -74,8 +75,10 @@ def append(csv: Path, verdicts: pd.DataFrame, scale: str, root: Path = PROJECT) 
     reports elsewhere, as of a user's folder, have no history."""
     if scale not in PLACES or csv.resolve() != (root / PLACES[scale]).resolve():
         return
-    if commit := _commit(root):
-        date = _git(root, "show", "-s", "--format=%cs", "HEAD")
+    commit, _, date = _git(root, "log", "-1", "--format=%h %cs", "--abbrev=12", "--", ".", CODE).partition(" ")
+    if commit:
+        changed = _git(root, "diff", "--name-only", "HEAD", "--", "sketchbench", "conf")
+        commit += DIRTY if changed else ""
         _write(root / FILE, extended(read(root / FILE), verdicts, scale, commit, date))
 
 
@@ -103,13 +106,6 @@ def _of_old(verdicts: pd.DataFrame) -> pd.DataFrame:
     name = next(name for name in (Column.METHOD, "sketch", "subject") if name in verdicts)
     verdicts = verdicts.rename(columns={name: Column.METHOD}).dropna(subset=[Column.METHOD, "claim"])
     return verdicts if "tightness" in verdicts else verdicts.assign(tightness=float("nan"))
-
-
-def _commit(root: Path) -> str:
-    """The commit of the code, marked where it is not the whole story, as records have it; "" outside a checkout."""
-    name = _git(root, "rev-parse", "--short=12", "HEAD")
-    changed = _git(root, "diff", "--name-only", "HEAD", "--", "sketchbench", "conf")
-    return name + DIRTY if name and changed else name
 
 
 def _write(path: Path, history: pd.DataFrame) -> None:

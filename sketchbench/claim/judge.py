@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from sketchbench import seal
-from sketchbench.claim import history, page
+from sketchbench.claim import gate, history, page
 from sketchbench.claim.check import surprises
 from sketchbench.claim.claims import Claim, check_studies, read_claims
 from sketchbench.claim.erratum import read_errata
@@ -78,16 +78,20 @@ def judge(
 def without_times(verdicts: pd.DataFrame) -> pd.DataFrame:
     """The verdicts without the numbers of those on times, whose expected verdict is `any`: they differ from run to run,
     and are in times.csv beside."""
-    numbers = (verdicts["expected"] == "any") & (verdicts["verdict"] != "not run")
-    kept = verdicts.copy()
-    kept.loc[numbers, MEASURED] = float("nan")
-    kept.loc[numbers, TOLD] = ""
+    timed, kept = _on_times(verdicts), verdicts.copy()
+    kept.loc[timed, MEASURED] = float("nan")
+    kept.loc[timed, TOLD] = ""
     return kept
+
+
+def _on_times(verdicts: pd.DataFrame) -> "pd.Series[bool]":
+    """Which verdicts are on times, and follow from numbers."""
+    return (verdicts["expected"] == "any") & ~verdicts["verdict"].isin(["not run", gate.VOID])
 
 
 def _write_times(path: Path, verdicts: pd.DataFrame) -> None:
     """Write the verdicts on times with their numbers, where there are any; git does not track this file."""
-    timed = verdicts[(verdicts["expected"] == "any") & (verdicts["verdict"] != "not run")]
+    timed = verdicts[_on_times(verdicts)]
     if len(timed):
         write_text(path, timed.to_csv(index=False, float_format="%.8g", lineterminator="\n"))
     else:

@@ -66,6 +66,9 @@ def test_a_checkout_has_its_past_and_reports_elsewhere_have_none(tmp_path: Path)
         table.to_csv(place, index=False)
         git("add", ".")
         git("commit", "-m", "reports")
+    (tmp_path / "code.py").touch()
+    git("add", ".")
+    git("commit", "-m", "code")
     backfill(tmp_path)
     past = (tmp_path / history.FILE).read_text()
     assert [row["verdict"] for row in read(tmp_path / history.FILE).to_dict("records")] == ["holds", "fails"]
@@ -74,7 +77,12 @@ def test_a_checkout_has_its_past_and_reports_elsewhere_have_none(tmp_path: Path)
     append(place, verdicts(ams=("holds", 7)), "smoke", tmp_path)
     assert (tmp_path / history.FILE).read_text() == past
     append(place, verdicts(ams=("holds", 7)), "quick", tmp_path)
-    assert len(read(tmp_path / history.FILE)) == 2  # what the last commit said before is replaced
+    after = (tmp_path / history.FILE).read_text()
+    assert len(read(tmp_path / history.FILE)) == 3
+    git("add", ".")
+    git("commit", "-m", "reports of it")
+    append(place, verdicts(ams=("holds", 7)), "quick", tmp_path)
+    assert (tmp_path / history.FILE).read_text() == after  # a commit of reports is none of code
 
 
 def test_no_history_is_an_empty_one(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def test_configs(finished: Project) -> None:
 
 
 def test_code_and_texts(finished: Project) -> None:
-    """A docstring, a remark or an unrelated module reruns nothing, and a claim's text makes its page anew; a family
+    """A docstring, a remark or an unrelated module reruns nothing, and a claim's text makes the verdicts anew; a family
     reruns its own runs, a kernel all of them."""
     before = finished.reports()
     kernels = "sketchbench/kernels/numpy_kernels.py"
@@ -46,10 +46,10 @@ def test_code_and_texts(finished: Project) -> None:
     finished.edit("sketchbench/theory/tail.py", lambda text: text.replace('"""Tail', '"""The tail'))
     finished.edit("sketchbench/task/norms.py", lambda text: text + "\nUNRELATED = 1\n")
     finished.edit("conf/sketch/count_sketch.yaml", lambda text: text + "# a remark\n")
-    finished.edit("conf/claim/S1.yaml", lambda text: text.replace("for every pair", "for any pair"))
+    finished.edit("conf/claim/S1.yaml", lambda text: text.replace("place: ", "place: about "))
     assert finished.rerun() == set()
     changed = {name for name, content in finished.reports().items() if content != before[name]}
-    assert changed == {"claims.md", "claims.seal"}
+    assert changed == {"claims.csv", "claims.seal"}
 
     finished.edit("sketchbench/sketch/uniform.py", lambda text: text + "\nRELATED = 1\n")
     assert finished.rerun() == {SAMPLING}
