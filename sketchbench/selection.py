@@ -102,8 +102,13 @@ def selection_of(
         for study in studies
         if _takes_up(study) and any(study.asks_for(theory) for theory in own.get(study.kind, {}).values())
     }
-    chosen = {study.name for study in studies}
-    return Selection(ours, own, beside, {n: methods for n, methods in _needed(conf, taking).items() if n in chosen})
+    kinds = {study.name: study.kind for study in studies}
+    needed = {name: methods for name, methods in _needed(conf, taking).items() if name in kinds}
+    for study in studies:
+        if study.always and study.name in needed:  # verdicts on negative controls rest on the contract, too
+            methods = {method for name, found in needed.items() if kinds[name] == study.kind for method in found}
+            needed[study.name] = sorted(method for method in methods if not method.startswith(CONTROLS))
+    return Selection(ours, own, beside, needed)
 
 
 def _takes_up(study: Study) -> bool:

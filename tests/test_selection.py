@@ -19,6 +19,8 @@ def test_only_ones_own() -> None:
     selection = selection_of(STUDIES, CONF, OWN, BESIDE)
     chosen = {one.name: selection.methods(one) for one in STUDIES if not selection.left_out(one)}
     assert set(chosen["embedding"]) == {"first", "count_sketch", "srht", "uniform_sampling"}
+    contract = {name for name in chosen["contract"] if not name.startswith("control/")}  # of all that have verdicts
+    assert contract == set().union(*(chosen[name] for name in ("embedding", "moments", "norms", "growth")))
     assert set(chosen["convergence"]) == {"first", "count_sketch", "srht", "control/zero"}
     assert chosen["embedding_controls"] == ["control/uniform_sampling_quarter"]
     assert set(chosen["hashing"]) == {"control/equal_signs", "control/tied_signs", "control/pairwise_signs"}

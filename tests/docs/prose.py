@@ -53,7 +53,7 @@ def commands(page: Path) -> list[Command]:
             while re.fullmatch(r"[A-Z_]+=.*", words[0]):
                 words.pop(0)
             found.append(Command(title(page), tuple(words), bool(TIME.search(comment or above))))
-            above = "" if comment else above
+            above = ""
     return found
 
 

@@ -15,7 +15,11 @@ from prose import PAGES, ROOT, Command, commands, files, title
 from sketchbench.command.main import main, sketchbench
 
 COMMANDS = [command for page in PAGES for command in commands(page)]
-SHELL = {(".", ".venv/bin/activate"), ("conda", "activate", "sketchbench")}  # what changes the reader's shell alone
+SHELL = {  # what changes the reader's shell alone
+    (".", ".venv/bin/activate"),
+    ("conda", "activate", "sketchbench"),
+    ("export", "SKETCHBENCH_DATA=~/data"),
+}
 SETTINGS = yaml.safe_load((ROOT / "conf" / "workflow.yaml").read_text(encoding="utf-8"))
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
