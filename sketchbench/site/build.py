@@ -3,8 +3,10 @@
 MkDocs is a subprocess, as it comes with an extra (`site`) that nothing else needs.
 """
 
+import hashlib
 import importlib
 import importlib.util
+import json
 import os
 import re
 import subprocess
@@ -44,6 +46,12 @@ HIDDEN = re.compile(
     r'<div class="md-sidebar md-sidebar--secondary"[^>]*hidden>.*?(?=<div class="md-content")', re.DOTALL
 )
 SCHEME, XMLNS = "assets/javascripts/scheme.js", ' xmlns="http://www.w3.org/2000/svg"'
+# What is the same in all pages of a depth: the theme's words; and, of pages that are many, what a phone's menu lists.
+SHARED = (
+    re.compile(r'<script id="__config".*?</script>', re.DOTALL),
+    re.compile(r'<ul class="md-nav__list" data-md-scrollfix>.*?</ul>', re.DOTALL),
+)
+FOLDED = ("claims", *SCALES)  # folders of many pages
 KEPT = re.compile(r"(<(?:pre|script|textarea)\b.*?</(?:pre|script|textarea)>)", re.DOTALL)  # where spaces count
 
 
@@ -157,10 +165,28 @@ def _finish(target: Path) -> None:
         for script in PALETTE.findall(page):
             write_text(target / SCHEME, script)
         page = HIDDEN.sub("", page).replace('role="dialog">', 'role="dialog" aria-label="Search">')
+        for part in SHARED if path.parent.name in FOLDED else SHARED[:1]:
+            for found in part.findall(page):
+                page = page.replace(found, _shared(found, target, root))
         page = PALETTE.sub(f'<script src="{root}{SCHEME}"></script>', page).replace(XMLNS, "")
         parts = KEPT.split(page)
         parts[::2] = [re.sub(r"\s*\n\s*", "\n", part) for part in parts[::2]]
         path.write_text("".join(parts), encoding="utf-8")
+
+
+def _shared(part: str, target: Path, root: str) -> str:
+    """A part that many pages have, as a script beside them all that writes it in its place.
+
+    Arguments:
+        part: HTML.
+        target: the folder of the site.
+        root: the way to it from the page.
+    """
+    place = f"assets/javascripts/part-{hashlib.sha256(part.encode()).hexdigest()[:12]}.js"
+    if not (target / place).exists():
+        text = json.dumps(part, ensure_ascii=False).replace("</", "<\\/")
+        write_text(target / place, f"document.write({text})")
+    return f'<script src="{root}{place}"></script>'
 
 
 def _copy(folder: Path, target: Path) -> None:

@@ -14,7 +14,7 @@ from sketchbench.site.tables import claims_of
 from sketchbench.site.verdicts import escaped
 from sketchbench.table.reading import read_table
 
-COLOURS = 64  # of a picture as pixels: as many as lines and letters need, at half the size of all
+COLOURS = 48  # of a picture as pixels: as many as lines and letters need, at half the size of all
 DIGITS = re.compile(r"(?<![\d.])([1-9]\d*\.\d\d)\d+")  # of an SVG: a hundredth of a point is enough
 SPACES = re.compile(r"([>\n])\s+(?=[<\w])")
 LARGEST = 40_000  # bytes of an SVG; a picture of more, such as of many curves, is shown as pixels
