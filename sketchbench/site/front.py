@@ -46,8 +46,8 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
         "## Three findings",
         _headlines(claims, found),
         "## Is the paper right?",
-        "One verdict for each claim and method, in the words of the paper. A number leads to its verdicts.",
-        _papers(found),
+        f"One verdict for each claim and method, at the scale {scales[0].name}. A number leads to its verdicts.",
+        _papers(found[found["scale"] == scales[0].name], scales[0].name),
         "What is true instead of a claim that fails stands among the [errata](errata.md).",
         "## Is everything as expected?",
         *sorted((_expected(found[found["scale"] == scale.name], scale) for scale in scales), key=_calm),
@@ -117,7 +117,7 @@ def _method(row: Mapping[Any, Any]) -> str:
     return "" if row["method"] == "any" else f" with {escaped(row['label'])}"
 
 
-def _papers(found: pd.DataFrame) -> str:
+def _papers(found: pd.DataFrame, scale: str) -> str:
     """The verdicts on what the papers say, counted by paper and verdict."""
     papers = found[found["role"].isin(PAPERS_ROLES)]
     shown = [name for name in SHOWN if name in ALWAYS or (papers["verdict"] == name).any()]
@@ -125,17 +125,18 @@ def _papers(found: pd.DataFrame) -> str:
     rows = []
     for paper, about in PAPERS.items():
         for role in PAPERS_ROLES:
-            group = found[(found["paper"] == paper) & (found["role"] == role) & (found["scale"] == "quick")]
+            group = found[(found["paper"] == paper) & (found["role"] == role)]
             if len(group):
                 name = f"<strong>{paper}</strong>, {about}" if role == "printed" else "corrected"
-                cells = "".join(f"<td>{_count(group, paper, role, verdict)}</td>" for verdict in shown)
+                cells = "".join(f"<td>{_count(group, scale, role, verdict)}</td>" for verdict in shown)
                 rows.append(f"<tr><td>{name}</td><td>{group['claim'].nunique()}</td>{cells}</tr>")
     return f'<div class="box"><table><tr><th>paper</th><th>claims</th>{head}</tr>{"".join(rows)}</table></div>'
 
 
-def _count(group: pd.DataFrame, paper: str, role: str, verdict: str) -> str:
-    count = int((group["verdict"] == verdict).sum())
-    address = escaped(listed(paper=paper, role=role, verdict=verdict, scale="quick"))
+def _count(group: pd.DataFrame, scale: str, role: str, verdict: str) -> str:
+    """How many verdicts of a paper's group there are, which leads to them."""
+    paper, count = group["paper"].iloc[0], int((group["verdict"] == verdict).sum())
+    address = escaped(listed(paper=paper, role=role, verdict=verdict, scale=scale))
     return f'<a href="{address}" aria-label="{paper}, {role}: {count} {verdict}">{count}</a>' if count else "0"
 
 

@@ -80,6 +80,11 @@ def test_no_surprises_are_told_in_plain_words(scales: list[Scale]) -> None:
     assert "alarm" not in text
 
 
+def test_the_papers_scale_alone_has_a_front_page(scales: list[Scale]) -> None:
+    text = made(front, [Scale("paper", scales[0].reports)])["index.md"].text
+    assert "verdict=fails&amp;scale=paper" in text
+
+
 def test_an_old_table_without_new_columns_can_be_shown(scales: list[Scale]) -> None:
     old = pd.DataFrame([verdict()]).drop(columns=["negative_control", "tightness", "made", "code", "criterion"])
     old.to_csv(scales[0].reports / "claims.csv", index=False)
