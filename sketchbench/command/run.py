@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from sketchbench.course import Unfinished, knows, told
 from sketchbench.execution import execute
 from sketchbench.inspection.check import check_folder
 from sketchbench.inspection.method import Method
+from sketchbench.measure.row import CONTROLS
 from sketchbench.overrides import product
 from sketchbench.signature import code_of, signature
 
@@ -85,7 +87,10 @@ def describe(folder: Path | None) -> str:
     for group in ("task", *METHODS, "kernels", "scale"):
         places = [CONF / group] + ([folder / group] if folder else [])
         options = {str(path.relative_to(place).with_suffix("")) for place in places for path in place.rglob("*.yaml")}
-        lines.append(f"  {group + ':':10s}{', '.join(sorted(options))}")
+        shown = sorted(option for option in options if not option.startswith(CONTROLS))
+        more = f", and {len(options) - len(shown)} controls in conf/{group}" if len(shown) < len(options) else ""
+        text = f"{group + ':':12s}{', '.join(shown)}{more}"
+        lines += textwrap.wrap(text, 116, initial_indent="  ", subsequent_indent=" " * 14)
     config = composition.compose([], folder=folder)
     lines += ["", "Keys, with their defaults:"]
     lines += [f"  {line}" for line in OmegaConf.to_yaml(config).splitlines()]

@@ -106,7 +106,7 @@ def _answer(rows: pd.DataFrame, budget: float) -> str:
     kept = f"; it {_leak(best)}" if not pd.isna(best["leak_server"]) else ""
     sums = "" if best["adds_up"] else "; its messages do not add up, so that the server sees each of them"
     apart = "; ".join(f"{escaped(row['label'])}, {_accuracy(row)}" for row in level)
-    also = f" Not to be told apart from it: {apart}." if level else " No other comes near."
+    also = f" Not to be told apart from it: {apart}." if level else " The intervals of all others lie below."
     worst = f" The last of {len(rows)} is {escaped(least['label'])}, {_accuracy(least)}." if others else ""
     where = f"#compression={budget:g}&amp;case={escaped(best['case']).replace(' ', '+')}&amp;sort=-accuracy"
     return (
