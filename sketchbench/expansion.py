@@ -57,7 +57,8 @@ class Expansion:
         """What it would take to run a study that has no table, and is not run now; one that is long is left out."""
         name = study.name
         known = self.costs.get(cost.Key(self.plan.scale, name))
-        runs = sum(len(run.parts) or 1 for run in self._all_runs(study))
+        apart = replace(self, plan=replace(self.plan, skipped=[]))  # what it would leave out is not to be told
+        runs = sum(len(run.parts) or 1 for run in apart._all_runs(study))
         if study.long:
             takes = f"{runs} runs, {study.long.hours:g} hours of one processor core ({study.long.measured}), or a GPU"
             self.plan.besides.append(Skipped(name, "all runs", f"{takes}; run it by its name: studies={name}"))
