@@ -148,7 +148,7 @@ def _claim(content: dict[str, Any]) -> Claim:
         methods=tuple(content["methods"]) if "methods" in content else None,
         left_out=tuple(content.get("left_out", ())),
         scales={
-            name: Expectation(_by_method(found["expected"]), found["reason"])
+            name: Expectation(**{**found, "expected": _by_method(found["expected"])})
             for name, found in content.get("scales", {}).items()
         },
     )

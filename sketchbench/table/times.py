@@ -19,7 +19,7 @@ FOLDER = "times"
 
 def split(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """A table without its times, and these. What was refused, and so has no number, is no time."""
-    numbers = [name for name in (Column.MEAN, Column.VALUE, "count") if name in frame]
+    numbers = [name for name in (Column.MEAN, Column.VALUE, Column.COUNT) if name in frame]
     timed = frame[Column.QUANTITY].isin(QUANTITIES) & frame[numbers].notna().any(axis=1)
     return frame[~timed], frame[timed]
 
