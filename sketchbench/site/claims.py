@@ -11,7 +11,7 @@ from sketchbench.claim.page import ROLES
 from sketchbench.site import commands, provenance, verdicts
 from sketchbench.site.claim_picture import drawn
 from sketchbench.site.lists import Column, listing
-from sketchbench.site.page import Asset, Page, Scale
+from sketchbench.site.page import Asset, Page, Scale, table_address
 from sketchbench.site.statistic import WORDS, axis_names, quantities, quantity
 from sketchbench.site.verdicts import anchor, badge, claim_files, escaped, link, number, prose, typeset
 
@@ -189,7 +189,7 @@ def _listed_values(value: Any) -> str:
 def _study(name: str, scales: Sequence[Scale]) -> str:
     """A study with links to its tables."""
     there = [scale.name for scale in scales if (scale.reports / "tables" / f"{name}.csv").is_file()]
-    links = ", ".join(f'<a href="../tables/{scale}/{name}.html">{scale}</a>' for scale in there)
+    links = ", ".join(f'<a href="../{table_address(name, scale)}">{scale}</a>' for scale in there)
     return f"{name} ({links})" if links else name
 
 

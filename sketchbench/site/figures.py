@@ -9,7 +9,7 @@ from PIL import Image
 
 from sketchbench.figure import foot
 from sketchbench.figure.catalogue import Entry, read_catalogue
-from sketchbench.site.page import Asset, Page, Scale
+from sketchbench.site.page import Asset, Page, Scale, table_address
 from sketchbench.site.tables import claims_of
 from sketchbench.site.verdicts import escaped
 from sketchbench.table.reading import read_table
@@ -91,7 +91,7 @@ def _print(entry: Entry, scale: Scale) -> str:
 def _links(entry: Entry, scale: Scale, claimed: Mapping[str, Mapping[str, Sequence[str]]]) -> str:
     """Where it comes from, and what rests on the same tables."""
     there = [study for study in entry.studies if (scale.reports / "tables" / f"{study}.csv").is_file()]
-    tables = ", ".join(f'<a href="tables/{scale.name}/{study}.html">{study}</a>' for study in there)
+    tables = ", ".join(f'<a href="{table_address(study, scale.name)}">{study}</a>' for study in there)
     names = dict.fromkeys(claim for study in there for claim in claimed[scale.name].get(study, ()))
     claims = ", ".join(f'<a href="claims/{claim}.html">{claim}</a>' for claim in names)
     return " ".join([f"Tables: {tables}." if tables else "", f"Claims: {claims}." if claims else ""])

@@ -38,3 +38,8 @@ class Asset:
 
     path: str
     content: bytes
+
+
+def table_address(study: str, scale: str) -> str:
+    """Where the table of a study is, from the top of the site: on the study's page, the rows of a scale."""
+    return f"tables/{study}.html#scale={scale}"

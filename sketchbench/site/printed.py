@@ -10,7 +10,7 @@ from sketchbench.printed.cells import MEANINGS
 from sketchbench.printed.typed import read_printed
 from sketchbench.site import figures
 from sketchbench.site.lists import Column, listing
-from sketchbench.site.page import Asset, Page, Scale
+from sketchbench.site.page import Asset, Page, Scale, table_address
 from sketchbench.site.verdicts import escaped
 
 AGREEMENTS = (AGREES, DIFFERS, OPEN)
@@ -79,7 +79,7 @@ def _compared(scale: Scale) -> bool:
 
 def _study_page(study: object, scale: str, scales: Sequence[Scale]) -> str | None:
     there = any(place.name == scale and (place.reports / "tables" / f"{study}.csv").is_file() for place in scales)
-    return f"tables/{scale}/{study}.html" if there else None
+    return table_address(str(study), scale) if there else None
 
 
 def _counts(scale: Scale, frame: pd.DataFrame) -> str:

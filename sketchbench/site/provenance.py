@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from sketchbench import seal
 from sketchbench.digest import PROJECT
-from sketchbench.site.page import Scale
+from sketchbench.site.page import Scale, table_address
 from sketchbench.site.verdicts import escaped
 
 
@@ -31,7 +31,7 @@ def _row(scale: Scale, study: str) -> str:
 
 
 def _cells(scale: str, study: str, *texts: str) -> str:
-    link = f'<a href="../tables/{scale}/{study}.html">{study}</a>'
+    link = f'<a href="../{table_address(study, scale)}">{study}</a>'
     return f"<tr><td>{scale}</td><td>{link}</td>{''.join(f'<td>{escaped(text)}</td>' for text in texts)}</tr>"
 
 

@@ -1,5 +1,6 @@
-"""The tables of all studies: a list of them, and a page for each, with its columns explained."""
+"""The tables of all studies: a list of them, and a page for each study, with both scales and its columns explained."""
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,10 +15,11 @@ from sketchbench.measure.row import COLUMNS
 from sketchbench.measure.row import Column as Measured
 from sketchbench.site import verdicts
 from sketchbench.site.lists import Column, Kind, listing
-from sketchbench.site.page import Asset, Page, Scale
+from sketchbench.site.page import Asset, Page, Scale, table_address
 from sketchbench.site.provenance import date_of, dated
 from sketchbench.site.verdicts import escaped
 
+SCALE = "scale"
 STUDIES = (
     Column("study", "study", "its file in conf/study", link="page"),
     Column("about", "what is measured", "the task that the study runs"),
@@ -50,11 +52,6 @@ class Table:
     commits: Sequence[str]
     made: str
 
-    @property
-    def page(self) -> str:
-        """The place of its page, without the ending."""
-        return f"tables/{self.scale}/{self.study}"
-
 
 def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
     """The list of all tables, and a page for each of them."""
@@ -64,7 +61,7 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
     rows = [
         {
             "study": table.study,
-            "page": f"{table.page}.html",
+            "page": table_address(table.study, table.scale),
             "about": table.about[0],
             "scale": table.scale,
             "rows": len(table.frame),
@@ -76,17 +73,15 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
     ]
     text = "Every verdict and figure is made from these tables. A row says one thing: a quantity, where it was measured"
     yield Page("tables.md", "Tables", f"{text}, and what came out.\n\n{listing('tables', STUDIES, rows)}")
-    claimed = {scale.name: claims_of(scale) for scale in scales}
+    claimed = [claims_of(scale) for scale in scales]
     drawn = _figures(scales, conf)
-    for table in tables:
+    for name, group in itertools.groupby(sorted(tables, key=lambda table: table.study), lambda table: table.study):
+        claims = dict.fromkeys(claim for found in claimed for claim in found.get(name, ()))
         links = {
-            "Claims": [
-                f'<a href="../../claims/{claim}.html">{claim}</a>'
-                for claim in claimed[table.scale].get(table.study, ())
-            ],
-            "Figures": [f'<a href="../../figures.html#{name}">{name}</a>' for name in drawn.get(table.study, ())],
+            "Claims": [f'<a href="../claims/{claim}.html">{claim}</a>' for claim in claims],
+            "Figures": [f'<a href="../figures.html#{figure}">{figure}</a>' for figure in drawn.get(name, ())],
         }
-        yield Page(f"{table.page}.md", f"{table.study}, {table.scale}", _text(table, links))
+        yield Page(f"tables/{name}.md", name, _text(list(group), links))
 
 
 def comment(path: Path) -> str:
@@ -139,17 +134,20 @@ def _figures(scales: Sequence[Scale], conf: Path) -> dict[str, list[str]]:
     return figures
 
 
-def _text(table: Table, links: Mapping[str, Sequence[str]]) -> str:
-    """A page: what is measured, what is the same in all rows, the rows, and where they lead."""
-    frame, same = table.frame, {}
-    for name in list(frame):
+def _text(tables: Sequence[Table], links: Mapping[str, Sequence[str]]) -> str:
+    """A page: what is measured, what is the same in all rows, the rows of each scale, and where they lead."""
+    frames = [table.frame.assign(**{SCALE: table.scale}) for table in tables]
+    frame, same = pd.concat(frames, ignore_index=True), {}
+    texts = [name for name in frame if any(name in one and not _numeric(one[name]) for one in frames)]
+    frame = frame.fillna(dict.fromkeys(texts, ""))
+    frame.insert(0, SCALE, frame.pop(SCALE))
+    for name in list(frame)[1:]:  # the scale stays, as links choose by it
         values = frame[name].drop_duplicates()
         if len(values) == 1 or name == Measured.PICTURE:
             same[str(name)] = values.iloc[0] if len(values) == 1 else "pictures, shown with the figures"
             frame = frame.drop(columns=[name])
-    facts = [f"<p>{escaped(text)}</p>" for text in dict.fromkeys(reversed(table.about)) if text] + [
-        f"<p>{len(frame)} rows, scale {table.scale}; code {dated(table.commits)}.</p>"
-    ]
+    facts = [f"<p>{escaped(text)}</p>" for text in dict.fromkeys(reversed(tables[0].about)) if text]
+    facts += [f"<p>Scale {table.scale}: {len(table.frame)} rows; code {dated(table.commits)}.</p>" for table in tables]
     facts += [f"<p>{name}: {', '.join(found)}.</p>" for name, found in links.items() if found]
     stated = "".join(
         f"<li><code>{escaped(name)}</code> = {_said(value)}: {escaped(meaning(name))}</li>"
@@ -159,11 +157,13 @@ def _text(table: Table, links: Mapping[str, Sequence[str]]) -> str:
     if stated:
         facts.append(f"<details><summary>The same in all rows</summary><ul>{stated}</ul></details>")
     columns = [Column(str(name), str(name), meaning(str(name)), _kind(frame[name])) for name in frame]
-    return "\n\n".join([*facts, listing(f"{table.study}_{table.scale}", columns, frame.to_dict("records"))])
+    return "\n\n".join([*facts, listing(tables[0].study, columns, frame.to_dict("records"))])
 
 
 def meaning(name: str) -> str:
     """What a column holds, with its unit."""
+    if name == SCALE:
+        return "quick: minutes to hours, in all; paper: the papers' own sizes"
     if name not in COLUMNS:
         return "an axis of the study"
     column = COLUMNS[name]
@@ -171,7 +171,11 @@ def meaning(name: str) -> str:
 
 
 def _kind(values: "pd.Series[Any]") -> Kind:
-    return "number" if pd.api.types.is_numeric_dtype(values) else "text"
+    return "number" if _numeric(values) else "text"
+
+
+def _numeric(values: "pd.Series[Any]") -> bool:
+    return bool(pd.api.types.is_numeric_dtype(values))
 
 
 def _empty(value: Any) -> bool:

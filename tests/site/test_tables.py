@@ -28,9 +28,9 @@ def pages(folder: Path) -> dict[str, Page]:
 
 def test_a_table_has_a_page_with_its_rows_and_its_claims(tmp_path: Path) -> None:
     made = pages(tmp_path)
-    text = made["tables/quick/tails.md"].text
+    text = made["tables/tails.md"].text
     columns = {column["name"]: column for column in data(text)["columns"]}
-    assert list(columns) == ["method", "label", "mean", "status"]
+    assert list(columns) == ["scale", "method", "label", "mean", "status"]
     assert columns["mean"]["cells"] == [0.25, 0.123456789012, None]
     assert columns["mean"]["meaning"].startswith(Measured.MEAN.meaning)
     assert "<code>d</code> = 64" in text
@@ -39,5 +39,5 @@ def test_a_table_has_a_page_with_its_rows_and_its_claims(tmp_path: Path) -> None
 
 def test_the_list_says_what_is_measured(tmp_path: Path) -> None:
     columns = {column["name"]: column for column in data(pages(tmp_path)["tables.md"].text)["columns"]}
-    assert columns["study"]["links"] == ["tables/quick/tails.html"]
+    assert columns["study"]["links"] == ["tables/tails.html#scale=quick"]
     assert columns["about"]["texts"] == ["How often gᵀRᵀRh is further from gᵀh than the lemmas allow."]

@@ -95,7 +95,7 @@ def test_what_is_left_is_saved_as_csv(opened: Any, tmp_path: Path) -> None:
 
 
 def test_a_table_is_saved_with_all_its_digits(opened: Any, tmp_path: Path) -> None:
-    page = opened("tables/quick/norms.html")
+    page = opened("tables/norms.html#scale=quick")
     with page.expect_download() as saved:
         page.get_by_role("button", name="Save as CSV").click()
     saved.value.save_as(tmp_path / "saved.csv")
@@ -108,7 +108,7 @@ def test_a_table_is_saved_with_all_its_digits(opened: Any, tmp_path: Path) -> No
 
 
 def test_headings_explain_themselves(opened: Any) -> None:
-    page = opened("tables/quick/norms.html")
+    page = opened("tables/norms.html#scale=quick")
     heading = page.locator(".listing-head button", has_text="mean").first
     assert "mean over the trials" in heading.get_attribute("title")
     page.get_by_text("What the columns mean").click()

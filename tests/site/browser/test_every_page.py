@@ -16,7 +16,7 @@ KINDS = (
     "frontier.html",
     "figures.html",
     "tables.html",
-    "tables/quick/tails.html",
+    "tables/tails.html",
     "history.html",
     "glossary.html",
     "docs/tutorial.html",
