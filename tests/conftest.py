@@ -2,6 +2,8 @@
 
 import gc
 import os
+import sys
+from collections.abc import Iterator
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy and torch, which read it once
 
@@ -38,6 +40,21 @@ def one_thread() -> None:
     """Enough for small problems; workers side by side then don't wait for each other's threads."""
     numba.set_num_threads(1)
     threadpool_limits(limits=1)  # Numba began with as many as there are cores, which torch takes over
+
+
+KNOWN: set[str] = set()  # modules that are no user's
+
+
+@pytest.fixture(autouse=True)
+def no_modules_of_users(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A user's module, which a test wrote, does not outlive it: another test's may have its name."""
+    yield
+    written = str(tmp_path_factory.getbasetemp())
+    for name in sys.modules.keys() - KNOWN:
+        if str(getattr(sys.modules[name], "__file__", None) or "").startswith(written):
+            del sys.modules[name]
+        else:
+            KNOWN.add(name)
 
 
 _MISSING = backends.device_missing()
