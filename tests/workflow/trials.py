@@ -44,7 +44,7 @@ def prepared(project: Project, figure: bool) -> dict[str, object]:
     project.succeed(wrapper=True)
     (project.path / "seconds").write_text(str(time.monotonic() - start))
     whole = outcome(project)
-    assert len(whole) == (4 + 2 * 3 + 3 + 4 if figure else 4 + 3 + 2)
+    assert len(whole) == (3 + 2 * 2 + 3 + 4 if figure else 3 + 2 + 2)
     return whole
 
 
