@@ -35,7 +35,7 @@ def draw(tables: dict[str, pd.DataFrame], printed: Mapping[str, float] | None = 
     parts = reached[Column.CASE].str.partition(": ")
     of = {name: reached[parts[0] == name].set_index(parts.loc[parts[0] == name, 2]) for name in CASES}
     order = list((of["sketched"][Column.MEAN] / of["plain"][Column.MEAN]).sort_values().index)
-    _levels(levels, order)
+    both = _levels(levels, order)
     for name in CASES:
         _rounds(runs, of[name].loc[order], name, (printed or {}).get(name))
     runs.sharey(levels)
@@ -43,7 +43,7 @@ def draw(tables: dict[str, pd.DataFrame], printed: Mapping[str, float] | None = 
     runs.set_xscale("log")
     style.plain_log(runs, "x")
     runs.set_xlabel("rounds to the target")
-    _effects(factors, table[table[Column.QUANTITY] == "effect"])
+    _effects(factors, table[table[Column.QUANTITY] == "effect"], both)
     handles = [style.handle(name, color=c, marker=m, linestyle="none") for name, (c, m) in LOOKS.items()]
     if printed:
         handles.append(style.handle("as printed", color=style.INK, linestyle=":"))
@@ -54,16 +54,17 @@ def draw(tables: dict[str, pd.DataFrame], printed: Mapping[str, float] | None = 
     return figure
 
 
-def _levels(axes: Axes, runs: list[str]) -> None:
-    """A row for each run, a column for each factor; a square is filled at the high level."""
+def _levels(axes: Axes, runs: list[str]) -> dict[str, tuple[str, str]]:
+    """A row for each run, a column for each factor; a square is filled at the high level. Returns the two levels of
+    each factor."""
     chosen = [dict(part.rsplit(" ", 1) for part in run.split(", ")) for run in runs]
     names = list(chosen[0])
-    for column, name in enumerate(names):
-        low, high = _both([run[name] for run in chosen])
+    both = {name: _both([run[name] for run in chosen]) for name in names}
+    for column, (name, (_, high)) in enumerate(both.items()):
         for row, run in enumerate(chosen):
             face = style.INK if run[name] == high else "none"
             axes.plot(column, row, marker="s", markersize=5, color=style.INK, markerfacecolor=face, markeredgewidth=0.6)
-        axes.text(column, -0.9, f"{_word(name)}: {low}, {high}", rotation=90, fontsize=6, ha="center", va="bottom")
+        axes.text(column, -0.9, _word(name), rotation=90, fontsize=7, ha="center", va="bottom")
     axes.set_ylim(len(runs) - 0.5, -0.5)
     axes.set_xlim(-0.6, len(names) - 0.4)
     axes.set_xticks([])
@@ -71,6 +72,7 @@ def _levels(axes: Axes, runs: list[str]) -> None:
     axes.grid(visible=False)
     for spine in axes.spines.values():
         spine.set_visible(False)
+    return both
 
 
 def _both(values: list[str]) -> tuple[str, str]:
@@ -92,7 +94,7 @@ def _rounds(axes: Axes, rows: pd.DataFrame, name: str, printed: float | None) ->
         axes.axvline(printed, color=colour, linestyle=":")
 
 
-def _effects(axes: Axes, rows: pd.DataFrame) -> None:
+def _effects(axes: Axes, rows: pd.DataFrame, levels: Mapping[str, tuple[str, str]]) -> None:
     parts = rows[Column.CASE].str.partition(" on ")
     names = list(dict.fromkeys(parts[0]))
     for shift, (response, (colour, marker)) in zip((-0.2, 0, 0.2), LOOKS.items(), strict=True):
@@ -105,7 +107,7 @@ def _effects(axes: Axes, rows: pd.DataFrame) -> None:
     axes.axvline(1, color=style.INK, linewidth=0.9, linestyle="--", zorder=1)
     axes.set_xscale("log")
     style.plain_log(axes, "x")
-    axes.set_yticks(range(len(names)), [_word(name) for name in names])
+    axes.set_yticks(range(len(names)), [f"{_word(name)}\n{' → '.join(levels[name])}" for name in names])
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.set_xlabel("multiplied by, low to high level")
 
