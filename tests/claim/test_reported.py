@@ -29,8 +29,8 @@ def reported(claims: list[Claim], **replaced: pd.DataFrame) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def verdicts() -> pd.DataFrame:
-    """Of all claims, as a run writes them to claims.csv."""
-    return reported(list(CLAIMS.values()))
+    """Of all claims, as a run writes them to claims.csv, but those on times, which no tracked table has."""
+    return reported([claim for claim in CLAIMS.values() if "any" not in claim.expected.values()])
 
 
 def test_nothing_whose_control_passes_holds(verdicts: pd.DataFrame) -> None:
