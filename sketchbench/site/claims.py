@@ -85,7 +85,6 @@ def _claim(claim: Claim, found: pd.DataFrame, scales: Sequence[Scale], conf: Pat
     blocks += _table(own)
     blocks += ["## Why it is expected so", f"<p>{prose(claim.reason) or 'No reason is given.'}</p>"]
     blocks += [f"<p>At the scale {name}: {prose(other.reason)}</p>" for name, other in claim.scales.items()]
-    blocks += [f"<p>At the scale <code>{name}</code>: {prose(at.reason)}</p>" for name, at in claim.scales.items()]
     blocks += [f"## How it is measured {UNFOUND}", _measured(claim, scales)]
     blocks += [f"## Make it again {UNFOUND}", *_again(claim, own, run or scales[:1], conf)]
     sources = "".join(provenance.section(scale, claim.studies) for scale in run)
