@@ -2,20 +2,16 @@
 
 @program
 def main(arguments: list[str] | None = None) -> None:
-    options = Parser(...).parse_args(arguments)
+    ...
 """
 
-import argparse
 import functools
 import io
 import json
 import os
-import re
 import sys
 import traceback
-from typing import Any, Never, Protocol
-
-from sketchbench.parameters import did_you_mean
+from typing import Any, Protocol
 
 # What our functions and libraries raise of wrong input, missing files and full disks; anything else is a bug of ours.
 MISTAKES = (ValueError, TypeError, RuntimeError, ArithmeticError, OSError, ImportError)
@@ -31,31 +27,6 @@ class Main(Protocol):
     """The function of a program; its arguments are those of the command line by default."""
 
     def __call__(self, arguments: list[str] | None = None) -> None: ...
-
-
-class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are one line, and which suggests what was meant. It takes no abbreviations."""
-
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(**{"allow_abbrev": False, **settings})
-
-    def error(self, message: str) -> Never:
-        line = f"sketchbench: error: {message}{self._meant(message)}; {self.prog} --help lists the options"
-        self.exit(2, f"{one_line(line)}\n")
-
-    def _meant(self, message: str) -> str:
-        """What may have been meant by a choice or an option that there is not."""
-        if unknown := re.search(r"unrecognized arguments: (--[^\s=]+)", message):
-            return did_you_mean(unknown[1], self._options())
-        if unknown := re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message):
-            return did_you_mean(unknown[1], re.findall(r"'(.*?)'", unknown[2]))
-        return ""
-
-    def _options(self) -> set[str]:
-        """The options of the parser and of its commands."""
-        commands = [action.choices for action in self._actions if isinstance(action, argparse._SubParsersAction)]
-        below = [parser._options() for choices in commands for parser in choices.values()]
-        return set(self._option_string_actions).union(*below)
 
 
 def program(main: Main) -> Main:

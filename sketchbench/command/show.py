@@ -17,13 +17,12 @@ from sketchbench.composition import CONF
 from sketchbench.digest import PROJECT
 from sketchbench.parameters import choose
 from sketchbench.site import commands
-from sketchbench.site.page import Scale
-from sketchbench.site.provenance import dated
+from sketchbench.site.page import PLACES, Scale, scales_of
+from sketchbench.site.provenance import dated, made_with
 from sketchbench.site.statistic import WORDS, name_of
 from sketchbench.site.verdicts import read
 
 WIDTH = 48  # characters of a drawn interval
-PLACES = {"quick": ".", "paper": "paper"}
 Row = Mapping[Any, Any]
 
 
@@ -55,10 +54,11 @@ def command(claim: str, method: str | None, scale: str | None, reports: Path | N
     """
     known = {path.stem: path for path in (CONF / "claim").glob("*.yaml")}
     (said,) = read_claims([known[choose("claim", claim, sorted(known))]])
-    scales = [Scale(name, place) for name, place in _places(reports).items() if scale in (None, name)]
-    rows = {one: _rows(one, claim) for one in scales if (one.reports / "claims.csv").is_file()}
+    folder = reports or _folder()
+    rows = {one: _rows(one, claim) for one in scales_of(folder) if scale in (None, one.name)}
     if not rows:
-        raise FileNotFoundError(f"{scales[0].reports / 'claims.csv'} is not there; run sketchbench results first")
+        place = folder / PLACES[scale or "quick"] / "claims.csv"
+        raise FileNotFoundError(f"{place} is not there; run sketchbench results first")
     if method:
         choose("method", method, {row["method"]: row for found in rows.values() for row in found if row["method"]})
     print("\n".join(_heading(said)))
@@ -67,12 +67,10 @@ def command(claim: str, method: str | None, scale: str | None, reports: Path | N
             print(line)
 
 
-def _places(reports: Path | None) -> dict[str, Path]:
-    """The reports of each scale."""
-    root = reports or next(
-        (place for place in (Path("reports"), PROJECT / "reports") if place.is_dir()), Path("reports")
-    )
-    return {name: root / place for name, place in PLACES.items()}
+def _folder() -> Path:
+    """The reports here, or else the project's."""
+    here = Path("reports")
+    return next((place for place in (here, PROJECT / "reports") if place.is_dir()), here)
 
 
 def _rows(scale: Scale, claim: str) -> list[Row]:
@@ -167,8 +165,7 @@ def _origin(claim: Claim, scale: Scale, row: Row) -> Iterator[str]:
         if place.is_file():
             told = seal.read(place)
             settings |= told.settings
-            facts = {**told.settings, **told.machines}
-            yield f"with: {study}: {'; '.join(f'{name} {value}' for name, value in facts.items())}"
+            yield f"with: {study}: {made_with(told)}"
     same = "".join(f" {name}={value}" for name, value in sorted(settings.items(), reverse=True))
     yield "again:"
     yield f"  {commands.workflow(scale.name, claim.studies)}{same}"

@@ -22,11 +22,10 @@ import yaml
 from sketchbench.digest import PROJECT
 from sketchbench.files import write_bytes, write_text
 from sketchbench.site import lists
-from sketchbench.site.page import Asset, Page, Scale
+from sketchbench.site.page import Asset, Page, Scale, scales_of
 
 HERE = Path(__file__).parent
 MODULES = ("front", "claims", "errata", "printed", "frontier", "figures", "tables", "history", "glossary")
-SCALES = {"quick": "reports", "paper": "reports/paper"}
 NAMES = {
     "index.md": "Start",
     "printed.md": "Printed",
@@ -51,18 +50,12 @@ SHARED = (
     re.compile(r'<script id="__config".*?</script>', re.DOTALL),
     re.compile(r'<ul class="md-nav__list" data-md-scrollfix>.*?</ul>', re.DOTALL),
 )
-FOLDED = ("claims", *SCALES)  # folders of many pages
+FOLDED = ("claims", "tables")  # folders of many pages
 KEPT = re.compile(r"(<(?:pre|script|textarea)\b.*?</(?:pre|script|textarea)>)", re.DOTALL)  # where spaces count
 
 
 class SiteError(RuntimeError):
     """A site that can't be built; the message is for the user, in one line."""
-
-
-def scales_of(root: Path = PROJECT) -> list[Scale]:
-    """The scales that have reports, quick first."""
-    scales = [Scale(name, root / place) for name, place in SCALES.items()]
-    return [scale for scale in scales if (scale.reports / "claims.csv").is_file()]
 
 
 def made(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
@@ -88,7 +81,7 @@ def build(target: Path, root: Path = PROJECT) -> str:
         SiteError: where there is nothing to show, or MkDocs is missing or fails.
     """
     start = time.perf_counter()
-    scales = scales_of(root)
+    scales = scales_of(root / "reports")
     if not scales:
         raise SiteError(f"{root / 'reports'} has no claims.csv to show; run snakemake first")
     if not importlib.util.find_spec("mkdocs"):

@@ -17,6 +17,15 @@ class Scale:
     reports: Path
 
 
+PLACES = {"quick": ".", "paper": "paper"}  # of each scale, in the folder of the reports
+
+
+def scales_of(reports: Path) -> list[Scale]:
+    """The scales that have verdicts in a folder of reports, quick first."""
+    scales = [Scale(name, reports / place) for name, place in PLACES.items()]
+    return [scale for scale in scales if (scale.reports / "claims.csv").is_file()]
+
+
 @dataclass(frozen=True)
 class Page:
     """A page of the site.

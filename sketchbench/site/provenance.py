@@ -25,14 +25,22 @@ def _row(scale: Scale, study: str) -> str:
         told = seal.read(seal.beside(table))
     except seal.SealError:
         return _cells(scale.name, study, "its seal is missing or broken", "")
-    commits = {commit for listed in told.commits.values() for commit in listed.split()}
-    settings = {**told.settings, **told.machines}
-    return _cells(scale.name, study, dated(commits), "; ".join(f"{name} {value}" for name, value in settings.items()))
+    return _cells(scale.name, study, dated(commits_of(told)), made_with(told))
 
 
 def _cells(scale: str, study: str, *texts: str) -> str:
     link = f'<a href="../{table_address(study, scale)}">{study}</a>'
     return f"<tr><td>{scale}</td><td>{link}</td>{''.join(f'<td>{escaped(text)}</td>' for text in texts)}</tr>"
+
+
+def commits_of(told: seal.Seal) -> set[str]:
+    """The commits of the code that the records of a table are from."""
+    return {commit for listed in told.commits.values() for commit in listed.split()}
+
+
+def made_with(told: seal.Seal) -> str:
+    """Seed, kernels, machine and versions of the records of a table, in words."""
+    return "; ".join(f"{name} {value}" for name, value in {**told.settings, **told.machines}.items())
 
 
 def dated(commits: Iterable[str]) -> str:

@@ -16,7 +16,7 @@ from sketchbench.measure.row import Column as Measured
 from sketchbench.site import verdicts
 from sketchbench.site.lists import Column, Kind, listing
 from sketchbench.site.page import Asset, Page, Scale, table_address
-from sketchbench.site.provenance import date_of, dated
+from sketchbench.site.provenance import commits_of, date_of, dated
 from sketchbench.site.verdicts import escaped
 
 SCALE = "scale"
@@ -99,7 +99,7 @@ def _table(path: Path, scale: str, conf: Path) -> Table:
             if numbers.notna().sum() == (frame[name] != "").sum():
                 frame[name] = numbers
     try:
-        sealed = set(" ".join(seal.read(seal.beside(path)).commits.values()).split())
+        sealed = commits_of(seal.read(seal.beside(path)))
     except seal.SealError:
         sealed = set()
     made = max(map(date_of, sealed), default="")
