@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from sketchbench.composition import METHODS
 from sketchbench.execution import ConfigError
-from sketchbench.measure.row import COLUMNS
+from sketchbench.measure.row import COLUMNS, Column
 from sketchbench.parameters import choose
 from sketchbench.schema import load, validate
 
@@ -31,6 +31,18 @@ class Point(NamedTuple):
     columns: dict[str, Any]
 
 
+class Fewer(NamedTuple):
+    """Combinations of which fewer trials are made, or none: those with one of these values in each of the columns,
+    of which `method` is one."""
+
+    where: dict[str, list[Any]]
+    trials: int
+
+    def meets(self, columns: Mapping[str, Any]) -> bool:
+        """Whether a combination is one of them."""
+        return all(columns.get(name) in values for name, values in self.where.items())
+
+
 class Long(NamedTuple):
     """What the runs of a study take: hours of one processor core, and what this number is from."""
 
@@ -47,8 +59,9 @@ class Study:
     `theory`, one of these at least. groups: the config groups that an axis may name. together: how many of its runs
     share a process at most; None: as many as those of other studies. always: whether it is run, of the methods that the
     chosen studies have, when it is not chosen itself, and of each method at the first size that it takes. trials:
-    how many trials there are, each of them a run of its own; None: they are as many as `set` says, in one run. long:
-    what it takes, where that is more than a day of two processor cores; None where it is less.
+    how many trials there are, each of them a run of its own; None: they are as many as `set` says, in one run. fewer:
+    combinations of which there are fewer; the first that is met counts. long: what it takes, where that is more than a
+    day of two processor cores; None where it is less.
     """
 
     name: str
@@ -64,11 +77,17 @@ class Study:
     together: int | None = None
     always: bool = False
     trials: int | None = None
+    fewer: tuple[Fewer, ...] = ()
     long: Long | None = None
 
     def asks_for(self, theory: Mapping[str, Any]) -> bool:
         """Whether a method with this `theory` is one that it is for."""
         return not self.needs or any(theory.get(key) is not None for key in self.needs)
+
+    def trials_of(self, method: str, point: Point) -> int | None:
+        """How many trials of a combination are runs of their own; None: none is, and `set` says how many there are."""
+        columns = {**point.columns, Column.METHOD: method}
+        return next((fewer.trials for fewer in self.fewer if fewer.meets(columns)), self.trials)
 
     def points(self) -> Iterator[Point]:
         """Every combination of the axes, in their order."""
@@ -102,8 +121,6 @@ def read(conf: Path, name: str, scale: str, *, gpu: bool = False) -> Study:
     axes, settings, parts = ({**text.get(part, {}), **special.get(part, {})} for part in PARTS)
     if "share" in text:
         axes |= _sizes(text["share"])
-    if trials := special.get("trials"):
-        settings[TRIALS] = trials
     groups = frozenset(key for key in axes if (conf / key).is_dir())
     for key in axes:
         if key.rpartition(".")[2] not in COLUMNS:
@@ -111,6 +128,13 @@ def read(conf: Path, name: str, scale: str, *, gpu: bool = False) -> Study:
                 f"{path}: axis {key} has no column; add it, with its meaning, to sketchbench/measure/row.py,"
                 " or use `set`"
             )
+    fewer = tuple(Fewer(**fewer) for fewer in special.get("fewer", ()))
+    told_apart = [Column.METHOD.value, *(key.rpartition(".")[2] for key in axes)]
+    for column in (column for each in fewer for column in each.where):
+        try:
+            choose("fewer: where", column, told_apart)
+        except ValueError as error:
+            raise ConfigError(f"{path}: {error}") from None
     kind = next((kind for kind in METHODS if kind in text), "")
     return Study(
         name=name,
@@ -125,7 +149,8 @@ def read(conf: Path, name: str, scale: str, *, gpu: bool = False) -> Study:
         groups=groups,
         together=text.get("together"),
         always=text.get("always", False),
-        trials=trials,
+        trials=special.get("trials"),
+        fewer=fewer,
         long=Long(**special["long"]) if "long" in special else None,
     )
 

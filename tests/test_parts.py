@@ -5,6 +5,7 @@ import functools
 import io
 import json
 import random
+import shutil
 import subprocess
 import sys
 import time
@@ -15,12 +16,14 @@ from typing import Any
 import pandas as pd
 import pytest
 import torch
+import yaml
 
 from sketchbench import composition, execution, job, record
 from sketchbench import plan as planning
 from sketchbench.batch import Batch, Run, batches
 from sketchbench.command.main import main
 from sketchbench.course import Course, Unfinished, told
+from sketchbench.execution import ConfigError
 from sketchbench.federated import experiment
 from sketchbench.measure.row import TRIALS_THERE
 from sketchbench.signature import signature
@@ -278,14 +281,13 @@ def test_two_trials_do_not_tune_at_once(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_study_says_it(tmp_path: Path) -> None:
     """In conf/study, at a scale; other tasks than those that can are refused."""
     plan = planning.expand("paper", "numba", studies="federated_mlp,inversion_double_blind")
-    for study, trials in (("federated_mlp", 3), ("inversion_double_blind", 24)):
-        for run in plan.runs[study].values():
-            assert len(run.parts) == run.config["task"]["trials"] == trials
-            assert [part.config["trial"] for part in run.parts] == list(range(trials))
+    for run in plan.runs["inversion_double_blind"].values():
+        assert len(run.parts) == run.config["task"]["trials"] == 24
+        assert [part.config["trial"] for part in run.parts] == list(range(24))
     found = plan.batches["federated_mlp"]
     *trials_of, last = found.values()
     assert set(last.needs) == {batch.receipt for batch in trials_of}
-    assert len(trials_of) == 3 * len(last.runs) == 3 * len(plan.runs["federated_mlp"])
+    assert len(trials_of) == sum(len(run.parts) for run in plan.runs["federated_mlp"].values())
     firsts = [next(iter(batch.runs.values())).config["trial"] for batch in trials_of]
     assert firsts == sorted(firsts)  # so that those that are made at once tune different things
     plan.present = True
@@ -295,3 +297,33 @@ def test_a_study_says_it(tmp_path: Path) -> None:
     assert only.payload == replace(last, receipt=only.receipt).payload
     quick = planning.expand("quick", "numba", studies="federated_mlp").runs["federated_mlp"]
     assert not any(run.parts for run in quick.values())
+
+
+def test_fewer_trials_of_some_combinations(tmp_path: Path) -> None:
+    """The first `fewer` that is met counts; none at all is a combination that is left out, and said."""
+    conf = tmp_path / "conf"
+    shutil.copytree(planning.CONF, conf)
+    path = conf / "study" / "federated_mlp.yaml"
+    study = yaml.safe_load(path.read_text())
+    study["scales"]["paper"] |= {
+        "trials": 4,
+        "fewer": [
+            {"where": {"method": ["count_sketch"], "participation": [0.5, 1]}, "trials": 0},
+            {"where": {"participation": [1, 0.01]}, "trials": 2},
+        ],
+    }
+    path.write_text(yaml.safe_dump(study))
+    plan = planning.expand("paper", "numba", studies="federated_mlp", conf=conf)
+    trials = {name: len(run.parts) for name, run in plan.runs["federated_mlp"].items()}
+    balanced, plain = (
+        {name.partition("participation")[2]: count for name, count in trials.items() if name.startswith(f"{method}/")}
+        for method in ("balanced_count_sketch", "count_sketch")
+    )
+    assert balanced == {"0.01": 2, "0.1": 4, "0.2": 4, "0.5": 4, "1": 2}
+    assert plain == {"0.01": 2, "0.1": 4, "0.2": 4}
+    assert all(run.config["task"]["trials"] == len(run.parts) for run in plan.runs["federated_mlp"].values())
+    assert sum("wants no trials" in skipped.reason for skipped in plan.skipped) == 2
+    study["scales"]["paper"]["fewer"][1]["where"] = {"share": [1]}
+    path.write_text(yaml.safe_dump(study))
+    with pytest.raises(ConfigError, match=r"federated_mlp.yaml: fewer: where=share is unknown"):
+        planning.expand("paper", "numba", studies="federated_mlp", conf=conf)
