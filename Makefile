@@ -2,11 +2,12 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(abspath $(VENV))/bin
+KEPT := reports/paper/records
 export PATH := $(BIN):$(PATH)
 
 .DELETE_ON_ERROR:
-.PHONY: results paper report site test-site check test tests test-slurm lint style types layers workflow bench lock \
-	clean help
+.PHONY: results paper keep report site test-site check test tests test-slurm lint style types layers workflow bench \
+	lock clean help
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST)
@@ -20,8 +21,13 @@ $(VENV)/ready: pyproject.toml requirements.lock
 results: $(VENV)/ready ## run every study at the quick scale, and write reports/
 	@sh workflow/run $(ARGS)
 
-paper: $(VENV)/ready ## the same at the papers' own sizes: days; goes on where it was stopped
+paper: $(VENV)/ready ## the same at the papers' own sizes: days; goes on where it was stopped, and from kept trainings
+	@[ ! -d $(KEPT) ] || $(BIN)/sketchbench gather $(KEPT) --scale paper
 	@sh workflow/run --config scale=paper $(ARGS)
+
+keep: ## keep the records of trainings and attacks that took hours, to be committed: make paper begins with them
+	@mkdir -p $(KEPT) && cd results/paper && find . -name 'trial[0-9]*.parquet' -print0 | \
+	  tar --null -cf - -T - | tar -xf - -C $(CURDIR)/$(KEPT) && du -sh $(CURDIR)/$(KEPT)
 
 report: results ## bundle tables and figures into reports/report.html
 	snakemake --report reports/report.html
