@@ -45,11 +45,14 @@ HIDDEN = re.compile(
     r'<div class="md-sidebar md-sidebar--secondary"[^>]*hidden>.*?(?=<div class="md-content")', re.DOTALL
 )
 SCHEME, XMLNS = "assets/javascripts/scheme.js", ' xmlns="http://www.w3.org/2000/svg"'
-# What is the same in all pages of a depth: the theme's words; and, of pages that are many, what a phone's menu lists.
+# What is the same in all pages of a depth, and does nothing without scripts: the theme's words, its switch between
+# light and dark, the search; and, of pages that are many, what a phone's menu lists.
 SHARED = (
     re.compile(r'<script id="__config".*?</script>', re.DOTALL),
-    re.compile(r'<ul class="md-nav__list" data-md-scrollfix>.*?</ul>', re.DOTALL),
+    re.compile(r'<form class="md-header__option" data-md-component="palette">.*?</form>', re.DOTALL),
+    re.compile(r'<div class="md-search" .*?(?=</nav>\s*</header>)', re.DOTALL),
 )
+MENU = re.compile(r'<ul class="md-nav__list" data-md-scrollfix>.*?</ul>', re.DOTALL)
 FOLDED = ("claims", "tables")  # folders of many pages
 KEPT = re.compile(r"(<(?:pre|script|textarea)\b.*?</(?:pre|script|textarea)>)", re.DOTALL)  # where spaces count
 
@@ -158,7 +161,7 @@ def _finish(target: Path) -> None:
         for script in PALETTE.findall(page):
             write_text(target / SCHEME, script)
         page = HIDDEN.sub("", page).replace('role="dialog">', 'role="dialog" aria-label="Search">')
-        for part in SHARED if path.parent.name in FOLDED else SHARED[:1]:
+        for part in (*SHARED, MENU) if path.parent.name in FOLDED else SHARED:
             for found in part.findall(page):
                 page = page.replace(found, _shared(found, target, root))
         page = PALETTE.sub(f'<script src="{root}{SCHEME}"></script>', page).replace(XMLNS, "")
