@@ -107,9 +107,10 @@ class Expansion:
         return bool(left_out)
 
     def _all_runs(self, study: Study) -> list[Run]:
-        """The runs of all methods of a study, by their names."""
-        runs = [run for method in self.selection.methods(study) for run in self._runs(study, method)]
-        return sorted(runs, key=lambda run: run.name)
+        """The runs of all methods of a study, in the order of their names; once where a method with sizes of its own
+        has the same run at several points."""
+        runs = {run.name: run for method in self.selection.methods(study) for run in self._runs(study, method)}
+        return [runs[name] for name in sorted(runs)]
 
     def _add(self, study: Study, runs: Sequence[Run]) -> None:
         self.plan.kinds[study.name] = study.kind
