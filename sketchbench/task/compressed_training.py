@@ -65,7 +65,8 @@ class CompressedTraining(Checked, Repeated):
     `not_behind`: in how many trials the accuracy at the end is not below that of FIHT at the highest of its
     compressions; of that FIHT itself it is all of them.
     `lead`: the arm's accuracy less that of this FIHT, in the mean over the evaluated rounds that both have seen, so
-    long as neither has diverged; bound: 0. Ends say little where most trainings diverge, and two that have draw.
+    long as neither has diverged. Ends say little where most trainings diverge, and two that have draw.
+    `ahead`: in how many trials the lead is positive.
 
     The bound of these counts is that of a probability, 1/2: they are about the median training. A single trial has no
     standard deviation, and can't show anything of a probability.
@@ -173,7 +174,8 @@ class CompressedTraining(Checked, Repeated):
                 count = sum(end >= other for end, other in zip(ends, best, strict=True))
                 yield Row("not_behind", bound=MEDIAN, **where).counted(count, len(trained))
                 leads = [_lead(curve, other) for curve, other in zip(trained, curves[strongest], strict=True)]
-                yield Row("lead", bound=0.0, **where).mean(leads)
+                yield Row("lead", **where).mean(leads)
+                yield Row("ahead", bound=MEDIAN, **where).counted(sum(lead > 0 for lead in leads), len(leads))
 
     def _curves(self, trained: Sequence[Curve]) -> Iterator[Row]:
         """Rows until the first training has diverged."""
