@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import yaml
-from levels import LEVEL
+from levels import LEVEL, PAPER_LEVEL
 from scipy import stats
 from whole_plan import whole_plan
 
@@ -85,11 +85,21 @@ def test_the_median_training() -> None:
         assert needed <= min(quick(study))
 
 
+def test_the_median_training_at_the_papers_sizes() -> None:
+    """More is compared there, so that one trial more is needed."""
+    needed = trials_for_zero(0.5, error=PAPER_LEVEL)
+    assert needed == 25
+    for study in ("double_blind", "mnist", "noise", "prior", "sizes"):
+        paper = yaml.safe_load((composition.CONF / "study" / f"inversion_{study}.yaml").read_text())["scales"]["paper"]
+        assert needed <= (paper.get("trials") or paper["set"]["task.trials"])
+
+
 def test_the_median_compressed_training() -> None:
-    """As above, and of the iid workers' trainings one may be another than most."""
-    assert trials_for_zero(0.5, error=LEVEL) <= min(quick("compressed_noniid"))
+    """Of the iid workers' trainings a few may be others than most, and of the other workers' a fifth."""
     (trials,) = set(quick("compressed_iid"))
-    assert proportion_interval(1, trials, error=LEVEL).high < 0.5
+    assert proportion_interval(3, trials, error=LEVEL).high < 0.5
+    (trials,) = set(quick("compressed_noniid"))
+    assert proportion_interval(20, trials, error=LEVEL).high < 0.5
 
 
 # Recoveries
