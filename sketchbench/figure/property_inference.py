@@ -46,7 +46,9 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     axes.set_yticks(range(len(CASES)), [label for label, _, _ in CASES.values()])
     axes.invert_yaxis()
     axes.set_xlim(0.25, 1.05)
-    axes.set_xlabel("area under the ROC curve of the attack")
+    which = ", ".join(f"{share:.0%}" for share in shares)
+    bars_are = f"\nbars, from above: {which} of the images of a batch have the property" if len(shares) > 1 else ""
+    axes.set_xlabel(f"area under the ROC curve of the attack{bars_are}")
     stated_mark = style.handle(
         "stated in the paper, for LFW",
         color=style.INK,
