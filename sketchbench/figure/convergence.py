@@ -21,12 +21,12 @@ LOWEST = 1e-5  # of the bound; curves end below it
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """From the studies of `PANELS`: a row of panels for each theorem and a column for each group of families, with the
     mean of what the theorem bounds divided by its bound, over the rounds. The families of a panel have their markers at
-    different rounds, so that each is seen where they coincide. Controls, whose bounds are others, are left out.
+    different rounds, so that each is seen where they coincide.
 
     All intervals of the figure hold at once, except with probability 1e-3.
     """
     whole = pd.concat([table.assign(study=name) for name, table in tables.items()])
-    drawn = style.with_intervals(style.without_controls(whole))
+    drawn = style.with_intervals(whole)
     shown = style.families(drawn)
     groups = [group for group in style.GROUPS if any(family.group == group for family in shown)]
     figure = style.new_figure(7.6)

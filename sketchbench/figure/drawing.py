@@ -12,7 +12,7 @@ from sketchbench import seal
 from sketchbench.figure import foot
 from sketchbench.figure.catalogue import Entry
 from sketchbench.figure.saving import save
-from sketchbench.measure.row import Column
+from sketchbench.measure.row import CONTROLS, Column
 from sketchbench.schema import SchemaError
 from sketchbench.table.reading import TableError, read_table
 
@@ -20,7 +20,8 @@ KEY = (Column.METHOD, Column.QUANTITY)  # columns of every table
 
 
 def draw(entry: Entry, tables: Mapping[str, pd.DataFrame], scale: str = "quick") -> Figure:
-    """Draw the figure of an entry, with the small print at its foot.
+    """Draw the figure of an entry, with the small print at its foot. Methods that are broken on purpose, the controls,
+    are in no figure.
 
     Arguments:
         entry: an entry of the catalogue.
@@ -36,7 +37,8 @@ def draw(entry: Entry, tables: Mapping[str, pd.DataFrame], scale: str = "quick")
         inspect.signature(function).bind(tables, **entry.arguments)
     except TypeError as error:
         raise SchemaError(f"arguments of figure.{entry.module}.draw: {error}") from None
-    figure = function(tables, **entry.arguments)
+    sound = {name: table[~table[Column.METHOD].str.startswith(CONTROLS)] for name, table in tables.items()}
+    figure = function(sound, **entry.arguments)
     foot.write(figure, foot.text(scale, tables.values(), entry.data, entry.bars))
     return figure
 

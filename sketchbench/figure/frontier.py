@@ -20,7 +20,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
 
     All intervals of a setting's figure hold at once, except with probability 1e-3.
     """
-    table = style.without_controls(tables["frontier"])
+    table = tables["frontier"]
     front = cells({"frontier": table})
     rows = table[(table[Column.QUANTITY] == "accuracy") & table[Column.MEAN].notna()]
     rows = _errors(by_setting(style.with_intervals(rows))).merge(

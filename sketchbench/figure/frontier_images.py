@@ -12,7 +12,7 @@ SIZE = 0.62  # inches, of an image and what is around it
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study frontier_leakage: the first trial's image, and what the best attack makes of one client's message; a
     row for each compressor, a column for each budget."""
-    table = style.without_controls(tables["frontier_leakage"])
+    table = tables["frontier_leakage"]
     found = table[(table[Column.QUANTITY] == "picture") & (table[Column.TRIAL] == 0)]
     families = style.families(found, looks=style.COMPRESSOR_LOOKS)
     budgets = sorted(found[Column.COMPRESSION].unique())

@@ -19,7 +19,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
 
     All intervals of leads hold at once, except with probability 1e-3.
     """
-    trained, leaked = (style.without_controls(tables[name]) for name in ("frontier", "frontier_leakage"))
+    trained, leaked = tables["frontier"], tables["frontier_leakage"]
     plain = trained[Column.EPSILON].isna() if Column.EPSILON in trained else True
     accurate = trained[plain & (trained[Column.QUANTITY] == "accuracy") & (trained[Column.CASE] == "iid")]
     accurate = accurate[accurate[Column.MEAN].notna()]

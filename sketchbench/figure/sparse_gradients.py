@@ -26,13 +26,18 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     first.set_title("(a) loss")
     first.legend(handles=losses.handles(rows), fontsize=6, loc="upper right", frameon=True)
     _sparsities(second, table)
-    _noises(third, losses.with_bands(noisy), rows)
+    _noises(third, _recovered(losses.with_bands(noisy)), _recovered(rows))
     third.sharey(first)
     start = rows.loc[rows[Column.ROUND] == 0, Column.MEAN].max()
     first.set_ylim(0, 1.05 * start)  # a diverging curve leaves the frame
     for axes in (first, second, third):
         axes.set_xlabel("round")
     return figure
+
+
+def _recovered(rows: pd.DataFrame) -> pd.DataFrame:
+    """Of FIHT, and not of what runs beside it."""
+    return rows[rows[Column.CASE] == "recovery"]
 
 
 def _sparsities(axes: Axes, table: pd.DataFrame) -> None:
@@ -50,7 +55,7 @@ def _sparsities(axes: Axes, table: pd.DataFrame) -> None:
 
 def _noises(axes: Axes, rows: pd.DataFrame, silent: pd.DataFrame) -> None:
     """Draw the losses by the noise in the channel: darker for more noise, and grey without any."""
-    runs = [(0.0, silent[silent[Column.CASE] == "recovery"])]
+    runs = [(0.0, silent)]
     for noise in sorted(rows[Column.CHANNEL_NOISE].unique()):
         runs.append((noise, rows[rows[Column.CHANNEL_NOISE] == noise]))
     shades = mpl.colormaps[SHADES]

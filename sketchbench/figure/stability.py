@@ -18,7 +18,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
 
     All intervals of the figure hold at once, except with probability 1e-3.
     """
-    table = style.without_controls(tables["stability"])
+    table = tables["stability"]
     quantities = [f"{kind}_{what}" for kind in KINDS for what in ("error", "ratio")]
     random = table[Column.CASE].isna() if Column.CASE in table else True  # directions, not the worst ones
     drawn = style.with_intervals(table[table[Column.QUANTITY].isin(quantities) & random])

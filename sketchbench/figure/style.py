@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 
 from sketchbench.figure.theme import theme
 from sketchbench.measure.interval import Interval, mean_interval
-from sketchbench.measure.row import CONTROLS, Column
+from sketchbench.measure.row import Column
 
 WIDE = 7.0  # inches: both columns of a paper
 ERROR = 1e-3  # probability that any interval of a figure misses the true value
@@ -56,7 +56,6 @@ GROUPS = (
     "Sampling",
     "Recoveries",
     "Compressors",
-    "Controls",
     "Own",
 )
 
@@ -147,8 +146,7 @@ def families(*tables: pd.DataFrame, looks: Mapping[str, Look] = LOOKS) -> list[M
     shown = [MethodStyle(name, labels[name], *looks[name]) for name in known]
     for index, name in enumerate(sorted(set(labels) - set(known))):
         marker, colour, filled = SPARE[index % len(SPARE)]
-        group = "Controls" if name.startswith(CONTROLS) else "Own"
-        shown.append(MethodStyle(name, labels[name], group, colour, marker, filled))
+        shown.append(MethodStyle(name, labels[name], "Own", colour, marker, filled))
     return sorted(shown, key=lambda family: GROUPS.index(family.group))
 
 
@@ -180,11 +178,6 @@ def worst(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """The row with the largest mean in every group."""
     rows = rows[rows[Column.MEAN].notna()].reset_index(drop=True)
     return rows.loc[rows.groupby(list(by))[Column.MEAN].idxmax()]
-
-
-def without_controls(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows of methods that are not broken on purpose."""
-    return rows[~rows[Column.METHOD].str.startswith(CONTROLS)]
 
 
 def without_constants(rows: pd.DataFrame) -> pd.DataFrame:
@@ -251,13 +244,13 @@ def dodge(x: ArrayLike, index: int, count: int, decades: float = 0.16) -> np.nda
 
 
 def sizes(axes: Axes, values: Iterable[float], margin: float = 1.45) -> None:
-    """Make the x axis logarithmic, with exactly these values as ticks, written out as integers.
+    """Make the x axis logarithmic, with exactly these values as ticks, written out.
 
     The axis reaches beyond the outermost ticks by the factor `margin`.
     """
     ticks = sorted(set(values))
     axes.set_xscale("log")
-    axes.set_xticks(ticks, [f"{int(tick)}" for tick in ticks])
+    axes.set_xticks(ticks, [f"{tick:.15g}" for tick in ticks])
     axes.set_xticks([], minor=True)
     if ticks:
         axes.set_xlim(ticks[0] / margin, ticks[-1] * margin)

@@ -32,7 +32,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
 
     The bands are Clopper-Pearson with the error rate 1e-3 shared by all points.
     """
-    table = style.without_controls(tables["tails"])
+    table = tables["tails"]
     if table.empty:
         return style.new_figure(1.0)
     d = table[Column.D].max()

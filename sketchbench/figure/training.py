@@ -48,6 +48,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
         axes.set_ylim(bottom, 1.02)
     for axes, text in zip(grid[-1], ("round", "sent by all clients, MB", "round"), strict=True):
         axes.set_xscale("log")
+        style.plain_log(axes, "x")
         axes.set_xlabel(text)
     handles = [style.handle("plain", linewidth=0.8, **PLAIN)]
     handles += [style.handle(label, color=style.INK, linestyle=line, linewidth=0.8) for line, label in OPTIONS.values()]
