@@ -5,6 +5,8 @@ import inspect
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 import yaml
 
@@ -14,6 +16,7 @@ from sketchbench.figure.catalogue import FOLDER, INTERVALS, Entry, available, re
 from sketchbench.schema import SchemaError
 
 CATALOGUE = read_catalogue()
+ROOT = Path(__file__).parents[2]
 STUDIES = {path.stem for path in (FOLDER.parent / "study").glob("*.yaml")}
 CONTENT = {"module": "growth", "studies": ["growth"], "caption": "What it shows.", "data": "pairs of vectors"}
 
@@ -82,6 +85,15 @@ def test_a_file_that_is_no_entry(tmp_path: Path, text: str) -> None:
 def test_arguments_that_the_module_does_not_take() -> None:
     with pytest.raises(SchemaError, match=r"arguments of figure\.growth\.draw: .*'blocks'"):
         drawing.draw(Entry("growth", {"blocks": {}}, ("growth",), "What it shows.", "pairs of vectors"), {})
+
+
+def test_no_figure_shows_a_control() -> None:
+    """At one size both would be one broken curve: sparse_gradients drew what recovers nothing into that of FIHT."""
+    name = "sparse_gradients"
+    tables = {study: pd.read_csv(ROOT / "reports" / "tables" / f"{study}.csv") for study in CATALOGUE[name].studies}
+    assert tables[name]["method"].str.startswith("control/").any()
+    loss = drawing.draw(CATALOGUE[name], tables).axes[0]
+    assert all(np.all(np.diff(line.get_xdata()) > 0) for line in loss.lines if len(line.get_xdata()) > 2)
 
 
 def copied(folder: Path) -> dict[str, Entry]:
