@@ -282,8 +282,8 @@ def test_a_study_says_it(tmp_path: Path) -> None:
     """In conf/study, at a scale; other tasks than those that can are refused."""
     plan = planning.expand("paper", "numba", studies="federated_mlp,inversion_double_blind")
     for run in plan.runs["inversion_double_blind"].values():
-        assert len(run.parts) == run.config["task"]["trials"] == 24
-        assert [part.config["trial"] for part in run.parts] == list(range(24))
+        assert len(run.parts) == run.config["task"]["trials"] == 25
+        assert [part.config["trial"] for part in run.parts] == list(range(25))
     found = plan.batches["federated_mlp"]
     *trials_of, last = found.values()
     assert set(last.needs) == {batch.receipt for batch in trials_of}
