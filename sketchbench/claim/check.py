@@ -38,7 +38,7 @@ class Finding(NamedTuple):
     Attributes:
         claim, method: the row.
         what: in words, the new verdict or number and what it should be, or was.
-        serious: whether a verdict is concerned, and not only the numbers that it follows from.
+        serious: whether it is more than what another processor's rounding makes of the same numbers.
     """
 
     claim: str
@@ -66,8 +66,10 @@ def surprises(verdicts: pd.DataFrame) -> list[Finding]:
 def changes(old: pd.DataFrame, new: pd.DataFrame) -> list[Finding]:
     """The verdicts that differ from an older run's, or that follow from other numbers.
 
-    Numbers are the same where they agree to 6 significant digits. Where any verdict is expected, as of times, neither
-    it nor its numbers are compared.
+    Numbers are the same where they agree to 6 significant digits. Of two processors they need not: a training or an
+    attack amplifies how a sum is rounded. A change of numbers is serious where the bound is another one, or the
+    intervals have nothing in common. Where any verdict is expected, as of times, neither it nor its numbers are
+    compared.
     """
     key = ["claim", Column.METHOD]
     both = old.merge(new, on=key, how="outer", suffixes=("", "_new"), indicator=True)
@@ -81,8 +83,13 @@ def changes(old: pd.DataFrame, new: pd.DataFrame) -> list[Finding]:
         elif row["verdict"] != row["verdict_new"]:
             found.append(Finding(*name, f"{row['verdict_new']}, was {row['verdict']}"))
         else:
+            apart = row["low"] > row["high_new"] or row["low_new"] > row["high"]
             found += [
-                Finding(*name, f"{column} {row[f'{column}_new']:.8g}, was {row[column]:.8g}", serious=False)
+                Finding(
+                    *name,
+                    f"{column} {row[f'{column}_new']:.8g}, was {row[column]:.8g}",
+                    apart or column == Column.BOUND,
+                )
                 for column in NUMBERS
                 if not np.isclose(row[column], row[f"{column}_new"], 1e-6, 1e-9, equal_nan=True)
             ]
@@ -110,8 +117,8 @@ def summary(title: str, surprising: Sequence[Finding], changed: Sequence[Finding
 
 
 def annotations(surprising: Sequence[Finding], changed: Sequence[Finding], old: Sequence[str]) -> Iterator[str]:
-    """The same as commands of GitHub's runners, which show them at the top of a run: an error for each verdict, a
-    warning for numbers that changed and for what is of older code."""
+    """The same as commands of GitHub's runners, which show them at the top of a run: an error for what is
+    serious, a warning for other numbers and for what is of older code."""
     for one in (*surprising, *changed):
         yield _annotation("error" if one.serious else "warning", f"{one.claim} {one.method}", one.what)
     for line in old:

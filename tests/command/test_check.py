@@ -83,3 +83,21 @@ def test_a_surprise_that_is_only_listed(
     path = written(tmp_path, "new", {"verdict": "fails"})
     assert ended(path, *options) == code
     assert "X1 GOOD: fails, expected holds" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("older", "code"),
+    [
+        ({"low": 0.5, "statistic": 0.9}, 0),  # intervals that overlap
+        ({"low": 0.5, "statistic": 0.9, "high": 0.99}, 1),
+        ({"low": 1.01, "statistic": 1.1, "high": 1.2}, 1),
+        ({"bound": 1.1}, 1),
+        ({"verdict": "inconclusive"}, 1),
+        ({"claim": "X2"}, 1),
+    ],
+)
+def test_what_another_processor_may_change(tmp_path: Path, older: dict[str, object], code: int) -> None:
+    """Numbers, so long as they may be those of the same quantity; not a verdict, a bound or a row."""
+    old, new = written(tmp_path, "old", older), written(tmp_path, "new", {})
+    assert ended(new, "--against", old) == 1
+    assert ended(new, "--against", old, "--other-processor") == code
