@@ -5,14 +5,13 @@ import logging
 import platform
 import resource
 import shutil
-import subprocess
 import sys
 import time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sketchbench import kernels, parts, record
+from sketchbench import checkout, kernels, parts, record
 from sketchbench.blame import blamed
 from sketchbench.command_line import MISTAKES, said
 from sketchbench.course import Unfinished, knows, told
@@ -119,21 +118,9 @@ def _peak_mebibytes() -> int:
 
 @functools.cache
 def _commit() -> str | None:
-    """The commit of the code, marked `-dirty` where it is not the whole story; None outside a checkout.
-
-    It is the last that changed anything but reports, so that committing what a run made leaves the next run's reports
-    as they are. Nor do changes of reports count, which go on while it runs, or of what no result depends on. Asked
-    once: what a process runs is what it has loaded.
-    """
-    git = ["git", "-C", str(PROJECT)]
-    try:
-        last = [*git, "log", "-1", "--format=%h", "--abbrev=12", "--", ".", ":(exclude)reports"]
-        name = subprocess.run(last, capture_output=True, text=True, check=True)
-        difference = [*git, "diff", "--quiet", "HEAD", "--", "sketchbench", "conf"]
-        changed = subprocess.run(difference, capture_output=True, check=False)
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return (name.stdout.strip() or None) and name.stdout.strip() + ("-dirty" if changed.returncode else "")
+    """The commit of the code. Asked once: what a process runs is what it has loaded."""
+    commit = checkout.code_commit(PROJECT)
+    return commit and commit.name
 
 
 def start_logging() -> None:

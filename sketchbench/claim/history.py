@@ -7,13 +7,12 @@ which differ from machine to machine, are left out.
 
 import io
 import math
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
+from sketchbench.checkout import DIRTY, asked, code_commit
 from sketchbench.digest import PROJECT
 from sketchbench.files import write_text
 from sketchbench.measure.row import Column
@@ -23,8 +22,6 @@ PLACES = {"quick": "reports/claims.csv", "paper": "reports/paper/claims.csv"}
 FILE = "reports/history.csv"
 MOVED = 1e-3  # a relative change of tightness that is worth a row; what machines differ by is far less
 FORMAT = ".4g"
-DIRTY = "-dirty"  # code that was not committed; records mark theirs in the same way
-CODE = ":(exclude)reports"  # a commit of reports alone is none of code
 
 
 def read(path: Path) -> pd.DataFrame:
@@ -75,11 +72,8 @@ def append(csv: Path, verdicts: pd.DataFrame, scale: str, root: Path = PROJECT) 
     reports elsewhere, as of a user's folder, have no history."""
     if scale not in PLACES or csv.resolve() != (root / PLACES[scale]).resolve():
         return
-    commit, _, date = _git(root, "log", "-1", "--format=%h %cs", "--abbrev=12", "--", ".", CODE).partition(" ")
-    if commit:
-        changed = _git(root, "diff", "--name-only", "HEAD", "--", "sketchbench", "conf")
-        commit += DIRTY if changed else ""
-        _write(root / FILE, extended(read(root / FILE), verdicts, scale, commit, date))
+    if commit := code_commit(root):
+        _write(root / FILE, extended(read(root / FILE), verdicts, scale, *commit))
 
 
 def backfill(root: Path = PROJECT) -> None:
@@ -93,11 +87,11 @@ def backfill(root: Path = PROJECT) -> None:
 
 def _past(root: Path) -> Iterator[tuple[str, str, str, pd.DataFrame]]:
     """The commits that changed reports, the first first: name, date, scale and verdicts."""
-    for line in _git(root, "log", "--reverse", "--format=%H %cs", "--", *PLACES.values()).splitlines():
+    for line in (asked(root, "log", "--reverse", "--format=%H %cs", "--", *PLACES.values()) or "").splitlines():
         commit, date = line.split()
-        changed = _git(root, "show", "--format=", "--name-only", commit).splitlines()
+        changed = (asked(root, "show", "--format=", "--name-only", commit) or "").splitlines()
         for scale, place in PLACES.items():
-            if place in changed and (text := _git(root, "show", f"{commit}:{place}")):
+            if place in changed and (text := asked(root, "show", f"{commit}:{place}")):
                 yield commit[:12], date, scale, _of_old(pd.read_csv(io.StringIO(text)))
 
 
@@ -112,12 +106,3 @@ def _write(path: Path, history: pd.DataFrame) -> None:
     text = history.to_csv(index=False, float_format=f"%{FORMAT}", lineterminator="\n")
     if not path.is_file() or path.read_text(encoding="utf-8") != text:
         write_text(path, text)
-
-
-def _git(root: Path, *arguments: Any) -> str:
-    """What git says; "" where it fails, as outside a checkout."""
-    command = ["git", "-C", str(root), *map(str, arguments)]
-    try:
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return ""

@@ -1,10 +1,10 @@
 """Where verdicts come from: commits with their dates, seed, kernels, versions and machine, from the tables' seals."""
 
 import functools
-import subprocess
 from collections.abc import Iterable, Sequence
 
 from sketchbench import seal
+from sketchbench.checkout import DIRTY, asked
 from sketchbench.digest import PROJECT
 from sketchbench.site.page import Scale, table_address
 from sketchbench.site.verdicts import escaped
@@ -52,8 +52,4 @@ def dated(commits: Iterable[str]) -> str:
 @functools.cache
 def date_of(commit: str) -> str:
     """The day of a commit; "" where git doesn't know it, as outside a checkout."""
-    command = ["git", "-C", str(PROJECT), "show", "-s", "--format=%cs", commit.removesuffix("-dirty"), "--"]
-    try:
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return ""
+    return asked(PROJECT, "show", "-s", "--format=%cs", commit.removesuffix(DIRTY), "--") or ""

@@ -4,10 +4,10 @@ Before there were seals, tables had none. A run of other studies takes such a ta
 counts its rows as of older code, since nobody knows their signatures.
 """
 
-import subprocess
 from pathlib import Path
 
 from sketchbench import seal
+from sketchbench.checkout import asked
 from sketchbench.measure.row import Column
 from sketchbench.reports import TABLE, files_of
 from sketchbench.table.reading import COLUMNS, TableError, read_table
@@ -34,14 +34,8 @@ def adopt(path: Path, scale: str) -> str:
 
 def _committed(path: Path) -> str:
     """The last commit that changed a file; TableError where there is none, or the file has changed since."""
-    git = ["git", "-C", str(path.parent)]
-    log = [*git, "log", "-1", "--format=%h", "--abbrev=12", "--", path.name]
-    difference = [*git, "diff", "--quiet", "HEAD", "--", path.name]
-    try:
-        commit = subprocess.run(log, capture_output=True, text=True, check=True).stdout.strip()
-        same = subprocess.run(difference, capture_output=True, check=False).returncode == 0
-    except (OSError, subprocess.CalledProcessError):
-        commit, same = "", False
-    if not (commit and same and path.is_file()):
+    commit = asked(path.parent, "log", "-1", "--format=%h", "--abbrev=12", "--", path.name)
+    unchanged = asked(path.parent, "diff", "--name-only", "HEAD", "--", path.name) == ""
+    if not (commit and unchanged and path.is_file()):
         raise TableError(f"{path} is not committed as it is here, so nobody knows what made it; run its study again")
     return commit
