@@ -55,18 +55,21 @@ class Expansion:
 
     def _tell_absent(self, study: Study) -> None:
         """What it would take to run a study that has no table, and is not run now; one that is long is left out."""
-        name = study.name
-        known = self.costs.get(cost.Key(self.plan.scale, name))
         apart = replace(self, plan=replace(self.plan, skipped=[]))  # what it would leave out is not to be told
-        runs = sum(len(run.parts) or 1 for run in apart._all_runs(study))
+        takes = self.plan.takes[study.name] = self._takes(study, apart._all_runs(study))
         if study.long:
-            takes = f"{runs} runs, {study.long.hours:g} hours of one processor core ({study.long.measured}), or a GPU"
-            self.plan.besides.append(Skipped(name, "all runs", f"{takes}; run it by its name: studies={name}"))
-        elif known:
-            takes = f"{runs} runs, {cost.told(known.seconds * runs)} of one processor core"
-        else:
-            takes = f"{runs} runs, never measured"
-        self.plan.absent[name] = takes
+            self.plan.besides.append(
+                Skipped(study.name, "all runs", f"{takes}; run it by its name: studies={study.name}")
+            )
+
+    def _takes(self, study: Study, runs: Sequence[Run]) -> str:
+        """How many runs a study has, and how long they keep a core busy, in words."""
+        count = sum(len(run.parts) or 1 for run in runs)
+        if study.long:
+            return f"{count} runs, {study.long.hours:g} hours of one processor core ({study.long.measured}), or a GPU"
+        if known := self.costs.get(cost.Key(self.plan.scale, study.name)):
+            return f"{count} runs, {cost.told(known.seconds * count)} of one processor core"
+        return f"{count} runs, never measured"
 
     def add_always(self, study: Study, table: Table | None) -> None:
         """A study that was not chosen, but is one for always: its runs of the methods whose verdicts rest on it, and
@@ -123,6 +126,7 @@ class Expansion:
         self.plan.standing[study.name] = table
         if states := table.states(_made_of(runs), self.plan.settings):
             self.plan.older[study.name] = states
+            self.plan.takes[study.name] = self._takes(study, runs)
 
     def _runs(self, study: Study, method: str) -> list[Run]:
         """The runs of a study on one method."""

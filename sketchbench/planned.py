@@ -44,7 +44,7 @@ class Plan:
         standing: where only some studies were chosen, the tables of others, which are there and stay as they are.
         older: of these, what is not of this plan.
         besides: the studies that were not chosen, and could not have been, or are too long to be run unasked.
-        absent: of each study that is neither run nor has a table, what it would take to run it.
+        takes: of each study that is not run, and has no table or one of other code, what it would take to run it.
     """
 
     scale: str
@@ -63,7 +63,7 @@ class Plan:
     standing: dict[str, Table] = field(default_factory=dict)
     older: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     besides: list[Skipped] = field(default_factory=list)
-    absent: dict[str, str] = field(default_factory=dict)
+    takes: dict[str, str] = field(default_factory=dict)
 
     @property
     def tables(self) -> list[str]:
@@ -158,7 +158,7 @@ class Plan:
         whole = self.whole and self.scale != "smoke"  # has all that the claims speak of
         kinds, older = (dict(sorted(found.items())) for found in (self.kinds, self.older))
         facts |= {"whole": whole, "skipped": left_out, "studies": self.known, "kinds": kinds, "older": older}
-        facts["absent"] = dict(sorted(self.absent.items()))
+        facts["takes"] = dict(sorted(self.takes.items()))
         return json.dumps(facts)
 
     def describe(self) -> None:

@@ -334,7 +334,7 @@ def test_a_long_study_is_run_where_it_is_named_or_on_a_gpu(conf: Path, monkeypat
     assert (left_out.study, left_out.name) == ("one", "all runs")
     takes = "2 runs, 75 hours of one processor core (two rounds), or a GPU"
     assert left_out.reason == f"{takes}; run it by its name: studies=one"
-    assert json.loads(plan.facts)["absent"] == {"one": takes}
+    assert json.loads(plan.facts)["takes"] == {"one": takes}
     monkeypatch.setattr("sketchbench.kernels.resolve", lambda name: "cupy")
     assert list(planning.expand("quick", "cupy", conf=conf).runs) == ["one", "other"]
 
@@ -343,9 +343,9 @@ def test_what_a_study_without_a_table_would_take(conf: Path) -> None:
     """A study that was not chosen: as its costs have it, where they are known."""
     study = {"task": "moments", "sketch": ["ams", "srht"], "axes": {"d": [8], "b": [4]}}
     plan = expanded(conf, study, norms=study, other=study)
-    absent = json.loads(plan.facts)["absent"]
-    assert absent["other"] == "2 runs, never measured"
-    assert re.fullmatch(r"\d+ runs, \d+ seconds of one processor core", absent["norms"])
+    takes = json.loads(plan.facts)["takes"]
+    assert takes["other"] == "2 runs, never measured"
+    assert re.fullmatch(r"\d+ runs, \d+ seconds of one processor core", takes["norms"])
 
 
 def test_a_study_for_always_takes_the_methods_of_those_that_are_chosen(conf: Path) -> None:

@@ -23,7 +23,7 @@ def evaluate(
     whole: bool = True,
     kinds: Mapping[str, str] | None = None,
     older: Collection[str] = (),
-    absent: Mapping[str, str] | None = None,
+    takes: Mapping[str, str] | None = None,
 ) -> tuple[pd.DataFrame, int]:
     """Judge all claims, with simultaneous intervals.
 
@@ -36,7 +36,7 @@ def evaluate(
             claim with a check that finds nothing to judge is not run.
         kinds: of each study, what it compares; where they are not given, methods of the same name are the same.
         older: the studies whose tables are of another plan. A claim that asks for what they don't have is not run.
-        absent: of each study without a table, what it would take to run it.
+        takes: of each study without a table, or with one of another plan, what it would take to run it.
 
     Returns:
         A table of verdicts, one row for each claim and method, void for methods that break the contract; and the
@@ -73,8 +73,11 @@ def evaluate(
     count = max(_measured(first.values()), _measured(compare(found, 0.5) for found in against.values()))
     error = FAMILY_WISE_ERROR / max(count, 1)
     controls = {key: compare(found, error) for key, found in against.items()}
-    reasons = {**_missing(claims, tables, absent or {}), **unfit, **idle}
-    rows = [_not_run(claim, scale, reasons.get(claim.id, "")) for claim in claims if claim not in judged]
+    why = {
+        claim.id: [unfit.get(claim.id), idle.get(claim.id), _missing(claim, tables, older, takes or {})]
+        for claim in claims
+    }
+    rows = [_not_run(claim, scale, "; ".join(filter(None, why[claim.id]))) for claim in claims if claim not in judged]
     rows += [
         _row(claim, method, label, compare(selected[claim.id, method], error), controls.get((claim.id, method)), scale)
         for claim, method, label in methods
@@ -102,10 +105,10 @@ def _unfit(claim: Claim, tables: Mapping[str, pd.DataFrame], older: Collection[s
     return ""
 
 
-def _missing(claims: list[Claim], tables: Mapping[str, pd.DataFrame], absent: Mapping[str, str]) -> dict[str, str]:
-    """Of each claim without all of its tables, what it would take to make those that are missing, where it is known."""
-    missing = {claim.id: [name for name in claim.studies if name not in tables and name in absent] for claim in claims}
-    return {id: "; ".join(f"{name}: {absent[name]}" for name in names) for id, names in missing.items() if names}
+def _missing(claim: Claim, tables: Collection[str], older: Collection[str], takes: Mapping[str, str]) -> str:
+    """What it would take to make the tables of a claim that are missing or of another plan, where it is known."""
+    missing = [name for name in claim.studies if name in takes and (name not in tables or name in older)]
+    return "; ".join(f"{name}: {takes[name]}" for name in missing)
 
 
 def _plain(table: pd.DataFrame) -> pd.DataFrame:

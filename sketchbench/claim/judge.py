@@ -59,9 +59,8 @@ def judge(
     whole, kinds = known.get("whole", True), known.get("kinds", {})
     older = known.get("older", {})
     frames, untimed = _read(tables, read, known["scale"])
-    absent = known.get("absent", {})
     found, comparisons = evaluate(
-        read, frames, known["scale"], whole=whole, kinds=kinds, older={**untimed, **older}, absent=absent
+        read, frames, known["scale"], whole=whole, kinds=kinds, older={**untimed, **older}, takes=known.get("takes", {})
     )
     measured = with_origin(found, read, origin_of(tables, older))
     _write_times(csv.with_name("times.csv"), measured)
@@ -115,7 +114,7 @@ def _read(paths: Sequence[Path], claims: Sequence[Claim], scale: str) -> tuple[d
 def _facts(text: str) -> dict[str, Any]:
     """What `planned.Plan.facts` says; ValueError where it is something else."""
     facts = json_of(text, "--facts")
-    optional = {key: dict for key in ("kinds", "older", "absent") if isinstance(facts, dict) and key in facts}
+    optional = {key: dict for key in ("kinds", "older", "takes") if isinstance(facts, dict) and key in facts}
     for key, kind in {**FACTS, **optional}.items():
         if not isinstance(facts, dict) or not isinstance(facts.get(key), kind):
             raise ValueError(f"--facts needs {key}, of type {kind.__name__}; Snakemake makes them of the plan")

@@ -113,8 +113,21 @@ def test_a_study_that_did_not_run(tmp_path: Path) -> None:
     assert count == 0
     assert verdicts["verdict"].tolist() == ["not run"]
     assert verdicts["case"].tolist() == [""]
-    verdicts, _ = evaluate(read_claims(write(tmp_path)), {}, "quick", absent={"one": "2 runs", "other": "3 runs"})
+    verdicts, _ = evaluate(read_claims(write(tmp_path)), {}, "quick", takes={"one": "2 runs", "other": "3 runs"})
     assert verdicts["case"].tolist() == ["one: 2 runs"]
+
+
+def test_an_old_table_without_what_a_claim_asks_for(tmp_path: Path) -> None:
+    """It says what is missing, and what it would take to make it."""
+    claims = read_claims(write(tmp_path))
+    old = table(good=1.0).replace({"quantity": {"q": "another"}})
+    with pytest.raises(ClaimError, match="finds nothing to judge"):
+        evaluate(claims, {"one": old}, "quick")
+    verdicts, _ = evaluate(claims, {"one": old}, "quick", older=["one"], takes={"one": "2 runs", "other": "3 runs"})
+    assert verdicts["verdict"].tolist() == ["not run"]
+    (case,) = verdicts["case"]
+    assert "finds nothing to judge in study one" in case
+    assert case.endswith("; one: 2 runs")
 
 
 @pytest.mark.parametrize(
