@@ -41,7 +41,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     All intervals of the figure hold at once, except with probability 1e-3; a single training has none.
     """
     rows = pd.concat([tables[study].assign(study=study) for study in STATED])
-    rows = _with_intervals(rows[rows[Column.QUANTITY] == "accuracy"])
+    rows = _with_ends(rows[rows[Column.QUANTITY] == "accuracy"])
     figure = style.new_figure(4.6)
     panels = figure.subplots(2, 2)
     looks = _looks(rows)
@@ -67,14 +67,12 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     return figure
 
 
-def _with_intervals(rows: pd.DataFrame) -> pd.DataFrame:
+def _with_ends(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows that have a mean, with `low` and `high`, the megabytes `sent`, and whether a row is the `last` one
-    before some training diverged. The interval of a single training is its value."""
+    before some training diverged."""
     diverged = rows.loc[rows[Column.STATUS] == "diverged", ["study", Column.CASE, Column.COMPRESSION]]
     diverging = set(diverged.itertuples(index=False, name=None))
-    several = style.with_intervals(rows[rows[Column.TRIALS] > 1])
-    single = rows[(rows[Column.TRIALS] == 1) & rows[Column.MEAN].notna()]
-    measured = pd.concat([several, single.assign(low=single[Column.MEAN], high=single[Column.MEAN])])
+    measured = style.with_intervals(rows)
     final = measured.groupby(["study", Column.CASE, Column.COMPRESSION])[Column.ROUND].transform("max")
     keys = measured[["study", Column.CASE, Column.COMPRESSION]].itertuples(index=False, name=None)
     last = np.array([key in diverging for key in keys]) & (measured[Column.ROUND] == final)

@@ -157,20 +157,23 @@ def new_figure(height: float, width: float = WIDE) -> Figure:
 
 
 def with_intervals(rows: pd.DataFrame, candidates: int | None = None) -> pd.DataFrame:
-    """The rows that have a mean, with columns `low` and `high`: the ends of simultaneous confidence intervals.
+    """The rows that have a mean, with columns `low` and `high`: the ends of simultaneous confidence intervals. That of
+    a single trial is its value.
 
     Arguments:
         rows: rows with the columns of a mean over trials.
-        candidates: among how many intervals the error rate ERROR is shared; None: as many as there are rows. Where
-            rows were selected by what was measured, it counts those that they were selected from.
+        candidates: among how many intervals the error rate ERROR is shared; None: as many as there are. Where rows
+            were selected by what was measured, it counts those that they were selected from.
     """
     rows = rows[rows[Column.MEAN].notna()]
-    error = ERROR / max(candidates or len(rows), 1)
+    error = ERROR / max(candidates or int((rows[Column.TRIALS] > 1).sum()), 1)
     limits = [_interval(row, error) for row in rows.to_dict("records")]
     return rows.assign(low=[i.low for i in limits], high=[i.high for i in limits])
 
 
 def _interval(row: dict[Any, Any], error: float) -> Interval:
+    if row[Column.TRIALS] == 1:
+        return Interval(row[Column.MEAN], row[Column.MEAN])
     return mean_interval(row[Column.MEAN], row[Column.SD], row[Column.SKEWNESS], int(row[Column.TRIALS]), error=error)
 
 

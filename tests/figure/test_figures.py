@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 import pandas as pd
 import pytest
 import seaborn as sns
+import yaml
 from matplotlib.colors import to_rgb
 from whole_plan import whole_plan
 
@@ -21,6 +23,7 @@ from sketchbench.figure.theme import theme
 from sketchbench.study import NO_METHOD
 
 ROOT = Path(__file__).parents[2]
+CONF = ROOT / "conf"
 CATALOGUE = read_catalogue()
 KEPT = (  # sketches and recoveries; count_sketch is both
     "gaussian",
@@ -66,6 +69,26 @@ def draw(figure: str, given: dict[str, pd.DataFrame], path: Path) -> bytes:
     saving._settle(drawn)
     drawn.savefig(path, metadata={"Date": None})
     return path.read_bytes()
+
+
+def one_at_a_time(study: str) -> bool:
+    """Whether a trial of the study is a run of its own, so that a table may have a single one."""
+    return bool(
+        yaml.safe_load((CONF / "study" / f"{study}.yaml").read_text()).get("scales", {}).get("paper", {}).get("trials")
+    )
+
+
+@pytest.mark.parametrize("figure", [name for name in CATALOGUE if any(map(one_at_a_time, CATALOGUE[name].studies))])
+def test_a_figure_of_a_single_trial(figure: str) -> None:
+    """Without a standard deviation there is no interval."""
+    single = {"trials": 1, "sd": np.nan, "skewness": np.nan}
+    given = {study: frame.assign(**single) for study, frame in tables(figure).items()}
+    for frame in given.values():
+        if "count" in frame:
+            frame["count"] = frame["count"].clip(upper=1)
+        for name in {"minimum", "maximum"} & {*frame}:
+            frame[name] = frame["mean"]
+    assert drawing.draw(CATALOGUE[figure], given).axes
 
 
 @pytest.mark.parametrize("figure", CATALOGUE)
