@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 import torch
 import yaml
+from whole_plan import whole_plan
 
 from sketchbench import composition, execution, job, record
 from sketchbench import plan as planning
@@ -297,6 +298,14 @@ def test_a_study_says_it(tmp_path: Path) -> None:
     assert only.payload == replace(last, receipt=only.receipt).payload
     quick = planning.expand("quick", "numba", studies="federated_mlp").runs["federated_mlp"]
     assert not any(run.parts for run in quick.values())
+
+
+def test_what_is_planned_in_trials_can_be_run() -> None:
+    """The task takes what the study says of it, such as its number of trials."""
+    planned = [run for runs in whole_plan("paper").runs.values() for run in runs.values() if run.parts]
+    assert len({run.study for run in planned}) > 5
+    for run in planned:
+        execution.performed(run.config, lambda task: task)
 
 
 def test_fewer_trials_of_some_combinations(tmp_path: Path) -> None:
