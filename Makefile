@@ -106,11 +106,11 @@ BY_HAND := ^(cuda|cupy|nvidia|torch|triton)
 
 lock: ## renew requirements.lock from the newest releases
 	$(PYTHON) -m venv .lock
-	.lock/bin/pip install --quiet --editable '.[test,bench,slurm]'
+	.lock/bin/pip install --quiet --editable '.[test,bench,site,test-site,slurm]'
 	{ .lock/bin/pip freeze --exclude-editable | grep -vE "$(BY_HAND)"; grep -E "$(BY_HAND)" requirements.lock; } \
 		| sort -f > .lock/new
 	mv .lock/new requirements.lock
 	rm -rf .lock
 
-clean: ## remove everything that is made again
+clean: ## remove .venv, logs and results, those of days as well (make keep first)
 	rm -rf $(VENV) .snakemake results logs

@@ -13,7 +13,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--whole-zoo",
         action="store_true",
         default=False,
-        help="every family of tests/family, with all studies at quick size (about 20 minutes)",
+        help="every family of tests/family, with all studies at quick size (about an hour)",
     )
 
 
