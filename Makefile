@@ -54,7 +54,7 @@ check: $(VENV)/ready ## fail where a verdict differs from the expected one
 test: $(VENV)/ready ## lint, types, layers and tests
 	@$(MAKE) --no-print-directory --keep-going --jobs=2 tests types style layers workflow
 
-tests: $(VENV)/ready
+tests: $(VENV)/ready ## pytest alone
 	OMP_NUM_THREADS=1 pytest -n auto --dist worksteal $(ARGS)
 
 # Side by side, and all of them, so that one run tells all that is wrong.

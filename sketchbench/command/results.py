@@ -23,7 +23,7 @@ def command(arguments: Sequence[str]) -> None:
 
     \b
     sketchbench results --config scale=smoke                two minutes
-    sketchbench results                                     scale=quick: 15 minutes on two cores
+    sketchbench results                                     scale=quick: 15 to 25 minutes on two cores
     sketchbench results --config studies=tails,norms
     sketchbench results --config folder=mine only=mine      your own methods, beside a few others
     sketchbench results --dry-run                           what would be done

@@ -2,7 +2,7 @@
 
 import math
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,14 @@ from sketchbench.command.group import OneOf
 from sketchbench.composition import CONF
 from sketchbench.digest import PROJECT
 from sketchbench.parameters import choose
+from sketchbench.selection import places_of
 from sketchbench.site import commands
-from sketchbench.site.page import PLACES, Scale, scales_of
+from sketchbench.site.page import Scale
 from sketchbench.site.provenance import dated, made_with
 from sketchbench.site.statistic import WORDS, name_of
 from sketchbench.site.verdicts import read
 
+SCALES = ("quick", "paper", "smoke")
 WIDTH = 48  # characters of a drawn interval
 Row = Mapping[Any, Any]
 
@@ -41,9 +43,9 @@ class Id(click.ParamType[str]):
 @click.command("show")
 @click.argument("claim", type=Id())
 @click.argument("method", required=False)
-@click.option("--scale", type=OneOf(PLACES), help="One scale only (default: all that there are).")
-@click.option("--reports", type=click.Path(path_type=Path), help="The folder of the reports (default: reports).")
-def command(claim: str, method: str | None, scale: str | None, reports: Path | None) -> None:
+@click.option("--scale", type=OneOf(SCALES), help="One scale only (default: all that there are).")
+@click.option("--folder", type=click.Path(path_type=Path), metavar="DIR", help="Your own folder, and its reports.")
+def command(claim: str, method: str | None, scale: str | None, folder: Path | None) -> None:
     """Show a claim's evidence: what is claimed, what was measured, against which bound, by what.
 
     With a METHOD (srht, fiht, ...) also where it comes from, and the commands that make this row again.
@@ -51,26 +53,32 @@ def command(claim: str, method: str | None, scale: str | None, reports: Path | N
     \b
     sketchbench show S2
     sketchbench show S2 srht --scale quick
+    sketchbench show S2 mysketch --folder mine
     """
     known = {path.stem: path for path in (CONF / "claim").glob("*.yaml")}
     (said,) = read_claims([known[choose("claim", claim, sorted(known))]])
-    folder = reports or _folder()
-    rows = {one: _rows(one, claim) for one in scales_of(folder) if scale in (None, one.name)}
+    asked = [_reports(name, folder) for name in ([scale] if scale else SCALES)]
+    rows = {one: _rows(one, claim) for one in asked if (one.reports / "claims.csv").is_file()}
     if not rows:
-        place = folder / PLACES[scale or "quick"] / "claims.csv"
-        raise FileNotFoundError(f"{place} is not there; run sketchbench results first")
+        again = f"sketchbench results --config scale={asked[0].name}{f' folder={folder} only=mine' if folder else ''}"
+        raise FileNotFoundError(f"{asked[0].reports / 'claims.csv'} is not there; run {again} first")
     if method:
         choose("method", method, {row["method"]: row for found in rows.values() for row in found if row["method"]})
     print("\n".join(_heading(said)))
     for one, found in rows.items():
-        for line in _scale(said, one, [row for row in found if method in (None, row["method"])], bool(method)):
-            print(line)
+        for row in [row for row in found if method in (None, row["method"])]:
+            width = max(len(row["label"]) for row in found)
+            for line in _row(said, one, row, width):
+                print(line)
+            if method and row["verdict"] != "not run":
+                for line in _origin(said, one, row, folder):
+                    print(f"       {line}")
 
 
-def _folder() -> Path:
-    """The reports here, or else the project's."""
-    here = Path("reports")
-    return next((place for place in (here, PROJECT / "reports") if place.is_dir()), here)
+def _reports(scale: str, folder: Path | None) -> Scale:
+    """Where those of a scale are: in the user's folder, or else here, or else in the project."""
+    place = Path(places_of(scale, folder, apart=False).reports)
+    return Scale(scale, place if folder or Path("reports").is_dir() else PROJECT / place)
 
 
 def _rows(scale: Scale, claim: str) -> list[Row]:
@@ -94,16 +102,12 @@ def _wrapped(text: str) -> list[str]:
     return textwrap.wrap(" ".join(text.split()), 116, initial_indent="  ", subsequent_indent="    ")
 
 
-def _scale(claim: Claim, scale: Scale, rows: Sequence[Row], whole: bool) -> Iterator[str]:
-    """The verdicts of a scale: each method with its interval drawn against the bound."""
-    width = max([len(row["label"]) for row in rows] or [0])
-    for row in rows:
-        yield ""
-        verdict = f"{row['verdict']}, expected {row['expected']}{'  SURPRISE' if row['surprise'] else ''}"
-        yield f"{scale.name:6s} {row['label'] or 'all methods':{width}s}  {verdict}"
-        yield from (f"       {line}" for line in _evidence(claim, row))
-        if whole and row["verdict"] != "not run":
-            yield from (f"       {line}" for line in _origin(claim, scale, row))
+def _row(claim: Claim, scale: Scale, row: Row, width: int) -> Iterator[str]:
+    """The verdict of a method, with its interval drawn against the bound."""
+    yield ""
+    verdict = f"{row['verdict']}, expected {row['expected']}{'  SURPRISE' if row['surprise'] else ''}"
+    yield f"{scale.name:6s} {row['label'] or 'all methods':{width}s}  {verdict}"
+    yield from (f"       {line}" for line in _evidence(claim, row))
 
 
 def _evidence(claim: Claim, row: Row) -> Iterator[str]:
@@ -155,7 +159,7 @@ def drawn(statistic: float, low: float, high: float, bound: float) -> str:
     return "".join(line).rstrip()
 
 
-def _origin(claim: Claim, scale: Scale, row: Row) -> Iterator[str]:
+def _origin(claim: Claim, scale: Scale, row: Row, folder: Path | None) -> Iterator[str]:
     """Where a row comes from, and what makes it again."""
     made = sorted(row[MADE].split())
     yield f"made by: {dated(made)}{f'; {row[CODE]}' if row[CODE] else ''}"
@@ -168,6 +172,6 @@ def _origin(claim: Claim, scale: Scale, row: Row) -> Iterator[str]:
             yield f"with: {study}: {made_with(told)}"
     same = "".join(f" {name}={value}" for name, value in sorted(settings.items(), reverse=True))
     yield "again:"
-    yield f"  {commands.workflow(scale.name, claim.studies)}{same}"
+    yield f"  {commands.workflow(scale.name, claim.studies)}{f' folder={folder} only=mine' if folder else ''}{same}"
     if single := commands.single_run(CONF, scale.name, row):
-        yield f"  {single}{same}"
+        yield f"  {single}{f' --folder {folder}' if folder else ''}{same}"

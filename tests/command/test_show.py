@@ -17,25 +17,31 @@ ROW |= {"negative_control_statistic": 624.0, "criterion": "upper_bound", "role":
 
 
 @pytest.fixture
-def reports(tmp_path: Path) -> Path:
+def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return reports_in(tmp_path / "reports")
+
+
+def reports_in(place: Path, scale: str = "quick") -> Path:
     rows = [ROW, {**ROW, "method": "ams", "label": "AMS", "verdict": "fails"}]
     rows += [{**ROW, "claim": "T17-time", "expected": "any", "statistic": None, "low": None, "high": None, "case": ""}]
-    pd.DataFrame(rows).to_csv(tmp_path / "claims.csv", index=False)
-    table = tmp_path / "tables" / "moments.csv"
-    table.parent.mkdir()
+    table = place / "tables" / "moments.csv"
+    table.parent.mkdir(parents=True)
+    pd.DataFrame(rows).to_csv(place / "claims.csv", index=False)
     table.write_text("method\nsrht\n")
     settings = {"seed": "7", "kernels": "numba"}
-    seal.write("table", "quick", {}, [table], commits={"srht": "0123456789ab"}, settings=settings)
-    return tmp_path
+    seal.write("table", scale, {}, [table], commits={"srht": "0123456789ab"}, settings=settings)
+    return place
 
 
-def shown(capsys: pytest.CaptureFixture[str], reports: Path, *arguments: str) -> str:
-    main(["show", *arguments, "--reports", str(reports)])
+def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    main(["show", *arguments])
     return capsys.readouterr().out
 
 
-def test_a_row(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    said = shown(capsys, reports, "S2", "srht")
+@pytest.mark.usefixtures("reports")
+def test_a_row(capsys: pytest.CaptureFixture[str]) -> None:
+    said = shown(capsys, "S2", "srht")
     for words in (
         "S2: song2023, Lemmas D.12-D.16, Table 1 (printed)",
         "E[(gᵀRᵀRh)²] ≤",
@@ -57,17 +63,20 @@ def test_a_row(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "AMS" not in said
 
 
-def test_all_methods(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    said = shown(capsys, reports, "S2")
+@pytest.mark.usefixtures("reports")
+def test_all_methods(capsys: pytest.CaptureFixture[str]) -> None:
+    said = shown(capsys, "S2")
     assert "SRHT  holds, expected holds\n" in said
     assert "AMS   fails, expected holds  SURPRISE\n" in said
     assert "again:" not in said
 
 
-def test_a_claim_on_times(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "times.csv" in shown(capsys, reports, "T17-time", "srht")
+@pytest.mark.usefixtures("reports")
+def test_a_claim_on_times(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "times.csv" in shown(capsys, "T17-time", "srht")
 
 
+@pytest.mark.usefixtures("reports")
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -76,15 +85,33 @@ def test_a_claim_on_times(reports: Path, capsys: pytest.CaptureFixture[str]) -> 
         (["T17tme"], "did you mean T17-time?"),
     ],
 )
-def test_what_is_unknown(reports: Path, arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_unknown(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match=words.replace("?", r"\?")):
-        shown(capsys, reports, *arguments)
+        shown(capsys, *arguments)
     assert capsys.readouterr().out == ""
 
 
-def test_no_reports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit, match="is not there; run sketchbench results first"):
-        shown(capsys, tmp_path, "S2")
+def test_a_folder_of_ones_own(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its scale by its place, and commands that name it; the project's stand beside it unread."""
+    reports_in(reports.parent / "mine" / "reports" / "paper", "paper")
+    said = shown(capsys, "S2", "srht", "--folder", "mine")
+    assert "paper  SRHT  holds, expected holds\n" in said
+    assert "quick" not in said
+    assert "--config scale=paper studies=embedding,embedding_controls,moments folder=mine only=mine seed=7" in said
+    assert "sketch=srht scale=paper" in said
+    assert " --folder mine seed=7 kernels=numba\n" in said
+
+
+@pytest.mark.usefixtures("reports")
+def test_no_reports_of_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match=r"mine/reports/quick/claims\.csv is not there; run .* folder=mine only=mine"):
+        shown(capsys, "S2", "--folder", "mine")
+
+
+def test_both_scales_and_one(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    reports_in(reports / "paper", "paper")
+    assert [shown(capsys, "S2").count(f"{scale}  SRHT") for scale in ("quick", "paper")] == [1, 1]
+    assert "quick  SRHT" not in shown(capsys, "S2", "--scale", "paper")
 
 
 @pytest.mark.parametrize(
