@@ -4,6 +4,7 @@ one goes on with."""
 import functools
 import io
 import json
+import os
 import random
 import shutil
 import subprocess
@@ -239,7 +240,10 @@ def test_a_killed_job_goes_on(tmp_path: Path) -> None:
         "experiment.SECONDS_BETWEEN = 0.0; main(sys.argv[1:])"
     )
     command = [sys.executable, "-c", code, "step", "job", "--receipt", batch.receipt]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    # As many threads as here, which the workflow says, too: by default Numba starts one for each core, torch takes them
+    # over, and sums round otherwise.
+    threads = os.environ | {"NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(command, env=threads, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert process.stdin is not None
     process.stdin.write(batch.payload)
     process.stdin.close()
