@@ -18,6 +18,7 @@ from sketchbench.printed.typed import OF_CLAIMS, PrintedCell, PrintedError
 
 PAPERS = "paper"  # the scale that measures at the papers' size
 SAME = 1e-9  # relative: numbers in a table that are the same
+LAST = "last"  # in the place of a round: the last one that there is, which the reason then names
 # what the columns of printed.csv mean
 MEANINGS = {
     "paper": "key of the paper",
@@ -114,7 +115,8 @@ def _number(cell: PrintedCell, rows: Sequence[Mapping[Any, Any]]) -> Outcome:
     if cell.criterion == "digits":
         return as_digits(cell, value)
     trials = _value(rows[0], Column.TRIALS)
-    return Outcome(OPEN, "", value, trials=0 if math.isnan(trials) else int(trials))
+    reason = f"measured after round {rows[0][Column.ROUND]:.0f}" if cell.where.get(Column.ROUND) == LAST else ""
+    return Outcome(OPEN, reason, value, trials=0 if math.isnan(trials) else int(trials))
 
 
 def _row(table: pd.DataFrame, where: Mapping[str, Any]) -> Mapping[Any, Any] | None:
@@ -123,15 +125,20 @@ def _row(table: pd.DataFrame, where: Mapping[str, Any]) -> Mapping[Any, Any] | N
     for column, wanted in where.items():
         chosen &= _equals(table.get(column), wanted, len(table))
     rows = table[chosen]
+    if where.get(Column.ROUND) == LAST and len(rows):
+        rows = rows[rows[Column.ROUND] == rows[Column.ROUND].max()]
     if len(rows) > 1:
         raise ValueError(f"where={dict(where)} selects {len(rows)} rows; name more columns")
     return rows.iloc[0].to_dict() if len(rows) else None
 
 
 def _equals(values: "pd.Series[Any] | None", wanted: Any, size: int) -> np.ndarray:
-    """Which of a column's values are the wanted one; none of a column that the table lacks."""
+    """Which of a column's values are the wanted one, or any where that is the last; none of a column that the table
+    lacks."""
     if values is None:
         return np.zeros(size, dtype=bool)
+    if wanted == LAST:
+        return values.notna().to_numpy()
     if isinstance(wanted, bool | str) or not pd.api.types.is_numeric_dtype(values):
         return (values == wanted).to_numpy()
     return np.isclose(values.to_numpy(dtype=float), wanted, rtol=SAME, atol=0)

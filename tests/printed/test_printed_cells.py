@@ -136,6 +136,17 @@ def test_a_figure_without_a_number_is_open_beside_what_was_measured() -> None:
     assert (row["agrees"], row["measured"], row["reason"]) == ("open", 100.0, "read off a figure")
 
 
+def test_the_last_round_that_there_is() -> None:
+    curve = [Row("loss", case=case, round=t).mean([t + 1.0]) for case in ("plain", "sketched") for t in (0, 20, 60)]
+    last = {"quantity": "loss", "case": "plain", "round": "last"}
+    figure = cell(None, criterion="open", reason="read off a figure", where=last)
+    row = judged(figure, *curve[:3], Row("loss", case="sketched", round=80).mean([1.0]))
+    assert (row["agrees"], row["measured"]) == ("open", 61.0)
+    assert row["reason"] == "read off a figure; measured after round 60"
+    row = judged(figure, Row("loss", case="plain").mean([1.0]))  # of no round
+    assert "no row of quantity=loss, case=plain, round=last" in row["reason"]
+
+
 @pytest.mark.parametrize(
     ("found", "agrees"),
     [
