@@ -21,6 +21,7 @@ from sketchbench.reports import judged_from
 from sketchbench.table import times
 from sketchbench.table.reading import COLUMNS, read_table
 
+NO_TIMES = "no times of this machine, and git tracks none; run this study"
 # What a verdict on times is made of, and differs from run to run; the verdict itself seldom does.
 MEASURED = ["statistic", "low", "high", "slack", "tightness", "negative_control_statistic"]
 TOLD = [Column.CASE.value, "negative_control_verdict"]
@@ -59,8 +60,9 @@ def judge(
     whole, kinds = known.get("whole", True), known.get("kinds", {})
     older = known.get("older", {})
     frames, untimed = _read(tables, read, known["scale"])
+    takes = {**dict.fromkeys(untimed, NO_TIMES), **known.get("takes", {})}
     found, comparisons = evaluate(
-        read, frames, known["scale"], whole=whole, kinds=kinds, older={**untimed, **older}, takes=known.get("takes", {})
+        read, frames, known["scale"], whole=whole, kinds=kinds, older={**untimed, **older}, takes=takes
     )
     measured = with_origin(found, read, origin_of(tables, older))
     _write_times(csv.with_name("times.csv"), measured)

@@ -86,6 +86,7 @@ def test_a_checkout_without_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     times.place(csv).unlink()
     verdicts = judged(tmp_path, csv)
     assert list(verdicts["verdict"]) == ["holds", "not run"]
+    assert "one: no times of this machine, and git tracks none; run this study" in verdicts.loc["S2", "case"]
     assert not (tmp_path / "times.csv").exists()
 
 
