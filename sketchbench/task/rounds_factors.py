@@ -102,7 +102,7 @@ class RoundsFactors(Checked, Repeated):
         missed = [any(one[case][run] is None for one in values for case in CASES) for run in range(len(self._runs))]
         rows += list(self._shown("rounds_ratio", "sketched", np.exp(logs[RATIO]), missed))
         for response, found in logs.items():
-            for name, effect in effects(list(self.factors), found).items():
+            for name, effect in effects(self._names, found).items():
                 trials = effect.freedom + 1
                 row = Row("effect", case=f"{name} on {response}", trials=trials, mean=effect.mean)
                 rows.append(row.but(sd=effect.error * math.sqrt(trials), skewness=0.0))
@@ -115,12 +115,17 @@ class RoundsFactors(Checked, Repeated):
             yield row.mean(found)
 
     @functools.cached_property
+    def _names(self) -> list[str]:
+        """The factors, in an order that is not that of a mapping: a run's config has it as written, and the same from a
+        file or a pipe by the alphabet, and another order is another design."""
+        return [name for name in FACTORS if name in self.factors]
+
+    @functools.cached_property
     def _runs(self) -> list[dict[str, Any]]:
         """The level of each factor, for every run of the design."""
-        names = list(self.factors)
         return [
-            {name: self.factors[name][(level + 1) // 2] for name, level in zip(names, run, strict=True)}
-            for run in design(len(names))
+            {name: self.factors[name][(level + 1) // 2] for name, level in zip(self._names, run, strict=True)}
+            for run in design(len(self._names))
         ]
 
     @functools.cached_property
