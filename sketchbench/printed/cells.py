@@ -122,23 +122,23 @@ def _number(cell: PrintedCell, rows: Sequence[Mapping[Any, Any]]) -> Outcome:
 def _row(table: pd.DataFrame, where: Mapping[str, Any]) -> Mapping[Any, Any] | None:
     """The only row with these values; None where there is none. ValueError where there are several."""
     chosen = np.ones(len(table), dtype=bool)
+    last = where.get(Column.ROUND) == LAST
     for column, wanted in where.items():
-        chosen &= _equals(table.get(column), wanted, len(table))
+        if not (last and column == Column.ROUND):
+            chosen &= _equals(table.get(column), wanted, len(table))
     rows = table[chosen]
-    if where.get(Column.ROUND) == LAST and len(rows):
-        rows = rows[rows[Column.ROUND] == rows[Column.ROUND].max()]
+    if last:
+        rounds = rows.get(Column.ROUND)
+        rows = rows[:0] if rounds is None else rows[rounds == rounds.max()]
     if len(rows) > 1:
         raise ValueError(f"where={dict(where)} selects {len(rows)} rows; name more columns")
     return rows.iloc[0].to_dict() if len(rows) else None
 
 
 def _equals(values: "pd.Series[Any] | None", wanted: Any, size: int) -> np.ndarray:
-    """Which of a column's values are the wanted one, or any where that is the last; none of a column that the table
-    lacks."""
+    """Which of a column's values are the wanted one; none of a column that the table lacks."""
     if values is None:
         return np.zeros(size, dtype=bool)
-    if wanted == LAST:
-        return values.notna().to_numpy()
     if isinstance(wanted, bool | str) or not pd.api.types.is_numeric_dtype(values):
         return (values == wanted).to_numpy()
     return np.isclose(values.to_numpy(dtype=float), wanted, rtol=SAME, atol=0)
