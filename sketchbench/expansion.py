@@ -131,7 +131,7 @@ class Expansion:
     def _runs(self, study: Study, method: str) -> list[Run]:
         """The runs of a study on one method."""
         runs = []
-        for point in study.points():
+        for point in study.points(method):
             trials = study.trials_of(method, point)
             composed = self._composed(study, method, point, trials)
             theory = composed.config.get(study.kind, {}).get("theory") or {}

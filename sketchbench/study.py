@@ -31,12 +31,14 @@ class Point(NamedTuple):
     columns: dict[str, Any]
 
 
-class Fewer(NamedTuple):
-    """Combinations of which fewer trials are made, or none: those with one of these values in each of the columns,
-    of which `method` is one."""
+class Some(NamedTuple):
+    """What is otherwise in some combinations: those with one of these values in each of the columns, of which `method`
+    is one. trials: how many are made of them, 0 for none; None: as many as of the others. set: settings by dotted key.
+    """
 
     where: dict[str, list[Any]]
-    trials: int
+    trials: int | None = None
+    set: Mapping[str, Any] = {}
 
     def meets(self, columns: Mapping[str, Any]) -> bool:
         """Whether a combination is one of them."""
@@ -59,8 +61,8 @@ class Study:
     `theory`, one of these at least. groups: the config groups that an axis may name. together: how many of its runs
     share a process at most; None: as many as those of other studies. always: whether it is run, of the methods that the
     chosen studies have, when it is not chosen itself, and of each method at the first size that it takes. trials:
-    how many trials there are, each of them a run of its own; None: they are as many as `set` says, in one run. fewer:
-    combinations of which there are fewer; the first that is met counts. long: what it takes, where that is more than a
+    how many trials there are, each of them a run of its own; None: they are as many as `set` says, in one run. some:
+    what is otherwise in some combinations; the first that is met counts. long: what it takes, where that is more than a
     day of two processor cores; None where it is less.
     """
 
@@ -77,7 +79,7 @@ class Study:
     together: int | None = None
     always: bool = False
     trials: int | None = None
-    fewer: tuple[Fewer, ...] = ()
+    some: tuple[Some, ...] = ()
     long: Long | None = None
 
     def asks_for(self, theory: Mapping[str, Any]) -> bool:
@@ -86,16 +88,23 @@ class Study:
 
     def trials_of(self, method: str, point: Point) -> int | None:
         """How many trials of a combination are runs of their own; None: none is, and `set` says how many there are."""
-        columns = {**point.columns, Column.METHOD: method}
-        return next((fewer.trials for fewer in self.fewer if fewer.meets(columns)), self.trials)
+        some = self._some(method, point.columns)
+        return some.trials if some and some.trials is not None else self.trials
 
-    def points(self) -> Iterator[Point]:
-        """Every combination of the axes, in their order."""
+    def points(self, method: str) -> Iterator[Point]:
+        """Every combination of the axes for a method, in their order."""
         for chosen in itertools.product(*self.axes.values()):
             axes = dict(zip(self.axes, chosen, strict=True))
+            columns = {key.rpartition(".")[2]: value for key, value in axes.items()}
+            some = self._some(method, columns)
             parts = self.parts | {key: value for key, value in axes.items() if key in self.groups}
             values = self.set | {key: value for key, value in axes.items() if key not in self.groups}
-            yield Point(parts, values, {key.rpartition(".")[2]: value for key, value in axes.items()})
+            yield Point(parts, values | dict(some.set if some else {}), columns)
+
+    def _some(self, method: str, columns: Mapping[str, Any]) -> Some | None:
+        """What is otherwise in a combination."""
+        columns = {**columns, Column.METHOD: method}
+        return next((some for some in self.some if some.meets(columns)), None)
 
 
 def names(conf: Path) -> list[str]:
@@ -128,11 +137,11 @@ def read(conf: Path, name: str, scale: str, *, gpu: bool = False) -> Study:
                 f"{path}: axis {key} has no column; add it, with its meaning, to sketchbench/measure/row.py,"
                 " or use `set`"
             )
-    fewer = tuple(Fewer(**fewer) for fewer in special.get("fewer", ()))
+    some = tuple(Some(**some) for some in special.get("some", ()))
     told_apart = [Column.METHOD.value, *(key.rpartition(".")[2] for key in axes)]
-    for column in (column for each in fewer for column in each.where):
+    for column in (column for each in some for column in each.where):
         try:
-            choose("fewer: where", column, told_apart)
+            choose("some: where", column, told_apart)
         except ValueError as error:
             raise ConfigError(f"{path}: {error}") from None
     kind = next((kind for kind in METHODS if kind in text), "")
@@ -150,7 +159,7 @@ def read(conf: Path, name: str, scale: str, *, gpu: bool = False) -> Study:
         together=text.get("together"),
         always=text.get("always", False),
         trials=special.get("trials"),
-        fewer=fewer,
+        some=some,
         long=Long(**special["long"]) if "long" in special else None,
     )
 
