@@ -312,17 +312,19 @@ def test_what_is_planned_in_trials_can_be_run() -> None:
         execution.performed(run.config, lambda task: task)
 
 
-def test_fewer_trials_of_some_combinations(tmp_path: Path) -> None:
-    """The first `fewer` that is met counts; none at all is a combination that is left out, and said."""
+def test_some_combinations_are_otherwise(tmp_path: Path) -> None:
+    """In their trials, where none is a combination that is left out, and said, or in their settings; the first of
+    `some` that is met counts."""
     conf = tmp_path / "conf"
     shutil.copytree(planning.CONF, conf)
     path = conf / "study" / "federated_mlp.yaml"
     study = yaml.safe_load(path.read_text())
     study["scales"]["paper"] |= {
         "trials": 4,
-        "fewer": [
+        "some": [
             {"where": {"method": ["count_sketch"], "participation": [0.5, 1]}, "trials": 0},
             {"where": {"participation": [1, 0.01]}, "trials": 2},
+            {"where": {"method": ["count_sketch"], "participation": [0.01, 0.1]}, "set": {"task.rounds": 7}},
         ],
     }
     path.write_text(yaml.safe_dump(study))
@@ -336,7 +338,10 @@ def test_fewer_trials_of_some_combinations(tmp_path: Path) -> None:
     assert plain == {"0.01": 2, "0.1": 4, "0.2": 4}
     assert all(run.config["task"]["trials"] == len(run.parts) for run in plan.runs["federated_mlp"].values())
     assert sum("wants no trials" in skipped.reason for skipped in plan.skipped) == 2
-    study["scales"]["paper"]["fewer"][1]["where"] = {"share": [1]}
+    shorter = [name for name, run in plan.runs["federated_mlp"].items() if run.config["task"]["rounds"] == 7]
+    assert [name.partition("participation")[2] for name in shorter] == ["0.1"]
+    assert shorter[0].startswith("count_sketch/")
+    study["scales"]["paper"]["some"][1]["where"] = {"share": [1]}
     path.write_text(yaml.safe_dump(study))
-    with pytest.raises(ConfigError, match=r"federated_mlp.yaml: fewer: where=share is unknown"):
+    with pytest.raises(ConfigError, match=r"federated_mlp.yaml: some: where=share is unknown"):
         planning.expand("paper", "numba", studies="federated_mlp", conf=conf)

@@ -30,7 +30,7 @@ def single_run(conf: Path, scale: str, row: Mapping[Any, Any], method: str = "")
         return ""
     if study.trials is not None or row["method"].startswith("control/"):
         return ""
-    points = [point for point in study.points() if _fits(point, row["case"])]
+    points = [point for point in study.points(row["method"]) if _fits(point, row["case"])]
     points = points[:1] if study.always else points  # at the first size that the method takes
     return _command(study, scale, method or row["method"], points[0]) if len(points) == 1 else ""
 

@@ -123,7 +123,7 @@ def outcome(specimen: Specimen, names: Iterable[str], seed: int = 0, **settings:
 def measured(specimen: Specimen, name: str, seed: int, settings: dict[str, Any]) -> pd.DataFrame:
     """The table of a study for one family; sizes that it can't have are left out."""
     plan, rows = study.read(CONF, name, "quick"), []
-    for point in plan.points():
+    for point in plan.points(METHOD):
         found = list(_rows(specimen, plan.task, point.values, seed, settings))
         rows += [{**row, **{key: value for key, value in point.columns.items() if key not in row}} for row in found]
         if found and plan.always:

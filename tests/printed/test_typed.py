@@ -63,11 +63,13 @@ def test_the_rounds_are_those_that_studies_judge_by_and_figures_show() -> None:
     for cell in CELLS:
         if (cell.paper, cell.place) == ("zhang2021", "Table 1"):
             rounds[cell.study].setdefault(f"{cell.where['participation']:g}", []).append(cell.number)
-    for name in rounds:
+    for name, both in rounds.items():
         study = yaml.safe_load((ROOT / "conf" / "study" / f"{name}.yaml").read_text())
-        settings = {**study["set"], **study["scales"]["paper"].get("set", {})}
-        judged = settings["task.judging.printed"]
-        assert judged == {share: rounds[name][share] for share in judged}
+        paper = study["scales"]["paper"]
+        settings = [study["set"], *(part.get("set", {}) for part in (paper, *paper["some"]))]
+        judged = {share: pair for each in settings for share, pair in each.get("task.judging.printed", {}).items()}
+        assert len(judged) == 5
+        assert judged == both
     for figure, name in (("rounds_to_target", "federated_mlp"), ("rounds_to_target_cnn", "federated_cnn")):
         content = yaml.safe_load((ROOT / "conf" / "figure" / f"{figure}.yaml").read_text())
         shown = content["scales"]["paper"]["arguments"]["printed"]
