@@ -220,7 +220,8 @@ def check_name(path: Path, name: str) -> None:
 
 
 def frozen(config: "DictConfig") -> Composed:
-    """The part of a composed config that decides the outcome, resolved.
+    """The part of a composed config that decides the outcome, resolved; with its keys in the order of those of a job's
+    file, so that a task which goes by it does the same in both.
 
     Raises:
         ConfigError: for a missing value, an interpolation that leads nowhere, or methods of two kinds at once.
@@ -258,7 +259,14 @@ def frozen(config: "DictConfig") -> Composed:
                 kept["d"] = resolved.get("d")
                 kept["b"] = method.get("size") or resolved.get("b")
             label = method.get("label", method["name"])
-    return Composed(kept, label)
+    return Composed(_in_order(kept), label)
+
+
+def _in_order(part: Any) -> Any:
+    """A part of a config with the keys of its mappings by the alphabet, as `batch.Run.payload` has them."""
+    if isinstance(part, dict):
+        return {key: _in_order(part[key]) for key in sorted(part, key=str)}
+    return [_in_order(one) for one in part] if isinstance(part, list) else part
 
 
 def _check_parts(config: dict[Any, Any]) -> None:

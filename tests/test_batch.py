@@ -46,6 +46,15 @@ def test_every_run_is_in_one_batch(own: list[bool], size: int) -> None:
         assert {run.needs_folder for run in batch.runs.values()} == {batch.needs_folder}
 
 
+@pytest.mark.parametrize("task", ["rounds_factors", "moments", "training"])
+def test_a_run_by_hand_has_its_keys_in_the_order_of_a_job(task: str) -> None:
+    """A signature does not tell the two apart, and a task may go by the order, as that of factors of a design."""
+    settings = composition.compose([f"task={task}", "d=64", "b=32"])
+    assert list(settings["task"]) != sorted(settings["task"])
+    by_hand = composition.frozen(settings).config
+    assert json.dumps(by_hand) == Run("s", "r", by_hand, "", {}).payload
+
+
 def test_company_changes_no_number(tmp_path: Path) -> None:
     """The rows of a run are the same alone, and after others in one process."""
     together, alone = entries(tmp_path / "together", CONFIGS), entries(tmp_path / "alone", CONFIGS)
