@@ -17,12 +17,12 @@ from sketchbench.planned import Plan, checkpoints_of
 from sketchbench.record import Record, write
 
 ROWS = [{"quantity": "loss", "trial": 0, "mean": 0.1}]
-OPTIONS = ["--scale", "paper", "--kernels", "numba", "--studies", "federated_cnn,norms"]
+OPTIONS = ["--scale", "paper", "--kernels", "numba", "--studies", "federated_cifar10,norms"]
 
 
 @functools.cache
 def planned() -> Plan:
-    return plan.expand("paper", "numba", studies="federated_cnn,norms")
+    return plan.expand("paper", "numba", studies="federated_cifar10,norms")
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             for unit in (run, *run.parts):
                 provenance = {"signature": unit.signature, "config": unit.config}
                 write(tmp_path / "usb" / there.record(unit), Record(ROWS, provenance))
-    (run,) = there.runs["federated_cnn"].values()
+    (run,) = there.runs["federated_cifar10"].values()
     for rounds, name in ((3, "tuning"), (5, "trial1")):
         folder = tmp_path / "usb" / "results" / "paper" / "checkpoints" / checkpoints_of(run) / name
         path = checkpoint.place(str(folder), name)
@@ -91,7 +91,7 @@ def change(path: Path, **changes: Any) -> None:
 def test_what_is_refused(elsewhere: Path) -> None:
     """Each with its reason, and the rest is taken."""
     results = elsewhere / "results" / "paper"
-    trials = sorted((results / "federated_cnn").rglob("trial*.parquet"))
+    trials = sorted((results / "federated_cifar10").rglob("trial*.parquet"))
     norms = sorted((results / "norms").rglob("*.parquet"))
     change(trials[0], signature="0" * 16)
     config = record.read(norms[0]).provenance["config"]
