@@ -144,6 +144,8 @@ def read(conf: Path, name: str, scale: str, *, gpu: bool = False) -> Study:
             choose("some: where", column, told_apart)
         except ValueError as error:
             raise ConfigError(f"{path}: {error}") from None
+    if twice := sorted(axes.keys() & {key for each in some for key in each.set}):
+        raise ConfigError(f"{path}: some: set: {twice[0]} is an axis, whose values are under `axes`; leave it out")
     kind = next((kind for kind in METHODS if kind in text), "")
     return Study(
         name=name,

@@ -345,3 +345,8 @@ def test_some_combinations_are_otherwise(tmp_path: Path) -> None:
     path.write_text(yaml.safe_dump(study))
     with pytest.raises(ConfigError, match=r"federated_mlp.yaml: some: where=share is unknown"):
         planning.expand("paper", "numba", studies="federated_mlp", conf=conf)
+    share = "task.training.participation"  # a row would stand beside another share than that of its training
+    study["scales"]["paper"]["some"][1] = {"where": {"participation": [1]}, "set": {share: 0.5}}
+    path.write_text(yaml.safe_dump(study))
+    with pytest.raises(ConfigError, match=rf"federated_mlp.yaml: some: set: {share} is an axis"):
+        planning.expand("paper", "numba", studies="federated_mlp", conf=conf)
