@@ -60,7 +60,8 @@ def asset(scale: Scale, name: str) -> Asset:
         return Asset(f"figures/{scale.name}/{name}.svg", SPACES.sub(r"\1", short).encode())
     pixels = io.BytesIO()
     with Image.open(svg.with_suffix(".png")) as picture:
-        picture.convert("RGB").quantize(COLOURS).convert("RGB").save(pixels, "WEBP", lossless=True, method=6)
+        few = picture.convert("RGB").quantize(COLOURS, Image.Quantize.FASTOCTREE)  # which keeps those of thin lines
+        few.convert("RGB").save(pixels, "WEBP", lossless=True, method=6)
     return Asset(f"figures/{scale.name}/{name}.webp", pixels.getvalue())
 
 
