@@ -132,15 +132,14 @@ class Expansion:
         """The runs of a study on one method."""
         runs = []
         for point in study.points(method):
-            trials = study.trials_of(method, point)
-            composed = self._composed(study, method, point, trials)
+            composed = self._composed(study, method, point)
             theory = composed.config.get(study.kind, {}).get("theory") or {}
             if not study.asks_for(theory):
                 reason = f"its config claims no {' or '.join(study.needs)} under `theory`"
                 self.plan.skipped.append(Skipped(study.name, method, reason))
                 return []
-            run = self._run(study, composed, point, trials or 0)
-            if trials == 0:
+            run = self._run(study, composed, point)
+            if point.trials == 0:
                 reason = f"conf/study/{study.name}.yaml wants no trials of it at this scale"
                 self.plan.skipped.append(Skipped(study.name, run.name, reason))
                 continue
@@ -156,16 +155,16 @@ class Expansion:
                 break
         return runs
 
-    def _composed(self, study: Study, method: str, point: Point, trials: int | None) -> Composed:
+    def _composed(self, study: Study, method: str, point: Point) -> Composed:
         options = {"task": study.task, "scale": self.plan.scale, "kernels": self.plan.kernels, "seed": self.plan.seed}
         if study.kind:
             options[study.kind] = method
         options |= {f"{group}@task.{group}": name for group, name in point.parts.items()}
         overrides = tuple(f"{key}={value}" for key, value in options.items())
-        values = {**point.values, TRIALS: trials} if trials else point.values
+        values = {**point.values, TRIALS: point.trials} if point.trials else point.values
         return self.composer.resolved(overrides, values, f"conf/study/{study.name}.yaml")
 
-    def _run(self, study: Study, composed: Composed, point: Point, trials: int) -> Run:
+    def _run(self, study: Study, composed: Composed, point: Point) -> Run:
         config, short = composed.config, dict(point.columns)
         method = label = NO_METHOD
         if study.kind:
@@ -176,7 +175,7 @@ class Expansion:
         columns = {"method": method, "label": label, **short}
         known = self.costs.get(cost.Key(self.plan.scale, study.name))
         run = Run(study.name, name, config, self._signature(config), columns, known)
-        return replace(run, parts=tuple(self._part(study, run, number) for number in range(trials)))
+        return replace(run, parts=tuple(self._part(study, run, number) for number in range(point.trials or 0)))
 
     def _part(self, study: Study, run: Run, number: int) -> Run:
         """One trial of a run, as a run of its own."""

@@ -23,12 +23,14 @@ class Point(NamedTuple):
     """One combination of a study's axes.
 
     parts: groups of the task with their options; values: settings by dotted key; columns: the axes by the names
-    that they have in tables.
+    that they have in tables; trials: how many of it are runs of their own; None: none is, and `values` say how many
+    there are.
     """
 
     parts: dict[str, str]
     values: dict[str, Any]
     columns: dict[str, Any]
+    trials: int | None
 
 
 class Some(NamedTuple):
@@ -43,6 +45,9 @@ class Some(NamedTuple):
     def meets(self, columns: Mapping[str, Any]) -> bool:
         """Whether a combination is one of them."""
         return all(columns.get(name) in values for name, values in self.where.items())
+
+
+ALL_THE_SAME = Some({})
 
 
 class Long(NamedTuple):
@@ -86,25 +91,15 @@ class Study:
         """Whether a method with this `theory` is one that it is for."""
         return not self.needs or any(theory.get(key) is not None for key in self.needs)
 
-    def trials_of(self, method: str, point: Point) -> int | None:
-        """How many trials of a combination are runs of their own; None: none is, and `set` says how many there are."""
-        some = self._some(method, point.columns)
-        return some.trials if some and some.trials is not None else self.trials
-
     def points(self, method: str) -> Iterator[Point]:
         """Every combination of the axes for a method, in their order."""
         for chosen in itertools.product(*self.axes.values()):
             axes = dict(zip(self.axes, chosen, strict=True))
             columns = {key.rpartition(".")[2]: value for key, value in axes.items()}
-            some = self._some(method, columns)
+            some = next((some for some in self.some if some.meets({**columns, Column.METHOD: method})), ALL_THE_SAME)
             parts = self.parts | {key: value for key, value in axes.items() if key in self.groups}
             values = self.set | {key: value for key, value in axes.items() if key not in self.groups}
-            yield Point(parts, values | dict(some.set if some else {}), columns)
-
-    def _some(self, method: str, columns: Mapping[str, Any]) -> Some | None:
-        """What is otherwise in a combination."""
-        columns = {**columns, Column.METHOD: method}
-        return next((some for some in self.some if some.meets(columns)), None)
+            yield Point(parts, values | dict(some.set), columns, self.trials if some.trials is None else some.trials)
 
 
 def names(conf: Path) -> list[str]:

@@ -28,6 +28,7 @@ from sketchbench.course import Course, Unfinished, told
 from sketchbench.execution import ConfigError
 from sketchbench.federated import experiment
 from sketchbench.measure.row import TRIALS_THERE
+from sketchbench.schema import SchemaError
 from sketchbench.signature import signature
 from sketchbench.table.joining import join, make
 
@@ -349,4 +350,8 @@ def test_some_combinations_are_otherwise(tmp_path: Path) -> None:
     study["scales"]["paper"]["some"][1] = {"where": {"participation": [1]}, "set": {share: 0.5}}
     path.write_text(yaml.safe_dump(study))
     with pytest.raises(ConfigError, match=rf"federated_mlp.yaml: some: set: {share} is an axis"):
+        planning.expand("paper", "numba", studies="federated_mlp", conf=conf)
+    del study["scales"]["paper"]["trials"]  # one combination in trials of their own, others not
+    path.write_text(yaml.safe_dump(study))
+    with pytest.raises(SchemaError, match="'trials' is a required property"):
         planning.expand("paper", "numba", studies="federated_mlp", conf=conf)

@@ -116,8 +116,7 @@ class RoundsFactors(Checked, Repeated):
 
     @functools.cached_property
     def _names(self) -> list[str]:
-        """The factors, in an order that is not that of a mapping: a run's config has it as written, and the same from a
-        file or a pipe by the alphabet, and another order is another design."""
+        """The factors, in an order of their own and not in that of the config: another order is another design."""
         return [name for name in FACTORS if name in self.factors]
 
     @functools.cached_property
