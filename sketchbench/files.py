@@ -2,9 +2,13 @@
 what can't be used."""
 
 import errno
+import json
 import os
 import secrets
 from pathlib import Path
+from typing import Any
+
+from sketchbench.errors import message
 
 _SPACE = "no space left on device while writing {path}; free some and run the same command again"
 _RIGHTS = "{path} can't be written: no permission in {path.parent}; make that folder writable, or choose another"
@@ -129,3 +133,27 @@ def _explained(path: Path, error: OSError) -> str:
         return _FOLDER.format(path=path, blocking=blocking, kind=kind)
     message = _REASONS.get(error.errno or 0, "{path} can't be written: {reason}")
     return message.format(path=path, reason=error.strerror or error)
+
+
+def display_path(path: Path) -> str:
+    """A path as people name it: from where they are, if it lies there."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
+def parse_json(text: str, name: str) -> Any:
+    """What JSON says. Raises ValueError, in one line that calls it `name`."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{name} must be JSON: {message(error)}") from None
+
+
+def check_entries(entries: Any, fields: dict[str, type], name: str) -> None:
+    """ValueError unless the entries are a list of mappings that have these fields of these types, such as a plan's."""
+    if not isinstance(entries, list):
+        raise ValueError(f"{name} must be a list, not {type(entries).__name__}; Snakemake makes it of the plan")
+    for number, entry in enumerate(entries):
+        for field, kind in fields.items():
+            if not isinstance(entry, dict) or not isinstance(entry.get(field), kind):
+                raise ValueError(f"{name}: entry {number} needs {field}, of type {kind.__name__}")

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sketchbench import composition, job, record
-from sketchbench.batch import Batch, Run, batches
 from sketchbench.command.main import main
-from sketchbench.signature import signature
+from sketchbench.config import composition
+from sketchbench.plan.batch import Batch, Run, batches
+from sketchbench.run import job, record
+from sketchbench.run.signature import signature
 
 
 def run_of(name: str, target: str = "sketchbench.x") -> Run:

@@ -7,9 +7,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sketchbench import cluster
-from sketchbench.batch import Batch, Run
-from sketchbench.cost import Cost
+from sketchbench.plan import cluster
+from sketchbench.plan.batch import Batch, Run
+from sketchbench.plan.cost import Cost
 
 PROFILE = Path(__file__).parents[1] / "workflow" / "profiles" / "slurm" / "config.yaml"
 

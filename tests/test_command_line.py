@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sketchbench import kernels, record
+from sketchbench import kernels
+from sketchbench.run import record
 
 ROOT = Path(__file__).parents[1]
 SMALL = ["kernels=numpy", "d=12", "b=4", "task.trials=20", "task.pairs=[random,flat]"]

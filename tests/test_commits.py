@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from sketchbench import job, seal, standing
 from sketchbench.command.main import main
-from sketchbench.standing import Table
+from sketchbench.report import seal, standing
+from sketchbench.report.standing import Table
+from sketchbench.run import job
 
 
 @pytest.fixture

@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 from whole_plan import whole_plan
 
-from sketchbench import cost, record
-from sketchbench.batch import Batch, Run
 from sketchbench.command.main import main
-from sketchbench.cost import Cost, CostError, Key
+from sketchbench.plan import cost
+from sketchbench.plan.batch import Batch, Run
+from sketchbench.plan.cost import Cost, CostError, Key
+from sketchbench.run import record
 
 
 def _record(path: Path, seconds: object, peak: object) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sketchbench.digest import code_digest
+from sketchbench.run.digest import code_digest
 
 
 @pytest.fixture

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from sketchbench import job, plan, record
 from sketchbench.command.main import main
 from sketchbench.federated import checkpoint
-from sketchbench.planned import Plan, checkpoints_of
-from sketchbench.record import Record, write
+from sketchbench.plan import making as plan
+from sketchbench.plan.plan import Plan, checkpoints_of
+from sketchbench.run import job, record
+from sketchbench.run.record import Record, write
 
 ROWS = [{"quantity": "loss", "trial": 0, "mean": 0.1}]
 OPTIONS = ["--scale", "paper", "--kernels", "numba", "--studies", "federated_cifar10,norms"]

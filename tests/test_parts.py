@@ -20,17 +20,18 @@ import torch
 import yaml
 from whole_plan import whole_plan
 
-from sketchbench import composition, execution, job, record
-from sketchbench import plan as planning
-from sketchbench.batch import Batch, Run, batches
 from sketchbench.command.main import main
-from sketchbench.course import Course, Unfinished, told
-from sketchbench.execution import ConfigError
+from sketchbench.config import composition
+from sketchbench.config.schema import SchemaError
+from sketchbench.errors import ConfigError
 from sketchbench.federated import experiment
 from sketchbench.measure.row import TRIALS_THERE
-from sketchbench.schema import SchemaError
-from sketchbench.signature import signature
-from sketchbench.table.joining import join, make
+from sketchbench.plan import making as planning
+from sketchbench.plan.batch import Batch, Run, batches
+from sketchbench.report.table.joining import join, make
+from sketchbench.run import execution, job, record
+from sketchbench.run.course import Course, Unfinished, told
+from sketchbench.run.signature import signature
 
 Config = dict[str, Any]
 DIGITS = ["task.attack.evaluations=3", "model@task.model=digits_cnn", "task.assessment.pictures=2"]

@@ -10,13 +10,13 @@ import pytest
 import yaml
 from whole_plan import whole_plan
 
-from sketchbench import composition
-from sketchbench import plan as planning
-from sketchbench.composition import CONF
-from sketchbench.execution import ConfigError
+from sketchbench.config import composition
+from sketchbench.config.schema import SchemaError
+from sketchbench.errors import ConfigError
 from sketchbench.measure.row import CONTROLS
-from sketchbench.planned import Plan
-from sketchbench.schema import SchemaError
+from sketchbench.plan import making as planning
+from sketchbench.plan.plan import Plan
+from sketchbench.project import CONF
 
 STUDIES = sorted(path.stem for path in (CONF / "study").glob("*.yaml"))
 

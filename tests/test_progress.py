@@ -7,8 +7,8 @@ import time
 import pytest
 from rich.console import Console
 
-from sketchbench import progress
-from sketchbench.progress import OTHER, START, State
+from sketchbench.plan import progress
+from sketchbench.plan.progress import OTHER, START, State
 
 
 class Clock:

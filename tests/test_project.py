@@ -10,7 +10,7 @@ import pytest
 import yaml
 from hydra.utils import get_class
 
-from sketchbench.claim.claims import read_claims
+from sketchbench.report.claim.claims import read_claims
 
 ROOT = Path(__file__).parents[1]
 CONF = ROOT / "conf"

@@ -9,7 +9,7 @@ from damage import damaged
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sketchbench.record import Record, RecordError, read, write
+from sketchbench.run.record import Record, RecordError, read, write
 
 ROWS = [{"quantity": "a", "mean": 1.5, "trials": 3}, {"quantity": "b", "mean": 2.5, "bound": 1.0}]
 

@@ -12,9 +12,10 @@ from damage import damaged
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sketchbench import record, reports, seal
 from sketchbench.command.main import main
-from sketchbench.seal import Seal, SealError
+from sketchbench.report import reports, seal
+from sketchbench.report.seal import Seal, SealError
+from sketchbench.run import record
 
 FUZZ = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
 FACTS = json.dumps({"scale": "quick", "kernels": "numpy", "seed": 0, "studies": ["norms", "tails"], "skipped": []})

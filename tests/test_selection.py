@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from sketchbench import study
-from sketchbench.composition import CONF
-from sketchbench.selection import places_of, selection_of, unjudged
+from sketchbench.config import study
+from sketchbench.plan.selection import places_of, selection_of, unjudged
+from sketchbench.project import CONF
 
 BESIDE = {"sketch": ["count_sketch", "srht"], "recovery": ["fiht"]}
 OWN = {"sketch": {"first": {"embedding_constant": 2}}, "recovery": {}}

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from sketchbench import digest, signature
-from sketchbench import plan as planning
+from sketchbench.plan import making as planning
+from sketchbench.run import digest, signature
 
 Changed = Callable[[str], set[str]]
 PACKAGE = digest.PROJECT / "sketchbench"
@@ -63,7 +63,7 @@ def changed(package: Path, before: dict[str, str]) -> Iterator[Changed]:
         path.write_text(text, encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", ["record.py", "job.py", "__main__.py", "plan.py", "files.py", "sketch/__init__.py"])
+@pytest.mark.parametrize("name", ["run/record.py", "run/job.py", "__main__.py", "plan/plan.py", "files.py", "sketch/__init__.py"])
 def test_what_no_task_uses_reruns_nothing(changed: Changed, name: str) -> None:
     """Nor do records and the command line; a task that writes checkpoints uses files, though."""
     writing = {name for name in configs() if "compressed" in name or "federated" in name or "inversion" in name}

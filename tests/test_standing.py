@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 import yaml
 
-from sketchbench import plan as planning
-from sketchbench import record, reports, seal, standing
 from sketchbench.command.main import main
-from sketchbench.composition import CONF
 from sketchbench.files import FileError
-from sketchbench.planned import Plan
-from sketchbench.standing import DROPPED, KERNELS, OLDER, SEED, Table
+from sketchbench.plan import making as planning
+from sketchbench.plan.plan import Plan
+from sketchbench.project import CONF
+from sketchbench.report import reports, seal, standing
+from sketchbench.report.standing import DROPPED, KERNELS, OLDER, SEED, Table
+from sketchbench.run import record
 
 STUDIES: dict[str, dict[str, Any]] = {
     "one": {"task": "moments", "sketch": ["ams", "srht"], "axes": {"d": [8], "b": [4]}},

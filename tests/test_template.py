@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sketchbench import template
+from sketchbench.command import template
 from sketchbench.command.main import main
 from sketchbench.inspection.check import check_folder
 

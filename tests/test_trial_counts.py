@@ -7,14 +7,16 @@ from levels import LEVEL, PAPER_LEVEL
 from scipy import stats
 from whole_plan import whole_plan
 
-from sketchbench import composition, execution, seeds
-from sketchbench.batch import Run
-from sketchbench.claim.criteria import TRUSTED_SKEWNESS
+from sketchbench import seeds
+from sketchbench.config import composition
 from sketchbench.kernels import load
 from sketchbench.measure.audit import epsilon_proven, strongest_threshold
 from sketchbench.measure.interval import log_slope, mean_interval, proportion_interval
 from sketchbench.measure.power import trials_for_mean, trials_for_zero
+from sketchbench.plan.batch import Run
 from sketchbench.privacy import gaussian
+from sketchbench.report.claim.criteria import TRUSTED_SKEWNESS
+from sketchbench.run import execution
 from sketchbench.sketch import (
     AMS,
     CountSketch,

@@ -2,8 +2,8 @@
 
 import functools
 
-from sketchbench import plan
-from sketchbench.planned import Plan
+from sketchbench.plan import making as plan
+from sketchbench.plan.plan import Plan
 
 
 @functools.cache

@@ -8,8 +8,8 @@ import click
 import pandas as pd
 
 from sketchbench.command.group import OneOf
-from sketchbench.frontier.advise import CASES, FRONTIERS, SHOWN, Question, advise, table
-from sketchbench.table.reading import read_table
+from sketchbench.report.frontier.advise import CASES, FRONTIERS, SHOWN, Question, advise, table
+from sketchbench.report.table.reading import read_table
 
 NEEDED = ("compression", "case", "epsilon", "d", "accuracy", "accuracy_low", "accuracy_high")
 

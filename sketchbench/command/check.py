@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from sketchbench.claim.check import annotations, changes, read_older, read_verdicts, summary, surprises
-from sketchbench.claim.origin import not_of_this_plan
-from sketchbench.claim.origin import summary as states
 from sketchbench.files import write_text
+from sketchbench.report.claim.check import annotations, changes, read_older, read_verdicts, summary, surprises
+from sketchbench.report.claim.origin import not_of_this_plan
+from sketchbench.report.claim.origin import summary as states
 
 FILE = click.Path(path_type=Path)
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import click
 
-from sketchbench import cost
 from sketchbench.command.group import OneOf
+from sketchbench.config.schema import SCALES
 from sketchbench.files import write_text
-from sketchbench.schema import SCALES
+from sketchbench.plan import cost
 
 
 @click.command("costs")

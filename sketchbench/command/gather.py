@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
+from sketchbench.command.gathering import Gathering
 from sketchbench.command.plan import settings
 from sketchbench.files import FileError
-from sketchbench.gather import Gathering
-from sketchbench.plan import from_options
+from sketchbench.plan.making import from_options
 
 
 @click.command("gather")

@@ -6,7 +6,8 @@ import sys
 import click
 
 from sketchbench.command.group import Lazy, told
-from sketchbench.command_line import USAGE, one_line, program
+from sketchbench.command.program import USAGE, program
+from sketchbench.errors import one_line
 
 COMPLETE = "_SKETCHBENCH_COMPLETE"  # the variable by which a shell asks what may come next
 COMMANDS = {

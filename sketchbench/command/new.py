@@ -5,9 +5,9 @@ from pathlib import Path
 import click
 
 from sketchbench.command.group import OneOf
-from sketchbench.composition import METHODS
-from sketchbench.inspection.findings import shown
-from sketchbench.template import TASKS, write
+from sketchbench.command.template import TASKS, write
+from sketchbench.config.composition import METHODS
+from sketchbench.files import display_path
 
 
 @click.command("new")
@@ -27,6 +27,6 @@ def command(kind: str, name: str, folder: Path) -> None:
     """
     config, module = write(kind, name, folder)
     task, sizes = TASKS[kind]
-    print(f"{shown(config)} and {shown(module)} are a {kind} that works. Make it yours, then:")
+    print(f"{display_path(config)} and {display_path(module)} are a {kind} that works. Make it yours, then:")
     print(f"  sketchbench run --folder {folder} task={task} {kind}={name}{sizes}")
     print(f"  sketchbench results --config folder={folder} only=mine")

@@ -5,9 +5,9 @@ from typing import Any
 
 import click
 
-from sketchbench.cost import told
-from sketchbench.plan import from_options
-from sketchbench.planned import Plan
+from sketchbench.plan.cost import told
+from sketchbench.plan.making import from_options
+from sketchbench.plan.plan import Plan
 
 
 def settings(function: Any) -> Any:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from sketchbench.digest import PROJECT
+from sketchbench.project import PROJECT
 
 NEEDED = ("workflow/Snakefile", "workflow/run")
 

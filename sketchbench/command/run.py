@@ -10,18 +10,20 @@ from typing import Any
 import click
 from omegaconf import OmegaConf
 
-from sketchbench import composition, job
-from sketchbench.blame import blamed
 from sketchbench.command.group import OneOf
-from sketchbench.command_line import UNFINISHED
-from sketchbench.composition import CONF, METHODS
-from sketchbench.course import Unfinished, knows, told
-from sketchbench.execution import execute
+from sketchbench.command.program import UNFINISHED
+from sketchbench.config import composition
+from sketchbench.config.composition import METHODS
+from sketchbench.config.overrides import product
+from sketchbench.errors import blame
 from sketchbench.inspection.check import check_folder
 from sketchbench.inspection.method import Method
 from sketchbench.measure.row import CONTROLS
-from sketchbench.overrides import product
-from sketchbench.signature import code_of, signature
+from sketchbench.project import CONF
+from sketchbench.run import job
+from sketchbench.run.course import Unfinished, knows, told
+from sketchbench.run.execution import execute
+from sketchbench.run.signature import code_of, signature
 
 HIDDEN = {"minimum", "maximum", "skewness"}  # columns that a terminal has no room for
 
@@ -76,7 +78,7 @@ def command(overrides: Sequence[str], folder: str, result: Path | None, cfg: str
         print(f"sketchbench: to be gone on with, by the same command: {left}", file=sys.stderr)
         sys.exit(UNFINISHED)
     except (Exception, SystemExit) as error:
-        if line := blamed(error, own):
+        if line := blame(error, own):
             sys.exit(f"sketchbench: error: {line}")
         raise
 

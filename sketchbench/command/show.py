@@ -8,15 +8,14 @@ from typing import Any
 
 import click
 
-from sketchbench import seal
-from sketchbench.claim.claims import Claim, read_claims
-from sketchbench.claim.control import NegativeControl
-from sketchbench.claim.origin import CODE, MADE
 from sketchbench.command.group import OneOf
-from sketchbench.composition import CONF
-from sketchbench.digest import PROJECT
 from sketchbench.parameters import choose
-from sketchbench.selection import places_of
+from sketchbench.plan.selection import places_of
+from sketchbench.project import CONF, PROJECT
+from sketchbench.report import seal
+from sketchbench.report.claim.claims import Claim, read_claims
+from sketchbench.report.claim.control import NegativeControl
+from sketchbench.report.claim.origin import CODE, MADE
 from sketchbench.site import commands
 from sketchbench.site.page import Scale
 from sketchbench.site.provenance import dated, made_with

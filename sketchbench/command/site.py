@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from sketchbench.digest import PROJECT
+from sketchbench.project import PROJECT
 from sketchbench.site.build import build
 
 

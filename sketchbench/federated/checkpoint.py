@@ -14,8 +14,8 @@ from typing import Any
 
 import torch
 
-from sketchbench.course import Course, Unfinished
 from sketchbench.files import clear, make_folder, set_aside, write_bytes
+from sketchbench.run.course import Course, Unfinished
 
 log = logging.getLogger(__name__)
 MAGIC = "sketchbench checkpoint 1"

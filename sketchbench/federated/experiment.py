@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from sketchbench.course import WHOLE, Course, Unfinished
 from sketchbench.federated import checkpoint
 from sketchbench.federated.curve import Curve
 from sketchbench.parameters import Checked, Count
+from sketchbench.run.course import WHOLE, Course, Unfinished
 
 log = logging.getLogger(__name__)
 SECONDS_BETWEEN = 60.0  # two checkpoints of a training

@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from sketchbench.command_line import FindingsError
-from sketchbench.composition import CONF
-from sketchbench.execution import ConfigError
+from sketchbench.errors import ConfigError, FindingsError
 from sketchbench.inspection import files, supervision
 from sketchbench.inspection.method import Method
+from sketchbench.project import CONF
 
 
 class FolderError(ConfigError, FindingsError):

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import yaml
 
-from sketchbench.composition import METHODS, YAML
-from sketchbench.inspection.findings import shown
-from sketchbench.overrides import NOT_HYDRA, groups
+from sketchbench.config.composition import METHODS, YAML
+from sketchbench.config.overrides import NOT_HYDRA, groups
+from sketchbench.files import display_path
 
 OURS = ("results", "reports", "logs")  # folders that a run writes
 LIKE_YAML = (".yml", ".json", ".toml")
@@ -36,9 +36,11 @@ def mistakes(folder: Path, conf: Path) -> list[str]:
             for path in sorted(entry.rglob("*")):
                 found += _file(path, entry, conf / entry.name)
         elif entry.is_dir() and any(entry.glob("*.y*ml")):
-            found.append(f"{shown(entry)}: its YAML files would be ignored; {_advice(entry.name, known)}")
+            found.append(f"{display_path(entry)}: its YAML files would be ignored; {_advice(entry.name, known)}")
         elif entry.is_file() and (entry.suffix.lower() == ".yaml" or entry.suffix in LIKE_YAML):
-            found.append(f"{shown(entry)}: would be ignored; move it into one of the folders {', '.join(METHODS)}")
+            found.append(
+                f"{display_path(entry)}: would be ignored; move it into one of the folders {', '.join(METHODS)}"
+            )
     return found
 
 
@@ -56,7 +58,7 @@ def _advice(name: str, groups: list[str]) -> str:
 
 def _file(path: Path, group: Path, ours: Path) -> Iterator[str]:
     """What is wrong with one file of a group's folder; `ours` is the project's folder of the group."""
-    where = shown(path)
+    where = display_path(path)
     inner = path.relative_to(group)
     if not path.is_file() or inner.name.startswith("."):
         return
@@ -65,10 +67,11 @@ def _file(path: Path, group: Path, ours: Path) -> Iterator[str]:
             yield f"{where}: would be ignored, since only .yaml is read; rename it to {path.stem}.yaml"
         return
     if (ours / inner).is_file():
-        yield f"{where}: has the name of {shown(ours / inner)}, which would be taken instead; rename yours"
+        yield f"{where}: has the name of {display_path(ours / inner)}, which would be taken instead; rename yours"
     if len(inner.parts) > 1:
         role = "; negative controls are the project's" if inner.parts[0] == "control" else ""
-        yield f"{where}: would be ignored, since it is in a folder of its own; move it up to {shown(group)}{role}"
+        up = display_path(group)
+        yield f"{where}: would be ignored, since it is in a folder of its own; move it up to {up}{role}"
     elif not NAME.fullmatch(path.stem):
         yield f"{where}: the name {path.stem!r} must be letters, digits, _ and -, and begin with a letter; rename it"
     elif path.stem.lower() in RESERVED:
@@ -83,17 +86,18 @@ def _content(path: Path) -> Iterator[str]:
         content = yaml.load(path.read_text(encoding="utf-8"), YAML)
     except yaml.MarkedYAMLError as error:
         line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        yield f"{shown(path)}{line}: {error.problem or error.context}; it must be YAML"
+        yield f"{display_path(path)}{line}: {error.problem or error.context}; it must be YAML"
         return
     except (yaml.YAMLError, OSError, UnicodeDecodeError) as error:
-        yield f"{shown(path)}: {' '.join(str(error).split())}; it must be YAML in UTF-8"
+        yield f"{display_path(path)}: {' '.join(str(error).split())}; it must be YAML in UTF-8"
         return
     if not isinstance(content, dict):
         said = "nothing" if content is None else type(content).__name__
-        yield f"{shown(path)}: holds {said}; it must map the keys {', '.join(METHODS[path.parent.name])} to values"
+        keys = ", ".join(METHODS[path.parent.name])
+        yield f"{display_path(path)}: holds {said}; it must map the keys {keys} to values"
     elif "name" in content and content["name"] != path.stem:
         yield (
-            f"{shown(path)}: name: {content['name']!r} must be the file's name, {path.stem};"
+            f"{display_path(path)}: name: {content['name']!r} must be the file's name, {path.stem};"
             " correct it, or leave it out"
         )
 
@@ -107,8 +111,8 @@ def _modules(folder: Path) -> Iterator[str]:
             continue
         spec = importlib.machinery.PathFinder.find_spec(name, elsewhere)
         if name == "sketchbench":
-            yield f"{shown(path)}: would hide sketchbench itself; rename it"
+            yield f"{display_path(path)}: would hide sketchbench itself; rename it"
         elif name in sys.builtin_module_names or name in sys.stdlib_module_names:
-            yield f"{shown(path)}: would hide Python's own module {name}; rename it"
+            yield f"{display_path(path)}: would hide Python's own module {name}; rename it"
         elif spec is not None and spec.origin:
-            yield f"{shown(path)}: would hide the module {name} in {spec.origin}; rename it"
+            yield f"{display_path(path)}: would hide the module {name} in {spec.origin}; rename it"

@@ -4,13 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sketchbench.blame import blamed, told
-
-
-def shown(path: Path) -> str:
-    """A path as people name it: from where they are, if it lies there."""
-    here = Path.cwd()
-    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+from sketchbench.errors import blame, describe
+from sketchbench.files import display_path
 
 
 class Findings:
@@ -18,7 +13,7 @@ class Findings:
 
     Arguments:
         path: the file.
-        folder: the user's own, whose code is blamed for the errors that it raises.
+        folder: the user's own, whose code is blame for the errors that it raises.
     """
 
     def __init__(self, path: Path, folder: Path) -> None:
@@ -28,7 +23,7 @@ class Findings:
 
     def add(self, key: str, mistake: str) -> None:
         """A mistake: at which key, and what it is, with the value and what it must be. The same one counts once."""
-        line = f"{shown(self.path)}: {key}: {mistake}"
+        line = f"{display_path(self.path)}: {key}: {mistake}"
         if line not in self.lines:
             self.lines.append(line)
 
@@ -41,4 +36,4 @@ class Findings:
         try:
             yield
         except BaseException as error:
-            self.add(key, blamed(error, self.folder) or told(error))
+            self.add(key, blame(error, self.folder) or describe(error))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sketchbench.composition import THEORY
+from sketchbench.config.composition import THEORY
 from sketchbench.inspection.findings import Findings
 from sketchbench.inspection.targets import formula
 from sketchbench.parameters import did_you_mean

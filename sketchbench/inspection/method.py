@@ -7,10 +7,11 @@ import yaml
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from sketchbench.composition import METHODS, SHOWN, YAML, compose
-from sketchbench.execution import ConfigError
+from sketchbench.config.composition import METHODS, SHOWN, YAML, compose
+from sketchbench.errors import ConfigError
+from sketchbench.files import display_path
 from sketchbench.inspection.families import SIZES, check_family
-from sketchbench.inspection.findings import Findings, shown
+from sketchbench.inspection.findings import Findings
 from sketchbench.inspection.formulas import check_theory
 from sketchbench.inspection.recoveries import check_recovery
 from sketchbench.parameters import did_you_mean
@@ -105,7 +106,7 @@ def _check_shown(
     else:
         for path in sorted([*(conf / method.kind).rglob("*.yaml"), *(folder / method.kind).glob("*.yaml")]):
             if path != found.path and _label(path) == label:
-                found.add("label", f"{label!r} is that of {shown(path)}; write one of your own")
+                found.add("label", f"{label!r} is that of {display_path(path)}; write one of your own")
     size = section.get("size")
     if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 1):
         config[method.kind].size = None  # what else is wrong can be told without it

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from sketchbench.digest import PROJECT
-from sketchbench.execution import ConfigError
-from sketchbench.inspection.findings import shown
+from sketchbench.errors import ConfigError
+from sketchbench.files import display_path
 from sketchbench.inspection.method import Method
+from sketchbench.project import PROJECT
 
 SECONDS = 60.0  # that the check of one method may take, where nothing else is said
 GRACE = 15.0  # seconds in which the process ends by itself where it took too long, and in which it starts
@@ -44,7 +44,7 @@ def mistakes(
             break
         if len(answers) == len(done) * 2:
             raise ConfigError(f"the check of {folder} could not be started: {ending}")
-        found.append(f"{shown(left[len(done)].path(folder))}: its code {ending}")
+        found.append(f"{display_path(left[len(done)].path(folder))}: its code {ending}")
         left = left[len(done) + 1 :]
     return found
 

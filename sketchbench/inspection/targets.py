@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from sketchbench.blame import blamed
+from sketchbench.errors import blame
 from sketchbench.inspection.findings import Findings
 from sketchbench.parameters import did_you_mean
 
@@ -51,7 +51,7 @@ def _not_imported(found: Findings, name: str, module: str, error: BaseException)
     if isinstance(error, ModuleNotFoundError) and error.name and module.split(".", maxsplit=1)[0] == error.name:
         there = [path.stem for path in found.folder.glob("*.py")]
         return f"{name}: there is no module {error.name} in {found.folder}{did_you_mean(error.name, there)}"
-    return f"{name}: can't be imported: {blamed(error, found.folder) or error}"
+    return f"{name}: can't be imported: {blame(error, found.folder) or error}"
 
 
 def subclass(found: Findings, key: str, node: Any, base: type, example: str) -> type | None:

@@ -19,8 +19,8 @@ from typing import Any
 
 import yaml
 
-from sketchbench.digest import PROJECT
 from sketchbench.files import write_bytes, write_text
+from sketchbench.project import PROJECT
 from sketchbench.site import lists
 from sketchbench.site.page import Asset, Page, Scale, scales_of
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sketchbench.claim.criteria import Verdict
+from sketchbench.report.claim.criteria import Verdict
 from sketchbench.site.verdicts import anchor, escaped, number
 
 Row = Mapping[Any, Any]

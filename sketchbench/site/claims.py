@@ -6,8 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from sketchbench.claim.claims import Claim, read_claims
-from sketchbench.claim.page import ROLES
+from sketchbench.report.claim.claims import Claim, read_claims
+from sketchbench.report.claim.page import ROLES
 from sketchbench.site import commands, provenance, verdicts
 from sketchbench.site.claim_picture import drawn
 from sketchbench.site.lists import Column, listing

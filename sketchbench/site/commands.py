@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sketchbench.study import Point, Study, read
+from sketchbench.config.study import Point, Study, read
 
 
 def workflow(scale: str, studies: Sequence[str]) -> str:

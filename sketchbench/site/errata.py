@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from sketchbench.claim.claims import read_claims
-from sketchbench.claim.erratum import Counterexample, Erratum, read_errata
+from sketchbench.report.claim.claims import read_claims
+from sketchbench.report.claim.erratum import Counterexample, Erratum, read_errata
 from sketchbench.site import verdicts
 from sketchbench.site.page import Asset, Page, Scale
 from sketchbench.site.verdicts import badge, claim_files, escaped, number, prose, typeset

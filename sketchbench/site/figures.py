@@ -7,12 +7,12 @@ from pathlib import Path
 
 from PIL import Image
 
-from sketchbench.figure import foot
-from sketchbench.figure.catalogue import Entry, read_catalogue
+from sketchbench.report.figure import foot
+from sketchbench.report.figure.catalogue import Entry, read_catalogue
+from sketchbench.report.table.reading import read_table
 from sketchbench.site.page import Asset, Page, Scale, table_address
 from sketchbench.site.tables import claims_of
 from sketchbench.site.verdicts import escaped
-from sketchbench.table.reading import read_table
 
 COLOURS = 48  # of a picture as pixels: as many as lines and letters need, at half the size of all
 DIGITS = re.compile(r"(?<![\d.])([1-9]\d*\.\d\d)\d+")  # of an SVG: a hundredth of a point is enough

@@ -10,8 +10,8 @@ from urllib.parse import urlencode
 
 import pandas as pd
 
-from sketchbench.claim.claims import Claim, read_claims
-from sketchbench.claim.page import PAPERS_ROLES
+from sketchbench.report.claim.claims import Claim, read_claims
+from sketchbench.report.claim.page import PAPERS_ROLES
 from sketchbench.site import verdicts
 from sketchbench.site.claim_picture import drawn
 from sketchbench.site.page import Asset, Page, Scale

@@ -7,10 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from sketchbench.claim.claims import Claim, read_claims
-from sketchbench.frontier.advise import SIZES, WORD
-from sketchbench.frontier.cells import MEANINGS, MEASURED
-from sketchbench.frontier.studies import STUDIES
+from sketchbench.report.claim.claims import Claim, read_claims
+from sketchbench.report.frontier.advise import SIZES, WORD
+from sketchbench.report.frontier.cells import MEANINGS, MEASURED
+from sketchbench.report.frontier.studies import STUDIES
 from sketchbench.site import figures, verdicts
 from sketchbench.site.lists import Column, Kind, listing
 from sketchbench.site.page import Asset, Page, Scale

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from sketchbench.claim.page import PAPERS_ROLES, ROLES
-from sketchbench.digest import PROJECT
 from sketchbench.measure.row import COLUMNS
+from sketchbench.project import PROJECT
+from sketchbench.report.claim.page import PAPERS_ROLES, ROLES
 from sketchbench.site.errata import KINDS
 from sketchbench.site.page import Asset, Page, Scale
 from sketchbench.site.statistic import WORDS, known

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from sketchbench.claim.history import read
+from sketchbench.report.claim.history import read
 from sketchbench.site.lists import Column, listing
 from sketchbench.site.page import Asset, Page, Scale
 from sketchbench.site.verdicts import anchor, badge, escaped, number

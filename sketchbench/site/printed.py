@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from sketchbench.printed.agreement import AGREES, DIFFERS, ERROR, OPEN
-from sketchbench.printed.cells import MEANINGS
-from sketchbench.printed.typed import read_printed
+from sketchbench.report.printed.agreement import AGREES, DIFFERS, ERROR, OPEN
+from sketchbench.report.printed.cells import MEANINGS
+from sketchbench.report.printed.typed import read_printed
 from sketchbench.site import figures
 from sketchbench.site.lists import Column, listing
 from sketchbench.site.page import Asset, Page, Scale, table_address

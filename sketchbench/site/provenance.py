@@ -3,9 +3,8 @@
 import functools
 from collections.abc import Iterable, Sequence
 
-from sketchbench import seal
-from sketchbench.checkout import DIRTY, asked
-from sketchbench.digest import PROJECT
+from sketchbench.project import DIRTY, PROJECT, git
+from sketchbench.report import seal
 from sketchbench.site.page import Scale, table_address
 from sketchbench.site.verdicts import escaped
 
@@ -52,4 +51,4 @@ def dated(commits: Iterable[str]) -> str:
 @functools.cache
 def date_of(commit: str) -> str:
     """The day of a commit; "" where git doesn't know it, as outside a checkout."""
-    return asked(PROJECT, "show", "-s", "--format=%cs", commit.removesuffix(DIRTY), "--") or ""
+    return git(PROJECT, "show", "-s", "--format=%cs", commit.removesuffix(DIRTY), "--") or ""

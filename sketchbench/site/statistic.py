@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sketchbench.claim.claims import Check
-from sketchbench.schema import load
+from sketchbench.config.schema import load
+from sketchbench.report.claim.claims import Check
 
 # By criterion: what it makes of a quantity, in words; and what it holds the statistic against.
 WORDS = {

@@ -9,10 +9,11 @@ from typing import Any
 
 import pandas as pd
 
-from sketchbench import seal, study
-from sketchbench.figure.catalogue import read_catalogue
+from sketchbench.config import study
 from sketchbench.measure.row import COLUMNS
 from sketchbench.measure.row import Column as Measured
+from sketchbench.report import seal
+from sketchbench.report.figure.catalogue import read_catalogue
 from sketchbench.site import verdicts
 from sketchbench.site.lists import Column, Kind, listing
 from sketchbench.site.page import Asset, Page, Scale, table_address

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from sketchbench.claim.page import MARKS, surprising
+from sketchbench.report.claim.page import MARKS, surprising
 from sketchbench.site.page import Scale
 
 # What tables of older runs may be without.

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sketchbench import seeds
-from sketchbench.course import Course
 from sketchbench.dataset.augmentation import turned
 from sketchbench.dataset.dataset import Dataset, MakeDataset
 from sketchbench.dataset.partition import MakeParts
@@ -21,6 +20,7 @@ from sketchbench.kernels import Kernels
 from sketchbench.measure.row import MEDIAN, Row, Value
 from sketchbench.model.networks import MakeModel
 from sketchbench.parameters import Checked, Count, Positive
+from sketchbench.run.course import Course
 from sketchbench.task.repeated import Repeated, Values
 
 log = logging.getLogger(__name__)

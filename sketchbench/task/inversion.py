@@ -18,7 +18,6 @@ from sketchbench.attack.inversion import Inversion
 from sketchbench.attack.prior import Prior, learnt
 from sketchbench.attack.victim import Victim
 from sketchbench.attack.view import MakeView
-from sketchbench.course import WHOLE, Course
 from sketchbench.dataset.dataset import Dataset, MakeDataset
 from sketchbench.kernels import Kernels
 from sketchbench.measure.image import Likeness, likeness
@@ -26,6 +25,7 @@ from sketchbench.measure.row import MEDIAN, Row, Value
 from sketchbench.model.autograd import device_of
 from sketchbench.model.networks import MakeModel
 from sketchbench.parameters import Checked, Natural, NonNegative, Positive, Several
+from sketchbench.run.course import WHOLE, Course
 from sketchbench.sketch.family import Family, require
 from sketchbench.task.repeated import Repeated, Values
 

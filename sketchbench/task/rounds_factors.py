@@ -12,7 +12,6 @@ import numpy as np
 from torch import nn
 
 from sketchbench import seeds
-from sketchbench.course import Course
 from sketchbench.dataset.dataset import MakeDataset
 from sketchbench.dataset.partition import MakeParts
 from sketchbench.federated.fedavg_experiment import FedAvgExperiment, FedAvgProcedure
@@ -22,6 +21,7 @@ from sketchbench.measure.row import Row
 from sketchbench.model.initialisation import listed
 from sketchbench.model.networks import MakeModel
 from sketchbench.parameters import Checked, Count, Positive, Probability
+from sketchbench.run.course import Course
 from sketchbench.sketch.family import Family
 from sketchbench.task.repeated import Repeated, Values
 

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench import seeds
-from sketchbench.course import Course
 from sketchbench.dataset.dataset import Dataset, MakeDataset
 from sketchbench.dataset.partition import MakeParts
 from sketchbench.federated.curve import Curve
@@ -20,6 +19,7 @@ from sketchbench.kernels import Kernels
 from sketchbench.measure.row import MEDIAN, Row, Value, exceeding
 from sketchbench.model.networks import MakeModel
 from sketchbench.parameters import Checked, Count, Positive, Several
+from sketchbench.run.course import Course
 from sketchbench.sketch.family import Family
 from sketchbench.task.repeated import Repeated, Values
 from sketchbench.task.trials import shown_rounds

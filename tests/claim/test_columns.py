@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parents[2] / "sketchbench"
 FILES = [
     path
     for folder in ("claim", "table", "figure")
-    for path in sorted((PACKAGE / folder).glob("*.py"))
+    for path in sorted((PACKAGE / "report" / folder).glob("*.py"))
     if path.name != "benchmarks.py"
 ]
 NAMES = {name for name in COLUMNS if len(name) > 2}  # shorter ones are also markers of matplotlib

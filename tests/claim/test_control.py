@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from sketchbench.claim.control import IMPOSSIBLE, NegativeControl, held_against, read_controls
+from sketchbench.report.claim.control import IMPOSSIBLE, NegativeControl, held_against, read_controls
 
 
 @pytest.mark.parametrize(

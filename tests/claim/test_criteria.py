@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sketchbench.claim.criteria import CRITERIA, Comparison, Settings
-from sketchbench.claim.judging import decide
 from sketchbench.measure.audit import epsilon_proven
+from sketchbench.report.claim.criteria import CRITERIA, Comparison, Settings
+from sketchbench.report.claim.judging import decide
 
 ERROR = 1e-6
 

@@ -10,12 +10,12 @@ import pandas as pd
 import pytest
 import yaml
 
-from sketchbench import seal
-from sketchbench.claim.claims import ClaimError, check_studies, read_claims
-from sketchbench.claim.evaluate import evaluate
-from sketchbench.claim.origin import Origin, with_origin
+from sketchbench.config.schema import SchemaError
 from sketchbench.measure.row import TRIALS_THERE
-from sketchbench.schema import SchemaError
+from sketchbench.report import seal
+from sketchbench.report.claim.claims import ClaimError, check_studies, read_claims
+from sketchbench.report.claim.evaluate import evaluate
+from sketchbench.report.claim.origin import Origin, with_origin
 
 ROOT = Path(__file__).parents[2]
 CLAIM: dict[str, Any] = {

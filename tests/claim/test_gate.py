@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 import yaml
 
-from sketchbench.claim import gate, page
-from sketchbench.claim.claims import Claim, read_claims
-from sketchbench.claim.evaluate import evaluate
-from sketchbench.claim.markup import to_markdown
-from sketchbench.claim.origin import Origin, with_origin
+from sketchbench.report.claim import gate, page
+from sketchbench.report.claim.claims import Claim, read_claims
+from sketchbench.report.claim.evaluate import evaluate
+from sketchbench.report.claim.markup import to_markdown
+from sketchbench.report.claim.origin import Origin, with_origin
 
 FACTS: dict[str, Any] = {"scale": "quick", "seed": 0, "kernels": "numba", "skipped": []}
 KINDS = {"contract": "sketch", "sensing": "recovery", "moments": "sketch", "reconstruction": "recovery"}

@@ -6,9 +6,9 @@ from typing import Any
 
 import pandas as pd
 
-from sketchbench.checkout import DIRTY
-from sketchbench.claim import history
-from sketchbench.claim.history import COLUMNS, append, backfill, extended, read
+from sketchbench.project import DIRTY
+from sketchbench.report.claim import history
+from sketchbench.report.claim.history import COLUMNS, append, backfill, extended, read
 
 NAN = float("nan")
 

@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 import yaml
 
-from sketchbench import seal
-from sketchbench.claim.claims import ClaimError, read_claims
-from sketchbench.claim.evaluate import evaluate
-from sketchbench.claim.origin import in_words
 from sketchbench.command.main import main
+from sketchbench.report import seal
+from sketchbench.report.claim.claims import ClaimError, read_claims
+from sketchbench.report.claim.evaluate import evaluate
+from sketchbench.report.claim.origin import in_words
 
 OLDER, SEED = "older code", "another seed"
 KINDS = {"contract": "sketch", "moments": "sketch", "controls": "sketch"}

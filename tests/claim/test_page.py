@@ -6,12 +6,12 @@ from typing import Any
 
 import pandas as pd
 
-from sketchbench.claim import page
-from sketchbench.claim.claims import Check, Claim
-from sketchbench.claim.control import NegativeControl
-from sketchbench.claim.criteria import Settings
-from sketchbench.claim.erratum import Counterexample, Erratum
-from sketchbench.claim.markup import Bullets, Heading, Paragraph, Table, to_markdown
+from sketchbench.report.claim import page
+from sketchbench.report.claim.claims import Check, Claim
+from sketchbench.report.claim.control import NegativeControl
+from sketchbench.report.claim.criteria import Settings
+from sketchbench.report.claim.erratum import Counterexample, Erratum
+from sketchbench.report.claim.markup import Bullets, Heading, Paragraph, Table, to_markdown
 
 FACTS = {"scale": "quick", "seed": 0, "kernels": "numba", "skipped": [["one", "srht", "b > d"]]}
 CLAIM = Claim(

@@ -6,9 +6,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from sketchbench.claim.claims import Claim, read_claims
-from sketchbench.claim.evaluate import evaluate
 from sketchbench.measure.row import Column
+from sketchbench.report.claim.claims import Claim, read_claims
+from sketchbench.report.claim.evaluate import evaluate
 
 ROOT = Path(__file__).parents[2]
 CLAIMS = {claim.id: claim for claim in read_claims((ROOT / "conf" / "claim").glob("*.yaml"))}

@@ -5,8 +5,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from sketchbench import seal
 from sketchbench.command.main import main
+from sketchbench.report import seal
 
 ROW = {"claim": "X1", "method": "good", "label": "GOOD", "case": "c|d", "verdict": "holds", "expected": "holds"}
 ROW |= {"statistic": 1.0, "low": 1.0, "high": 1.0, "bound": 1.0, "made": "", "code": ""}

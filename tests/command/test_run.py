@@ -6,8 +6,8 @@ import pytest
 import yaml
 
 from sketchbench.command.main import main
-from sketchbench.execution import ConfigError
-from sketchbench.overrides import product
+from sketchbench.config.overrides import product
+from sketchbench.errors import ConfigError
 
 SMALL = ["kernels=numpy", "d=12", "task.trials=3", "task.pairs=[flat]"]
 

@@ -7,11 +7,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from sketchbench import record, seal
-from sketchbench.claim.judge import judge
 from sketchbench.command.main import main
-from sketchbench.table import times
-from sketchbench.table.reading import COLUMNS, read_table
+from sketchbench.report import seal
+from sketchbench.report.claim.judge import judge
+from sketchbench.report.table import times
+from sketchbench.report.table.reading import COLUMNS, read_table
+from sketchbench.run import record
 
 CLAIM = """\
 id: {id}

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from levels import LEVEL
 
-from sketchbench.claim.claims import Claim, read_claims
-from sketchbench.claim.criteria import CRITERIA
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import COLUMNS, Row
+from sketchbench.report.claim.claims import Claim, read_claims
+from sketchbench.report.claim.criteria import CRITERIA
 from sketchbench.task.compressor_contract import Budget, CompressorContract
 
 CLAIMS = {claim.id: claim for claim in read_claims((Path(__file__).parents[2] / "conf" / "claim").glob("K[1-6]*.yaml"))}

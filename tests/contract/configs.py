@@ -7,7 +7,8 @@ from typing import Any
 
 from hydra.utils import instantiate
 
-from sketchbench import composition, execution
+from sketchbench.config import composition
+from sketchbench.run import execution
 from sketchbench.sketch.family import Family
 from sketchbench.theory.known import Known
 

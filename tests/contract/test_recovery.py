@@ -16,11 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sketchbench import composition, execution
+from sketchbench.config import composition
 from sketchbench.kernels import Array, Kernels
 from sketchbench.recovery import CountSketchMedian, Desketch, Recovery
 from sketchbench.recovery import recovery as module
 from sketchbench.recovery.iterative import Iterative
+from sketchbench.run import execution
 from sketchbench.sketch import Family, Sketch
 from sketchbench.task.signals import relative_error, sparse
 

@@ -13,12 +13,13 @@ import pytest
 from hydra.utils import get_class
 from whole_plan import whole_plan
 
-from sketchbench import composition, execution, record
-from sketchbench.course import SETTINGS
+from sketchbench.config import composition
+from sketchbench.config.study import read as read_study
 from sketchbench.measure.row import CONTROLS, Row
 from sketchbench.parameters import Checked
-from sketchbench.study import read as read_study
-from sketchbench.table.times import QUANTITIES
+from sketchbench.report.table.times import QUANTITIES
+from sketchbench.run import execution, record
+from sketchbench.run.course import SETTINGS
 from sketchbench.task.repeated import Repeated
 from sketchbench.task.task import Task
 

@@ -8,10 +8,11 @@ import torch
 from hydra.utils import instantiate
 from torch import nn
 
-from sketchbench import composition, kernels
+from sketchbench import kernels
 from sketchbench.attack.inversion import Inversion
 from sketchbench.attack.victim import Victim
 from sketchbench.attack.view import View
+from sketchbench.config import composition
 from sketchbench.model.classification import Samples
 from sketchbench.model.networks import initialised, sigmoid_cnn
 from sketchbench.sketch import CountSketch, Family, SubsampledHadamard

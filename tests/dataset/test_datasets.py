@@ -14,7 +14,7 @@ from hydra import compose, initialize_config_dir
 from hydra.utils import instantiate
 from PIL import Image
 
-from sketchbench import composition
+from sketchbench.config import composition
 from sketchbench.dataset import cifar10, digits, lfw, mnist, synthetic
 from sketchbench.dataset.dataset import VARIABLE, Dataset, Split
 from sketchbench.dataset.fetch import vouch

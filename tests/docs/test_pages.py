@@ -6,7 +6,7 @@ import pytest
 import yaml
 from prose import PAGES, ROOT, anchors, blocks, links, title
 
-from sketchbench.claim.claims import read_claims
+from sketchbench.report.claim.claims import read_claims
 
 MODULE = "class HalfSigns"  # of the block that is a file and not a program; tests/inspection has it
 

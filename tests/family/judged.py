@@ -23,10 +23,11 @@ from judging import CLAIMS, METHOD
 from levels import LEVEL
 from specimen import Specimen
 
-from sketchbench import kernels, study
-from sketchbench.claim.judging import decide, judge
-from sketchbench.composition import CONF
+from sketchbench import kernels
+from sketchbench.config import study
 from sketchbench.measure.row import Column
+from sketchbench.project import CONF
+from sketchbench.report.claim.judging import decide, judge
 from sketchbench.sketch.family import SizeError
 
 CONTRACT = ("contract",)

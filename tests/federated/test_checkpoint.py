@@ -13,12 +13,12 @@ from damage import damaged
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sketchbench.course import Course
 from sketchbench.federated import experiment
 from sketchbench.federated.checkpoint import load, place, save
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.experiment import Experiment
 from sketchbench.files import write_bytes
+from sketchbench.run.course import Course
 
 CONTENT: dict[str, Any] = {"curve": {"values": {"accuracy": {0: 0.1, 5: 1.0}}}, "state": {"w": torch.arange(4.0)}}
 

@@ -8,9 +8,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from sketchbench.figure import benchmarks as figure
-from sketchbench.table import benchmarks as table
-from sketchbench.table.reading import TableError
+from sketchbench.report.figure import benchmarks as figure
+from sketchbench.report.table import benchmarks as table
+from sketchbench.report.table.reading import TableError
 
 SIZES = [2**14, 2**18, 2**20]
 

@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 import yaml
 
-from sketchbench.digest import CodeDigest
-from sketchbench.figure import drawing
-from sketchbench.figure.catalogue import FOLDER, INTERVALS, Entry, available, read_catalogue
-from sketchbench.schema import SchemaError
+from sketchbench.config.schema import SchemaError
+from sketchbench.report.figure import drawing
+from sketchbench.report.figure.catalogue import FOLDER, INTERVALS, Entry, available, read_catalogue
+from sketchbench.run.digest import CodeDigest
 
 CATALOGUE = read_catalogue()
 ROOT = Path(__file__).parents[2]
@@ -33,7 +33,7 @@ def write(folder: Path, **changes: Any) -> Path:
 def test_an_entry(entry: Entry) -> None:
     """It names studies that exist, and a function that takes its arguments."""
     assert set(entry.studies) <= STUDIES
-    draw = importlib.import_module(f"sketchbench.figure.{entry.module}").draw
+    draw = importlib.import_module(f"sketchbench.report.figure.{entry.module}").draw
     inspect.signature(draw).bind({}, **entry.arguments)
 
 

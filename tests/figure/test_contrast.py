@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
-from sketchbench.figure import sparse_gradients, style
+from sketchbench.report.figure import sparse_gradients, style
 
 FOLDER = Path(style.__file__).parent
 LEAST = 3.0

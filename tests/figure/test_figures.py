@@ -14,13 +14,13 @@ import yaml
 from matplotlib.colors import to_rgb
 from whole_plan import whole_plan
 
-from sketchbench import seal
 from sketchbench.command.main import main
-from sketchbench.execution import execute
-from sketchbench.figure import drawing, foot, saving, style
-from sketchbench.figure.catalogue import read_catalogue
-from sketchbench.figure.theme import theme
-from sketchbench.study import NO_METHOD
+from sketchbench.config.study import NO_METHOD
+from sketchbench.report import seal
+from sketchbench.report.figure import drawing, foot, saving, style
+from sketchbench.report.figure.catalogue import read_catalogue
+from sketchbench.report.figure.theme import theme
+from sketchbench.run.execution import execute
 
 ROOT = Path(__file__).parents[2]
 CONF = ROOT / "conf"

@@ -6,9 +6,9 @@ import made_up
 import pytest
 
 from sketchbench.command.main import main
-from sketchbench.frontier import advise
-from sketchbench.frontier.advise import AdviceError, Question
-from sketchbench.frontier.cells import cells
+from sketchbench.report.frontier import advise
+from sketchbench.report.frontier.advise import AdviceError, Question
+from sketchbench.report.frontier.cells import cells
 
 FRONTIER = cells(made_up.tables())
 

@@ -6,7 +6,7 @@ import made_up
 import pandas as pd
 import pytest
 
-from sketchbench.frontier.cells import MEANINGS, cells
+from sketchbench.report.frontier.cells import MEANINGS, cells
 
 
 def cell(frontier: pd.DataFrame, method: str, compression: float, case: str = "iid", epsilon: Any = None) -> Any:

@@ -1,13 +1,14 @@
-"""An error of a user's code is told with its file and line, wherever it comes up."""
+"""An error of a user's code is describe with its file and line, wherever it comes up."""
 
 from pathlib import Path
 
 import pytest
 from own import CONFIG, MODULE, SKETCH, replaced, write
 
-from sketchbench import composition, job
-from sketchbench.blame import blamed, told
-from sketchbench.signature import signature
+from sketchbench.config import composition
+from sketchbench.errors import blame, describe
+from sketchbench.run import job
+from sketchbench.run.signature import signature
 
 
 @pytest.fixture
@@ -23,11 +24,11 @@ def test_the_innermost_place(module: Path) -> None:
 
     with pytest.raises(ValueError, match="Expecting") as raised:
         my_sketches.g()
-    line = blamed(raised.value, module.parent)
+    line = blame(raised.value, module.parent)
     assert line is not None
     assert line.startswith("my_sketches.py, line 5, in f: JSONDecodeError: Expecting")
-    assert blamed(raised.value, module.parent / "elsewhere") is None
-    assert blamed(raised.value, None) is None
+    assert blame(raised.value, module.parent / "elsewhere") is None
+    assert blame(raised.value, None) is None
 
 
 def test_what_it_was_raised_from_counts(module: Path) -> None:
@@ -39,9 +40,9 @@ def test_what_it_was_raised_from_counts(module: Path) -> None:
             my_sketches.f()
         except KeyError as error:
             raise ValueError("wrapped") from error
-    assert blamed(raised.value, module.parent) == "my_sketches.py, line 2, in f: KeyError: 'x'"
-    assert told(ValueError("")) == "ValueError"
-    assert told(ValueError("\n two\nlines")) == "ValueError: two"
+    assert blame(raised.value, module.parent) == "my_sketches.py, line 2, in f: KeyError: 'x'"
+    assert describe(ValueError("")) == "ValueError"
+    assert describe(ValueError("\n two\nlines")) == "ValueError: two"
 
 
 @pytest.mark.parametrize("error", ["ZeroDivisionError('x')", "SystemExit(0)", "KeyError('x')", "RecursionError('x')"])

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from own import CONFIG, MODULE, SKETCH, replaced, write
 
-from sketchbench.composition import CONF
 from sketchbench.inspection.method import Method, mistakes
+from sketchbench.project import CONF
 
 DRAW = MODULE[MODULE.index("        def rows_of") : MODULE.index("def second_moment")]
 MOMENT = MODULE[MODULE.index('    """E[(g') :]

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from own import CONFIG, MODULE, SKETCH, write
 
-from sketchbench.composition import CONF
 from sketchbench.inspection import files
+from sketchbench.project import CONF
 
 SOUND = {SKETCH: CONFIG, "my_sketches.py": MODULE}
 RECOVERY = "algorithm: {_target_: m.A}\nsensing: {_target_: m.B}\n"

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from sketchbench import template
-from sketchbench.composition import CONF, user_folder
+from sketchbench.command import template
+from sketchbench.config.composition import user_folder
 from sketchbench.inspection.method import Method, mistakes
+from sketchbench.project import CONF
 
 
 def written(folder: Path, old: str = "", new: str = "") -> list[str]:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from own import CONFIG, MODULE, SKETCH, replaced, write
 
-from sketchbench.composition import CONF
 from sketchbench.inspection.check import FolderError, check_folder
+from sketchbench.project import CONF
 
 LIMIT = 3.0  # seconds; a sound family takes 0.1 of them
 ROWS = "            signs ="

@@ -8,7 +8,7 @@ from hydra import compose, initialize_config_dir
 from hydra.utils import instantiate
 from torch import nn
 
-from sketchbench import composition
+from sketchbench.config import composition
 from sketchbench.kernels import load
 from sketchbench.model import sketched
 from sketchbench.model.networks import cnn, initialised, mlp, parameters

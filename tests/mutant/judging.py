@@ -9,10 +9,10 @@ import pandas as pd
 from levels import LEVEL
 
 from sketchbench import kernels
-from sketchbench.claim.claims import Claim, read_claims
-from sketchbench.claim.criteria import Verdict
-from sketchbench.claim.judging import Judgement, decide, judge
 from sketchbench.measure.row import Column
+from sketchbench.report.claim.claims import Claim, read_claims
+from sketchbench.report.claim.criteria import Verdict
+from sketchbench.report.claim.judging import Judgement, decide, judge
 from sketchbench.sketch.family import Family
 
 ROOT = Path(__file__).parents[2]

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from judging import verdict
 
-from sketchbench.course import WHOLE
 from sketchbench.dataset import digits, partition
 from sketchbench.federated.compressed_experiment import CompressedProcedure, Compression
 from sketchbench.federated.compressors import UNCOMPRESSED, Arm
@@ -19,6 +18,7 @@ from sketchbench.federated.tuning import Tuning
 from sketchbench.kernels import load
 from sketchbench.model.networks import mlp
 from sketchbench.recovery.iterative import Iterative
+from sketchbench.run.course import WHOLE
 from sketchbench.task.compressed_training import CompressedJudging, CompressedTraining
 
 SOUND = CompressedTraining(

@@ -8,7 +8,6 @@ import pytest
 from judging import shared, verdicts
 from operators import DesketchNotAdjoint
 
-from sketchbench.course import WHOLE
 from sketchbench.dataset import partition, synthetic
 from sketchbench.federated import double_blind, fedavg
 from sketchbench.federated.curve import Curve
@@ -16,6 +15,7 @@ from sketchbench.federated.fedavg_experiment import FedAvgProcedure
 from sketchbench.federated.tuning import Tuning
 from sketchbench.model import sketched
 from sketchbench.model.networks import mlp
+from sketchbench.run.course import WHOLE
 from sketchbench.sketch import CountSketch
 from sketchbench.task import sketched_layers
 from sketchbench.task.sketched_layers import SketchedLayers

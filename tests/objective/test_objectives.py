@@ -9,8 +9,8 @@ from hydra.utils import instantiate
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sketchbench import composition
 from sketchbench import kernels as backends
+from sketchbench.config import composition
 from sketchbench.kernels import Kernels
 from sketchbench.objective import logistic
 from sketchbench.objective.logistic import Logistic

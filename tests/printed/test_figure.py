@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 
-from sketchbench.digest import CodeDigest
-from sketchbench.figure import catalogue, printed
 from sketchbench.measure.row import Row
+from sketchbench.report.figure import catalogue, printed
+from sketchbench.run.digest import CodeDigest
 
 SHARE = 0.1  # 96 rounds are printed, plain, and 322 sketched
 

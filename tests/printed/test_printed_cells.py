@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sketchbench import seal
 from sketchbench.measure.row import Row
-from sketchbench.printed.cells import MEANINGS, join
-from sketchbench.printed.typed import PrintedCell, PrintedError, Tolerance
+from sketchbench.report import seal
+from sketchbench.report.printed.cells import MEANINGS, join
+from sketchbench.report.printed.typed import PrintedCell, PrintedError, Tolerance
 
 NARROW = (97.0, 100.0, 103.0)  # the next one lies in 100 ± 4.30 · 3 · √(4/3) = 100 ± 14.9
 NONE = Tolerance(0.0, 0.5, "none")

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import yaml
 
-from sketchbench.claim.claims import read_claims
+from sketchbench.config.schema import SchemaError
 from sketchbench.measure.row import Column
-from sketchbench.printed.typed import FOLDER, PrintedError, read_printed
-from sketchbench.schema import SchemaError
+from sketchbench.report.claim.claims import read_claims
+from sketchbench.report.printed.typed import FOLDER, PrintedError, read_printed
 
 ROOT = Path(__file__).parents[2]
 # What the papers have. song2023 has no figure, tang2021 no table.

@@ -4,11 +4,12 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from sketchbench import plan, schema
-from sketchbench.claim.claims import read_claims
-from sketchbench.claim.erratum import read_errata
-from sketchbench.composition import CONF
-from sketchbench.figure.catalogue import read_catalogue
+from sketchbench.config import schema
+from sketchbench.plan import making as plan
+from sketchbench.project import CONF
+from sketchbench.report.claim.claims import read_claims
+from sketchbench.report.claim.erratum import read_errata
+from sketchbench.report.figure.catalogue import read_catalogue
 
 CLAIMS = read_claims(sorted((CONF / "claim").glob("*.yaml")))
 

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from ending import ending
 
-from sketchbench.command_line import BUG, program, said
-from sketchbench.schema import SCALES
+from sketchbench.command.program import BUG, program
+from sketchbench.config.schema import SCALES
+from sketchbench.errors import message
 
 ROOT = Path(__file__).parents[2]
 
@@ -44,7 +45,7 @@ def ended(error: BaseException) -> Any:
 def test_a_mistake_is_one_line(error: BaseException, words: str) -> None:
     end = ended(error)
     assert not end.faults(words)
-    assert "\n" not in said(error)
+    assert "\n" not in message(error)
 
 
 def test_an_interruption() -> None:

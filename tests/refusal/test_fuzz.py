@@ -17,9 +17,10 @@ from hypothesis import example, given, settings
 from reading import READ
 from wrong_files import GROUPS
 
-from sketchbench import composition, plan, schema
 from sketchbench.command.main import main
-from sketchbench.command_line import one_line
+from sketchbench.config import composition, schema
+from sketchbench.errors import one_line
+from sketchbench.plan import making as plan
 
 HARMLESS = ["kernels=numpy", "d=12", "b=4", "task.trials=3"]
 KEYS = ["d", "b", "seed", "task", "sketch", "kernels", "scale", "recovery", "task.trials", "task.pairs"]

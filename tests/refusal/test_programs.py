@@ -6,8 +6,8 @@ import pytest
 from ending import ending
 from programs import CALLS, FILES, ROOT, Call
 
-from sketchbench import seal
 from sketchbench.command.main import main
+from sketchbench.report import seal
 
 
 def spelled(argument: str, folder: Path) -> str:

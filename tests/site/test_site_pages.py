@@ -9,10 +9,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from sketchbench.claim.claims import Claim, read_claims
-from sketchbench.composition import compose
-from sketchbench.digest import PROJECT
-from sketchbench.schema import load
+from sketchbench.config.composition import compose
+from sketchbench.config.schema import load
+from sketchbench.project import PROJECT
+from sketchbench.report.claim.claims import Claim, read_claims
 from sketchbench.site import build, claims, commands, errata, front, glossary, history, statistic
 from sketchbench.site.claim_picture import drawn
 from sketchbench.site.page import Page, Scale

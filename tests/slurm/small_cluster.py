@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 import times
 
-from sketchbench import record
+from sketchbench.run import record
 
 ROOT = Path(__file__).parents[2]
 FAST = ("--slurm-init-seconds-before-status-checks", "1", "--latency-wait", "5")  # on one machine

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sketchbench import execution, kernels, plan
-from sketchbench.course import WHOLE
+from sketchbench import kernels
 from sketchbench.dataset import augmentation, digits, partition, synthetic
 from sketchbench.dataset.dataset import Dataset, Split
 from sketchbench.federated import experiment
@@ -21,6 +20,9 @@ from sketchbench.federated.tuning import Tuning
 from sketchbench.model.networks import mlp
 from sketchbench.model.residual import residual
 from sketchbench.objective.network import Network
+from sketchbench.plan import making as plan
+from sketchbench.run import execution
+from sketchbench.run.course import WHOLE
 from sketchbench.task.compressed_training import CompressedJudging, CompressedTraining
 
 SMALL = CompressedTraining(

@@ -16,7 +16,6 @@ from torch import Tensor
 from sketchbench import kernels
 from sketchbench.attack.message_property import MessageProperty
 from sketchbench.attack.stacked_inversion import StackedAttacks, Target
-from sketchbench.claim.criteria import CRITERIA, Settings
 from sketchbench.compressor.compressor import At, Compressor, Memory
 from sketchbench.compressor.message import Message, Reply
 from sketchbench.compressor.plain import Plain
@@ -26,6 +25,7 @@ from sketchbench.kernels import Array
 from sketchbench.measure.image import likeness
 from sketchbench.measure.row import Row
 from sketchbench.model.networks import mlp
+from sketchbench.report.claim.criteria import CRITERIA, Settings
 from sketchbench.task.frontier_leakage import FrontierLeakage, LeakageJudging
 
 SMALL = FrontierLeakage(

@@ -10,9 +10,10 @@ import pytest
 from hydra.utils import instantiate
 from omegaconf import OmegaConf
 
-from sketchbench import composition, kernels
+from sketchbench import kernels
 from sketchbench.compressor.plain import Plain
 from sketchbench.compressor.sparse import RandomK, TopK
+from sketchbench.config import composition
 from sketchbench.dataset import digits, partition
 from sketchbench.dataset.dataset import Dataset, Split
 from sketchbench.federated import paired

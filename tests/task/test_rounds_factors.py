@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from sketchbench import composition, execution
+from sketchbench.config import composition
 from sketchbench.measure.row import Row
+from sketchbench.run import execution
 from sketchbench.task.rounds_factors import RoundsFactors
 
 FACTORS: dict[str, list[Any]] = {

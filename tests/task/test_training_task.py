@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from sketchbench import execution, kernels, plan
-from sketchbench.course import WHOLE
+from sketchbench import kernels
 from sketchbench.dataset import partition, synthetic
 from sketchbench.dataset.dataset import Dataset, Split
 from sketchbench.federated import experiment
@@ -21,6 +20,9 @@ from sketchbench.federated.fedavg_experiment import FALSE_POSITIVES, FedAvgExper
 from sketchbench.federated.tuning import Tuning
 from sketchbench.model import sketched
 from sketchbench.model.networks import cnn, mlp
+from sketchbench.plan import making as plan
+from sketchbench.run import execution
+from sketchbench.run.course import WHOLE
 from sketchbench.sketch import CountSketch, Identity, SubsampledCosine
 from sketchbench.task.training import Judging, Training
 

@@ -10,9 +10,9 @@ import tang2021_counterexamples as tang2021
 import yaml
 import zhang2021_counterexamples as zhang2021
 
-from sketchbench.claim.claims import ClaimError, read_claims
-from sketchbench.claim.erratum import Counterexample, read_errata
-from sketchbench.schema import SchemaError
+from sketchbench.config.schema import SchemaError
+from sketchbench.report.claim.claims import ClaimError, read_claims
+from sketchbench.report.claim.erratum import Counterexample, read_errata
 
 CONF = Path(__file__).parents[2] / "conf"
 CLAIMS = read_claims((CONF / "claim").glob("*.yaml"))

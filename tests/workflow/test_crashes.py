@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import Project, made_once
 
-from sketchbench import record
+from sketchbench.run import record
 
 pytestmark = pytest.mark.workflow
 RECORD = Path("results/smoke/tiny/count_sketch/d12-b4.parquet")

@@ -45,8 +45,8 @@ def test_a_wrong_call_is_told(arguments: list[str], told: str) -> None:
 
 
 def test_a_gpu_gets_the_figures_as_printed() -> None:
-    from sketchbench import study
-    from sketchbench.composition import CONF
+    from sketchbench.config import study
+    from sketchbench.project import CONF
 
     for name, rounds in (("compressed_iid", 3125), ("compressed_noniid", 5000)):
         assert study.read(CONF, name, "paper", gpu=True).set["task.rounds"] == rounds

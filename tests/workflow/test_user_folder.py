@@ -8,9 +8,9 @@ import pytest
 import yaml
 from conftest import ROOT, Project
 
-from sketchbench import plan
-from sketchbench.execution import ConfigError
-from sketchbench.schema import SchemaError
+from sketchbench.config.schema import SchemaError
+from sketchbench.errors import ConfigError
+from sketchbench.plan import making as plan
 
 pytestmark = pytest.mark.workflow
 PAGE = (ROOT / "docs" / "howto" / "family.md").read_text()

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 from conftest import Project
 
-from sketchbench import record
+from sketchbench.run import record
 
 REPORTS, RESULTS = Path("reports/smoke"), Path("results/smoke")
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)

@@ -34,7 +34,7 @@ rule claims:
         runtime=lambda wildcards, attempt: 3 * attempt,
     params:
         facts=PLAN.facts,
-        code=CODE(("sketchbench.claim.judge",)),
+        code=CODE(("sketchbench.report.claim.judge",)),
     message:
         "verdicts on the claims"
     shell:

@@ -20,7 +20,7 @@ rule frontier:
         mem_mb=lambda wildcards, attempt: 800 * attempt,
         runtime=lambda wildcards, attempt: 3 * attempt,
     params:
-        code=CODE(("sketchbench.frontier.joining",)),
+        code=CODE(("sketchbench.report.frontier.joining",)),
     message:
         "the frontier of compressors"
     shell:

@@ -6,16 +6,17 @@ from pathlib import Path
 
 from snakemake.logging import logger
 
-from sketchbench import cluster
-from sketchbench import plan as planning
-from sketchbench import progress, reports, standing
-from sketchbench.digest import CodeDigest
-from sketchbench.execution import ConfigError
+from sketchbench.plan import cluster
+from sketchbench.plan import making as planning
+from sketchbench.plan import progress
+from sketchbench.report import reports, standing
+from sketchbench.run.digest import CodeDigest
+from sketchbench.errors import ConfigError
 from sketchbench.files import FileError
-from sketchbench.figure.catalogue import available, read_catalogue
-from sketchbench.frontier import studies as frontier
-from sketchbench.printed.typed import studies_printed
-from sketchbench.schema import SchemaError
+from sketchbench.report.figure.catalogue import available, read_catalogue
+from sketchbench.report.frontier import studies as frontier
+from sketchbench.report.printed.typed import studies_printed
+from sketchbench.config.schema import SchemaError
 
 # A profile may be for CuPy alone. Its kernels=cupy is lost where --configfile replaces the profile's.
 if "cupy_only" in workflow.global_resources and config["kernels"] != "cupy":

@@ -30,7 +30,7 @@ rule printed:
     params:
         scale=config["scale"],
         older=",".join(name for name in PRINTED if name in PLAN.older),
-        code=CODE(("sketchbench.printed.comparison",)),
+        code=CODE(("sketchbench.report.printed.comparison",)),
     message:
         "printed against measured"
     shell:

@@ -25,7 +25,7 @@ rule table:
     params:
         manifest=lambda wildcards: PLAN.manifest(wildcards.study),
         scale=config["scale"],
-        code=CODE(("sketchbench.table.joining",)),
+        code=CODE(("sketchbench.report.table.joining",)),
     message:
         "table of {wildcards.study}"
     shell:

@@ -22,7 +22,7 @@ rule tables:
             for batches in PLAN.batches.values()
             for batch in batches.values()
         ],
-        code=CODE(("sketchbench.table.joining",)),
+        code=CODE(("sketchbench.report.table.joining",)),
     message:
         "all tables"
     shell:

@@ -7,8 +7,8 @@ import click
 
 from sketchbench.command.group import OneOf
 from sketchbench.command.step import FILE
-from sketchbench.schema import SCALES
-from sketchbench.table.adopt import adopt
+from sketchbench.config.schema import SCALES
+from sketchbench.report.table.adopt import adopt
 
 
 @click.command("adopt")

@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 
 from sketchbench.command.step import FILE
-from sketchbench.figure.benchmarks import figure_of
-from sketchbench.table.benchmarks import table_of
+from sketchbench.report.figure.benchmarks import figure_of
+from sketchbench.report.table.benchmarks import table_of
 
 
 @click.command("benchmarks")

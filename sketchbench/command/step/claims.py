@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from sketchbench.claim.judge import judge
 from sketchbench.command.step import FILE, written
+from sketchbench.report.claim.judge import judge
 
 
 @click.command("claims")

@@ -7,10 +7,10 @@ import click
 
 from sketchbench.command.group import OneOf
 from sketchbench.command.step import FILE
-from sketchbench.figure.catalogue import read_catalogue
-from sketchbench.figure.drawing import make
+from sketchbench.config.schema import SCALES
 from sketchbench.parameters import choose
-from sketchbench.schema import SCALES
+from sketchbench.report.figure.catalogue import read_catalogue
+from sketchbench.report.figure.drawing import make
 
 
 @click.command("figure")

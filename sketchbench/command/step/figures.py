@@ -6,9 +6,9 @@ from pathlib import Path
 import click
 
 from sketchbench.command.step import FILE
-from sketchbench.figure.catalogue import read_catalogue
-from sketchbench.figure.drawing import make
 from sketchbench.parameters import choose
+from sketchbench.report.figure.catalogue import read_catalogue
+from sketchbench.report.figure.drawing import make
 
 
 @click.command("figures")

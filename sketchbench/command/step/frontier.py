@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from sketchbench.command.step import FILE
-from sketchbench.frontier.joining import join
+from sketchbench.report.frontier.joining import join
 
 
 @click.command("frontier")

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from sketchbench import receipt as receipts
+from sketchbench.command.program import read_json_stdin
 from sketchbench.command.step import FILE
-from sketchbench.command_line import check_entries, json_from_stdin
-from sketchbench.files import write_text
-from sketchbench.job import start_logging, work_off
+from sketchbench.files import check_entries, write_text
+from sketchbench.plan import receipt as receipts
+from sketchbench.run.job import start_logging, work_off
 
 log = logging.getLogger(__name__)
 
@@ -19,14 +19,15 @@ log = logging.getLogger(__name__)
 @click.option("--receipt", required=True, type=FILE, help="The file to write when all records are there.")
 @click.option("--folder", type=FILE, help="A user's folder with modules of their own.")
 def command(receipt: Path, folder: Path | None) -> None:
-    """Do the runs of a batch, as planned by sketchbench.plan, and write their records; the batch comes as JSON on
-    stdin. Records that are there are kept. A run that has come to its time limit is no failure: its checkpoint is kept,
-    the receipt says that it is unfinished, and the same run goes on."""
+    """Do the planned runs of a batch, which comes as JSON on standard input, and write their records.
+
+    Records that exist are kept. A run that has reached its time limit is no failure: its checkpoint is kept, the
+    receipt says that it is unfinished, and the same run goes on."""
     own = folder and folder.resolve()
     if own:
         sys.path.insert(0, str(own))
     start_logging()
-    batch = json_from_stdin("the batch")
+    batch = read_json_stdin("the batch")
     check_entries(batch, {"name": str, "record": str, "signature": str, "config": dict}, "the batch")
     if not batch:
         raise ValueError("the batch has no entries; Snakemake makes it of the plan")

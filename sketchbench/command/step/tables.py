@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 
 from sketchbench.command.step import FILE
-from sketchbench.command_line import json_of
-from sketchbench.table.joining import checked, make
+from sketchbench.files import parse_json
+from sketchbench.report.table.joining import checked, make
 
 
 @click.command("tables")
@@ -15,6 +15,6 @@ from sketchbench.table.joining import checked, make
 @click.option("--scale", required=True, help="The scale of these records.")
 def command(manifests: Path, tables: Path, scale: str) -> None:
     """Verify and join the records of several studies; MANIFESTS is JSON with the manifest of each."""
-    for study, manifest in json_of(manifests.read_text(encoding="utf-8"), str(manifests)).items():
+    for study, manifest in parse_json(manifests.read_text(encoding="utf-8"), str(manifests)).items():
         place = tables / study
         make(study, checked(manifest), scale, place.with_suffix(".csv"))

@@ -1,0 +1,1 @@
+"""What users write, read and checked: YAML, overrides, studies, the config of one run."""

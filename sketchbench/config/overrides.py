@@ -1,0 +1,66 @@
+"""Checking the overrides of the command line before Hydra takes them, as it takes some that change nothing or not what
+they seem to: a list of options, a key at the top that nothing reads, its own settings."""
+
+import itertools
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from sketchbench.errors import ConfigError
+from sketchbench.parameters import did_you_mean
+
+TOP = ("d", "b", "seed")  # keys that belong to no group
+NOT_HYDRA = ("study", "claim", "erratum", "figure", "printed")  # groups of conf that Hydra does not read
+EACH = ", --multirun takes each of several"
+OVERRIDE = re.compile(r"(\+\+|\+|~)?([^=]*)(?:=(.*))?", re.DOTALL)
+OPTION = re.compile(r"[\w-]+(/[\w-]+)*", re.ASCII)  # Hydra takes no other letters
+
+
+def groups(conf: Path) -> list[str]:
+    """The config groups that Hydra reads."""
+    return sorted(path.name for path in conf.iterdir() if path.is_dir() and path.name not in NOT_HYDRA)
+
+
+def check(overrides: Sequence[str], conf: Path) -> None:
+    """Raise ConfigError, in one line, for an override that would change nothing, or not what it seems to."""
+    known = groups(conf)
+    for override in overrides:
+        found = OVERRIDE.fullmatch(override)
+        if not found or not found[2].strip():
+            raise ConfigError(f"override {override!r} must be GROUP=OPTION or KEY=VALUE; --help lists both")
+        _, key, value = found.groups()
+        first = re.split(r"[.@/]", key)[0].strip()
+        if first not in (*known, *TOP):
+            meant = did_you_mean(first, (*known, *TOP))
+            raise ConfigError(
+                f"Could not override {key!r}: there is no {first}{meant}; --help lists the options and keys"
+            )
+        if value is not None and "." not in key.partition("@")[0] and first in known and not OPTION.fullmatch(value):
+            raise ConfigError(
+                f"{first}={value}: an option of {first} must be the name of one file; --help lists them"
+                f"{EACH if ',' in value else ''}"
+            )
+
+
+def product(overrides: Sequence[str]) -> list[list[str]]:
+    """Every combination of the values that overrides list, by Hydra's grammar: `b=16,32`, `b=range(1,4)`.
+
+    >>> product(["b=16,32", "sketch=srht"])
+    [['b=16', 'sketch=srht'], ['b=32', 'sketch=srht']]
+
+    Raises ConfigError, in one line, for what is no override.
+    """
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+    from hydra.errors import HydraException
+
+    try:
+        parsed = OverridesParser.create().parse_overrides(list(overrides))
+        choices = [
+            [f"{one.get_key_element()}={value}" for value in one.sweep_string_iterator()]
+            if one.is_sweep_override()
+            else [str(one.input_line)]
+            for one in parsed
+        ]
+    except HydraException as error:
+        raise ConfigError(str(error).splitlines()[0]) from None
+    return [list(combination) for combination in itertools.product(*choices)]

@@ -1,0 +1,125 @@
+"""Checking what users write against the schemas of workflow/schemas, with errors of one line."""
+
+import functools
+import math
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import yaml
+
+from sketchbench.parameters import did_you_mean
+from sketchbench.project import HOME
+
+SCALES = ("smoke", "quick", "paper")  # as the schemas and conf/scale have them
+LARGEST = 10_000  # values of a file, with those that aliases repeat
+LONGEST = 400  # characters of a message, which may show a part of the file
+
+
+class SchemaError(ValueError):
+    """Content that does not fit its schema; the message is for the user."""
+
+
+def read(path: Path, schema: str) -> Any:
+    """The content of a YAML file, checked as by `validate`.
+
+    Raises:
+        SchemaError: in one line that names the file, where it is no YAML or does not fit.
+    """
+    content = load(path)
+    validate(content, schema, str(path))
+    return content
+
+
+def load(path: Path) -> Any:
+    """The content of a YAML file: mappings with texts as keys, lists, texts, numbers, truth values and nothing else.
+
+    Raises:
+        SchemaError: in one line that names the file, where it can't be read or is no such YAML, has a key twice in a
+            mapping (of which YAML takes the last one), or something that is not a number.
+    """
+    try:
+        content = yaml.load(path.read_text(encoding="utf-8"), _Loader)
+        _count(content, "the top", LARGEST)
+    except (yaml.YAMLError, OSError, ValueError) as error:
+        raise SchemaError(f"{path}: {' '.join(str(error).split())}") from None
+    except RecursionError:
+        raise SchemaError(f"{path}: it is nested too deeply, or contains itself") from None
+    return content
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML without keys that appear twice. A date is a text, as JSON has none."""
+
+    yaml_implicit_resolvers = {  # noqa: RUF012 (as PyYAML declares it)
+        first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in seen:
+                    raise SchemaError(f"line {key.start_mark.line + 1}: key {key.value} is there twice; remove one")
+                seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+def _count(content: Any, place: str, left: int) -> int:
+    """How many of `left` values remain after those of the content; ValueError where they don't suffice, and for a
+    value that is none of JSON's."""
+    if left <= 0:
+        raise SchemaError(f"it has more than {LARGEST} values, with those that aliases repeat")
+    if isinstance(content, dict):
+        for key, value in content.items():
+            if not isinstance(key, str):
+                raise SchemaError(f"at {place}: key {key} must be a text; write it in quotes")
+            left = _count(value, key, left - 1)
+    elif isinstance(content, list):
+        for value in content:
+            left = _count(value, place, left - 1)
+    elif isinstance(content, float) and math.isnan(content):
+        raise SchemaError(f"at {place}: {content} is not a number")
+    elif not isinstance(content, str | int | float | None):
+        raise SchemaError(f"at {place}: a value of type {type(content).__name__} must be a text, a number or a list")
+    return left
+
+
+def validate(content: Any, schema: str, name: str) -> None:
+    """Check content against `workflow/schemas/SCHEMA.schema.yaml`.
+
+    Arguments:
+        content: what was read from a YAML file.
+        schema: name of the schema.
+        name: name of the content, for the message.
+
+    Raises:
+        SchemaError: where the content doesn't fit; the message names the place.
+    """
+    try:
+        _validator(schema).validate(content)
+    except jsonschema.ValidationError as error:
+        place = "/".join(str(step) for step in error.absolute_path) or "the top"
+        message = error.message if len(error.message) <= LONGEST else f"{error.message[:LONGEST]} ..."
+        raise SchemaError(f"{name}: at {place}: {message}{_meant(error)}") from None
+
+
+def _meant(error: jsonschema.ValidationError) -> str:
+    """What may have been meant by an unknown key or choice."""
+    instance, rules = error.instance, error.schema
+    if error.validator == "additionalProperties" and isinstance(instance, dict) and isinstance(rules, dict):
+        known = rules.get("properties", {}).keys()
+        found = (did_you_mean(key, known) for key in instance.keys() - known)
+        return next((words for words in found if words), "")
+    if error.validator == "enum":
+        return did_you_mean(instance, list(error.validator_value))  # type: ignore[arg-type]
+    return ""
+
+
+@functools.cache
+def _validator(schema: str) -> jsonschema.Draft202012Validator:
+    path = HOME / "workflow" / "schemas" / f"{schema}.schema.yaml"
+    content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(content)
+    return jsonschema.Draft202012Validator(content)

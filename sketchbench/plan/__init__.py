@@ -1,0 +1,1 @@
+"""Which runs exist, in which jobs, and what they cost."""

@@ -1,0 +1,102 @@
+"""What runs cost, as records of earlier ones measured it.
+
+conf/costs.csv has a row for each study at each scale. A plan says how long it takes, longest batches are begun first,
+a cluster is asked for memory and time, and the time left is told, all from these numbers. They change no result.
+"""
+
+import csv
+import io
+import statistics
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from sketchbench.project import HOME
+
+FILE = HOME / "conf" / "costs.csv"
+COLUMNS = ("scale", "study", "runs", "seconds", "longest", "mebibytes")
+
+
+class CostError(ValueError):
+    """A file of costs that is none, or records without any; the message is for the user."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of a run of a study: seconds of a processor core on average, and the most of any run; the highest peak of a
+    process's resident memory, in MiB; from how many runs."""
+
+    seconds: float
+    longest: float
+    mebibytes: int
+    runs: int
+
+
+class Key(NamedTuple):
+    """What costs are known of."""
+
+    scale: str
+    study: str
+
+
+def read(path: Path = FILE) -> dict[Key, Cost]:
+    """The known costs.
+
+    Raises CostError, in one line, for a file that is not there or has another form.
+    """
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            reader = csv.DictReader(file)
+            if tuple(reader.fieldnames or ()) != COLUMNS:
+                raise ValueError(f"its columns are not {', '.join(COLUMNS)}")
+            return {Key(row["scale"], row["study"]): _cost(row) for row in reader}
+    except (OSError, ValueError, TypeError) as error:
+        raise CostError(f"{path}: {error}; restore it, or delete its rows but for the first") from None
+
+
+def _cost(row: dict[str, str]) -> Cost:
+    found = Cost(float(row["seconds"]), float(row["longest"]), int(row["mebibytes"]), int(row["runs"]))
+    if not (0 <= found.seconds <= found.longest < float("inf") and found.mebibytes > 0 and found.runs > 0):
+        raise ValueError(f"{row['scale']}, {row['study']}: {found} can't be")
+    return found
+
+
+def measured(folder: Path) -> dict[str, Cost]:
+    """By study, what the runs cost whose records lie in a folder (such as results/quick).
+
+    Records that are damaged, or from before records had these numbers, are passed over. Reads every record.
+    """
+    from sketchbench.run import record  # a quarter of a second that a plan does without
+
+    found: dict[str, list[tuple[float, int]]] = {}
+    for path in sorted(folder.glob("*/**/*.parquet")):
+        try:
+            provenance = record.read(path).provenance
+            measurement = (float(provenance["cpu_seconds"]), int(provenance["peak_mebibytes"]))
+        except (record.RecordError, KeyError, TypeError, ValueError):
+            continue
+        found.setdefault(path.relative_to(folder).parts[0], []).append(measurement)
+    return {study: _summary(values) for study, values in found.items()}
+
+
+def _summary(values: list[tuple[float, int]]) -> Cost:
+    seconds = [value for value, _ in values]
+    return Cost(statistics.fmean(seconds), max(seconds), max(peak for _, peak in values), len(values))
+
+
+def text(costs: dict[Key, Cost]) -> str:
+    """The costs as the file has them: seconds to two digits, so that the same machine gives nearly the same file."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for key, cost in sorted(costs.items()):
+        writer.writerow([*key, cost.runs, f"{cost.seconds:.2g}", f"{cost.longest:.2g}", cost.mebibytes])
+    return out.getvalue()
+
+
+def told(seconds: float) -> str:
+    """A duration in words, in the unit that reads best."""
+    for unit, size in (("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds:.0f} seconds"

@@ -1,0 +1,1 @@
+"""What is made of records: tables, verdicts, figures, and the seals that vouch for them."""

@@ -1,0 +1,133 @@
+"""Whether verdicts are the expected ones, and what differs from those of an older run."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from sketchbench.measure.row import Column
+from sketchbench.report import seal
+from sketchbench.report.claim import page
+from sketchbench.report.claim.origin import CODE, MADE
+from sketchbench.report.table.reading import read_table
+
+NUMBERS = ("statistic", "low", "high", Column.BOUND)
+VERDICTS = ("claim", Column.METHOD, Column.LABEL, "case", "verdict", "expected", *NUMBERS)  # columns of claims.csv
+
+
+def read_verdicts(path: Path) -> pd.DataFrame:
+    """The verdicts of a run; SealError or TableError, in one line, where they are not whole."""
+    return read_table(path, (*VERDICTS, MADE, CODE), kind="claims", texts=(MADE, CODE))
+
+
+def read_older(path: Path) -> pd.DataFrame:
+    """The verdicts of an older run, verified where they have a seal; from before there were seals they have none."""
+    if seal.beside(path).exists():
+        return read_table(path, VERDICTS, kind="claims")
+    verdicts = read_table(path, VERDICTS)
+    print(f"{path} has no seal: its verdicts are taken as they are", file=sys.stderr)
+    return verdicts
+
+
+class Finding(NamedTuple):
+    """What is to be looked at in a table of verdicts.
+
+    Attributes:
+        claim, method: the row.
+        what: in words, the new verdict or number and what it should be, or was.
+        serious: whether it is more than what another processor's rounding makes of the same numbers.
+    """
+
+    claim: str
+    method: str
+    what: str
+    serious: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.claim} {self.method}: {self.what}"
+
+
+def surprises(verdicts: pd.DataFrame) -> list[Finding]:
+    """The verdicts that are not the expected ones, with what they follow from."""
+    return [
+        Finding(
+            row["claim"],
+            row[Column.LABEL],
+            f"{row['verdict']}, expected {row['expected']} ({row[Column.CASE]}: {row['statistic']:.4g} in "
+            f"[{row['low']:.4g}, {row['high']:.4g}], bound {row[Column.BOUND]:.4g})",
+        )
+        for row in page.surprising(verdicts).to_dict("records")
+    ]
+
+
+def changes(old: pd.DataFrame, new: pd.DataFrame) -> list[Finding]:
+    """The verdicts that differ from an older run's, or that follow from other numbers.
+
+    Numbers are the same where they agree to 6 significant digits. Of two processors they need not: a training or an
+    attack amplifies how a sum is rounded. A change of numbers is serious where the bound is another one, or the
+    intervals have nothing in common. Where any verdict is expected, as of times, neither it nor its numbers are
+    compared.
+    """
+    key = ["claim", Column.METHOD]
+    both = old.merge(new, on=key, how="outer", suffixes=("", "_new"), indicator=True)
+    found = []
+    for row in both.to_dict("records"):
+        name = (row["claim"], row[Column.METHOD])
+        if row["_merge"] != "both":
+            found.append(Finding(*name, f"only in the {'older' if row['_merge'] == 'left_only' else 'newer'}"))
+        elif row["expected_new"] == "any":
+            continue
+        elif row["verdict"] != row["verdict_new"]:
+            found.append(Finding(*name, f"{row['verdict_new']}, was {row['verdict']}"))
+        else:
+            apart = row["low"] > row["high_new"] or row["low_new"] > row["high"]
+            found += [
+                Finding(
+                    *name,
+                    f"{column} {row[f'{column}_new']:.8g}, was {row[column]:.8g}",
+                    apart or column == Column.BOUND,
+                )
+                for column in NUMBERS
+                if not np.isclose(row[column], row[f"{column}_new"], 1e-6, 1e-9, equal_nan=True)
+            ]
+    return found
+
+
+def summary(title: str, surprising: Sequence[Finding], changed: Sequence[Finding], old: Sequence[str]) -> str:
+    """What was found, in Markdown: surprises first, then what differs from the older run, then what is of older code.
+
+    Arguments:
+        title: what was looked at, with its numbers.
+        surprising, changed: as `surprises` and `changes` give them.
+        old: lines about verdicts that are not of the last plan.
+    """
+    parts = [f"## {title}"]
+    for heading, found in (("Surprises", surprising), ("Changed", changed)):
+        if found:
+            rows = [f"| {one.claim} | {one.method} | {one.what.replace('|', '/')} |" for one in found]
+            parts.append("\n".join([f"### {heading}", "", "| claim | method | |", "|---|---|---|", *rows]))
+    if old:
+        parts.append("\n".join(["### Of older code", "", *(f"- {line}" for line in old)]))
+    if len(parts) == 1:
+        parts.append("Everything is as expected.")
+    return "\n\n".join(parts) + "\n"
+
+
+def annotations(surprising: Sequence[Finding], changed: Sequence[Finding], old: Sequence[str]) -> Iterator[str]:
+    """The same as commands of GitHub's runners, which show them at the top of a run: an error for what is
+    serious, a warning for other numbers and for what is of older code."""
+    for one in (*surprising, *changed):
+        yield _annotation("error" if one.serious else "warning", f"{one.claim} {one.method}", one.what)
+    for line in old:
+        yield _annotation("warning", "older code", line)
+
+
+def _annotation(kind: str, title: str, text: str) -> str:
+    """A command in one line; of a title, commas and colons end it."""
+    for sign, code in (("%", "%25"), ("\r", "%0D"), ("\n", "%0A")):
+        title, text = title.replace(sign, code), text.replace(sign, code)
+    title = title.replace(":", "%3A").replace(",", "%2C")
+    return f"::{kind} title={title}::{text}"

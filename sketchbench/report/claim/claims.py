@@ -1,0 +1,185 @@
+"""Claims: what conf/claim says, read and checked."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from sketchbench.config import schema
+from sketchbench.measure.row import COLUMNS, CONTROLS
+from sketchbench.parameters import choose
+from sketchbench.report.claim.control import NegativeControl, read_controls
+from sketchbench.report.claim.criteria import CRITERIA, Settings, Verdict
+
+Role = Literal["printed", "corrected", "ours", "control", "contract"]
+Expected = Verdict | Literal["any"]  # any: of times, which differ from machine to machine
+
+
+class ClaimError(ValueError):
+    """A claim that can't be evaluated as written; the message is for the user."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One criterion of a claim, applied to rows of some studies.
+
+    Attributes:
+        criterion: a name in CRITERIA.
+        where: the rows that it is applied to: those whose columns have one of these values.
+        studies: the studies that they are from.
+        settings: the settings of the criterion.
+    """
+
+    criterion: str
+    where: Mapping[str, Any]
+    studies: tuple[str, ...]
+    settings: Settings
+
+
+class Expectation(NamedTuple):
+    """The expected verdict by method, `default` for all others, and why."""
+
+    expected: dict[str, Expected]
+    reason: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One file of conf/claim; it holds where all its checks do.
+
+    Attributes:
+        id: its name, also that of the file.
+        paper, place: where it is stated.
+        statement: what is claimed, in words.
+        dataset: what the studies compute with, in words.
+        checks: what must hold.
+        expected: the expected verdict by method, `default` for all others; `any` where none can be, as of times.
+        reason: why that verdict, and what was chosen where the paper leaves a choice.
+        role: `printed`: in the words of the paper; `corrected`: what is true instead, or where it is; `ours`: beyond
+            the papers; `control`: what no paper claims, and is measured for comparison; `contract`: what a method must
+            keep, or it has no other verdicts (see `gate`).
+        methods: the methods (sketches, recoveries) that it is about; None: all but the controls.
+        left_out: methods that it is not about.
+        controls: the negative controls by method, `default` for all others; a method without one has none yet.
+        scales: by the name of a scale, what is expected there instead.
+    """
+
+    id: str
+    paper: str
+    place: str
+    statement: str
+    dataset: str
+    checks: tuple[Check, ...]
+    expected: dict[str, Expected]
+    reason: str
+    role: Role
+    methods: tuple[str, ...] | None = None
+    left_out: tuple[str, ...] = field(default=())
+    controls: Mapping[str, NegativeControl] = field(default_factory=dict)
+    scales: Mapping[str, Expectation] = field(default_factory=dict)
+
+    def at(self, scale: str) -> Expectation:
+        """What is expected at a scale."""
+        return self.scales.get(scale, Expectation(self.expected, self.reason))
+
+    @property
+    def studies(self) -> list[str]:
+        """The studies of all checks and of the negative controls, in alphabetical order."""
+        controls = {study for control in self.controls.values() for study in control.studies}
+        return sorted(controls | {study for check in self.checks for study in check.studies})
+
+    def is_about(self, method: str) -> bool:
+        """Whether there is to be a verdict on this method."""
+        if self.methods is not None:
+            return method in self.methods
+        return method not in self.left_out and not method.startswith(CONTROLS)
+
+    def role_of(self, method: str) -> Role:
+        """The role of the verdict on a method."""
+        return "control" if method.startswith(CONTROLS) else self.role
+
+    def control_of(self, method: str) -> NegativeControl | None:
+        """The negative control of a method; None where there is none yet, and for what is a control itself."""
+        control = self.controls.get(method, self.controls.get("default"))
+        if self.role_of(method) == "control" or control is None or control.selects_only(method):
+            return None
+        return control
+
+
+def read_claims(paths: Iterable[Path]) -> list[Claim]:
+    """The claims of these files, in order of their ids.
+
+    Raises:
+        SchemaError: in one line, for a file that does not fit the schema.
+        ClaimError: in one line, for an unknown criterion or column, or a file that has not the name of its claim.
+    """
+    claims = []
+    for path in sorted(paths, key=lambda path: _order(path.stem)):
+        content = schema.read(path, "claim")
+        if content["id"] != path.stem:
+            raise ClaimError(f"{path}: id {content['id']} must be the file's name")
+        try:
+            claims.append(_claim(content))
+        except ValueError as error:
+            raise ClaimError(f"{path}: {error}") from None
+    return claims
+
+
+def _order(name: str) -> tuple[str, int, str]:
+    """S2 before S2x before S10."""
+    letters = name[0]
+    digits = "".join(c for c in name[1:].partition("-")[0] if c.isdigit())
+    return letters, int(digits or 0), name
+
+
+def _claim(content: dict[str, Any]) -> Claim:
+    """The claim of a file's content; ValueError for an unknown criterion or column."""
+    return Claim(
+        id=content["id"],
+        paper=content["paper"],
+        place=content["place"],
+        statement=content["statement"],
+        dataset=content["dataset"],
+        checks=tuple(_check(check, content["studies"]) for check in content["checks"]),
+        expected=_by_method(content["expected"]),
+        reason=content.get("reason", ""),
+        role=content["role"],
+        controls=read_controls(content["negative_control"]) if "negative_control" in content else {},
+        methods=tuple(content["methods"]) if "methods" in content else None,
+        left_out=tuple(content.get("left_out", ())),
+        scales={
+            name: Expectation(**{**found, "expected": _by_method(found["expected"])})
+            for name, found in content.get("scales", {}).items()
+        },
+    )
+
+
+def _by_method(expected: Expected | dict[str, Expected]) -> dict[str, Expected]:
+    return expected if isinstance(expected, dict) else {"default": expected}
+
+
+def _check(content: dict[str, Any], studies: list[str]) -> Check:
+    """The check of a part of a file, whose claim has these studies; ValueError as above."""
+    choose("criterion", content["criterion"], CRITERIA)
+    for column in content["where"]:
+        choose("column", column, COLUMNS)
+    if "over" in content:
+        choose("over", content["over"], COLUMNS)
+    settings = {name: content[name] for name in ("margin", "over") if name in content}
+    return Check(
+        criterion=content["criterion"],
+        where=content["where"],
+        studies=tuple(content.get("studies", studies)),
+        settings=Settings(**settings),
+    )
+
+
+def check_studies(claims: list[Claim], known: Iterable[str]) -> None:
+    """Raise ClaimError for a claim that names a study which does not exist."""
+    names = sorted(known)
+    for claim in claims:
+        for study in claim.studies:
+            try:
+                choose("study", study, names)
+            except ValueError as error:
+                raise ClaimError(f"{claim.id}: {error}") from None

@@ -1,0 +1,121 @@
+"""Judging a claim: its criteria, applied to the rows of tables that its checks select."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+import pandas as pd
+
+from sketchbench.measure.row import Column
+from sketchbench.report.claim.claims import Check, Claim, ClaimError
+from sketchbench.report.claim.control import NegativeControl, held_against
+from sketchbench.report.claim.criteria import CRITERIA, Comparison, Verdict
+
+
+class Judgement(NamedTuple):
+    """A comparison that a claim asks for: the study of its rows, the name of the criterion, and what came out."""
+
+    study: str
+    criterion: str
+    comparison: Comparison
+
+
+def judge(claim: Claim, tables: Mapping[str, pd.DataFrame], method: str, error: float) -> list[Judgement]:
+    """Every comparison of a claim for one method: each criterion on the rows that its check selects.
+
+    Arguments:
+        claim: the claim; whether it is about the method is not asked.
+        tables: the tables of its studies, by their names.
+        method: the method, as in the tables' column `method`.
+        error: error rate of a single comparison.
+
+    Returns:
+        The judgements, check by check and study by study; none for a check that selects no row with a reference.
+
+    Raises:
+        ClaimError: for a table without a column that a check selects by, or measures growth along.
+    """
+    return compare(selections(claim, tables, method), error)
+
+
+class Selection(NamedTuple):
+    """What a check is applied to: rows of a study. It does not depend on the error rate."""
+
+    check: Check
+    study: str
+    rows: pd.DataFrame
+
+
+def selections(claim: Claim, tables: Mapping[str, pd.DataFrame], method: str) -> list[Selection]:
+    """What the checks of a claim are applied to for one method; arguments and errors as of `judge`."""
+    return [
+        Selection(check, study, _select(tables[study], check, study, method))
+        for check in claim.checks
+        for study in check.studies
+    ]
+
+
+def control_selections(
+    claim: Claim, control: NegativeControl, tables: Mapping[str, pd.DataFrame], method: str
+) -> list[Selection]:
+    """What they are applied to for the negative control of one method, as `selections` for the method itself.
+
+    The checks are those that have rows of the method; there is nothing where the tables have no rows of the control.
+    """
+    selections = []
+    for check in claim.checks:
+        claimed = pd.concat([_select(tables[study], check, study, method) for study in check.studies])
+        if claimed.empty:
+            continue
+        changed = replace(check, where={**check.where, **control.where}, studies=control.studies or check.studies)
+        for study in changed.studies:
+            rows = _select(tables[study], changed, study, control.method or method)
+            if control.reference == "claim":
+                rows = held_against(rows, claimed, list(control.where))
+            selections.append(Selection(check, study, rows))
+    return selections
+
+
+def compare(selections: list[Selection], error: float) -> list[Judgement]:
+    """The comparisons that the checks make of what they are applied to."""
+    return [
+        Judgement(study, check.criterion, comparison)
+        for check, study, rows in selections
+        if not rows.empty
+        for comparison in CRITERIA[check.criterion](rows, error, check.settings)
+    ]
+
+
+def _select(table: pd.DataFrame, check: Check, study: str, method: str) -> pd.DataFrame:
+    """The rows of a study's table that a check is applied to for one method, with columns `exact` and `bound`."""
+    chosen = table[Column.METHOD] == method
+    for column, value in check.where.items():
+        if column not in table:
+            raise ClaimError(f"the table of {study} has no column {column} to select by")
+        chosen &= table[column].isin(value if isinstance(value, list) else [value])
+    over = check.settings.over
+    if check.criterion == "growth" and over not in table:
+        raise ClaimError(f"the table of {study} has no column {over} to grow along")
+    rows = table[chosen]
+    missing = {name: float("nan") for name in (Column.EXACT, Column.BOUND, Column.VALUE) if name not in rows}
+    return rows.assign(**missing)
+
+
+def decide(comparisons: Iterable[Comparison]) -> Verdict:
+    """The verdict of several comparisons together: it holds where each does, and fails where one does."""
+    verdicts = {comparison.verdict for comparison in comparisons}
+    for verdict in ("fails", "inconclusive"):
+        if verdict in verdicts:
+            return verdict
+    return "holds"
+
+
+def weigh(verdict: Verdict, control: Verdict | None) -> Verdict:
+    """The verdict on a method, given that on its negative control (None: there is none).
+
+    What holds says something only where the control fails the same checks. Where it passes them, too, the measurement
+    is vacuous; where that remains open, so does the claim. The control changes no other verdict.
+    """
+    if verdict != "holds" or control is None or control == "fails":
+        return verdict
+    return "vacuous" if control == "holds" else "inconclusive"

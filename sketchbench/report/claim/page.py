@@ -1,0 +1,204 @@
+"""The page of claims and verdicts: what stands on it, to be rendered by `markup`."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from sketchbench.measure.row import Column
+from sketchbench.report.claim import gate
+from sketchbench.report.claim.claims import Claim
+from sketchbench.report.claim.erratum import Counterexample, Erratum
+from sketchbench.report.claim.evaluate import FAMILY_WISE_ERROR
+from sketchbench.report.claim.markup import Block, Bullets, Heading, Paragraph, Table
+from sketchbench.report.claim.origin import in_words, summary
+
+TITLE = "Claims and verdicts"
+MARKS = {"holds": "✓", "fails": "✗", "inconclusive": "~", "vacuous": "○", "void": "⊘", "not run": "–"}
+ROLES = {
+    "printed": "as the paper has it",
+    "corrected": "what is true instead, or where it is",
+    "ours": "beyond the papers",
+    "control": "claimed by no paper, measured for comparison",
+    "contract": "what every sketch must keep, or its other verdicts are void",
+}
+PAPERS_ROLES = ("printed", "corrected")
+SITE = """\
+The evidence of each verdict, with pictures, reasons and commands, stands on the site that `make site` builds in
+reports/site; `sketchbench show CLAIM` shows it in the terminal, and all numbers are in claims.csv. How verdicts are
+made is told in docs/verdicts.md."""
+
+# At the quick scale; simulated in tests/measure/test_dependence.py, and see the reasons of the claims.
+POWER = "What is broken in fewer than one operator in a thousand, or correlated by less than 0.12, may go unnoticed."
+
+
+def content(
+    claims: list[Claim],
+    verdicts: pd.DataFrame,
+    facts: Mapping[str, Any],
+    comparisons: int,
+    errata: Sequence[Erratum] = (),
+) -> list[Block]:
+    """The blocks of the page: the verdicts counted, what is not as expected, the errata, and what was left out.
+
+    Arguments:
+        claims: the claims, in the order of the page.
+        verdicts: the table that `evaluate` returns.
+        facts: of the run: scale, seed, kernels, and (study, name, reason) of everything `skipped`.
+        comparisons: how many comparisons share the family-wise error rate.
+        errata: the errata, in the order of the page.
+    """
+    blocks: list[Block] = [
+        Heading(TITLE, level=1),
+        Paragraph(SITE),
+        *_papers(verdicts),
+        *_expectations(verdicts),
+        *_not_run(verdicts),
+        *_older(verdicts, facts),
+        *_contract(verdicts, facts),
+        Heading("What was run"),
+        Paragraph(_facts(facts, comparisons)),
+        *_uncontrolled(claims, verdicts),
+        *_errata(errata, verdicts),
+    ]
+    if facts["skipped"]:
+        skipped = [f"{study}: {name}: {reason}" for study, name, reason in facts["skipped"]]
+        blocks += [Heading("Left out"), Bullets(skipped)]
+    return blocks
+
+
+def _papers(verdicts: pd.DataFrame) -> list[Block]:
+    """Is the paper right? The verdicts on what it says, counted by paper and role."""
+    said = verdicts[verdicts["role"].isin(PAPERS_ROLES)]
+    rows = []
+    for (paper, role), group in said.groupby(["paper", "role"], sort=True):
+        counts = group["verdict"].value_counts()
+        numbers = [str(counts.get(verdict, "")) for verdict in MARKS]
+        rows.append([str(paper), str(role), str(group["claim"].nunique()), *numbers])
+    rows.sort(key=lambda cells: (cells[0], PAPERS_ROLES.index(cells[1])))
+    text = "Verdicts on what the papers say, one for each claim and method: as printed, and corrected."
+    return [
+        Heading("Is the paper right?"),
+        Paragraph(text),
+        Table(["paper", "words", "claims", *(f"{mark} {name}" for name, mark in MARKS.items())], rows),
+    ]
+
+
+def _expectations(verdicts: pd.DataFrame) -> list[Block]:
+    """Is everything as expected? Verdicts by role, with the number of surprises, and these one by one."""
+    rows = []
+    for role in ROLES:
+        group = verdicts[verdicts["role"] == role]
+        surprises, not_run = len(surprising(group)), int((group["verdict"] == "not run").sum())
+        expected = len(group) - surprises - not_run
+        rows.append([role, str(expected), str(surprises), str(not_run)])
+    blocks: list[Block] = [
+        Heading("Is everything as expected?"),
+        Table(["role", "as expected", "surprises", "not run"], rows),
+    ]
+    lines = [
+        f"{row['claim']}, {row[Column.LABEL]}: {row['verdict']}, expected {row['expected']}"
+        for row in surprising(verdicts).to_dict("records")
+    ]
+    return [*blocks, Bullets(lines)] if lines else blocks
+
+
+def surprising(verdicts: pd.DataFrame) -> pd.DataFrame:
+    """The verdicts that are not the expected ones; one that is not run, or where any is expected, is no surprise."""
+    differs = verdicts["verdict"] != verdicts["expected"]
+    said = (verdicts["verdict"] != "not run") & (verdicts["expected"] != "any")
+    return verdicts[differs & (said | (verdicts["verdict"] == gate.VOID))]
+
+
+def _not_run(verdicts: pd.DataFrame) -> list[Block]:
+    """The claims that were not run, in a line for each reason."""
+    rows = verdicts[verdicts["verdict"] == "not run"]
+    reasons = rows[Column.CASE].fillna("").replace("", "its studies have no tables yet")
+    lines = [f"{reason}: {', '.join(found['claim'].unique())}" for reason, found in rows.groupby(reasons, sort=False)]
+    return [Heading("Not run"), Bullets(lines)] if lines else []
+
+
+def _older(verdicts: pd.DataFrame, facts: Mapping[str, Any]) -> list[Block]:
+    """Which verdicts are not of the code of this run, if there are such."""
+    older = facts.get("older", {})
+    if not older:
+        return []
+    counted = ", ".join(summary(verdicts)) or "none"
+    text = f"Of {len(verdicts)} verdicts: {counted}. They stay until their studies are run again:"
+    return [Heading("Is everything of this code?"), Paragraph(text), Bullets(in_words(older))]
+
+
+def _contract(verdicts: pd.DataFrame, facts: Mapping[str, Any]) -> list[Block]:
+    """Which methods break the contract, and of which it was not measured."""
+    if not (verdicts["role"] == gate.ROLE).any():
+        return []
+    kinds = facts.get("kinds", {})
+    measured = gate.measured(verdicts.to_dict("records"), kinds)
+    if not measured:
+        text = "It was not measured in this run. What the verdicts rest on, such as independent operators, is assumed."
+        return [Heading("Is the contract kept?"), Paragraph(text)]
+    lines, without = gate.broken(verdicts), gate.unmeasured(verdicts, kinds)
+    text = f"It was measured of {len(measured)} methods (claims C1 and following). {POWER}"
+    if without:
+        text += f" It was not measured of {', '.join(without)}."
+    if not lines:
+        return [Heading("Is the contract kept?"), Paragraph(f"{text} None breaks it.")]
+    text += " These break it, and have no other verdicts:"
+    return [Heading("Is the contract kept?"), Paragraph(text), Bullets(lines)]
+
+
+def _uncontrolled(claims: list[Claim], verdicts: pd.DataFrame) -> list[Block]:
+    """The claims without a negative control yet, if any, and those of some of whose methods this is so."""
+    names = [claim.id for claim in claims if claim.role != "control" and not claim.controls]
+    for claim in claims:
+        judged = verdicts[(verdicts["claim"] == claim.id) & verdicts["verdict"].isin(["holds", "inconclusive"])]
+        without = [
+            row[Column.LABEL]
+            for row in judged.to_dict("records")
+            if claim.controls and claim.control_of(row[Column.METHOD]) is None and row["role"] != "control"
+        ]
+        if without:
+            names.append(f"{claim.id} ({', '.join(without)})")
+    if not names:
+        return []
+    text = f"{len(names)} claims. Where one of these holds, it may be vacuous: {'; '.join(names)}."
+    return [Heading("Without a negative control yet"), Paragraph(text)]
+
+
+def _facts(facts: Mapping[str, Any], comparisons: int) -> str:
+    """What the run was, and the error rate of each interval."""
+    each = FAMILY_WISE_ERROR / max(comparisons, 1)
+    return (
+        f"Scale `{facts['scale']}`, seed {facts['seed']}, {facts['kernels']} kernels. "
+        f"{comparisons:,} comparisons share a family-wise error rate of {FAMILY_WISE_ERROR:g}: "
+        f"{each:.2g} for each interval. "
+        "Those of the negative controls are at the same level, and share a rate of their own."
+    )
+
+
+def _counted(verdicts: pd.DataFrame) -> str:
+    """Verdicts counted."""
+    counts = verdicts["verdict"].value_counts()
+    return ", ".join(f"{MARKS[verdict]} {verdict} {counts[verdict]}" for verdict in MARKS if verdict in counts)
+
+
+def _errata(errata: Sequence[Erratum], verdicts: pd.DataFrame) -> list[Block]:
+    """A line for each erratum: what is printed and what is so, with the verdicts of the claims that measure it."""
+    if not errata:
+        return []
+    text = f"{len(errata)} statements that are not so as printed. Their reasons and counterexamples are on the site."
+    rows = []
+    for erratum in errata:
+        judged = {claim: verdicts[verdicts["claim"] == claim] for claim in erratum.claims}
+        counted = "; ".join(f"{name}: {_counted(own)}" for name, own in judged.items())
+        place, numbers = f"{erratum.paper}, {erratum.place}", _refutation(erratum.counterexample)
+        rows.append([place, erratum.kind, numbers, counted or "no claim measures it"])
+    return [Heading("Errata"), Paragraph(text), Table(["place", "kind", "printed, and what is so", "claims"], rows)]
+
+
+def _refutation(case: Counterexample | None) -> str:
+    """The print's number, and the one that is so."""
+    if case is None:
+        return ""
+    printed, measured = (f"{number:g}".replace("inf", "∞") for number in (case.printed, case.measured))
+    return f"{case.relation} {printed}, but {measured}"

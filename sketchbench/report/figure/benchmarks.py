@@ -1,0 +1,192 @@
+"""What kernels and recoveries cost.
+
+It is drawn from the table of `make bench` and not from one of a study, so the catalogue has no entry.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+from sketchbench.report.figure import foot, style
+from sketchbench.report.figure.saving import save
+from sketchbench.report.table.reading import read_table
+
+SHOWN = 2**20  # the d of the ratios, where a benchmark has it
+NEEDED = {"group", "name", "kernels", "device", "threads", "dtype", "d", "rows", "seconds"}
+NEEDED |= {"copies", "peer_of", "peer_ratio", "value"}
+TITLES = {
+    "transform": "transform",
+    "count_sketch": "CountSketch, $b=d/16$",
+    "top_k": "largest $d/32$ entries",
+    "recovery": "recovery, $k=0.045d$",
+    "gradient": "long vectors, $b=d/16$",
+}
+# Our functions that have lines: their labels in the panel of their group, and (or None) in that of all groups.
+OURS = {
+    ("transform", "walsh_hadamard"): ("Walsh-Hadamard", "Walsh-Hadamard"),
+    ("gradient", "srht"): ("SRHT", None),
+    ("gradient", "count_sketch"): ("CountSketch", None),
+    ("count_sketch", "sketch"): ("apply", "CountSketch"),
+    ("count_sketch", "draw_and_sketch"): ("draw and apply", None),
+    ("top_k", "largest"): ("radix select", "largest entries"),
+    ("recovery", "fiht"): ("FIHT", "FIHT"),
+    ("recovery", "iht"): ("IHT", None),
+    ("recovery", "count_sketch_median"): ("CountSketch, median", None),
+    ("recovery", "desketch"): ("CountSketch, RᵀR", None),
+}
+LOOKS = [(style.COLOURS[i], marker) for i, marker in zip((0, 2, 9, 7), "osD^", strict=True)]
+LIBRARIES = {
+    "scipy": [(style.COLOURS[1], "v"), (style.COLOURS[8], "<")],
+    "torch": [(style.COLOURS[3], "P"), (style.COLOURS[6], "X")],
+    "numpy": [(style.COLOURS[4], "p"), (style.COLOURS[5], "h")],
+    "sklearn": [(style.COLOURS[0], "d")],
+    "gcc": [(style.COLOURS[7], "*")],
+}
+Line = tuple[str, dict[str, Any], pd.DataFrame]  # label, keywords of a Line2D, rows
+
+
+def draw(table: pd.DataFrame) -> Figure:
+    """Draw the table of `sketchbench.report.table.benchmarks`.
+
+    Above, over d and in a panel for each group, seconds divided by those of copying the input; other libraries have
+    dashed lines and open markers. Below, the growth of the seconds, and the time of other libraries relative to ours.
+    """
+    single = table[(table["rows"] == 1) & table["copies"].notna()]
+    groups = [group for group in TITLES if (single["group"] == group).any()]
+    figure = style.new_figure(5.6)
+    above, below = figure.subfigures(2, 1, squeeze=False, height_ratios=[3.2, 2.4])[:, 0]
+    if groups:
+        panels = above.subplots(1, len(groups), squeeze=False, sharey=True)[0]
+        for axes, group in zip(panels, groups, strict=True):
+            _copies(axes, single[single["group"] == group], group)
+        panels[0].set_ylabel("time, in copies of the input")
+        style.plain_log(panels[0])
+    left, right = below.subplots(1, 2, width_ratios=[1, 1.25])
+    _growth(left, single, table[table["group"] == "growth"])
+    _ratios(right, table[table["peer_ratio"].notna()])
+    machine = table.iloc[0]
+    count = int(machine["threads"])
+    threads = f"{count} thread{'s' if count > 1 else ''}"
+    below.supxlabel(f"{machine['device']}, {machine['kernels']} kernels, {threads}", fontsize=7)
+    return figure
+
+
+def _lines(rows: pd.DataFrame, group: str) -> Iterator[Line]:
+    """The lines of our functions, then those of other libraries for functions that are shown."""
+    looks, libraries = iter(LOOKS), {name: iter(looks) for name, looks in LIBRARIES.items()}
+    for peers in (False, True):
+        chosen = rows[rows["peer_of"].notna() == peers]
+        for key, series in chosen.groupby(["name", "dtype"], sort=False):
+            name, dtype = map(str, key)
+            owner = series["peer_of"].iloc[0] if peers else name
+            if (group, owner) not in OURS or series["d"].nunique() < 2:
+                continue
+            label = _short(name) if peers else OURS[group, name][0]
+            colour, marker = next(libraries[_library(name)] if peers else looks)
+            look: dict[str, Any] = {"color": colour, "marker": marker}
+            if peers:
+                look |= {"linestyle": "--", "markerfacecolor": "white"}
+            yield label + ", float32" * (dtype == "float32"), look, series.sort_values("d")
+
+
+def _short(name: str) -> str:
+    """The library and the name of a function, without the modules between them."""
+    parts = name.removeprefix("cupyx.").split(".")
+    return f"{parts[0]} {parts[-1].removesuffix('_transform')}"
+
+
+def _library(name: str) -> str:
+    library = name.removeprefix("cupyx.").partition(".")[0]
+    return {"cupy": "numpy"}.get(library, library)
+
+
+def _copies(axes: Axes, rows: pd.DataFrame, group: str) -> None:
+    axes.set_yscale("log")
+    axes.axhline(1, color=style.INK, linewidth=0.9, linestyle=":")
+    for label, look, series in _lines(rows, group):
+        axes.plot(series["d"], series["copies"], label=label, linewidth=1, markersize=3.5, **look)
+    _dimensions(axes)
+    axes.set_title(TITLES[group])
+    axes.legend(loc="upper left", bbox_to_anchor=(-0.1, -0.26), fontsize=6, handlelength=2)
+
+
+def _growth(axes: Axes, rows: pd.DataFrame, growth: pd.DataFrame) -> None:
+    """Draw the seconds of our functions, in double precision, over d, with their slopes in the legend."""
+    slopes = growth[growth["dtype"] == "float64"].set_index("name")["value"]
+    axes.set_yscale("log")
+    shown = [key for key, (_, everywhere) in OURS.items() if everywhere]
+    for (colour, marker), (group, name) in zip(LOOKS, shown, strict=True):
+        chosen = (rows["group"] == group) & (rows["name"] == name) & (rows["dtype"] == "float64")
+        series = rows[chosen].sort_values("d")
+        if series.empty:
+            continue
+        slope = slopes.get(f"{group}.{name}")
+        label = f"{OURS[group, name][1]}" + ("" if slope is None else f": $d^{{{slope:.2f}}}$")
+        look = {"color": colour, "marker": marker, "linewidth": 1, "markersize": 3.5}
+        axes.plot(series["d"], series["seconds"], label=label, **look)
+    copy = rows[(rows["group"] == "copy") & (rows["dtype"] == "float64")].sort_values("d")
+    axes.plot(copy["d"], copy["seconds"], color=style.INK, linewidth=0.9, linestyle=":", label="copy")
+    _dimensions(axes)
+    axes.set(title="growth", ylabel="seconds")
+    axes.legend(loc="upper left", bbox_to_anchor=(1, 1), fontsize=6, handlelength=2)
+
+
+def _dimensions(axes: Axes) -> None:
+    """Make the x axis logarithmic, with powers of two as ticks."""
+    axes.set_xscale("log", base=2)
+    axes.xaxis.set_major_locator(LogLocator(base=4, numticks=9))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.set_xlabel("dimension $d$")
+
+
+def _ratios(axes: Axes, peers: pd.DataFrame) -> None:
+    """Draw the time of other libraries relative to ours, at d = 2^20 or else their largest d; the slowest on top."""
+    at = peers.groupby(["group", "name"])["d"].transform(lambda d: SHOWN if SHOWN in set(d) else d.max())
+    rows = peers[(peers["dtype"] == "float64") & ((peers["d"] == at) | (peers["rows"] > 1))]
+    rows = rows.sort_values("peer_ratio").reset_index(drop=True)
+    axes.set_xscale("log")
+    ratios = rows["peer_ratio"].astype(float)
+    colours = [LIBRARIES[_library(name)][0][0] for name in rows["name"]]
+    axes.barh(np.arange(len(rows)), ratios - 1, left=1, height=0.6, color=colours)
+    for place, ratio in enumerate(ratios):
+        side = "left" if ratio >= 1 else "right"
+        axes.annotate(
+            f"{ratio:.2g}" if ratio < 10 else f"{ratio:.0f}",
+            (ratio, place),
+            xytext=(2 if ratio >= 1 else -2, 0),
+            textcoords="offset points",
+            ha=side,
+            va="center",
+            fontsize=6,
+        )
+    axes.axvline(1, color=style.INK, linewidth=0.9)
+    axes.set_yticks(np.arange(len(rows)), [_task(row) for row in rows.to_dict("records")])
+    axes.tick_params(axis="y", labelsize=6)
+    axes.grid(False, axis="y")
+    if len(rows):
+        axes.set_xlim(min(1.0, ratios.min()) / 4, 3 * max(1.0, ratios.max()))
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.set(title="other libraries", xlabel="their time over ours")
+
+
+def _task(row: dict[Any, Any]) -> str:
+    """The function, and where needed what it was used for and for how many vectors."""
+    what = {"sparse_embedding": ", $s=4$"}.get(row["group"], "") + ", 1 thread" * row["name"].startswith("gcc")
+    many = f", {row['rows']:.0f} rows" if row["rows"] > 1 else ""
+    return f"{_short(row['name'])}{what}{many}"
+
+
+def figure_of(csv: Path, svg: Path, png: Path) -> None:
+    """Draw the table that make bench wrote, in both formats; TableError where it is none."""
+    table = read_table(csv, NEEDED, "make bench")
+    figure = draw(table)
+    foot.write(figure, "Data: random vectors, timed on one machine. Bars and bands: none.")
+    description = "What kernels and recoveries cost: seconds over the dimension, and relative to other libraries."
+    save(figure, svg, png, title="Benchmarks", description=description)

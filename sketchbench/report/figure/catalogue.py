@@ -1,0 +1,102 @@
+"""The catalogue of figures: conf/figure, one file for each, read and checked."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from sketchbench.config import schema
+from sketchbench.config.schema import SchemaError
+from sketchbench.parameters import choose
+from sketchbench.project import HOME
+from sketchbench.report.printed.typed import FOLDER as PRINTED
+from sketchbench.run.digest import CodeDigest
+
+FOLDER = HOME / "conf" / "figure"
+INTERVALS = "All intervals of the figure hold at once, except with probability 1e-3; very long ones leave the frame."
+SOURCES = {path.stem: path.read_text("utf-8") for path in Path(__file__).parent.glob("*.py")}
+MODULES = sorted(name for name, source in SOURCES.items() if "\ndef draw(tables:" in source)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A figure of the catalogue.
+
+    Attributes:
+        module: the module of this package whose function `draw(tables, **arguments)` draws it.
+        arguments: what that function takes beside the tables.
+        studies: the studies whose tables it is drawn from.
+        caption: what it shows, in reStructuredText.
+        data: what was sketched or trained on, in words.
+        bars: what its bars and bands are, as `foot.bars` takes it.
+        scales: by the name of a scale, the `data` and `arguments` that differ there.
+    """
+
+    module: str
+    arguments: Mapping[str, Any]
+    studies: tuple[str, ...]
+    caption: str
+    data: str
+    bars: str = "none"
+    scales: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def at(self, scale: str) -> "Entry":
+        """The entry with what differs at this scale."""
+        changes = self.scales.get(scale, {})
+        arguments = {**self.arguments, **changes.get("arguments", {})}
+        return replace(self, arguments=arguments, data=changes.get("data", self.data))
+
+    def digest(self, code: CodeDigest) -> str:
+        """16 hex digits that change with the caption, the studies, the arguments, and the code that draws."""
+        drawing = code(("sketchbench.report.figure.drawing", f"sketchbench.report.figure.{self.module}"))
+        words = [self.caption, self.data, self.bars]
+        typed = {name: (PRINTED / f"{name}.yaml").read_text("utf-8") for name in self._printed()}
+        content = json.dumps([self.studies, self.arguments, self.scales, words, drawing, *([typed] if typed else [])])
+        return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+    def _printed(self) -> list[str]:
+        """The files of conf/printed that it is drawn from, beside tables, at any scale."""
+        given = [self.arguments, *(changes.get("arguments", {}) for changes in self.scales.values())]
+        return sorted({arguments["cells"] for arguments in given if "cells" in arguments})
+
+
+def read_catalogue(folder: Path = FOLDER) -> dict[str, Entry]:
+    """The entries of a folder, by name (that of the file), in alphabetical order.
+
+    Raises:
+        SchemaError: in one line, for a file that is no YAML, does not fit the schema, or names an unknown module.
+    """
+    return {path.stem: _read(path) for path in sorted(folder.glob("*.yaml"))}
+
+
+def available(
+    catalogue: Mapping[str, Entry], studies: Iterable[str], changed: Iterable[str] | None = None
+) -> list[str]:
+    """The names of the figures that can be drawn from the tables of these studies alone. Where `changed` are given,
+    only those that take one of these at least."""
+    finished = set(studies)
+    new = finished if changed is None else finished.intersection(changed)
+    drawn = {name: set(entry.studies) for name, entry in catalogue.items()}
+    return [name for name, needed in drawn.items() if needed <= finished and needed & new]
+
+
+def _read(path: Path) -> Entry:
+    content = schema.read(path, "figure")
+    try:
+        choose("module", content["module"], MODULES)
+    except ValueError as error:
+        raise SchemaError(f"{path}: {error}") from None
+    caption = content["caption"]
+    if content.get("bars") in ("simultaneous", "both"):
+        caption = f"{caption} {INTERVALS}"
+    optional = {key: content[key] for key in ("bars", "scales") if key in content}
+    return Entry(
+        content["module"],
+        content.get("arguments", {}),
+        tuple(content["studies"]),
+        caption,
+        content["data"],
+        **optional,
+    )

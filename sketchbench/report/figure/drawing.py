@@ -1,0 +1,67 @@
+"""Drawing one figure of the catalogue from finished tables."""
+
+import importlib
+import inspect
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from sketchbench.config.schema import SchemaError
+from sketchbench.measure.row import CONTROLS, Column
+from sketchbench.report import seal
+from sketchbench.report.figure import foot
+from sketchbench.report.figure.catalogue import Entry
+from sketchbench.report.figure.saving import save
+from sketchbench.report.table.reading import TableError, read_table
+
+KEY = (Column.METHOD, Column.QUANTITY)  # columns of every table
+
+
+def draw(entry: Entry, tables: Mapping[str, pd.DataFrame], scale: str = "quick") -> Figure:
+    """Draw the figure of an entry, with the small print at its foot. Methods that are broken on purpose, the controls,
+    are in no figure.
+
+    Arguments:
+        entry: an entry of the catalogue.
+        tables: the tables of its studies, by their names.
+        scale: the scale that the tables were made at.
+
+    Raises:
+        SchemaError: in one line, where its module's `draw` does not take the entry's arguments.
+    """
+    entry = entry.at(scale)
+    function = importlib.import_module(f"sketchbench.report.figure.{entry.module}").draw
+    try:
+        inspect.signature(function).bind(tables, **entry.arguments)
+    except TypeError as error:
+        raise SchemaError(f"arguments of figure.{entry.module}.draw: {error}") from None
+    sound = {name: table[~table[Column.METHOD].str.startswith(CONTROLS)] for name, table in tables.items()}
+    figure = function(sound, **entry.arguments)
+    foot.write(figure, foot.text(scale, tables.values(), entry.data, entry.bars))
+    return figure
+
+
+def make(name: str, entry: Entry, tables: Sequence[Path], scale: str, *, svg: Path, png: Path) -> None:
+    """Draw a figure from sealed tables, write it in both formats, and seal it.
+
+    Raises:
+        SchemaError: as `draw` does.
+        SealError: for a table that does not fit its seal.
+        TableError: for a table that the figure can't be drawn from.
+        FileError: (an OSError) where it can't be written.
+    """
+    try:
+        frames = {path.stem: read_table(path, KEY, kind="table", scale=scale) for path in tables}
+        if missing := set(entry.studies) - frames.keys():
+            raise TableError(f"figure {name} needs the tables of {', '.join(sorted(missing))}; see --tables")
+        figure = draw(entry, frames, scale)
+    except SchemaError as error:
+        raise SchemaError(f"conf/figure/{name}.yaml: {error}") from None
+    except LookupError as error:
+        named = ", ".join(map(str, tables))
+        raise TableError(f"{named}: not what figure {name} is drawn from; it finds no {error}") from None
+    title = name.replace("_", " ").capitalize()
+    save(figure, svg, png, title=title, description=entry.caption.replace("*", ""))
+    seal.write("figure", scale, seal.sums(tables), [svg, png])

@@ -1,0 +1,38 @@
+"""What a server recovers of one image from a compressed message, by compressor and budget."""
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from sketchbench.measure.row import Column
+from sketchbench.report.figure import pictures, style
+
+SIZE = 0.62  # inches, of an image and what is around it
+
+
+def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+    """From study frontier_leakage: the first trial's image, and what the best attack makes of one client's message; a
+    row for each compressor, a column for each budget."""
+    table = tables["frontier_leakage"]
+    found = table[(table[Column.QUANTITY] == "picture") & (table[Column.TRIAL] == 0)]
+    families = style.families(found, looks=style.COMPRESSOR_LOOKS)
+    budgets = sorted(found[Column.COMPRESSION].unique())
+    figure = style.new_figure(1.22 * SIZE * len(families) + 0.3, width=SIZE * (len(budgets) + 1) + 1.6)
+    grid = figure.subplots(len(families), len(budgets) + 1, squeeze=False)
+    for family, line in zip(families, grid, strict=True):
+        rows = family.rows(found)
+        own = rows[rows[Column.CASE] == "server"].set_index(Column.COMPRESSION)
+        pictures.shown(line[0], rows[rows[Column.CASE] == "original"].iloc[0].to_dict())
+        line[0].set_ylabel(family.label, fontsize=6, rotation=0, ha="right", va="center")
+        for budget, axes in zip(budgets, line[1:], strict=True):
+            if budget in own.index:
+                pictures.shown(axes, {**own.loc[budget].to_dict(), Column.COMPRESSION: budget})
+    for title, axes in zip(["image", *map(_title, budgets)], grid[0], strict=True):
+        axes.set_title(title, fontsize=6, pad=2)
+    for axes in grid.flat:
+        axes.set(xticks=[], yticks=[])
+        axes.spines[:].set_visible(False)
+    return figure
+
+
+def _title(budget: float) -> str:
+    return "all bytes" if budget == 1 else f"1/{budget:g}"

@@ -1,0 +1,54 @@
+"""Compressors at equal bytes: accuracy against what leaks."""
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from sketchbench.measure.row import Column
+from sketchbench.report.figure import style
+
+MOST = 40.0  # dB, from which on an image is as good as exact
+CELL: list[str] = [Column.METHOD, Column.COMPRESSION]
+VIEWS = (("server", "one client's message"), ("sum", "the sum of all messages"))
+
+
+def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+    """From the studies frontier and frontier_leakage, for each budget: the accuracy with iid clients over the lead of
+    the best attack on the mean image in dB; above from one client's message, below from the sum of all. Leads above
+    40 dB, those of images that are as good as exact, are drawn at 40.
+
+    All intervals of leads hold at once, except with probability 1e-3.
+    """
+    trained, leaked = tables["frontier"], tables["frontier_leakage"]
+    plain = trained[Column.EPSILON].isna() if Column.EPSILON in trained else True
+    accurate = trained[plain & (trained[Column.QUANTITY] == "accuracy") & (trained[Column.CASE] == "iid")]
+    accurate = accurate[accurate[Column.MEAN].notna()]
+    leads = style.with_intervals(leaked[leaked[Column.QUANTITY] == "lead"])
+    leads = leads.assign(**{name: leads[name].clip(-MOST / 8, MOST) for name in style.MEASURED})
+    ends = leads[[*CELL, Column.CASE, Column.MEAN, "low", "high"]].rename(columns={Column.MEAN.value: "lead"})
+    both = accurate[[*CELL, Column.LABEL, Column.MEAN]].merge(ends, on=CELL)
+    shown = style.families(accurate, looks=style.COMPRESSOR_LOOKS)
+    budgets = sorted(both[Column.COMPRESSION].unique())
+    figure = style.new_figure(3.8)
+    grid = figure.subplots(2, max(1, len(budgets)), sharex=True, sharey=True, squeeze=False)
+    for (view, words), line in zip(VIEWS, grid, strict=True):
+        for budget, axes in zip(budgets, line, strict=False):
+            _panel(axes, both[(both[Column.CASE] == view) & (both[Column.COMPRESSION] == budget)], shown)
+            axes.set_title("all bytes" if budget == 1 else f"1/{budget:g} of the bytes", fontsize=8)
+            axes.label_outer()
+        line[0].set_ylabel(f"accuracy; seen:\n{words}")
+    for axes in grid[1]:
+        axes.set_xlabel("lead of attack, dB")
+    style.legend(figure, shown)
+    return figure
+
+
+def _panel(axes: Axes, rows: pd.DataFrame, shown: list[style.MethodStyle]) -> None:
+    axes.axvline(0, color=style.INK, linewidth=0.7, linestyle=":", zorder=1)
+    for family in shown:
+        for row in family.rows(rows).to_dict("records"):
+            ends = [[row["lead"] - row["low"]], [row["high"] - row["lead"]]]
+            axes.errorbar(
+                [row["lead"]], [row[Column.MEAN]], xerr=ends, fmt="none", ecolor=family.colour, elinewidth=0.6
+            )
+            axes.plot([row["lead"]], [row[Column.MEAN]], linestyle="none", zorder=4, **family.marks(4.5))

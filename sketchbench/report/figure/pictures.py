@@ -1,0 +1,88 @@
+"""Images that gradient inversion recovered, beside the original ones."""
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from sketchbench.measure.row import Column
+from sketchbench.report.figure import style
+
+NAMES = {
+    "original": "original",
+    "mean image": "mean image",
+    "control": "no defence",
+    "server_paper": "server: $\\Gamma S^T$",
+    "server": "server: $\\Gamma$",
+    "option_1": "client: I",
+    "option_2": "client: II",
+    "client": "client: exact",
+    "client_last": "output layer",
+    "client_biases": "biases",
+}
+SIZE = 0.78  # inches, of an image and what is around it
+
+
+def draw(tables: Mapping[str, pd.DataFrame], blocks: Mapping[str, str]) -> Figure:
+    """From studies of gradient inversion: their pictures, a block for each study, with a row for each trial and a
+    column for each case, compression or ε.
+
+    Arguments:
+        tables: tables with rows of the quantity `picture`, by study.
+        blocks: the studies from top to bottom, with what is written beside their blocks.
+    """
+    blocks_shown = [(name, _columns(tables[study])) for study, name in blocks.items()]
+    rows = sum(len(columns[0][1]) for _, columns in blocks_shown)
+    width = max(len(columns) for _, columns in blocks_shown)
+    figure = style.new_figure(1.12 * SIZE * rows + 0.2, width=max(SIZE * width + 0.3, 3.0))
+    grid = figure.subplots(rows, width, squeeze=False)
+    first = 0
+    for name, columns in blocks_shown:
+        count = len(columns[0][1])
+        for place, (title, pictures) in enumerate(columns):
+            for line, picture in enumerate(pictures):
+                axes = grid[first + line, place]
+                shown(axes, picture)
+                if line == 0:
+                    axes.set_title(title, fontsize=6, pad=2)
+        grid[first, 0].set_ylabel(name, fontsize=6)
+        first += count
+    for axes in grid.flat:
+        axes.set(xticks=[], yticks=[])
+        axes.spines[:].set_visible(False)
+    return figure
+
+
+def _columns(table: pd.DataFrame) -> list[tuple[str, list[dict[Any, Any]]]]:
+    """The pictures of the first method, a list for each case, compression and ε, with its title."""
+    pictures = table[table[Column.QUANTITY] == "picture"]
+    pictures = pictures[pictures[Column.METHOD] == pictures[Column.METHOD].iloc[0]]
+    names = [name for name in (Column.CASE, Column.COMPRESSION, Column.EPSILON) if name in pictures]
+    groups = pictures.groupby(names, sort=False, dropna=False)
+    return [(_title(dict(zip(names, key, strict=True))), group.to_dict("records")) for key, group in groups]
+
+
+def _title(values: dict[str, Any]) -> str:
+    for name, sign in ((Column.COMPRESSION, "$d/b$"), (Column.EPSILON, r"$\varepsilon$")):
+        value = values.get(name)
+        if value is not None and not np.isnan(value):
+            return f"{sign} = {value:g}"
+    return NAMES.get(values[Column.CASE], values[Column.CASE])
+
+
+def shown(axes: Axes, picture: Mapping[Any, Any]) -> None:
+    """Draw a row of the quantity `picture`, with its PSNR below, where it is not the original."""
+    channels, height, width = map(int, picture[Column.SHAPE].split("x"))
+    pixels = np.frombuffer(base64.b64decode(picture[Column.PICTURE]), np.uint8)
+    image = pixels.reshape(channels, height, width)
+    if channels == 3:
+        axes.imshow(image.transpose(1, 2, 0), interpolation="nearest")
+    else:
+        axes.imshow(image[0], cmap="gray", vmin=0, vmax=255, interpolation="nearest")
+    axes.grid(visible=False)
+    if picture[Column.CASE] != "original":
+        axes.set_xlabel(f"{picture[Column.VALUE]:.0f} dB", fontsize=6, labelpad=1)

@@ -1,0 +1,116 @@
+"""What the rounds to a test accuracy depend on: every training of a factorial experiment, and the factors' effects."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from scipy import stats
+
+from sketchbench.measure.row import Column
+from sketchbench.report.figure import style
+
+LEVEL = 0.95
+LOOKS = {"plain": (style.EXACT, "o"), "sketched": (style.COLOURS[0], "s"), "ratio": (style.INK, "D")}
+CASES = ("plain", "sketched")
+WORDS = {"local_step": "local step"}
+LOW = ("torch", "sketch")  # of the factors whose levels are words
+
+
+def draw(tables: dict[str, pd.DataFrame], printed: Mapping[str, float] | None = None) -> Figure:
+    """From a study of the task `rounds_factors`. Left: the levels of all factors in each run of the design, the high
+    one filled. Middle: the rounds of these runs, plain and sketched (quantity rounds_to_target), that with the least
+    ratio on top; open where some training missed the target. Right: what going from the low to the high level of a
+    factor multiplies the rounds and their ratio with (quantity effect), with intervals of 95 %.
+
+    Arguments:
+        tables: the table of that study.
+        printed: the paper's rounds by case; vertical lines.
+    """
+    (table,) = tables.values()
+    figure = style.new_figure(3.6)
+    levels, runs, factors = figure.subplots(1, 3, width_ratios=(0.8, 1.5, 1.5))
+    reached = table[table[Column.QUANTITY] == "rounds_to_target"]
+    parts = reached[Column.CASE].str.partition(": ")
+    of = {name: reached[parts[0] == name].set_index(parts.loc[parts[0] == name, 2]) for name in CASES}
+    order = list((of["sketched"][Column.MEAN] / of["plain"][Column.MEAN]).sort_values().index)
+    both = _levels(levels, order)
+    for name in CASES:
+        _rounds(runs, of[name].loc[order], name, (printed or {}).get(name))
+    runs.sharey(levels)
+    runs.tick_params(labelleft=False)
+    runs.set_xscale("log")
+    style.plain_log(runs, "x")
+    runs.set_xlabel("rounds to the target")
+    _effects(factors, table[table[Column.QUANTITY] == "effect"], both)
+    handles = [style.handle(name, color=c, marker=m, linestyle="none") for name, (c, m) in LOOKS.items()]
+    if printed:
+        handles.append(style.handle("as printed", color=style.INK, linestyle=":"))
+    if (reached[Column.STATUS] == "unfinished").any():
+        open_marker = {"marker": "o", "linestyle": "none", "markerfacecolor": "none"}
+        handles.append(style.handle("target missed", color=style.INK, **open_marker))
+    style.legend(figure, [], handles)
+    return figure
+
+
+def _levels(axes: Axes, runs: list[str]) -> dict[str, tuple[str, str]]:
+    """A row for each run, a column for each factor; a square is filled at the high level. Returns the two levels of
+    each factor."""
+    chosen = [dict(part.rsplit(" ", 1) for part in run.split(", ")) for run in runs]
+    names = list(chosen[0])
+    both = {name: _both([run[name] for run in chosen]) for name in names}
+    for column, (name, (_, high)) in enumerate(both.items()):
+        for row, run in enumerate(chosen):
+            face = style.INK if run[name] == high else "none"
+            axes.plot(column, row, marker="s", markersize=5, color=style.INK, markerfacecolor=face, markeredgewidth=0.6)
+        axes.text(column, -0.9, _word(name), rotation=90, fontsize=7, ha="center", va="bottom")
+    axes.set_ylim(len(runs) - 0.5, -0.5)
+    axes.set_xlim(-0.6, len(names) - 0.4)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.grid(visible=False)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    return both
+
+
+def _both(values: list[str]) -> tuple[str, str]:
+    """The two levels of a factor, the low one first; of words the first of the design, which begins with low ones."""
+    try:
+        low, high = sorted(set(values), key=float)
+    except ValueError:
+        low, high = sorted(set(values), key=lambda word: word not in LOW)
+    return low, high
+
+
+def _rounds(axes: Axes, rows: pd.DataFrame, name: str, printed: float | None) -> None:
+    colour, marker = LOOKS[name]
+    for place, row in enumerate(rows.to_dict("records")):
+        face = "none" if row[Column.STATUS] == "unfinished" else colour
+        axes.plot([row[Column.MINIMUM], row[Column.MAXIMUM]], [place, place], color=colour, linewidth=0.8)
+        axes.plot(row[Column.MEAN], place, marker=marker, color=colour, markerfacecolor=face)
+    if printed:
+        axes.axvline(printed, color=colour, linestyle=":")
+
+
+def _effects(axes: Axes, rows: pd.DataFrame, levels: Mapping[str, tuple[str, str]]) -> None:
+    parts = rows[Column.CASE].str.partition(" on ")
+    names = list(dict.fromkeys(parts[0]))
+    for shift, (response, (colour, marker)) in zip((-0.2, 0, 0.2), LOOKS.items(), strict=True):
+        own = rows[parts[2] == response]
+        half = own[Column.SD] / np.sqrt(own[Column.TRIALS]) * stats.t.ppf((1 + LEVEL) / 2, own[Column.TRIALS] - 1)
+        factor = np.exp(own[Column.MEAN])
+        ends = [factor - np.exp(own[Column.MEAN] - half), np.exp(own[Column.MEAN] + half) - factor]
+        places = [names.index(name) + shift for name in parts.loc[own.index, 0]]
+        axes.errorbar(factor, places, xerr=ends, fmt=marker, color=colour, markersize=4, linewidth=0.8)
+    axes.axvline(1, color=style.INK, linewidth=0.9, linestyle="--", zorder=1)
+    axes.set_xscale("log")
+    style.plain_log(axes, "x")
+    axes.set_yticks(range(len(names)), [f"{_word(name)}\n{' → '.join(levels[name])}" for name in names])
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.set_xlabel("multiplied by, low to high level")
+
+
+def _word(name: str) -> str:
+    return WORDS.get(name, name)

@@ -1,0 +1,135 @@
+"""When a printed number agrees with a measured one.
+
+A number that a paper prints without a spread is one draw, or the mean of as many as the paper says, of what the paper
+measured: another start, other batches, other sketches give another one. So it is not held against the interval of our
+mean, but against the one in which another such mean would lie, with a probability of 95 %, if it were of the
+distribution that we measured:
+
+    mean ± t · sd · √(1/draws + 1/trials),    t of Student with trials - 1 degrees of freedom,
+
+widened by half a unit of its last printed digit, and by what was granted in advance. That supposes normal draws, and of
+few trials nobody can see whether the draws are normal or their logarithms are: of something positive, such as a number
+of rounds, the same is therefore done with logarithms, mean · exp(± t · sd/mean · √(1/draws + 1/trials)).
+
+`differs` is outside of both. `agrees` is inside of both, where they could have told: they are not wider than was
+stated in advance. All else is `open`, as are fewer than 2 trials.
+
+A number without randomness agrees where it rounds to the printed digits. One that is printed as a bound, and words,
+agree where the claim that says so holds, and differ where it fails; all else about a claim leaves them open.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sketchbench.measure.interval import Interval, student_quantile
+from sketchbench.measure.row import Column
+from sketchbench.measure.summary import ROUNDING
+from sketchbench.report.printed.typed import PrintedCell
+
+ERROR = 0.05  # probability that a number that is of the same distribution differs
+AGREES, DIFFERS, OPEN = "agrees", "differs", "open"
+VERDICTS = {"holds": AGREES, "fails": DIFFERS}
+
+
+class Outcome(NamedTuple):
+    """What came out for a cell.
+
+    Attributes:
+        agrees: `agrees`, `differs` or `open`.
+        reason: why, in words.
+        measured: the number that was measured; NaN for none.
+        low, high: the ends of the interval that it was held against; NaN for none.
+        trials: behind the measured number; 0 for one that is computed.
+    """
+
+    agrees: str
+    reason: str
+    measured: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    trials: int = 0
+
+
+def another(mean: float, sd: float, trials: int, *, draws: int, positive: bool) -> list[Interval]:
+    """Where the mean of so many draws more would lie, except with the probability ERROR: for normal draws, and of
+    something positive for log-normal ones, too. For at least 2 trials."""
+    spread = student_quantile(ERROR, trials - 1) * sd * math.sqrt(1 / draws + 1 / trials)
+    normal = [Interval(mean - spread, mean + spread)]
+    return [*normal, Interval(mean * math.exp(-spread / mean), mean * math.exp(spread / mean))] if positive else normal
+
+
+def as_draw(cell: PrintedCell, row: Mapping[Any, Any]) -> Outcome:
+    """The printed number as the mean of draws from the distribution whose mean, sd and trials a row has."""
+    mean, trials = _number(row, Column.MEAN), int(_number(row, Column.TRIALS, 0.0))
+    if math.isnan(mean):
+        return Outcome(OPEN, f"no number came out: {_why_none(row)}", trials=trials)
+    sd = _number(row, Column.SD)
+    if trials < 2 or math.isnan(sd):
+        return Outcome(OPEN, "fewer than 2 trials have no spread", mean, trials=trials)
+    if sd <= ROUNDING * abs(mean):
+        return Outcome(OPEN, f"all {trials} trials gave the same, so that nothing is known of their spread", mean)
+    assert cell.tolerance is not None  # as `typed` has checked
+    intervals = another(mean, sd, trials, draws=cell.draws, positive=_number(row, Column.MINIMUM) > 0)
+    spread = intervals[0].high - mean
+    granted = (cell.rounding + cell.tolerance.amount) * (1 + ROUNDING)
+    inside = [low - granted <= cell.number <= high + granted for low, high in intervals]
+    widest = max(high - low for low, high in intervals) / 2
+    words = f"{mean:.4g} ± {spread:.3g} for {_draws(cell.draws)}, from {trials} trials"
+    agrees, reason = AGREES, f"{cell.printed} lies inside of {words}"
+    if not any(inside):
+        agrees, reason = DIFFERS, f"{cell.printed} lies outside of {words}"
+    elif not all(inside):
+        low, high = intervals[inside.index(True)]
+        which = "normal" if inside[0] else f"log-normal, {low:.4g} to {high:.4g}"
+        agrees, reason = OPEN, f"{cell.printed} lies inside only if draws are {which}, and not in the other: {words}"
+    elif widest > cell.tolerance.widest * abs(cell.number):
+        agrees, reason = OPEN, f"{reason}, which is too wide to say anything"
+    return Outcome(agrees, reason, mean, *intervals[0], trials)
+
+
+def _draws(draws: int) -> str:
+    return "one draw" if draws == 1 else f"a mean of {draws} draws"
+
+
+def as_digits(cell: PrintedCell, value: float) -> Outcome:
+    """The printed number as the rounding of one without randomness."""
+    if math.isnan(value):
+        return Outcome(OPEN, "no number came out")
+    same = abs(cell.number - value) <= cell.rounding + ROUNDING * abs(value)
+    reason = f"{value:.6g} {'rounds' if same else 'does not round'} to {cell.printed}"
+    return Outcome(AGREES if same else DIFFERS, reason, value, value, value)
+
+
+def as_claim(cell: PrintedCell, verdicts: Sequence[Mapping[Any, Any]]) -> Outcome:
+    """Words, or a bound, by the verdicts on the claim that says so: one that fails decides, then one that is open."""
+    if not verdicts:
+        return Outcome(OPEN, f"claim {cell.claim} has no verdict{_of(cell)}")
+    order = [DIFFERS, OPEN, AGREES]
+    first = min(verdicts, key=lambda row: order.index(VERDICTS.get(row["verdict"], OPEN)))
+    agrees, reason = VERDICTS.get(first["verdict"], OPEN), f"claim {cell.claim}{_of(cell)}: {first['verdict']}"
+    if first["verdict"] == "not run":
+        return Outcome(OPEN, reason)
+    statistic, low, high = (_number(first, name) for name in ("statistic", "low", "high"))
+    bound, trials = _number(first, Column.BOUND), int(_number(first, Column.TRIALS, 0.0))
+    reason += f", {statistic:.4g} in [{low:.4g}, {high:.4g}] against {bound:.4g}"
+    if cell.criterion != "bound":
+        return Outcome(agrees, reason, trials=trials)
+    if abs(bound - cell.number) > cell.rounding:
+        return Outcome(OPEN, f"{reason}, which is not the printed {cell.printed}", statistic, low, high, trials)
+    return Outcome(agrees, reason, statistic, low, high, trials)
+
+
+def _of(cell: PrintedCell) -> str:
+    return f" of {cell.method}" if cell.method else ""
+
+
+def _why_none(row: Mapping[Any, Any]) -> str:
+    """Why a row has no number, in the words that it has for it."""
+    words = [str(row[name]) for name in (Column.STATUS, Column.REASON) if isinstance(row.get(name), str)]
+    return ", ".join(words) or "the row has none"
+
+
+def _number(row: Mapping[Any, Any], name: str, missing: float = math.nan) -> float:
+    value = row.get(name, missing)
+    return missing if value is None or math.isnan(value) else float(value)

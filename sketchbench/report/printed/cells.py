@@ -1,0 +1,162 @@
+"""Printed cells joined with what was measured: a row for each cell, with whether the two agree, and why.
+
+The rule is in `agreement`. A cell is open, whatever was measured, where its text has no number, where its study has no
+table here, and where it is of the papers' size and the tables are of another scale.
+"""
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sketchbench.measure.row import Column
+from sketchbench.parameters import choose
+from sketchbench.report.printed.agreement import OPEN, Outcome, as_claim, as_digits, as_draw
+from sketchbench.report.printed.typed import OF_CLAIMS, PrintedCell, PrintedError
+
+PAPERS = "paper"  # the scale that measures at the papers' size
+SAME = 1e-9  # relative: numbers in a table that are the same
+LAST = "last"  # in the place of a round: the last one that there is, which the reason then names
+# what the columns of printed.csv mean
+MEANINGS = {
+    "paper": "key of the paper",
+    "place": "table or figure",
+    "cell": "which cell of it, or what is said of it",
+    "printed": "as the paper has it; empty where its text gives no number",
+    "unit": "of the printed and the measured number",
+    "measured": "what was measured; empty where the claim is judged by something else, or nothing was",
+    "low": "lower end of the interval that the printed number was held against",
+    "high": "its upper end",
+    "trials": "behind the measured number; 0 where it is computed",
+    "scale": "that the tables are of",
+    "agrees": "agrees, differs or open",
+    "reason": "why",
+    "study": "whose table measures it",
+    "claim": "that judges it, if one does",
+    "command": "makes the study's table again, at the size that the cell is of",
+}
+
+
+def join(
+    cells: Sequence[PrintedCell],
+    tables: Mapping[str, pd.DataFrame],
+    verdicts: pd.DataFrame,
+    scale: str,
+    older: Collection[str] = (),
+) -> pd.DataFrame:
+    """The cells, each beside what was measured of it, with the columns `MEANINGS`.
+
+    Arguments:
+        cells: of `typed.read_printed`.
+        tables: the tables of studies at hand, by name; others may be missing.
+        verdicts: the table of all verdicts, made of the same tables.
+        scale: that they are of.
+        older: the studies whose tables are, at least in part, of older code or another plan, which the reason says.
+
+    Raises:
+        PrintedError: in one line, for a quantity that none of the tables has, a `where` that selects several rows, or
+            an unknown claim.
+    """
+    known = sorted({quantity for table in tables.values() for quantity in table[Column.QUANTITY].unique()})
+    rows = []
+    for cell in cells:
+        try:
+            if cell.study in tables and cell.where:
+                choose("quantity", cell.where[Column.QUANTITY], known)
+            outcome = _outcome(cell, tables, verdicts, scale)
+        except ValueError as error:
+            raise PrintedError(f"{cell.name}: {error}") from None
+        found = outcome._asdict()
+        words = [cell.reason, outcome.reason] if cell.criterion == "open" else [outcome.reason, cell.reason]
+        if cell.study in older and outcome.trials:
+            words.append("measured by older code, or another plan")
+        found["reason"] = "; ".join(filter(None, words))
+        if not found["trials"] and math.isnan(outcome.measured):
+            found["trials"] = None
+        said = {name: getattr(cell, name) for name in ("paper", "place", "cell", "printed", "unit", "study", "claim")}
+        rows.append({**said, **found, "scale": scale, "command": _command(cell)})
+    return pd.DataFrame(rows, columns=list(MEANINGS)).astype({"trials": "Int64"})
+
+
+def _outcome(cell: PrintedCell, tables: Mapping[str, pd.DataFrame], verdicts: pd.DataFrame, scale: str) -> Outcome:
+    """What came out for a cell; ValueError as above."""
+    if cell.claim:
+        choose("claim", cell.claim, sorted(verdicts["claim"].unique()))
+    if not cell.study:  # whose own reason says why
+        return Outcome(OPEN, "")
+    if reason := _unmeasured(cell, tables, scale):
+        return Outcome(OPEN, reason)
+    table = tables[cell.study]
+    if cell.criterion in OF_CLAIMS:
+        return as_claim(cell, _verdicts(cell, verdicts))
+    rows = [_row(table, where) for where in (cell.where, cell.over) if where]
+    if not rows:
+        return Outcome(OPEN, "")
+    if None in rows:
+        words = ", ".join(f"{column}={value}" for column, value in (cell.where, cell.over)[rows.index(None)].items())
+        return Outcome(OPEN, f"study {cell.study} has no row of {words}")
+    found = [row for row in rows if row is not None]
+    return as_draw(cell, found[0]) if cell.criterion == "draw" else _number(cell, found)
+
+
+def _unmeasured(cell: PrintedCell, tables: Mapping[str, pd.DataFrame], scale: str) -> str:
+    """Why nothing here measures the cell, in words; empty where something may."""
+    if cell.size == "papers" and scale != PAPERS:
+        return f"measured at the {scale} scale, the cell is of the papers' size"
+    return "" if cell.study in tables else f"study {cell.study} has no table here"
+
+
+def _number(cell: PrintedCell, rows: Sequence[Mapping[Any, Any]]) -> Outcome:
+    """What came out for a number of one row, or of two, the first over the second."""
+    values = [_value(row, cell.column) for row in rows]
+    value = values[0] / values[1] if len(values) > 1 else values[0]
+    if cell.criterion == "digits":
+        return as_digits(cell, value)
+    trials = _value(rows[0], Column.TRIALS)
+    reason = f"measured after round {rows[0][Column.ROUND]:.0f}" if cell.where.get(Column.ROUND) == LAST else ""
+    return Outcome(OPEN, reason, value, trials=0 if math.isnan(trials) else int(trials))
+
+
+def _row(table: pd.DataFrame, where: Mapping[str, Any]) -> Mapping[Any, Any] | None:
+    """The only row with these values; None where there is none. ValueError where there are several."""
+    chosen = np.ones(len(table), dtype=bool)
+    last = where.get(Column.ROUND) == LAST
+    for column, wanted in where.items():
+        if not (last and column == Column.ROUND):
+            chosen &= _equals(table.get(column), wanted, len(table))
+    rows = table[chosen]
+    if last:
+        rounds = rows.get(Column.ROUND)
+        rows = rows[:0] if rounds is None else rows[rounds == rounds.max()]
+    if len(rows) > 1:
+        raise ValueError(f"where={dict(where)} selects {len(rows)} rows; name more columns")
+    return rows.iloc[0].to_dict() if len(rows) else None
+
+
+def _equals(values: "pd.Series[Any] | None", wanted: Any, size: int) -> np.ndarray:
+    """Which of a column's values are the wanted one; none of a column that the table lacks."""
+    if values is None:
+        return np.zeros(size, dtype=bool)
+    if isinstance(wanted, bool | str) or not pd.api.types.is_numeric_dtype(values):
+        return (values == wanted).to_numpy()
+    return np.isclose(values.to_numpy(dtype=float), wanted, rtol=SAME, atol=0)
+
+
+def _value(row: Mapping[Any, Any], column: str) -> float:
+    value = row.get(column)
+    return math.nan if value is None else float(value)
+
+
+def _verdicts(cell: PrintedCell, verdicts: pd.DataFrame) -> list[dict[Any, Any]]:
+    """The verdicts of the cell's claim, on its method or on all but the controls."""
+    rows = verdicts[verdicts["claim"] == cell.claim]
+    rows = rows[rows[Column.METHOD] == cell.method] if cell.method else rows[rows["role"] != "control"]
+    return rows.to_dict("records")
+
+
+def _command(cell: PrintedCell) -> str:
+    """What measures the cell; nothing where no study does."""
+    scale = f"scale={PAPERS} " if cell.size == "papers" else ""
+    return f"snakemake --cores all --config {scale}studies={cell.study}" if cell.study else ""

@@ -1,0 +1,120 @@
+"""The report of `make bench` to a tidy table."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sketchbench.files import parse_json, write_text
+
+SIZES = 3  # the least number of dimensions that a growth is measured over
+KEY = ["group", "name", "dtype"]
+COUNTS = ["threads", "d", "b", "rows", "rounds"]
+COLUMNS = [
+    *("group", "name", "kernels", "device", "threads", "dtype", "d", "b", "rows"),
+    *("seconds", "median", "rounds", "iterations", "copies", "peer_of", "peer_ratio", "value"),
+]
+
+
+class ReportError(ValueError):
+    """A report that is none of `make bench`; the message is for the user."""
+
+
+def tabulate(report: dict[str, Any]) -> pd.DataFrame:
+    """The table of a report: a row for each benchmark, then rows derived from them (growth, memory, FIHT).
+
+    Arguments:
+        report: what pytest-benchmark writes as JSON.
+
+    Returns:
+        A table with COLUMNS. Some of their meanings: `seconds` is the least of all rounds; `copies` is that over the
+        seconds of copying the `rows` vectors of d entries, timed just before and after; `threads` is that of the run
+        where a benchmark has none of its own; `peer_of` is our function that
+        another library's function is compared with, and `peer_ratio` its seconds over ours; `value` is the number of a
+        derived row.
+
+    Raises:
+        ReportError: for a report without benchmarks, or without what tests/benchmark adds to it.
+    """
+    try:
+        machine = report["machine_info"]["sketchbench"]
+        run = {name: machine[name] for name in ("kernels", "device")}
+        threads = machine["threads"]
+        timed, memory = [], []
+        for benchmark in report["benchmarks"]:
+            more = {"group": benchmark["group"], **benchmark["extra_info"]}
+            values = more.pop("values", None)
+            if values is None:
+                timed.append(_timed(more, benchmark["stats"]))
+            else:
+                memory += [{**more, "name": f"{more['name']}.{n}", "value": v} for n, v in values.items()]
+        if not timed and not memory:
+            raise ReportError("it has no benchmarks")
+        rows = _with_peers(pd.DataFrame(timed, columns=COLUMNS))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ReportError(f"it lacks what tests/benchmark writes ({error!r})") from None
+    derived = pd.DataFrame([*memory, *_growth(rows), *_paper_size(rows)], columns=COLUMNS)
+    parts = [part for part in (rows, derived) if not part.empty]
+    table = pd.concat(parts, ignore_index=True).assign(**run).astype(dict.fromkeys(COUNTS, "Int64"))
+    return table.fillna({"threads": threads})
+
+
+def _timed(more: dict[str, Any], stats: dict[str, Any]) -> dict[str, Any]:
+    """The row of a benchmark from what it says of itself, and the statistics of its rounds."""
+    more["peer_of"] = more.pop("ours")
+    times = {"seconds": stats["min"], "median": stats["median"], "rounds": stats["rounds"]}
+    return {**more, **times, "copies": stats["min"] / more["copy_seconds"]}
+
+
+def _with_peers(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows, with the seconds of every peer over those of our function of the same group, type and sizes."""
+    same = ["group", "dtype", "d", "b", "rows"]
+    ours = rows.loc[rows["peer_of"].isna(), [*same, "name", "seconds"]]
+    ours = ours.rename(columns={"name": "peer_of", "seconds": "ours"})
+    joined = rows.merge(ours, on=[*same, "peer_of"], how="left", validate="many_to_one")
+    return rows.assign(peer_ratio=joined["seconds"] / joined["ours"])
+
+
+def _growth(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    """The slopes of log seconds over log d, of the benchmarks of a single vector."""
+    slopes = []
+    for key, sizes in rows[rows["rows"] == 1].groupby(KEY, sort=False):
+        if sizes["d"].nunique() < SIZES:
+            continue
+        slope = np.polyfit(np.log(sizes["d"].astype(float)), np.log(sizes["seconds"].astype(float)), 1)
+        group, name, dtype = key
+        slopes.append({"group": "growth", "name": f"{group}.{name}", "dtype": dtype, "value": slope[0]})
+    return slopes
+
+
+def _paper_size(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    """FIHT at the paper's size: the seconds of a single signal and of one in a batch, and the former relative to a
+    transform of the padded length, 2^20."""
+    paper = rows[rows["name"] == "fiht.paper"]
+    alone = paper.loc[paper["rows"] == 1, "seconds"]
+    batch = paper[paper["rows"] > 1]
+    transform = rows.query("name == 'walsh_hadamard' and dtype == 'float64' and d == 2**20")
+    values: dict[str, float] = {}
+    if len(alone) and len(transform):
+        values["in_transforms"] = alone.iloc[0] / transform["seconds"].iloc[0]
+    if len(batch):
+        per_signal = batch["seconds"].iloc[0] / batch["rows"].iloc[0]
+        values["seconds_per_signal_of_batch"] = per_signal
+        if len(alone):
+            values["signal_of_batch_over_alone"] = per_signal / alone.iloc[0]
+    return [{"group": "derived", "name": f"fiht.paper.{name}", "value": value} for name, value in values.items()]
+
+
+def table_of(report: Path, csv: Path) -> None:
+    """Write the table of what pytest-benchmark reports of tests/benchmark.
+
+    Raises:
+        ReportError: for a file that is no such report.
+        OSError: where a file can't be read or written.
+    """
+    try:
+        table = tabulate(parse_json(report.read_text(encoding="utf-8"), "it"))
+    except ValueError as error:  # no JSON, or no such report
+        raise ReportError(f"{report} is no report of make bench: {error}") from None
+    write_text(csv, table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))

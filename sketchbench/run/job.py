@@ -1,0 +1,195 @@
+"""Runs: resolved configs in, a record of each out."""
+
+import functools
+import logging
+import platform
+import resource
+import shutil
+import sys
+import time
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sketchbench import kernels
+from sketchbench.errors import MISTAKES, ConfigError, blame, message
+from sketchbench.measure.row import Row
+from sketchbench.project import PROJECT, code_commit
+from sketchbench.run import parts, record
+from sketchbench.run.course import Unfinished, knows, told
+from sketchbench.run.digest import CodeDigest
+from sketchbench.run.execution import execute
+from sketchbench.run.signature import code_of, signature
+
+log = logging.getLogger(__name__)
+
+# What a task may raise; anything else is an error of the user's own code, or a defect of ours.
+EXPECTED = (ValueError, TypeError, RuntimeError, ArithmeticError, OSError)
+VERSIONS = (
+    "sketchbench",
+    "numpy",
+    "scipy",
+    "numba",
+    "torch",
+    "dp-accounting",
+    "hydra-core",
+    "snakemake",
+    "pyarrow",
+    "cupy-cuda13x",
+)
+
+
+class Outcome(NamedTuple):
+    """What became of a batch: a line for each run that failed, and for each that is to be gone on with, by the path of
+    its record. The others have their records."""
+
+    failed: list[str]
+    unfinished: dict[str, str]
+
+
+def run(config: dict[str, Any], path: Path, folder: Path | None = None) -> list[Row]:
+    """Execute a config, or one trial of it where it names one, and write its record. Returns the rows.
+
+    Raises Unfinished where it has come to its time limit; nothing is written then but checkpoints.
+    """
+    start, begun, digest = time.monotonic(), time.process_time(), CodeDigest()
+    signed, code = signature(config, folder, digest), code_of(config, folder, digest)
+    rows: list[Any] = parts.trial_rows(config, code) if "trial" in config else execute(config, code)
+    provenance = {
+        "signature": signed,
+        "wall_seconds": round(time.monotonic() - start, 3),
+        "cpu_seconds": round(time.process_time() - begun, 3),
+        "peak_mebibytes": _peak_mebibytes(),
+    }
+    record.write(path, record.Record(rows, {**provenance, **_origin(config)}))
+    return rows
+
+
+def join(config: dict[str, Any], path: Path, trials: list[dict[str, Any]], folder: Path | None = None) -> None:
+    """Write the record of a run, of those of its trials that are there.
+
+    Arguments:
+        trials: all that are planned, see `parts.found`.
+
+    Raises Unfinished where some are not there; the record is written all the same if there is one of them.
+    """
+    there = parts.found(trials)
+    numbers = [part.number for part in there]
+    if there:
+        rows = parts.joined(config, code_of(config, folder), there)
+        seconds = sum(part.stored.provenance["wall_seconds"] for part in there)
+        provenance = {"signature": signature(config, folder), "wall_seconds": round(seconds, 3), "trials": numbers}
+        record.write(path, record.Record(rows, {**provenance, **_origin(config)}))
+    if len(there) < len(trials):
+        raise Unfinished(f"{len(there)} of {len(trials)} trials are there")
+
+
+def _origin(config: dict[str, Any]) -> dict[str, Any]:
+    """What a record says of where it comes from."""
+    return {
+        "config": told(config),
+        "kernels": kernels.resolve(config["kernels"]),
+        "commit": _commit(),
+        "machine": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
+        "versions": {name: _version(name) for name in VERSIONS},
+    }
+
+
+def check_config(config: dict[str, Any]) -> None:
+    """ConfigError unless the config has what every resolved config has."""
+    for key, kind in {"task": dict, "kernels": str, "seed": int}.items():
+        if not isinstance(config.get(key), kind):
+            raise ConfigError(f"the config needs {key}, of type {kind.__name__}; `composition` makes it")
+
+
+@functools.cache
+def _version(name: str) -> str | None:
+    """The installed version of a distribution, or None."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _peak_mebibytes() -> int:
+    """The most memory that this process has had so far, with the runs that it did before."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak // (2**20 if sys.platform == "darwin" else 2**10)  # bytes there, KiB elsewhere
+
+
+@functools.cache
+def _commit() -> str | None:
+    """The commit of the code. Asked once: what a process runs is what it has loaded."""
+    commit = code_commit(PROJECT)
+    return commit and commit.name
+
+
+def start_logging() -> None:
+    """Progress lines, unbuffered, on standard error."""
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+
+
+def work_off(batch: list[dict[str, Any]], folder: Path | None = None) -> Outcome:
+    """Do the runs of a batch whose records are not there, one after the other.
+
+    Arguments:
+        batch: of each run its name, the path of its record, its signature and its config, as `batch.Batch` lists them;
+            with `trials`, it is made of the records of its trials.
+        folder: a user's own, whose modules count, too.
+    """
+    failed, unfinished = [], {}
+    start, worked = time.monotonic(), False
+    for entry in batch:
+        path = Path(entry["record"])
+        if _is_there(path, entry):
+            continue
+        config = _with_time_left(entry["config"], time.monotonic() - start)
+        if worked and config is None:
+            unfinished[entry["record"]] = f"{entry['name']}: it has not begun"
+            continue
+        log.info("%s", entry["name"])
+        worked = True
+        try:
+            _do({**entry, "config": config or entry["config"]}, path, folder)
+        except Unfinished as left:
+            unfinished[entry["record"]] = f"{entry['name']}: {left}"
+        except (Exception, SystemExit) as error:
+            line = blame(error, folder)
+            if line is None and not isinstance(error, (MemoryError, RecursionError, *MISTAKES)):
+                raise
+            failed.append(f"{entry['name']}: {line or message(error)}")
+    return Outcome(failed, unfinished)
+
+
+def _do(entry: dict[str, Any], path: Path, folder: Path | None) -> None:
+    """Do one run of a batch; its checkpoints are removed when all of it is there."""
+    config = entry["config"]
+    check_config(config)
+    if signature(config, folder) != entry["signature"]:
+        raise ConfigError("the code changed since this run was planned; start snakemake again")
+    if "trials" in entry:
+        join(config, path, entry["trials"], folder)
+    else:
+        run(config, path, folder)
+    if checkpoints := config["task"].get("checkpoints"):
+        own = f"trial{config['trial']}" if "trial" in config else ""  # others may need what it shares with them
+        shutil.rmtree(Path(checkpoints, own), ignore_errors=True)
+
+
+def _with_time_left(config: dict[str, Any], seconds: float) -> dict[str, Any] | None:
+    """The config with what is left of its time limit, which is that of a batch, after some seconds; None where nothing
+    is left."""
+    if not knows(config) or not config["task"]["minutes"]:
+        return config
+    left = config["task"]["minutes"] - seconds / 60
+    return told(config, left, config["task"]["checkpoints"]) if left > 0 else None
+
+
+def _is_there(path: Path, entry: dict[str, Any]) -> bool:
+    """Whether there is a whole record with the signature of an entry; of a run of trials, with all of them."""
+    try:
+        stored = record.read(path, entry["signature"])
+    except record.RecordError:
+        return False
+    planned = len(entry.get("trials", []))
+    return record.trials(stored.provenance, planned) == planned
