@@ -63,7 +63,9 @@ def changed(package: Path, before: dict[str, str]) -> Iterator[Changed]:
         path.write_text(text, encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", ["run/record.py", "run/job.py", "__main__.py", "plan/plan.py", "files.py", "sketch/__init__.py"])
+@pytest.mark.parametrize(
+    "name", ["run/record.py", "run/job.py", "__main__.py", "plan/plan.py", "files.py", "sketch/__init__.py"]
+)
 def test_what_no_task_uses_reruns_nothing(changed: Changed, name: str) -> None:
     """Nor do records and the command line; a task that writes checkpoints uses files, though."""
     writing = {name for name in configs() if "compressed" in name or "federated" in name or "inversion" in name}
