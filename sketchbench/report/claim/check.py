@@ -1,6 +1,5 @@
 """Whether verdicts are the expected ones, and what differs from those of an older run."""
 
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -9,27 +8,20 @@ import numpy as np
 import pandas as pd
 
 from sketchbench.measure.row import Column
-from sketchbench.report import seal
 from sketchbench.report.claim import page
-from sketchbench.report.claim.origin import CODE, MADE
+from sketchbench.report.claim.state import CODE
 from sketchbench.report.table.reading import read_table
 
 NUMBERS = ("statistic", "low", "high", Column.BOUND)
 VERDICTS = ("claim", Column.METHOD, Column.LABEL, "case", "verdict", "expected", *NUMBERS)  # columns of claims.csv
 
 
-def read_verdicts(path: Path) -> pd.DataFrame:
-    """The verdicts of a run; SealError or TableError, in one line, where they are not whole."""
-    return read_table(path, (*VERDICTS, MADE, CODE), kind="claims", texts=(MADE, CODE))
+def read_verdicts(path: Path, scale: str | None = None) -> pd.DataFrame:
+    """The verdicts of a run, verified, of a scale or of any.
 
-
-def read_older(path: Path) -> pd.DataFrame:
-    """The verdicts of an older run, verified where they have a seal; from before there were seals they have none."""
-    if seal.beside(path).exists():
-        return read_table(path, VERDICTS, kind="claims")
-    verdicts = read_table(path, VERDICTS)
-    print(f"{path} has no seal: its verdicts are taken as they are", file=sys.stderr)
-    return verdicts
+    Raises SealError or TableError, in one line, where they are not whole.
+    """
+    return read_table(path, "claims", (*VERDICTS, CODE), scale=scale, texts=(CODE,))
 
 
 class Finding(NamedTuple):
