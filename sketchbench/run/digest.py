@@ -170,25 +170,28 @@ class _Wordless(ast.NodeTransformer):
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         return None
 
-    def visit_Raise(self, node: ast.Raise) -> ast.AST:
-        return _emptied(node)
+    def visit_Raise(self, node: ast.Raise) -> Any:
+        return _Textless().visit(node)
 
-    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+    def visit_Expr(self, node: ast.Expr) -> Any:
         call = node.value
         if isinstance(call, ast.Constant):
             return None  # a docstring, or as idle as one
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
             owner = call.func.value
             if isinstance(owner, ast.Name) and owner.id in LOGGERS:
-                return _emptied(node)
+                return _Textless().visit(node)
         return self.generic_visit(node)
 
 
-def _emptied(statement: ast.AST) -> ast.AST:
-    for node in ast.walk(statement):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            node.value = ""
-    return statement
+class _Textless(ast.NodeTransformer):
+    """Empties every text, with what is formatted in it."""
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        return ast.Constant("") if isinstance(node.value, str) else node
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
+        return ast.Constant("")
 
 
 def _dump(node: Any) -> str:
