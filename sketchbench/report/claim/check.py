@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from sketchbench.measure.row import Column
+from sketchbench.measure.column import Column
 from sketchbench.report.claim import page
 from sketchbench.report.claim.state import CODE
 from sketchbench.report.table.reading import read_table

@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from sketchbench.files import write_text
-from sketchbench.measure.row import Column
+from sketchbench.measure.column import Column
 from sketchbench.project import DIRTY, PROJECT, code_commit
 from sketchbench.report import seal
 from sketchbench.report.table.reading import TableError, read_table

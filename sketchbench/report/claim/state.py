@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from sketchbench.measure.row import Column
+from sketchbench.measure.column import Column
 from sketchbench.report.claim.claims import Claim
 from sketchbench.report.standing import STATES, States
 from sketchbench.report.table import origin

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from sketchbench.files import write_text
+from sketchbench.measure.column import CONTROLS, Column
 from sketchbench.measure.interval import mean_interval
-from sketchbench.measure.row import CONTROLS, Column
 from sketchbench.report import seal
 from sketchbench.report.frontier import CONTRACT, COST, LEAKAGE, TRAINING
 from sketchbench.report.table.reading import COLUMNS, read_table

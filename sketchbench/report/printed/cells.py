@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from sketchbench.files import write_text
-from sketchbench.measure.row import Column
+from sketchbench.measure.column import Column
 from sketchbench.parameters import choose
 from sketchbench.report import seal
 from sketchbench.report.printed.agreement import OPEN, Outcome, as_claim, as_digits, as_draw

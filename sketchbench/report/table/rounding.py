@@ -17,7 +17,7 @@ sd and skewness are 0.
 import numpy as np
 import pandas as pd
 
-from sketchbench.measure.row import Column
+from sketchbench.measure.column import Column
 
 DIGITS, FEW = 10, 6  # significant digits
 SMALLEST = -14  # the power of ten of the last digit that is kept
