@@ -1,4 +1,4 @@
-"""Verdicts from tables of several commits: each row says which made it, and whether that is the code of the plan."""
+"""Verdicts from tables of several commits: whether each is of the code of the plan, and the commits behind it."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,8 @@ from sketchbench.command.main import main
 from sketchbench.report import seal
 from sketchbench.report.claim.claims import ClaimError, read_claims
 from sketchbench.report.claim.evaluate import evaluate
-from sketchbench.report.claim.origin import in_words
+from sketchbench.report.claim.state import commits_behind, in_words
+from sketchbench.report.table import origin
 
 OLDER, SEED = "older code", "another seed"
 KINDS = {"contract": "sketch", "moments": "sketch", "controls": "sketch"}
@@ -42,7 +43,8 @@ def sealed(folder: Path, study: str, commit: str, **means: float) -> None:
     place = folder / "tables" / f"{study}.csv"
     place.parent.mkdir(exist_ok=True)
     rows(**means).to_csv(place, index=False)
-    seal.write("table", "quick", {}, [place], commits=dict.fromkeys(means, commit))
+    seal.write("table", "quick", {}, [place])
+    origin.write(place, "quick", [(name, {"commit": one}) for name in means for one in commit.split()])
 
 
 @pytest.fixture
@@ -68,7 +70,7 @@ def judged(folder: Path, older: dict[str, dict[str, list[str]]]) -> pd.DataFrame
             *(f"--{name}={folder}/claims.{end}" for name, end in (("csv", "csv"), ("page", "md"))),
         ]
     )
-    found = pd.read_csv(folder / "claims.csv", keep_default_na=False, dtype={"made": str})
+    found = pd.read_csv(folder / "claims.csv", keep_default_na=False)
     return found.set_index(["claim", "method"])
 
 
@@ -79,15 +81,18 @@ def checked(folder: Path, capsys: pytest.CaptureFixture[str], *options: str) -> 
     return int(stop.value.code or 0), capsys.readouterr().out.splitlines()
 
 
-def test_every_row_says_what_made_it(folder: Path) -> None:
-    """Its own rows and those of its negative control; what was not run was made by nothing."""
+def test_the_commits_behind_a_verdict(folder: Path) -> None:
+    """Those of its own rows and of its negative control's, where tables have an origin; no verdict shows them."""
+    first, second = read_claims([folder / "C1.yaml", folder / "S1.yaml"])
+    assert commits_behind(first, "good", folder / "tables") == {"111111111111"}
+    assert commits_behind(second, "good", folder / "tables") == {"222222222222", "333333333333", "444444444444"}
+    origin.place(folder / "tables" / "controls.csv").unlink()
+    assert commits_behind(second, "good", folder / "tables") == {"222222222222", "333333333333"}
     found = judged(folder, {})
-    assert found["made"]["C1", "good"] == "111111111111"  # no number, though it looks like one
-    assert found["made"]["S1", "good"] == "222222222222 333333333333 444444444444"
-    assert found.loc["S2", ["verdict", "made", "code"]].to_numpy().tolist() == [["not run", "", ""]]
+    assert found.loc["S2", ["verdict", "code"]].to_numpy().tolist() == [["not run", ""]]
     assert set(found["code"]) == {""}
-    page = (folder / "claims.md").read_text()
-    assert "Is everything of this code?" not in page
+    assert "111111111111" not in (folder / "claims.csv").read_text() + (folder / "tables" / "contract.seal").read_text()
+    assert "Is everything of this code?" not in (folder / "claims.md").read_text()
 
 
 def test_a_row_is_as_old_as_the_oldest_that_it_rests_on(folder: Path) -> None:
@@ -127,7 +132,7 @@ def test_the_check_counts_what_is_not_current(folder: Path, capsys: pytest.Captu
     judged(folder, {"moments": {OLDER: ["good"], SEED: ["new"]}})
     counted = "6 verdicts, 0 surprises, 1 not run, 1 of another seed, 1 of older code"
     assert checked(folder, capsys) == (0, [counted])
-    line = "S1: 1 of another seed, 1 of older code, made by 222222222222, 333333333333"
+    line = "S1: 1 of another seed, 1 of older code"
     assert checked(folder, capsys, "--current") == (1, [line, counted])
 
 

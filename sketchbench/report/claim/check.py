@@ -102,7 +102,7 @@ def summary(title: str, surprising: Sequence[Finding], changed: Sequence[Finding
             rows = [f"| {one.claim} | {one.method} | {one.what.replace('|', '/')} |" for one in found]
             parts.append("\n".join([f"### {heading}", "", "| claim | method | |", "|---|---|---|", *rows]))
     if old:
-        parts.append("\n".join(["### Of older code", "", *(f"- {line}" for line in old)]))
+        parts.append("\n".join(["### Not current", "", *(f"- {line}" for line in old)]))
     if len(parts) == 1:
         parts.append("Everything is as expected.")
     return "\n\n".join(parts) + "\n"
@@ -114,7 +114,7 @@ def annotations(surprising: Sequence[Finding], changed: Sequence[Finding], old: 
     for one in (*surprising, *changed):
         yield _annotation("error" if one.serious else "warning", f"{one.claim} {one.method}", one.what)
     for line in old:
-        yield _annotation("warning", "older code", line)
+        yield _annotation("warning", "not current", line)
 
 
 def _annotation(kind: str, title: str, text: str) -> str:
