@@ -200,10 +200,11 @@ def remarks(reports: Path, scale: str, planned: Collection[str], standing: Itera
     for study in sorted({path.stem for path in (reports / "tables").glob("*.csv")} - set(planned)):
         place = reports / "tables" / f"{study}.csv"
         damaged = seal.check([place], None, scale)
-        lines += damaged
-        if is_plain(place) and not seal.beside(place).exists():
+        if damaged:
+            lines += damaged
+        elif not seal.beside(place).exists():
             unsealed.append(study)
-        elif study not in used and not damaged:
+        elif study not in used:
             foreign.append(study)
     if unsealed:
         lines.append(

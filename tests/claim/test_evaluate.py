@@ -351,7 +351,7 @@ def test_the_check_fails_on_a_surprise(tmp_path: Path, value: float) -> None:
 def test_a_check_of_nothing(tmp_path: Path) -> None:
     done = _claim("check", str(tmp_path / "claims.csv"))
     assert done.returncode != 0
-    assert "run snakemake first" in done.stderr
+    assert "is not there; run sketchbench results" in done.stderr
 
 
 def test_nothing_is_checked_where_any_verdict_is_expected(tmp_path: Path) -> None:
