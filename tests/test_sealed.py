@@ -152,7 +152,7 @@ def test_committed_reports_of_other_code_are_found(tmp_path: Path) -> None:
             return differences(folder, tmp_path)
 
     write("1", 1, "page")
-    with pytest.raises(CommitError, match="git has no claims.csv"):
+    with pytest.raises(CommitError, match=r"git has no claims\.csv"):
         compare()
     who = ["-c", "user.name=a", "-c", "user.email=a@b"]
     for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "reports"]):
