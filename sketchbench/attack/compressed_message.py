@@ -83,9 +83,11 @@ class Round:
         message = self._messages
         up, down = exchange.bytes_up, sum(reply.nbytes for reply in exchange.replies)
         if place == "another client":
-            own = _of(message, OBSERVER)
+            own = _message_of(message, OBSERVER)
             if compressor.adds_up and down == up:
-                return self._lens(_without(message.mean(), own, self._clients), self.at, slice(0, OBSERVER), down)
+                return self._lens(
+                    _mean_of_others(message.mean(), own, self._clients), self.at, slice(0, OBSERVER), down
+                )
             return self._step(own, down)
         if place == "sum":
             if not compressor.adds_up:
@@ -94,7 +96,7 @@ class Round:
         at = self.at
         if place == "eavesdropper" and compressor.keyed:
             at = at._replace(seed=seeds.key(at.seed, attack="guessed key"))
-        return self._lens(_of(message, VICTIM), at, slice(0, 1), up)
+        return self._lens(_message_of(message, VICTIM), at, slice(0, 1), up)
 
     @cached_property
     def _messages(self) -> Message:
@@ -106,16 +108,16 @@ class Round:
         return int(self.updates.shape[1])
 
     @property
-    def _heard(self) -> Sequence[Reply]:
+    def _earlier_replies(self) -> Sequence[Reply]:
         """The replies before the messages of the last phase."""
         return self.exchange.replies[:-1]
 
     def _lens(self, message: Message, at: At, clients: slice, nbytes: int) -> Sight:
-        seen, predicted = self.compressor.lens(message, at, self._heard)
+        seen, predicted = self.compressor.lens(message, at, self._earlier_replies)
         measurements = torch.full((len(seen),), seen.shape[1])
 
         def decoded() -> Tensor:
-            return self._tensor(self.compressor.decode(message, at, self._heard)[:, 0])
+            return self._tensor(self.compressor.decode(message, at, self._earlier_replies)[:, 0])
 
         return Sight(seen.float(), predicted, measurements, decoded, at, clients, nbytes)
 
@@ -125,7 +127,7 @@ class Round:
         compressor, clients = self.compressor, self._clients
         mine = self.updates[:, OBSERVER]
         if not compressor.adds_up:
-            mine = compressor.decode(own, self.at, self._heard)[:, 0]
+            mine = compressor.decode(own, self.at, self._earlier_replies)[:, 0]
         step = self._tensor(self.exchange.step)
         there = (step != 0).to(step)
         others = there * (clients * step - self._tensor(mine)) / (clients - 1)
@@ -136,12 +138,12 @@ class Round:
         return torch.as_tensor(self.at.kernels.to_numpy(array)).float()
 
 
-def _of(message: Message, client: int) -> Message:
+def _message_of(message: Message, client: int) -> Message:
     """The message of one client."""
     return Message({name: part[:, [client]] for name, part in message.parts.items()})
 
 
-def _without(mean: Message, own: Message, clients: int) -> Message:
+def _mean_of_others(mean: Message, own: Message, clients: int) -> Message:
     """The mean of the others' messages."""
     others = {name: (clients * part - own.parts[name]) / (clients - 1) for name, part in mean.parts.items()}
     return Message(others)

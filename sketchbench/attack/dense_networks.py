@@ -31,7 +31,7 @@ class DenseNetworks:
         self._biases = [torch.stack([layer.bias.detach() for layer in several])[:, None] for several in together]
         self._projections: list[Tensor | None] = [None] * len(together)
 
-    def projected(self, projections: Sequence[Array | None], kernels: Kernels) -> "DenseNetworks":
+    def with_projections(self, projections: Sequence[Array | None], kernels: Kernels) -> "DenseNetworks":
         """The same networks, which multiply the inputs of their matrices by what `Compressor.projections` says."""
         found = copy.copy(self)
         found._projections = [
@@ -62,7 +62,7 @@ class DenseNetworks:
             steep = (left.transpose(1, 2) @ right).reshape(trials, batches, -1)
             parts = [steep, left.sum(dim=1).reshape(trials, batches, -1), *parts]
             if layer:
-                slope = self._projected(slope @ self._weights[layer], layer, transposed=True) * active[layer - 1]
+                slope = self._project(slope @ self._weights[layer], layer, transposed=True) * active[layer - 1]
         return torch.cat(parts, dim=2)
 
     def _forward(self, images: Tensor, labels: Tensor) -> tuple[list[Tensor], list[Tensor], Tensor]:
@@ -72,21 +72,21 @@ class DenseNetworks:
         active: list[Tensor] = []
         outputs = images
         for layer, (weight, bias) in enumerate(zip(self._weights, self._biases, strict=True)):
-            entered.append(self._projected(outputs, layer))
+            entered.append(self._project(outputs, layer))
             scores = torch.baddbmm(bias, entered[-1], weight.transpose(1, 2))
             active.append((scores > 0).to(scores))
             outputs = scores.relu()
         truth = nn.functional.one_hot(labels, scores.shape[-1]).to(scores)
         return entered, active, scores.softmax(dim=-1) - truth
 
-    def _projected(self, inputs: Tensor, layer: int, *, transposed: bool = False) -> Tensor:
+    def _project(self, inputs: Tensor, layer: int, *, transposed: bool = False) -> Tensor:
         projection = self._projections[layer]
         if projection is None:
             return inputs
         return inputs @ (projection.transpose(1, 2) if transposed else projection)
 
 
-def entered_first(update: Tensor, there: Tensor, layout: Layout) -> tuple[Tensor, Tensor]:
+def estimate_first_inputs(update: Tensor, there: Tensor, layout: Layout) -> tuple[Tensor, Tensor]:
     """What enters the first layer, from the gradient of a single image: its part ∂W is the outer product of ∂b and
     that, so that ∂W over ∂b gives it (Phong et al. 2018); with errors, as a regression of ∂W on ∂b.
 

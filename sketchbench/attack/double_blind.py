@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from sketchbench.attack.messages import flattened, full_steps, full_weights, of_the_other
+from sketchbench.attack.messages import flatten, full_steps, full_weights, step_of_other_client
 from sketchbench.attack.victim import MakeNetwork, Victim, gradients
 from sketchbench.attack.view import View
 from sketchbench.federated.double_blind import Broadcast, Option, Reply, Weights, receive
@@ -132,7 +132,7 @@ def _exact(victim: Victim, family: Family | None, kernels: Kernels, seed: int, n
 
 def _victims_step(before: Weights, after: Weights, own: Weights, share: float) -> Weights:
     """The victim's step, from the weights before and after, and the client's step with its share in the mean."""
-    return of_the_other({name: before[name] - after[name] for name in before}, own, share)
+    return step_of_other_client({name: before[name] - after[name] for name in before}, own, share)
 
 
 def _twin(network: MakeNetwork, family: Family | None) -> nn.Module:
@@ -164,7 +164,7 @@ def _view(victim: Victim, network: nn.Module, steps: Weights, nbytes: int) -> Vi
     names = [name for name, _ in network.named_parameters() if name in steps]
 
     def predicted(image: Tensor, label: Tensor) -> Tensor:
-        return flattened(gradients(network, image, label), names)
+        return flatten(gradients(network, image, label), names)
 
-    observed, output = flattened(steps, names).detach() / RATE, steps[f"{_last_layer(network)}.bias"] / RATE
+    observed, output = flatten(steps, names).detach() / RATE, steps[f"{_last_layer(network)}.bias"] / RATE
     return View(observed, predicted, victim.shape, victim.classes, nbytes, output)

@@ -128,10 +128,10 @@ class GradientMatching:
         step = np.where(applies, leakage.step_7_5(low, high, 0.0, b), safe)
         return Descent(safe, step, np.where(applies, leakage.rate_7_5(low, high, 0.0, step), 0.0))
 
-    def recovered(self, x: Tensor) -> Numbers:
+    def recovered_share(self, x: Tensor) -> Numbers:
         """1 - ‖x - x*‖²/‖x₀ - x*‖² at inputs (T, m): (T,), 1 where the private input is recovered exactly."""
         private, start = self.problem.private, self.problem.start
-        return numbers(1 - ((x - private) ** 2).sum(dim=1) / ((start - private) ** 2).sum(dim=1))
+        return to_numpy(1 - ((x - private) ** 2).sum(dim=1) / ((start - private) ** 2).sum(dim=1))
 
 
 def non_critical_excess(evaluation: Evaluation, low: Numbers, high: Numbers) -> Numbers:
@@ -139,7 +139,7 @@ def non_critical_excess(evaluation: Evaluation, low: Numbers, high: Numbers) -> 
 
     Low and high, (T,), are θ₁ and θ₂ of a non-critical point (song2023 Lemma 7.7).
     """
-    square, loss = numbers((evaluation.slope**2).sum(dim=1)), numbers(evaluation.loss)
+    square, loss = to_numpy((evaluation.slope**2).sum(dim=1)), to_numpy(evaluation.loss)
     return np.maximum(square / (high**2 * loss), low**2 * loss / square)
 
 
@@ -147,17 +147,17 @@ def semi_smoothness_excess(x: Evaluation, y: Evaluation, a: Numbers, b: Numbers)
     """L(y) - L(x) - ⟨∇L(x), y - x⟩ over b‖y - x‖² + a‖y - x‖√L(x): (T,), at most 1 where L is semi-smooth with
     constants a and b, (T,) (song2023 Definition 7.2)."""
     move = y.x - x.x
-    distance = numbers(move.norm(dim=1))
+    distance = to_numpy(move.norm(dim=1))
     linear = x.loss + (x.slope * move).sum(dim=1)
-    allowed = b * distance**2 + a * distance * numbers(x.loss.sqrt())
-    return np.asarray(numbers(y.loss - linear) / allowed)
+    allowed = b * distance**2 + a * distance * to_numpy(x.loss.sqrt())
+    return np.asarray(to_numpy(y.loss - linear) / allowed)
 
 
-def numbers(values: Tensor) -> Numbers:
+def to_numpy(values: Tensor) -> Numbers:
     """A tensor of any device as a NumPy array."""
     return np.asarray(values.cpu())
 
 
 def _singular_values(evaluation: Evaluation) -> Numbers:
     """Those of Φ, ascending: (T, d)."""
-    return numbers(torch.linalg.svdvals(evaluation.pseudo_hessian).flip(-1))
+    return to_numpy(torch.linalg.svdvals(evaluation.pseudo_hessian).flip(-1))

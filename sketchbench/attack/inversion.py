@@ -79,7 +79,7 @@ class Inversion(Checked, ABC):
         least, total = math.inf, 0
         for start in range(self.starts):
             matching = self._start(view, seed, start)
-            with suppress(Reached):
+            with suppress(GoalReached):
                 self._minimise(matching)
             total += matching.evaluations
             found, score = matching.estimate(), matching.score()
@@ -114,7 +114,7 @@ class Inversion(Checked, ABC):
         """Change the variables in place, with about `evaluations` evaluations at most."""
 
 
-class Reached(Exception):  # noqa: N818 (no error)
+class GoalReached(Exception):  # noqa: N818 (no error)
     """The variables, as they are, reach the goal."""
 
 
@@ -163,12 +163,12 @@ class Matching:
         """By which the best start is kept, the lowest: the misfit."""
         return float(self.misfit().detach())
 
-    def differentiated(self) -> Tensor:
+    def differentiate(self) -> Tensor:
         """The loss, with the gradients of the variables set. Raises Reached at the goal."""
         self.evaluations += 1
         misfit = self.misfit()
         if misfit <= self._goal:
-            raise Reached
+            raise GoalReached
         value = self.loss(misfit)
         for v, slope in zip(self.variables, torch.autograd.grad(value, self.variables), strict=True):
             v.grad = slope
@@ -200,7 +200,7 @@ class LBFGS(Inversion):
             tolerance_change=1e-16,
             line_search_fn="strong_wolfe",
         )
-        optimiser.step(matching.differentiated)  # type: ignore[no-untyped-call]
+        optimiser.step(matching.differentiate)  # type: ignore[no-untyped-call]
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,7 @@ class Adam(Inversion):
         optimiser = torch.optim.Adam(matching.variables, lr=self.rate)
         schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, self.evaluations)
         for _ in range(self.evaluations):
-            matching.differentiated()
+            matching.differentiate()
             optimiser.step()
             schedule.step()
 
@@ -227,13 +227,13 @@ class GradientDescent(Inversion):
 
     def _minimise(self, matching: Matching) -> None:
         variables = matching.variables
-        rate, lowest = self.rate, matching.differentiated()
+        rate, lowest = self.rate, matching.differentiate()
         best, slopes = matching.state()
         while matching.evaluations < self.evaluations:
             with torch.no_grad():
                 for v, value, slope in zip(variables, best, slopes, strict=True):
                     v.copy_(value - rate * slope)
-            loss = matching.differentiated()
+            loss = matching.differentiate()
             if loss < lowest:
                 rate, lowest = 1.1 * rate, loss
                 best, slopes = matching.state()

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sketchbench import seeds
-from sketchbench.attack.dense_networks import DenseNetworks, entered_first
+from sketchbench.attack.dense_networks import DenseNetworks, estimate_first_inputs
 from sketchbench.compressor.compressor import At, Compressor
 from sketchbench.kernels import Array
 from sketchbench.model.classification import Samples
@@ -15,7 +15,7 @@ from sketchbench.model.classification import Samples
 PENALTIES = (0.1, 1.0, 10.0, 100.0)  # weights of the squared coefficients, of which the best by leave-one-out is taken
 
 
-def learnt_inversion(
+def invert_by_regression(
     decoded: Tensor, networks: DenseNetworks, compressor: Compressor, at: At, public: Samples
 ) -> Tensor:
     """Images (T, 1, pixels) in [0, 1] of decoded updates (T, d), by ridge regression on what enters the first layer.
@@ -45,7 +45,7 @@ def learnt_inversion(
 def _features(decoded: Tensor, networks: DenseNetworks) -> NDArray[np.float64]:
     """Of each of n decoded updates (n, d): what enters the first layer, and the same from 0 for the least of its values
     to 1 for the largest, (n, 2 inputs)."""
-    entered, _ = entered_first(decoded.double(), (decoded != 0).double(), networks.layout)
+    entered, _ = estimate_first_inputs(decoded.double(), (decoded != 0).double(), networks.layout)
     least, most = entered.amin(dim=1, keepdim=True), entered.amax(dim=1, keepdim=True)
     return torch.cat([entered.clamp(-2, 2), (entered - least) / (most - least).clamp(min=1e-12)], dim=1).numpy()
 

@@ -78,9 +78,9 @@ class MessageProperty(Checked):
             for split, count in ((data.train, self.known), (data.test, self.tested))
         ]
         single, mixed = (torch.cat(parts, dim=1) for parts in zip(*sides, strict=True))
-        found: dict[Observed, list[float]] = {"server": self._told(watched, single)}
+        found: dict[Observed, list[float]] = {"server": self._test_attacker(watched, single)}
         if watched.compressor.adds_up:  # so that the mean message is that of the mean update
-            found["sum"] = self._told(watched, mixed)
+            found["sum"] = self._test_attacker(watched, mixed)
         return found
 
     def _updates(
@@ -105,12 +105,12 @@ class MessageProperty(Checked):
         share = torch.tensor((ranks < clients - 1) / clients, dtype=torch.float32)
         return own, own / clients + share @ pool
 
-    def _told(self, watched: Observation, updates: Tensor) -> list[float]:
+    def _test_attacker(self, watched: Observation, updates: Tensor) -> list[float]:
         """The areas of an attacker who learns from the messages of the first updates and is tested on the others."""
         from sklearn.linear_model import LogisticRegression  # 1.4 s that only this attack needs
         from sklearn.metrics import roc_auc_score
 
-        features = self._projected(_features(watched, updates)).double().numpy()
+        features = self._project(_features(watched, updates)).double().numpy()
         truth = np.arange(self.known) % 2 == 0, np.arange(self.tested) % 2 == 0
         found = []
         for numbers in features:
@@ -120,7 +120,7 @@ class MessageProperty(Checked):
             found.append(float(roc_auc_score(truth[1], model.decision_function(scaled[self.known :]))))
         return found
 
-    def _projected(self, features: Tensor) -> Tensor:
+    def _project(self, features: Tensor) -> Tensor:
         """(T, n, m) on at most so many random directions; a constant where m = 0."""
         if not features.shape[2]:
             return features.new_zeros((*features.shape[:2], 1))

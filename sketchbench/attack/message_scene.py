@@ -9,7 +9,7 @@ from torch import Tensor
 
 from sketchbench import seeds
 from sketchbench.attack.dense_networks import DenseNetworks
-from sketchbench.attack.prior import Prior, learnt
+from sketchbench.attack.prior import Prior, learn_prior
 from sketchbench.dataset.dataset import Dataset
 from sketchbench.measure.image import Likeness, likeness
 from sketchbench.model.classification import Samples
@@ -48,7 +48,7 @@ class Scene(NamedTuple):
         return [likeness(a.reshape(shape), b.reshape(shape)) for a, b in zip(images, truth, strict=True)]
 
 
-def drawn(data: Dataset, model: MakeModel, seed: int, clients: int, trials: int) -> Scene:
+def draw_scene(data: Dataset, model: MakeModel, seed: int, clients: int, trials: int) -> Scene:
     """Test images of so many clients, of different classes as long as these suffice, networks, and the prior of the
     training images. Trial t of them depends on the number of trials, but not on anything else.
 
@@ -63,13 +63,13 @@ def drawn(data: Dataset, model: MakeModel, seed: int, clients: int, trials: int)
         chosen[there] = random.choice(np.flatnonzero(data.test.labels == label), int(there.sum()))
     images = torch.tensor(data.features(data.test)[chosen], dtype=torch.float32)
     features = data.features(data.train)
-    prior = learnt(features.reshape(-1, *data.shape), images)
+    prior = learn_prior(features.reshape(-1, *data.shape), images)
     shown = random.integers(len(features), size=(trials, PUBLIC))
     public = Samples(torch.tensor(features[shown], dtype=torch.float32), torch.tensor(data.train.labels[shown]))
-    return Scene(data, networks(data, model, seed, range(trials)), images, torch.tensor(labels), prior, public)
+    return Scene(data, draw_networks(data, model, seed, range(trials)), images, torch.tensor(labels), prior, public)
 
 
-def networks(data: Dataset, model: MakeModel, seed: int, trials: range) -> DenseNetworks:
+def draw_networks(data: Dataset, model: MakeModel, seed: int, trials: range) -> DenseNetworks:
     """Those of these trials, initialised as the model says."""
     keys = (seeds.key(seed, network="leakage", trial=trial) for trial in trials)
     return DenseNetworks([initialised(lambda: model(shape=data.shape, classes=data.classes), key) for key in keys])

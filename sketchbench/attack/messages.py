@@ -43,7 +43,7 @@ def full_weights(twin: nn.Module, message: Broadcast, option: Option, kernels: K
     return message.weights | estimated_weights(twin, message, option, kernels)
 
 
-def update(
+def estimate_update(
     twin: nn.Module,
     old: Broadcast,
     new: Broadcast,
@@ -59,7 +59,7 @@ def update(
     return {name: before[name] - after[name] for name in before}
 
 
-def of_the_other(update: Weights, own: Weights, share: float = 0.5) -> Weights:
+def step_of_other_client(update: Weights, own: Weights, share: float = 0.5) -> Weights:
     """The step of the other of two clients, for the parameters of the update.
 
     Arguments:
@@ -70,6 +70,6 @@ def of_the_other(update: Weights, own: Weights, share: float = 0.5) -> Weights:
     return {name: (update[name] - share * own[name]) / (1 - share) for name in update}
 
 
-def flattened(steps: Weights, names: Sequence[str]) -> Tensor:
+def flatten(steps: Weights, names: Sequence[str]) -> Tensor:
     """The entries of these parameters' steps, in one vector."""
     return torch.cat([steps[name].flatten() for name in names])

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from sketchbench import seeds
 from sketchbench.attack.inversion import LBFGS, Matching
-from sketchbench.attack.prior import Prior, flat
+from sketchbench.attack.prior import Prior, uniform_prior
 from sketchbench.attack.view import View
 from sketchbench.parameters import Count, NonNegative
 
@@ -34,7 +34,7 @@ class MostLikely(LBFGS):
 
     def _start(self, view: View, seed: int, start: int) -> "_Posterior":
         random = seeds.generator(seed, attack="start", start=start)
-        prior = view.prior or flat(view.shape, view.observed)
+        prior = view.prior or uniform_prior(view.shape, view.observed)
         z = torch.tensor(random.standard_normal((1, prior.mean.numel()))).to(view.observed)
         label, known = self._label(view, random)
         return _Posterior(prior, self.variation, view, z * min(start, 1), label, known, self.goal)

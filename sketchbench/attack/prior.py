@@ -26,13 +26,13 @@ class Prior(NamedTuple):
         return self.mean + (z @ self.root).view(-1, *self.mean.shape)
 
 
-def flat(shape: tuple[int, ...], like: Tensor) -> Prior:
+def uniform_prior(shape: tuple[int, ...], like: Tensor) -> Prior:
     """Of who knows no images: independent pixels with the mean 1/2 and the variance 1/12 of uniform noise."""
     pixels = int(np.prod(shape))
     return Prior(torch.full(shape, 0.5).to(like), torch.eye(pixels).to(like) / 12**0.5)
 
 
-def learnt(images: NDArray[np.float64], like: Tensor) -> Prior:
+def learn_prior(images: NDArray[np.float64], like: Tensor) -> Prior:
     """The mean and covariance of images (n, channels, height, width), n >= 2, in the precision of `like`.
 
     Directions that hardly vary get the standard deviation `FLOOR`, so that no image is impossible. O(pixels³).

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.utils import dlpack
 
 from sketchbench import seeds
-from sketchbench.attack.victim import Victim, clipped, gradient
+from sketchbench.attack.victim import Victim, clip_norm, gradient
 from sketchbench.attack.view import View
 from sketchbench.federated.compressed_sensing import CompressedSensingSGD
 from sketchbench.federated.iterative_sketching import IterativeSketching, Round
@@ -125,7 +125,7 @@ def _view(
     network = victim.network(None)
 
     def predicted(image: Tensor, label: Tensor) -> Tensor:
-        return sketch(R, clipped(gradient(network, image, label), clip)[None])[0]
+        return sketch(R, clip_norm(gradient(network, image, label), clip)[None])[0]
 
     observed = dlpack.from_dlpack(message[0])
     plain = isinstance(family, Identity)

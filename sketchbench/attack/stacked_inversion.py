@@ -12,8 +12,8 @@ from torch import Tensor
 
 from sketchbench import seeds
 from sketchbench.attack.compressed_message import Sight
-from sketchbench.attack.dense_networks import DenseNetworks, entered_first
-from sketchbench.attack.learnt_inversion import learnt_inversion
+from sketchbench.attack.dense_networks import DenseNetworks, estimate_first_inputs
+from sketchbench.attack.learnt_inversion import invert_by_regression
 from sketchbench.attack.prior import Prior
 from sketchbench.compressor.compressor import Compressor
 from sketchbench.model.classification import Samples
@@ -76,17 +76,17 @@ class StackedAttacks(Checked):
         """What each attack finds: images (T, n, pixels) in [0, 1]. The closed form is for single images only, and so
         is the regression, of messages that are no linear function of the update; the mean image is what remains where
         nothing else is better."""
-        likely = self.likely(target)
-        found: dict[Kind, Tensor] = {MOST_LIKELY: likely, MATCHED: self.matched(target, likely)}
+        likely = self.find_most_likely(target)
+        found: dict[Kind, Tensor] = {MOST_LIKELY: likely, MATCHED: self.match_gradients(target, likely)}
         found[MEAN_IMAGE] = target.prior.mean.flatten().expand(likely.shape)
         if target.labels.shape[1] == 1:
             found[CLOSED_FORM] = closed_form(target)
         if target.labels.shape[1] == 1 and not target.compressor.adds_up:
             decoded, at = target.sight.decoded(), target.sight.at
-            found[REGRESSION] = learnt_inversion(decoded, target.networks, target.compressor, at, target.public)
+            found[REGRESSION] = invert_by_regression(decoded, target.networks, target.compressor, at, target.public)
         return found
 
-    def matched(self, target: Target, likely: Tensor) -> Tensor:
+    def match_gradients(self, target: Target, likely: Tensor) -> Tensor:
         """The images with the least misfit that are found from the most likely ones, and from starts of uniform noise
         (Zhu et al. 2019); in each trial the start with the least misfit is kept."""
         found = []
@@ -102,7 +102,7 @@ class StackedAttacks(Checked):
         best = misfits.nan_to_num(nan=torch.inf).argmin(dim=0)
         return several[best, torch.arange(len(best))]
 
-    def likely(self, target: Target) -> Tensor:
+    def find_most_likely(self, target: Target) -> Tensor:
         """The most likely images, given what is seen: the least misfit / v + ‖z‖² over images mean + root z of the
         prior. v, the variance of the noise in each measurement, is the misfit over their number: at first all that is
         seen counts as noise, and then what the stage before did not match."""
@@ -146,11 +146,13 @@ def closed_form(target: Target) -> Tensor:
     if target.labels.shape[1] != 1:
         raise ValueError(f"{target.labels.shape[1]} images in a gradient; the closed form is that of 1")
     layout = target.networks.layout
-    entered, variance = entered_first(target.sight.decoded().double(), _dependent(target.sight, layout.d), layout)
-    return _conditioned(target, entered, variance)
+    entered, variance = estimate_first_inputs(
+        target.sight.decoded().double(), _visible_entries(target.sight, layout.d), layout
+    )
+    return _condition(target, entered, variance)
 
 
-def _conditioned(target: Target, entered: Tensor, variance: Tensor) -> Tensor:
+def _condition(target: Target, entered: Tensor, variance: Tensor) -> Tensor:
     """The mean of the image (T, 1, pixels) given what enters the first layer (T, pixels), with errors."""
     mean, root = target.prior.mean.flatten().double(), target.prior.root.double()
     covariance = root @ root
@@ -163,7 +165,7 @@ def _conditioned(target: Target, entered: Tensor, variance: Tensor) -> Tensor:
     return images.float().clamp(0, 1)[:, None]
 
 
-def _dependent(sight: Sight, d: int) -> Tensor:
+def _visible_entries(sight: Sight, d: int) -> Tensor:
     """Which entries of the update the message depends on, as 0 and 1, (T, d)."""
     update = torch.randn(len(sight.seen), d, generator=torch.Generator().manual_seed(0)).requires_grad_()
     predicted = sight.predicted(update)

@@ -84,7 +84,7 @@ def jacobian(network: nn.Module, image: Tensor, label: Tensor) -> Tensor:
     return torch.func.jacfwd(flat)(image).flatten(1)
 
 
-def clipped(vector: Tensor, bound: float) -> Tensor:
+def clip_norm(vector: Tensor, bound: float) -> Tensor:
     """A vector (d,), shortened to the norm `bound` where it is longer."""
     if bound == math.inf:
         return vector
@@ -116,7 +116,7 @@ class ImageLoss(EmpiricalRisk):
 
     def batch_gradients(self, w: Array, shares: Array, bound: float = np.inf) -> Array:
         def own() -> Tensor:
-            return clipped(gradient(self._network, *self._own), bound)
+            return clip_norm(gradient(self._network, *self._own), bound)
 
         return shares * self._at_each(w, own)
 

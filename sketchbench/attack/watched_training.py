@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from sketchbench import seeds
-from sketchbench.attack.messages import flattened, full_steps, of_the_other, update
+from sketchbench.attack.messages import estimate_update, flatten, full_steps, step_of_other_client
 from sketchbench.attack.property_batches import TEN, Party, PropertyBatches
 from sketchbench.federated.double_blind import Broadcast, Option, Weights, aggregate, broadcast, receive, respond
 from sketchbench.kernels import Kernels
@@ -209,7 +209,7 @@ class _Observer(ABC):
 
     def _victims_steps(self, twin: nn.Module, old: Broadcast, new: Broadcast, own: Weights, option: Option) -> Weights:
         """The client's estimate of the victim's step."""
-        return of_the_other(update(twin, old, new, option, self._training.kernels), own)
+        return step_of_other_client(estimate_update(twin, old, new, option, self._training.kernels), own)
 
 
 class _PlainObserver(_Observer):
@@ -224,7 +224,7 @@ class _PlainObserver(_Observer):
         }
 
     def server(self, steps: Weights, operators: Operators) -> ByAttacker:
-        whole = flattened(steps, self._all)
+        whole = flatten(steps, self._all)
         views = {"plain server": whole}
         for name, operator in operators.items():
             message = autograd.sketch(operator, whole)
@@ -232,13 +232,13 @@ class _PlainObserver(_Observer):
         return views
 
     def client(self, steps: Weights) -> ByAttacker:
-        return {"plain client": flattened(steps, self._all)}
+        return {"plain client": flatten(steps, self._all)}
 
     def estimates(
         self, twin: nn.Module, old: Broadcast, new: Broadcast, own: Weights
     ) -> Iterator[tuple[str, str, Tensor]]:
         victims = self._victims_steps(twin, old, new, own, "I")  # nothing is hidden, so either option is exact
-        yield "plain client", "plain client", flattened(victims, self._all)
+        yield "plain client", "plain client", flatten(victims, self._all)
 
 
 class _BlindObserver(_Observer):
@@ -246,14 +246,14 @@ class _BlindObserver(_Observer):
 
     def server(self, steps: Weights, operators: Operators) -> ByAttacker:
         return {
-            "server": flattened(steps, self._hidden),
-            "server, whole reply": flattened(steps, self._all),
+            "server": flatten(steps, self._hidden),
+            "server, whole reply": flatten(steps, self._all),
         }
 
     def client(self, steps: Weights) -> ByAttacker:
         return {
-            "client": flattened(steps, self._hidden),
-            "client, open parameters": flattened(steps, self._open),
+            "client": flatten(steps, self._hidden),
+            "client, open parameters": flatten(steps, self._open),
         }
 
     def estimates(
@@ -261,6 +261,6 @@ class _BlindObserver(_Observer):
     ) -> Iterator[tuple[str, str, Tensor]]:
         estimates = {option: self._victims_steps(twin, old, new, own, option) for option in OPTIONS}
         for option, victims in estimates.items():
-            yield "client", f"client option {option}", flattened(victims, self._hidden)
-        exact = flattened(estimates["I"], self._open)  # either option has the open parameters as they are
+            yield "client", f"client option {option}", flatten(victims, self._hidden)
+        exact = flatten(estimates["I"], self._open)  # either option has the open parameters as they are
         yield "client, open parameters", "client, open parameters", exact

@@ -19,32 +19,32 @@ _CALLS = itertools.count()
 class Unscaled(RandomK):
     """Rand-K without the factor d/k."""
 
-    def decode(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
-        return super().decode(message, at, heard) * message.parts["values"].dtype.type(self.k / self.layout.d)
+    def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
+        return super().decode(message, at, replies) * message.parts["values"].dtype.type(self.k / self.layout.d)
 
 
 @dataclass(frozen=True)
 class OtherOperator(Desketched):
     """A sketch of which the server takes the operator of the next round for that of this one."""
 
-    def decode(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
-        return super().decode(message, at._replace(round=at.round + 1), heard)
+    def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
+        return super().decode(message, at._replace(round=at.round + 1), replies)
 
 
 @dataclass(frozen=True)
 class NoNorm(QSGD):
     """QSGD whose server takes all norms for 1."""
 
-    def decode(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
+    def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
         ones = at.kernels.xp.ones_like(message.parts["norm"])
-        return super().decode(Message({**message.parts, "norm": ones}), at, heard)
+        return super().decode(Message({**message.parts, "norm": ones}), at, replies)
 
 
 @dataclass(frozen=True)
 class Smallest(TopK):
     """Top-K with the smallest entries in place of the largest."""
 
-    def encode(self, x: Array, memory: Memory, at: At, heard: Sequence[Reply]) -> Message:
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
         xp = at.kernels.xp
         places = xp.argsort(abs(x), axis=2)[..., : self.k]
         values = xp.take_along_axis(x, places, axis=2)

@@ -6,7 +6,7 @@ import numpy as np
 
 from sketchbench import kernels, seeds
 from sketchbench.compressor.compressor import At, Compressor, MakeCompressor
-from sketchbench.compressor.message import Layout, limit_of
+from sketchbench.compressor.message import Layout, byte_limit
 from sketchbench.sketch.family import SizeError
 
 SEED = 0  # of an update whose message is measured
@@ -25,12 +25,12 @@ def at_budget(make: MakeCompressor, layout: Layout, compression: float, budgets:
         SizeError: where no message fits, where it also fits into the next smaller budget, and where all may be sent and
             the compressor would use that up, compressing nothing.
     """
-    compressor = make(layout=layout, limit=limit_of(layout, compression))
+    compressor = make(layout=layout, limit=byte_limit(layout, compression))
     name, size = type(compressor).__name__, round_nbytes(compressor)
     if compression <= 1 and compressor.adjustable:
         raise SizeError(f"{name} takes any budget, and compresses nothing where all bytes may be sent")
     smaller = min((other for other in budgets if other > compression), default=None)
-    if smaller is not None and size <= limit_of(layout, smaller):
+    if smaller is not None and size <= byte_limit(layout, smaller):
         raise SizeError(f"{name} sends {size} bytes, which fit into 1/{smaller:g} of the dense update, too; see there")
     return compressor
 

@@ -143,53 +143,55 @@ class Compressor(Checked, ABC):
         return Memory(kernels.xp.zeros((trials, clients, self.layout.d), dtype="float32"))
 
     @abstractmethod
-    def encode(self, x: Array, memory: Memory, at: At, heard: Sequence[Reply]) -> Message:
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
         """The messages of a phase.
 
         Arguments:
             x: (T, C, d), the updates, with what the clients remember.
             memory: before the round.
             at: when.
-            heard: the replies to the phases before.
+            replies: the replies to the phases before.
         """
 
     @abstractmethod
-    def decode(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
+    def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
         """What the server makes of each message of the last phase by itself: (T, C, d); of the clients' mean message,
         C = 1, where messages add up."""
 
-    def answer(self, message: Message, memory: Memory, at: At, heard: Sequence[Reply]) -> tuple[Reply, Memory]:
+    def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:
         """The server's reply to the messages of a phase, and its memory: here the mean of what it decodes, all of whose
         entries are sent."""
-        step = self.decode(message, at, heard).mean(axis=1)
+        step = self.decode(message, at, replies).mean(axis=1)
         return Reply(step, self.layout.nbytes), memory
 
     @abstractmethod
-    def lens(self, message: Message, at: At, heard: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+    def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
         """What an attacker who knows the compressor matches, of messages with the parts of all phases and C = 1: the
         numbers that were seen (T, m), on the CPU, and the map, differentiable, from updates (T, d) to what they would
-        be. The replies that were heard depend on the other clients' messages, too."""
+        be. The replies that were replies depend on the other clients' messages, too."""
 
     def exchange(self, x: Array, memory: Memory, at: At) -> Exchange:
         """A round: messages of the updates (T, C, d), the server's step, and what is remembered."""
         carried = x if memory.clients is None else x + memory.clients
-        heard: list[Reply] = []
+        replies: list[Reply] = []
         messages: list[Message] = []
         server = memory
         for _ in range(self.phases):
-            message = self.encode(carried, memory, at, heard)
-            reply, server = self.answer(message.mean() if self.adds_up else message, server, at, heard)
-            heard.append(reply)
+            message = self.encode(carried, memory, at, replies)
+            reply, server = self.answer(message.mean() if self.adds_up else message, server, at, replies)
+            replies.append(reply)
             messages.append(message)
         if memory.clients is not None:
-            server = server._replace(clients=carried - self.delivered(message, at, heard))
+            server = server._replace(clients=carried - self.delivery(message, at, replies))
         key = KEY if self.keyed and (self.fresh or at.round == 0) else 0
         up = sum(message.nbytes for message in messages)
-        return Exchange(heard[-1].content, server, messages, up, key + sum(reply.nbytes for reply in heard), heard)
+        return Exchange(
+            replies[-1].content, server, messages, up, key + sum(reply.nbytes for reply in replies), replies
+        )
 
-    def delivered(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
+    def delivery(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
         """What a client takes for sent, (T, C, d): by default what the server decodes of its message."""
-        return self.decode(message, at, heard[:-1])
+        return self.decode(message, at, replies[:-1])
 
 
 MakeCompressor = Callable[..., Compressor]  # what a config of conf/compressor gives; it wants layout and limit

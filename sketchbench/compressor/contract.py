@@ -20,7 +20,7 @@ TINY = 1e-30  # in place of 0, to divide by
 NONZEROS = 16  # entries for each that is not 0, of sparse vectors
 
 
-class Found(NamedTuple):
+class Deviation(NamedTuple):
     """A mean: how far off it seemed to be in the first half of the draws, in standard errors, and the values of the
     second half, which measure it."""
 
@@ -32,9 +32,9 @@ class Bias(NamedTuple):
     """How far decoded messages C(x) are from x, relative to ‖x‖: along x, and along the direction, and at the entry,
     where the first half of the draws showed the largest mean deviation. All have mean 0 where E C(x) = x."""
 
-    along: Found
-    direction: Found
-    entry: Found
+    along: Deviation
+    direction: Deviation
+    entry: Deviation
 
 
 class Rounds(NamedTuple):
@@ -72,20 +72,20 @@ class Subject:
     def phases(self, x: Array, memory: Memory, at: At, summed: bool) -> tuple[list[Message], list[Reply]]:
         """Messages and replies of a round, with what the server learns: all messages, or their mean."""
         messages: list[Message] = []
-        heard: list[Reply] = []
+        replies: list[Reply] = []
         server = memory
         for _ in range(self.compressor.phases):
-            messages.append(self.compressor.encode(x, memory, at, heard))
+            messages.append(self.compressor.encode(x, memory, at, replies))
             known = messages[-1].mean() if summed else messages[-1]
-            reply, server = self.compressor.answer(known, server, at, heard)
-            heard.append(reply)
-        return messages, heard
+            reply, server = self.compressor.answer(known, server, at, replies)
+            replies.append(reply)
+        return messages, replies
 
-    def coded(self, x: Array, at: At) -> Array:
+    def compress(self, x: Array, at: At) -> Array:
         """C(x) of vectors (T, d), from the memory at the start, with one client: (T, d)."""
         memory = self.compressor.begin(at.trials, 1, self.kernels)
-        messages, heard = self.phases(x[:, None], memory, at, summed=False)
-        return self.compressor.decode(messages[-1], at, heard[:-1])[:, 0]
+        messages, replies = self.phases(x[:, None], memory, at, summed=False)
+        return self.compressor.decode(messages[-1], at, replies[:-1])[:, 0]
 
 
 def vectors(kind: str, random: np.random.Generator, count: int, d: int) -> NDArray[np.float32]:
@@ -112,7 +112,7 @@ def bias(subject: Subject, draws: int, block: int) -> Bias:
     for first in range(0, draws, block):
         count = min(block, draws - first)
         shared = subject.kernels.asarray(np.repeat(x, count, axis=0))
-        coded.append(_numpy(subject, subject.coded(shared, subject.at(count, part=f"bias {first}"))))
+        coded.append(_numpy(subject, subject.compress(shared, subject.at(count, part=f"bias {first}"))))
     off = (np.concatenate(coded) - x.astype(np.float64)) / size
     search, measure = off[: draws // 2], off[draws // 2 :]
     mean, error = search.mean(axis=0), search.std(axis=0) / len(search) ** 0.5
@@ -121,22 +121,24 @@ def bias(subject: Subject, draws: int, block: int) -> Bias:
     towards = mean / max(length, TINY)
     along = search @ x[0].astype(np.float64) / size
     return Bias(
-        Found(abs(along.mean()) / (along.std() / len(search) ** 0.5 + TINY), measure @ x[0].astype(np.float64) / size),
-        Found(length / (float(np.linalg.norm(error)) + TINY), measure @ towards),
-        Found(float(scores[worst]), measure[:, worst]),
+        Deviation(
+            abs(along.mean()) / (along.std() / len(search) ** 0.5 + TINY), measure @ x[0].astype(np.float64) / size
+        ),
+        Deviation(length / (float(np.linalg.norm(error)) + TINY), measure @ towards),
+        Deviation(float(scores[worst]), measure[:, worst]),
     )
 
 
 def losses(subject: Subject, kind: str, trials: int) -> Values:
     """‖C(x) - x‖² / ‖x‖² of vectors of a kind."""
     x = vectors(kind, subject.random(kind), trials, subject.compressor.layout.d)
-    coded = subject.coded(subject.kernels.asarray(x), subject.at(trials, part=kind))
+    coded = subject.compress(subject.kernels.asarray(x), subject.at(trials, part=kind))
     exact = x.astype(np.float64)
     lost: Values = ((_numpy(subject, coded) - exact) ** 2).sum(axis=1) / (exact**2).sum(axis=1)
     return lost
 
 
-def played(subject: Subject, trials: int, clients: int, rounds: int) -> Rounds:
+def play_rounds(subject: Subject, trials: int, clients: int, rounds: int) -> Rounds:
     """Rounds of normal updates."""
     memory = subject.compressor.begin(trials, clients, subject.kernels)
     steps = updates = cells = subject.kernels.xp.zeros((1, 1))
@@ -149,7 +151,7 @@ def played(subject: Subject, trials: int, clients: int, rounds: int) -> Rounds:
     return Rounds(steps, updates, cells, memory)
 
 
-def unaccounted(subject: Subject, rounds: Rounds) -> Values:
+def lost_share(subject: Subject, rounds: Rounds) -> Values:
     """How much of the updates is neither in the steps nor remembered, relative to them; of a server's memory the same
     of their sketches."""
     if subject.compressor.feedback == "client":
@@ -161,7 +163,7 @@ def unaccounted(subject: Subject, rounds: Rounds) -> Values:
     return _relative(subject, sketched + rounds.memory.server, rounds.cells)
 
 
-def apart(subject: Subject, rounds: Rounds, clients: int, number: int) -> Values:
+def step_distance(subject: Subject, rounds: Rounds, clients: int, number: int) -> Values:
     """How far the step from the mean message is from that from all messages, relative to it, in the next round."""
     trials = len(rounds.steps)
     x, at = subject.updates("sum", trials, clients), subject.at(trials, number)
@@ -177,22 +179,22 @@ class Bytes(NamedTuple):
     down: Values
 
 
-def sizes(subject: Subject, rounds: Rounds, clients: int, number: int) -> Bytes:
+def message_sizes(subject: Subject, rounds: Rounds, clients: int, number: int) -> Bytes:
     """Of the messages of the next round."""
     compressor, trials = subject.compressor, len(rounds.steps)
     x, at = subject.updates("sizes", trials, clients), subject.at(trials, number)
     carried = x if rounds.memory.clients is None else x + rounds.memory.clients
-    messages, heard = subject.phases(carried, rounds.memory, at, summed=compressor.adds_up)
+    messages, replies = subject.phases(carried, rounds.memory, at, summed=compressor.adds_up)
     said = compressor.exchange(x, rounds.memory, at)
     parts = [part for message in messages for part in message.parts.values()]
     sent = np.array([sum(part[t, client].nbytes for part in parts) for t in range(trials) for client in range(clients)])
     key = KEY if compressor.keyed and (compressor.fresh or number == 0) else 0
-    down = said.bytes_down - key - sum(reply.nbytes for reply in heard)
+    down = said.bytes_down - key - sum(reply.nbytes for reply in replies)
     largest = sent.reshape(trials, clients).max(axis=1).astype(np.float64)
     return Bytes(largest, abs(largest - said.bytes_up), np.full(trials, float(abs(down))))
 
 
-def differs(subject: Subject, trials: int, clients: int) -> Values:
+def count_changes(subject: Subject, trials: int, clients: int) -> Values:
     """Whether a trial's messages, or its step, are others in a second call with the same key: 1 or 0."""
     x, found = subject.updates("sameness", trials, clients), []
     for _ in range(2):
@@ -200,24 +202,24 @@ def differs(subject: Subject, trials: int, clients: int) -> Values:
         again = dataclasses.replace(subject, compressor=dataclasses.replace(subject.compressor))
         memory = again.compressor.begin(trials, clients, subject.kernels)
         done = again.compressor.exchange(x, memory, again.at(trials))
-        found.append(_joined([*done.messages, Message({"step": done.step[:, None]})]))
+        found.append(_join([*done.messages, Message({"step": done.step[:, None]})]))
     return 1.0 - _equal(subject, *found).astype(np.float64)
 
 
-def renewed(subject: Subject, trials: int) -> tuple[Values, Values]:
+def check_renewal(subject: Subject, trials: int) -> tuple[Values, Values]:
     """Whether the operator of a trial is not as it should be, 1 or 0: another one in the next round, or the same, as
     the compressor says; and another one in the next trial. Seen by the messages of one vector."""
     x = subject.kernels.xp.repeat(subject.updates("renewal", 1, 1), trials, axis=0)
     memory = subject.compressor.begin(trials, 1, subject.kernels)
     rounds = (subject.phases(x, memory, subject.at(trials, number), summed=False)[0] for number in (0, 1))
-    now, later = map(_joined, rounds)
+    now, later = map(_join, rounds)
     same = _equal(subject, now, later)
     shifted = Message({name: subject.kernels.xp.roll(part, 1, axis=0) for name, part in now.parts.items()})
     wrong = same if subject.compressor.fresh else ~same
     return wrong.astype(np.float64), _equal(subject, now, shifted).astype(np.float64)
 
 
-def _joined(messages: Sequence[Message]) -> Message:
+def _join(messages: Sequence[Message]) -> Message:
     """The parts of all phases."""
     return Message({f"{phase} {name}": part for phase, one in enumerate(messages) for name, part in one.parts.items()})
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from sketchbench.compressor.compressor import At, Compressor, Memory
 from sketchbench.compressor.message import WORD, Message, Reply
-from sketchbench.compressor.operators import MakeFamily, fitted, on_cpu, stack
+from sketchbench.compressor.operators import MakeFamily, fit_family, on_cpu, stack
 from sketchbench.kernels import Array
 from sketchbench.model import autograd
 from sketchbench.sketch.family import Family
@@ -34,27 +34,27 @@ class Desketched(Compressor):
 
     def check(self) -> None:
         self.needs(WORD)
-        self.needs(WORD * self.sized.b)
+        self.needs(WORD * self.sketch_family.b)
 
     @functools.cached_property
-    def sized(self) -> Family:
+    def sketch_family(self) -> Family:
         """The family at its size."""
-        return fitted(self.family, self.layout.d, self.limit // WORD)
+        return fit_family(self.family, self.layout.d, self.limit // WORD)
 
     def operators(self, at: At) -> Sketch:
         """Those of a round."""
-        return stack(self.sized, at.key("desketched"), at)
+        return stack(self.sketch_family, at.key("desketched"), at)
 
-    def encode(self, x: Array, memory: Memory, at: At, heard: Sequence[Reply]) -> Message:
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
         return Message({"cells": self.operators(at).sketch(x, check_finite=False)})
 
-    def decode(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
+    def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
         return self.operators(at).desketch(message.parts["cells"], check_finite=False)
 
-    def answer(self, message: Message, memory: Memory, at: At, heard: Sequence[Reply]) -> tuple[Reply, Memory]:
-        return Reply(self.decode(message.mean(), at, heard)[:, 0], WORD * self.sized.b), memory
+    def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:
+        return Reply(self.decode(message.mean(), at, replies)[:, 0], WORD * self.sketch_family.b), memory
 
-    def lens(self, message: Message, at: At, heard: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+    def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
         operators = self.operators(on_cpu(at))
         cells = torch.as_tensor(at.kernels.to_numpy(message.parts["cells"][:, 0]))
         return cells, lambda x: autograd.sketch(operators, x)

@@ -61,7 +61,7 @@ class Message:
         return Message(means)
 
 
-def limit_of(layout: Layout, compression: float) -> int:
+def byte_limit(layout: Layout, compression: float) -> int:
     """The bytes that a client may send in a round at a compression: its share of all, and a key more."""
     return math.floor(layout.nbytes / compression) + ALLOWANCE
 

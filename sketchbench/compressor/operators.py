@@ -11,7 +11,7 @@ from sketchbench.sketch.operator import Sketch
 MakeFamily = Callable[..., Family]  # what `family` in a config gives; it wants d and b
 
 
-def fitted(make: MakeFamily, d: int, words: int) -> Family:
+def fit_family(make: MakeFamily, d: int, words: int) -> Family:
     """The largest sketch of d entries with at most so many rows, and at most d, that a family takes.
 
     Raises SizeError where it takes none of them; with the reason for one row.

@@ -16,7 +16,7 @@ def packed_nbytes(count: int, base: int) -> int:
     return math.ceil(count / DIGITS[base])
 
 
-def packed(xp: Any, digits: Array, base: int) -> Array:
+def pack(xp: Any, digits: Array, base: int) -> Array:
     """Digits below 2 or 3, uint8 (..., n), as bytes (..., ⌈n/8⌉ or ⌈n/5⌉), the first digit of each the lowest."""
     places = DIGITS[base]
     shape = (*digits.shape[:-1], packed_nbytes(digits.shape[-1], base))
@@ -27,7 +27,7 @@ def packed(xp: Any, digits: Array, base: int) -> Array:
     return out
 
 
-def unpacked(xp: Any, sent: Array, base: int, count: int) -> Array:
+def unpack(xp: Any, sent: Array, base: int, count: int) -> Array:
     """The `count` digits of bytes (..., m), uint8 (..., count)."""
     digits = xp.asarray(_table(base))[sent]
     return digits.reshape(*sent.shape[:-1], -1)[..., :count]
@@ -40,13 +40,13 @@ def _table(base: int) -> Any:
     return (values % base).astype(np.uint8)
 
 
-def bits_of(xp: Any, numbers: Array, width: int) -> Array:
+def to_bits(xp: Any, numbers: Array, width: int) -> Array:
     """The bits of numbers below 2^width, the lowest first: uint16 (..., n) to uint8 (..., n width)."""
     places = xp.arange(width, dtype="uint16")
     return (numbers[..., None] >> places & xp.uint16(1)).astype("uint8").reshape(*numbers.shape[:-1], -1)
 
 
-def of_bits(xp: Any, bits: Array, width: int) -> Array:
+def from_bits(xp: Any, bits: Array, width: int) -> Array:
     """The other way."""
     weights = xp.left_shift(xp.uint16(1), xp.arange(width, dtype="uint16"))
     return (bits.reshape(*bits.shape[:-1], -1, width) * weights).sum(axis=-1, dtype="uint16")

@@ -98,25 +98,25 @@ class PowerSGD(Compressor):
                 kept.append(drawn.swapaxes(1, 2).astype("float32"))
         return [xp.linalg.qr(q)[0] for q in kept]
 
-    def encode(self, x: Array, memory: Memory, at: At, heard: Sequence[Reply]) -> Message:
-        if not heard:
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
+        if not replies:
             starts = zip(self.matrices, self._starts(memory.server, at), strict=True)
             return Message({f"left{i}": matrix.of(x) @ q[:, None] for i, (matrix, q) in enumerate(starts)})
         parts = {}
-        for i, (matrix, p) in enumerate(zip(self.matrices, self._bases(heard, at), strict=True)):
+        for i, (matrix, p) in enumerate(zip(self.matrices, self._bases(replies, at), strict=True)):
             parts[f"right{i}"] = matrix.of(x).swapaxes(2, 3) @ p[:, None]
         if self._plain:
             parts["plain"] = at.kernels.xp.concatenate([x[..., place] for place in self._plain], axis=-1)
         return Message(parts)
 
-    def _bases(self, heard: Sequence[Reply], at: At) -> list[Array]:
+    def _bases(self, replies: Sequence[Reply], at: At) -> list[Array]:
         """P̂ (T, n, r) of each matrix."""
-        return [at.kernels.xp.linalg.qr(image)[0] for image in heard[0].content.images]
+        return [at.kernels.xp.linalg.qr(image)[0] for image in replies[0].content.images]
 
-    def decode(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
+    def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
         shape = next(iter(message.parts.values())).shape[:2]
         x = at.kernels.xp.empty((*shape, self.layout.d), dtype="float32")
-        for i, (matrix, p) in enumerate(zip(self.matrices, self._bases(heard, at), strict=True)):
+        for i, (matrix, p) in enumerate(zip(self.matrices, self._bases(replies, at), strict=True)):
             product = p[:, None] @ message.parts[f"right{i}"].swapaxes(2, 3)
             x[..., matrix.start : matrix.start + matrix.n * matrix.m] = product.reshape(*shape, -1)
         done = 0
@@ -125,29 +125,29 @@ class PowerSGD(Compressor):
             done += place.stop - place.start
         return x
 
-    def answer(self, message: Message, memory: Memory, at: At, heard: Sequence[Reply]) -> tuple[Reply, Memory]:
+    def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:
         mean = message.mean()
-        if not heard:
+        if not replies:
             images = [mean.parts[f"left{i}"][:, 0] for i in range(len(self.matrices))]
             return Reply(Opening(memory.server, images), mean.nbytes), memory
         rights = [mean.parts[f"right{i}"][:, 0] for i in range(len(self.matrices))]
-        return Reply(self.decode(mean, at, heard)[:, 0], mean.nbytes), memory._replace(server=rights)
+        return Reply(self.decode(mean, at, replies)[:, 0], mean.nbytes), memory._replace(server=rights)
 
-    def delivered(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
+    def delivery(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
         """The step of all."""
-        return heard[-1].content[:, None]
+        return replies[-1].content[:, None]
 
-    def lens(self, message: Message, at: At, heard: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+    def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
         """Of both phases. The replies have told P̂; the first round's Q is known from the key only."""
 
         def tensor(array: Array) -> Tensor:
             return torch.as_tensor(at.kernels.to_numpy(array))
 
-        opening = heard[0].content
+        opening = replies[0].content
         names = [f"{side}{i}" for side in ("left", "right") for i in range(len(self.matrices))]
         seen = [tensor(message.parts[name][:, 0]) for name in (*names, *(["plain"] if self._plain else []))]
         starts = [tensor(q) for q in self._starts(opening.kept, at)]
-        bases = [tensor(p) for p in self._bases(heard, at)]
+        bases = [tensor(p) for p in self._bases(replies, at)]
 
         def sent(x: Tensor) -> Tensor:
             whole = [matrix.of(x) for matrix in self.matrices]

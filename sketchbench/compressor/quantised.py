@@ -10,7 +10,7 @@ from torch import Tensor
 
 from sketchbench.compressor.compressor import At, Compressor, Feedback, Memory
 from sketchbench.compressor.message import WORD, Message, Reply
-from sketchbench.compressor.packing import bits_of, of_bits, packed, packed_nbytes, unpacked
+from sketchbench.compressor.packing import from_bits, pack, packed_nbytes, to_bits, unpack
 from sketchbench.kernels import Array
 
 
@@ -25,11 +25,11 @@ class Quantised(Compressor):
 
     adds_up: ClassVar[bool] = False
 
-    def lens(self, message: Message, at: At, heard: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        return torch.as_tensor(at.kernels.to_numpy(self.decode(message, at, heard)[:, 0])), lambda x: x
+    def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        return torch.as_tensor(at.kernels.to_numpy(self.decode(message, at, replies)[:, 0])), lambda x: x
 
 
-def _rounded(v: Array, at: At, part: str) -> Array:
+def _round(v: Array, at: At, part: str) -> Array:
     """v up or down to an integer, at random, so that its mean is v; with randomness of the client's own."""
     up = at.kernels.asarray(at.private(part).random(v.shape, dtype="float32"))
     up += v
@@ -54,9 +54,9 @@ class Levels(Quantised):
     def levels(self, x: Array, norms: Array, at: At) -> Array:
         """Integers from -s to s, in float32."""
         safe = at.kernels.xp.where(norms > 0, norms, 1)
-        return _rounded(x * (self.s / safe), at, type(self).__name__).clip(-self.s, self.s)
+        return _round(x * (self.s / safe), at, type(self).__name__).clip(-self.s, self.s)
 
-    def decoded(self, levels: Array, norms: Array) -> Array:
+    def from_levels(self, levels: Array, norms: Array) -> Array:
         """The other way: (T, C, d), float32."""
         return levels.astype("float32") * (norms / self.s)
 
@@ -91,28 +91,28 @@ class QSGD(Levels):
     def scale(self, x: Array, at: At) -> Array:
         return at.kernels.xp.linalg.norm(x, axis=2, keepdims=True)
 
-    def encode(self, x: Array, memory: Memory, at: At, heard: Sequence[Reply]) -> Message:
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
         norms = self.scale(x, at)
         levels = self.levels(x, norms, at)
-        return Message({"norm": norms, "levels": self._sent(levels, at)})
+        return Message({"norm": norms, "levels": self._pack(levels, at)})
 
-    def _sent(self, levels: Array, at: At) -> Array:
+    def _pack(self, levels: Array, at: At) -> Array:
         """Levels as they travel."""
         xp = at.kernels.xp
         if self.width in (8, 16):
             return levels.astype(f"int{self.width}")
         if not self.width:
-            return packed(xp, (levels + 1).astype("uint8"), 3)
-        return packed(xp, bits_of(xp, (levels + self.s).astype("uint16"), self.width), 2)
+            return pack(xp, (levels + 1).astype("uint8"), 3)
+        return pack(xp, to_bits(xp, (levels + self.s).astype("uint16"), self.width), 2)
 
-    def decode(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
+    def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
         sent, norms, xp, d = message.parts["levels"], message.parts["norm"], at.kernels.xp, self.layout.d
         if self.width in (8, 16):
-            return self.decoded(sent, norms)
+            return self.from_levels(sent, norms)
         if not self.width:
-            return self.decoded(unpacked(xp, sent, 3, d).astype("float32") - 1, norms)
-        numbers = of_bits(xp, unpacked(xp, sent, 2, d * self.width), self.width)
-        return self.decoded(numbers.astype("float32") - self.s, norms)
+            return self.from_levels(unpack(xp, sent, 3, d).astype("float32") - 1, norms)
+        numbers = from_bits(xp, unpack(xp, sent, 2, d * self.width), self.width)
+        return self.from_levels(numbers.astype("float32") - self.s, norms)
 
 
 @dataclass(frozen=True)
@@ -131,12 +131,12 @@ class Int8(Levels):
     def scale(self, x: Array, at: At) -> Array:
         return abs(x).max(axis=2, keepdims=True)
 
-    def encode(self, x: Array, memory: Memory, at: At, heard: Sequence[Reply]) -> Message:
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
         norms = self.scale(x, at)
         return Message({"norm": norms, "levels": self.levels(x, norms, at).astype("int8")})
 
-    def decode(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
-        return self.decoded(message.parts["levels"], message.parts["norm"])
+    def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
+        return self.from_levels(message.parts["levels"], message.parts["norm"])
 
 
 @dataclass(frozen=True)
@@ -154,13 +154,13 @@ class Float16(Quantised):
         """An entry is off by at most 2⁻¹¹ of itself, or 2⁻²⁵ units where it is subnormal."""
         return 1 - 2.0**-22 - self.layout.d * 2.0**-48
 
-    def encode(self, x: Array, memory: Memory, at: At, heard: Sequence[Reply]) -> Message:
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
         xp = at.kernels.xp
         _, exponents = xp.frexp(abs(x).max(axis=2, keepdims=True))
         units = xp.ldexp(xp.float32(1), exponents).astype("float32")
         return Message({"unit": units, "values": (x / units).astype("float16")})
 
-    def decode(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
+    def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
         return message.parts["values"].astype("float32") * message.parts["unit"]
 
 
@@ -180,18 +180,18 @@ class Sign(Quantised):
         """The worst case; of an x it is ‖x‖₁² / (d‖x‖₂²)."""
         return 1 / self.layout.d
 
-    def encode(self, x: Array, memory: Memory, at: At, heard: Sequence[Reply]) -> Message:
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
         xp = at.kernels.xp
         mean = abs(x).mean(axis=2, keepdims=True)
-        return Message({"mean": mean, "signs": packed(xp, (x >= 0).astype("uint8"), 2)})
+        return Message({"mean": mean, "signs": pack(xp, (x >= 0).astype("uint8"), 2)})
 
-    def decode(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
-        bits = unpacked(at.kernels.xp, message.parts["signs"], 2, self.layout.d)
+    def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
+        bits = unpack(at.kernels.xp, message.parts["signs"], 2, self.layout.d)
         return (2 * bits.astype("float32") - 1) * message.parts["mean"]
 
-    def lens(self, message: Message, at: At, heard: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+    def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
         """The map is smooth, with tanh for the sign."""
-        seen, _ = super().lens(message, at, heard)
+        seen, _ = super().lens(message, at, replies)
 
         def sent(x: Tensor) -> Tensor:
             mean = x.abs().mean(dim=1, keepdim=True)

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from sketchbench.compressor.compressor import At, Compressor, Memory
 from sketchbench.compressor.message import WORD, Message, Reply
-from sketchbench.compressor.operators import MakeFamily, fitted, stack
+from sketchbench.compressor.operators import MakeFamily, fit_family, stack
 from sketchbench.kernels import Array
 from sketchbench.sketch.family import Family
 
@@ -57,10 +57,10 @@ class SketchedLayers(Compressor):
     family: MakeFamily
 
     def check(self) -> None:
-        smallest = self._parted(0, 1)
+        smallest = self._divide(0, 1)
         self.needs(WORD * sum(part.words for part in smallest))
 
-    def _parted(self, numerator: int, denominator: int) -> list[Part]:
+    def _divide(self, numerator: int, denominator: int) -> list[Part]:
         """The parameters, with sketches of that share of the inputs, and of one at least."""
         matrices = [number for number, shape in enumerate(self.layout.shapes) if len(shape) > 1]
         parts, start = [], 0
@@ -68,7 +68,7 @@ class SketchedLayers(Compressor):
             family = None
             if number in matrices[:-1]:
                 inputs = size // shape[0]
-                family = fitted(self.family, inputs, max(1, inputs * numerator // denominator))
+                family = fit_family(self.family, inputs, max(1, inputs * numerator // denominator))
             parts.append(Part(f"parameter{number}", start, start + size, shape[0], family))
             start += size
         return parts
@@ -78,7 +78,7 @@ class SketchedLayers(Compressor):
         """The parameters, with the largest sketches that fit."""
         most = max((size // shape[0] for shape, size in zip(self.layout.shapes, self.layout.sizes, strict=True)))
         for numerator in range(most, -1, -1):
-            parts = self._parted(numerator, most)
+            parts = self._divide(numerator, most)
             if WORD * sum(part.words for part in parts) <= self.limit:
                 break
         return parts
@@ -100,7 +100,7 @@ class SketchedLayers(Compressor):
     def projections(self, at: At) -> list[Array | None]:
         return [None if one is None else one.swapaxes(1, 2) @ one for _, one in self._operators(at)]
 
-    def encode(self, x: Array, memory: Memory, at: At, heard: Sequence[Reply]) -> Message:
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
         parts = {}
         for part, operator in self._operators(at):
             entries = x[..., part.start : part.stop]
@@ -110,7 +110,7 @@ class SketchedLayers(Compressor):
             parts[part.name] = entries
         return Message(parts)
 
-    def decode(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
+    def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
         pieces = []
         for part, operator in self._operators(at):
             sent = message.parts[part.name]
@@ -120,11 +120,11 @@ class SketchedLayers(Compressor):
             pieces.append(sent)
         return at.kernels.xp.concatenate(pieces, axis=2)
 
-    def answer(self, message: Message, memory: Memory, at: At, heard: Sequence[Reply]) -> tuple[Reply, Memory]:
-        step = self.decode(message.mean(), at, heard)[:, 0]
+    def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:
+        step = self.decode(message.mean(), at, replies)[:, 0]
         return Reply(step, WORD * sum(part.words for part in self.parts)), memory
 
-    def lens(self, message: Message, at: At, heard: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+    def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
         known: list[tuple[Part, Tensor | None]] = []
         for part, operator in self._operators(at):
             inverse = None if operator is None else at.kernels.to_numpy(self._inverse(operator, at))

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from sketchbench.compressor.compressor import At, Compressor, Feedback, Memory
 from sketchbench.compressor.message import WORD, Message, Reply, sparse_nbytes
-from sketchbench.compressor.operators import MakeFamily, fitted, on_cpu, singles, stack
+from sketchbench.compressor.operators import MakeFamily, fit_family, on_cpu, singles, stack
 from sketchbench.kernels import Array, Kernels
 from sketchbench.model import autograd
 from sketchbench.parameters import Range, Share
@@ -44,46 +44,46 @@ class SketchedMemory(Compressor):
 
     def check(self) -> None:
         self.needs(WORD)
-        self.needs(WORD * self.sized.b)
+        self.needs(WORD * self.sketch_family.b)
 
     @functools.cached_property
-    def sized(self) -> Family:
+    def sketch_family(self) -> Family:
         """The family at its size."""
-        return fitted(self.family, self.layout.d, self.limit // WORD)
+        return fit_family(self.family, self.layout.d, self.limit // WORD)
 
     @property
     def k(self) -> int:
         """Entries of a step."""
-        return max(1, int(self.share * self.sized.b))
+        return max(1, int(self.share * self.sketch_family.b))
 
     def _key(self, at: At) -> int:
         return at.key("sketched memory", every_round=False)
 
     def operators(self, at: At) -> Sketch:
         """Those of all rounds."""
-        return stack(self.sized, self._key(at), at)
+        return stack(self.sketch_family, self._key(at), at)
 
-    def encode(self, x: Array, memory: Memory, at: At, heard: Sequence[Reply]) -> Message:
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
         return Message({"cells": self.operators(at).sketch(x, check_finite=False)})
 
-    def decode(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
+    def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
         cells = message.parts["cells"]
         xp = at.kernels.xp
-        steps = [self.recovered(cells[:, client], at) for client in range(cells.shape[1])]
+        steps = [self.recover_step(cells[:, client], at) for client in range(cells.shape[1])]
         return xp.stack(steps, axis=1)
 
-    def recovered(self, cells: Array, at: At) -> Array:
+    def recover_step(self, cells: Array, at: At) -> Array:
         """Steps (T, d) of sketches (T, b); NaN of those that have diverged."""
         xp = at.kernels.xp
         sound = (abs(cells) <= LARGEST).all(axis=1)  # NaN is not
-        steps = self._recovered(xp.where(sound[:, None], cells, 0), at)
+        steps = self._recover_step(xp.where(sound[:, None], cells, 0), at)
         return xp.where(sound[:, None], steps, xp.float32(xp.nan))
 
     @abstractmethod
-    def _recovered(self, cells: Array, at: At) -> Array:
+    def _recover_step(self, cells: Array, at: At) -> Array:
         """The same of finite sketches."""
 
-    def lens(self, message: Message, at: At, heard: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+    def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
         operators = self.operators(on_cpu(at))
         cells = torch.as_tensor(at.kernels.to_numpy(message.parts["cells"][:, 0]))
         return cells, lambda x: autograd.sketch(operators, x)
@@ -101,17 +101,17 @@ class CompressedSensing(SketchedMemory):
     recovery: MakeRecovery = field(kw_only=True)
 
     def begin(self, trials: int, clients: int, kernels: Kernels) -> Memory:
-        return Memory(server=kernels.xp.zeros((trials, self.sized.b), dtype="float32"))
+        return Memory(server=kernels.xp.zeros((trials, self.sketch_family.b), dtype="float32"))
 
-    def answer(self, message: Message, memory: Memory, at: At, heard: Sequence[Reply]) -> tuple[Reply, Memory]:
+    def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:
         z = memory.server + message.mean().parts["cells"][:, 0]
-        step = self.recovered(z, at)
+        step = self.recover_step(z, at)
         kept = z - self.operators(at).sketch(step, check_finite=False)
         return Reply(step, sparse_nbytes(step)), memory._replace(server=kept)
 
-    def _recovered(self, cells: Array, at: At) -> Array:
+    def _recover_step(self, cells: Array, at: At) -> Array:
         recovery = self.recovery(k=self.k)
-        operators = singles(self.sized, self._key(at), at)
+        operators = singles(self.sketch_family, self._key(at), at)
         return at.kernels.xp.stack([recovery.recover(one, y).x for one, y in zip(operators, cells, strict=True)])
 
 
@@ -138,17 +138,17 @@ class FetchSGD(SketchedMemory):
     momentum: Momentum = 0.9
 
     def begin(self, trials: int, clients: int, kernels: Kernels) -> Memory:
-        nothing = kernels.xp.zeros((trials, self.sized.b), dtype="float32")
+        nothing = kernels.xp.zeros((trials, self.sketch_family.b), dtype="float32")
         return Memory(server=Sketches(nothing, nothing))
 
-    def answer(self, message: Message, memory: Memory, at: At, heard: Sequence[Reply]) -> tuple[Reply, Memory]:
+    def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:
         u = self.momentum * memory.server.momentum + message.mean().parts["cells"][:, 0]
         e = memory.server.error + u
-        step = self.recovered(e, at)
+        step = self.recover_step(e, at)
         untouched = self.operators(at).sketch(step, check_finite=False) == 0
         return Reply(step, sparse_nbytes(step)), memory._replace(server=Sketches(u * untouched, e * untouched))
 
-    def _recovered(self, cells: Array, at: At) -> Array:
+    def _recover_step(self, cells: Array, at: At) -> Array:
         operators = self.operators(at)
         if not isinstance(operators, Scattered):
             raise TypeError(

@@ -23,21 +23,21 @@ LONGEST = 1000  # bytes of the first line
 SECONDS_BETWEEN_TRIES = 0.5  # to be alone with a folder
 
 
-def place(folder: str, *parts: Any) -> Path:
+def path_of(folder: str, *parts: Any) -> Path:
     """The file in a folder of checkpoints for the training that these parts describe (see `described`)."""
-    text = repr([described(part) for part in parts])
+    text = repr([describe(part) for part in parts])
     return Path(folder) / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.pt"
 
 
-def described(value: Any) -> str:
+def describe(value: Any) -> str:
     """A text that is the same in every process, unlike the repr of a function.
 
-    >>> described(functools.partial(described, value=3))
-    "sketchbench.federated.checkpoint.described[]{'value': '3'}"
+    >>> describe(functools.partial(describe, value=3))
+    "sketchbench.federated.checkpoint.describe[]{'value': '3'}"
     """
     if isinstance(value, functools.partial):
-        keywords = {name: described(argument) for name, argument in sorted(value.keywords.items())}
-        return f"{described(value.func)}{[described(argument) for argument in value.args]}{keywords}"
+        keywords = {name: describe(argument) for name, argument in sorted(value.keywords.items())}
+        return f"{describe(value.func)}{[describe(argument) for argument in value.args]}{keywords}"
     if callable(value):
         return f"{value.__module__}.{value.__qualname__}"
     return repr(value)
@@ -75,7 +75,7 @@ def load(path: Path) -> dict[str, Any] | None:
 
 
 @contextmanager
-def alone(folder: Path, course: Course) -> Iterator[None]:
+def lock_folder(folder: Path, course: Course) -> Iterator[None]:
     """Work on the trainings of a folder while no other process does: several trials try the same learning rates, which
     the first of them to come trains with. The others wait, and find its checkpoints.
 
@@ -90,7 +90,7 @@ def alone(folder: Path, course: Course) -> Iterator[None]:
     make_folder(folder)
     number = os.open(folder, os.O_RDONLY)
     try:
-        while not _locked(number):
+        while not _try_lock(number):
             if course.over:
                 raise Unfinished(f"{folder} is worked on by another run")
             time.sleep(SECONDS_BETWEEN_TRIES)
@@ -99,7 +99,7 @@ def alone(folder: Path, course: Course) -> Iterator[None]:
         os.close(number)
 
 
-def _locked(number: int) -> bool:
+def _try_lock(number: int) -> bool:
     """Whether this process has the lock of an open folder now, or there are none."""
     try:
         fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -110,7 +110,7 @@ def _locked(number: int) -> bool:
     return True
 
 
-def verified(path: Path) -> tuple[bytes, int]:
+def verify(path: Path) -> tuple[bytes, int]:
     """The bytes of a whole checkpoint, and how far it is: the rounds that its training has made, or 0 where it is of
     something else.
 

@@ -13,7 +13,7 @@ from sketchbench import seeds
 from sketchbench.dataset.dataset import Dataset, Split
 from sketchbench.dataset.partition import MakeParts
 from sketchbench.federated.compressed_sensing import CompressedSensingSGD, Feedback, Momentum, Sent, ServerState
-from sketchbench.federated.compressors import Arm, check_case, compressor
+from sketchbench.federated.compressors import Arm, check_case, compressor_of
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.experiment import Experiment
 from sketchbench.kernels import Array, Kernels
@@ -121,10 +121,10 @@ class CompressedExperiment(Experiment[ServerState]):
     @cached_property
     def _samples(self) -> tuple[Samples, Samples]:
         """The samples that are judged, for training and test."""
-        train, test = (self._network.samples(*self._some(split)) for split in self.judged)
+        train, test = (self._network.samples(*self._subset(split)) for split in self.judged)
         return train, test
 
-    def _some(self, split: Split) -> Split:
+    def _subset(self, split: Split) -> Split:
         count = len(split.labels)
         if self.images is None or self.images >= count:
             return split
@@ -138,12 +138,12 @@ class CompressedExperiment(Experiment[ServerState]):
 
     def _states(self, packed: Any | None) -> Iterator[ServerState]:
         how, network = self.compression, self._network
-        recovery, family = compressor(self.arm, network.d, how.k)
+        recovery, family = compressor_of(self.arm, network.d, how.k)
         algorithm = CompressedSensingSGD(
             recovery, self.rate, feedback=how.feedback, momentum=how.momentum, clients="mean"
         )
         sketch = family.draw(seeds.key(self.seed, family=repr(family)), kernels=self.kernels)
-        after = _unpacked(packed, self.kernels) if packed else None
+        after = _unpack(packed, self.kernels) if packed else None
         return algorithm.run(network, sketch, self.seed, trials=1, rounds=self.rounds, after=after)
 
     def _evaluate(self, at: ServerState, curve: Curve) -> None:
@@ -164,7 +164,7 @@ class CompressedExperiment(Experiment[ServerState]):
         curve.parameters = self._network.d
         curve.add(at.t, values, at.bytes_up, at.bytes_down)
 
-    def _packed(self, at: ServerState) -> Any:
+    def _pack(self, at: ServerState) -> Any:
         sent = None if at.sent is None else _tensors(at.sent, self.kernels)
         vectors = _tensors((at.w, at.error, at.received), self.kernels)
         return [at.t, *vectors, sent, at.bytes_up, at.bytes_down]
@@ -179,7 +179,7 @@ def _tensors(arrays: Sequence[Array], kernels: Kernels) -> list[Tensor]:
     return [torch.tensor(kernels.to_numpy(array)) for array in arrays]
 
 
-def _unpacked(packed: list[Any], kernels: Kernels) -> ServerState:
+def _unpack(packed: list[Any], kernels: Kernels) -> ServerState:
     """The state that was packed."""
     t, *vectors, sent, up, down = packed
     w, error, received = (kernels.asarray(part.numpy()) for part in vectors)

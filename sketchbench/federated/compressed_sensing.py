@@ -143,9 +143,9 @@ class CompressedSensingSGD(Checked):
         received = message + fresh + self.momentum * at.received
         z = self.rate * received + at.error
         step = self.recovery.recover(sketch, z).x
-        error = self._kept(sketch, z, step)
+        error = self._next_memory(sketch, z, step)
         sent = Sent(mean, noise, z, step)
-        up, down = at.bytes_up + size, at.bytes_down + _bytes_of_sparse(step[0])
+        up, down = at.bytes_up + size, at.bytes_down + _sparse_nbytes(step[0])
         return ServerState(at.t + 1, at.w - step, error, received, sent, up, down)
 
     def _messages(self, objective: Problem, sketch: Sketch, w: Array, seed: int, t: int) -> tuple[Array, Array, int]:
@@ -161,7 +161,7 @@ class CompressedSensingSGD(Checked):
         messages = sketch.sketch(gradients, check_finite=False)
         return gradients.mean(axis=1), messages.mean(axis=1), messages[0, 0].nbytes
 
-    def _kept(self, sketch: Sketch, z: Array, step: Array) -> Array:
+    def _next_memory(self, sketch: Sketch, z: Array, step: Array) -> Array:
         """The memory ε that is left after a step."""
         if self.feedback == "none":
             return 0 * z
@@ -172,13 +172,13 @@ class CompressedSensingSGD(Checked):
 MakeSGD = Callable[..., CompressedSensingSGD]  # what a task's config gives; it wants recovery and rate
 
 
-def _bytes_of_sparse(step: Array) -> int:
+def _sparse_nbytes(step: Array) -> int:
     """Bytes of a step as it is sent: its nonzeros with their places, or all entries where that is shorter."""
     places = step.nonzero()[0].astype("int32")
     return min(places.nbytes + step[places].nbytes, step.nbytes)
 
 
-class Tracked(NamedTuple):
+class LemmaVectors(NamedTuple):
     """The vectors of tang2021 Lemma 1 in a round, both (T_r, d): p, of which the server receives a sketch, and e, of
     which its memory is a sketch after the round."""
 
@@ -186,9 +186,9 @@ class Tracked(NamedTuple):
     e: Array
 
 
-def tracked(
+def track(
     states: Iterator[ServerState], algorithm: CompressedSensingSGD, sketch: Sketch
-) -> Iterator[tuple[ServerState, Tracked | None]]:
+) -> Iterator[tuple[ServerState, LemmaVectors | None]]:
     """The states, each with p and e of its last round by the recursion of tang2021 Lemma 1; None at t = 0.
 
     They follow from the clients' mean gradient, which the server does not know. One desketch a round where the channel
@@ -204,4 +204,4 @@ def tracked(
         if algorithm.channel_noise:
             noise = sketch.desketch(at.sent.noise, check_finite=False)
             e = e + algorithm.rate * sketch.b / sketch.d * noise
-        yield at, Tracked(p, e)
+        yield at, LemmaVectors(p, e)

@@ -33,7 +33,7 @@ class Compressor(NamedTuple):
     family: Family
 
 
-def uncompressed(d: int) -> Compressor:
+def no_compression(d: int) -> Compressor:
     """Gradients as they are."""
     return Compressor(Desketch(d), Identity(d, d))
 
@@ -54,10 +54,10 @@ def check_case(case: str) -> None:
     choose("arm", case, COMPRESSING)
 
 
-def compressor(arm: Arm, d: int, k: int) -> Compressor:
+def compressor_of(arm: Arm, d: int, k: int) -> Compressor:
     """The compressor of an arm, for d weights and steps of k entries."""
     if arm == UNCOMPRESSED:
-        return uncompressed(d)
+        return no_compression(d)
     if arm.case == "fiht":
         return fiht(d, k, arm.compression)
     return count_sketch(d, k, TABLE_ROWS, max(1, round(d / (TABLE_ROWS * arm.compression))))

@@ -29,15 +29,14 @@ class Curve:
     diverged: int | None = None
 
     @classmethod
-    def of(cls, plain: dict[str, Any]) -> "Curve":
-        """The curve that `plain` describes."""
-        series = {name: dict(pairs) for name, pairs in plain["values"].items()}
-        sent = {name: dict(plain[name]) for name in ("bytes_up", "bytes_down")}
-        return cls(**{**plain, "values": series, **sent})
+    def from_dict(cls, content: dict[str, Any]) -> "Curve":
+        """The curve that `to_dict` turned into this dictionary."""
+        series = {name: dict(pairs) for name, pairs in content["values"].items()}
+        sent = {name: dict(content[name]) for name in ("bytes_up", "bytes_down")}
+        return cls(**{**content, "values": series, **sent})
 
-    @property
-    def plain(self) -> dict[str, Any]:
-        """All of it as numbers, texts, lists, and dictionaries by text: what is by round as pairs."""
+    def to_dict(self) -> dict[str, Any]:
+        """The curve as a dictionary that JSON can hold: series by round become lists of pairs (round, value)."""
         series = {name: [[t, value] for t, value in by_round.items()] for name, by_round in self.values.items()}
         sent = {name: [[t, value] for t, value in getattr(self, name).items()] for name in ("bytes_up", "bytes_down")}
         return {**asdict(self), "values": series, **sent}
@@ -59,7 +58,7 @@ class Curve:
         last = self.rounds[-1] if self.rounds else None
         return {quantity: series[last] for quantity, series in self.values.items() if last in series}
 
-    def reached(self, target: float) -> int | None:
+    def round_reaching(self, target: float) -> int | None:
         """The first evaluated round whose accuracy is at least the target, or None."""
         return next((t for t, accuracy in self.values["accuracy"].items() if accuracy >= target), None)
 

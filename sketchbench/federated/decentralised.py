@@ -19,7 +19,7 @@ class Talk(NamedTuple):
     bytes: int
 
 
-def relayed(graph: nx.Graph, messages: Vectors) -> Iterator[Talk]:
+def average_by_relaying(graph: nx.Graph, messages: Vectors) -> Iterator[Talk]:
     """Averaging by relaying: every node passes each message on to all its neighbours in the round after it received it
     for the first time; its estimate is the mean of the messages that it knows.
 
@@ -47,11 +47,11 @@ def relayed(graph: nx.Graph, messages: Vectors) -> Iterator[Talk]:
         t += 1
 
 
-def gossiped(graph: nx.Graph, messages: Vectors) -> Iterator[Talk]:
+def average_by_gossip(graph: nx.Graph, messages: Vectors) -> Iterator[Talk]:
     """Averaging by gossip: every node replaces its estimate by a weighted mean of its own and its neighbours', with
     Metropolis weights. The estimates approach the mean, and never reach it.
 
-    Arguments and errors as for `relayed`. Returns rounds without end. O(N² b) a round.
+    Arguments and errors as for `average_by_relaying`. Returns rounds without end. O(N² b) a round.
     """
     adjacency = _adjacency(graph, messages)
     degrees = adjacency.sum(axis=1)

@@ -64,7 +64,7 @@ class Experiment(Checked, ABC, Generic[State]):
         """Add to the curve. Raises FloatingPointError where the training has diverged."""
 
     @abstractmethod
-    def _packed(self, at: State) -> Any:
+    def _pack(self, at: State) -> Any:
         """A state as numbers, texts, lists, dictionaries and tensors."""
 
     def run(self) -> Curve:
@@ -76,7 +76,7 @@ class Experiment(Checked, ABC, Generic[State]):
         path = self._path
         if path is None:
             return self._run(None)
-        with checkpoint.alone(path.parent, self.course):
+        with checkpoint.lock_folder(path.parent, self.course):
             return self._run(path)
 
     def _run(self, path: Path | None) -> Curve:
@@ -90,16 +90,16 @@ class Experiment(Checked, ABC, Generic[State]):
             for at in self._states(saved["state"] if saved else None):
                 t = at.t
                 first = t if first is None else first
-                if self._evaluated(t) and t not in curve.bytes_up:  # else the checkpoint was written here
+                if self._is_evaluated(t) and t not in curve.bytes_up:  # else the checkpoint was written here
                     self._evaluate(at, curve)
-                now, ended = time.monotonic(), self._ended(t, curve)
+                now, ended = time.monotonic(), self._has_ended(t, curve)
                 if ended or now - logged > SECONDS_BETWEEN_LINES:
                     self._log(t, curve)
                     logged = now
                 over = not ended and t > first and self.course.over
                 if ended or over or now - written > SECONDS_BETWEEN:
                     if path:
-                        checkpoint.save(path, {"t": t, "curve": asdict(curve), "state": self._packed(at)})
+                        checkpoint.save(path, {"t": t, "curve": asdict(curve), "state": self._pack(at)})
                     written = now
                 if over:
                     raise Unfinished(f"{self.name}: round {t} of {self.rounds} is done")
@@ -118,12 +118,12 @@ class Experiment(Checked, ABC, Generic[State]):
         if self.course.checkpoints is None:
             return None
         followed = (self.name, self.rounds, self.evaluated, self.target)
-        return checkpoint.place(self.course.checkpoints, self.course.code, *followed, *self._identity())
+        return checkpoint.path_of(self.course.checkpoints, self.course.code, *followed, *self._identity())
 
-    def _evaluated(self, t: int) -> bool:
+    def _is_evaluated(self, t: int) -> bool:
         return self.evaluated is None or t in self.evaluated
 
-    def _ended(self, t: int, curve: Curve) -> bool:
+    def _has_ended(self, t: int, curve: Curve) -> bool:
         if t == self.rounds:
             return True
         return self.target is not None and t > 0 and curve.latest["accuracy"] >= self.target

@@ -137,22 +137,22 @@ class FedAvg(Checked):
             yield FedAvgRound(t, model, message, replies, FedAvgState(t, weights, up, down))
             if t >= rounds:
                 return
-            chosen = self._chosen(len(parts), seed, t)
+            chosen = self._choose_clients(len(parts), seed, t)
             replies = [
-                self._reply(twin, message, client, samples, parts[client], seed, t, kernels) for client in chosen
+                self._train_client(twin, message, client, samples, parts[client], seed, t, kernels) for client in chosen
             ]
             aggregate(model, replies)
             up += sum(reply.nbytes for reply in replies)
             down += message.nbytes * len(replies)
             t += 1
 
-    def _chosen(self, clients: int, seed: int, t: int) -> list[int]:
+    def _choose_clients(self, clients: int, seed: int, t: int) -> list[int]:
         """The numbers of a round's clients, at least one."""
         count = max(1, round(self.participation * clients))
         random = seeds.generator(seed, what="participants", round=t)
         return sorted(random.choice(clients, count, replace=False).tolist())
 
-    def _reply(
+    def _train_client(
         self,
         twin: nn.Module,
         message: Broadcast,

@@ -139,7 +139,7 @@ class FedAvgExperiment(Experiment[Successive]):
             assert now is not None
             yield Successive(now.t, before, now)
 
-    def _packed(self, at: Successive) -> Any:
+    def _pack(self, at: Successive) -> Any:
         return tuple(at.now.state)
 
     def _evaluate(self, at: Successive, curve: Curve) -> None:
@@ -169,14 +169,14 @@ class FedAvgExperiment(Experiment[Successive]):
         if not names:
             names = list(now.state.weights)
             estimates = {PLAIN: [{name: message.weights[name] for name in names} for message in messages]}
-        truth = _joined({name: before.state.weights[name] - now.state.weights[name] for name in names})
+        truth = _join({name: before.state.weights[name] - now.state.weights[name] for name in names})
         values = {}
         for option, (old, new) in estimates.items():
-            estimate = _joined(old) - _joined(new)
+            estimate = _join(old) - _join(new)
             values[f"error {option}"] = float((estimate - truth).norm() / truth.norm())
             values[f"cosine {option}"] = float(abs(estimate @ truth) / (estimate.norm() * truth.norm()))
         return values
 
 
-def _joined(weights: Weights) -> Tensor:
+def _join(weights: Weights) -> Tensor:
     return torch.cat([value.flatten() for value in weights.values()]).double()

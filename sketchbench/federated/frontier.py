@@ -78,7 +78,7 @@ class Federation:
         inputs, labels = self.train
         return Batches(inputs[drawn], labels[drawn], asarray(shares))
 
-    def repeated(self, times: int) -> "Federation":
+    def repeat(self, times: int) -> "Federation":
         """All trials so many times over, one after another."""
         start = self.kernels.xp.concatenate([self.start] * times)
         return replace(self, start=start, records=np.tile(self.records, (times, 1, 1)))
@@ -88,7 +88,7 @@ class Federation:
         return np.asarray(self.kernels.to_numpy(self.network.accuracy(w, *self.test)))
 
 
-def federation(
+def make_federation(
     kernels: Kernels, data: Dataset, partition: MakeParts, model: MakeModel, trials: Sequence[int]
 ) -> Federation:
     """The federation whose trials have these seeds, of 64 bits, for their partitions and starts.
@@ -193,7 +193,7 @@ def train(
         drawn = kernels.asarray(noise.standard_normal(shape, dtype=np.float32)) if private else None
         at = At(kernels, seed, number, shape[0])
         for training in trainings:
-            training.go_on(batches, drawn, at)
+            training.run_round(batches, drawn, at)
             if number >= rounds - judged:
                 training.evaluate()
     return [training.result(rounds) for training in trainings]
@@ -212,7 +212,7 @@ class _Training:
         self._up, self._down = 0, 0
         self._accuracies: list[NDArray[np.float64]] = []
 
-    def go_on(self, batches: Batches, noise: Array | None, at: At) -> None:
+    def run_round(self, batches: Batches, noise: Array | None, at: At) -> None:
         """A round, with standard normal noise (T, C, d)."""
         compressor, xp = self._arm.compressor, at.kernels.xp
         x = self._clients.network.gradients(self._w, batches, self._clip, compressor.projections(at))

@@ -13,8 +13,8 @@ from sketchbench.compressor.compressor import Compressor
 from sketchbench.compressor.plain import Plain
 from sketchbench.dataset.dataset import Dataset
 from sketchbench.dataset.partition import MakeParts
-from sketchbench.federated.frontier import Arm, Federation, Gradients, federation, train
-from sketchbench.federated.tuning import held_out
+from sketchbench.federated.frontier import Arm, Federation, Gradients, make_federation, train
+from sketchbench.federated.tuning import hold_out
 from sketchbench.kernels import Kernels
 from sketchbench.model.networks import MakeModel
 from sketchbench.parameters import Checked, Count, NonEmptyList, Positive, Probability, choose
@@ -23,7 +23,7 @@ from sketchbench.privacy.mechanism import mean_step, private_training
 from sketchbench.privacy.sampling import Sampling
 
 Numbers = NDArray[np.float64]  # (trials,)
-calibrated = functools.cache(calibrated_sigma)  # the same for all compressors of a process
+calibrate = functools.cache(calibrated_sigma)  # the same for all compressors of a process
 
 
 @dataclass(frozen=True)
@@ -184,8 +184,8 @@ class PairedTrainings:
         if known not in _PLAIN:
             if len(_PLAIN) >= KEPT:
                 _PLAIN.clear()
-            _PLAIN[known] = self._trained(settings[0], [Method(plain, sigma) for sigma in sigmas])
-        compressed = self._trained(settings[0], [Method(compressor, sigma) for sigma in sigmas])
+            _PLAIN[known] = self._train(settings[0], [Method(plain, sigma) for sigma in sigmas])
+        compressed = self._train(settings[0], [Method(compressor, sigma) for sigma in sigmas])
         return dict(zip(settings, map(Pair, _PLAIN[known], compressed, sigmas), strict=True))
 
     @property
@@ -193,11 +193,11 @@ class PairedTrainings:
         """What decides the trainings, beside the data and the kernels."""
         return (self.seed, self.model, self.partitions, self.training, self.privacy, self.tuning, self.trials)
 
-    def _trained(self, setting: Setting, methods: Sequence[Method]) -> list[Reached]:
+    def _train(self, setting: Setting, methods: Sequence[Method]) -> list[Reached]:
         """What each method reaches with the best of its rates."""
         rates = self._rates(setting, methods)
         stacks = [self._stack(setting, first, methods, rates) for first in range(0, self.trials, self.training.stack)]
-        return [_reached(parts, rate) for parts, rate in zip(zip(*stacks, strict=True), rates, strict=True)]
+        return [_join(parts, rate) for parts, rate in zip(zip(*stacks, strict=True), rates, strict=True)]
 
     def _stack(self, setting: Setting, first: int, methods: Sequence[Method], rates: Sequence[float]) -> list[Reached]:
         """What each method reaches with its rate in the trials from this one on."""
@@ -221,8 +221,8 @@ class PairedTrainings:
     def _rates(self, setting: Setting, methods: Sequence[Method]) -> list[float]:
         """The learning rate of each method: all rates are tried at once, in one stack."""
         rates, trials = self.tuning.rates, self.tuning.trials
-        clients = self._federation(held_out(self.data, self.seed), "tuning", setting.case, range(trials))
-        tried = clients.repeated(len(rates))
+        clients = self._federation(hold_out(self.data, self.seed), "tuning", setting.case, range(trials))
+        tried = clients.repeat(len(rates))
         arms = [method.arm(np.repeat(rates, trials)) for method in methods]
         seed = self._seed(setting, "tuning")
         rounds, judged = self.tuning.rounds, min(self.training.judged, self.tuning.rounds)
@@ -232,7 +232,7 @@ class PairedTrainings:
 
     def _federation(self, data: Dataset, part: str, case: str, trials: Sequence[int]) -> Federation:
         keys = [seeds.key(self.seed, task="frontier", part=part, case=case, trial=trial) for trial in trials]
-        return federation(self.kernels, data, self.partitions[case], self.model, keys)
+        return make_federation(self.kernels, data, self.partitions[case], self.model, keys)
 
     def _gradients(self, clients: Federation, setting: Setting) -> Gradients:
         """How these clients take their gradients."""
@@ -255,10 +255,10 @@ class PairedTrainings:
         step = mean_step(privacy.clip, 1.0, sampling, sampling.neighbours)
         rounds = self.training.rounds
         released = private_training(step, local_steps=1, rounds=rounds, records=clients.owners, sketch="compressed")
-        return calibrated(privacy.accountant, released, setting.epsilon, privacy.delta)
+        return calibrate(privacy.accountant, released, setting.epsilon, privacy.delta)
 
 
-def _reached(stacks: Sequence[Reached], rate: float) -> Reached:
+def _join(stacks: Sequence[Reached], rate: float) -> Reached:
     """Of all stacks of a method together."""
     return Reached(
         np.concatenate([one.start for one in stacks]),

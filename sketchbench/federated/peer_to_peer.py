@@ -56,17 +56,17 @@ class PeerToPeer(Checked):
             weights = weights + self.mixing * (towards - np.roll(towards, 1, axis=0)) - self.rate * gradients
 
 
-def unbiased(at: PeerRound) -> Numbers:
+def estimate_unbiased(at: PeerRound) -> Numbers:
     """Node 1's estimate of node 0's weights: W S Sᵀ (option I of zhang2021 §6.3)."""
     return np.asarray(at.sent[0] @ at.sketches[0])
 
 
-def nearest(at: PeerRound) -> Numbers:
+def estimate_nearest(at: PeerRound) -> Numbers:
     """W S S⁺ (option II)."""
     return np.asarray(at.sent[0] @ np.linalg.pinv(at.sketches[0]).T)
 
 
-def completed(at: PeerRound) -> Numbers:
+def estimate_from_own(at: PeerRound) -> Numbers:
     """Node 1's own weights, but for the part that it sees of node 0's: W_1 + (W_0 - W_1) S S⁺."""
     own, R = at.weights[1], at.sketches[0]
     return np.asarray(own + (at.sent[0] - own @ R.T) @ np.linalg.pinv(R).T)

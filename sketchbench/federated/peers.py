@@ -60,7 +60,7 @@ class Peers:
             silent = replace(algorithm, channel_noise=0.0)
             return silent.run(self.objective, self.sketch, self.seed, trials=trials, rounds=rounds)
         if peer == "uncompressed":
-            recovery, family = compressors.uncompressed(d)
+            recovery, family = compressors.no_compression(d)
             algorithm = CompressedSensingSGD(recovery, algorithm.rate, clients=algorithm.clients)
             key = 0  # of the identity, which draws nothing
         else:

@@ -29,13 +29,13 @@ class Sampled(Checked):
     def __call__(self, w: Array) -> Array:
         """Gradients at the clients' weights (T, N, d): (T, N, d)."""
         count, records = self.objective.records.shape
-        shares = _chosen(self.random, (len(w), count, records), self.records)
-        taking_part = _chosen(self.random, (len(w), count), self.clients) * count
+        shares = _draw_shares(self.random, (len(w), count, records), self.records)
+        taking_part = _draw_shares(self.random, (len(w), count), self.clients) * count
         asarray = self.objective.kernels.asarray
         return self.objective.batch_gradients(w, asarray(shares)) * asarray(taking_part)[..., None]
 
 
-def _chosen(random: np.random.Generator, shape: tuple[int, ...], share: float) -> np.ndarray:
+def _draw_shares(random: np.random.Generator, shape: tuple[int, ...], share: float) -> np.ndarray:
     """Along the last axis, m random entries are 1/m and the others 0, with m the rounded share of them."""
     chosen = max(1, round(share * shape[-1]))
     ranks = random.random(shape).argsort(axis=-1).argsort(axis=-1)

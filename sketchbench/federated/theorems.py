@@ -15,7 +15,7 @@ Alpha = Literal["claimed", "exact"]
 Measurements = Iterator[tuple[Round, Array]]
 
 
-def theorem_named(name: str) -> Theorem:
+def find_theorem(name: str) -> Theorem:
     """The theorem of this place in song2023; ValueError for one that is unknown."""
     return THEOREMS[choose("theorem", name, THEOREMS)]
 
@@ -59,7 +59,7 @@ def assumptions(
     )
 
 
-def measured(theorem: Theorem, objective: Objective, rounds: Iterator[Round]) -> Measurements:
+def measure(theorem: Theorem, objective: Objective, rounds: Iterator[Round]) -> Measurements:
     """Rounds of a run, each with the quantity (T_r,) that the theorem bounds (see `Theorem`)."""
     return _MEASURED[theorem.measured](objective, rounds)
 

@@ -37,11 +37,11 @@ class Tuning(Checked):
         """
         if len(self.rates) == 1:
             return self.rates[0]
-        split = held_out(data, seed)
+        split = hold_out(data, seed)
         return max(self.rates, key=lambda rate: merit(split, rate))
 
 
-def held_out(data: Dataset, seed: int) -> Dataset:
+def hold_out(data: Dataset, seed: int) -> Dataset:
     """The training samples alone, with a random tenth of them in the place of the test samples.
 
     Arguments:

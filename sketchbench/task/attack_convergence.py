@@ -12,8 +12,8 @@ from sketchbench.attack.gradient_matching import (
     Evaluation,
     GradientMatching,
     non_critical_excess,
-    numbers,
     semi_smoothness_excess,
+    to_numpy,
 )
 from sketchbench.attack.matching_problem import FEATURES, MatchingProblem, bilinear, normal, perceptron
 from sketchbench.kernels import Kernels
@@ -117,7 +117,7 @@ class AttackConvergence(Checked):
         yield from self._non_critical(attack, points)
         yield from self._semi_smoothness([*special, *points], constants)
         yield from self._condition(constants, attack.full_rank)
-        losses = np.stack([numbers(loss) for _, loss in path])
+        losses = np.stack([to_numpy(loss) for _, loss in path])
         logs = {t: np.log10(losses[t] / losses[0]) for t in shown}
         early, late = (np.log(losses[t] / losses[t + self.rounds // 2]) for t in (0, self.rounds // 2))
         yield Row("slowing", bound=MEDIAN).counted((late < early / 2).sum(), self.trials)
@@ -157,4 +157,4 @@ class AttackConvergence(Checked):
         row, spectrum = Row(quantity), self.known.spectrum
         if spectrum is not None:
             row = row.but(exact=float(spectrum(d=self.family.d, b=self.family.b).rank / self.family.d))
-        return row.mean(attack.recovered(x))
+        return row.mean(attack.recovered_share(x))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sketchbench import seeds
 from sketchbench.federated.iterative_sketching import IterativeSketching
-from sketchbench.federated.theorems import assumptions, measured, theorem_named
+from sketchbench.federated.theorems import assumptions, find_theorem, measure
 from sketchbench.kernels import Kernels
 from sketchbench.measure.divergence import diverged
 from sketchbench.measure.row import Row
@@ -96,7 +96,7 @@ class Communication(Checked):
     def _journey(
         self, name: str, objective: Objective, family: Family, known: Known, trials: int, rounds: int
     ) -> Journey:
-        theorem = theorem_named(self.theorem)
+        theorem = find_theorem(self.theorem)
         factor = 1.0 if isinstance(family, Identity) else self.factor
         algorithm = IterativeSketching(family, factor * theorem.rate(assumptions(objective, theorem, family, known)))
         key = seeds.key(self.seed, task="communication", family=repr(family))
@@ -104,7 +104,7 @@ class Communication(Checked):
         shown = shown_rounds(rounds, self.points)
         arrived, sent = np.full((2, trials), np.nan)
         rows: list[Row] = []
-        for at, values in measured(theorem, objective, states):
+        for at, values in measure(theorem, objective, states):
             share = self.kernels.to_numpy(values) / objective.gap
             if diverged(share, 1.0):
                 log.info("%s: diverged in round %d", name, at.t)

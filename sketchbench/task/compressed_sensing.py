@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench.federated.compressed_sensing import CompressedSensingSGD, MakeSGD, ServerState, Tracked, tracked
+from sketchbench.federated.compressed_sensing import CompressedSensingSGD, LemmaVectors, MakeSGD, ServerState, track
 from sketchbench.federated.iterative_sketching import Round
 from sketchbench.federated.peers import Peer, Peers, Table
 from sketchbench.kernels import Kernels
@@ -115,10 +115,10 @@ class CompressedSensing(Checked):
 
     def _tested(self, objective: Objective, algorithm: CompressedSensingSGD, sketch: Sketch) -> Iterator[ShownRound]:
         states = algorithm.run(objective, sketch, self.seed, trials=self.trials, rounds=self.rounds)
-        return self._followed("recovery", objective, tracked(states, algorithm, sketch))
+        return self._followed("recovery", objective, track(states, algorithm, sketch))
 
     def _followed(
-        self, name: str, objective: Objective, states: Iterator[tuple[ServerState | Round, Tracked | None]]
+        self, name: str, objective: Objective, states: Iterator[tuple[ServerState | Round, LemmaVectors | None]]
     ) -> Iterator[ShownRound]:
         """The rounds that are shown, until the end or until the algorithm has diverged."""
         for at, vectors in states:

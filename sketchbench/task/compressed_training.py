@@ -93,11 +93,13 @@ class CompressedTraining(Checked, Repeated):
     def trial(self, number: int) -> Values:
         """The curves by arm, and the number of classes."""
         experiment = replace(self._experiment, course=self.course.within(f"trial{number}"))
-        trained = {_name(arm): self._run(replace(experiment, arm=arm), f"trial {number}").plain for arm in self._arms}
+        trained = {
+            _name(arm): self._run(replace(experiment, arm=arm), f"trial {number}").to_dict() for arm in self._arms
+        }
         return {**trained, "classes": experiment.data.classes}
 
     def rows(self, values: Sequence[Values]) -> list[Row]:
-        curves = {arm: [Curve.of(one[_name(arm)]) for one in values] for arm in self._arms}
+        curves = {arm: [Curve.from_dict(one[_name(arm)]) for one in values] for arm in self._arms}
         return list(self._rows(curves, chance=math.log(values[0]["classes"])))
 
     @property

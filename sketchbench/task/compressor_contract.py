@@ -13,7 +13,7 @@ from sketchbench import seeds
 from sketchbench.compressor import contract
 from sketchbench.compressor.compressor import MakeCompressor
 from sketchbench.compressor.contract import Subject, Values
-from sketchbench.compressor.message import WORD, Layout, limit_of
+from sketchbench.compressor.message import WORD, Layout, byte_limit
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row, Value
 from sketchbench.measure.summary import ROUNDING
@@ -123,28 +123,28 @@ class CompressorContract(Checked):
         return [*(_counted(*item) for item in events.items()), *(one.row.mean(one.values) for one in furthest)]
 
     def _subject(self, layout: Layout, compression: float) -> Subject:
-        made = self.compressor(layout=layout, limit=limit_of(layout, compression))
+        made = self.compressor(layout=layout, limit=byte_limit(layout, compression))
         seed = seeds.key(self.seed, task="compressor contract", compression=f"{compression:g}", d=layout.d)
         return Subject(made, self.kernels, seed)
 
     def _events(self, subject: Subject, budget: Budget, keyed: bool) -> Iterator[tuple[str, Values]]:
         """What is counted in each trial, in units of what is allowed."""
         compressor, clients, number = subject.compressor, budget.clients, budget.rounds
-        rounds = contract.played(subject, budget.trials, clients, number)
+        rounds = contract.play_rounds(subject, budget.trials, clients, number)
         if compressor.feedback != "none" and compressor.conserves:
-            yield "feedback", contract.unaccounted(subject, rounds) / self.tolerance
-        distance = contract.apart(subject, rounds, clients, number) / self.tolerance
+            yield "feedback", contract.lost_share(subject, rounds) / self.tolerance
+        distance = contract.step_distance(subject, rounds, clients, number) / self.tolerance
         if compressor.adds_up:
             yield "summed", distance
         else:
             yield "not_summed", (distance <= 1) / EVENT
-        sizes = contract.sizes(subject, rounds, clients, number)
+        sizes = contract.message_sizes(subject, rounds, clients, number)
         yield "bytes", sizes.sent / compressor.limit
         yield "bytes_up", sizes.up / EVENT
         yield "bytes_down", sizes.down / EVENT
-        yield "sameness", contract.differs(subject, budget.trials, clients) / EVENT
+        yield "sameness", contract.count_changes(subject, budget.trials, clients) / EVENT
         if compressor.keyed and keyed:
-            renewal, neighbours = contract.renewed(subject, budget.trials)
+            renewal, neighbours = contract.check_renewal(subject, budget.trials)
             yield "renewal", renewal / EVENT
             yield "neighbours", neighbours / EVENT
 

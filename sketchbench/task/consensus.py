@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench import seeds
-from sketchbench.federated.decentralised import Talk, gossiped, relayed
+from sketchbench.federated.decentralised import Talk, average_by_gossip, average_by_relaying
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
 from sketchbench.parameters import Checked, NonEmptyList, Range
@@ -74,8 +74,8 @@ class Consensus(Checked):
         graph, messages = GRAPHS[name](nodes), self._messages(nodes)
         diameter = nx.diameter(graph)
         patience = math.log(1 / self.tolerance) * diameter
-        relay = _first_agreement(relayed(graph, messages), messages, EXACT)
-        gossip = _first_agreement(gossiped(graph, messages), messages, self.tolerance)
+        relay = _first_agreement(average_by_relaying(graph, messages), messages, EXACT)
+        gossip = _first_agreement(average_by_gossip(graph, messages), messages, self.tolerance)
         log.info("%s of %d nodes: %d rounds by relaying, %d by averaging", name, nodes, relay.t, gossip.t)
         graph_columns = {"case": name, "nodes": nodes, "diameter": diameter}
         return [

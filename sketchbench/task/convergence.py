@@ -9,7 +9,7 @@ import numpy as np
 
 from sketchbench import seeds
 from sketchbench.federated.iterative_sketching import Desketching, IterativeSketching
-from sketchbench.federated.theorems import Alpha, assumptions, measured, theorem_named
+from sketchbench.federated.theorems import Alpha, assumptions, find_theorem, measure
 from sketchbench.kernels import Kernels
 from sketchbench.measure.divergence import diverged
 from sketchbench.measure.row import Row
@@ -86,7 +86,7 @@ class Convergence(Checked):
     points: Count
 
     def run(self) -> list[Row]:
-        theorems = [theorem_named(name) for name in self.theorems]
+        theorems = [find_theorem(name) for name in self.theorems]
         objective = self.objective(kernels=self.kernels, seed=self.seed)
         return [row for theorem in theorems for row in self._rows(objective, theorem)]
 
@@ -99,7 +99,7 @@ class Convergence(Checked):
         key = seeds.key(self.seed, task=f"convergence {theorem.place}", family=repr(self.family))
         rounds = algorithm.run(objective, key, trials=self.trials, rounds=self.rounds)
         shown = shown_rounds(self.rounds, self.points)
-        for at, array in measured(theorem, objective, rounds):
+        for at, array in measure(theorem, objective, rounds):
             values = self.kernels.to_numpy(array)
             lost = diverged(values, objective.gap)
             if at.t not in shown and not lost:

@@ -54,7 +54,7 @@ class Decoders(Checked):
 
     def run(self) -> list[Row]:
         sketch = trials.fixed_operator(self.family, self.kernels, self.seed, "decoders")
-        x = signals.sparse(self.family.d, self.k, self.trials, self.seed, noise=self.noise)
+        x = signals.draw_sparse(self.family.d, self.k, self.trials, self.seed, noise=self.noise)
         y = sketch.sketch(self.kernels.asarray(x))
         phi = np.asarray(self.kernels.to_numpy(sketch.materialize()))
         rows = []

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench.federated.compressed_sensing import CompressedSensingSGD, tracked
+from sketchbench.federated.compressed_sensing import CompressedSensingSGD, track
 from sketchbench.kernels import Array, Kernels
 from sketchbench.measure.row import Row
 from sketchbench.measure.sparsity import sparsity
@@ -116,7 +116,7 @@ class FeedbackBound(Checked):
         total: Array = 0.0
         memory: Array = 0.0
         densest = np.zeros(self.trials)
-        for at, vectors in tracked(states, algorithm, sketch):
+        for at, vectors in track(states, algorithm, sketch):
             if vectors is not None:
                 densest = np.maximum(densest, sparsity(self.kernels.to_numpy(vectors.p)))
             if at.t < self.rounds:

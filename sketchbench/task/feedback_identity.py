@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench.federated.compressed_sensing import CompressedSensingSGD, tracked
+from sketchbench.federated.compressed_sensing import CompressedSensingSGD, track
 from sketchbench.kernels import Array, Kernels
 from sketchbench.measure.row import Row
 from sketchbench.objective.objective import MakeObjective
@@ -50,7 +50,7 @@ class FeedbackIdentity(Checked):
         states = algorithm.run(objective, sketch, self.seed, trials=self.trials, rounds=self.rounds)
         worst: dict[tuple[str, str | None], Deviations] = defaultdict(lambda: np.zeros(self.trials))
         before: Array = 0.0
-        for at, vectors in tracked(states, algorithm, sketch):
+        for at, vectors in track(states, algorithm, sketch):
             virtual = sketch.sketch(at.w) - at.error
             if at.sent is not None and vectors is not None:
                 sent, step = at.sent, algorithm.rate * sketch.sketch(at.sent.gradient)

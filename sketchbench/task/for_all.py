@@ -84,7 +84,7 @@ class ForAll(Checked):
 
     def _appendix_d(self, sketch: Sketch, recovery: Recovery) -> Iterator[Row]:
         equal = self._signals((np.arange(sketch.d) <= self.k).astype(float))
-        dense = signals.sparse(sketch.d, self.k, self.trials, self.seed, noise=0.05)
+        dense = signals.draw_sparse(sketch.d, self.k, self.trials, self.seed, noise=0.05)
         for case, kept in (("printed", self.k), ("corrected", self.k // 2)):
             needed = [errors(sketch, recovery, x, 0.0) * self.k**0.5 / tail_norms(x, kept).one for x in (equal, dense)]
             yield Row("c_1", case=case).mean(np.maximum(*needed))
@@ -98,4 +98,4 @@ class ForAll(Checked):
     def _directions(self, b: int) -> signals.Signals:
         """Random vectors of norm 1, (trials, b)."""
         random = seeds.generator(self.seed, data="directions", b=b)
-        return signals.unit(random.standard_normal((self.trials, b)))
+        return signals.normalise(random.standard_normal((self.trials, b)))

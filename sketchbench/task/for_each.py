@@ -42,7 +42,7 @@ class ForEach(Checked):
     def run(self) -> list[Row]:
         """Measure. Raises ValueError for k > d."""
         d, recovery = self.family.d, self.recovery(k=self.k)
-        (fixed,) = signals.sparse(d, self.k, 1, self.seed, noise=0.05)
+        (fixed,) = signals.draw_sparse(d, self.k, 1, self.seed, noise=0.05)
         tail = 0.05 * seeds.generator(self.seed, data="tail", d=d).standard_normal(d)
         key = seeds.key(self.seed, task="for each", family=repr(self.family))
         exceeded = {"fixed": 0, "chosen": 0}

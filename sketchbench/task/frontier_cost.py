@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sketchbench import seeds
 from sketchbench.compressor.budget import at_budget
 from sketchbench.compressor.compressor import At, Compressor, MakeCompressor, Memory
-from sketchbench.compressor.message import Layout, limit_of
+from sketchbench.compressor.message import Layout, byte_limit
 from sketchbench.compressor.plain import Plain
 from sketchbench.kernels import Array, Kernels
 from sketchbench.measure.row import Row
@@ -65,7 +65,7 @@ class FrontierCost(Checked):
             compressor = at_budget(self.compressor, layout, self.compression, self.budgets)
         except SizeError as error:
             return [Row("client_time", d=layout.d).lost("refused", str(error))]
-        plain = Plain(layout, limit_of(layout, 1))
+        plain = Plain(layout, byte_limit(layout, 1))
         sides = {name: _Timed(made) for name, made in (("plain", plain), ("compressed", compressor))}
         seconds = np.array([self._round(number, layout, sides) for number in range(self.rounds + 1)])[1:]
         gradient, plain_client, plain_server, client, server = seconds.T

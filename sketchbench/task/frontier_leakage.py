@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from sketchbench import seeds
 from sketchbench.attack.compressed_message import PLACES, VICTIM, Place, Round, Sight, Unseen
 from sketchbench.attack.message_property import MessageProperty, Observation
-from sketchbench.attack.message_scene import Scene, drawn, pixels
-from sketchbench.attack.message_scene import networks as drawn_networks
+from sketchbench.attack.message_scene import Scene, draw_networks, draw_scene, pixels
 from sketchbench.attack.stacked_inversion import Kind, StackedAttacks, Target
 from sketchbench.compressor.budget import at_budget
 from sketchbench.compressor.compressor import At, Compressor, MakeCompressor
-from sketchbench.compressor.message import limit_of
+from sketchbench.compressor.message import byte_limit
 from sketchbench.compressor.plain import Plain
 from sketchbench.dataset.dataset import MakeDataset
 from sketchbench.kernels import Kernels
@@ -126,7 +125,7 @@ class FrontierLeakage(Checked):
     @cached_property
     def _scene(self) -> Scene:
         """The same for all compressors: first the trials in which attacks are chosen, then those that are judged."""
-        return drawn(self.dataset(), self.model, self.seed, self.clients, self.choosing + self.trials)
+        return draw_scene(self.dataset(), self.model, self.seed, self.clients, self.choosing + self.trials)
 
     @property
     def _judged(self) -> slice:
@@ -160,13 +159,13 @@ class FrontierLeakage(Checked):
     def _round(self, compressor: Compressor) -> Round:
         """All trials, with the gradients of the compressor's own networks."""
         at = self._at("round", len(self._scene.images))
-        networks = self._scene.networks.projected(compressor.projections(at), self.kernels)
+        networks = self._scene.networks.with_projections(compressor.projections(at), self.kernels)
         return Round(compressor, at, self.kernels.asarray(self._scene.updates(networks)))
 
     def _target(self, compressor: Compressor, sight: Sight) -> Target:
         """What an attacker starts from."""
         scene = self._scene
-        networks = scene.networks.projected(compressor.projections(sight.at), self.kernels)
+        networks = scene.networks.with_projections(compressor.projections(sight.at), self.kernels)
         seed = seeds.key(self.seed, attack="inversion")
         labels = scene.labels[:, sight.clients]
         return Target(sight, networks, labels, scene.prior, seed, compressor, scene.public)
@@ -193,9 +192,9 @@ class FrontierLeakage(Checked):
     def _uncompressed(self) -> list[Likeness]:
         """What gradient matching finds without compression."""
         layout = self._scene.networks.layout
-        plain = Plain(layout, limit_of(layout, 1))
+        plain = Plain(layout, byte_limit(layout, 1))
         target = self._target(plain, self._round(plain).sight("server"))
-        found = self.attacks.matched(target, self.attacks.likely(target))
+        found = self.attacks.match_gradients(target, self.attacks.find_most_likely(target))
         return self._scene.likenesses(pixels(found[self._judged, VICTIM]), self._judged)
 
     def _rows(self, place: Place, found: Found, guesses: list[Likeness], control: int) -> Iterator[Row]:
@@ -212,8 +211,8 @@ class FrontierLeakage(Checked):
     def _inferred(self, compressor: Compressor) -> Iterator[Row]:
         """The rows of property inference, in the networks of as many trials."""
         data, at = self._scene.data, self._at("property", self.trials)
-        networks = drawn_networks(data, self.model, self.seed, range(self.choosing, self.choosing + self.trials))
-        networks = networks.projected(compressor.projections(at), self.kernels)
+        networks = draw_networks(data, self.model, self.seed, range(self.choosing, self.choosing + self.trials))
+        networks = networks.with_projections(compressor.projections(at), self.kernels)
         random = seeds.generator(self.seed, data="property")
         areas = self.inference.areas(Observation(compressor, networks, at, self.clients), data, random)
         for observed, values in areas.items():

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sketchbench import seeds
 from sketchbench.attack.attempt import Attempt, attempt, draw_victim, pixels
 from sketchbench.attack.inversion import Inversion
-from sketchbench.attack.prior import Prior, learnt
+from sketchbench.attack.prior import Prior, learn_prior
 from sketchbench.attack.victim import Victim
 from sketchbench.attack.view import MakeView
 from sketchbench.dataset.dataset import Dataset, MakeDataset
@@ -162,7 +162,7 @@ class ImageInversion(Checked, Repeated):
             return None
         data = self._data
         images = data.features(data.train).reshape(-1, *data.shape)
-        return learnt(images, torch.zeros(1, dtype=torch.float64, device=device_of(self.kernels)))
+        return learn_prior(images, torch.zeros(1, dtype=torch.float64, device=device_of(self.kernels)))
 
     def _cases(self, victim: Victim) -> Iterator[Case]:
         """What is attacked: the control first."""

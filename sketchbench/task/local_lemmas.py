@@ -8,7 +8,7 @@ import numpy as np
 from sketchbench import seeds
 from sketchbench.federated.iterative_sketching import IterativeSketching
 from sketchbench.federated.local_lemmas import LEMMAS, averages, difference_after_sketch, ratios
-from sketchbench.federated.theorems import assumptions, theorem_named
+from sketchbench.federated.theorems import assumptions, find_theorem
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
 from sketchbench.objective.objective import MakeObjective
@@ -45,7 +45,7 @@ class LocalLemmas(Checked):
 
     def run(self) -> list[Row]:
         objective = self.objective(kernels=self.kernels, seed=self.seed)
-        theorem = theorem_named("F.9")
+        theorem = find_theorem("F.9")
         p = assumptions(objective, theorem, self.family, self.known, local_steps=self.local_steps)
         eta = theorem.rate(p)
         algorithm = IterativeSketching(self.family, eta, self.local_steps)

@@ -67,7 +67,7 @@ class Moments(Checked):
                     xp.concatenate([xp.broadcast_to(side, (len(spikes), *side.shape[1:])), spikes], axis=1)
                     for side in (g, h)
                 )
-            products.append((trials.desketched(sketch, right) * left).sum(axis=-1))
+            products.append((trials.sketch_and_desketch(sketch, right) * left).sum(axis=-1))
         measured = self.kernels.to_numpy(xp.concatenate(products))
         rows: list[Row] = []
         for index, (name, (g_one, h_one)) in enumerate(zip(fixed, pairs, strict=True)):

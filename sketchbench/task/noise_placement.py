@@ -14,7 +14,7 @@ from sketchbench.privacy import gaussian
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch
 from sketchbench.task import trials as blocks
-from sketchbench.task.privacy_audit import audited
+from sketchbench.task.privacy_audit import audit
 
 Placement = Literal["before", "after", "unscaled", "halved"]
 
@@ -74,7 +74,7 @@ class NoisePlacement(Checked):
         """What the attacker proves about one of the releases."""
         there, absent = (self._statistics(placement, world) for world in ("present", "absent"))
         row = Row("audit", case=placement, delta=self.delta, bound=self.epsilon, sensitivity=1.0, sigma=self._sigma)
-        return audited(row, there, absent)
+        return audit(row, there, absent)
 
     @property
     def _sigma(self) -> float:

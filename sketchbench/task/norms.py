@@ -41,7 +41,7 @@ class Norms(Checked):
         key = seeds.key(self.seed, task="norms", family=repr(self.family))
         squares = []
         for sketch in trials.operators(self.family, key, self.kernels, self.trials, len(h)):
-            back = trials.desketched(sketch, self.kernels.asarray(h[None]))
+            back = trials.sketch_and_desketch(sketch, self.kernels.asarray(h[None]))
             squares.append((back**2).sum(axis=-1))
         measured = self.kernels.to_numpy(self.kernels.xp.concatenate(squares))
         a = self.known.embedding_constant

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sketchbench import seeds
 from sketchbench.federated.iterative_sketching import Desketching, IterativeSketching, Round
-from sketchbench.federated.theorems import assumptions, theorem_named
+from sketchbench.federated.theorems import assumptions, find_theorem
 from sketchbench.kernels import Array, Kernels
 from sketchbench.measure.row import Row
 from sketchbench.objective.objective import MakeObjective, Objective
@@ -42,7 +42,7 @@ class OneRound(Checked):
 
     def run(self) -> list[Row]:
         objective = self.objective(kernels=self.kernels, seed=self.seed)
-        theorem = theorem_named("G.2-corrected")
+        theorem = find_theorem("G.2-corrected")
         p = assumptions(objective, theorem, self.family, self.known, local_steps=self.local_steps, alpha="exact")
         eta = self.factor * theorem.rate(p)
         start, after = self._round(objective, eta, "same")

@@ -18,7 +18,11 @@ from sketchbench.sketch.family import Family
 from sketchbench.task.trials import blocks, shown_rounds
 
 Numbers = NDArray[np.float64]
-OPTIONS = {"option I": peer_to_peer.unbiased, "option II": peer_to_peer.nearest, "own weights": peer_to_peer.completed}
+OPTIONS = {
+    "option I": peer_to_peer.estimate_unbiased,
+    "option II": peer_to_peer.estimate_nearest,
+    "own weights": peer_to_peer.estimate_from_own,
+}
 PLAIN = "plain"  # nodes that exchange their weights as they are
 TINY = 1e-12
 
@@ -40,7 +44,7 @@ class Ring(Checked):
     samples: Count
     heterogeneity: NonNegative
 
-    def made(self, d: int, random: np.random.Generator) -> tuple[Numbers, Numbers, Numbers]:
+    def draw(self, d: int, random: np.random.Generator) -> tuple[Numbers, Numbers, Numbers]:
         """The start (N, out, d), features (N, n, d) and labels (N, n, out)."""
         shape = (self.nodes, self.outputs, d)
         start, shared = random.standard_normal((2, 1, self.outputs, d))
@@ -88,7 +92,7 @@ class PeerToPeerLearning(Checked):
     def _trial(self, trial: int, shown: list[int]) -> dict[tuple[str, str, int], float]:
         """What is measured in one trial, by quantity, case and round."""
         d = self.family.d
-        weights, features, labels = self.ring.made(d, seeds.generator(self.seed, data="ring", d=d, trial=trial))
+        weights, features, labels = self.ring.draw(d, seeds.generator(self.seed, data="ring", d=d, trial=trial))
         found = {}
         for case in ("sketched", PLAIN):
             sketches = partial(self._draw, trial) if case == "sketched" else self._whole
@@ -98,7 +102,7 @@ class PeerToPeerLearning(Checked):
                     start = _loss(before, features, labels)
                 if now.t in shown:
                     found["loss", case, now.t] = _loss(now, features, labels) / start
-                    options = OPTIONS if case == "sketched" else {PLAIN: peer_to_peer.unbiased}
+                    options = OPTIONS if case == "sketched" else {PLAIN: peer_to_peer.estimate_unbiased}
                     for name, estimate in options.items():
                         update = before.weights[0] - now.weights[0]
                         error = np.linalg.norm(estimate(before) - estimate(now) - update)

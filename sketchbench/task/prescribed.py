@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sketchbench import seeds
 from sketchbench.federated.iterative_sketching import IterativeSketching
-from sketchbench.federated.theorems import assumptions, theorem_named
+from sketchbench.federated.theorems import assumptions, find_theorem
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
 from sketchbench.objective.objective import MakeObjective, Objective
@@ -40,7 +40,7 @@ class Prescribed(Checked):
 
     def run(self) -> list[Row]:
         objective = self.objective(kernels=self.kernels, seed=self.seed)
-        p = assumptions(objective, theorem_named("F.9"), self.family, self.known, local_steps=self.local_steps)
+        p = assumptions(objective, find_theorem("F.9"), self.family, self.known, local_steps=self.local_steps)
         if p.heterogeneity == 0:
             raise ValueError("heterogeneity=0 must be > 0, as targets are in proportion to it")
         return [self._row(objective, p, share) for share in self.targets]

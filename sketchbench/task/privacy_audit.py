@@ -164,11 +164,11 @@ class PrivacyAudit(Checked):
         )
         for delta in self.deltas:
             row = about.but(delta=delta, bound=float(accounted(account.accountant, account.mechanism, delta)))
-            rows.append(audited(row, there.statistic, absent.statistic))
+            rows.append(audit(row, there.statistic, absent.statistic))
         return rows
 
 
-def audited(row: Row, present: Statistics, absent: Statistics) -> Row:
+def audit(row: Row, present: Statistics, absent: Statistics) -> Row:
     """The row with what an attack proves at its δ, from a statistic (trials,) in each of two worlds, trials even.
 
     The first half of the trials chooses the threshold above which the attack says that the canary was there; the

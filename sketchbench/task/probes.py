@@ -44,7 +44,7 @@ def _tail_constant(sketch: Sketch, recovery: Recovery, count: int, seed: int) ->
     """The smallest C_s >= 0 for signals with a dense tail, of several sizes."""
     largest = 0.0
     for size in SIZES:
-        x = signals.sparse(sketch.d, recovery.k, count, seed, noise=size)
+        x = signals.draw_sparse(sketch.d, recovery.k, count, seed, noise=size)
         needed = tail_constants(errors(sketch, recovery, x, 0.0), x, recovery.k)
         largest = max(largest, float(needed.max()))
     return largest
@@ -53,7 +53,7 @@ def _tail_constant(sketch: Sketch, recovery: Recovery, count: int, seed: int) ->
 def _noise_constant(sketch: Sketch, recovery: Recovery, count: int, seed: int) -> float:
     """The smallest C_n for exactly sparse signals and noise of both kinds."""
     largest = 0.0
-    x = signals.sparse(sketch.d, recovery.k, count, seed, noise=0.0)
+    x = signals.draw_sparse(sketch.d, recovery.k, count, seed, noise=0.0)
     for noise in _noises(sketch, recovery.k, count, seed):
         for size in SIZES:
             w = size * noise * np.linalg.norm(x, axis=-1, keepdims=True)
@@ -67,5 +67,5 @@ def _noises(sketch: Sketch, k: int, count: int, seed: int) -> Iterator[signals.S
     """The noise of the probes, spread over all measurements, and looking like k wrong coordinates: (count, b)."""
     d, b = sketch.d, sketch.b
     yield seeds.generator(seed, data="feedback bound", d=d, b=b).standard_normal((count, b))
-    wrong = signals.sparse(d, k, count, seed, first=count, noise=0.0)
+    wrong = signals.draw_sparse(d, k, count, seed, first=count, noise=0.0)
     yield sketch.kernels.to_numpy(sketch.sketch(sketch.kernels.asarray(wrong)))

@@ -77,7 +77,7 @@ class Reconstruction(Checked):
         blocks: dict[str, list[Any]] = defaultdict(list)
         seconds = float("inf")
         for first, count in trials.blocks(self.trials, 4 * d):
-            x = signals.sparse(d, self.k, count, self.seed, first, noise=self.noise)
+            x = signals.draw_sparse(d, self.k, count, self.seed, first, noise=self.noise)
             sent = self.kernels.asarray(x)
             if first == 0:
                 recovery.recover(tested, tested.sketch(sent[:1]))  # compiles what is to be timed

@@ -98,7 +98,7 @@ class Regulariser(Checked):
         rows = self.kernels.asarray(features.reshape(1, -1, self.family.d))
         found = []
         for sketch in trials.operators(self.family, key, self.kernels, self.trials, rows.shape[1]):
-            projected = self.kernels.to_numpy(trials.desketched(sketch, rows))
+            projected = self.kernels.to_numpy(trials.sketch_and_desketch(sketch, rows))
             outputs = np.einsum("tcnd,cd->tcn", projected.reshape(-1, *features.shape), weights)
             losses = ((outputs - plain - residuals) ** 2 - residuals**2).mean(axis=-1) / 2
             found.append(losses)

@@ -67,4 +67,4 @@ class Repeated(ABC):
         course = self.course.within(f"trial{number}")
         if not (course.checkpoints and course.config):
             return None
-        return checkpoint.place(course.checkpoints, course.code, course.config, "values", number)
+        return checkpoint.path_of(course.checkpoints, course.code, course.config, "values", number)

@@ -154,4 +154,4 @@ class RoundsFactors(Checked, Repeated):
             procedure=replace(self.training, **given),
             rate=rate,
         )
-        return experiment.run().reached(self.target)
+        return experiment.run().round_reaching(self.target)

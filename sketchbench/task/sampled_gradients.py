@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sketchbench import seeds
 from sketchbench.federated.iterative_sketching import IterativeSketching
 from sketchbench.federated.sampled import Sampled
-from sketchbench.federated.theorems import assumptions, theorem_named
+from sketchbench.federated.theorems import assumptions, find_theorem
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
 from sketchbench.objective.empirical import EmpiricalRisk
@@ -77,8 +77,8 @@ class SampledGradients(Checked):
         self, objective: EmpiricalRisk, records: float, clients: float, step: float, rounds: int
     ) -> NDArray[np.float64]:
         """The round in which each trial reaches the target, (trials,); NaN where it does not."""
-        p = assumptions(objective, theorem_named("E.1"), self.family, self.known, alpha="exact")
-        algorithm = IterativeSketching(self.family, step * self.factor * theorem_named("E.1").rate(p))
+        p = assumptions(objective, find_theorem("E.1"), self.family, self.known, alpha="exact")
+        algorithm = IterativeSketching(self.family, step * self.factor * find_theorem("E.1").rate(p))
         random = seeds.generator(self.seed, task="sampled gradients", records=str(records), clients=str(clients))
         key = seeds.key(self.seed, task="sampled gradients", family=repr(self.family))
         gradients = Sampled(objective, random, records, clients) if records < 1 or clients < 1 else None

@@ -51,7 +51,7 @@ class Sparsity(Checked):
         ratios = {
             "tail": 2 * np.sqrt(counts) * tails / abs(x).sum(-1),
             "sparsity": sparsity(x),
-            "concavity": sparsity(x) / sparsity(brought_closer(x, random)),
+            "concavity": sparsity(x) / sparsity(move_closer(x, random)),
         }
         log.info("%s: %d vectors of length %d", kind, self.trials, self.length)
         return [Row(name, case=kind).exceedances(values, 1.0).mean(values) for name, values in ratios.items()]
@@ -84,7 +84,7 @@ def vectors(kind: Kind, count: int, d: int, random: np.random.Generator) -> Vect
     return np.asarray(chosen * (1.0 if kind == "equal" else random.standard_normal((count, d))))
 
 
-def brought_closer(x: Vectors, random: np.random.Generator) -> Vectors:
+def move_closer(x: Vectors, random: np.random.Generator) -> Vectors:
     """The magnitudes of vectors, two random ones of each vector moved closer together with their sum unchanged.
 
     Arguments:

@@ -64,18 +64,20 @@ class Stability(Checked):
         d, b = self.family.d, self.family.b
         sketch = trials.fixed_operator(self.family, self.kernels, self.seed, "stability")
         recovery = self.recovery(k=self.k)
-        x = signals.unit(signals.sparse(d, self.k, self.trials, self.seed))
+        x = signals.normalise(signals.draw_sparse(d, self.k, self.trials, self.seed))
         random = seeds.generator(self.seed, data="stability", d=d, b=b)
-        noise = signals.unit(random.standard_normal((self.trials, b)))
-        tail = signals.unit(random.standard_normal((self.trials, d)))
+        noise = signals.normalise(random.standard_normal((self.trials, b)))
+        tail = signals.normalise(random.standard_normal((self.trials, d)))
         mistaken = sketch.sketch(self.kernels.asarray((x != 0) * random.choice([-1.0, 1.0], x.shape)))
-        equal = signals.unit((signals.sparse(d, self.k, self.trials, self.seed, first=self.trials) != 0).astype(float))
+        equal = signals.normalise(
+            (signals.draw_sparse(d, self.k, self.trials, self.seed, first=self.trials) != 0).astype(float)
+        )
         still = np.zeros_like(noise)
         for amount in self.amounts:
             for name, case, whole, w in (
                 ("noise", None, x, amount * noise),
                 ("tail", None, x + amount * tail, still),
-                ("noise", WORST, x, amount * signals.unit(self.kernels.to_numpy(mistaken))),
+                ("noise", WORST, x, amount * signals.normalise(self.kernels.to_numpy(mistaken))),
                 ("tail", WORST, x + amount * equal, still),
             ):
                 y = sketch.sketch(self.kernels.asarray(whole)) + self.kernels.asarray(w)

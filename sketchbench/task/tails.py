@@ -60,7 +60,7 @@ class Tails(Checked):
         key = seeds.key(self.seed, task="tails", family=repr(self.family))
         errors = []
         for sketch in trials.operators(self.family, key, self.kernels, self.trials, len(pairs)):
-            products = (trials.desketched(sketch, h[None]) * g).sum(axis=-1)
+            products = (trials.sketch_and_desketch(sketch, h[None]) * g).sum(axis=-1)
             errors.append(abs(products - inner))
         measured = self.kernels.to_numpy(self.kernels.xp.concatenate(errors))
         return [row for index, name in enumerate(self.pairs) for row in self._rows(name, measured[:, index])]

@@ -122,12 +122,12 @@ class Training(Checked, Repeated):
         values = {}
         for case, experiment in self._experiments.items():
             curve = self._run(replace(experiment, course=self.course.within(f"trial{number}")), f"trial {number}")
-            values[case] = {"curve": curve.plain, "reply": reply_bytes(experiment.make())}
+            values[case] = {"curve": curve.to_dict(), "reply": reply_bytes(experiment.make())}
         return values
 
     def rows(self, values: Sequence[Values]) -> list[Row]:
         cases = list(values[0])
-        curves: Curves = {case: [Curve.of(one[case]["curve"]) for one in values] for case in cases}
+        curves: Curves = {case: [Curve.from_dict(one[case]["curve"]) for one in values] for case in cases}
         rows = [row for case in cases for row in _messages(case, values[0][case]["reply"], curves[case])]
         rows += _message_ratios(rows)
         return [*self._comparisons(curves), *rows, *self._estimates(curves)]
@@ -169,7 +169,7 @@ class Training(Checked, Repeated):
 
         def merit(data: Dataset, rate: float) -> tuple[float, float]:
             curve = self._run(replace(tried, data=data, rate=rate), "tuning")
-            return -(curve.reached(target) or np.inf), max(curve.values["accuracy"].values())
+            return -(curve.round_reaching(target) or np.inf), max(curve.values["accuracy"].values())
 
         return self.tuning.best(experiment.data, self.seed, merit)
 
@@ -214,7 +214,7 @@ class Training(Checked, Repeated):
 
     def _converged(self, trained: list[Curve]) -> int:
         """How many trainings have reached the target."""
-        return sum(curve.reached(self.judging.target) is not None for curve in trained)
+        return sum(curve.round_reaching(self.judging.target) is not None for curve in trained)
 
     def _shown(self, trained: list[Curve]) -> list[int]:
         """The rounds that are shown, of those that all of these trainings have seen."""
@@ -223,7 +223,7 @@ class Training(Checked, Repeated):
 
     def _targets(self, curves: Curves) -> Iterator[Row]:
         target = self.judging.target
-        reached = {case: [curve.reached(target) for curve in trained] for case, trained in curves.items()}
+        reached = {case: [curve.round_reaching(target) for curve in trained] for case, trained in curves.items()}
         for case, rounds in reached.items():
             yield _finished(Row("rounds_to_target", case=case), rounds)
         still = [0 if curve.values["accuracy"][0] >= target else None for curve in curves["plain"]]

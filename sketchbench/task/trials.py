@@ -76,7 +76,7 @@ def fixed_operator(family: Family, kernels: Kernels, seed: int, task: str) -> Sk
     return family.draw(key, kernels=kernels)
 
 
-def desketched(sketch: Sketch, vectors: Array) -> Array:
+def sketch_and_desketch(sketch: Sketch, vectors: Array) -> Array:
     """Sketch and desketch vectors: RᵀRh.
 
     Takes the two steps that the two parties of a protocol take, rather than the shortcut `Sketch.project`. The vectors

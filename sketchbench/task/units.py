@@ -46,7 +46,7 @@ class Units(Checked):
         """Measure; returns the rows of `relative_error`, then those of `change`. Raises ValueError for k > d."""
         sketch = trials.fixed_operator(self.family, self.kernels, self.seed, "units")
         recovery = self.recovery(k=self.k)
-        x = signals.sparse(self.family.d, self.k, self.trials, self.seed, noise=self.noise)
+        x = signals.draw_sparse(self.family.d, self.k, self.trials, self.seed, noise=self.noise)
         errors = {}
         for exponent in (0, *self.exponents):
             scaled = 2.0**exponent * x

@@ -114,8 +114,8 @@ class WeightSketch(Checked):
         w_old, w_new, vt = (self.kernels.asarray(m) for m in (old, new, np.ascontiguousarray(v.T)))
         update, cross, product, plain = [], [], [], []
         for s_old, s_new in zip(*sides, strict=True):
-            error_old = trials.desketched(s_old, w_old[None]) - w_old  # W_old (S Sᵀ - I)
-            error_new = trials.desketched(s_new, w_new[None]) - w_new
+            error_old = trials.sketch_and_desketch(s_old, w_old[None]) - w_old  # W_old (S Sᵀ - I)
+            error_new = trials.sketch_and_desketch(s_new, w_new[None]) - w_new
             product_old, product_new = error_old @ vt, error_new @ vt
             update.append(((product_old - product_new) ** 2).sum(axis=(-1, -2)))
             cross.append(-2 * (product_old * product_new).sum(axis=(-1, -2)))

@@ -57,7 +57,7 @@ class _Search:
         """RᵀRh - h of every operator for vectors h (N, d): (operators, N, d)."""
         raised = self._kernels.asarray(np.ascontiguousarray(h)[None])
         found = [
-            self._kernels.to_numpy(trials.desketched(sketch, raised)) - h
+            self._kernels.to_numpy(trials.sketch_and_desketch(sketch, raised)) - h
             for sketch in trials.operators(self._family, self._key, self._kernels, self._count, len(h))
         ]
         return np.concatenate(found)
