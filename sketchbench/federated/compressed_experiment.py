@@ -1,7 +1,7 @@
 """A training of a network from compressed gradients."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +16,7 @@ from sketchbench.federated.compressed_sensing import CompressedSensingSGD, Feedb
 from sketchbench.federated.compressors import Arm, check_case, compressor_of
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.experiment import Experiment
+from sketchbench.federated.tuning import Procedure
 from sketchbench.kernels import Array, Kernels
 from sketchbench.model import classification
 from sketchbench.model.classification import Samples
@@ -49,7 +50,7 @@ class Compression(Checked):
 
 
 @dataclass(frozen=True)
-class CompressedProcedure(Checked):
+class CompressedProcedure(Procedure):
     """How a network is trained from compressed gradients, whatever the learning rate.
 
     Arguments:
@@ -62,10 +63,6 @@ class CompressedProcedure(Checked):
     inputs: Inputs
     augmented: bool
     precision: Precision
-
-    def restricted(self, participation: float) -> "CompressedProcedure":
-        """The same with at most this share of the clients in a round."""
-        return replace(self, participation=min(participation, self.participation))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,11 +12,10 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from sketchbench.compressor.message import KEY, WORD
 from sketchbench.kernels import Kernels
 from sketchbench.model import autograd, classification, sketched
 
-KEY_BYTES = 8
-WORD_BYTES = 4  # float32
 Option = Literal["I", "II"]  # of a client's estimate
 Weights = dict[str, Tensor]  # by the name of the parameter
 
@@ -36,7 +35,7 @@ class Broadcast:
     @property
     def nbytes(self) -> int:
         """Size of the message."""
-        return KEY_BYTES + _nbytes(self.weights)
+        return KEY + _nbytes(self.weights)
 
 
 @dataclass(frozen=True)
@@ -61,12 +60,12 @@ class Reply:
 
 
 def reply_bytes(model: nn.Module) -> int:
-    """What the size of a reply must be by the protocol: out · s words for every sketched layer, and all words of the
-    other parameters. A broadcast has KEY_BYTES more."""
+    """The bytes of a reply by the protocol: out · s words for every sketched layer, and one word for each entry of the
+    other parameters. A broadcast has a KEY more."""
     words = {name: parameter.numel() for name, parameter in model.named_parameters()}
     for name, layer in sketched.layers(model):
         words[f"{name}.weight"] = len(layer.weight) * layer.family.b
-    return WORD_BYTES * sum(words.values())
+    return WORD * sum(words.values())
 
 
 def _nbytes(tensors: Weights) -> int:

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from sketchbench.federated.curve import Curve
 from sketchbench.federated.double_blind import Option, Weights, estimated_weights
 from sketchbench.federated.experiment import Experiment
 from sketchbench.federated.fedavg import FedAvg, FedAvgRound, FedAvgState, LocalStepping, Momentum
+from sketchbench.federated.tuning import Procedure
 from sketchbench.kernels import Kernels
 from sketchbench.model import classification, sketched
 from sketchbench.model.autograd import device_of
@@ -23,7 +24,7 @@ from sketchbench.model.blind import blinded
 from sketchbench.model.classification import Samples
 from sketchbench.model.networks import MakeModel, initialised
 from sketchbench.model.precision import Precision, computing_in
-from sketchbench.parameters import Checked, Count, Share
+from sketchbench.parameters import Count, Share
 from sketchbench.sketch.family import Family
 
 OPTIONS: tuple[Option, ...] = ("I", "II")
@@ -32,7 +33,7 @@ FALSE_POSITIVES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.
 
 
 @dataclass(frozen=True)
-class FedAvgProcedure(Checked):
+class FedAvgProcedure(Procedure):
     """How a network is trained by FedAvg, whatever the learning rate.
 
     Arguments:
@@ -46,10 +47,6 @@ class FedAvgProcedure(Checked):
     local_step: LocalStepping
     precision: Precision
     momentum: Momentum = 0.0
-
-    def restricted(self, participation: float) -> "FedAvgProcedure":
-        """The same with at most this share of the clients in a round."""
-        return replace(self, participation=min(participation, self.participation))
 
 
 class Successive(NamedTuple):

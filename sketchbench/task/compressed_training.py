@@ -146,7 +146,8 @@ class CompressedTraining(Checked, Repeated):
 
     def _rate(self, experiment: CompressedExperiment) -> float:
         """The learning rate of all arms."""
-        rounds, procedure = self.tuning.rounds, self.training.restricted(self.tuning.participation)
+        rounds = self.tuning.rounds
+        procedure = self.training.limit_participation(self.tuning.participation)
         evaluated = [*(t for t in self._shown if t < rounds), rounds]
         tried = replace(experiment, rounds=rounds, evaluated=evaluated, procedure=procedure)
 

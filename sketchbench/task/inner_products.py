@@ -15,7 +15,6 @@ from sketchbench.sketch.family import Family
 from sketchbench.task import trials
 from sketchbench.theory.known import ALWAYS, Known
 
-BATCHES = 50  # of trials: enough to trust an interval of the mean of their quantiles
 FACTORS = {"unnamed": 2.0}  # the factor of the threshold that a reading allows, where it is not 1
 
 
@@ -79,9 +78,8 @@ class InnerProducts(Checked):
                 level = float(threshold(delta, d=self.family.d, b=self.family.b))
                 exceedance = Row("exceedance", case=reading, delta=delta, threshold=level, bound=2 * delta)
                 yield exceedance.counted((maxima >= level).sum(), maxima.size)
-                if 2 * delta * (maxima.size // BATCHES) >= 1:
-                    batches = maxima[: maxima.size // BATCHES * BATCHES].reshape(BATCHES, -1)
-                    quantiles = np.quantile(batches, 1 - 2 * delta, axis=1, method="higher")
+                if 2 * delta * (maxima.size // trials.BATCHES) >= 1:
+                    quantiles = trials.batch_quantiles(maxima, 1 - 2 * delta)
                     allowed = FACTORS.get(reading, 1.0)
                     constant = Row("constant", case=reading, delta=delta, threshold=level, bound=allowed)
                     yield constant.mean(quantiles / level)

@@ -16,7 +16,6 @@ from sketchbench.task import trials, vectors
 from sketchbench.theory.known import Known
 
 LEAST = 0.02  # threshold of the empirical tail
-BATCHES = 50  # of trials: enough to trust an interval of the mean of their quantiles
 ENOUGH = 10  # trials beyond its quantile in each batch, at least: fewer make quantiles too skewed to judge
 
 
@@ -74,17 +73,11 @@ class Tails(Checked):
                 row = Row("exceedance", case=name, lemma=lemma, delta=delta, threshold=level, bound=2 * delta)
                 reached = errors >= level * (1 - ROUNDING)  # an error may equal the threshold, as Lemma D.26's does
                 yield row.counted(reached.sum(), errors.size)
-                if 2 * delta * (errors.size // BATCHES) >= ENOUGH:
+                if 2 * delta * (errors.size // trials.BATCHES) >= ENOUGH:
                     factor = Row("constant", case=name, lemma=lemma, delta=delta, threshold=level, bound=1.0)
-                    yield factor.mean(_quantiles(errors, 1 - 2 * delta) / level)
+                    yield factor.mean(trials.batch_quantiles(errors, 1 - 2 * delta) / level)
         for lemma, threshold in self.known.always.items():
             level = float(threshold(min(self.deltas), d=d, b=b))
             yield Row("largest_error", case=name, lemma=lemma).exceedances(errors, level).mean(errors)
         for level in np.geomspace(LEAST, 1 + d / b, self.points):
             yield Row("tail", case=name, threshold=float(level)).counted((errors >= level).sum(), errors.size)
-
-
-def _quantiles(errors: NDArray[np.float64], share: float) -> NDArray[np.float64]:
-    """A quantile of each batch of the trials, (BATCHES,); trials that fill no batch are left out."""
-    batches = errors[: errors.size // BATCHES * BATCHES].reshape(BATCHES, -1)
-    return np.asarray(np.quantile(batches, share, axis=1, method="higher"))

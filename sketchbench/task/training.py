@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench import seeds
+from sketchbench.compressor.message import KEY
 from sketchbench.dataset.dataset import Dataset, MakeDataset
 from sketchbench.dataset.partition import MakeParts
 from sketchbench.federated.curve import Curve
-from sketchbench.federated.double_blind import KEY_BYTES, reply_bytes
+from sketchbench.federated.double_blind import reply_bytes
 from sketchbench.federated.fedavg_experiment import FALSE_POSITIVES, OPTIONS, PLAIN, FedAvgExperiment, FedAvgProcedure
 from sketchbench.federated.tuning import Tuning
 from sketchbench.kernels import Kernels
@@ -164,7 +165,7 @@ class Training(Checked, Repeated):
     def _rate(self, experiment: FedAvgExperiment) -> float:
         """The learning rate of a case."""
         target = self.judging.target
-        procedure = self.training.restricted(self.tuning.participation)
+        procedure = self.training.limit_participation(self.tuning.participation)
         tried = replace(experiment, rounds=self.tuning.rounds, target=target, procedure=procedure, estimated=())
 
         def merit(data: Dataset, rate: float) -> tuple[float, float]:
@@ -314,7 +315,7 @@ def _messages(case: str, size: int, trained: list[Curve]) -> Iterator[Row]:
     """The bytes of messages, against those of the protocol, where a reply has this size."""
     down = [sent for curve in trained for sent in curve.broadcasts]
     up = [sent for curve in trained for sent in curve.replies]
-    yield Row("bytes_down", case=case, status="finite", exact=size + KEY_BYTES).mean(down)
+    yield Row("bytes_down", case=case, status="finite", exact=size + KEY).mean(down)
     yield Row("bytes_up", case=case, status="finite", exact=size).mean(up)
 
 

@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sketchbench import seeds
 from sketchbench.kernels import Array, Kernels
@@ -15,6 +16,7 @@ log = logging.getLogger(__name__)
 WORKSPACE = 2**21  # array entries at a time
 CACHED = 2**18  # array entries at a time of what a processor goes over again and again: 2 MiB in float64
 SECONDS_BETWEEN_LINES = 2.0
+BATCHES = 50  # of trials: enough for an interval of the mean of their quantiles
 
 
 def blocks(trials: int, size: int, entries: int = WORKSPACE) -> Iterator[tuple[int, int]]:
@@ -43,6 +45,13 @@ def blocks(trials: int, size: int, entries: int = WORKSPACE) -> Iterator[tuple[i
         if done == trials or now - last > SECONDS_BETWEEN_LINES:
             log.info("%d of %d trials, %.1f s", done, trials, now - start)
             last = now
+
+
+def batch_quantiles(values: NDArray[np.float64], share: float) -> NDArray[np.float64]:
+    """The `share`-quantile of each of BATCHES batches of the trials' values, (BATCHES,); trials beyond a whole number
+    of batches are left out."""
+    batches = values[: values.size // BATCHES * BATCHES].reshape(BATCHES, -1)
+    return np.asarray(np.quantile(batches, share, axis=1, method="higher"))
 
 
 def shown_rounds(rounds: int, points: int) -> list[int]:
