@@ -1,4 +1,4 @@
-"""What every compressor must keep, whoever wrote it: measurements of one compressor, trial by trial."""
+"""The contract of compressors: measurements, trial by trial, of whether one keeps what every compressor must."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -16,21 +16,30 @@ from sketchbench.kernels import Array, Kernels
 
 Values = NDArray[np.float64]  # (trials,)
 KINDS = ("gaussian", "heavy-tailed", "sparse", "constant")
-TINY = 1e-30  # in place of 0, to divide by
-NONZEROS = 16  # entries for each that is not 0, of sparse vectors
+TINY = 1e-30  # a divisor in the place of 0
+NONZEROS = 16  # one of so many entries of a sparse vector is not 0
 
 
 class Deviation(NamedTuple):
-    """A mean: how far off it seemed to be in the first half of the draws, in standard errors, and the values of the
-    second half, which measure it."""
+    """A mean that should be 0, measured on two halves of the draws.
+
+    Attributes:
+        score: its distance from 0 in the first half, in standard errors.
+        values: the values of the second half, (draws,).
+    """
 
     score: float
     values: Values
 
 
 class Bias(NamedTuple):
-    """How far decoded messages C(x) are from x, relative to ‖x‖: along x, and along the direction, and at the entry,
-    where the first half of the draws showed the largest mean deviation. All have mean 0 where E C(x) = x."""
+    """The deviation C(x) - x of decoded messages, relative to ‖x‖, whose mean is 0 if C is unbiased.
+
+    Attributes:
+        along: its component along x.
+        direction: its component along the direction of the largest mean deviation in the first half of the draws.
+        entry: its entry with the largest mean deviation there, in standard errors.
+    """
 
     along: Deviation
     direction: Deviation
@@ -38,8 +47,14 @@ class Bias(NamedTuple):
 
 
 class Rounds(NamedTuple):
-    """What some rounds have exchanged, in T trials: the sums of steps, of the clients' mean updates, both (T, d), and
-    of their mean messages' cells (T, b), where there are any; and the memory after them."""
+    """Sums over some rounds, in T trials.
+
+    Attributes:
+        steps: the server's steps, (T, d).
+        updates: the clients' mean updates, (T, d).
+        cells: the part `cells` of the clients' mean messages, (T, b); 0 for messages without that part.
+        memory: of clients and server after the rounds.
+    """
 
     steps: Array
     updates: Array
@@ -49,48 +64,48 @@ class Rounds(NamedTuple):
 
 @dataclass(frozen=True)
 class Subject:
-    """A compressor, and the randomness that it is looked at with."""
+    """A compressor that is tested, with the backend and the root seed of the test."""
 
     compressor: Compressor
     kernels: Kernels
     seed: int
 
     def random(self, part: str) -> np.random.Generator:
-        """Of the vectors."""
+        """The generator of test vectors for a part of the test."""
         return seeds.generator(self.seed, contract=part)
 
     def updates(self, part: str, trials: int, clients: int) -> Array:
-        """Normal vectors (T, C, d), float32, of lengths from 1 to 2 times that of the first client's."""
+        """Normal vectors (T, C, d), float32; standard deviations rise from 1 for the first client to 2 for the last."""
         shape = (trials, clients, self.compressor.layout.d)
         x = self.random(part).standard_normal(shape, dtype=np.float32)
         return self.kernels.asarray(x * np.linspace(1, 2, clients, dtype=np.float32)[:, None])
 
     def at(self, trials: int, number: int = 0, part: str = "rounds") -> At:
-        """A round."""
+        """The round with this number, for a part of the test."""
         return At(self.kernels, seeds.key(self.seed, contract=part), number, trials)
 
     def phases(self, x: Array, memory: Memory, at: At, summed: bool) -> tuple[list[Message], list[Reply]]:
-        """Messages and replies of a round, with what the server learns: all messages, or their mean."""
+        """The messages and replies of all phases of a round; the server gets the mean message if `summed`, else all."""
         messages: list[Message] = []
         replies: list[Reply] = []
         server = memory
         for _ in range(self.compressor.phases):
             messages.append(self.compressor.encode(x, memory, at, replies))
-            known = messages[-1].mean() if summed else messages[-1]
-            reply, server = self.compressor.answer(known, server, at, replies)
+            received = messages[-1].mean() if summed else messages[-1]
+            reply, server = self.compressor.answer(received, server, at, replies)
             replies.append(reply)
         return messages, replies
 
     def compress(self, x: Array, at: At) -> Array:
-        """C(x) of vectors (T, d), from the memory at the start, with one client: (T, d)."""
+        """C(x) for vectors x (T, d): encode, answer and decode in the first round of a single client."""
         memory = self.compressor.begin(at.trials, 1, self.kernels)
         messages, replies = self.phases(x[:, None], memory, at, summed=False)
         return self.compressor.decode(messages[-1], at, replies[:-1])[:, 0]
 
 
 def vectors(kind: str, random: np.random.Generator, count: int, d: int) -> NDArray[np.float32]:
-    """Vectors (count, d) of a kind: normal entries, those of Student's t with 2 degrees of freedom, normal entries most
-    of which are 0, or signs."""
+    """Random vectors (count, d) of a kind: `gaussian` entries are normal, `heavy-tailed` ones have Student's t
+    distribution with 2 degrees of freedom, `sparse` vectors are normal with most entries 0, `constant` ones are ±1."""
     if kind == "heavy-tailed":
         x = random.standard_t(2, (count, d))
     elif kind == "constant":
@@ -104,7 +119,8 @@ def vectors(kind: str, random: np.random.Generator, count: int, d: int) -> NDArr
 
 
 def bias(subject: Subject, draws: int, block: int) -> Bias:
-    """How far the mean of C(x) is from a normal x, in blocks of so many draws."""
+    """The deviation of C(x) from one normal vector x over `draws` rounds with keys of their own, in blocks of `block`
+    draws."""
     d = subject.compressor.layout.d
     x = vectors("gaussian", subject.random("bias"), 1, d)
     size = float(np.linalg.norm(x))
@@ -130,7 +146,7 @@ def bias(subject: Subject, draws: int, block: int) -> Bias:
 
 
 def losses(subject: Subject, kind: str, trials: int) -> Values:
-    """‖C(x) - x‖² / ‖x‖² of vectors of a kind."""
+    """‖C(x) - x‖² / ‖x‖² for random vectors x of a kind, (trials,)."""
     x = vectors(kind, subject.random(kind), trials, subject.compressor.layout.d)
     coded = subject.compress(subject.kernels.asarray(x), subject.at(trials, part=kind))
     exact = x.astype(np.float64)
@@ -139,7 +155,7 @@ def losses(subject: Subject, kind: str, trials: int) -> Values:
 
 
 def play_rounds(subject: Subject, trials: int, clients: int, rounds: int) -> Rounds:
-    """Rounds of normal updates."""
+    """Run rounds of the compressor with normal updates, and sum what they exchange."""
     memory = subject.compressor.begin(trials, clients, subject.kernels)
     steps = updates = cells = subject.kernels.xp.zeros((1, 1))
     for number in range(rounds):
@@ -152,8 +168,8 @@ def play_rounds(subject: Subject, trials: int, clients: int, rounds: int) -> Rou
 
 
 def lost_share(subject: Subject, rounds: Rounds) -> Values:
-    """How much of the updates is neither in the steps nor remembered, relative to them; of a server's memory the same
-    of their sketches."""
+    """The length of the part of the updates that is neither in the steps nor in the memory, relative to the updates,
+    (T,). With feedback at the server, the same for the sketches of updates and steps."""
     if subject.compressor.feedback == "client":
         kept: Array = rounds.memory.clients
         return _relative(subject, rounds.steps + kept.mean(axis=1, dtype="float64"), rounds.updates)
@@ -164,7 +180,8 @@ def lost_share(subject: Subject, rounds: Rounds) -> Values:
 
 
 def step_distance(subject: Subject, rounds: Rounds, clients: int, number: int) -> Values:
-    """How far the step from the mean message is from that from all messages, relative to it, in the next round."""
+    """The distance between the step from the mean message and the step from all messages, relative to the latter, in
+    round `number`, (T,)."""
     trials = len(rounds.steps)
     x, at = subject.updates("sum", trials, clients), subject.at(trials, number)
     one, other = (subject.phases(x, rounds.memory, at, summed)[1][-1].content for summed in (True, False))
@@ -172,7 +189,12 @@ def step_distance(subject: Subject, rounds: Rounds, clients: int, number: int) -
 
 
 class Bytes(NamedTuple):
-    """Sizes in each trial (T,): of a client's messages; how many bytes `Exchange` says more or less, up and down."""
+    """Bytes in each trial, (T,).
+
+    Attributes:
+        sent: the most that a client sends, counted from the arrays of its messages.
+        up, down: the difference between the bytes that `Exchange` states and the counted bytes.
+    """
 
     sent: Values
     up: Values
@@ -180,7 +202,7 @@ class Bytes(NamedTuple):
 
 
 def message_sizes(subject: Subject, rounds: Rounds, clients: int, number: int) -> Bytes:
-    """Of the messages of the next round."""
+    """Count the bytes of the messages and replies of round `number`."""
     compressor, trials = subject.compressor, len(rounds.steps)
     x, at = subject.updates("sizes", trials, clients), subject.at(trials, number)
     carried = x if rounds.memory.clients is None else x + rounds.memory.clients
@@ -195,20 +217,24 @@ def message_sizes(subject: Subject, rounds: Rounds, clients: int, number: int) -
 
 
 def count_changes(subject: Subject, trials: int, clients: int) -> Values:
-    """Whether a trial's messages, or its step, are others in a second call with the same key: 1 or 0."""
-    x, found = subject.updates("sameness", trials, clients), []
+    """1 for each trial whose messages or step change in a second call with the same key, else 0: (T,)."""
+    x, joined = subject.updates("sameness", trials, clients), []
     for _ in range(2):
         operators.forget()
         again = dataclasses.replace(subject, compressor=dataclasses.replace(subject.compressor))
         memory = again.compressor.begin(trials, clients, subject.kernels)
         done = again.compressor.exchange(x, memory, again.at(trials))
-        found.append(_join([*done.messages, Message({"step": done.step[:, None]})]))
-    return 1.0 - _equal(subject, *found).astype(np.float64)
+        joined.append(_join([*done.messages, Message({"step": done.step[:, None]})]))
+    return 1.0 - _equal(subject, *joined).astype(np.float64)
 
 
 def check_renewal(subject: Subject, trials: int) -> tuple[Values, Values]:
-    """Whether the operator of a trial is not as it should be, 1 or 0: another one in the next round, or the same, as
-    the compressor says; and another one in the next trial. Seen by the messages of one vector."""
+    """Whether operators are drawn anew as the compressor claims, judged by the messages of one vector.
+
+    Returns:
+        Two arrays (T,) of 1 for a failure and 0 else: whether the next round's operator is the same though `fresh`, or
+        another though not `fresh`; and whether the next trial has the same operator.
+    """
     x = subject.kernels.xp.repeat(subject.updates("renewal", 1, 1), trials, axis=0)
     memory = subject.compressor.begin(trials, 1, subject.kernels)
     rounds = (subject.phases(x, memory, subject.at(trials, number), summed=False)[0] for number in (0, 1))
@@ -220,12 +246,12 @@ def check_renewal(subject: Subject, trials: int) -> tuple[Values, Values]:
 
 
 def _join(messages: Sequence[Message]) -> Message:
-    """The parts of all phases."""
+    """One message with the parts of all phases."""
     return Message({f"{phase} {name}": part for phase, one in enumerate(messages) for name, part in one.parts.items()})
 
 
 def _equal(subject: Subject, one: Message, other: Message) -> NDArray[np.bool_]:
-    """In which trials all parts are the same, bit for bit."""
+    """Whether all parts of two messages are equal bit for bit, in each trial (T,)."""
     equal: Sequence[Any] = [
         (_raw(subject, part) == _raw(subject, other.parts[name])).reshape(len(part), -1).all(axis=1)
         for name, part in one.parts.items()
@@ -241,8 +267,8 @@ def _numpy(subject: Subject, array: Array) -> Values:
     return _raw(subject, array).astype(np.float64)
 
 
-def _relative(subject: Subject, found: Array, wanted: Array) -> Values:
-    """The distance of vectors (T, n) over the length of the wanted ones; 0 where both are 0."""
-    ours, theirs = _numpy(subject, found), _numpy(subject, wanted)
+def _relative(subject: Subject, actual: Array, wanted: Array) -> Values:
+    """The distance between vectors (T, n), over the length of the wanted vectors, (T,); 0 where both are 0."""
+    ours, theirs = _numpy(subject, actual), _numpy(subject, wanted)
     distance, length = np.linalg.norm(ours - theirs, axis=1), np.linalg.norm(theirs, axis=1)
     return np.asarray(distance / np.where(distance > 0, np.maximum(length, TINY), 1.0))

@@ -14,7 +14,7 @@ from sketchbench.kernels import Array
 
 @dataclass(frozen=True)
 class Silent(Compressor):
-    """Zeros, as many as fit; the step is 0."""
+    """As many zeros as fit into the limit; the step is 0."""
 
     adds_up: ClassVar[bool] = True
 
@@ -23,7 +23,7 @@ class Silent(Compressor):
 
     @property
     def words(self) -> int:
-        """Numbers of a message."""
+        """The number of words of a message."""
         return min(self.layout.d, self.limit // WORD)
 
     def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:

@@ -1,4 +1,4 @@
-"""Updates as they are."""
+"""Uncompressed updates."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from sketchbench.kernels import Array
 
 @dataclass(frozen=True)
 class Plain(Compressor):
-    """All entries in float32."""
+    """No compression: a message is the update itself, in float32."""
 
     adds_up: ClassVar[bool] = True
     unbiased: ClassVar[bool] = True

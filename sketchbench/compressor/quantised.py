@@ -1,4 +1,4 @@
-"""Every entry, with fewer bits than a float32 has."""
+"""Quantisation: every entry of the update, in fewer bits than a float32 has."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
@@ -16,11 +16,11 @@ from sketchbench.kernels import Array
 
 @dataclass(frozen=True)
 class Quantised(Compressor):
-    """What they have in common: a message is a number for the scale, and one of few levels for each entry. The server
-    needs each message, as scales differ, and sends the mean in float32.
+    """A compressor whose message is a scale, and one of few levels for each entry. Scales differ from client to client,
+    so that the server needs each message; it sends the mean in float32.
 
-    The map of `lens` is the identity, as rounding has no derivative: an attacker matches updates with what the server
-    decodes.
+    Rounding has no derivative. So the map of `lens` is the identity, and an attacker matches updates to the decoded
+    message.
     """
 
     adds_up: ClassVar[bool] = False
@@ -30,7 +30,7 @@ class Quantised(Compressor):
 
 
 def _round(v: Array, at: At, part: str) -> Array:
-    """v up or down to an integer, at random, so that its mean is v; with randomness of the client's own."""
+    """Round v up or down to an integer at random, so that the mean is v, with the client's own randomness."""
     up = at.kernels.asarray(at.private(part).random(v.shape, dtype="float32"))
     up += v
     return at.kernels.xp.floor(up, out=up)
@@ -38,35 +38,35 @@ def _round(v: Array, at: At, part: str) -> Array:
 
 @dataclass(frozen=True)
 class Levels(Quantised):
-    """Stochastic rounding of x/‖x‖ to multiples of 1/s, for a norm that follows; unbiased."""
+    """Stochastic rounding of x/‖x‖ to multiples of 1/s, for the norm `scale`; unbiased."""
 
     unbiased: ClassVar[bool] = True
 
     @property
     @abstractmethod
     def s(self) -> int:
-        """Levels of each sign, beside 0."""
+        """The number of positive levels, and of negative ones."""
 
     @abstractmethod
     def scale(self, x: Array, at: At) -> Array:
-        """‖x‖ (T, C, 1), by which no entry is exceeded."""
+        """‖x‖, (T, C, 1), in a norm that no entry of x exceeds."""
 
     def levels(self, x: Array, norms: Array, at: At) -> Array:
-        """Integers from -s to s, in float32."""
+        """The rounded levels of x (T, C, d): integers from -s to s, in float32."""
         safe = at.kernels.xp.where(norms > 0, norms, 1)
         return _round(x * (self.s / safe), at, type(self).__name__).clip(-self.s, self.s)
 
     def from_levels(self, levels: Array, norms: Array) -> Array:
-        """The other way: (T, C, d), float32."""
+        """The entries (T, C, d), float32, of levels and norms (T, C, 1)."""
         return levels.astype("float32") * (norms / self.s)
 
 
 @dataclass(frozen=True)
 class QSGD(Levels):
-    """QSGD (Alistarh et al. 2017, §3.1): ‖x‖₂, and each entry rounded at random to a multiple of ‖x‖₂/s, for the
-    largest s that fits: with 3 levels five entries share a byte, else each has w bits and s = 2^(w-1) - 1.
+    """QSGD (Alistarh et al. 2017, §3.1): ‖x‖₂, and each entry rounded at random to a multiple of ‖x‖₂/s.
 
-    Its variance is at most min(d/s², √d/s)‖x‖₂² (Lemma 3.1).
+    s is the largest that fits: an entry has w bits and s = 2^(w-1) - 1, or, below 3 bits, s = 1 and five entries share
+    a byte. The variance is at most min(d/s², √d/s)‖x‖₂² (Lemma 3.1).
     """
 
     def check(self) -> None:
@@ -74,7 +74,7 @@ class QSGD(Levels):
 
     @property
     def width(self) -> int:
-        """Bits of an entry, from 3 to 16; 0 for three levels."""
+        """w, bits of an entry, from 3 to 16; 0 for the three levels -1, 0 and 1."""
         room = 8 * (self.limit - WORD) // self.layout.d
         return min(room, 16) if room >= 3 else 0
 
@@ -84,7 +84,7 @@ class QSGD(Levels):
 
     @property
     def variance(self) -> float:
-        """The bound of E‖C(x) - x‖² / ‖x‖²."""
+        """The upper bound of E‖C(x) - x‖² / ‖x‖² (Lemma 3.1)."""
         d = self.layout.d
         return min(d / self.s**2, d**0.5 / self.s)
 
@@ -97,7 +97,7 @@ class QSGD(Levels):
         return Message({"norm": norms, "levels": self._pack(levels, at)})
 
     def _pack(self, levels: Array, at: At) -> Array:
-        """Levels as they travel."""
+        """Pack levels into the integers that are sent."""
         xp = at.kernels.xp
         if self.width in (8, 16):
             return levels.astype(f"int{self.width}")
@@ -117,7 +117,7 @@ class QSGD(Levels):
 
 @dataclass(frozen=True)
 class Int8(Levels):
-    """Integers of 8 bits: multiples of the largest magnitude over 127, rounded at random, so that it is unbiased."""
+    """Integers of 8 bits: each entry is rounded at random to a multiple of the largest magnitude over 127; unbiased."""
 
     adjustable: ClassVar[bool] = False
 
@@ -141,8 +141,8 @@ class Int8(Levels):
 
 @dataclass(frozen=True)
 class Float16(Quantised):
-    """Half precision, to the nearest, in units of a power of two between the largest magnitude and twice it, so that
-    no entry overflows and none that matters underflows."""
+    """Rounding to half precision. Entries are divided by a power of two between the largest magnitude and twice it, so
+    that none overflows, and only negligible ones underflow."""
 
     adjustable: ClassVar[bool] = False
 
@@ -151,7 +151,7 @@ class Float16(Quantised):
 
     @property
     def contraction(self) -> float:
-        """An entry is off by at most 2⁻¹¹ of itself, or 2⁻²⁵ units where it is subnormal."""
+        """From the error of an entry: at most 2⁻¹¹ of itself, or 2⁻²⁵ units where it is subnormal."""
         return 1 - 2.0**-22 - self.layout.d * 2.0**-48
 
     def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
@@ -166,7 +166,7 @@ class Float16(Quantised):
 
 @dataclass(frozen=True)
 class Sign(Quantised):
-    """EF-signSGD (Karimireddy et al. 2019, Algorithm 2): ‖x‖₁/d and the signs, with error feedback at the client."""
+    """EF-signSGD (Karimireddy et al. 2019, Algorithm 2): ‖x‖₁/d and all signs, with error feedback at the client."""
 
     adjustable: ClassVar[bool] = False
 
@@ -177,7 +177,7 @@ class Sign(Quantised):
 
     @property
     def contraction(self) -> float:
-        """The worst case; of an x it is ‖x‖₁² / (d‖x‖₂²)."""
+        """δ of the worst x; for a given x it is ‖x‖₁² / (d‖x‖₂²)."""
         return 1 / self.layout.d
 
     def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
@@ -190,11 +190,11 @@ class Sign(Quantised):
         return (2 * bits.astype("float32") - 1) * message.parts["mean"]
 
     def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        """The map is smooth, with tanh for the sign."""
+        """As of `Quantised`, but with tanh in the place of the sign, which makes the map smooth."""
         seen, _ = super().lens(message, at, replies)
 
-        def sent(x: Tensor) -> Tensor:
+        def predict(x: Tensor) -> Tensor:
             mean = x.abs().mean(dim=1, keepdim=True)
             return mean * torch.tanh(x / mean.clamp_min(torch.finfo(x.dtype).tiny))
 
-        return seen, sent
+        return seen, predict

@@ -1,4 +1,4 @@
-"""Some entries of the update: the largest ones, or random ones."""
+"""Sparsification: the largest entries of the update, or random ones."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,12 +24,12 @@ class TopK(Compressor):
 
     @property
     def _entry(self) -> int:
-        """Bytes of an entry and its place."""
+        """Bytes of an entry with its place."""
         return int(WORD + place_type(self.layout.d).itemsize)
 
     @property
     def k(self) -> int:
-        """Entries of a message."""
+        """The number of entries of a message."""
         return min(self.layout.d, self.limit // self._entry)
 
     @property
@@ -63,8 +63,8 @@ class TopK(Compressor):
 
 @dataclass(frozen=True)
 class RandomK(Compressor):
-    """k random entries, the same for all clients of a round, times d/k, without feedback: unbiased (Rand-K; Wangni
-    et al. 2018). Their places follow from the key."""
+    """k random entries, times d/k, without feedback; unbiased (Rand-K; Wangni et al. 2018). Their places follow from
+    the key, and are the same for all clients of a round."""
 
     adds_up: ClassVar[bool] = True
     keyed: ClassVar[bool] = True
@@ -75,11 +75,11 @@ class RandomK(Compressor):
 
     @property
     def k(self) -> int:
-        """Entries of a message."""
+        """The number of entries of a message."""
         return min(self.layout.d, self.limit // WORD)
 
     def _places(self, at: At) -> Array:
-        """(T, k), ascending."""
+        """The places of the entries, (T, k), ascending."""
         return at.kernels.random_subset(at.key("random k"), 0, 0, at.trials, self.k, self.layout.d)
 
     def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:

@@ -1,4 +1,4 @@
-"""What is kept of a training: measured quantities by round, and the sizes of messages."""
+"""The curve of a training: measured quantities by round, and the sizes of messages."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -8,15 +8,15 @@ import numpy as np
 
 @dataclass
 class Curve:
-    """Measurements of one training as it goes on, filled by `federated.experiment`.
+    """Measurements of one training by round, which `federated.experiment` adds as the training goes on.
 
     Arguments:
         parameters: number of weights of the network.
-        values: by quantity (such as `accuracy`), and then by round, the number that was measured.
-        bytes_up, bytes_down: by round, what has been sent and received until then, by those whom the experiment names.
-        roc: for two classes, the true positive rates after the last round, at `FALSE_POSITIVES`.
-        broadcasts, replies: bytes of every single message, in order, where the experiment counts them.
-        diverged: the last round before the training diverged; None where it has not.
+        values: the measured number by quantity (such as `accuracy`) and round.
+        bytes_up, bytes_down: bytes sent and received until each round; the experiment says by which clients.
+        roc: for two classes, the true positive rates after the last round, at the rates `FALSE_POSITIVES`.
+        broadcasts, replies: bytes of every message in order, if the experiment counts them.
+        diverged: the last round before the training diverged; None for one that has not.
     """
 
     parameters: int = 0
@@ -42,7 +42,7 @@ class Curve:
         return {**asdict(self), "values": series, **sent}
 
     def add(self, t: int, values: dict[str, float], bytes_up: int, bytes_down: int) -> None:
-        """What was measured after round t."""
+        """Add the measurements after round t: values by quantity, and the bytes so far."""
         for quantity, value in values.items():
             self.values.setdefault(quantity, {})[t] = value
         self.bytes_up[t], self.bytes_down[t] = bytes_up, bytes_down
@@ -59,7 +59,7 @@ class Curve:
         return {quantity: series[last] for quantity, series in self.values.items() if last in series}
 
     def round_reaching(self, target: float) -> int | None:
-        """The first evaluated round whose accuracy is at least the target, or None."""
+        """The first evaluated round whose accuracy is at least the target; None if there is none."""
         return next((t for t, accuracy in self.values["accuracy"].items() if accuracy >= target), None)
 
     def mean_from(self, quantity: str, first: float) -> float:

@@ -1,8 +1,8 @@
-"""Double-blind collaborative learning (zhang2021 §4.2): the messages of the two parties, and what each does with them.
+"""Double-blind collaborative learning (zhang2021 §4.2): the messages of server and clients, and how each uses them.
 
-The server alone knows the weights W of sketched layers. It sends W̃ = W S and the key that S is drawn from; a
-client answers with Γ, and the server applies Γ Sᵀ. Layers that aren't sketched are sent as they are, so a
-model without sketched layers makes this plain federated learning.
+The server alone knows the weights W of sketched layers. It sends W̃ = W S and the key that S is drawn from; a client
+answers with Γ, and the server applies Γ Sᵀ. The parameters of all other layers are sent as they are, so that with a
+model without sketched layers this is plain federated learning.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ Weights = dict[str, Tensor]  # by the name of the parameter
 
 @dataclass(frozen=True)
 class Broadcast:
-    """What the server sends to the clients of a round, and all that they see of the model.
+    """The server's message to the clients of a round: all that they see of the model.
 
     Arguments:
         key: 64 bits, from which S of every layer follows (`sketched.draw`).
@@ -34,19 +34,19 @@ class Broadcast:
 
     @property
     def nbytes(self) -> int:
-        """Size of the message."""
+        """Bytes of the message."""
         return KEY + _nbytes(self.weights)
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What a client returns, and all that the server sees of its data.
+    """A client's message: all that the server sees of its data.
 
     Arguments:
-        client: its number.
+        client: the number of the client.
         samples: the number of its samples.
-        steps: the learning rate times the sum of its local gradients: for sketched layers those by W̃, which is Γ,
-            (out, s).
+        steps: by parameter, the learning rate times the sum of its local gradients; for a sketched layer the gradient
+            by W̃, which is Γ, (out, s).
     """
 
     client: int
@@ -55,7 +55,7 @@ class Reply:
 
     @property
     def nbytes(self) -> int:
-        """Size of the steps; the server knows the client and its number of samples already."""
+        """Bytes of the steps; the server knows the client and its number of samples already."""
         return _nbytes(self.steps)
 
 
@@ -84,7 +84,7 @@ def broadcast(model: nn.Module, key: int, kernels: Kernels) -> Broadcast:
 
 
 def receive(twin: nn.Module, message: Broadcast, kernels: Kernels) -> None:
-    """Set up a client's model, made by `blind.blinded`, from a message."""
+    """Load a broadcast into a client's model `twin`, which `blind.blinded` made."""
     sketched.draw(twin, message.key, kernels)
     with torch.no_grad():
         for name, parameter in twin.named_parameters():
@@ -92,7 +92,8 @@ def receive(twin: nn.Module, message: Broadcast, kernels: Kernels) -> None:
 
 
 def aggregate(model: nn.Module, replies: Sequence[Reply]) -> None:
-    """W ← W - Γ Sᵀ with the mean Γ of the replies, weighted by their samples, for the sketches last drawn."""
+    """Update the server's model: W ← W - Γ Sᵀ, with the mean Γ of the replies, weighted by their numbers of samples,
+    and the sketches that the model drew last."""
     total = sum(reply.samples for reply in replies)
     operators = sketched.operators(model)
     with torch.no_grad():
@@ -110,10 +111,10 @@ def estimated_weights(twin: nn.Module, message: Broadcast, option: Option, kerne
     layer, and the memory of its S.
 
     Arguments:
-        twin: the client's model; left with the sketches of the message.
+        twin: the client's model, which keeps the sketches of the message.
         message: from the server.
-        option: I is W̃ Sᵀ = W S Sᵀ, unbiased; II is W̃ S⁺ = W S S⁺, the nearest to W.
-        kernels: that the sketches are drawn with.
+        option: `I` for W̃ Sᵀ = W S Sᵀ, which is unbiased; `II` for W̃ S⁺ = W S S⁺, which is nearest to W.
+        kernels: backend of the sketches.
     """
     sketched.draw(twin, message.key, kernels)
     estimates = {}
@@ -138,15 +139,15 @@ def respond(
     rate: float,
     named: Mapping[str, Tensor] | None = None,
 ) -> Reply:
-    """A client's answer after a single step on one batch (zhang2021 §4.2).
+    """A client's reply after one gradient step on one batch (zhang2021 §4.2).
 
     Arguments:
-        twin: the client's model, set up by `receive`; it stays as it is.
-        client: its number.
-        images, labels: (N, channels, height, width) and (N,).
+        twin: the client's model, loaded by `receive`; it is not changed.
+        client: the number of the client.
+        images, labels: the batch, (N, channels, height, width) and (N,).
         rate: the learning rate.
-        named: the parameters of the twin, where they have been looked up already: that takes as long as a small
-            network.
+        named: the parameters of the twin by name, if known; looking them up takes as long as a small network's
+            gradient.
     """
     named = named or dict(twin.named_parameters())
     gradients = torch.autograd.grad(classification.loss(twin(images), labels), list(named.values()))
