@@ -1,4 +1,4 @@
-"""Gradient matching on losses whose constants are known: what song2023 §7 assumes, and how fast the attack is."""
+"""Gradient matching on losses with known constants: the assumptions of song2023 §7, and the speed of the attack."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ from sketchbench.theory.known import Known
 
 log = logging.getLogger(__name__)
 
-# The derived constants and those that the paper prints, by what the name of a row ends with.
+# The derived constants and the paper's printed ones, by the suffix of a row's quantity.
 NON_CRITICAL = {"": leakage.non_critical, "_printed": leakage.non_critical_printed}
 SEMI_SMOOTHNESS = {"": leakage.semi_smoothness, "_printed": leakage.semi_smoothness_printed}
 
@@ -35,31 +35,42 @@ SEMI_SMOOTHNESS = {"": leakage.semi_smoothness, "_printed": leakage.semi_smoothn
 class AttackConvergence(Checked):
     """Gradient descent on L(x) = ‖R ∇_wF(w, x) - R ∇_wF(w, x*)‖², with a fresh operator, loss, x* and x₀ in each trial.
 
-    Cases: `bilinear, β = ...` for every β of `lipschitz`, where all that §7 assumes is true
+    Cases: `bilinear, β = ...` for every β of `lipschitz`, where all assumptions of §7 hold
     (`matching_problem.bilinear`), and `network`, a perceptron on `batch` samples, with fewer weights than inputs
     (`matching_problem.perceptron`).
 
     Rows that count the trials whose largest value over all inputs exceeds the bound 1:
 
-    - `non_critical`: ‖∇L‖² over its upper bound, and its lower bound over ‖∇L‖², at `points` inputs of the descent and
-      as many random ones, with the constants of Lemma 7.7 (`_printed`: of Lemma J.5).
+    - `non_critical`: the larger of ‖∇L‖² over its upper bound and its lower bound over ‖∇L‖², at `points` inputs of the
+      descent and as many random ones, with the constants of Lemma 7.7 (`non_critical_printed`: of Lemma J.5).
     - `semi_smoothness`: L(y) - L(x) - ⟨∇L(x), y - x⟩ over b‖y - x‖² + a‖y - x‖√L(x), for all pairs of these inputs,
-      x₀, x* and a neighbour of x* in the steepest direction, with b = τ²β² (`_printed`: τ²β). Where β is not known, it
-      is the largest ‖Φ‖ at these inputs, so that the bound is rather too strict.
+      x₀, x* and a neighbour of x* in the steepest direction, with b = τ²β² (`semi_smoothness_printed`: τ²β). An unknown
+      β is taken as the largest ‖Φ‖ at these inputs, which makes the bound rather too strict.
     - `condition`, `condition_printed`: a θ₂/θ₁², with the constants of Theorem 7.4 in the two readings above. Theorem
-      7.5 needs it below 1, and γ₁ > 0, so that operators of deficient rank are left out.
-    - `contraction`: of bilinear losses, L(x_{t+1}) over (1 - γ) L(x_t), for the largest step of Theorem 7.5 with a = 0
-      and b = τ²β²; for the same operators. `contraction_still`: the same of an attack that stays at x₀.
-    - `slowing`: in how many trials log L falls less than half as far in the second half of the `rounds` as in the
-      first. What converges linearly does not; the bound is that of a probability, 1/2.
+      7.5 needs it below 1, and γ₁ > 0; operators of deficient rank are left out.
+    - `contraction`: for bilinear losses and operators of full rank, L(x_{t+1}) over (1 - γ) L(x_t), with the largest
+      step of Theorem 7.5 for a = 0 and b = τ²β². `contraction_still`: the same for an attack that stays at x₀, a
+      negative control.
+
+    `slowing` counts the trials in which log L falls less than half as far in the second half of the `rounds` as in the
+    first, which linear convergence rules out; bound: 1/2, for a probability.
 
     Rows with a mean:
 
-    - `log_loss`: log₁₀ L(x_t)/L(x₀) in the descent of `rounds` rounds, with the step of Theorem 7.5 for bilinear losses
-      where γ₁ > 0, and else the safe step 1/(2β²γ₂²). For bilinear losses it is of operators of full rank, and the
-      bound is what the theorem promises.
-    - `recovered`: of bilinear losses, 1 - ‖x_t - x*‖²/‖x₀ - x*‖² after `recovery_rounds` safe steps. What R hides is
-      not recovered, so that the exact mean is E rank(R)/d. `recovered_still`: the same of an attack that stays at x₀.
+    - `log_loss`, by `round`: log₁₀ L(x_t)/L(x₀), with the step of Theorem 7.5 for bilinear losses with γ₁ > 0, and else
+      the safe step 1/(2β²γ₂²). For bilinear losses the row is about operators of full rank, and the bound is the
+      theorem's.
+    - `recovered`: for bilinear losses, 1 - ‖x_t - x*‖²/‖x₀ - x*‖² after `recovery_rounds` safe steps. No attack
+      recovers the part of x* that R hides, so that the exact mean is E rank(R)/d. `recovered_still`: the same for an
+      attack that stays at x₀, a negative control.
+
+    Arguments:
+        trials: independent attacks of each case.
+        lipschitz: values of β.
+        batch: samples in the batch of the perceptron.
+        rounds: of the descent.
+        recovery_rounds: safe steps before `recovered` is measured.
+        points: about how many rounds of the descent have rows.
     """
 
     family: Family
