@@ -1,6 +1,5 @@
 """The leakage of compressed messages at a budget of bytes: attacks on the images behind them."""
 
-import base64
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from sketchbench.measure.row import MEDIAN, Row, Value
 from sketchbench.model.networks import MakeModel
 from sketchbench.parameters import Checked, Natural, NonEmptyList, Positive, Probability, Several
 from sketchbench.sketch.family import SizeError
+from sketchbench.task.inversion import picture_columns
 
 CHANCE = 0.5  # area under the ROC curve of a random guess
 log = logging.getLogger(__name__)
@@ -230,12 +230,10 @@ class FrontierLeakage(Checked):
 
     def _pictures(self, case: str, images: NDArray[np.float64]) -> Iterator[Row]:
         """The rows `picture` of the first trials, from the images of all judged trials (trials, pixels)."""
-        shape = "x".join(map(str, self._scene.data.shape))
         likenesses = self._scene.likenesses(images, self._judged)
         for trial in range(self.judging.pictures):
-            levels = np.round(255 * images[trial]).astype(np.uint8)
-            picture = base64.b64encode(levels.tobytes()).decode()
-            yield Row("picture", case=case, trial=trial, shape=shape, picture=picture).number(likenesses[trial].psnr)
+            columns = picture_columns(images[trial].reshape(self._scene.data.shape))
+            yield Row("picture", case=case, trial=trial, **columns).number(likenesses[trial].psnr)
 
 
 def _leads(found: list[Likeness], guesses: list[Likeness]) -> NDArray[np.float64]:
