@@ -98,7 +98,7 @@ class AttackConvergence(Checked):
         operators = self.family.draw(key, operators=self.trials, kernels=self.kernels)
         rows: list[Row] = []
         for case, problem in self._problems():
-            rows += [row.but(case=case) for row in self._measured(GradientMatching(problem, operators))]
+            rows += [row.but(case=case) for row in self._rows(GradientMatching(problem, operators))]
             log.info("%s: %d attacks", case, self.trials)
         return rows
 
@@ -113,7 +113,7 @@ class AttackConvergence(Checked):
         key = seeds.key(self.seed, data="attack_convergence", case=case, d=self.family.d)
         return torch.Generator().manual_seed(key % 2**63)
 
-    def _measured(self, attack: GradientMatching) -> Iterator[Row]:
+    def _rows(self, attack: GradientMatching) -> Iterator[Row]:
         problem = attack.problem
         private = attack.evaluate(problem.private)
         special = [private, attack.steepest_neighbour(private), attack.evaluate(problem.start)]
@@ -143,8 +143,8 @@ class AttackConvergence(Checked):
         yield Row("contraction").exceedances(ratios.max(axis=0)[kept], 1.0)
         yield Row("contraction_still").exceedances(1 / (1 - descent.rate[kept]), 1.0)
         *_, (last, _) = attack.descend(descent.safe, self.recovery_rounds)
-        yield self._recovered("recovered", attack, last)
-        yield self._recovered("recovered_still", attack, problem.start)
+        yield self._recovery_row("recovered", attack, last)
+        yield self._recovery_row("recovered_still", attack, problem.start)
 
     def _non_critical(self, attack: GradientMatching, points: Sequence[Evaluation]) -> Iterator[Row]:
         for suffix, between in NON_CRITICAL.items():
@@ -164,7 +164,7 @@ class AttackConvergence(Checked):
             values = leakage.condition_7_5(low[full_rank], high[full_rank], a[full_rank])
             yield Row(f"condition{suffix}").exceedances(values, 1.0)
 
-    def _recovered(self, quantity: str, attack: GradientMatching, x: torch.Tensor) -> Row:
+    def _recovery_row(self, quantity: str, attack: GradientMatching, x: torch.Tensor) -> Row:
         row, spectrum = Row(quantity), self.known.spectrum
         if spectrum is not None:
             row = row.but(exact=float(spectrum(d=self.family.d, b=self.family.b).rank / self.family.d))

@@ -96,19 +96,19 @@ class CompressedSensing(Checked):
         objective = self.objective(kernels=self.kernels, seed=self.seed)
         algorithm = self.algorithm(recovery=self.recovery(k=self.k), rate=float(self.rounds**-0.5))
         sketch = trials.fixed_operator(self.family, self.kernels, self.seed, "compressed sensing")
-        tested = list(self._tested(objective, algorithm, sketch))
+        tested = list(self._run_recovery(objective, algorithm, sketch))
         rows = [row for shown in tested for row in self._round("recovery", shown)]
         peers = Peers(algorithm, objective, self.family, sketch, self.table, self.seed)
         for name in self.peers:
             states = peers.run(name, trials=self.trials, rounds=self.rounds)
-            competing = list(self._followed(name, objective, ((at, None) for at in states)))
+            competing = list(self._follow(name, objective, ((at, None) for at in states)))
             rows += [row for shown in competing for row in self._round(name, shown)]
             if name == "count_sketch":
-                rows += _compared(tested, competing, self._late)
+                rows += _compare(tested, competing, self._late)
             if name == "noiseless":
                 rows += self._end(name, competing)
                 rows += [
-                    _added(case, ends, competing, algorithm.channel_noise)
+                    _added_row(case, ends, competing, algorithm.channel_noise)
                     for case, ends in (("recovery", tested), (name, competing))
                 ]
         return rows + self._end("recovery", tested)
@@ -118,16 +118,18 @@ class CompressedSensing(Checked):
         return max(1, round(LATE * self.rounds))
 
     @functools.cached_property  # every round uses it
-    def _shown(self) -> set[int]:
+    def _shown_rounds(self) -> set[int]:
         """The rounds that have rows."""
         spread = trials.shown_rounds(self.rounds, self.points)
         return {0, *spread, self._late, max(1, self.rounds // 2), self.rounds}
 
-    def _tested(self, objective: Objective, algorithm: CompressedSensingSGD, sketch: Sketch) -> Iterator[ShownRound]:
+    def _run_recovery(
+        self, objective: Objective, algorithm: CompressedSensingSGD, sketch: Sketch
+    ) -> Iterator[ShownRound]:
         states = algorithm.run(objective, sketch, self.seed, trials=self.trials, rounds=self.rounds)
-        return self._followed("recovery", objective, track(states, algorithm, sketch))
+        return self._follow("recovery", objective, track(states, algorithm, sketch))
 
-    def _followed(
+    def _follow(
         self, name: str, objective: Objective, states: Iterator[tuple[ServerState | Round, LemmaVectors | None]]
     ) -> Iterator[ShownRound]:
         """Measure the rounds that have rows, until the end or until the algorithm diverges.
@@ -144,7 +146,7 @@ class CompressedSensing(Checked):
                 log.info("%s: diverged in round %d", name, at.t)
                 yield ShownRound(*sent, None)
                 return
-            if at.t not in self._shown:
+            if at.t not in self._shown_rounds:
                 continue
             log.info("%s: round %d of %d, loss %.4g", name, at.t, self.rounds, loss.mean())
             if vectors is None or not isinstance(at, ServerState) or at.sent is None:
@@ -181,7 +183,7 @@ class CompressedSensing(Checked):
         return [Row("final", round=self.rounds, case=case).mean(last), share.mean(last / first)]
 
 
-def _added(case: str, noisy: Sequence[ShownRound], silent: Sequence[ShownRound], channel_noise: float) -> Row:
+def _added_row(case: str, noisy: Sequence[ShownRound], silent: Sequence[ShownRound], channel_noise: float) -> Row:
     """The row `added`: the last loss with noise in the channel, less that without noise, in the same trials."""
     last, without = noisy[-1], silent[-1]
     row = Row("added", round=last.t, case=case, bound=channel_noise)
@@ -190,7 +192,7 @@ def _added(case: str, noisy: Sequence[ShownRound], silent: Sequence[ShownRound],
     return row.mean(last.loss - without.loss)
 
 
-def _compared(tested: Sequence[ShownRound], peer: Sequence[ShownRound], late: int) -> Iterator[Row]:
+def _compare(tested: Sequence[ShownRound], peer: Sequence[ShownRound], late: int) -> Iterator[Row]:
     """The rows `worse` and `difference` in late rounds, until the peer diverges. A recovery that has diverged is worse
     in all trials."""
     losses = {shown.t: shown.loss for shown in tested}

@@ -121,7 +121,7 @@ class CompressedTraining(Checked, Repeated):
             data = replace(data, train=turned(data.train, self.seed))
         experiment = CompressedExperiment(
             rounds=self.rounds,
-            evaluated=self._shown,
+            evaluated=self._shown_rounds,
             course=self.course.within("tuning"),
             kernels=self.kernels,
             seed=self.seed,
@@ -140,7 +140,7 @@ class CompressedTraining(Checked, Repeated):
         return experiment
 
     @property
-    def _shown(self) -> list[int]:
+    def _shown_rounds(self) -> list[int]:
         """The rounds that are evaluated, from 0 on."""
         return np.unique(np.linspace(0, self.rounds, self.judging.points + 1).round().astype(int)).tolist()
 
@@ -153,7 +153,7 @@ class CompressedTraining(Checked, Repeated):
         """Choose the learning rate of all arms by uncompressed trainings."""
         rounds = self.tuning.rounds
         procedure = self.training.limit_participation(self.tuning.participation)
-        evaluated = [*(t for t in self._shown if t < rounds), rounds]
+        evaluated = [*(t for t in self._shown_rounds if t < rounds), rounds]
         tried = replace(experiment, rounds=rounds, evaluated=evaluated, procedure=procedure)
 
         def merit(data: Dataset, rate: float) -> float:
@@ -187,7 +187,7 @@ class CompressedTraining(Checked, Repeated):
 
     def _curves(self, trained: Sequence[Curve]) -> Iterator[Row]:
         """The rows of the evaluated rounds, up to the first one before which a training has diverged."""
-        for t in self._shown:
+        for t in self._shown_rounds:
             reached = [curve for curve in trained if t in curve.bytes_up]
             for quantity in ("loss", "train_accuracy", "accuracy", *(["memory"] if t else [])):
                 row = Row(quantity, round=t)

@@ -126,13 +126,13 @@ class CompressorContract(Checked):
             budget = self.budget.within(subject)
             for name, values in self._events(subject, budget, keyed=compression > 1):
                 events[name].append((size, values))
-            for one in (*self._unbiased(subject, budget.draws), *_contracting(subject, budget.vectors)):
+            for one in (*self._biases(subject, budget.draws), *_losses(subject, budget.vectors)):
                 means[one.row["quantity"], one.row.get("case")].append(one._replace(row=one.row.but(**size)))
             log.info("d=%d, compression %g", subject.compressor.layout.d, compression)
         if not events:
             return [Row("bytes").lost("refused", reason)]
         furthest = [max(several, key=lambda one: one.score) for several in means.values()]
-        return [*(_counted(*item) for item in events.items()), *(one.row.mean(one.values) for one in furthest)]
+        return [*(_count(*item) for item in events.items()), *(one.row.mean(one.values) for one in furthest)]
 
     def _subject(self, layout: Layout, compression: float) -> Subject:
         made = self.compressor(layout=layout, limit=byte_limit(layout, compression))
@@ -160,7 +160,7 @@ class CompressorContract(Checked):
             yield "renewal", renewal / EVENT
             yield "neighbours", neighbours / EVENT
 
-    def _unbiased(self, subject: Subject, draws: int) -> Iterator[Candidate]:
+    def _biases(self, subject: Subject, draws: int) -> Iterator[Candidate]:
         """The deviations of the mean of C(x). `entry` needs all draws, as a compressor may seldom send an entry."""
         if not subject.compressor.unbiased or draws < FEW:
             return
@@ -170,7 +170,7 @@ class CompressorContract(Checked):
                 yield Candidate(one.score, Row(name, exact=0.0), one.values)
 
 
-def _contracting(subject: Subject, count: int) -> Iterator[Candidate]:
+def _losses(subject: Subject, count: int) -> Iterator[Candidate]:
     """The losses of vectors of each kind; the first half of the vectors gives the score."""
     contraction = subject.compressor.contraction
     if contraction is None:
@@ -181,7 +181,7 @@ def _contracting(subject: Subject, count: int) -> Iterator[Candidate]:
         yield Candidate(float(lost[:count].mean()) / bound, Row("loss", case=kind, bound=bound), lost[count:])
 
 
-def _counted(quantity: str, parts: list[tuple[Size, Values]]) -> Row:
+def _count(quantity: str, parts: list[tuple[Size, Values]]) -> Row:
     """Count the trials, over all sizes, whose value exceeds 1; the row names the size with the largest value."""
     size = max(parts, key=lambda part: float(part[1].max()))[0]
     return Row(quantity, **size).exceedances(np.concatenate([values for _, values in parts]), 1.0)

@@ -90,7 +90,7 @@ class Contract(Checked):
     def run(self) -> list[Row]:
         """Test all sizes; returns the rows on single operators, on independence, and on bias."""
         subjects = list(self._subjects())
-        return [*self._operators(subjects), *self._independence(subjects), *self._unbiased(subjects)]
+        return [*self._operators(subjects), *self._independence(subjects), *self._gram(subjects)]
 
     def _subjects(self) -> Iterator[Subject]:
         """The family at every size that it takes, each once."""
@@ -138,7 +138,7 @@ class Contract(Checked):
         subject, random = subjects[0], self.family.random
         pairs = max(2, min(self.operators // 5, PAIRED // (subject.d * subject.b)))
         if not random:
-            yield from self._constant(subject, pairs)
+            yield from self._no_randomness(subject, pairs)
             return
         search = Independence(subject, pairs)
         bits, same = search.of_bits()
@@ -166,7 +166,7 @@ class Contract(Checked):
                 repeats = repeats.mean(keepdims=True)
             yield Row(f"{kind}_repeats", **_size(large)).exceedances(repeats, 0.5)
 
-    def _constant(self, subject: Subject, pairs: int) -> Iterator[Row]:
+    def _no_randomness(self, subject: Subject, pairs: int) -> Iterator[Row]:
         """The rows of a family that is not random, all of whose operators must be equal."""
         wanted = subject.matrices(subject.key, 1)
         changed = [key for key, _ in independence.changed(subject.key)]
@@ -180,7 +180,7 @@ class Contract(Checked):
             yield Row(f"{kind}_dependence", case="not random", exact=0.0).mean(differ.astype(float))
             yield Row(f"{kind}_repeats", case="not random").exceedances(differ, 0.5)
 
-    def _unbiased(self, subjects: list[Subject]) -> Iterator[Row]:
+    def _gram(self, subjects: list[Subject]) -> Iterator[Row]:
         """The rows `gram`, each at the size with the largest deviation."""
         counts = [(one, self._count(one, one is subjects[0]) // 2) for one in subjects]
         # The few operators of a size that takes much memory deviate by chance, which would hide true deviations.

@@ -63,11 +63,11 @@ class Decoders(Checked):
         rows = []
         for budget in self.applications:
             tested, nothing = (
-                signals.relative_error(x, self._iterated(recovery, sketch, y, budget))
+                signals.relative_error(x, self._recover(recovery, sketch, y, budget))
                 for recovery in (self.recovery(k=self.k), Nothing(self.k))
             )
-            estimates = {"iht": self._iterated(IHT(self.k), sketch, y, budget)}
-            estimates |= self._stored(phi, np.asarray(self.kernels.to_numpy(y)), x, budget)
+            estimates = {"iht": self._recover(IHT(self.k), sketch, y, budget)}
+            estimates |= self._other_estimates(phi, np.asarray(self.kernels.to_numpy(y)), x, budget)
             rows.append(Row("relative_error", case="recovery", applications=budget).mean(tested))
             for case, estimate in estimates.items():
                 other = signals.relative_error(x, estimate)
@@ -79,7 +79,7 @@ class Decoders(Checked):
             log.info("%d applications: %d decoders of %d signals", budget, len(estimates) + 1, self.trials)
         return rows
 
-    def _iterated(self, recovery: Recovery, sketch: Sketch, y: Array, budget: int) -> NDArray[Any]:
+    def _recover(self, recovery: Recovery, sketch: Sketch, y: Array, budget: int) -> NDArray[Any]:
         """Recover the signals; an iterative recovery does as many iterations as the budget of applications allows."""
         if isinstance(recovery, Iterative):
             costs = [applications(replace(recovery, iterations=n), sketch, y[0]) for n in (1, 2)]
@@ -87,7 +87,9 @@ class Decoders(Checked):
             recovery = replace(recovery, iterations=max(1, 1 + (budget - costs[0]) // each))
         return np.asarray(self.kernels.to_numpy(recovery.recover(sketch, y).x))
 
-    def _stored(self, phi: NDArray[Any], y: NDArray[Any], x: NDArray[Any], budget: int) -> dict[str, NDArray[Any]]:
+    def _other_estimates(
+        self, phi: NDArray[Any], y: NDArray[Any], x: NDArray[Any], budget: int
+    ) -> dict[str, NDArray[Any]]:
         """The estimates (trials, d) of the decoders that need Φ as a matrix, by name."""
 
         def all_by(decoder: peers.Decoder) -> NDArray[Any]:

@@ -98,11 +98,11 @@ class FeedbackBound(Checked):
             gamma=self.gamma,
             rounds=self.rounds,
         )
-        seen = self._measured(objective, sketch, recovery, setting.rate)
+        seen = self._measure(objective, sketch, recovery, setting.rate)
         log.info("%d trials, %d rounds", self.trials, self.rounds)
         return [
-            *self._bounded("printed", setting, seen),
-            *self._bounded("corrected", setting.corrected, seen),
+            *self._theorem_1("printed", setting, seen),
+            *self._theorem_1("corrected", setting.corrected, seen),
             Row("memory_energy", round=self.rounds, bound=setting.memory_energy).mean(
                 seen.memory - setting.memory_slope * seen.squared_gradient
             ),
@@ -111,13 +111,13 @@ class FeedbackBound(Checked):
             Row("noise_constant", mean=noise, trials=self.probes),
         ]
 
-    def _bounded(self, case: str, setting: Setting, seen: Seen) -> Iterator[Row]:
+    def _theorem_1(self, case: str, setting: Setting, seen: Seen) -> Iterator[Row]:
         """The rows of both bounds of Theorem 1 in one reading."""
         row = partial(Row, round=self.rounds, case=case)
         yield row("squared_gradient", bound=setting.squared_gradient).mean(seen.squared_gradient)
         yield row("average_excess", bound=setting.average_excess).mean(seen.excess)
 
-    def _measured(self, objective: Objective, sketch: Sketch, recovery: Recovery, rate: float) -> Seen:
+    def _measure(self, objective: Objective, sketch: Sketch, recovery: Recovery, rate: float) -> Seen:
         algorithm = CompressedSensingSGD(recovery, rate, self.channel_noise)
         states = algorithm.run(objective, sketch, self.seed, trials=self.trials, rounds=self.rounds)
         squared: Array = 0.0

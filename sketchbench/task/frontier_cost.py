@@ -90,7 +90,7 @@ class FrontierCost(Checked):
         )
         w = xp.asarray(0.1 * random.standard_normal((1, layout.d)), dtype="float32")
         network = StackedPerceptron(self.kernels, layout.shapes)
-        gradients, taken = _timed(self.kernels, partial(network.gradients, w, batches))
+        gradients, taken = _time(self.kernels, partial(network.gradients, w, batches))
         return (taken, *(part for side in sides.values() for part in side.round(gradients, self._at(number))))
 
     def _rows(
@@ -119,13 +119,13 @@ class _Timed:
             answer = self.compressor.answer
 
             def timed(*arguments: Any) -> Any:
-                result, taken = _timed(at.kernels, partial(answer, *arguments))
+                result, taken = _time(at.kernels, partial(answer, *arguments))
                 self._server.append(taken)
                 return result
 
             object.__setattr__(self.compressor, "answer", timed)  # a frozen instance of our own
         self._server.clear()
-        done, taken = _timed(at.kernels, partial(self.compressor.exchange, x, self.memory, at))
+        done, taken = _time(at.kernels, partial(self.compressor.exchange, x, self.memory, at))
         self.memory = done.memory
         server = sum(self._server)
         return taken - server, server
@@ -138,7 +138,7 @@ def _perceptron(layers: Sequence[int]) -> Layout:
     )
 
 
-def _timed(kernels: Kernels, compute: Callable[[], Any]) -> tuple[Any, float]:
+def _time(kernels: Kernels, compute: Callable[[], Any]) -> tuple[Any, float]:
     """Run a computation; returns its result and its seconds, including those of a GPU."""
     start = time.perf_counter()
     result = compute()

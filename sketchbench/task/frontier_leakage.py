@@ -127,7 +127,7 @@ class FrontierLeakage(Checked):
             compressor = at_budget(self.compressor, layout, self.compression, self.judging.budgets)
         except SizeError as error:
             return [Row("psnr", compression=self.compression).lost("refused", str(error))]
-        rows = [*self._inverted(compressor), *self._inferred(compressor)]
+        rows = [*self._inversion_rows(compressor), *self._inference_rows(compressor)]
         return [row.but(compression=self.compression) for row in rows]
 
     @cached_property
@@ -142,14 +142,14 @@ class FrontierLeakage(Checked):
     def _at(self, purpose: str, trials: int) -> At:
         return At(self.kernels, seeds.key(self.seed, task="leakage", purpose=purpose), 0, trials)
 
-    def _inverted(self, compressor: Compressor) -> Iterator[Row]:
+    def _inversion_rows(self, compressor: Compressor) -> Iterator[Row]:
         """The rows of gradient inversion."""
         scene = self._scene
         mean = pixels(scene.prior.mean.expand(self.trials, *scene.data.shape))
         guesses = scene.likenesses(mean, self._judged)
         yield from _likenesses({"case": "mean image"}, guesses)
         yield from self._pictures("original", pixels(scene.images[self._judged, VICTIM]))
-        control = int((_leads(self._uncompressed(), guesses) > self.judging.control).sum())
+        control = int((_leads(self._control(), guesses) > self.judging.control).sum())
         results: dict[Place, Found] = {}
         watched = self._round(compressor)
         for place in PLACES:
@@ -157,7 +157,7 @@ class FrontierLeakage(Checked):
                 results[place] = results["server"]
             else:
                 try:
-                    results[place] = self._attacked(compressor, watched.sight(place))
+                    results[place] = self._attack(compressor, watched.sight(place))
                 except Unseen as reason:
                     yield Row("psnr", case=place).lost("refused", str(reason))
                     continue
@@ -178,7 +178,7 @@ class FrontierLeakage(Checked):
         labels = scene.labels[:, sight.clients]
         return Target(sight, networks, labels, scene.prior, seed, compressor, scene.public)
 
-    def _attacked(self, compressor: Compressor, sight: Sight) -> Found:
+    def _attack(self, compressor: Compressor, sight: Sight) -> Found:
         """Run all attacks; returns the judged reconstructions of the best attack in the `choosing` trials."""
         scene, learning = self._scene, slice(0, self.choosing)
         several = self.attacks.run(self._target(compressor, sight))
@@ -197,7 +197,7 @@ class FrontierLeakage(Checked):
         }
         return Found(scene.likenesses(found, self._judged), found, columns)
 
-    def _uncompressed(self) -> list[Likeness]:
+    def _control(self) -> list[Likeness]:
         """The likenesses of gradient matching's reconstructions without compression, in the judged trials."""
         layout = self._scene.networks.layout
         plain = Plain(layout, byte_limit(layout, 1))
@@ -216,7 +216,7 @@ class FrontierLeakage(Checked):
         yield Row("leaks", bound=MEDIAN, **columns).counted((leads < self.judging.least).sum(), self.trials)
         yield Row("hidden", bound=MEDIAN, **columns).counted((leads > self.judging.least).sum(), self.trials)
 
-    def _inferred(self, compressor: Compressor) -> Iterator[Row]:
+    def _inference_rows(self, compressor: Compressor) -> Iterator[Row]:
         """The rows of property inference, in the networks of the judged trials."""
         data, at = self._scene.data, self._at("property", self.trials)
         networks = draw_networks(data, self.model, self.seed, range(self.choosing, self.choosing + self.trials))

@@ -145,7 +145,7 @@ class ImageInversion(Checked, Repeated):
         mean = data.features(data.train).mean(axis=0).reshape(data.shape)
         guess = likeness(mean, truth)
         return {
-            "cases": [self._attacked(case, victim, number) for case in self._cases(victim)],
+            "cases": [self._attack(case, victim, number) for case in self._cases(victim)],
             "mean image": {"likeness": [*guess], **self._picture(mean, number)},
             "original": {"likeness": [*likeness(truth, truth)], **self._picture(truth, number)},
             **self._further(victim, number),
@@ -158,9 +158,9 @@ class ImageInversion(Checked, Repeated):
         rows: list[Row] = []
         for position, case in enumerate(values[0]["cases"]):
             columns, attempts = case["columns"], _attempts(values, position)
-            rows += self._judged(columns, attempts, control, guesses)
+            rows += self._counts(columns, attempts, control, guesses)
             if not case["still"]:
-                rows += self._measured(columns, attempts)
+                rows += self._means(columns, attempts)
                 pictures += _pictures(columns, position, values)
         rows += _likenesses({"case": "mean image"}, guesses)
         return [*rows, *self._further_rows(values), *pictures]
@@ -181,9 +181,9 @@ class ImageInversion(Checked, Repeated):
     def _cases(self, victim: Victim) -> Iterator[Case]:
         """The cases of a trial, the control first."""
         yield Case("control", self.control, self.family, {})
-        yield from self._defended(victim)
+        yield from self._defences(victim)
 
-    def _defended(self, victim: Victim) -> Iterator[Case]:
+    def _defences(self, victim: Victim) -> Iterator[Case]:
         """The cases beside the control."""
         for name, make in self.views.items():
             yield Case(name, make, self.family, {})
@@ -196,7 +196,7 @@ class ImageInversion(Checked, Repeated):
         """The rows of the further values of all trials."""
         return []
 
-    def _attacked(self, case: Case, victim: Victim, number: int) -> Values:
+    def _attack(self, case: Case, victim: Victim, number: int) -> Values:
         """Attack one case; returns the attempt, and the columns of all rows of the case."""
         axes: dict[str, int | str] = {"trial": number, "family": repr(case.family), "case": case.name}
         view = case.make(victim, case.family, self.kernels, seeds.key(self.seed, **axes))
@@ -218,12 +218,12 @@ class ImageInversion(Checked, Repeated):
             **self._picture(one.image, number),
         }
 
-    def _measured(self, columns: Columns, attempts: list[Attempt]) -> Iterator[Row]:
+    def _means(self, columns: Columns, attempts: list[Attempt]) -> Iterator[Row]:
         yield from _likenesses(columns, [one.likeness for one in attempts])
         for quantity in ("evaluations", "starts", "seconds"):
             yield Row(quantity, **columns).mean([getattr(one, quantity) for one in attempts])
 
-    def _judged(
+    def _counts(
         self, columns: Columns, attempts: list[Attempt], control: list[Attempt], guesses: list[Likeness]
     ) -> Iterator[Row]:
         judge = self.assessment

@@ -71,11 +71,11 @@ class NoisePlacement(Checked):
             raise ValueError(f"trials={self.trials} must be even: one half chooses a threshold, the other is counted")
 
     def run(self) -> list[Row]:
-        rows = [self._audited(placement) for placement in get_args(Placement)]
+        rows = [self._audit(placement) for placement in get_args(Placement)]
         ratios = np.concatenate([self._ratio(setting) for setting in self._settings("noise", "cost")])
         return [*rows, Row("noise", case="after").mean(ratios).exceedances(ratios, 1.0)]
 
-    def _audited(self, placement: Placement) -> Row:
+    def _audit(self, placement: Placement) -> Row:
         """The row `audit` of one placement of the noise."""
         present, absent = (self._statistics(placement, world) for world in ("present", "absent"))
         row = Row("audit", case=placement, delta=self.delta, bound=self.epsilon, sensitivity=1.0, sigma=self._sigma)

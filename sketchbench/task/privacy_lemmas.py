@@ -83,8 +83,8 @@ class PrivacyLemmas(Checked):
             sigma = lemmas.gaussian_noise(epsilon, delta, 1.0)
             row = Row("gaussian", lemma="H.7", epsilon=epsilon, delta=delta)
             row = row.but(range="proven" if epsilon <= 1 else "beyond")
-            yield _compared(row.but(reading=PRINTED), epsilon, gaussian.epsilon(1 / sigma, delta))
-            yield _compared(row.but(reading=SMALLER), epsilon, gaussian.epsilon(math.sqrt(2) / sigma, delta))
+            yield _compare(row.but(reading=PRINTED), epsilon, gaussian.epsilon(1 / sigma, delta))
+            yield _compare(row.but(reading=SMALLER), epsilon, gaussian.epsilon(math.sqrt(2) / sigma, delta))
 
     def _composition(self) -> Iterator[Row]:
         """The rows of Lemma H.3."""
@@ -108,7 +108,7 @@ class PrivacyLemmas(Checked):
                 continue
             total = lemmas.sampling(Guarantee(epsilon, delta), batch, self.records)
             exact = {
-                "gaussian": _resampled(gaussian.mu(epsilon, delta), total.delta, batch, self.records),
+                "gaussian": _resampled_epsilon(gaussian.mu(epsilon, delta), total.delta, batch, self.records),
                 "worst": worst_case.sampled_epsilon(epsilon, delta, batch, self.records, total.delta),
             }
             row = Row("sampling", lemma="H.4", epsilon=epsilon, delta=delta, batch=batch)
@@ -142,13 +142,13 @@ class PrivacyLemmas(Checked):
                 mu = math.sqrt(count) * sensitivity / sigma
                 exact = gaussian.epsilon(mu, total.delta)
                 read = row.but(reading=reading, batch=batch, sensitivity=sensitivity)
-                yield _compared(read, total.epsilon, exact)
+                yield _compare(read, total.epsilon, exact)
                 if batch == 1:
                     enough = math.sqrt(count) * sensitivity / gaussian.mu(*total)
                     yield read.but(quantity="constant", bound=CONSTANT).number((enough / sigma) ** 2)
 
 
-def _compared(row: Row, claimed: float, exact: float) -> Row:
+def _compare(row: Row, claimed: float, exact: float) -> Row:
     """Complete a row with the ε that the lemma claims, the exact ε, and their ratio."""
     return row.but(claimed=claimed, exact_epsilon=float(exact), bound=1.0).number(exact / claimed)
 
@@ -157,11 +157,11 @@ def _cases(row: Row, claimed: float, smaller: float, exact: Mapping[str, float])
     """The rows of mechanisms, from their exact ε by name; the worst one also has a row with a wrong lemma's `smaller`
     ε."""
     for case, epsilon in exact.items():
-        yield _compared(row.but(case=case, reading=PRINTED), claimed, epsilon)
-    yield _compared(row.but(case="worst", reading=SMALLER), smaller, exact["worst"])
+        yield _compare(row.but(case=case, reading=PRINTED), claimed, epsilon)
+    yield _compare(row.but(case="worst", reading=SMALLER), smaller, exact["worst"])
 
 
-def _resampled(mu: float, delta: float, batch: int, records: int) -> float:
+def _resampled_epsilon(mu: float, delta: float, batch: int, records: int) -> float:
     """The ε at which `gaussian.resampled_delta` equals δ; 0 if it is below δ even for an ε of almost 0."""
 
     def excess(log_epsilon: float) -> float:

@@ -19,7 +19,7 @@ class PrivateInversion(ImageInversion):
 
     epsilons: list[Positive]
 
-    def _defended(self, victim: Victim) -> Iterator[Case]:
+    def _defences(self, victim: Victim) -> Iterator[Case]:
         for epsilon in self.epsilons:
             for name, make in self.views.items():
                 yield Case(name, functools.partial(make, epsilon=epsilon), self.family, {})

@@ -122,7 +122,7 @@ class PropertyInference(Checked):
                 tested = truth[self.phases.first_test :]
                 areas |= self._areas(one, tested, forest_seed)
                 if attacker == "plain server":
-                    areas[SHUFFLED] = self._shuffled(one, tested, forest_seed)
+                    areas[SHUFFLED] = self._shuffled_area(one, tested, forest_seed)
         return areas
 
     def _parties(self, data: Dataset, trial: int) -> Parties:
@@ -133,7 +133,7 @@ class PropertyInference(Checked):
         thirds = np.array_split(order, 3)
         return Parties(*(Party(images[part], data.train.labels[part], self.batches, random) for part in thirds))
 
-    def _shuffled(self, observations: Observations, truth: NDArray[np.bool_], seed: int) -> float:
+    def _shuffled_area(self, observations: Observations, truth: NDArray[np.bool_], seed: int) -> float:
         """The area of an attacker who learns from its own batches with their labels in random order."""
         labels = seeds.generator(seed, what=SHUFFLED).permutation(observations.labels)
         (area,) = self._areas(replace(observations, labels=list(labels)), truth, seed).values()

@@ -54,7 +54,7 @@ class Reconstruction(Checked):
         """Recover the signals; returns the seven rows. Raises ValueError for k > d, or a b that is no multiple of
         `rows`."""
         d, b = self.family.d, self.family.b
-        measured, seconds = self._measured()
+        measured, seconds = self._measure()
         errors, table = measured["recovery"], measured["table"]
         compression = {"compression": d / b}
         return [
@@ -67,7 +67,7 @@ class Reconstruction(Checked):
             Row("seconds", **compression, mean=seconds),
         ]
 
-    def _measured(self) -> tuple[dict[str, Any], float]:
+    def _measure(self) -> tuple[dict[str, Any], float]:
         """Relative errors and iterations of all signals, each (trials,), and the seconds for a signal."""
         d, b = self.family.d, self.family.b
         tested, table = (

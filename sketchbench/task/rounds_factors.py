@@ -97,11 +97,11 @@ class RoundsFactors(Checked, Repeated):
         for case in CASES:
             reached = [[self.rounds if t is None else t for t in one[case]] for one in values]
             missed = [any(one[case][run] is None for one in values) for run in range(len(self._runs))]
-            rows += list(self._shown("rounds_to_target", case, np.array(reached, dtype=float), missed))
+            rows += list(self._rows("rounds_to_target", case, np.array(reached, dtype=float), missed))
             logs[case] = np.log(np.array(reached, dtype=float))
         logs[RATIO] = logs["sketched"] - logs["plain"]
         missed = [any(one[case][run] is None for one in values for case in CASES) for run in range(len(self._runs))]
-        rows += list(self._shown("rounds_ratio", "sketched", np.exp(logs[RATIO]), missed))
+        rows += list(self._rows("rounds_ratio", "sketched", np.exp(logs[RATIO]), missed))
         for response, measured in logs.items():
             for name, effect in effects(self._names, measured).items():
                 trials = effect.freedom + 1
@@ -109,7 +109,7 @@ class RoundsFactors(Checked, Repeated):
                 rows.append(row.but(sd=effect.error * math.sqrt(trials), skewness=0.0))
         return rows
 
-    def _shown(self, quantity: str, case: str, values: np.ndarray, missed: Sequence[bool]) -> Iterator[Row]:
+    def _rows(self, quantity: str, case: str, values: np.ndarray, missed: Sequence[bool]) -> Iterator[Row]:
         for levels, rounds, short in zip(self._runs, values.T, missed, strict=True):
             text = ", ".join(f"{name} {value}" for name, value in levels.items())
             row = Row(quantity, case=f"{case}: {text}", status="unfinished" if short else "finite")

@@ -42,19 +42,19 @@ class SketchedInversion(ImageInversion):
     compressions: list[float]
     examples: Natural
 
-    def _defended(self, victim: Victim) -> Iterator[Case]:
+    def _defences(self, victim: Victim) -> Iterator[Case]:
         d = parameters(victim.network(None))
         if self.family.d != d:
             raise ValueError(f"d={self.family.d} must be the number of the network's parameters, {d}")
         pixels = victim.samples.images[0].numel()
         for compression in self.compressions:
-            family = self._compressed(compression)
+            family = self._compress(compression)
             columns = {"compression": compression, "measurements": "fewer" if family.b < pixels else "more"}
             for name, make in self.views.items():
                 yield Case(name, make, family, columns)
             yield Case("standing still", make, family, columns, still=True)
 
-    def _compressed(self, compression: float) -> Family:
+    def _compress(self, compression: float) -> Family:
         """The family with b = d/compression."""
         if not 1 <= compression <= self.family.d:
             raise ValueError(f"compression={compression} must satisfy 1 <= compression <= d={self.family.d}")
@@ -67,7 +67,7 @@ class SketchedInversion(ImageInversion):
         span = _span(victim)
         measured: Values = {"gamma": [], "restricted": []}
         for compression in self.compressions:
-            family = self._compressed(compression)
+            family = self._compress(compression)
             key = seeds.key(self.seed, task="singular values", family=repr(family))
             R = family.draw(seeds.key(key, trial=number), kernels=self.kernels)
             measured["gamma"].append(float(gamma_1(R)))
