@@ -46,8 +46,8 @@ class PowerSGD(Compressor):
 
     Clients send P = MQ, with the Q of the last round. All orthonormalise the mean of P to P̂; clients send Q = MᵀP̂,
     and the step is P̂Qᵀ with the mean Q. The rank is the largest that fits the limit. Vectors, and matrices whose
-    factors would not be smaller, are sent uncompressed. As in the authors' code, each client remembers its update and
-    memory less the step. A convolution's filters are a matrix with a row for each output.
+    factors would not be smaller, are sent uncompressed. As in the authors' code, a client's new memory is
+    its update plus its memory, less the step. A convolution's filters are a matrix with a row for each output.
     """
 
     adds_up: ClassVar[bool] = True

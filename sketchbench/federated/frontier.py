@@ -5,8 +5,8 @@ and operators, and the methods that are compared (`Arm`) share all of these.
 
 Privacy protects a client's records from the server, which sees every message: a client clips the gradient of each
 record, and adds to the mean all the noise that its records need, before it compresses. Messages are computed from
-private gradients alone, so that every compressor is post-processing. Under secure aggregation each of C clients could
-add 1/√C of the noise; these trainings don't.
+these noisy gradients alone, so that every compressor is post-processing. Under secure aggregation each of C clients
+could add 1/√C of the noise; these trainings don't.
 """
 
 from collections.abc import Sequence

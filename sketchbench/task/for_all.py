@@ -51,7 +51,7 @@ class ForAll(Checked):
     gamma: Probability
 
     def run(self) -> list[Row]:
-        """Measure. Raises ValueError for a k that is odd or not below d."""
+        """Recover all signals; returns the rows. Raises ValueError for a k that is odd or not below d."""
         if self.k % 2 or self.k >= self.family.d:
             raise ValueError(f"k={self.k} must be even, and < d={self.family.d}")
         sketch = trials.fixed_operator(self.family, self.kernels, self.seed, "for all")
