@@ -9,7 +9,7 @@ Every view is a function of a victim, the family of the sketched layers (None fo
 """
 
 from collections.abc import Collection
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from sketchbench.attack.messages import flatten, full_steps, full_weights, step_of_other_client
 from sketchbench.attack.victim import MakeNetwork, Victim, gradients
 from sketchbench.attack.view import View
-from sketchbench.federated.double_blind import Broadcast, Option, Reply, Weights, receive
+from sketchbench.federated.double_blind import OPTIONS, Broadcast, Option, Reply, Weights, receive
 from sketchbench.federated.fedavg import FedAvg
 from sketchbench.kernels import Kernels
 from sketchbench.model import sketched
@@ -109,7 +109,7 @@ def client_estimates(victim: Victim, family: Family | None, kernels: Kernels, se
     The victim's step is compared with the gradient of the plain network, whose weights are estimated the same way. The
     `option` is `I` for estimates by S Sᵀ, and `II` for S S⁺; any other raises a ValueError.
     """
-    choose("option", option, get_args(Option))
+    choose("option", option, OPTIONS)
     first, (reply, own), second = exchange(victim, family, kernels, seed)
     twin = _twin(victim.network, family)
     after, before = (full_weights(twin, message, option, kernels) for message in (second, first))

@@ -19,7 +19,16 @@ from torch import Tensor, nn
 from sketchbench import seeds
 from sketchbench.attack.messages import estimate_update, flatten, full_steps, step_of_other_client
 from sketchbench.attack.property_batches import TEN, Party, PropertyBatches
-from sketchbench.federated.double_blind import Broadcast, Option, Weights, aggregate, broadcast, receive, respond
+from sketchbench.federated.double_blind import (
+    OPTIONS,
+    Broadcast,
+    Option,
+    Weights,
+    aggregate,
+    broadcast,
+    receive,
+    respond,
+)
 from sketchbench.kernels import Kernels
 from sketchbench.model import autograd, sketched
 from sketchbench.model.blind import blinded
@@ -29,7 +38,6 @@ from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch
 
 CLIENT, SERVER = 0, 2  # indices of the attackers among the parties; the victim is 1
-OPTIONS: tuple[Option, ...] = ("I", "II")
 
 ByAttacker = dict[str, Tensor]  # features, (n,), by the attacker's name
 Operators = Mapping[str, Sketch]

@@ -7,7 +7,7 @@ model without sketched layers this is plain federated learning.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +16,8 @@ from sketchbench.compressor.message import KEY, WORD
 from sketchbench.kernels import Kernels
 from sketchbench.model import autograd, classification, sketched
 
-Option = Literal["I", "II"]  # of a client's estimate
+Option = Literal["I", "II"]  # of a client's estimate of the weights
+OPTIONS: tuple[Option, ...] = get_args(Option)
 Weights = dict[str, Tensor]  # by the name of the parameter
 
 

@@ -13,7 +13,7 @@ from sketchbench import seeds
 from sketchbench.dataset.dataset import Dataset, Split
 from sketchbench.dataset.partition import MakeParts
 from sketchbench.federated.curve import Curve
-from sketchbench.federated.double_blind import Option, Weights, estimated_weights
+from sketchbench.federated.double_blind import OPTIONS, Weights, estimated_weights
 from sketchbench.federated.experiment import Experiment
 from sketchbench.federated.fedavg import FedAvg, FedAvgRound, FedAvgState, LocalStepping, Momentum
 from sketchbench.federated.tuning import Procedure
@@ -27,7 +27,6 @@ from sketchbench.model.precision import Precision, computing_in
 from sketchbench.parameters import Count, Share
 from sketchbench.sketch.family import Family
 
-OPTIONS: tuple[Option, ...] = ("I", "II")
 PLAIN = "plain"  # in the place of the option for a network without sketched layers
 FALSE_POSITIVES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 

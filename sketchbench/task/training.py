@@ -13,8 +13,8 @@ from sketchbench.compressor.message import KEY
 from sketchbench.dataset.dataset import Dataset, MakeDataset
 from sketchbench.dataset.partition import MakeParts
 from sketchbench.federated.curve import Curve
-from sketchbench.federated.double_blind import reply_bytes
-from sketchbench.federated.fedavg_experiment import FALSE_POSITIVES, OPTIONS, PLAIN, FedAvgExperiment, FedAvgProcedure
+from sketchbench.federated.double_blind import OPTIONS, reply_bytes
+from sketchbench.federated.fedavg_experiment import FALSE_POSITIVES, PLAIN, FedAvgExperiment, FedAvgProcedure
 from sketchbench.federated.tuning import Tuning
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import MEDIAN, Row, Value, exceeding
