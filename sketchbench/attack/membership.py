@@ -39,7 +39,8 @@ def most_visible(operators: Sequence[Sketch], kernels: Kernels) -> Array:
     """The record that the sketches show best: the unit vector u with the largest Σ_t ‖P_t u‖², for each training.
 
     P_t projects onto the rows of the operator of round t. Operators are public, and privacy is promised for all
-    records, so also for a record that is chosen to fit the operators. If b = d, or in a single round, ‖P u‖ = 1.
+    records, so also for a record that is chosen to fit the operators. If b = d, or in a single round, ‖P u‖ = 1:
+    sketches hide nothing of u.
 
     Arguments:
         operators: for each round, a stack of one operator per training.

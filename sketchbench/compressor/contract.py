@@ -216,7 +216,7 @@ def message_sizes(subject: Subject, rounds: Rounds, clients: int, number: int) -
     return Bytes(largest, abs(largest - said.bytes_up), np.full(trials, float(abs(down))))
 
 
-def count_changes(subject: Subject, trials: int, clients: int) -> Values:
+def detect_changes(subject: Subject, trials: int, clients: int) -> Values:
     """1 for each trial whose messages or step change in a second call with the same key, else 0: (T,)."""
     x, joined = subject.updates("sameness", trials, clients), []
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""Stochastic gradients: over some of each client's records, or of some of the clients."""
+"""Stochastic gradients: over a sample of each client's records, or of a sample of the clients."""
 
 from dataclasses import dataclass
 

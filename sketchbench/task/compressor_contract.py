@@ -154,7 +154,7 @@ class CompressorContract(Checked):
         yield "bytes", sizes.sent / compressor.limit
         yield "bytes_up", sizes.up / EVENT
         yield "bytes_down", sizes.down / EVENT
-        yield "sameness", contract.count_changes(subject, budget.trials, clients) / EVENT
+        yield "sameness", contract.detect_changes(subject, budget.trials, clients) / EVENT
         if compressor.keyed and keyed:
             renewal, neighbours = contract.check_renewal(subject, budget.trials)
             yield "renewal", renewal / EVENT

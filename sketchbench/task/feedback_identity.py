@@ -72,5 +72,5 @@ class FeedbackIdentity(Checked):
         return [Row(name, case=case).exceedances(values, EXACT) for (name, case), values in worst.items()]
 
     def _norm(self, v: Array) -> Deviations:
-        """‖v‖₂ along the last axis."""
+        """‖v‖₂ along the last axis, in NumPy."""
         return np.asarray(np.linalg.norm(self.kernels.to_numpy(v), axis=-1))

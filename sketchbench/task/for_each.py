@@ -42,7 +42,7 @@ class ForEach(Checked):
     excess: Positive
 
     def run(self) -> list[Row]:
-        """Measure. Raises ValueError for k > d."""
+        """Draw the operators, and recover both signals; returns the two rows. Raises ValueError for k > d."""
         d, recovery = self.family.d, self.recovery(k=self.k)
         (fixed,) = signals.draw_sparse(d, self.k, 1, self.seed, noise=0.05)
         tail = 0.05 * seeds.generator(self.seed, data="tail", d=d).standard_normal(d)

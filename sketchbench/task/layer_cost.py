@@ -29,7 +29,7 @@ class LayerCost(Checked):
     """Measures a forward and a backward pass of a dense layer, with gradients by inputs and weights, through a
     CountSketch S of its d inputs, relative to the plain layer. Drawing S does not count. Cases:
 
-    printed: X S, W S and their product, as zhang2021 §4.3 counts.
+    printed: X S, W S and their product, as zhang2021 §4.3 counts the cost.
     one factor: `model.sketched.SketchedLinear`, which applies S Sᵀ to the smaller factor.
     twice: the plain layer, two times: a negative control.
 
