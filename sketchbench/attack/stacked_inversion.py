@@ -153,7 +153,7 @@ def closed_form(target: Target) -> Tensor:
         ValueError: for more than one image.
     """
     if target.labels.shape[1] != 1:
-        raise ValueError(f"{target.labels.shape[1]} images in a gradient; the closed form is that of 1")
+        raise ValueError(f"the closed form needs the gradient of 1 image, not of {target.labels.shape[1]}")
     layout = target.networks.layout
     entered, variance = estimate_first_inputs(
         target.sight.decoded().double(), _visible_entries(target.sight, layout.d), layout

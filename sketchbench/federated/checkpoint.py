@@ -134,7 +134,7 @@ def _read(path: Path) -> dict[str, Any]:
         line = file.readline(LONGEST)
         words = line.decode("utf-8", "replace").split(" ")
         if not line.startswith(MAGIC.encode()) or words[-2] != str(path.stat().st_size - len(line)):
-            raise ValueError("it is no checkpoint, or not a whole one")
+            raise ValueError("it is no checkpoint, or an incomplete one")
         stored = file.read()
     if line != _heading(path, stored):
         raise ValueError("it was changed, or belongs to another training")
@@ -143,5 +143,5 @@ def _read(path: Path) -> dict[str, Any]:
     except Exception as error:  # unpickling raises all kinds, such as for a file of another version
         raise ValueError(f"it can't be read ({type(error).__name__})") from None
     if not isinstance(content, dict):
-        raise ValueError(f"it holds a {type(content).__name__} in the place of a training")
+        raise ValueError(f"it holds a {type(content).__name__} instead of a dictionary")
     return content

@@ -75,7 +75,7 @@ def _adjacency(graph: nx.Graph, messages: Vectors) -> NDArray[np.bool_]:
     if len(graph) != len(messages):
         raise ValueError(f"{len(messages)} messages need as many nodes, not {len(graph)}")
     if not nx.is_connected(graph):
-        raise ValueError("the graph is in pieces, which can never agree; connect it")
+        raise ValueError("the graph is in pieces, whose nodes can never agree; connect them")
     if nx.number_of_selfloops(graph):
-        raise ValueError("the graph has loops; a node does not talk to itself")
+        raise ValueError("the graph has loops, edges from a node to itself; remove them")
     return nx.to_numpy_array(graph, dtype=bool)

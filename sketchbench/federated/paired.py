@@ -256,7 +256,7 @@ class PairedTrainings:
         if privacy.delta * records >= 1:
             raise ValueError(
                 f"privacy.delta={privacy.delta:g} must be < {1 / records:.3g}, 1 over the {records} records of a "
-                "client: a larger one allows to publish one of them"
+                "client: a larger δ permits a mechanism that publishes one of them"
             )
         step = mean_step(privacy.clip, 1.0, sampling, sampling.neighbours)
         rounds = self.training.rounds

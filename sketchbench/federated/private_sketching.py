@@ -75,4 +75,4 @@ class PrivateSketching(Checked):
     def _check(self, objective: EmpiricalRisk) -> None:
         count = objective.records.shape[1]
         if self.sampling.records != count:
-            raise ValueError(f"the sampling is from {self.sampling.records} records, and a client has {count}")
+            raise ValueError(f"sampling.records={self.sampling.records} must be {count}, the records of a client")

@@ -60,7 +60,7 @@ class Regulariser(Checked):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.family.b >= self.family.d:
-            raise ValueError(f"b={self.family.b} must be < d={self.family.d}, as there is no dropout of nothing")
+            raise ValueError(f"b={self.family.b} must be < d={self.family.d}; with b = d dropout drops nothing")
 
     def run(self) -> list[Row]:
         models = self._models()
