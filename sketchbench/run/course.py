@@ -16,7 +16,7 @@ SETTINGS = ("minutes", "checkpoints")  # keys of a task's config
 
 
 class Unfinished(Exception):  # noqa: N818, since it is no error
-    """A run has reached its time limit. Its checkpoints hold what it has computed, and the same command continues it."""
+    """A run has reached its time limit. Its checkpoints hold its state, and the same command continues it."""
 
 
 @dataclass(frozen=True)
