@@ -183,7 +183,7 @@ def test_verdicts_are_verified(csv: Path, tmp_path: Path, capsys: pytest.Capture
     verdicts.write_text(whole.replace("holds", "fails"))
     assert "claims.csv: it is not what its seal says" in error(check, csv)
     verdicts.write_text(whole)
-    assert "it is a table, not a page of claims" in error(lambda _: main(["check", str(csv)]), csv)
+    assert "its seal is of kind table, not claims" in error(lambda _: main(["check", str(csv)]), csv)
     page = verdicts.with_suffix(".md")
     page.write_text(page.read_text() + "edited")
     assert "claims.md: it is not what its seal says" in error(check, csv)
@@ -193,7 +193,7 @@ def test_verdicts_are_verified(csv: Path, tmp_path: Path, capsys: pytest.Capture
     older.write_text(whole)
     for path, message in (
         (tmp_path / "none.csv", "none.csv is not there"),
-        (csv, "it is a table, not a page of claims"),
+        (csv, "its seal is of kind table, not claims"),
         (older, "older.csv: it has no seal"),
     ):
         assert message in error(lambda _, path=path: main([*against, str(path)]), csv)  # type: ignore[misc]

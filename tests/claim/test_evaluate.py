@@ -263,7 +263,7 @@ def test_a_control_with_other_values(tmp_path: Path) -> None:
     assert (row["verdict"], row["negative_control_statistic"]) == ("holds", 7.0)
 
 
-def test_a_control_is_held_against_its_own_reference_or_that_of_the_claim(tmp_path: Path) -> None:
+def test_a_control_is_with_references_its_own_reference_or_that_of_the_claim(tmp_path: Path) -> None:
     measured = table(good=1.0, zero=2.0)
     measured.loc[measured["method"] == "zero", "exact"] = 2.0
     for reference, verdict in (("control", "vacuous"), ("claim", "holds")):

@@ -12,7 +12,7 @@ from sketchbench.command.main import main
 from sketchbench.report import seal
 from sketchbench.report.claim.claims import ClaimError, read_claims
 from sketchbench.report.claim.evaluate import evaluate
-from sketchbench.report.claim.state import commits_behind, in_words
+from sketchbench.report.claim.state import commits_behind, describe_states
 from sketchbench.report.table import origin
 
 OLDER, SEED = "older code", "another seed"
@@ -157,4 +157,4 @@ def test_what_an_older_table_does_not_have_is_not_run(folder: Path) -> None:
 
 def test_many_methods_are_counted() -> None:
     older = {"two": {OLDER: list("abcdefg")}, "one": {SEED: ["a", "b"]}}
-    assert in_words(older) == ["one: another seed: a, b", "two: older code: 7 methods"]
+    assert describe_states(older) == ["one: another seed: a, b", "two: older code: 7 methods"]
