@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from sketchbench.report.claim.control import IMPOSSIBLE, NegativeControl, with_references, read_controls
+from sketchbench.report.claim.control import IMPOSSIBLE, NegativeControl, read_controls, with_references
 
 
 @pytest.mark.parametrize(
