@@ -53,7 +53,7 @@ class Family(ABC):
         self.check()
 
     def check(self) -> None:  # noqa: B027 (most families take every size)
-        """Raise SizeError for impossible sizes, with value, condition and remedy (see `require`). Takes all sizes here."""
+        """Raise SizeError for impossible sizes, with value, condition and remedy (see `require`); here, for none."""
 
     def draw(
         self,
