@@ -37,13 +37,13 @@ def gaussian_epsilon(sigma: float, delta: float, sensitivity: float) -> float:
     return math.sqrt(2 * math.log(1.25 / delta)) * sensitivity / sigma
 
 
-def parallel(guarantees: Iterable[Guarantee]) -> Guarantee:
+def parallel_composition(guarantees: Iterable[Guarantee]) -> Guarantee:
     """Of mechanisms on disjoint parts of the data, together (song2023 Lemma H.2)."""
     epsilons, deltas = zip(*guarantees, strict=True)
     return Guarantee(max(epsilons), max(deltas))
 
 
-def advanced(each: Guarantee, times: int, slack: float) -> Guarantee:
+def advanced_composition(each: Guarantee, times: int, slack: float) -> Guarantee:
     """Of `times` mechanisms on the same data; slack: δ' > 0, in addition (song2023 Lemma H.3)."""
     epsilon, delta = each
     _positive(epsilon=epsilon, slack=slack)
@@ -53,7 +53,7 @@ def advanced(each: Guarantee, times: int, slack: float) -> Guarantee:
     return Guarantee(grown, slack + times * delta)
 
 
-def classical(each: Guarantee, times: int, slack: float) -> Guarantee:
+def classical_composition(each: Guarantee, times: int, slack: float) -> Guarantee:
     """The same with k ε (exp(ε) - 1) for 2 k ε², for any ε (Dwork, Rothblum and Vadhan 2010)."""
     epsilon, delta = each
     _positive(epsilon=epsilon, slack=slack)
@@ -61,7 +61,7 @@ def classical(each: Guarantee, times: int, slack: float) -> Guarantee:
     return Guarantee(grown + times * epsilon * math.expm1(epsilon), slack + times * delta)
 
 
-def sampling(each: Guarantee, batch: int, records: int) -> Guarantee:
+def sampling_with_replacement(each: Guarantee, batch: int, records: int) -> Guarantee:
     """Of a mechanism on a batch drawn with replacement (song2023 Lemma H.4)."""
     epsilon, delta = each
     if epsilon > 1:
@@ -72,7 +72,7 @@ def sampling(each: Guarantee, batch: int, records: int) -> Guarantee:
     return Guarantee(6 * epsilon * share, math.exp(6 * epsilon * share) * 4 * share * delta)
 
 
-def amplified(each: Guarantee, share: float) -> Guarantee:
+def amplify_by_sampling(each: Guarantee, share: float) -> Guarantee:
     """Of a mechanism on a batch with this share of the records, drawn without replacement or record by
     record; unlike Lemma H.4 without constants, and for any ε (Balle, Barthe and Gaboardi 2018,
     Theorems 8 and 9).
@@ -80,7 +80,7 @@ def amplified(each: Guarantee, share: float) -> Guarantee:
     return Guarantee(math.log1p(share * math.expm1(each.epsilon)), share * each.delta)
 
 
-def training(each: Guarantee, rounds: int, local_steps: int) -> Guarantee:
+def training_guarantee(each: Guarantee, rounds: int, local_steps: int) -> Guarantee:
     """Of T rounds of K steps: √(TK) ε̂ and TK δ̂ (song2023 Theorem 6.2; with T = 1, Lemma 6.1)."""
     epsilon, delta = each
     if not epsilon < 1 / math.sqrt(local_steps):
