@@ -94,7 +94,7 @@ class FeedbackBound(Checked):
         log.info("%d trials, %d rounds", self.trials, self.rounds)
         return [
             *self._bounded("printed", setting, seen),
-            *self._bounded("corrected", setting.corrected, seen),
+            *self._bounded("corrected", setting.with_channel_noise, seen),
             Row("memory_energy", round=self.rounds, bound=setting.memory_energy).mean(
                 seen.memory - setting.memory_slope * seen.squared_gradient
             ),
