@@ -1,4 +1,4 @@
-"""Double-blind learning: updates that a client can express (zhang2021 Remark 1), and the penalty of sketching (§5.3)."""
+"""Double-blind learning: updates that a client can express (zhang2021 Remark 1), and sketching as a penalty (§5.3)."""
 
 from collections.abc import Callable
 from typing import Any

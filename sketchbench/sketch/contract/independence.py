@@ -77,7 +77,7 @@ class Independence:
         Every operator is in one pair only, so that pairs are independent of one another: t is in the first half (phase
         0) or the second half (phase 1) of each 2 lag numbers.
         """
-        if not self.scale.kept.size:
+        if not self.scale.used.size:
             return self._equal()
         half = 2 * self.trials
         searched = self._features(self.subject.key, half)
@@ -126,7 +126,7 @@ class Independence:
             places: key, difference of the operators' numbers, and description.
             count: operators for the search; the measurement has `trials` others.
         """
-        if not self.scale.kept.size:
+        if not self.scale.used.size:
             return self._equal()
         margin = max(abs(shift) for _, shift, _ in places)
         ours = self._features(self.subject.key, count, margin)
