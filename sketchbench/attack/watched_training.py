@@ -22,8 +22,8 @@ from sketchbench.attack.property_batches import TEN, Party, PropertyBatches
 from sketchbench.federated.double_blind import Broadcast, Option, Weights, aggregate, broadcast, receive, respond
 from sketchbench.kernels import Kernels
 from sketchbench.model import autograd, sketched
-from sketchbench.model.blind import blinded
-from sketchbench.model.networks import MakeModel, initialised
+from sketchbench.model.blind import make_blind
+from sketchbench.model.networks import MakeModel, initialise
 from sketchbench.parameters import Checked, Count, Natural, Positive, Range
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch
@@ -122,8 +122,8 @@ class WatchedTraining:
             device: where the tensors of the parties are.
         """
         make = partial(self.make, family=self.family if blind else None)
-        model = initialised(make, seeds.key(seed, what="weights")).to(device).train()
-        twin = blinded(initialised(make, 0)).to(device).train()
+        model = initialise(make, seeds.key(seed, what="weights")).to(device).train()
+        twin = make_blind(initialise(make, 0)).to(device).train()
         observer = (_BlindObserver if blind else _PlainObserver)(self, model, seed)
         random = seeds.generator(seed, what="own batches")
         message = self._broadcast(model, seed, 0)
@@ -216,7 +216,7 @@ class _PlainObserver(_Observer):
     """Everybody sees whole gradients, but for servers that get sketches of them."""
 
     def operators(self, t: int) -> Operators:
-        family = sketched.resized(self._training.family, self._size)
+        family = sketched.resize(self._training.family, self._size)
         draw = partial(family.draw, kernels=self._training.kernels)
         return {
             "iterative sketching": draw(seeds.key(self._seed, what="iterative", round=t)),  # fresh in every round

@@ -85,7 +85,7 @@ def broadcast(model: nn.Module, key: int, kernels: Kernels) -> Broadcast:
 
 
 def receive(twin: nn.Module, message: Broadcast, kernels: Kernels) -> None:
-    """Set up a client's model, made by `blind.blinded`, from a message."""
+    """Set up a client's model, made by `blind.make_blind`, from a message."""
     sketched.draw(twin, message.key, kernels)
     with torch.no_grad():
         for name, parameter in twin.named_parameters():

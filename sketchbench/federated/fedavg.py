@@ -105,7 +105,7 @@ class FedAvg(Checked):
 
         Arguments:
             model: the server's.
-            twin: a client's: `blind.blinded` of another instance.
+            twin: a client's: `blind.make_blind` of another instance.
             samples: of all clients.
             parts: the indices of each client's samples.
             seed: of all randomness, which follows from it and the round only.

@@ -46,7 +46,7 @@ class BlindConv2d(Blind):
         return nn.functional.conv2d(x, filters, self.bias, self._stride, self._padding)
 
 
-def blinded(model: nn.Module) -> nn.Module:
+def make_blind(model: nn.Module) -> nn.Module:
     """Replace every sketched layer of a model by its client's side, in place; parameters keep their names.
 
     Returns:
@@ -58,5 +58,5 @@ def blinded(model: nn.Module) -> nn.Module:
         elif isinstance(part, SketchedConv2d):
             setattr(model, name, BlindConv2d(part))
         else:
-            blinded(part)
+            make_blind(part)
     return model

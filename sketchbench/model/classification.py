@@ -32,7 +32,7 @@ def loss(scores: Tensor, labels: Tensor) -> Tensor:
     return nn.functional.cross_entropy(scores, labels)
 
 
-def predicted(scores: Tensor) -> Tensor:
+def predict_classes(scores: Tensor) -> Tensor:
     """The most probable classes for scores (n, classes) or (n, 1), int64 (n,)."""
     return (scores[:, 0] > 0).long() if scores.shape[1] == 1 else scores.argmax(dim=1)
 
@@ -52,7 +52,7 @@ def scores(model: nn.Module, images: Tensor) -> Tensor:
 
 def accuracy(scores: Tensor, labels: Tensor) -> float:
     """The share of labels (n,) that scores (n, classes) or (n, 1) predict."""
-    return float((predicted(scores) == labels).double().mean())
+    return float((predict_classes(scores) == labels).double().mean())
 
 
 def area_under_roc(scores: Tensor, labels: Tensor) -> float:

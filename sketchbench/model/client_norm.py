@@ -39,7 +39,7 @@ class ClientNorm(nn.BatchNorm2d):
         return torch.cat(normalised)
 
 
-def by_client(model: nn.Module) -> list[ClientNorm]:
+def normalise_by_client(model: nn.Module) -> list[ClientNorm]:
     """Replace every batch normalisation of a model by a `ClientNorm`, in place.
 
     Returns:
@@ -52,5 +52,5 @@ def by_client(model: nn.Module) -> list[ClientNorm]:
             setattr(model, name, norm)
             norms.append(norm)
         else:
-            norms += by_client(part)
+            norms += normalise_by_client(part)
     return norms

@@ -10,7 +10,7 @@ from torch import nn
 Weights = Literal["torch", "listing"]
 
 
-def as_listed(model: nn.Module) -> nn.Module:
+def initialise_as_listing(model: nn.Module) -> nn.Module:
     """The model, with every layer but the last drawn anew as the listing in zhang2021 Appendix E draws sketched layers.
 
     Weights are uniform in ±√3/√n for dense layers and ±√6/√n for convolutions, biases in ±1/√n, for n inputs of an
@@ -28,6 +28,6 @@ def as_listed(model: nn.Module) -> nn.Module:
     return model
 
 
-def listed(*, model: Callable[..., nn.Module], **settings: Any) -> nn.Module:
-    """The network that `model` makes with these settings, initialised `as_listed`."""
-    return as_listed(model(**settings))
+def network_as_listing(*, model: Callable[..., nn.Module], **settings: Any) -> nn.Module:
+    """The network that `model` makes with these settings, initialised `initialise_as_listing`."""
+    return initialise_as_listing(model(**settings))

@@ -1,7 +1,7 @@
 """The networks of zhang2021 §6.2 and A.3, plain or with every layer but the last sketched.
 
 Each function takes the `shape` of an image (channels, height, width), the number of `classes`, and the `family` of
-sketches, which also sets the share b/d of every layer's inputs that is kept (see `sketched.resized`); for None or
+sketches, which also sets the share b/d of every layer's inputs that is kept (see `sketched.resize`); for None or
 Identity layers are plain. Networks return scores without softmax or sigmoid, which belong to the loss.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import nn
 
-from sketchbench.model.sketched import SketchedConv2d, SketchedLinear, resized
+from sketchbench.model.sketched import SketchedConv2d, SketchedLinear, resize
 from sketchbench.parameters import Count, Positive, checked
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.identity import Identity
@@ -117,7 +117,7 @@ def sigmoid_cnn(
     return model
 
 
-def initialised(make: Callable[[], nn.Module], seed: int) -> nn.Module:
+def initialise(make: Callable[[], nn.Module], seed: int) -> nn.Module:
     """The model that `make` makes, initialised from this seed of 64 bits only; torch's generator is left as it was."""
     with torch.random.fork_rng():
         torch.manual_seed(seed % 2**63)
@@ -133,7 +133,7 @@ def _dense(inputs: int, outputs: int, family: Family | None) -> nn.Module:
     """A dense layer, sketched or plain."""
     if family is None or isinstance(family, Identity):
         return nn.Linear(inputs, outputs)
-    return SketchedLinear(inputs, outputs, resized(family, inputs))
+    return SketchedLinear(inputs, outputs, resize(family, inputs))
 
 
 def _convolution(
@@ -147,5 +147,5 @@ def _convolution(
     """A convolution, sketched or plain."""
     if family is None or isinstance(family, Identity):
         return nn.Conv2d(channels, filters, kernel, stride, padding)
-    share = resized(family, channels * kernel**2)
+    share = resize(family, channels * kernel**2)
     return SketchedConv2d(channels, filters, kernel, share, padding, stride)

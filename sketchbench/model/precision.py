@@ -10,7 +10,7 @@ from sketchbench.parameters import choose
 Precision = Literal["float32", "bfloat16"]
 
 
-def computing_in(precision: Precision, device: torch.device | str) -> AbstractContextManager[None]:
+def precision_context(precision: Precision, device: torch.device | str) -> AbstractContextManager[None]:
     """A context in which products and convolutions have this precision; weights, gradients and losses are float32.
 
     bfloat16 is torch's autocast: up to 5 times as fast on processors that have such products (with images in the

@@ -140,14 +140,14 @@ def layer_key(key: int, name: str) -> int:
     return seeds.key(key, layer=name)
 
 
-def resized(family: Family, d: int) -> Family:
+def resize(family: Family, d: int) -> Family:
     """The same family for d inputs, with the same share b/d; b is rounded down, and at least 1.
 
     Raises SizeError for a share above 1. A single operator may have b > d, as moments and tails are known of it; but a
     network's layers are sketched to keep a share of what they send.
 
     >>> from sketchbench.sketch.count_sketch import CountSketch
-    >>> resized(CountSketch(784, 392), 25)
+    >>> resize(CountSketch(784, 392), 25)
     CountSketch(d=25, b=12, hashing='full')
     """
     require(

@@ -16,9 +16,9 @@ from sketchbench.kernels import Array, Kernels
 from sketchbench.model import classification
 from sketchbench.model.autograd import device_of
 from sketchbench.model.classification import Samples
-from sketchbench.model.client_norm import by_client
-from sketchbench.model.networks import MakeModel, initialised
-from sketchbench.model.precision import Precision, computing_in
+from sketchbench.model.client_norm import normalise_by_client
+from sketchbench.model.networks import MakeModel, initialise
+from sketchbench.model.precision import Precision, precision_context
 from sketchbench.objective.problem import Problem
 from sketchbench.parameters import Count, Share, checked
 
@@ -76,8 +76,8 @@ class Network(Problem):
         precision: Precision = "float32",
     ) -> None:
         self._device = device_of(kernels)
-        initial = initialised(lambda: model(shape=data.shape, classes=data.classes), seeds.key(seed))
-        self._norms = by_client(initial)
+        initial = initialise(lambda: model(shape=data.shape, classes=data.classes), seeds.key(seed))
+        self._norms = normalise_by_client(initial)
         self._model = initial.to(self._device)
         self._dropouts = [part for part in initial.modules() if isinstance(part, nn.Dropout)]
         self._slots = list(_slots(self._model))
@@ -226,7 +226,7 @@ class Network(Problem):
         """The model's scores of inputs, float32 (n, classes)."""
         for (part, name), value in zip(self._slots, weights, strict=True):
             part._parameters[name] = value  # type: ignore[assignment]  # as functional_call does, with many checks
-        with computing_in(self._precision, self._device):
+        with precision_context(self._precision, self._device):
             scores: Tensor = self._model(inputs)
         return scores.float()
 

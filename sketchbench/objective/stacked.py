@@ -13,7 +13,7 @@ import numpy as np
 from torch import nn
 
 from sketchbench.kernels import Array, Kernels
-from sketchbench.model.networks import MakeModel, Shape, initialised
+from sketchbench.model.networks import MakeModel, Shape, initialise
 
 EVALUATED = 1000  # images at a time
 
@@ -185,9 +185,9 @@ def perceptron(kernels: Kernels, make: MakeModel, shape: Shape, classes: int) ->
     return StackedPerceptron(kernels, tuple(tuple(value.shape) for value in model.parameters()))
 
 
-def starts(make: Callable[[], nn.Module], seeds: Sequence[int]) -> np.ndarray:
+def initial_weights(make: Callable[[], nn.Module], seeds: Sequence[int]) -> np.ndarray:
     """Initial weights of a network for each seed of 64 bits, flat: float32 (T, d)."""
-    models = (initialised(make, seed) for seed in seeds)
+    models = (initialise(make, seed) for seed in seeds)
     flat = [[value.detach().numpy().ravel() for value in model.parameters()] for model in models]
     return np.stack([np.concatenate(values) for values in flat])
 
