@@ -158,7 +158,7 @@ class StackedPerceptron:
         return probabilities
 
     def _norms(self, both: _Pass) -> Array:
-        """The norms of records' gradients, (T, C B): a layer's gradient is the outer product of slopes and (inputs, 1)."""
+        """Norms of records' gradients, (T, C B); a layer's gradient is the outer product of slopes and (inputs, 1)."""
         xp = self.kernels.xp
 
         def squared(vectors: Array) -> Array:
