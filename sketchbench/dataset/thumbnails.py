@@ -9,7 +9,7 @@ EACH = 24  # images of a class: 20 to train with, 4 to test
 
 
 def load() -> Dataset:
-    """60 training and 12 test images of 2 × 2 pixels from 0 to 16, in 3 classes; a pixel is a mean over 4 × 4 pixels."""
+    """60 training and 12 test images of 2 × 2 pixels from 0 to 16, in 3 classes; each pixel is the mean of 4 × 4."""
     whole = digits.load().whole
     first = [np.flatnonzero(whole.labels == digit)[:EACH] for digit in range(3)]
     test = EACH // 6
