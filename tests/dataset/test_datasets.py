@@ -48,13 +48,13 @@ def test_a_data_set(name: str) -> None:
     few = Split(data.train.images[:9], data.train.labels[:9])
     assert data.features(few).shape == (9, int(np.prod(data.shape)))
     assert data.features(few).max() <= 1
-    assert data.repeated() == 0
+    assert data.count_shared_images() == 0
 
 
 def test_repeated_images_are_counted() -> None:
     data = made("digits")
     leaked = Split(*(np.concatenate([a, b[:3]]) for a, b in zip(data.train, data.test, strict=True)))
-    assert Dataset("leaked", 10, 16, leaked, data.test).repeated() == 3
+    assert Dataset("leaked", 10, 16, leaked, data.test).count_shared_images() == 3
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from typing import Any, cast
 
 from sketchbench.kernels import Array
 from sketchbench.recovery import FIHT, CountSketchMedian, Recovered
-from sketchbench.recovery.iterative import Iterate, Signals, measured, take
-from sketchbench.recovery.recovery import thresholded
+from sketchbench.recovery.iterative import Iterate, Signals, iterate_at, take
+from sketchbench.recovery.recovery import keep_largest
 from sketchbench.sketch.draws import ROWS, SIGNS, Draws
 from sketchbench.sketch.operator import Sketch
 from sketchbench.sketch.sampled import Sampled
@@ -57,7 +57,7 @@ class SmallestKept(FIHT):
 
     def _keep(self, phi: Sketch, y: Array, estimate: Array, domain: int) -> Iterate:
         at = phi.kernels.largest(1 / (1e-300 + abs(estimate[:, :domain])), self.k)
-        return measured(phi, y, at, take(phi, estimate, at))
+        return iterate_at(phi, y, at, take(phi, estimate, at))
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class SupportOfBefore(FIHT):
 
     def _next(self, phi: Sketch, state: Signals, domain: int) -> Iterate:
         def keep(phi: Sketch, y: Array, estimate: Array, domain: int) -> Iterate:
-            return measured(phi, y, state.g.at, take(phi, estimate, state.g.at))
+            return iterate_at(phi, y, state.g.at, take(phi, estimate, state.g.at))
 
         return FIHT._next(cast(FIHT, SimpleNamespace(_keep=keep)), phi, state, domain)
 
@@ -116,4 +116,4 @@ class MedianUnsigned(CountSketchMedian):
         kernels = sketch.kernels
         rows, signs, b = sketch._matrix
         unsigned = kernels.prepare(rows, abs(signs), b)
-        return thresholded(kernels, kernels.median(unsigned, y[None])[0] / sketch._scale, self.k)
+        return keep_largest(kernels, kernels.median(unsigned, y[None])[0] / sketch._scale, self.k)

@@ -125,7 +125,7 @@ def test_the_paper_is_its_theorem() -> None:
 
 def test_the_advanced_account_is_its_lemmas() -> None:
     each = Guarantee(lemmas.gaussian_epsilon(200.0, 1e-5 / 40, 1.0), 1e-5 / 40)
-    total = lemmas.advanced(each, 20, 1e-5 / 2)
+    total = lemmas.advanced_composition(each, 20, 1e-5 / 2)
     assert total.delta == pytest.approx(1e-5)
     found = epsilon("advanced", training("full", 200.0), 1e-5)
     assert found == pytest.approx(total.epsilon)

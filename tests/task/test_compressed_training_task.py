@@ -330,14 +330,14 @@ def test_bad_settings(change: dict[str, Any], message: str) -> None:
 def test_images_are_turned_and_mirrored() -> None:
     """An image that is symmetric stays what it is, but for what interpolation does to it; others move."""
     data = images(60).train
-    first, again = (augmentation.turned(data, 3) for _ in range(2))
+    first, again = (augmentation.flip_and_rotate(data, 3) for _ in range(2))
     np.testing.assert_array_equal(first.images, again.images)
     assert (first.labels == data.labels).all()
     moved = (first.images != data.images).any(axis=(1, 2, 3))
     assert moved.mean() > 0.9
     flat = Split(np.full((4, 3, 8, 8), 77, np.uint8), np.zeros(4, np.int64))
-    assert (augmentation.turned(flat, 3).images == 77).all()
-    still = augmentation.turned(data, 3, degrees=0.0).images
+    assert (augmentation.flip_and_rotate(flat, 3).images == 77).all()
+    still = augmentation.flip_and_rotate(data, 3, degrees=0.0).images
     mirrored = (still == data.images[..., ::-1]).all(axis=(1, 2, 3))
     kept = (still == data.images).all(axis=(1, 2, 3))
     assert (mirrored | kept).all()
