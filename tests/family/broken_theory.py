@@ -1,7 +1,5 @@
 """Broken: the operators are as they should be, and what the config claims of them is false."""
 
-from dataclasses import dataclass
-
 from building import Array, Signed
 from specimen import NEVER, NORMAL, SIGNED, broken
 
@@ -28,44 +26,37 @@ def two_percent_norm(h: Array, *, b: int) -> Array:
 
 
 @broken("false theory", "S2x", effect="second_moment, its variance by 2 %", known=Known(3, two_percent))
-@dataclass(frozen=True)
 class FalseMoment(Signed):
     pass
 
 
 @broken("false theory", *NEVER, effect="second_moment, its variance by 0.5 %", known=Known(3, half_a_percent))
-@dataclass(frozen=True)
 class SlightlyFalseMoment(Signed):
     """The interval of 200,000 trials is wider than that."""
 
 
 @broken("false theory", "S3x", effect="norm, by 2 %", known=Known(2, second_moment.hashed, two_percent_norm))
-@dataclass(frozen=True)
 class FalseNorm(Signed):
     pass
 
 
 @broken("false theory", "S2", effect="embedding constant 1.5, where it is 2", known=Known(1.5))
-@dataclass(frozen=True)
 class ConstantTooSmall(Signed):
     pass
 
 
 @broken("false theory", "S2?", effect="embedding constant 1.9, where it is 2 - 2/d", known=Known(1.9))
-@dataclass(frozen=True)
 class ConstantSlightlyTooSmall(Signed):
     """At d = 16 it is 1.875; at d = 640 the excess is too small for the trials."""
 
 
 @broken("false theory", "S2x", "S3x", effect="the moments of signs for normal entries")
-@dataclass(frozen=True)
 class NormalInThePlaceOfSigns(Signed):
     def matrix(self, draws: Draws) -> Array:
         return draws.gaussian_rows(ENTRIES, 0, self.b, self.d) * self.b**-0.5
 
 
 @broken("false theory", "S2x", "S3x", effect="the moments of normal entries for signs", known=NORMAL)
-@dataclass(frozen=True)
 class SignsInThePlaceOfNormal(Signed):
     pass
 
@@ -95,13 +86,11 @@ SPECTRUM = _with(spectrum=leakage.orthogonal_spectrum)
     effect="tails: the error is below 0.1 but for 2δ",
     known=TAILS,
 )
-@dataclass(frozen=True)
 class FalseTails(Signed):
     pass
 
 
 @broken("false theory", "S6", effect="always: the error is below 0.1", known=TAIL_ALWAYS)
-@dataclass(frozen=True)
 class FalseAlways(Signed):
     pass
 
@@ -112,7 +101,6 @@ class FalseAlways(Signed):
     effect="inner_products: below 0.1 but for 2δ",
     known=PRODUCTS,
 )
-@dataclass(frozen=True)
 class FalseInnerProducts(Signed):
     pass
 
@@ -123,7 +111,6 @@ class FalseInnerProducts(Signed):
     effect="inner_products: always below 0.1",
     known=PRODUCTS_ALWAYS,
 )
-@dataclass(frozen=True)
 class FalseInnerProductsAlways(Signed):
     pass
 
@@ -134,6 +121,5 @@ class FalseInnerProductsAlways(Signed):
     effect="spectrum: that of orthogonal rows",
     known=SPECTRUM,
 )
-@dataclass(frozen=True)
 class FalseSpectrum(Signed):
     pass
