@@ -44,7 +44,7 @@ PHI = SubsampledHadamard(16, 8, signs=False).draw(1, kernels=NUMPY)
 DENSE = Gaussian(16, 8).draw(1, kernels=NUMPY)
 X, Y = np.ones(16), np.ones(8)
 LABELS = np.repeat(np.arange(4), 10)
-FULL = Sampling("full", 10, 10)
+FULL, STRATA = Sampling("full", 10, 10), Sampling("without_replacement", 4, 8)
 RELEASE = GaussianRelease(1.0, 2.0)
 STEP = SampledGaussian(RELEASE, Sampling("poisson", 2, 10), "add_remove")
 Wrong = tuple[Callable[[], Any], str]
@@ -67,17 +67,19 @@ FAMILIES: list[Wrong] = [
     (lambda: CountSketch(8, np.int32(2)), "must be an integer; write int(...)"),
     (lambda: CountSketch(8, 4, hashing="sha"), "hashing=sha is unknown"),
     (lambda: AMS(8, 4, hashing="ful"), "did you mean full?"),
-    (lambda: UniformSampling(8, 9), "needs b <= d=8"),
-    (lambda: SubsampledHadamard(8, 9), "lower b"),
+    (lambda: UniformSampling(5, 6), "sampling b=6 coordinates without replacement needs b <= d=5"),
+    (lambda: SubsampledHadamard(5, 9), "b=9 rows without replacement need b <= 8, the length of the transform for d=5"),
+    (lambda: SubsampledHadamard(20, 10, pad=False), "d=20 must be a power of two without padding; set pad=true"),
     (lambda: SubsampledHadamard(8, 4, replacement=3), "replacement=3 must be true or false"),
-    (lambda: SubsampledCosine(8, 9), "lower b"),
-    (lambda: BalancedCountSketch(8, 3), "set remainder=paper"),
+    (lambda: SubsampledCosine(5, 6), "the length of the transform for d=5; set replacement=true or lower b"),
+    (lambda: BalancedCountSketch(10, 4), "b=4 must divide d=10; choose such a b, or set remainder=paper"),
+    (lambda: BalancedCountSketch(3, 4, "paper"), "b=4 buckets need b <= d=3"),
     (lambda: BalancedCountSketch(8, 4, remainder="all"), "remainder=all is unknown"),
-    (lambda: SparseEmbedding(8, 4, s=5), "1 <= s <= b=4"),
+    (lambda: SparseEmbedding(9, 3), "s=4 nonzeros per column need 1 <= s <= b=3"),
     (lambda: SparseEmbedding(8, 4, s=1.5), "s=1.5 must be an integer"),
-    (lambda: BlockSparseEmbedding(8, 4, s=3), "multiple of the number of blocks s=3"),
-    (lambda: BlockSparseEmbedding(8, 4, s=0), "s=0"),
-    (lambda: Identity(8, 4), "b=4"),
+    (lambda: BlockSparseEmbedding(9, 6), "sketch size b=6 must be a multiple of the number of blocks s=4"),
+    (lambda: BlockSparseEmbedding(9, 3, s=0), "s=0 nonzeros per column need 1 <= s"),
+    (lambda: Identity(4, 3), "the identity needs b = d, not b=3 and d=4"),
 ]
 DRAW = CountSketch(8, 4).draw
 DRAWS: list[Wrong] = [
@@ -131,6 +133,7 @@ RECOVERIES: list[Wrong] = [
     (lambda: FIHT(k=0), "k=0 must be >= 1"),
     (lambda: FIHT(k=np.int64(2)), "must be an integer; write int(...)"),
     (lambda: FIHT(k=2, stopping="papr"), "did you mean paper?"),
+    (lambda: FIHT(k=2, support=True), "support=True is unknown"),
     (lambda: IHT(k=True), "k=True must be an integer"),
     (lambda: FIHT(k=17).recover(PHI, Y), "k=17 must be <= d=16"),
     (lambda: FIHT(k=2).recover(STACK, Y), "takes one operator, not a stack of 3"),
@@ -140,7 +143,7 @@ RECOVERIES: list[Wrong] = [
     (lambda: IHT(k=2).recover(PHI, 1e160 * Y), "so that their squares can be summed"),
     (lambda: FIHT(k=2).recover(PHI, np.full(8, 1e30, dtype=np.float32)), "in float32; scale them down"),
     (lambda: FIHT(k=2).recover(PHI, _with(Y, np.nan)), "every entry must be finite"),
-    (lambda: CountSketchMedian(k=2).recover(PHI, Y), "use BlockSparseEmbedding or CountSketch"),
+    (lambda: CountSketchMedian(k=2).recover(PHI, Y), "cells per coordinate, not SampledHadamard; use BlockSparse"),
     (lambda: Desketch(k=2).recover(ONE, Y + 0j), "must be float32 or float64"),
     (lambda: Desketch(k=2).recover(DENSE, np.full(8, 1.7e308)), "scale them down"),
 ]
@@ -163,6 +166,7 @@ PRIVACY: list[Wrong] = [
     (lambda: Composed(RELEASE, 1.5), "times=1.5 must be an integer"),
     (lambda: SampledGaussian(RELEASE, FULL, "replace"), "did you mean replace_one?"),
     (lambda: SampledGaussian(RELEASE, Sampling("poisson", 1, 2), "replace_one"), "known for neighbours=add_remove"),
+    (lambda: SampledGaussian(RELEASE, STRATA, "add_remove"), "known for neighbours=replace_one"),
     (lambda: Parallel((), ()), "must be as many"),
     (lambda: Parallel((RELEASE, RELEASE), (frozenset({1}), frozenset({1}))), "share record 1"),
     (lambda: epsilon("exakt", RELEASE, 0.1), "did you mean exact?"),
@@ -210,7 +214,9 @@ OTHERS: list[Wrong] = [
     (lambda: SparseGradients(NUMPY, d=8, clients=1.5, seed=0, decay=2.0), "clients=1.5 must be an integer"),
     (lambda: CompressedSensingSGD(FIHT(k=2), rate=float("nan")), "rate=nan must be finite"),
     (lambda: CompressedSensingSGD(FIHT(k=2), rate=1, clients="men"), "did you mean mean?"),
+    (lambda: CompressedSensingSGD(FIHT(k=2), rate=1, momentum=1.0), "momentum=1.0 must be >= 0 and < 1"),
     (lambda: IterativeSketching(CountSketch(8, 4), 0), "local_rate=0 must be > 0"),
+    (lambda: IterativeSketching(CountSketch(8, 4), 1, desketch="other"), "desketch=other is unknown"),
     (lambda: IterativeSketching(CountSketch(8, 4), 1, fresh=3), "fresh=3 must be true or false"),
 ]
 PARTS = {

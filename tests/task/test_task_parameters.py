@@ -97,59 +97,35 @@ def test_a_task_returns_rows_and_logs_its_progress(task: Any, caplog: pytest.Log
     assert [record for record in caplog.records if record.name.startswith("sketchbench.task")]
 
 
-EMPTY = [
-    (Consensus, "graphs"),
-    (Consensus, "nodes"),
-    (InnerProducts, "deltas"),
-    (Moments, "pairs"),
-    (Norms, "pairs"),
-    (PrivacyAccounting, "accountants"),
-    (PrivacyAccounting, "rounds"),
-    (PrivacyLemmas, "epsilons"),
-    (PrivacyLemmas, "deltas"),
-    (PrivacyLemmas, "steps"),
-    (PrivacyLemmas, "local_steps"),
-    (PrivacyLemmas, "batches"),
-    (Stability, "amounts"),
-    (Tails, "pairs"),
-    (Tails, "deltas"),
-    (Units, "exponents"),
-    (WeightSketch, "cases"),
+SEVERAL = [
+    (task, name)
+    for task, settings in SETTINGS.items()
+    for name, value in settings.items()
+    if isinstance(value, list | dict) and value
 ]
 
 
-@pytest.mark.parametrize(("task", "name"), EMPTY)
-def test_empty_lists_are_refused(task: Any, name: str) -> None:
-    with pytest.raises(ValueError, match=rf"^{name}=\[\] must not be empty$"):
-        made(task, **{name: []})
+@pytest.mark.parametrize(("task", "name"), SEVERAL)
+def test_an_empty_list_or_dictionary_is_refused(task: Any, name: str) -> None:
+    empty = type(SETTINGS[task][name])()
+    with pytest.raises(ValueError, match=rf"^{name}={re.escape(str(empty))} must not be empty$"):
+        made(task, **{name: empty})
 
 
-@pytest.mark.parametrize(("task", "name"), [(Padding, "signals"), (PrivacyAccounting, "multipliers")])
-def test_empty_dictionaries_are_refused(task: Any, name: str) -> None:
-    with pytest.raises(ValueError, match=rf"^{name}={{}} must not be empty$"):
-        made(task, **{name: {}})
+NAMES = [(task, name) for task, name in SEVERAL if isinstance(next(iter(SETTINGS[task][name])), str)]
 
 
-UNKNOWN = [
-    (Consensus, "graphs", ["ring", "tree"], "graphs=tree", "ring, grid, star, complete"),
-    (Moments, "pairs", ["tree"], "pairs=tree", "random, equal, spike"),
-    (Moments, "pairs", ["tree"], "pairs=tree", "gradient, roaming_spike"),
-    (Norms, "pairs", ["roaming_spike"], "pairs=roaming_spike", "random, equal"),
-    (Padding, "signals", {"dense": 1.0}, "signals=dense", "sparse, heavy_tail"),
-    (PrivacyAccounting, "accountants", ["exact", "none"], "accountants=none", "paper, advanced"),
-    (PrivacyAccounting, "multipliers", {"half": 1.0}, "multipliers=half", "full, poisson"),
-    (Tails, "pairs", ["flat", "tree"], "pairs=tree", "random, equal"),
-    (WeightSketch, "cases", ["centered"], "cases=centered", "centred, uncentred, structured"),
-]
-
-
-@pytest.mark.parametrize(("task", "name", "value", "refused", "known"), UNKNOWN)
-def test_unknown_names_are_refused(task: Any, name: str, value: Any, refused: str, known: str) -> None:
-    with pytest.raises(ValueError, match=rf"^{refused} is unknown; choose one of .*{known}"):
-        made(task, **{name: value})
+@pytest.mark.parametrize(("task", "name"), NAMES)
+def test_an_unknown_name_is_refused(task: Any, name: str) -> None:
+    value = SETTINGS[task][name]
+    known = next(iter(value))
+    changed = [*value, "other"] if isinstance(value, list) else {"other": 1.0}
+    with pytest.raises(ValueError, match=rf"^{name}=other is unknown; choose one of .*{known}"):
+        made(task, **{name: changed})
 
 
 WRONG = [
+    (Norms, {"pairs": ["roaming_spike"]}, "pairs=roaming_spike is unknown; choose one of random, equal"),
     (Consensus, {"tolerance": 1}, "tolerance=1 must be > 0 and < 1"),
     (Consensus, {"nodes": [4, 5]}, "nodes=5 must be a square number, which a grid needs"),
     (Consensus, {"nodes": [1]}, "nodes=1 must be >= 4"),
@@ -167,6 +143,6 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("task", "changed", "message"), WRONG)
-def test_wrong_values_are_refused(task: Any, changed: dict[str, Any], message: str) -> None:
+def test_a_wrong_value_is_refused(task: Any, changed: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         made(task, **changed)
