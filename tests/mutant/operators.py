@@ -1,6 +1,8 @@
 """Deliberately broken sketches: each breaks one promise of its family and keeps the others."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +13,7 @@ from sketchbench.sketch.balanced import BalancedCountSketch
 from sketchbench.sketch.count_sketch import CountSketch
 from sketchbench.sketch.dense import Dense
 from sketchbench.sketch.draws import BUCKETS, ENTRIES, ROWS, SIGNS, Draws
+from sketchbench.sketch.family import Family
 from sketchbench.sketch.gaussian import Gaussian
 from sketchbench.sketch.operator import Sketch
 from sketchbench.sketch.sampled import Sampled
@@ -24,6 +27,27 @@ def _count_sketch(draws: Draws, b: int, rows: Array, signs: Array) -> Scattered:
     return Scattered(draws.kernels, b, rows[:, None], signs.astype("int8")[:, None])
 
 
+def rescaled(name: str, base: type[Family], scale: Callable[[Any], float]) -> Any:
+    """A family like `base` whose operators have another scale, computed from the family."""
+
+    def _draw(self: Any, draws: Draws) -> Any:
+        sketch = base._draw(self, draws)
+        sketch._scale = scale(self)
+        return sketch
+
+    return type(name, (base,), {"_draw": _draw, "__module__": __name__})
+
+
+SparseUnscaled = rescaled("SparseUnscaled", SparseEmbedding, lambda family: 1.0)
+SamplingScaledByB = rescaled("SamplingScaledByB", UniformSampling, lambda family: (family.d / (family.b + 1)) ** 0.5)
+SamplingTwice = rescaled("SamplingTwice", UniformSampling, lambda family: 2 * (family.d / family.b) ** 0.5)
+# d is taken for the padded length n.
+PaddingMixedUp = rescaled("PaddingMixedUp", SubsampledHadamard, lambda family: (family.d / family.b) ** 0.5)
+CountSketchTwice = rescaled("CountSketchTwice", CountSketch, lambda family: 2.0)
+# The error no longer falls with b.
+CountSketchGrowing = rescaled("CountSketchGrowing", CountSketch, lambda family: (1 + family.b) ** 0.5)
+
+
 @dataclass(frozen=True)
 class GaussianUnscaled(Gaussian):
     """The scale is missing: N(0, 1) entries."""
@@ -33,26 +57,6 @@ class GaussianUnscaled(Gaussian):
             return draws.gaussian_rows(ENTRIES, row, rows, self.d)
 
         return Dense(draws.kernels, self.d, self.b, draws.operators, rows_of)
-
-
-@dataclass(frozen=True)
-class SparseUnscaled(SparseEmbedding):
-    """The scale 1/√s is missing."""
-
-    def _draw(self, draws: Draws) -> Scattered:
-        sketch = super()._draw(draws)
-        sketch._scale = 1.0
-        return sketch
-
-
-@dataclass(frozen=True)
-class SamplingScaledByB(UniformSampling):
-    """The scale is √(d/(b+1)) instead of √(d/b)."""
-
-    def _draw(self, draws: Draws) -> Sampled:
-        sketch = super()._draw(draws)
-        sketch._scale = (self.d / (self.b + 1)) ** 0.5
-        return sketch
 
 
 @dataclass(frozen=True)
@@ -123,10 +127,10 @@ class RowsRepeat(SparseEmbedding):
         return Scattered(draws.kernels, self.b, rows, signs, self.s**-0.5)
 
 
-def _sampled(family: SubsampledHadamard, draws: Draws, rows: Array) -> Sampled:
+def sampled(family: SubsampledHadamard, draws: Draws, rows: Array) -> Sampled:
     """The family's operator with other rows."""
     scale = (family.n / family.b) ** 0.5
-    signs = draws.signs(SIGNS, family.d)
+    signs = draws.signs(SIGNS, family.d) if family.signs else None
     transforms = family._transforms(draws.kernels)
     return Sampled(draws.kernels, family.d, family.n, rows, scale, signs, *transforms)
 
@@ -136,8 +140,7 @@ class TransformRowsRepeat(SubsampledHadamard):
     """Rows of the transform drawn with replacement where without is claimed."""
 
     def _draw(self, draws: Draws) -> Sampled:
-        rows = draws.integers(ROWS, self.b, self.n)
-        return _sampled(self, draws, rows)
+        return sampled(self, draws, draws.integers(ROWS, self.b, self.n))
 
 
 @dataclass(frozen=True)
@@ -151,22 +154,11 @@ class SamplingRowsRepeat(UniformSampling):
 
 
 @dataclass(frozen=True)
-class PaddingMixedUp(SubsampledHadamard):
-    """The scale takes d for the padded length n."""
-
-    def _draw(self, draws: Draws) -> Sampled:
-        sketch = super()._draw(draws)
-        sketch._scale = (self.d / self.b) ** 0.5
-        return sketch
-
-
-@dataclass(frozen=True)
 class PaddingSampledFromFront(SubsampledHadamard):
     """Rows are sampled from the first d of the n rows of the transform only."""
 
     def _draw(self, draws: Draws) -> Sampled:
-        rows = draws.subset(ROWS, self.b, self.d)
-        return _sampled(self, draws, rows)
+        return sampled(self, draws, draws.subset(ROWS, self.b, self.d))
 
 
 @dataclass(frozen=True)
@@ -217,33 +209,3 @@ class OperatorReused(CountSketch):
         row = hashing.buckets(first, self.hashing, self.d, self.b)
         sign = hashing.signs(first, self.hashing, self.d)
         return _count_sketch(draws, self.b, row + 0 * rows, sign + 0 * signs)
-
-
-@dataclass(frozen=True)
-class CountSketchTwice(CountSketch):
-    """Twice a CountSketch."""
-
-    def _draw(self, draws: Draws) -> Scattered:
-        sketch = super()._draw(draws)
-        sketch._scale = 2.0
-        return sketch
-
-
-@dataclass(frozen=True)
-class CountSketchGrowing(CountSketch):
-    """√(1 + b) times a CountSketch: the error no longer falls with b."""
-
-    def _draw(self, draws: Draws) -> Scattered:
-        sketch = super()._draw(draws)
-        sketch._scale = (1 + self.b) ** 0.5
-        return sketch
-
-
-@dataclass(frozen=True)
-class SamplingTwice(UniformSampling):
-    """Twice the right scale."""
-
-    def _draw(self, draws: Draws) -> Sampled:
-        sketch = super()._draw(draws)
-        sketch._scale *= 2
-        return sketch

@@ -4,11 +4,13 @@ from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any, cast
 
+from operators import sampled
+
 from sketchbench.kernels import Array
 from sketchbench.recovery import FIHT, CountSketchMedian, Recovered
 from sketchbench.recovery.iterative import Iterate, Signals, measured, take
 from sketchbench.recovery.recovery import thresholded
-from sketchbench.sketch.draws import ROWS, SIGNS, Draws
+from sketchbench.sketch.draws import ROWS, Draws
 from sketchbench.sketch.operator import Sketch
 from sketchbench.sketch.sampled import Sampled
 from sketchbench.sketch.scattered import Scattered
@@ -41,14 +43,7 @@ class RowsFromFront(SubsampledHadamard):
     replacement: bool = True
 
     def _draw(self, draws: Draws) -> Sampled:
-        return _with_rows(self, draws, draws.integers(ROWS, self.b, self.n // 64))
-
-
-def _with_rows(family: SubsampledHadamard, draws: Draws, rows: Array) -> Sampled:
-    signs = draws.signs(SIGNS, family.d) if family.signs else None
-    transforms = family._transforms(draws.kernels)
-    scale = (family.n / family.b) ** 0.5
-    return Sampled(draws.kernels, family.d, family.n, rows, scale, signs, *transforms)
+        return sampled(self, draws, draws.integers(ROWS, self.b, self.n // 64))
 
 
 @dataclass(frozen=True)
