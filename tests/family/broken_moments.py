@@ -1,10 +1,8 @@
 """Broken: the mean or the second moment of RᵀR is not what it should be, at every size."""
 
-from dataclasses import dataclass
-
 import numpy as np
-from building import Array, Hashed, Signed
-from specimen import NEVER, broken
+from building import Array, Hashed, Scaled, Signed
+from specimen import NEVER, broken, variants
 
 from sketchbench.sketch.draws import BUCKETS, ENTRIES, ROWS, SIGNS, Draws
 from sketchbench.sketch.family import require
@@ -13,46 +11,18 @@ from sketchbench.theory.known import Known
 BOUNDED = Known(2)  # the constant is claimed, no exact moment is known
 
 
-@dataclass(frozen=True)
-class _Scaled(Signed):
-    """The scale is wrong by a factor."""
-
-    FACTOR = 1.0
-
-    def matrix(self, draws: Draws) -> Array:
-        return super().matrix(draws) * self.FACTOR
-
-
-@broken("scale", "S1", "S1-sizes", effect="E[RᵀR] = b I")
-class Unscaled(_Scaled):
-    def matrix(self, draws: Draws) -> Array:
-        return super().matrix(draws) * self.b**0.5
-
-
-@broken("scale", "S1", "S1-sizes", effect="E[RᵀR] = 1.02 I")
-class TwoPercent(_Scaled):
-    FACTOR = 1.02**0.5
-
-
-@broken("scale", "S1", "S1-sizes", effect="E[RᵀR] = 1.01 I")
-class OnePercent(_Scaled):
-    FACTOR = 1.01**0.5
-
-
-@broken("scale", "S1", "S1-sizes", effect="E[RᵀR] = 1.005 I")
-class HalfAPercent(_Scaled):
-    FACTOR = 1.005**0.5
-
-
-@broken("scale", "S1", "S1-sizes", effect="E[RᵀR] = 0.995 I")
-class HalfAPercentLess(_Scaled):
-    FACTOR = 0.995**0.5
-
-
-@broken("scale", "S1-sizes", "S1", effect="√(b/(b - 1)) too large, as of a sample's variance")
-class BesselScale(_Scaled):
-    def matrix(self, draws: Draws) -> Array:
-        return super().matrix(draws) * (self.b / max(1, self.b - 1)) ** 0.5
+scaled = variants(Scaled, "factor", "scale")
+scaled("Unscaled", "S1 S1-sizes", "E[RᵀR] = b I", lambda self: self.b**0.5)
+scaled("TwoPercent", "S1 S1-sizes", "E[RᵀR] = 1.02 I", lambda self: 1.02**0.5)
+scaled("OnePercent", "S1 S1-sizes", "E[RᵀR] = 1.01 I", lambda self: 1.01**0.5)
+scaled("HalfAPercent", "S1 S1-sizes", "E[RᵀR] = 1.005 I", lambda self: 1.005**0.5)
+scaled("HalfAPercentLess", "S1 S1-sizes", "E[RᵀR] = 0.995 I", lambda self: 0.995**0.5)
+scaled(
+    "BesselScale",
+    "S1-sizes S1",
+    "√(b/(b - 1)) too large, as of a sample's variance",
+    lambda self: (self.b / max(1, self.b - 1)) ** 0.5,
+)
 
 
 @broken("bias", "S1", "S1-sizes", effect="E[RᵀR] = I + 0.01 uuᵀ, u flat")

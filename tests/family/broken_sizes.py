@@ -1,9 +1,7 @@
 """Broken: wrong at some sizes."""
 
-from dataclasses import dataclass
-
 import numpy as np
-from building import Array, Hashed, Signed
+from building import Array, Hashed, Scaled, Signed
 from specimen import broken, variants
 
 from sketchbench.kernels import Array as AnyArray
@@ -15,20 +13,6 @@ from sketchbench.theory.known import Known
 
 def _prime(d: int) -> bool:
     return d > 1 and all(d % q for q in range(2, int(d**0.5) + 1))
-
-
-@dataclass(frozen=True)
-class _Scaled(Signed):
-    """Scaled at some sizes."""
-
-    def factor(self) -> float:
-        raise NotImplementedError
-
-    def matrix(self, draws: Draws) -> Array:
-        return super().matrix(draws) * self.factor()
-
-
-scaled = variants(_Scaled, "factor", "sizes")
 
 
 @broken("sizes", "S1-sizes", effect="odd d: the last column is zero")
@@ -49,6 +33,7 @@ class ThirdsLoseAColumn(Signed):
         return matrix
 
 
+scaled = variants(Scaled, "factor", "sizes")
 scaled("PrimeScaled", "S1-sizes", "d prime: scaled by 1.1", lambda self: 1.1 if _prime(self.d) else 1.0)
 scaled("OneScaled", "S1-sizes", "d = 1: scaled by 2", lambda self: 2.0 if self.d == 1 else 1.0)
 scaled("LargeScaled", "S1 S1-sizes S2x", "d > 500: scaled by 1.1", lambda self: 1.1 if self.d > 500 else 1.0)

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import numpy as np
-from building import Array, Hashed, Signed, numbers, renumbered
-from specimen import NEVER, NORMAL, broken
+from building import Array, Hashed, Renumbered, Signed, numbers, renumbered
+from specimen import NEVER, NORMAL, broken, variants
 
 from sketchbench.sketch.draws import BUCKETS, ENTRIES, ROWS, SIGNS, Draws
 
@@ -16,39 +16,13 @@ class Negatives(Signed):
         return renumbered(draws, t // 2, super().matrix) * (1 - 2 * (t % 2))[:, None, None]
 
 
-@broken("dependent operators", "C6", effect="every seventh repeats the one before")
-class EverySeventhRepeats(Signed):
-    def matrix(self, draws: Draws) -> Array:
-        t = numbers(draws)
-        return renumbered(draws, t - (t % 7 == 6), super().matrix)
-
-
-@broken("dependent operators", "C6", effect="the second half of every 128 repeats the first")
-class Lag64(Signed):
-    def matrix(self, draws: Draws) -> Array:
-        t = numbers(draws)
-        return renumbered(draws, t - t // 64 % 2 * 64, super().matrix)
-
-
-@broken("dependent operators", "C6", effect="lag 1,003")
-class Lag1003(Signed):
-    """Seen as a repetition; no lag like this is tried."""
-
-    def matrix(self, draws: Draws) -> Array:
-        t = numbers(draws)
-        return renumbered(draws, t - t // 1003 % 2 * 1003, super().matrix)
-
-
-@broken("dependent operators", "C6", effect="only 2,048 different operators")
-class Period2048(Signed):
-    def matrix(self, draws: Draws) -> Array:
-        return renumbered(draws, numbers(draws) % 2048, super().matrix)
-
-
-@broken("dependent operators", "C6", effect="all the same")
-class OneOperator(Signed):
-    def matrix(self, draws: Draws) -> Array:
-        return renumbered(draws, 0 * numbers(draws), super().matrix)
+repeating = variants(Renumbered, "number", "dependent operators")
+repeating("EverySeventhRepeats", "C6", "every seventh repeats the one before", lambda self, t: t - (t % 7 == 6))
+repeating("Lag64", "C6", "the second half of every 128 repeats the first", lambda self, t: t - t // 64 % 2 * 64)
+# Seen as a repetition; no lag like this is tried.
+repeating("Lag1003", "C6", "lag 1,003", lambda self, t: t - t // 1003 % 2 * 1003)
+repeating("Period2048", "C6", "only 2,048 different operators", lambda self, t: t % 2048)
+repeating("OneOperator", "C6", "all the same", lambda self, t: 0 * t)
 
 
 @broken("dependent operators", "C6", effect="every second is always the same")

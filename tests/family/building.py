@@ -34,6 +34,29 @@ class Signed(Family):
 
 
 @dataclass(frozen=True)
+class Scaled(Signed):
+    """The matrix times a factor of the sizes."""
+
+    def factor(self) -> float:
+        raise NotImplementedError
+
+    def matrix(self, draws: Draws) -> Array:
+        return super().matrix(draws) * self.factor()
+
+
+@dataclass(frozen=True)
+class Renumbered(Signed):
+    """Operators whose matrices are those of other numbers."""
+
+    def number(self, t: Array) -> Array:
+        """The numbers in the place of t, both (T,)."""
+        raise NotImplementedError
+
+    def matrix(self, draws: Draws) -> Array:
+        return renumbered(draws, self.number(numbers(draws)), super().matrix)
+
+
+@dataclass(frozen=True)
 class Hashed(Family):
     """Honest: one sign per column, in a random bucket. Whoever derives from it changes one of the two."""
 
