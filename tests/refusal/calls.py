@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sketchbench import kernels, seeds
-from sketchbench.dataset import partition
+from sketchbench.dataset import partition, synthetic
 from sketchbench.federated.compressed_sensing import CompressedSensingSGD
 from sketchbench.federated.iterative_sketching import IterativeSketching
 from sketchbench.measure import interval, power
@@ -191,6 +191,8 @@ OTHERS: list[Wrong] = [
     (lambda: partition.one_class(LABELS, 0, 4, 11), "need more than the 10"),
     (lambda: partition.dirichlet(LABELS, 0, 4, float("inf")), "alpha=inf must be finite"),
     (lambda: partition.dirichlet(LABELS, 0, 40, 0.001), "without a sample"),
+    (lambda: synthetic.load(like="letters"), "like=letters is unknown; choose one of mnist, cifar10, lfw"),
+    (lambda: synthetic.load(minority=1.0), "minority=1.0 must be > 0 and < 1"),
     (lambda: Row("loss", rund=1), "did you mean round?"),
     (lambda: Row("loss", round=True), "column round must hold int, not True"),
     (lambda: Row("loss", bound=np.float64(1)), "column bound must hold float"),
