@@ -11,12 +11,18 @@ from typing import Any
 import numpy as np
 
 from sketchbench import kernels, seeds
+from sketchbench.attack.inversion import LBFGS
 from sketchbench.dataset import partition, synthetic
 from sketchbench.federated.compressed_sensing import CompressedSensingSGD
+from sketchbench.federated.fedavg import FedAvg
 from sketchbench.federated.iterative_sketching import IterativeSketching
+from sketchbench.federated.tuning import Tuning
 from sketchbench.measure import interval, power
 from sketchbench.measure.row import Row
 from sketchbench.model.networks import mlp
+from sketchbench.objective.logistic import Logistic
+from sketchbench.objective.quadratic import Quadratic
+from sketchbench.objective.saturating import Saturating
 from sketchbench.objective.sparse_gradients import SparseGradients
 from sketchbench.parameters import choose
 from sketchbench.privacy.accountant import epsilon
@@ -214,6 +220,13 @@ OTHERS: list[Wrong] = [
     (lambda: kernels.load(None), "kernels=None is unknown"),
     (lambda: choose("case", True, [1, 2]), "case=True is unknown"),
     (lambda: SparseGradients(NUMPY, d=8, clients=1.5, seed=0, decay=2.0), "clients=1.5 must be an integer"),
+    (lambda: Quadratic(NUMPY, 4, 2, 0, condition=0.5), "condition=0.5 must be >= 1"),
+    (lambda: Saturating(NUMPY, 4, 2, 0, heterogeneity=-1), "heterogeneity=-1 must be >= 0"),
+    (lambda: Logistic(NUMPY, 10, 0, data="letters"), "data=letters is unknown; choose one of"),
+    (lambda: Tuning(rates=[], rounds=1), "rates=[] must not be empty"),
+    (lambda: Tuning(rates=[0.1], rounds=1, participation=2.0), "participation=2.0 must be > 0 and <= 1"),
+    (lambda: FedAvg(0.1, local_step="both"), "local_step=both is unknown; choose one of weights, sketch"),
+    (lambda: LBFGS(evaluations=0, starts=1, goal=0.0, label="soft", history=9), "evaluations=0 must be >= 1"),
     (lambda: CompressedSensingSGD(FIHT(k=2), rate=float("nan")), "rate=nan must be finite"),
     (lambda: CompressedSensingSGD(FIHT(k=2), rate=1, clients="men"), "did you mean mean?"),
     (lambda: CompressedSensingSGD(FIHT(k=2), rate=1, momentum=1.0), "momentum=1.0 must be >= 0 and < 1"),

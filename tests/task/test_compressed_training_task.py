@@ -312,19 +312,9 @@ def test_leaked_test_images_are_refused() -> None:
         changed(SMALL, dataset=leaked).run()
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"trials": 0}, "trials=0 must be >= 1"),
-        ({"rounds": 0}, "rounds=0 must be >= 1"),
-        ({"points": 0}, "points=0 must be >= 1"),
-        ({"rates": []}, r"rates=\[\] must not be empty"),
-        ({"arms": {"other": [2]}}, "arm=other is unknown; choose one of fiht, count_sketch"),
-    ],
-)
-def test_bad_settings(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        changed(SMALL, **change)
+def test_an_unknown_arm() -> None:
+    with pytest.raises(ValueError, match="arm=other is unknown; choose one of fiht, count_sketch"):
+        changed(SMALL, arms={"other": [2]})
 
 
 def test_images_are_turned_and_mirrored() -> None:

@@ -177,7 +177,6 @@ def test_noise() -> None:
 @pytest.mark.parametrize(
     ("task", "change", "message"),
     [
-        (BLIND, {"trials": 1}, "trials=1 must be >= 2"),
         (BLIND, {"trials": 2, "assessment": Assessment(30.0, 3.0, 4.0, 1e-4, 3)}, "pictures=3 must be <= trials=2"),
         (SIZES, {"compressions": [0.5]}, "compression=0.5 must satisfy 1 <= compression <= d=2538"),
         (SIZES, {"compressions": [1e4]}, r"compression=10000.0 must satisfy"),
