@@ -1,6 +1,6 @@
 """Broken: a part of the key is not used, or neighbouring keys have something in common."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from building import Array, Hashed, Signed, numbers
@@ -9,7 +9,6 @@ from specimen import broken, variants
 from sketchbench.sketch.draws import ENTRIES, SIGNS, Draws
 
 
-@dataclass(frozen=True)
 class _Rekeyed(Signed):
     """Entries under a key that is computed from the key."""
 

@@ -1,7 +1,5 @@
 """Broken: what is done to a vector is not linear, or depends on the other vectors of a batch."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from building import Altered, Array, Signed
 from specimen import broken, variants
@@ -10,7 +8,6 @@ from sketchbench.sketch.draws import Draws
 from sketchbench.sketch.operator import Sketch
 
 
-@dataclass(frozen=True)
 class _Forward(Signed):
     """Something is done to x before it is sketched."""
 

@@ -1,7 +1,5 @@
 """Broken: precision, data types and shapes."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from building import Altered, Array, Signed
 from specimen import NORMAL, broken, variants
@@ -10,7 +8,6 @@ from sketchbench.sketch.draws import ENTRIES, Draws
 from sketchbench.sketch.operator import Sketch
 
 
-@dataclass(frozen=True)
 class _Both(Signed):
     """Something is done to what both directions return."""
 

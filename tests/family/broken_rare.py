@@ -1,7 +1,5 @@
 """Broken: most operators are right, and few are not."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from building import Altered, Array, Signed, chosen, numbers
 from specimen import broken, variants
@@ -10,7 +8,6 @@ from sketchbench.sketch.draws import ROWS, Draws
 from sketchbench.sketch.operator import Sketch
 
 
-@dataclass(frozen=True)
 class _RarelyScaled(Signed):
     """Some operators are scaled."""
 
@@ -62,7 +59,6 @@ rarely_scaled(
 )
 
 
-@dataclass(frozen=True)
 class _RarelyAltered(Signed):
     """Some operators do something else to a vector."""
 

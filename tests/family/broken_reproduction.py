@@ -4,7 +4,7 @@ import os
 import random
 import threading
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numba
 import numpy as np
@@ -14,7 +14,6 @@ from specimen import NORMAL, broken, variants
 from sketchbench.sketch.draws import ROWS, Draws
 
 
-@dataclass(frozen=True)
 class _Reseeded(Signed):
     """Entries under a key that depends on something else as well."""
 

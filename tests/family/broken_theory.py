@@ -1,7 +1,5 @@
 """Broken: the operators are as they should be, and what the config claims of them is false."""
 
-from dataclasses import dataclass
-
 from building import Array, Signed
 from specimen import NORMAL, SIGNED, broken
 
@@ -40,7 +38,6 @@ def _always() -> float:
     return 0.1
 
 
-@dataclass(frozen=True)
 class Normal(Signed):
     """Honest: independent normal entries over √b."""
 

@@ -1,6 +1,6 @@
 """Broken: desketching is not the transpose of sketching, or a shortcut is another map."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,6 @@ from sketchbench.sketch.draws import Draws
 from sketchbench.sketch.operator import Sketch
 
 
-@dataclass(frozen=True)
 class _Back(Signed):
     """Something is done to what desketching returns."""
 

@@ -1,4 +1,7 @@
-"""What the families of this folder are built of: an honest family to break, and an operator to alter."""
+"""What the families of this folder are built of: an honest family to break, and an operator to alter.
+
+A class without fields of its own needs no decorator: its base makes it a dataclass.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -33,7 +36,6 @@ class Signed(Family):
         return self.alter(dense(draws, self.matrix(draws)), draws)
 
 
-@dataclass(frozen=True)
 class Scaled(Signed):
     """The matrix times a factor of the sizes."""
 
@@ -44,7 +46,6 @@ class Scaled(Signed):
         return super().matrix(draws) * self.factor()
 
 
-@dataclass(frozen=True)
 class Renumbered(Signed):
     """Operators whose matrices are those of other numbers."""
 

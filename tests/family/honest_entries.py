@@ -1,6 +1,5 @@
 """Honest: independent entries, of many distributions; their exact moments need the kurtosis only."""
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -29,7 +28,6 @@ def independent(kurtosis: float) -> Known:
     return Known(constant, partial(moment, kurtosis=kurtosis), partial(norm, kurtosis=kurtosis))
 
 
-@dataclass(frozen=True)
 class _Entries(Signed):
     """Entries of variance 1, over √b."""
 
@@ -45,7 +43,6 @@ class _Entries(Signed):
         return (words + 0.5) / 2.0**32
 
 
-@dataclass(frozen=True)
 class _Achlioptas(_Entries):
     """√s times a sign with probability 1/s, else 0."""
 

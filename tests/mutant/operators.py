@@ -1,7 +1,6 @@
 """Deliberately broken sketches: each breaks one promise of its family and keeps the others."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -48,7 +47,6 @@ CountSketchTwice = rescaled("CountSketchTwice", CountSketch, lambda family: 2.0)
 CountSketchGrowing = rescaled("CountSketchGrowing", CountSketch, lambda family: (1 + family.b) ** 0.5)
 
 
-@dataclass(frozen=True)
 class GaussianUnscaled(Gaussian):
     """The scale is missing: N(0, 1) entries."""
 
@@ -59,7 +57,6 @@ class GaussianUnscaled(Gaussian):
         return Dense(draws.kernels, self.d, self.b, draws.operators, rows_of)
 
 
-@dataclass(frozen=True)
 class SignsTwoWise(AMS):
     """Signs pairwise independent only: random rows of a Walsh-Hadamard matrix, unbiased."""
 
@@ -76,7 +73,6 @@ class SignsTwoWise(AMS):
         return Dense(draws.kernels, self.d, self.b, draws.operators, rows_of)
 
 
-@dataclass(frozen=True)
 class SignsBiased(CountSketch):
     """A sign is +1 with probability 3/4."""
 
@@ -86,7 +82,6 @@ class SignsBiased(CountSketch):
         return _count_sketch(draws, self.b, rows, signs)
 
 
-@dataclass(frozen=True)
 class ColumnDropped(CountSketch):
     """The first column is zero."""
 
@@ -97,7 +92,6 @@ class ColumnDropped(CountSketch):
         return _count_sketch(draws, self.b, rows, signs)
 
 
-@dataclass(frozen=True)
 class TwoColumnsMeet(CountSketch):
     """Two columns always share a bucket: for these alone the variance is b times what it should be."""
 
@@ -107,7 +101,6 @@ class TwoColumnsMeet(CountSketch):
         return _count_sketch(draws, self.b, rows, hashing.signs(draws, self.hashing, self.d))
 
 
-@dataclass(frozen=True)
 class BucketNeverUsed(CountSketch):
     """An off-by-one bucket range: the last bucket stays empty."""
 
@@ -116,7 +109,6 @@ class BucketNeverUsed(CountSketch):
         return _count_sketch(draws, self.b, rows, draws.signs(SIGNS, self.d))
 
 
-@dataclass(frozen=True)
 class RowsRepeat(SparseEmbedding):
     """Rows of a column drawn with replacement where without is claimed."""
 
@@ -135,7 +127,6 @@ def sampled(family: SubsampledHadamard, draws: Draws, rows: Array) -> Sampled:
     return Sampled(draws.kernels, family.d, family.n, rows, scale, signs, *transforms)
 
 
-@dataclass(frozen=True)
 class TransformRowsRepeat(SubsampledHadamard):
     """Rows of the transform drawn with replacement where without is claimed."""
 
@@ -143,7 +134,6 @@ class TransformRowsRepeat(SubsampledHadamard):
         return sampled(self, draws, draws.integers(ROWS, self.b, self.n))
 
 
-@dataclass(frozen=True)
 class SamplingRowsRepeat(UniformSampling):
     """Coordinates sampled with replacement where without is claimed."""
 
@@ -153,7 +143,6 @@ class SamplingRowsRepeat(UniformSampling):
         return Sampled(draws.kernels, self.d, self.d, rows, (self.d / self.b) ** 0.5, signs)
 
 
-@dataclass(frozen=True)
 class PaddingSampledFromFront(SubsampledHadamard):
     """Rows are sampled from the first d of the n rows of the transform only."""
 
@@ -161,7 +150,6 @@ class PaddingSampledFromFront(SubsampledHadamard):
         return sampled(self, draws, draws.subset(ROWS, self.b, self.d))
 
 
-@dataclass(frozen=True)
 class SignsMissing(SubsampledHadamard):
     """No random signs before the transform."""
 
@@ -169,7 +157,6 @@ class SignsMissing(SubsampledHadamard):
         return SubsampledHadamard(self.d, self.b, signs=False)._draw(draws)
 
 
-@dataclass(frozen=True)
 class BalancedByChance(BalancedCountSketch):
     """Buckets drawn independently: no longer balanced."""
 
@@ -188,7 +175,6 @@ class _NotTheAdjoint(Scattered):
         return self.kernels.gather(self.kernels.prepare(rows, abs(signs), b), y)
 
 
-@dataclass(frozen=True)
 class DesketchNotAdjoint(CountSketch):
     """Desketching is another matrix than the transpose of sketching."""
 
@@ -198,7 +184,6 @@ class DesketchNotAdjoint(CountSketch):
         return _NotTheAdjoint(draws.kernels, self.b, rows[:, None], signs[:, None])
 
 
-@dataclass(frozen=True)
 class OperatorReused(CountSketch):
     """Every trial gets the operator of the first one."""
 

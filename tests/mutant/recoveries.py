@@ -22,7 +22,6 @@ class _AdjointUnscaled(Sampled):
         return super()._desketch(y / y.dtype.type(self._scale))
 
 
-@dataclass(frozen=True)
 class DesketchUnscaled(SubsampledHadamard):
     """Desketching misses its factor √(n/b)."""
 
@@ -46,7 +45,6 @@ class RowsFromFront(SubsampledHadamard):
         return sampled(self, draws, draws.integers(ROWS, self.b, self.n // 64))
 
 
-@dataclass(frozen=True)
 class SmallestKept(FIHT):
     """The support is that of the k smallest magnitudes."""
 
@@ -55,7 +53,6 @@ class SmallestKept(FIHT):
         return measured(phi, y, at, take(phi, estimate, at))
 
 
-@dataclass(frozen=True)
 class SupportOfBefore(FIHT):
     """Every iteration keeps the support of the iterate before it."""
 
@@ -66,7 +63,6 @@ class SupportOfBefore(FIHT):
         return FIHT._next(cast(FIHT, SimpleNamespace(_keep=keep)), phi, state, domain)
 
 
-@dataclass(frozen=True)
 class ResidualStale(FIHT):
     """The second step goes along the residual from before the thresholding."""
 
@@ -78,7 +74,6 @@ class ResidualStale(FIHT):
         return super()._next(cast(Sketch, stale), state, domain)
 
 
-@dataclass(frozen=True)
 class OneFewer(FIHT):
     """k - 1 entries are kept."""
 
@@ -86,7 +81,6 @@ class OneFewer(FIHT):
         return FIHT._recover(replace(self, k=self.k - 1), sketch, y)
 
 
-@dataclass(frozen=True)
 class OneMore(FIHT):
     """k + 1 entries are kept."""
 
@@ -94,7 +88,6 @@ class OneMore(FIHT):
         return FIHT._recover(replace(self, k=self.k + 1), sketch, y)
 
 
-@dataclass(frozen=True)
 class StoppingAbsolute(FIHT):
     """The relative stopping rule forgets what it is relative to."""
 
@@ -102,7 +95,6 @@ class StoppingAbsolute(FIHT):
         return FIHT._recover(replace(self, stopping="paper"), sketch, y)
 
 
-@dataclass(frozen=True)
 class MedianUnsigned(CountSketchMedian):
     """The median of the cells, without their signs."""
 
