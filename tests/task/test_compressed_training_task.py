@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from selecting import select, with_parameters
 
 from sketchbench import kernels
 from sketchbench.dataset import augmentation, digits, partition, synthetic
@@ -46,16 +47,8 @@ SMALL = CompressedTraining(
 )
 
 
-def changed(task: CompressedTraining = SMALL, **change: Any) -> CompressedTraining:
-    """The task with other parameters, wherever they are."""
-    for group in ("course", "compression", "training", "tuning", "judging"):
-        parameters = getattr(task, group)
-        own = {field.name for field in dataclasses.fields(parameters)} - {"rounds"}
-        if group == "tuning":
-            own -= {"participation"}
-        inner = {name: change.pop(name) for name in own & change.keys()}
-        task = dataclasses.replace(task, **{group: dataclasses.replace(parameters, **inner)})
-    return dataclasses.replace(task, **change)
+def changed(task: CompressedTraining = SMALL, **change: Any) -> Any:
+    return with_parameters(task, ["course", "compression", "training", "tuning", "judging"], **change)
 
 
 D = 64 * 4 + 4 + 40 + 10
@@ -67,8 +60,7 @@ def rows() -> list[dict[str, Any]]:
 
 
 def of(quantity: str, found: Any = None, **where: Any) -> list[dict[str, Any]]:
-    chosen = [row for row in found or rows() if row["quantity"] == quantity]
-    return [row for row in chosen if all(row.get(name) == value for name, value in where.items())]
+    return select(found or rows(), quantity=quantity, **where)
 
 
 def test_curves() -> None:

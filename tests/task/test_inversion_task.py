@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from selecting import select
 
 from sketchbench import kernels
 from sketchbench.attack import double_blind, sketched_gradient
@@ -46,8 +47,7 @@ ATTEMPT = Attempt(np.zeros((1, 8, 8)), 1, 1, 0.0, likeness(np.zeros((1, 8, 8)), 
 
 
 def of(quantity: str, found: list[Row], **values: Any) -> list[Row]:
-    chosen = [row for row in found if row["quantity"] == quantity]
-    return [row for row in chosen if all(row.get(k) == v for k, v in values.items())]
+    return select(found, quantity=quantity, **values)
 
 
 def victim(trial: int) -> Victim:

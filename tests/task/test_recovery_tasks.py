@@ -175,12 +175,6 @@ def test_stability_of_nothing(kernels: Kernels) -> None:
         assert abs(1 - amount) < tail["minimum"] <= tail["maximum"] < 1 + amount
 
 
-@pytest.mark.parametrize("amount", [0, -0.5, float("nan")])
-def test_amounts(kernels: Kernels, amount: float) -> None:
-    with pytest.raises(ValueError, match=f"amounts={amount} must be (> 0|finite)"):
-        Stability(**shared(kernels, FIHT), amounts=[0.1, amount])
-
-
 # Units
 
 
