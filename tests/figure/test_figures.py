@@ -116,8 +116,8 @@ def test_looks_of_recoveries() -> None:
     """Each of the project's recoveries has a look, no two the same; one name is also a sketch's."""
     names = sorted(path.stem for path in (ROOT / "conf" / "recovery").glob("*.yaml"))
     styles = style.methods(pd.DataFrame({"method": names, "label": names}), looks=style.RECOVERY_LOOKS)
-    assert {style.group for family in styles} == {"Recoveries"}
-    assert len({(style.colour, style.marker, style.filled) for family in styles}) == len(names)
+    assert {look.group for look in styles} == {"Recoveries"}
+    assert len({(look.colour, look.marker, look.filled) for look in styles}) == len(names)
 
 
 def luminance(colour: Any) -> float:
