@@ -18,7 +18,7 @@ from sketchbench.config.overrides import product
 from sketchbench.errors import blame
 from sketchbench.inspection.check import check_folder
 from sketchbench.inspection.method import Method
-from sketchbench.measure.row import CONTROLS
+from sketchbench.measure.column import CONTROLS
 from sketchbench.project import CONF
 from sketchbench.run import job
 from sketchbench.run.course import Unfinished, knows, told

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pandas as pd
 from matplotlib.axes import Axes
 
-from sketchbench.measure.row import Column
+from sketchbench.measure.column import Column
 from sketchbench.report.figure import style
 
 FIHT, COUNT_SKETCH = style.RECOVERY_LOOKS["fiht"][1], style.RECOVERY_LOOKS["count_sketch"][1]

@@ -5,7 +5,7 @@ import math
 import pandas as pd
 from matplotlib.figure import Figure
 
-from sketchbench.measure.row import Column
+from sketchbench.measure.column import Column
 from sketchbench.report.figure import style
 
 
