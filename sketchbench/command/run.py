@@ -16,8 +16,7 @@ from sketchbench.config import composition
 from sketchbench.config.composition import METHODS
 from sketchbench.config.overrides import product
 from sketchbench.errors import blame
-from sketchbench.inspection.check import check_folder
-from sketchbench.inspection.method import Method
+from sketchbench.inspection.check import Method, check_folder
 from sketchbench.measure.row import CONTROLS
 from sketchbench.project import CONF
 from sketchbench.run import job
