@@ -21,7 +21,7 @@ def command() -> None:
 @command.command("fetch")
 @click.argument("name", type=OneOf(sorted(SOURCES)))
 @ROOT
-def fetching(name: str, root: str | None) -> None:
+def fetch_data(name: str, root: str | None) -> None:
     """Download a data set, with its published checksums."""
     place = fetch(name, root)
     print(f"{name} is in {place}; set {VARIABLE} to this folder")
@@ -30,6 +30,6 @@ def fetching(name: str, root: str | None) -> None:
 @command.command("checksum")
 @click.argument("name", type=OneOf(sorted(VOUCHED)))
 @ROOT
-def vouching(name: str, root: str | None) -> None:
+def vouch_for_data(name: str, root: str | None) -> None:
     """List the checksums of a copy that you trust, which vouch for it."""
     print(f"the checksums of {name} are in {vouch(name, root)}")

@@ -51,8 +51,8 @@ class OneOf(click.Choice[str]):
         return f"choose from {', '.join(self.choices)}"
 
 
-def told(error: click.UsageError) -> str:
-    """What is wrong with a call, with what may have been meant, and where help is."""
+def explain(error: click.UsageError) -> str:
+    """A wrong call in one line: the mistake, the word that may have been meant, and the command that shows help."""
     context = error.ctx
     if isinstance(error, click.NoSuchOption):
         known = [name for param in context.command.params for name in param.opts] if context else []

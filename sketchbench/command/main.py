@@ -5,7 +5,7 @@ import sys
 
 import click
 
-from sketchbench.command.group import Lazy, told
+from sketchbench.command.group import Lazy, explain
 from sketchbench.command.program import USAGE, program
 from sketchbench.errors import one_line
 
@@ -22,7 +22,6 @@ COMMANDS = {
     "gather": "Bring in records that another machine made.",
     "data": "Download data sets, or vouch for your copies.",
     "costs": "Take what runs cost into conf/costs.csv.",
-    "completion": "Print what makes your shell complete commands.",
     "step": "",  # hidden: what the workflow calls
 }
 
@@ -63,5 +62,5 @@ def main(arguments: list[str] | None = None) -> None:
         if end.exit_code:
             sys.exit(end.exit_code)
     except click.UsageError as error:
-        print(f"sketchbench: error: {one_line(told(error))}", file=sys.stderr)
+        print(f"sketchbench: error: {one_line(explain(error))}", file=sys.stderr)
         sys.exit(USAGE)
