@@ -25,7 +25,7 @@ from sketchbench.config import composition
 from sketchbench.config.schema import SchemaError
 from sketchbench.errors import ConfigError
 from sketchbench.federated import experiment
-from sketchbench.measure.row import TRIALS_THERE
+from sketchbench.measure.column import TRIALS_THERE
 from sketchbench.plan import making as planning
 from sketchbench.plan.batch import Batch, Run, batches
 from sketchbench.report.table.joining import join, make

@@ -13,7 +13,7 @@ from whole_plan import whole_plan
 from sketchbench.config import composition
 from sketchbench.config.schema import SchemaError
 from sketchbench.errors import ConfigError
-from sketchbench.measure.row import CONTROLS
+from sketchbench.measure.column import CONTROLS
 from sketchbench.plan import making as planning
 from sketchbench.plan.plan import Plan
 from sketchbench.project import CONF

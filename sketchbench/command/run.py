@@ -17,7 +17,7 @@ from sketchbench.config.composition import METHODS
 from sketchbench.config.overrides import product
 from sketchbench.errors import blame
 from sketchbench.inspection.check import Method, check_folder
-from sketchbench.measure.row import CONTROLS
+from sketchbench.measure.column import CONTROLS
 from sketchbench.project import CONF
 from sketchbench.run import job
 from sketchbench.run.course import Unfinished, knows, told

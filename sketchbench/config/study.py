@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from sketchbench.config.composition import METHODS
 from sketchbench.config.schema import load, validate
 from sketchbench.errors import ConfigError
-from sketchbench.measure.row import COLUMNS, Column
+from sketchbench.measure.column import COLUMNS, Column
 from sketchbench.parameters import choose
 
 TRIALS = "task.trials"
@@ -129,7 +129,7 @@ def read(conf: Path, name: str, scale: str, *, gpu: bool = False) -> Study:
     for key in axes:
         if key.rpartition(".")[2] not in COLUMNS:
             raise ConfigError(
-                f"{path}: axis {key} has no column; add it, with its meaning, to sketchbench/measure/row.py,"
+                f"{path}: axis {key} has no column; add it, with its meaning, to sketchbench/measure/column.py,"
                 " or use `set`"
             )
     some = tuple(Some(**some) for some in special.get("some", ()))

@@ -8,7 +8,7 @@ from typing import Any
 from sketchbench.config.composition import Composed, Composer
 from sketchbench.config.study import NO_METHOD, TRIALS, Point, Study
 from sketchbench.errors import ConfigError, blame
-from sketchbench.measure.row import CONTROLS, Column
+from sketchbench.measure.column import CONTROLS, Column
 from sketchbench.plan import cost
 from sketchbench.plan.batch import Run
 from sketchbench.plan.plan import Plan, Skipped

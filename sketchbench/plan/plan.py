@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sketchbench.files import is_plain, write_text
-from sketchbench.measure.row import Column
+from sketchbench.measure.column import Column
 from sketchbench.plan import cost, receipt
 from sketchbench.plan.batch import Batch, Run, batches
 from sketchbench.plan.selection import Places

@@ -10,7 +10,7 @@ import yaml
 from sketchbench.config.composition import METHODS, YAML
 from sketchbench.config.study import Study
 from sketchbench.files import display_path
-from sketchbench.measure.row import CONTROLS
+from sketchbench.measure.column import CONTROLS
 from sketchbench.parameters import choose
 from sketchbench.theory.known import ALWAYS
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sketchbench.measure.row import Column
+from sketchbench.measure.column import Column
 from sketchbench.report import seal
 
 PLAN = "the plan"  # what claims are made of, beside tables; no study has a space in its name

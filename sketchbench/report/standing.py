@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sketchbench.files import FileError, is_plain
-from sketchbench.measure.row import Column
+from sketchbench.measure.column import Column
 from sketchbench.report import seal
 from sketchbench.report.reports import TABLE, files_of
 from sketchbench.report.seal import SealError

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from sketchbench.measure.row import COLUMNS
+from sketchbench.measure.column import COLUMNS
 from sketchbench.project import PROJECT
 from sketchbench.report.claim.page import PAPERS_ROLES, ROLES
 from sketchbench.site.errata import KINDS

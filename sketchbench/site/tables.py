@@ -10,8 +10,8 @@ from typing import Any
 import pandas as pd
 
 from sketchbench.config import study
-from sketchbench.measure.row import COLUMNS
-from sketchbench.measure.row import Column as Measured
+from sketchbench.measure.column import COLUMNS
+from sketchbench.measure.column import Column as Measured
 from sketchbench.report import seal
 from sketchbench.report.figure.catalogue import read_catalogue
 from sketchbench.site import verdicts

@@ -1,4 +1,4 @@
-"""Claims, tables and figures take the names of columns from `measure.row.Column`, and write none by hand."""
+"""Claims, tables and figures take the names of columns from `measure.column.Column`, and write none by hand."""
 
 import ast
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sketchbench.measure.row import COLUMNS
+from sketchbench.measure.column import COLUMNS
 
 PACKAGE = Path(__file__).parents[2] / "sketchbench"
 # The table of `make bench` is no table of rows: it has columns of its own.

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from sketchbench.config.schema import SchemaError
-from sketchbench.measure.row import TRIALS_THERE
+from sketchbench.measure.column import TRIALS_THERE
 from sketchbench.report import seal
 from sketchbench.report.claim.claims import ClaimError, check_studies, read_claims
 from sketchbench.report.claim.evaluate import evaluate

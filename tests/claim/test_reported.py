@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from sketchbench.measure.row import Column
+from sketchbench.measure.column import Column
 from sketchbench.report.claim.claims import Claim, read_claims
 from sketchbench.report.claim.evaluate import evaluate
 

@@ -8,7 +8,8 @@ import pytest
 from levels import LEVEL
 
 from sketchbench.kernels import Kernels
-from sketchbench.measure.row import COLUMNS, Row
+from sketchbench.measure.column import COLUMNS
+from sketchbench.measure.row import Row
 from sketchbench.report.claim.claims import Claim, read_claims
 from sketchbench.report.claim.criteria import CRITERIA
 from sketchbench.task.compressor_contract import Budget, CompressorContract

@@ -15,7 +15,8 @@ from whole_plan import whole_plan
 
 from sketchbench.config import composition
 from sketchbench.config.study import read as read_study
-from sketchbench.measure.row import CONTROLS, Row
+from sketchbench.measure.column import CONTROLS
+from sketchbench.measure.row import Row
 from sketchbench.parameters import Checked
 from sketchbench.report.table.times import QUANTITIES
 from sketchbench.run import execution, record

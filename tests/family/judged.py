@@ -25,7 +25,7 @@ from specimen import Specimen
 
 from sketchbench import kernels
 from sketchbench.config import study
-from sketchbench.measure.row import Column
+from sketchbench.measure.column import Column
 from sketchbench.project import CONF
 from sketchbench.report.claim.judging import decide, judge
 from sketchbench.sketch.family import SizeError

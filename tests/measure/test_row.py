@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sketchbench.measure.row import AXES, COLUMNS, MEDIAN, Column, Row, exceeding
+from sketchbench.measure.column import AXES, COLUMNS, Column
+from sketchbench.measure.row import MEDIAN, Row, exceeding
 from sketchbench.measure.summary import summarize
 
 Values = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=30)
@@ -87,7 +88,7 @@ def test_constructors_leave_the_row_as_it_is() -> None:
 
 @pytest.mark.parametrize("name", ["means", "Mean", "", "b "])
 def test_unknown_column(name: str) -> None:
-    message = re.escape(f"column {name} is unknown; add it, with its meaning, to sketchbench.measure.row.Column")
+    message = re.escape(f"column {name} is unknown; add it, with its meaning, to sketchbench.measure.column.Column")
     with pytest.raises(ValueError, match=message):
         Row("loss", **{name: 1})
     with pytest.raises(ValueError, match=message):

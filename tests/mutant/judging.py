@@ -9,7 +9,7 @@ import pandas as pd
 from levels import LEVEL
 
 from sketchbench import kernels
-from sketchbench.measure.row import Column
+from sketchbench.measure.column import Column
 from sketchbench.report.claim.claims import Claim, read_claims
 from sketchbench.report.claim.criteria import Verdict
 from sketchbench.report.claim.judging import Judgement, decide, judge

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from sketchbench.config.schema import SchemaError
-from sketchbench.measure.row import Column
+from sketchbench.measure.column import Column
 from sketchbench.report.claim.claims import read_claims
 from sketchbench.report.printed.typed import FOLDER, PrintedError, read_printed
 

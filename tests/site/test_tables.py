@@ -4,7 +4,7 @@ from pathlib import Path
 
 from listed import data
 
-from sketchbench.measure.row import Column as Measured
+from sketchbench.measure.column import Column as Measured
 from sketchbench.site import tables
 from sketchbench.site.page import Page, Scale
 

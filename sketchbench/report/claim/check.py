@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from sketchbench.measure.row import Column
+from sketchbench.measure.column import Column
 from sketchbench.report import seal
 from sketchbench.report.claim import page
 from sketchbench.report.claim.origin import CODE, MADE

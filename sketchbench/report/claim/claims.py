@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from sketchbench.config import schema
-from sketchbench.measure.row import COLUMNS, CONTROLS
+from sketchbench.measure.column import COLUMNS, CONTROLS
 from sketchbench.parameters import choose
 from sketchbench.report.claim.control import NegativeControl, read_controls
 from sketchbench.report.claim.criteria import CRITERIA, Settings, Verdict

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from sketchbench.measure.row import AXES, COLUMNS, Column
+from sketchbench.measure.column import AXES, COLUMNS, Column
 from sketchbench.parameters import choose
 
 IMPOSSIBLE = "none can be"  # the name of a control that is not there for a reason

@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 
 from sketchbench.measure.audit import epsilon_proven
+from sketchbench.measure.column import AXES, Column
 from sketchbench.measure.interval import Slope, log_slope, mean_interval, proportion_interval
-from sketchbench.measure.row import AXES, Column
 from sketchbench.measure.summary import ROUNDING
 from sketchbench.parameters import Checked, Positive
 

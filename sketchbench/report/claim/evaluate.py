@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from sketchbench.measure.row import TRIALS_THERE, Column
+from sketchbench.measure.column import TRIALS_THERE, Column
 from sketchbench.report.claim.claims import Claim, ClaimError
 from sketchbench.report.claim.control import NegativeControl
 from sketchbench.report.claim.criteria import Verdict

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from sketchbench.measure.row import CONTROLS, Column
+from sketchbench.measure.column import CONTROLS, Column
 
 ROLE = "contract"  # of the claims that are the contract
 VOID = "void"

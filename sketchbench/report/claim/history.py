@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from sketchbench.files import write_text
-from sketchbench.measure.row import Column
+from sketchbench.measure.column import Column
 from sketchbench.project import DIRTY, PROJECT, code_commit, git
 
 COLUMNS = ("commit", "date", "scale", "claim", Column.METHOD.value, "verdict", "tightness")

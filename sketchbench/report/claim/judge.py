@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from sketchbench.files import parse_json, remove, write_text
-from sketchbench.measure.row import Column
+from sketchbench.measure.column import Column
 from sketchbench.report import seal
 from sketchbench.report.claim import gate, history, page
 from sketchbench.report.claim.check import surprises

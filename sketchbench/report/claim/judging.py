@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from sketchbench.measure.row import Column
+from sketchbench.measure.column import Column
 from sketchbench.report.claim.claims import Check, Claim, ClaimError
 from sketchbench.report.claim.control import NegativeControl, held_against
 from sketchbench.report.claim.criteria import CRITERIA, Comparison, Verdict

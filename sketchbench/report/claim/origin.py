@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from sketchbench.measure.row import Column
+from sketchbench.measure.column import Column
 from sketchbench.report import seal
 from sketchbench.report.claim.claims import Claim
 from sketchbench.report.standing import STATES, States

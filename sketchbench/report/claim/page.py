@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from sketchbench.measure.row import Column
+from sketchbench.measure.column import Column
 from sketchbench.report.claim import gate
 from sketchbench.report.claim.claims import Claim
 from sketchbench.report.claim.erratum import Counterexample, Erratum

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from sketchbench.config.schema import SchemaError
-from sketchbench.measure.row import CONTROLS, Column
+from sketchbench.measure.column import CONTROLS, Column
 from sketchbench.report import seal
 from sketchbench.report.figure import foot
 from sketchbench.report.figure.catalogue import Entry

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import pandas as pd
 from matplotlib.figure import Figure
 
-from sketchbench.measure.row import Column
+from sketchbench.measure.column import Column
 
 SIZE = 6.0  # points
 LINE = 1.35 * SIZE / 72  # inches from line to line

@@ -4,7 +4,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
-from sketchbench.measure.row import Column
+from sketchbench.measure.column import Column
 from sketchbench.report.figure import style
 
 ATTACKS = {"lbfgs": "L-BFGS", "adam": "Adam", "gradient_descent": "gradient descent"}  # by name in conf/attack

@@ -3,8 +3,8 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
+from sketchbench.measure.column import Column
 from sketchbench.measure.interval import proportion_interval
-from sketchbench.measure.row import Column
 from sketchbench.report.figure import style
 
 LINES = {"control": ("no noise", "-"), "mean image": ("mean image", ":")}

@@ -5,7 +5,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from sketchbench.measure.row import Column
+from sketchbench.measure.column import Column
 from sketchbench.report.figure import style
 
 CONTROLS = {0.5: ("half of the noise", style.COLOURS[3]), 0.0: ("no noise", style.COLOURS[1])}

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from sketchbench.measure.row import Column
+from sketchbench.measure.column import Column
 from sketchbench.report.figure import style
 
 CASES = {"plain": (style.EXACT, "o"), "sketched": (style.COLOURS[3], "^")}

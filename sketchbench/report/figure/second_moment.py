@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from sketchbench.measure.row import Column
+from sketchbench.measure.column import Column
 from sketchbench.report.figure import by_size, style
 
 CASES = {"gradient": "real gradients", "flat": "$g=h$ flat"}

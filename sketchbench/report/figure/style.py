@@ -23,8 +23,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 from numpy.typing import ArrayLike
 
+from sketchbench.measure.column import Column
 from sketchbench.measure.interval import Interval, mean_interval
-from sketchbench.measure.row import Column
 from sketchbench.report.figure.theme import theme
 
 WIDE = 7.0  # inches: both columns of a paper

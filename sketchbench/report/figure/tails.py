@@ -7,8 +7,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from sketchbench.measure.column import Column
 from sketchbench.measure.interval import Interval, proportion_interval
-from sketchbench.measure.row import Column
 from sketchbench.report.figure import style
 
 CASES = {  # name of the pair: its text, colour, line style

@@ -7,7 +7,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from sketchbench.measure.row import Column
+from sketchbench.measure.column import Column
 from sketchbench.report.figure import style
 
 CASES = {"centred": style.COLOURS[0], "uncentred": style.COLOURS[3], "structured": style.COLOURS[2]}

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from sketchbench.measure.column import CONTROLS, Column
 from sketchbench.measure.interval import mean_interval
-from sketchbench.measure.row import CONTROLS, Column
 from sketchbench.report.frontier.studies import CONTRACT, COST, LEAKAGE, TRAINING
 
 ERROR = 0.05  # probability that any interval of one quantity misses

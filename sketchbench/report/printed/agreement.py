@@ -22,8 +22,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from sketchbench.measure.column import Column
 from sketchbench.measure.interval import Interval, student_quantile
-from sketchbench.measure.row import Column
 from sketchbench.measure.summary import ROUNDING
 from sketchbench.report.printed.typed import PrintedCell
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sketchbench.measure.row import Column
+from sketchbench.measure.column import Column
 from sketchbench.parameters import choose
 from sketchbench.report.printed.agreement import OPEN, Outcome, as_claim, as_digits, as_draw
 from sketchbench.report.printed.typed import OF_CLAIMS, PrintedCell, PrintedError

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sketchbench.config import schema
-from sketchbench.measure.row import COLUMNS, Column
+from sketchbench.measure.column import COLUMNS, Column
 from sketchbench.parameters import choose, did_you_mean
 from sketchbench.project import HOME
 

@@ -6,7 +6,7 @@ counts its rows as of older code, since nobody knows their signatures.
 
 from pathlib import Path
 
-from sketchbench.measure.row import Column
+from sketchbench.measure.column import Column
 from sketchbench.project import git
 from sketchbench.report import seal
 from sketchbench.report.reports import TABLE, files_of

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from sketchbench.files import check_entries, write_text
-from sketchbench.measure.row import TRIALS_THERE, Column
+from sketchbench.measure.column import TRIALS_THERE, Column
 from sketchbench.report import seal
 from sketchbench.report.reports import records_of
 from sketchbench.report.standing import origin_of

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from sketchbench.measure.row import Column
+from sketchbench.measure.column import Column
 from sketchbench.report import seal
 
 COLUMNS = (Column.METHOD, Column.LABEL, Column.QUANTITY)  # of every table of a study
