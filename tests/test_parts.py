@@ -155,7 +155,7 @@ def test_a_table_of_the_trials_that_are_there(tmp_path: Path, monkeypatch: pytes
     table = table_of(manifest(tmp_path))
     assert set(table["trials"].dropna()) == {2}
     assert set(table["planned"]) == {TRIALS}
-    both = execution.performed(config(), lambda task: task.rows([task.trial(0), task.trial(2)]))
+    both = execution.with_task(config(), lambda task: task.rows([task.trial(0), task.trial(2)]))
     stored = record.read(tmp_path / "m.parquet")
     assert without_times(stored.rows) == without_times(both)
     assert stored.provenance["trials"] == [0, 2]
@@ -311,7 +311,7 @@ def test_what_is_planned_in_trials_can_be_run() -> None:
     planned = [run for runs in whole_plan("paper").runs.values() for run in runs.values() if run.parts]
     assert len({run.study for run in planned}) > 5
     for run in planned:
-        execution.performed(run.config, lambda task: task)
+        execution.with_task(run.config, lambda task: task)
 
 
 def test_some_combinations_are_otherwise(tmp_path: Path) -> None:

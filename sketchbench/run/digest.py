@@ -63,7 +63,7 @@ class CodeDigest:
     def __call__(self, modules: tuple[str, ...], folders: tuple[Path, ...] = ()) -> str:
         question = (modules, folders)
         if question not in self._answers:
-            self._answers[question] = self._digest(modules, (PROJECT, *folders))
+            self._answers[question] = _sha256(sorted(set(self.files(modules, folders).values())))[:16]
         return self._answers[question]
 
     def identify(self, target: str, folders: tuple[Path, ...] = ()) -> str:
@@ -72,15 +72,17 @@ class CodeDigest:
         file = self._follow(target, PROJECT, (PROJECT, *folders))
         return f"{target.rpartition('.')[2]} {parse(file).code}" if file else target
 
-    def _digest(self, modules: tuple[str, ...], places: tuple[Path, ...]) -> str:
+    def files(self, modules: tuple[str, ...], folders: tuple[Path, ...] = ()) -> dict[Path, str]:
+        """The files of all code that modules use, each with the digest that it has there."""
+        places = (PROJECT, *folders)
         waiting = [path for name in modules if (path := self._follow(name, PROJECT, places))]
         codes: dict[Path, str] = {}
         while waiting:
             path = waiting.pop()
             if path not in codes:
-                codes[path], files = self._link(path, places)
-                waiting += files
-        return _sha256(sorted(set(codes.values())))[:16]
+                codes[path], imported = self._link(path, places)
+                waiting += imported
+        return codes
 
     def _find_links(self, path: Path, places: tuple[Path, ...]) -> tuple[str, tuple[Path, ...]]:
         """The digest of a file's code and of what its imported names are bound to; and the imported files."""
