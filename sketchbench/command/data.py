@@ -14,7 +14,7 @@ ROOT = click.option("--root", help=f"The data root (default: ${VARIABLE}, else `
 
 @click.group("data", no_args_is_help=False)
 def command() -> None:
-    """Download data sets, or vouch for your copies."""
+    """Download data sets, or list the checksums of your copies."""
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
 
 
@@ -22,7 +22,7 @@ def command() -> None:
 @click.argument("name", type=OneOf(sorted(SOURCES)))
 @ROOT
 def fetch_data(name: str, root: str | None) -> None:
-    """Download a data set, with its published checksums."""
+    """Download a data set, and compare it with its published checksums."""
     place = fetch(name, root)
     print(f"{name} is in {place}; set {VARIABLE} to this folder")
 
@@ -31,5 +31,5 @@ def fetch_data(name: str, root: str | None) -> None:
 @click.argument("name", type=OneOf(sorted(VOUCHED)))
 @ROOT
 def vouch_for_data(name: str, root: str | None) -> None:
-    """List the checksums of a copy that you trust, which vouch for it."""
+    """Write the checksums of a copy that you trust beside it; later reads compare the copy with them."""
     print(f"the checksums of {name} are in {vouch(name, root)}")

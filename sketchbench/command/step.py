@@ -25,7 +25,7 @@ CSV, SVG, PNG = (click.option(f"--{suffix}", required=True, type=FILE) for suffi
 
 @click.group("step", hidden=True, no_args_is_help=False)
 def command() -> None:
-    """A step of the workflow. Snakemake calls them; nobody else needs to."""
+    """A step of the workflow, which Snakemake's rules call."""
 
 
 def yaml_files(place: Path) -> list[Path]:
@@ -58,11 +58,11 @@ def do_job(receipt: Path, folder: Path | None) -> None:
         raise ValueError("the batch has no entries; Snakemake makes it of the plan")
     done = work_off(batch, own)
     for line in done.unfinished.values():
-        log.info("to be gone on with: %s", line)
+        log.info("unfinished: %s", line)
     if done.failed:
         sys.exit("\n".join(f"sketchbench: error: {line}" for line in done.failed))
     if done.unfinished:
-        print(f"{len(done.unfinished)} of {len(batch)} runs are to be gone on with, by the same command", flush=True)
+        print(f"{len(done.unfinished)} of {len(batch)} runs are unfinished; the same command goes on", flush=True)
     signatures = {entry["record"]: entry["signature"] for entry in batch}
     write_text(receipt, receipts.text(signatures, done.unfinished))
 
@@ -83,7 +83,7 @@ def make_table(study: str, csv: Path, scale: str) -> None:
 @click.option("--tables", required=True, type=FILE, help="The folder of the tables.")
 @SCALE
 def make_tables(manifests: Path, tables: Path, scale: str) -> None:
-    """Verify and join the records of several studies in one process; MANIFESTS is JSON with the manifest of each."""
+    """Verify and join the records of several studies; MANIFESTS is a JSON file with the manifest of each."""
     from sketchbench.report.table.joining import checked, make
 
     for study, manifest in parse_json(manifests.read_text(encoding="utf-8"), str(manifests)).items():

@@ -23,7 +23,7 @@ def write(kind: str, name: str, folder: Path) -> list[Path]:
     Arguments:
         kind: of `KINDS`.
         name: of the method or task, and of its module: small letters, digits and _.
-        folder: the user's own, which is made where it does not exist; of a task, the checkout of the project.
+        folder: the user's own; of a task, the checkout of the project.
 
     Raises:
         ValueError: for a name that can't be, or that is taken; nothing is written.
