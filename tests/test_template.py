@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import yaml
 
-from sketchbench.command import template
+from sketchbench.command import new
 from sketchbench.command.main import main
 from sketchbench.config.composition import METHODS
 from sketchbench.inspection.check import check_folder
@@ -49,7 +49,7 @@ def test_a_new_sketch_and_a_new_recovery(
 @pytest.mark.parametrize("kind", METHODS)
 def test_a_folder_of_any_kind_can_be_planned(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     name = f"planned_{kind}"
-    template.write(kind, name, tmp_path / "mine")
+    new.write(kind, name, tmp_path / "mine")
     monkeypatch.setattr(sys, "path", [str(tmp_path / "mine"), *sys.path])
     study = {"sketch": "moments", "recovery": "reconstruction", "compressor": "compressor_contract"}[kind]
     plan = from_options({"scale": "smoke", "studies": study, "folder": str(tmp_path / "mine"), "only": "mine"})
@@ -57,17 +57,17 @@ def test_a_folder_of_any_kind_can_be_planned(tmp_path: Path, kind: str, monkeypa
 
 
 def test_a_task_is_of_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(template, "HOME", tmp_path)
+    monkeypatch.setattr(new, "HOME", tmp_path)
     with pytest.raises(SystemExit, match=r"a task is a part of the project, .* `git clone` the project"):
         main(["new", "task", "lengths"])
     with pytest.raises(ValueError, match=r"is that of .*conf/task/moments\.yaml"):
-        template.write("task", "moments", tmp_path)
+        new.write("task", "moments", tmp_path)
     assert not list(tmp_path.iterdir())
 
 
 def test_the_page_on_tasks_shows_these_files(tmp_path: Path) -> None:
     """But for imports and comments."""
-    module, *configs = template.write("task", "lengths", tmp_path)
+    module, *configs = new.write("task", "lengths", tmp_path)
     page = (Path(__file__).parents[1] / "docs" / "howto" / "task.md").read_text(encoding="utf-8")
     (shown,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     assert module.read_text(encoding="utf-8").endswith(shown)
@@ -76,10 +76,10 @@ def test_the_page_on_tasks_shows_these_files(tmp_path: Path) -> None:
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
-    config, _ = template.write("sketch", "first", tmp_path)
+    config, _ = new.write("sketch", "first", tmp_path)
     config.write_text("mine")
     with pytest.raises(ValueError, match="exists already; choose another name, or remove it"):
-        template.write("sketch", "first", tmp_path)
+        new.write("sketch", "first", tmp_path)
     assert config.read_text() == "mine"
 
 
@@ -99,5 +99,5 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
 )
 def test_bad_names(tmp_path: Path, name: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        template.write("sketch", name, tmp_path)
+        new.write("sketch", name, tmp_path)
     assert not list(tmp_path.iterdir())

@@ -12,7 +12,7 @@ import sys
 import traceback
 from typing import Any, Protocol
 
-from sketchbench.errors import MISTAKES, FindingsError, message, one_line
+from sketchbench.errors import MISTAKES, FolderError, message, one_line
 from sketchbench.files import parse_json
 
 # Exit codes: of a wrong call, of SIGINT (128 + 2), and of sysexits.h EX_SOFTWARE, and EX_TEMPFAIL, which is no failure.
@@ -48,7 +48,7 @@ def program(main: Main) -> Main:
             print("sketchbench: interrupted", file=sys.stderr)
             sys.exit(INTERRUPTED)
         except (MemoryError, RecursionError, *MISTAKES) as error:
-            lines = map(one_line, str(error).splitlines()) if isinstance(error, FindingsError) else [message(error)]
+            lines = map(one_line, str(error).splitlines()) if isinstance(error, FolderError) else [message(error)]
             sys.exit("\n".join(f"sketchbench: error: {line}" for line in lines))
         except Exception:
             traceback.print_exc()
