@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from sketchbench.command.group import OneOf
+from sketchbench.config import commands
 from sketchbench.parameters import choose
 from sketchbench.plan.selection import places_of
 from sketchbench.project import CONF, PROJECT
@@ -16,10 +17,9 @@ from sketchbench.report import seal
 from sketchbench.report.claim.claims import Claim, read_claims
 from sketchbench.report.claim.control import NegativeControl
 from sketchbench.report.claim.origin import CODE, MADE
-from sketchbench.site import commands
+from sketchbench.report.evidence.statistic import WORDS, name_of
 from sketchbench.site.page import Scale
 from sketchbench.site.provenance import dated, made_with
-from sketchbench.site.statistic import WORDS, name_of
 from sketchbench.site.verdicts import read
 
 SCALES = ("quick", "paper", "smoke")

@@ -12,10 +12,10 @@ import pandas as pd
 
 from sketchbench.report.claim.claims import Claim, read_claims
 from sketchbench.report.claim.page import PAPERS_ROLES
+from sketchbench.report.evidence.statistic import axis_names
 from sketchbench.site import verdicts
 from sketchbench.site.claim_picture import drawn
 from sketchbench.site.page import Asset, Page, Scale
-from sketchbench.site.statistic import axis_names
 from sketchbench.site.verdicts import badge, claim_files, escaped, link, number, typeset
 
 # Findings that a sentence tells; where one no longer fails, another of its paper takes its place.

@@ -6,9 +6,9 @@ from pathlib import Path
 from sketchbench.measure.column import COLUMNS
 from sketchbench.project import PROJECT
 from sketchbench.report.claim.page import PAPERS_ROLES, ROLES
+from sketchbench.report.evidence.statistic import WORDS, listed_quantities
 from sketchbench.site.errata import KINDS
 from sketchbench.site.page import Asset, Page, Scale
-from sketchbench.site.statistic import WORDS, known
 from sketchbench.site.verdicts import badge, prose, typeset
 
 VERDICTS = {
@@ -46,7 +46,7 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
     """One page."""
     measured = {
         f"<code>{name}</code>": typeset(each.meaning) + (f" [{each.unit}]" if each.unit else "")
-        for name, each in known().items()
+        for name, each in listed_quantities().items()
     }
     columns = {
         f"<code>{name}</code>": typeset(column.meaning) + (f" [{typeset(column.unit)}]" if column.unit else "")

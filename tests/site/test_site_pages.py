@@ -9,11 +9,13 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from sketchbench.config import commands
 from sketchbench.config.composition import compose
 from sketchbench.config.schema import load
 from sketchbench.project import PROJECT
 from sketchbench.report.claim.claims import Claim, read_claims
-from sketchbench.site import build, claims, commands, errata, front, glossary, history, statistic
+from sketchbench.report.evidence import statistic
+from sketchbench.site import build, claims, errata, front, glossary, history
 from sketchbench.site.claim_picture import drawn
 from sketchbench.site.page import Page, Scale
 from sketchbench.site.verdicts import anchor, badge, number, prose, typeset
@@ -115,7 +117,7 @@ def test_the_history_marks_drifts_and_may_be_missing(scales: list[Scale]) -> Non
 
 
 def test_every_quantity_that_a_claim_names_is_explained(scales: list[Scale]) -> None:
-    listed = set(statistic.known())
+    listed = set(statistic.listed_quantities())
     used = {
         name
         for claim in read_claims((CONF / "claim").glob("*.yaml"))

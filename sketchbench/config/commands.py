@@ -1,4 +1,4 @@
-"""The commands that make a row of the verdicts again."""
+"""The commands that make a row of the verdicts again: those of its studies, and that of its run alone."""
 
 import shlex
 from collections.abc import Mapping, Sequence

@@ -22,22 +22,22 @@ COUNTED = ("trials", "operators")  # units of what happens in a trial or not
 
 
 class Quantity(NamedTuple):
-    """What a quantity is, and its unit ("" where it has none)."""
+    """The meaning of a quantity, and its unit ("" where it has none)."""
 
     meaning: str
     unit: str
 
 
 @functools.cache
-def known() -> dict[str, Quantity]:
-    """All quantities that are listed, by name."""
+def listed_quantities() -> dict[str, Quantity]:
+    """The quantities that quantities.yaml lists, by name."""
     content = load(Path(__file__).with_name("quantities.yaml"))
     return {name: Quantity(*(part.strip() for part in f"{text}|".split("|")[:2])) for name, text in content.items()}
 
 
 def quantity(name: str) -> Quantity:
-    """What is known of a quantity; of one that is not listed, its name."""
-    return known().get(name, Quantity(name.replace("_", " "), ""))
+    """The meaning and unit of a quantity; of one that is not listed, its name."""
+    return listed_quantities().get(name, Quantity(name.replace("_", " "), ""))
 
 
 def quantities(check: Check) -> list[str]:
