@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sketchbench.federated import experiment
-from sketchbench.federated.checkpoint import load, place, save
+from sketchbench.federated.checkpoint import load, path_of, save
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.experiment import Experiment
 from sketchbench.files import write_bytes
@@ -25,7 +25,7 @@ CONTENT: dict[str, Any] = {"curve": {"values": {"accuracy": {0: 0.1, 5: 1.0}}}, 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    path = place(str(tmp_path / "checkpoints"), "a training", 3)
+    path = path_of(str(tmp_path / "checkpoints"), "a training", 3)
     save(path, CONTENT)
     return path
 
@@ -79,7 +79,7 @@ def test_an_error_or_the_same(path: Path, data: st.DataObject) -> None:
 
 
 def test_what_is_no_checkpoint_of_this_training(path: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    another = place(str(tmp_path), "a training", 4)
+    another = path_of(str(tmp_path), "a training", 4)
     save(another, CONTENT)
     plain = tmp_path / "plain"
     torch.save(CONTENT, plain)
@@ -111,7 +111,7 @@ class Counting(Experiment[Any]):
     def _evaluate(self, at: Any, curve: Curve) -> None:
         curve.add(at.t, {"accuracy": at.t / 7}, 3 * at.t, 2 * at.t)
 
-    def _packed(self, at: Any) -> Any:
+    def _pack(self, at: Any) -> Any:
         return {"t": at.t}
 
 

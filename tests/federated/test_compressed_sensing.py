@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sketchbench import seeds
-from sketchbench.federated.compressed_sensing import CompressedSensingSGD, ServerState, tracked
+from sketchbench.federated.compressed_sensing import CompressedSensingSGD, ServerState, track
 from sketchbench.kernels import Kernels, load
 from sketchbench.objective.quadratic import Quadratic
 from sketchbench.objective.sparse_gradients import SparseGradients
@@ -98,7 +98,7 @@ def test_the_memory_is_a_sketch(objective: Any, W: float, momentum: float) -> No
     sketch = HADAMARD.draw(3, kernels="numpy")
     exact = []
     states = algorithm.run(objective, sketch, SEED, trials=2, rounds=6)
-    for at, vectors in tracked(states, algorithm, sketch):
+    for at, vectors in track(states, algorithm, sketch):
         if at.t == 0:
             assert vectors is None
             assert at.sent is None

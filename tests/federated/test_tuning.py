@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from sketchbench.dataset import synthetic
-from sketchbench.federated.tuning import Tuning, held_out
+from sketchbench.federated.tuning import Tuning, hold_out
 
 
 def test_a_tenth_of_the_training_samples_is_held_out() -> None:
     data = synthetic.load(train=57, test=9)
-    split = held_out(data, 3)
+    split = hold_out(data, 3)
     assert (len(split.train.labels), len(split.test.labels)) == (52, 5)
     together = np.concatenate([split.train.images, split.test.images])
     assert sorted(image.tobytes() for image in together) == sorted(image.tobytes() for image in data.train.images)
-    assert not np.array_equal(held_out(data, 4).test.images, split.test.images)
+    assert not np.array_equal(hold_out(data, 4).test.images, split.test.images)
 
 
 def test_the_best_rate_is_the_first_of_the_greatest_merit() -> None:

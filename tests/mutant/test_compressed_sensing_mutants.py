@@ -125,7 +125,7 @@ def test_rows_that_are_cut(d: int, expected: str) -> None:
 
 def test_a_server_that_forgets(monkeypatch: pytest.MonkeyPatch) -> None:
     algorithm = compressed_sensing.CompressedSensingSGD
-    monkeypatch.setattr(algorithm, "_kept", lambda self, sketch, z, step: 0 * z)
+    monkeypatch.setattr(algorithm, "_next_memory", lambda self, sketch, z, step: 0 * z)
     assert identity(IDENTITY) == "fails"
 
 

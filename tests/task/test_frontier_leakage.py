@@ -51,13 +51,13 @@ class Silence(Compressor):
 
     adds_up: ClassVar[bool] = True
 
-    def encode(self, x: Array, memory: Memory, at: At, heard: Sequence[Reply]) -> Message:
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
         return Message({"values": np.zeros((*x.shape[:2], 1), "float32")})
 
-    def decode(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
+    def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
         return np.zeros((*message.parts["values"].shape[:2], self.layout.d), "float32")
 
-    def lens(self, message: Message, at: At, heard: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+    def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
         return torch.zeros(at.trials, 1), lambda x: 0 * x[:, :1]
 
 
@@ -145,7 +145,9 @@ def test_silence_shows_an_attacker_who_sees_the_truth(monkeypatch: pytest.Monkey
     task = dataclasses.replace(SMALL, compressor=Silence, compression=64, trials=24)
     if peeking:
         truth = task._scene.images
-        monkeypatch.setattr(StackedAttacks, "likely", lambda self, target: truth[:, target.sight.clients].clone())
+        monkeypatch.setattr(
+            StackedAttacks, "find_most_likely", lambda self, target: truth[:, target.sight.clients].clone()
+        )
     found = pd.DataFrame([dict(row) for row in task.run()])
     leaks = found[(found["quantity"] == "leaks") & (found["case"] == "server")].drop(columns="positive_control")
     (comparison,) = CRITERIA["probability"](leaks, LEVEL, Settings())

@@ -67,7 +67,7 @@ def reconstruction(kernels: Kernels, recovery: Any = FIHT, **options: Any) -> Re
 
 def test_reconstruction(kernels: Kernels) -> None:
     rows = reconstruction(kernels).run()
-    x = signals.sparse(D, K, TRIALS, 3, noise=0.05)
+    x = signals.draw_sparse(D, K, TRIALS, 3, noise=0.05)
     cells = BlockSparseEmbedding(D, B, 5)
     found = recovered(kernels, FIHT(K), operator(kernels, "reconstruction"), x)
     table = recovered(kernels, CountSketchMedian(K), operator(kernels, "reconstruction", cells), x)
@@ -123,7 +123,7 @@ def test_rows_that_do_not_divide_b(kernels: Kernels) -> None:
 def test_stability(kernels: Kernels) -> None:
     amounts = [0.1, 2.0]
     rows = Stability(**shared(kernels, FIHT), amounts=amounts).run()
-    x = signals.sparse(D, K, TRIALS, 3)
+    x = signals.draw_sparse(D, K, TRIALS, 3)
     x /= np.sqrt((x**2).sum(axis=1))[:, None]
     random = seeds.generator(3, data="stability", d=D, b=B)
     noise, tail = random.standard_normal((TRIALS, B)), random.standard_normal((TRIALS, D))
@@ -195,7 +195,7 @@ def test_amounts(kernels: Kernels, amount: float) -> None:
 )
 def test_units(kernels: Kernels, recovery: Any, changed: list[int]) -> None:
     rows = Units(**shared(kernels, recovery), noise=0.05, exponents=[-30, 30]).run()
-    x = signals.sparse(D, K, TRIALS, 3, noise=0.05)
+    x = signals.draw_sparse(D, K, TRIALS, 3, noise=0.05)
     sketch = operator(kernels, "units")
     base = signals.relative_error(x, recovered(kernels, recovery(K), sketch, x))
     check_values(one(rows, quantity="relative_error", unit=1.0), base)

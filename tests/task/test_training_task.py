@@ -13,7 +13,7 @@ from sketchbench import kernels
 from sketchbench.dataset import partition, synthetic
 from sketchbench.dataset.dataset import Dataset, Split
 from sketchbench.federated import experiment
-from sketchbench.federated.checkpoint import described
+from sketchbench.federated.checkpoint import describe
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.fedavg import FedAvg
 from sketchbench.federated.fedavg_experiment import FALSE_POSITIVES, FedAvgExperiment, FedAvgProcedure
@@ -240,7 +240,7 @@ def test_tuning_with_fewer_clients(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_rounds_to_the_target() -> None:
     curve = a_curve([0.1, 0.5, 0.9, 0.7])
-    assert (curve.reached(0.5), curve.reached(0.6), curve.reached(0.95)) == (1, 2, None)
+    assert (curve.round_reaching(0.5), curve.round_reaching(0.6), curve.round_reaching(0.95)) == (1, 2, None)
     easy = changed(SMALL, target=0.0001, rounds=1).run()
     assert [row["status"] for row in of("rounds_to_target", found=easy)] == ["finite"] * 2
     hard = changed(SMALL, target=1.1, rounds=1).run()
@@ -412,9 +412,9 @@ def test_names_of_checkpoints_are_the_same_in_every_process() -> None:
         SMALL.partition,
         functools.partial(SMALL.model, family=SMALL.family),
     ):
-        assert "0x" not in described(value)
-        assert "<" not in described(value)
-    assert described(SMALL.dataset) != described(functools.partial(SMALL.dataset, seed=1))
+        assert "0x" not in describe(value)
+        assert "<" not in describe(value)
+    assert describe(SMALL.dataset) != describe(functools.partial(SMALL.dataset, seed=1))
 
 
 def test_pairs_share_their_start_and_their_clients(monkeypatch: pytest.MonkeyPatch) -> None:
