@@ -199,9 +199,9 @@ def _named(config: "DictConfig", conf: Path, folder: Path | None) -> "DictConfig
     with open_dict(config):
         del config["hydra"]
         for kind in METHODS:
-            if config.get(kind):
-                check_name(method_file(kind, choices[kind], conf, folder), choices[kind])
-                config[kind].name = choices[kind]
+            if name := choices.get(kind):
+                check_method(method_file(kind, name, conf, folder), name)
+                config[kind].name = name
     return config
 
 
@@ -211,11 +211,13 @@ def method_file(kind: str, name: str, conf: Path = CONF, folder: Path | None = N
     return next((path for path in places if path.is_file()), places[0])
 
 
-def check_name(path: Path, name: str) -> None:
-    """Raise ConfigError for a method's file that states another name than its own."""
-    content = yaml.load(path.read_text(encoding="utf-8"), YAML) if path.is_file() else None
-    stated = content.get("name", name) if isinstance(content, dict) else name
-    if stated != name:
+def check_method(path: Path, name: str) -> None:
+    """Raise ConfigError for a method's file that is no mapping, or states another name than its own."""
+    content = yaml.load(path.read_text(encoding="utf-8"), YAML) if path.is_file() else {}
+    if not isinstance(content, dict):
+        keys = ", ".join(METHODS[path.parent.name])
+        raise ConfigError(f"{path}: {content!r:.60} must map the keys {keys} to values")
+    if (stated := content.get("name", name)) != name:
         raise ConfigError(f"{path}: name: {stated!r} must be the file's name, {name}; correct it, or leave it out")
 
 
@@ -233,7 +235,8 @@ def frozen(config: "DictConfig") -> Composed:
     try:
         resolved = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
     except OmegaConfBaseException as error:
-        raise ConfigError(str(error).splitlines()[0]) from None
+        key = f"{error.full_key}: " if error.full_key else ""
+        raise ConfigError(f"{key}{str(error).splitlines()[0]}; it must be a value, or lead to one") from None
     assert isinstance(resolved, dict)
     for key in ("task", "kernels", "seed"):
         if key not in resolved:

@@ -16,7 +16,6 @@ from sketchbench.config.schema import SCALES, load, validate
 from sketchbench.errors import ConfigError
 from sketchbench.inspection import files
 from sketchbench.inspection.check import check_folder
-from sketchbench.inspection.supervision import SECONDS
 from sketchbench.parameters import choose
 from sketchbench.plan import cost
 from sketchbench.plan.expansion import Expansion
@@ -54,7 +53,6 @@ def from_settings(settings: dict[str, Any], main: bool = True) -> Plan:
         there=there,
         together=settings["together"][settings["scale"]],
         beside=beside,
-        seconds=settings["check_seconds"],
     )
     plan.minutes, plan.present = settings["minutes"] or None, settings["trials"] == "there"
     return plan
@@ -84,7 +82,6 @@ def expand(
     conf: Path = CONF,
     together: int | Literal["all"] = 1,
     beside: Mapping[str, Sequence[str]] | None = None,
-    seconds: float = SECONDS,
     there: Mapping[str, Table] | None = None,
 ) -> Plan:
     """Expand studies into runs.
@@ -100,7 +97,6 @@ def expand(
             share a few processes.
         beside: by kind, the project's methods that a user's own are compared with, in the studies that take them up;
             None: all methods of all studies.
-        seconds: how long the check of one of the user's methods may take.
         there: the tables that are there, by study. Those of studies that were not chosen stay as they are.
 
     Raises:
@@ -112,7 +108,7 @@ def expand(
     seeds.key(seed)  # refuses what is no seed
     user = user_folder(folder)
     if user:
-        check_folder(user, conf, limit=seconds)
+        check_folder(user, conf)
     places, known = places_of(scale, user, apart=beside is not None), study.names(conf)
     shared = together == "all"
     plan = Plan(scale, kernels.resolve(kernels_name), seed, places, beside is None, known, shared=shared)
@@ -151,6 +147,6 @@ def _own(composer: Composer, user: Path) -> Own:
     found: dict[str, dict[str, dict[str, Any]]] = {kind: {} for kind in METHODS}
     for kind, names in files.methods(user).items():
         for name in names:
-            config = composer.resolved((f"{kind}={name}",), {}, "").config
-            found[kind][name] = config[kind].get("theory") or {}
+            sketch = kind == "sketch" and composer.resolved((f"{kind}={name}",), {}, "").config[kind]
+            found[kind][name] = (sketch and sketch["theory"]) or {}
     return found
