@@ -100,7 +100,7 @@ def selection_of(
     taking = {
         study.name
         for study in studies
-        if _takes_up(study) and any(study.asks_for(theory) for theory in own.get(study.kind, {}).values())
+        if _takes_up(study) and any(study.takes(theory) for theory in own.get(study.kind, {}).values())
     }
     kinds = {study.name: study.kind for study in studies}
     needed = {name: methods for name, methods in _needed(conf, taking).items() if name in kinds}
