@@ -13,7 +13,7 @@ from typing import Literal
 from sketchbench.files import clear, write_bytes
 from sketchbench.plan.plan import Plan, checkpoints_of
 from sketchbench.run import record
-from sketchbench.run.course import deciding
+from sketchbench.run.course import outcome_config
 
 Fate = Literal["taken", "refused", "damaged", "not needed"]
 
@@ -42,7 +42,7 @@ class Gathering:
         runs = [run for of_study in plan.runs.values() for run in of_study.values()]
         self._dry = dry
         self._places = {unit.signature: Path(plan.record(unit)) for unit in plan.units}
-        self._configs = [deciding(unit.config) for unit in plan.units]
+        self._configs = [outcome_config(unit.config) for unit in plan.units]
         self._joined = {run.signature for run in runs if run.parts}
         self._checkpoints = Path(plan.places.results, "checkpoints")
         self._owners = {checkpoints_of(run) for run in runs}
@@ -87,7 +87,11 @@ class Gathering:
     def _stranger(self, theirs: record.Record) -> str:
         """Why a record is of no run that is planned here."""
         config = theirs.provenance.get("config")
-        known = isinstance(config, dict) and isinstance(config.get("task"), dict) and deciding(config) in self._configs
+        known = (
+            isinstance(config, dict)
+            and isinstance(config.get("task"), dict)
+            and outcome_config(config) in self._configs
+        )
         return "made by other code than is here" if known else "no such run is planned here"
 
     def _checkpoint(self, path: Path) -> Found:

@@ -25,7 +25,7 @@ class Course(Checked):
 
     Arguments:
         code: a digest of the code behind the run; only checkpoints of the same code are gone on from.
-        config: a digest of what decides its outcome, whichever trial it is (see `deciding`); where it is not known,
+        config: a digest of `outcome_config`, the same for all trials of a run; "" where the config is not known: then
             trainings go on from their checkpoints, but trials are not kept as a whole.
         checkpoints: the folder of its checkpoints; None for none.
         until: the time, as `time.monotonic` gives it, when it writes a checkpoint and stops; None for never.
@@ -68,8 +68,9 @@ def told(config: dict[str, Any], minutes: float | None = None, checkpoints: str 
     return {**config, "task": {**config["task"], "minutes": minutes, "checkpoints": checkpoints}}
 
 
-def deciding(config: dict[str, Any]) -> dict[str, Any]:
-    """The part of a resolved config that decides the outcome; of one trial, how many others there are does not."""
+def outcome_config(config: dict[str, Any]) -> dict[str, Any]:
+    """The part of a resolved config that decides the outcome: no time limit, no checkpoints; of a single trial, not the
+    number of trials either."""
     without = {*SETTINGS, *(["trials"] if "trial" in config else [])}
     return {**config, "task": {key: value for key, value in config["task"].items() if key not in without}}
 
@@ -93,6 +94,6 @@ def course_of(config: dict[str, Any], code: str) -> Course:
     if minutes is not None and checkpoints is None:
         raise ValueError(f"minutes={minutes} needs task.checkpoints=FOLDER, where the run is to be gone on from")
     until = None if minutes is None else time.monotonic() + 60 * minutes
-    any_trial = deciding({**config, "trial": None})
+    any_trial = outcome_config({**config, "trial": None})
     text = json.dumps(any_trial, sort_keys=True)
     return Course(code, hashlib.sha256(text.encode()).hexdigest()[:16], checkpoints, until)

@@ -1,66 +1,118 @@
-"""A digest of the code that a run depends on: it changes when behaviour can, and not otherwise.
+"""The digest of the code that a run depends on: it changes when numbers can change, and not otherwise.
 
-It covers the modules named and everything of ours that they import, each as its syntax tree
-without docstrings: editing a comment or a docstring changes nothing, editing a kernel changes
-every run that uses it. Package `__init__` files count only where something is imported from them.
+It covers the named modules and every module of the project that these import, each as its syntax tree. Words are no
+part of it: comments, docstrings, the texts of errors and of log lines, the modules in `DESCRIPTIONS`. Nor are places:
+an import counts by the imported name and the code of the module that defines it, so that a module may move or get
+another name. A package's `__init__` counts where something is imported that it defines itself.
 """
 
 import ast
 import functools
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from sketchbench.project import PROJECT
 
+# Modules that describe results and change no number: rewording them makes no run again.
+DESCRIPTIONS = ("sketchbench/measure/column.py",)
+LOGGERS = ("log", "logger", "logging", "warnings")
+
+
+class Import(NamedTuple):
+    """An imported name: what it is called in the importing file, and the dotted name that it is imported from."""
+
+    local: str
+    name: str
+
+
+class Source(NamedTuple):
+    """A parsed file: the digest of its code without words and imports, and its imports."""
+
+    code: str
+    imports: tuple[Import, ...]
+
 
 def code_digest(modules: Iterable[str], folders: tuple[Path, ...] = ()) -> str:
-    """16 hex digits over the import closure of these modules.
+    """16 hex digits over all code that modules use.
 
-    Only modules that lie in the project or in one of `folders` (a user's own code) are followed.
+    Arguments:
+        modules: dotted names of modules, or of something in a module.
+        folders: places of a user's own modules, searched after the project. Imports of other packages count by name.
+
+    Raises:
+        ValueError: in one line with the file and the line number, for a file that is no Python.
     """
     return CodeDigest()(tuple(modules), folders)
 
 
 class CodeDigest:
-    """`code_digest` for many sets of modules, while no file changes: each file is looked up and read once."""
+    """`code_digest` for many sets of modules, while no file changes: each file is looked up and parsed once.
 
-    def __init__(self) -> None:
-        self._locate = functools.cache(_locate)
-        self._read = functools.cache(self._read_now)
+    Arguments:
+        descriptions: whether `DESCRIPTIONS` count, as for reports, which show what they say.
+    """
+
+    def __init__(self, *, descriptions: bool = False) -> None:
+        self._uncounted = [] if descriptions else [PROJECT / description for description in DESCRIPTIONS]
+        self._locate = functools.cache(locate)
+        self._link = functools.cache(self._find_links)
         self._answers: dict[tuple[tuple[str, ...], tuple[Path, ...]], str] = {}
 
     def __call__(self, modules: tuple[str, ...], folders: tuple[Path, ...] = ()) -> str:
-        asked = (modules, folders)
-        if asked not in self._answers:
-            self._answers[asked] = self._digest(modules, (PROJECT, *folders))
-        return self._answers[asked]
+        question = (modules, folders)
+        if question not in self._answers:
+            self._answers[question] = self._digest(modules, (PROJECT, *folders))
+        return self._answers[question]
+
+    def identify(self, target: str, folders: tuple[Path, ...] = ()) -> str:
+        """A `_target_` as its own name and the code of the file that defines it, wherever that file is; a target in
+        another package as it is."""
+        file = self._follow(target, PROJECT, (PROJECT, *folders))
+        return f"{target.rpartition('.')[2]} {parse(file).code}" if file else target
 
     def _digest(self, modules: tuple[str, ...], places: tuple[Path, ...]) -> str:
-        closure: set[Path] = set()
-        waiting = [path for name in modules if (path := self._locate(name, places))]
+        waiting = [path for name in modules if (path := self._follow(name, PROJECT, places))]
+        codes: dict[Path, str] = {}
         while waiting:
             path = waiting.pop()
-            if path not in closure:
-                closure.add(path)
-                waiting += self._read(path, places)[1]
-        files = sorted((path.name, self._read(path, places)[0]) for path in closure)
-        return hashlib.sha256(repr(files).encode()).hexdigest()[:16]
+            if path not in codes:
+                codes[path], files = self._link(path, places)
+                waiting += files
+        return _sha256(sorted(set(codes.values())))[:16]
 
-    def _read_now(self, path: Path, places: tuple[Path, ...]) -> tuple[str, tuple[Path, ...]]:
-        """The digest of a file, and the files that it imports."""
-        digest, names = _parsed(path, path.stat().st_mtime_ns)
-        found = (self._imported(name, path, places) for name in names)
-        return digest, tuple(dict.fromkeys(file for file in found if file))
+    def _find_links(self, path: Path, places: tuple[Path, ...]) -> tuple[str, tuple[Path, ...]]:
+        """The digest of a file's code and of what its imported names are bound to; and the imported files."""
+        source = parse(path)
+        links: set[tuple[str, ...]] = set()
+        files = []
+        for local, name in source.imports:
+            file = self._follow(name, path, places)
+            if file is None:
+                links.add((local, name))
+            elif file not in self._uncounted:
+                links.add((local, name.rpartition(".")[2] if _defines(file, name) else "", parse(file).code))
+                files.append(file)
+        return _sha256([source.code, sorted(links)]), tuple(files)
 
-    def _imported(self, name: str, importer: Path, places: tuple[Path, ...]) -> Path | None:
-        """The file of an imported name; leading dots count from the importer's package."""
+    def _follow(self, name: str, importer: Path, places: tuple[Path, ...]) -> Path | None:
+        """The file that defines an imported name, through packages that pass it on; None outside all places.
+
+        Leading dots of a name count from the importer's package.
+        """
         dots = len(name) - len(name.lstrip("."))
-        return self._locate(name[dots:], (importer.parents[dots - 1],) if dots else places)
+        file = self._locate(name[dots:], (importer.parents[dots - 1],) if dots else places)
+        if file and file.name == "__init__.py" and file != importer and _defines(file, name):
+            stub = file.with_suffix(".pyi")  # of a package that imports its names lazily
+            for local, origin in parse(stub if stub.is_file() else file).imports:
+                if local == name.rpartition(".")[2]:
+                    return self._follow(origin, file, places) or file
+        return file
 
 
-def _locate(name: str, places: tuple[Path, ...]) -> Path | None:
-    """The file of a module; for `module.attribute`, that of the module."""
+def locate(name: str, places: tuple[Path, ...]) -> Path | None:
+    """The file of a module, in the first of the places that has it; of `module.attribute` the file of the module."""
     parts = name.split(".")
     for place in places:
         if not (place / parts[0]).is_dir() and not (place / f"{parts[0]}.py").is_file():
@@ -75,23 +127,85 @@ def _locate(name: str, places: tuple[Path, ...]) -> Path | None:
     return None
 
 
+def parse(path: Path) -> Source:
+    """A file of Python; errors as of `code_digest`."""
+    return _parse(path, path.stat().st_mtime_ns)
+
+
 @functools.cache
-def _parsed(path: Path, _changed: int) -> tuple[str, tuple[str, ...]]:
-    """The digest of a file's tree without docstrings, and the names that it imports."""
+def _parse(path: Path, _changed: int) -> Source:
     try:
         tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
     except SyntaxError as error:
         raise ValueError(f"{path}, line {error.lineno}: {error.msg}") from None
-    names: list[str] = []
+    imports = dict.fromkeys(_imports(tree))
+    return Source(_sha256(_dump(_Wordless().visit(tree))), tuple(imports))
+
+
+def _imports(tree: ast.AST) -> Iterator[Import]:
+    """All imports of a file; of a module that is imported as a whole also each attribute that is used."""
+    modules: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
+            modules |= {alias.asname or alias.name: alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             module = f"{'.' * node.level}{node.module or ''}"
             dot = "." if node.module else ""
-            names += [f"{module}{dot}{alias.name}" for alias in node.names]
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            first = node.body[0] if node.body else None
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-                node.body = node.body[1:] or [ast.Pass()]
-    return hashlib.sha256(ast.dump(tree).encode()).hexdigest(), tuple(names)
+            for alias in node.names:
+                yield Import(alias.asname or alias.name, f"{module}{dot}{alias.name}")
+    for local, name in modules.items():
+        yield Import(local, name)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules:
+            local = node.value.id
+            yield Import(f"{local}.{node.attr}", f"{modules[local]}.{node.attr}")
+
+
+class _Wordless(ast.NodeTransformer):
+    """Removes docstrings and imports, and empties the texts of errors and log lines."""
+
+    def visit_Import(self, node: ast.Import) -> None:
+        return None
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        return None
+
+    def visit_Raise(self, node: ast.Raise) -> ast.AST:
+        return _emptied(node)
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        call = node.value
+        if isinstance(call, ast.Constant):
+            return None  # a docstring, or as idle as one
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+            owner = call.func.value
+            if isinstance(owner, ast.Name) and owner.id in LOGGERS:
+                return _emptied(node)
+        return self.generic_visit(node)
+
+
+def _emptied(statement: ast.AST) -> ast.AST:
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            node.value = ""
+    return statement
+
+
+def _dump(node: Any) -> str:
+    """A syntax tree as text. Unlike `ast.dump`, without fields that are empty, which differ between Pythons."""
+    if isinstance(node, ast.AST):
+        fields = [
+            f"{name}={_dump(value)}" for name, value in ast.iter_fields(node) if value is not None and value != []
+        ]
+        return f"{type(node).__name__}({','.join(fields)})"
+    return f"[{','.join(map(_dump, node))}]" if isinstance(node, list) else repr(node)
+
+
+def _defines(file: Path, name: str) -> bool:
+    """Whether an imported name is that of something in a file, and not of the file's module as a whole."""
+    own = file.parent.name if file.name == "__init__.py" else file.stem
+    return name.rpartition(".")[2] != own
+
+
+def _sha256(content: Any) -> str:
+    return hashlib.sha256(repr(content).encode()).hexdigest()

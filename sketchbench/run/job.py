@@ -1,6 +1,7 @@
 """Runs: resolved configs in, a record of each out."""
 
 import functools
+import json
 import logging
 import platform
 import resource
@@ -15,10 +16,10 @@ from sketchbench import kernels
 from sketchbench.errors import MISTAKES, ConfigError, blame, message
 from sketchbench.measure.row import Row
 from sketchbench.project import PROJECT, code_commit
-from sketchbench.run import parts, record
+from sketchbench.run import record
 from sketchbench.run.course import Unfinished, knows, told
 from sketchbench.run.digest import CodeDigest
-from sketchbench.run.execution import execute
+from sketchbench.run.execution import execute, performed
 from sketchbench.run.signature import code_of, signature
 
 log = logging.getLogger(__name__)
@@ -40,52 +41,95 @@ VERSIONS = (
 
 
 class Outcome(NamedTuple):
-    """What became of a batch: a line for each run that failed, and for each that is to be gone on with, by the path of
-    its record. The others have their records."""
+    """What became of a batch: a line for each failed run, and for each unfinished run, by the path of its record. All
+    other runs have their records."""
 
     failed: list[str]
     unfinished: dict[str, str]
 
 
-def run(config: dict[str, Any], path: Path, folder: Path | None = None) -> list[Row]:
-    """Execute a config, or one trial of it where it names one, and write its record. Returns the rows.
+class Trial(NamedTuple):
+    """The record of one trial of a run."""
 
-    Raises Unfinished where it has come to its time limit; nothing is written then but checkpoints.
+    number: int
+    record: record.Record
+
+
+def run(config: dict[str, Any], path: Path, folder: Path | None = None) -> list[Row]:
+    """Execute a config, or the one trial that it names, and write its record. Returns the rows.
+
+    A trial's record holds what the trial gave, not yet what follows from it: a row for each section of the task, with
+    its values as JSON.
+
+    Raises:
+        Unfinished: at its time limit; only checkpoints are written then.
     """
-    start, begun, digest = time.monotonic(), time.process_time(), CodeDigest()
+    start, cpu_start, digest = time.monotonic(), time.process_time(), CodeDigest()
     signed, code = signature(config, folder, digest), code_of(config, folder, digest)
-    rows: list[Any] = parts.trial_rows(config, code) if "trial" in config else execute(config, code)
+    rows: list[Any] = _trial_rows(config, code) if "trial" in config else execute(config, code)
     provenance = {
         "signature": signed,
         "wall_seconds": round(time.monotonic() - start, 3),
-        "cpu_seconds": round(time.process_time() - begun, 3),
+        "cpu_seconds": round(time.process_time() - cpu_start, 3),
         "peak_mebibytes": _peak_mebibytes(),
     }
     record.write(path, record.Record(rows, {**provenance, **_origin(config)}))
     return rows
 
 
+def _trial_rows(config: dict[str, Any], code: str) -> list[dict[str, Any]]:
+    """The rows of the record of one trial, `config["trial"]`; ConfigError for a task without single trials."""
+    number = config["trial"]
+
+    def run_trial(task: Any) -> dict[str, Any]:
+        if not hasattr(task, "trial"):
+            raise ConfigError(f"trials of {type(task).__name__} can't be runs of their own; leave `trials` out")
+        return dict(task.trial(number))
+
+    values = performed(config, run_trial, code)
+    return [{"quantity": name, "trial": number, "values": json.dumps(value)} for name, value in values.items()]
+
+
 def join(config: dict[str, Any], path: Path, trials: list[dict[str, Any]], folder: Path | None = None) -> None:
-    """Write the record of a run, of those of its trials that are there.
+    """Write the record of a run from the records of its trials, of as many as are available.
+
+    The record has the rows that one process would have made of the same trials, and its provenance lists them. It is
+    written anew when there are more of them.
 
     Arguments:
-        trials: all that are planned, see `parts.found`.
+        trials: of each planned trial its number `trial`, and the path and signature of its record.
 
-    Raises Unfinished where some are not there; the record is written all the same if there is one of them.
+    Raises:
+        Unfinished: where trials are missing; the record is written all the same unless all are.
     """
-    there = parts.found(trials)
-    numbers = [part.number for part in there]
-    if there:
-        rows = parts.joined(config, code_of(config, folder), there)
-        seconds = sum(part.stored.provenance["wall_seconds"] for part in there)
-        provenance = {"signature": signature(config, folder), "wall_seconds": round(seconds, 3), "trials": numbers}
+    available = available_trials(trials)
+    if available:
+        values = [{row["quantity"]: json.loads(row["values"]) for row in trial.record.rows} for trial in available]
+        rows: list[Row] = performed(config, lambda task: task.rows(values), code_of(config, folder))
+        provenance = {
+            "signature": signature(config, folder),
+            "wall_seconds": round(sum(trial.record.provenance["wall_seconds"] for trial in available), 3),
+            "trials": [trial.number for trial in available],
+        }
         record.write(path, record.Record(rows, {**provenance, **_origin(config)}))
-    if len(there) < len(trials):
-        raise Unfinished(f"{len(there)} of {len(trials)} trials are there")
+    if len(available) < len(trials):
+        raise Unfinished(f"{len(available)} of {len(trials)} trials are there")
+
+
+def available_trials(planned: list[dict[str, Any]]) -> list[Trial]:
+    """The planned trials that have a whole record with the planned signature, in the order of their numbers; argument
+    as of `join`."""
+    trials = []
+    for entry in sorted(planned, key=lambda entry: int(entry["trial"])):
+        try:
+            trials.append(Trial(entry["trial"], record.read(Path(entry["record"]), entry["signature"])))
+        except record.RecordError:
+            continue  # the job that makes it says what is wrong with it
+    return trials
 
 
 def _origin(config: dict[str, Any]) -> dict[str, Any]:
-    """What a record says of where it comes from."""
+    """The part of a record's provenance that is the same for all runs of a process, with the config."""
     return {
         "config": told(config),
         "kernels": kernels.resolve(config["kernels"]),

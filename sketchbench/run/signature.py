@@ -1,15 +1,13 @@
-"""What a run's outcome depends on, as a signature: its resolved config, and the code that it runs."""
+"""The signature of a run: what its numbers depend on, its resolved config and the code that it uses."""
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sketchbench.run.course import deciding
-from sketchbench.run.digest import code_digest
-
-Digest = Callable[[tuple[str, ...], tuple[Path, ...]], str]
+from sketchbench.run.course import outcome_config
+from sketchbench.run.digest import CodeDigest
 
 
 def targets(node: Any) -> Iterator[str]:
@@ -21,21 +19,34 @@ def targets(node: Any) -> Iterator[str]:
             yield from targets(value)
 
 
-def code_of(config: dict[str, Any], folder: Path | None = None, digest: Digest = code_digest) -> str:
+def code_of(config: dict[str, Any], folder: Path | None = None, digest: CodeDigest | None = None) -> str:
     """16 hex digits that change with the code that a resolved config runs.
 
     Arguments:
         config: resolved.
         folder: a user's own, whose modules count, too.
-        digest: another `code_digest`, such as one that remembers its answers while no file changes.
+        digest: one that has parsed the files before, while no file changed; None for a new one.
     """
     modules = {f"sketchbench.kernels.{config['kernels']}_kernels", "sketchbench.run.execution"}
-    modules |= {target.rpartition(".")[0] for target in targets(config)}
-    return digest(tuple(sorted(modules)), (folder,) if folder else ())
+    return (digest or CodeDigest())(tuple(sorted(modules.union(targets(config)))), (folder,) if folder else ())
 
 
-def signature(config: dict[str, Any], folder: Path | None = None, digest: Digest = code_digest) -> str:
-    """16 hex digits that change with what decides the outcome of a resolved config, and with the code that it runs;
-    arguments as of `code_of`."""
-    text = json.dumps([deciding(config), code_of(config, folder, digest)], sort_keys=True)
+def signature(config: dict[str, Any], folder: Path | None = None, digest: CodeDigest | None = None) -> str:
+    """16 hex digits that change with whatever can change a run's numbers; arguments as of `code_of`.
+
+    Where a class stands in the project is no part of it: a `_target_` counts by the name and the code of its class.
+    """
+    digest = digest or CodeDigest()
+    outcome = _placeless(outcome_config(config), digest, (folder,) if folder else ())
+    text = json.dumps([outcome, code_of(config, folder, digest)], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _placeless(node: Any, digest: CodeDigest, folders: tuple[Path, ...]) -> Any:
+    """A part of a config with each `_target_` as `CodeDigest.identify` has it."""
+    if isinstance(node, dict):
+        return {
+            key: digest.identify(value, folders) if key == "_target_" else _placeless(value, digest, folders)
+            for key, value in node.items()
+        }
+    return [_placeless(one, digest, folders) for one in node] if isinstance(node, list) else node
