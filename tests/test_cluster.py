@@ -16,7 +16,7 @@ PROFILE = Path(__file__).parents[1] / "workflow" / "profiles" / "slurm" / "confi
 
 def batch(seconds: float | None, mebibytes: int = 100) -> Batch:
     cost = None if seconds is None else Cost(seconds, seconds, mebibytes, 1)
-    return Batch("1.done", {"1.parquet": Run("study", "1", {}, "", {}, cost)})
+    return Batch("1.done", [Run("study", "1", {}, "", {}, "1.parquet", cost)])
 
 
 def studies(seconds: list[list[float | None]]) -> dict[str, dict[str, Batch]]:

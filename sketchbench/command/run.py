@@ -16,8 +16,7 @@ from sketchbench.config import composition
 from sketchbench.config.composition import METHODS
 from sketchbench.config.overrides import product
 from sketchbench.errors import blame
-from sketchbench.inspection.check import check_folder
-from sketchbench.inspection.method import Method
+from sketchbench.inspection.check import Method, check_folder
 from sketchbench.measure.column import CONTROLS
 from sketchbench.project import CONF
 from sketchbench.run import job
@@ -86,7 +85,7 @@ def command(overrides: Sequence[str], folder: str, result: Path | None, cfg: str
 def describe(folder: Path | None) -> str:
     """The groups with their options, and the default config."""
     lines = ["Groups and their options:"]
-    for group in ("task", *METHODS, "kernels", "scale"):
+    for group in ("task", *METHODS, "scale"):
         places = [CONF / group] + ([folder / group] if folder else [])
         options = {str(path.relative_to(place).with_suffix("")) for place in places for path in place.rglob("*.yaml")}
         shown = sorted(option for option in options if not option.startswith(CONTROLS))

@@ -9,7 +9,7 @@ from pathlib import Path
 from sketchbench.errors import ConfigError
 from sketchbench.parameters import did_you_mean
 
-TOP = ("d", "b", "seed")  # keys that belong to no group
+TOP = ("d", "b", "kernels", "seed")  # keys that belong to no group
 NOT_HYDRA = ("study", "claim", "erratum", "figure", "printed")  # groups of conf that Hydra does not read
 EACH = ", --multirun takes each of several"
 OVERRIDE = re.compile(r"(\+\+|\+|~)?([^=]*)(?:=(.*))?", re.DOTALL)

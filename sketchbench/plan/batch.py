@@ -53,6 +53,12 @@ class Run:
         return any(not target.startswith("sketchbench.") for target in targets(self.config))
 
     @property
+    def checkpoints_name(self) -> str:
+        """The name of its folder of checkpoints: its signature, or that of its first trial, which further trials leave
+        as it is. Checkpoints of other code or of another config are in another folder."""
+        return (self.trials or (self,))[0].signature
+
+    @property
     def seconds(self) -> float | None:
         """Seconds of a processor core, on average; None for a run that was never measured. Joining trials takes 0."""
         if self.trials:

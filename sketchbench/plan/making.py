@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from sketchbench import kernels
 from sketchbench.config import study
-from sketchbench.config.composition import METHODS, Composer, own_methods, user_folder
+from sketchbench.config.composition import Composer, own_methods, user_folder
 from sketchbench.config.schema import SCALES, load, validate
 from sketchbench.errors import ConfigError
 from sketchbench.parameters import choose
@@ -24,24 +24,48 @@ from sketchbench.report.standing import Table
 from sketchbench.run.digest import CodeDigest
 
 
+def settings_with(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The workflow's settings (conf/workflow.yaml), with options of a command in the place of some; None: as it is.
+
+    Raises SchemaError, ConfigError: see `check_settings`.
+    """
+    settings = load(CONF / "workflow.yaml")
+    validate(settings, "workflow", "conf/workflow.yaml")
+    settings |= {name: value for name, value in options.items() if value is not None}
+    check_settings(settings)
+    return dict(settings)
+
+
 def check_settings(settings: Mapping[str, Any]) -> None:
-    """Check the workflow's settings (conf/workflow.yaml with the user's changes), before anything else is done.
+    """Check the workflow's settings.
 
     Raises:
         SchemaError, ConfigError: for a setting that is unknown, or not together with another.
-        RuntimeError: for kernels that can't run here, where jobs run here.
     """
     load(CONF / "workflow.yaml")  # refuses a key that is there twice, of which Snakemake takes the last one
     validate(settings, "workflow", "settings")
-    if settings["device"] == "here":
-        kernels.usable(settings["kernels"])
-    elif settings["kernels"] == "auto":
-        raise ConfigError(
-            "kernels=auto can't be decided here, since jobs run on other machines (device=elsewhere);"
-            " choose kernels=numba, or kernels=cupy where they have GPUs"
-        )
     if settings["only"] and not settings["folder"]:
         raise ConfigError("only=mine needs folder=DIR as well, the folder of your own methods")
+
+
+def check_kernels(name: str, elsewhere: bool) -> None:
+    """Check that jobs will have the kernels of the plan.
+
+    Arguments:
+        name: the setting `kernels`.
+        elsewhere: whether jobs run on other machines than this one.
+
+    Raises:
+        ConfigError: for `auto` elsewhere, which this machine can't decide.
+        RuntimeError: for kernels that can't run here, where jobs do.
+    """
+    if not elsewhere:
+        kernels.usable(name)
+    elif name == "auto":
+        raise ConfigError(
+            "kernels=auto can't be decided here, as jobs run on other machines;"
+            " set kernels=numba, or kernels=cupy where they have GPUs"
+        )
 
 
 def from_settings(settings: Mapping[str, Any], main: bool = True) -> Plan:
@@ -148,10 +172,11 @@ def expand(
 
 
 def _claimed(composer: Composer, user: Path) -> Own:
-    """The user's methods by kind and name, each with the `theory` that its config claims."""
-    return {
-        kind: {
-            name: composer.resolved((f"{kind}={name}",), {}, "").config[kind].get("theory") or {} for name in names
-        }
-        for kind, names in own_methods(user).items()
-    }
+    """The user's methods by kind and name, each with the `theory` that its config claims; of sketches alone."""
+
+    def theory(kind: str, name: str) -> dict[str, Any]:
+        if kind != "sketch":
+            return {}
+        return composer.resolved((f"{kind}={name}",), {}, "").config[kind]["theory"] or {}
+
+    return {kind: {name: theory(kind, name) for name in names} for kind, names in own_methods(user).items()}

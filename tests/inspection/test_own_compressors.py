@@ -6,8 +6,7 @@ import pytest
 
 from sketchbench.command import template
 from sketchbench.config.composition import user_folder
-from sketchbench.inspection.method import Method, mistakes
-from sketchbench.project import CONF
+from sketchbench.inspection.check import Method, mistakes
 
 
 def written(folder: Path, old: str = "", new: str = "") -> list[str]:
@@ -18,7 +17,7 @@ def written(folder: Path, old: str = "", new: str = "") -> list[str]:
     assert old in text
     module.write_text(text.replace(old, new) if old else text)
     user_folder(folder)
-    return mistakes(Method("compressor", name), folder, CONF)
+    return mistakes(Method("compressor", name), folder)
 
 
 def test_the_template_is_sound(tmp_path: Path) -> None:

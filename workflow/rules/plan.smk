@@ -16,7 +16,9 @@ from sketchbench.files import FileError
 from sketchbench.report.figure.catalogue import available, read_catalogue
 from sketchbench.report.frontier import studies as frontier
 from sketchbench.report.printed.typed import studies_printed
+from sketchbench.config.composition import user_folder
 from sketchbench.config.schema import SchemaError
+from sketchbench.inspection.check import check_folder
 
 # A profile may be for CuPy alone. Its kernels=cupy is lost where --configfile replaces the profile's.
 if "cupy_only" in workflow.global_resources and config["kernels"] != "cupy":
@@ -26,6 +28,11 @@ if "cupy_only" in workflow.global_resources and config["kernels"] != "cupy":
     )
 
 try:
+    planning.check_settings(config)
+    if workflow.is_main_process:
+        planning.check_kernels(config["kernels"], config["device"] == "elsewhere")
+        if folder := user_folder(config["folder"]):
+            check_folder(folder)
     PLAN = planning.from_settings(config, main=workflow.is_main_process)
     CATALOGUE = read_catalogue()
     MEASURED = studies_printed()
@@ -37,7 +44,7 @@ RESULTS, LOGS, REPORTS = PLAN.places
 TABLE = f"{REPORTS}/tables/{{study}}"
 FIGURE = f"{REPORTS}/figures/{{figure}}"
 # The figures of tables that this plan makes, perhaps beside others that it would make the same.
-FIGURES = available(CATALOGUE, PLAN.current, changed=PLAN.runs)
+FIGURES = available(CATALOGUE, PLAN.up_to_date_tables, changed=PLAN.runs)
 # What compares compressors: made where they are trained, of whatever else of them there is.
 FRONTIER = [name for name in frontier.STUDIES if name in PLAN.tables]
 FRONTIER = FRONTIER if frontier.TRAINING in FRONTIER else []
@@ -87,7 +94,7 @@ if workflow.is_main_process:
     for line in REJECTED:
         logger.warning(line)
     if not workflow.output_settings.verbose:
-        progress.follow(logger, PLAN.left(), slots)
+        progress.follow(logger, PLAN.seconds_left(), slots)
 
 # What a run that uses the user's own code is told about where it is.
 FOLDER = (

@@ -9,7 +9,7 @@ import click
 from sketchbench.command.program import read_json_stdin
 from sketchbench.command.step import FILE
 from sketchbench.files import check_entries, write_text
-from sketchbench.plan import receipt as receipts
+from sketchbench.plan.batch import receipt_text
 from sketchbench.run.job import start_logging, work_off
 
 log = logging.getLogger(__name__)
@@ -39,4 +39,4 @@ def command(receipt: Path, folder: Path | None) -> None:
     if done.unfinished:
         print(f"{len(done.unfinished)} of {len(batch)} runs are to be gone on with, by the same command", flush=True)
     signatures = {entry["record"]: entry["signature"] for entry in batch}
-    write_text(receipt, receipts.text(signatures, done.unfinished))
+    write_text(receipt, receipt_text(signatures, done.unfinished))

@@ -22,7 +22,6 @@ from whole_plan import whole_plan
 
 from sketchbench.command.main import main
 from sketchbench.config import composition
-from sketchbench.config.schema import SchemaError
 from sketchbench.errors import ConfigError
 from sketchbench.federated import experiment
 from sketchbench.measure.column import TRIALS_THERE
@@ -83,19 +82,18 @@ def run_of(folder: Path, task: str = "compressed_training", minutes: float | Non
     own = [{**whole, "trial": number} for number in range(TRIALS)]
     checkpoints = str(folder / "checkpoints")
     course = {"minutes": minutes, "checkpoints": checkpoints}
-    parts = [Run("s", f"m/trial{n}", one, signature(one), {}, **course) for n, one in enumerate(own)]
-    run = Run("s", "m", whole, signature(whole), {"method": "m"}, parts=tuple(parts), checkpoints=checkpoints)
-    return run, parts
+    trials = [
+        Run("s", f"m/trial{n}", one, signature(one), {}, f"{folder}/m/trial{n}.parquet", **course)
+        for n, one in enumerate(own)
+    ]
+    place = {"record": f"{folder}/m.parquet", "checkpoints": checkpoints}
+    return Run("s", "m", whole, signature(whole), {"method": "m"}, trials=tuple(trials), **place), trials
 
 
 def planned(folder: Path, minutes: float | None = None, size: int = 1) -> list[Batch]:
     """The batches of the trials, and that of the run."""
-
-    def place(run: Run) -> str:
-        return f"{folder}/{run.name}.parquet"
-
     run, _ = run_of(folder, minutes=minutes)
-    return list(batches(str(folder), {place(run): run}, size, place))
+    return batches(str(folder), [run], size)
 
 
 def work(batch: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,11 +116,11 @@ def table_of(entries: list[dict[str, Any]]) -> pd.DataFrame:
 @pytest.mark.parametrize("task", list(TASKS))
 def test_one_run_of_all_trials_and_a_run_of_each_give_the_same_rows(task: str, tmp_path: Path) -> None:
     """Bit for bit, whichever trial is made first."""
-    run, parts = run_of(tmp_path, task)
+    run, trials = run_of(tmp_path, task)
     entries = []
     for number in random.Random(0).sample(range(TRIALS), TRIALS):
-        entry = {"trial": number, "record": str(tmp_path / f"{number}"), "signature": parts[number].signature}
-        job.run(told(parts[number].config), Path(entry["record"]))
+        entry = {"trial": number, "record": str(tmp_path / f"{number}"), "signature": trials[number].signature}
+        job.run(told(trials[number].config), Path(entry["record"]))
         entries.append(entry)
     job.join(run.config, tmp_path / "joined", entries)
     found = record.read(tmp_path / "joined", run.signature)
@@ -181,7 +179,7 @@ def test_a_time_limit_and_the_same_command_again(
     batch, last = planned(tmp_path, minutes=1e-9, size=TRIALS)
     work(batch, monkeypatch)
     assert "3 of 3 runs are to be gone on with, by the same command" in capsys.readouterr().out
-    assert Path(batch.receipt).read_text().splitlines() == [f"{'-' * 16} {path}" for path in batch.runs]
+    assert Path(batch.receipt).read_text().splitlines() == [f"{'-' * 16} {run.record}" for run in batch.runs]
     assert not list(tmp_path.rglob("*.parquet"))
     assert list((tmp_path / "checkpoints").rglob("*.pt"))
     times = 1
@@ -289,70 +287,65 @@ def test_a_study_says_it(tmp_path: Path) -> None:
     """In conf/study, at a scale; other tasks than those that can are refused."""
     plan = planning.expand("paper", "numba", studies="federated_mlp,inversion_double_blind")
     for run in plan.runs["inversion_double_blind"].values():
-        assert len(run.parts) == run.config["task"]["trials"] == 25
-        assert [part.config["trial"] for part in run.parts] == list(range(25))
+        assert len(run.trials) == run.config["task"]["trials"] == 25
+        assert [trial.config["trial"] for trial in run.trials] == list(range(25))
     found = plan.batches["federated_mlp"]
     *trials_of, last = found.values()
     assert set(last.needs) == {batch.receipt for batch in trials_of}
-    assert len(trials_of) == sum(len(run.parts) for run in plan.runs["federated_mlp"].values())
-    firsts = [next(iter(batch.runs.values())).config["trial"] for batch in trials_of]
+    assert len(trials_of) == sum(len(run.trials) for run in plan.runs["federated_mlp"].values())
+    firsts = [batch.runs[0].config["trial"] for batch in trials_of]
     assert firsts == sorted(firsts)  # so that those that are made at once tune different things
-    plan.present = True
+    plan.reuse_trials_only = True
     del plan.batches
     (only,) = plan.batches["federated_mlp"].values()
     assert only.needs == ()
     assert only.payload == replace(last, receipt=only.receipt).payload
     quick = planning.expand("quick", "numba", studies="federated_mlp").runs["federated_mlp"]
-    assert not any(run.parts for run in quick.values())
+    assert not any(run.trials for run in quick.values())
 
 
 def test_what_is_planned_in_trials_can_be_run() -> None:
     """The task takes what the study says of it, such as its number of trials."""
-    planned = [run for runs in whole_plan("paper").runs.values() for run in runs.values() if run.parts]
+    planned = [run for run in whole_plan("paper").all_runs if run.trials]
     assert len({run.study for run in planned}) > 5
     for run in planned:
         execution.performed(run.config, lambda task: task)
 
 
-def test_some_combinations_are_otherwise(tmp_path: Path) -> None:
-    """In their trials, where none is a combination that is left out, and said, or in their settings; the first of
-    `some` that is met counts."""
+def test_settings_of_some_combinations(tmp_path: Path) -> None:
+    """In settings; without trials a combination is left out, with the reason. The first variation that matches counts."""
     conf = tmp_path / "conf"
     shutil.copytree(planning.CONF, conf)
     path = conf / "study" / "federated_mlp.yaml"
     study = yaml.safe_load(path.read_text())
     study["scales"]["paper"] |= {
-        "trials": 4,
-        "some": [
-            {"where": {"method": ["count_sketch"], "participation": [0.5, 1]}, "trials": 0},
-            {"where": {"participation": [1, 0.01]}, "trials": 2},
+        "set": study["scales"]["paper"]["set"] | {"task.trials": 4},
+        "variations": [
+            {"where": {"method": ["count_sketch"], "participation": [0.5, 1]}, "set": {"task.trials": 0}},
+            {"where": {"participation": [1, 0.01]}, "set": {"task.trials": 2}},
             {"where": {"method": ["count_sketch"], "participation": [0.01, 0.1]}, "set": {"task.rounds": 7}},
         ],
     }
     path.write_text(yaml.safe_dump(study))
     plan = planning.expand("paper", "numba", studies="federated_mlp", conf=conf)
-    trials = {name: len(run.parts) for name, run in plan.runs["federated_mlp"].items()}
+    trials = {name: len(run.trials) for name, run in plan.runs["federated_mlp"].items()}
     balanced, plain = (
         {name.partition("participation")[2]: count for name, count in trials.items() if name.startswith(f"{method}/")}
         for method in ("balanced_count_sketch", "count_sketch")
     )
     assert balanced == {"0.01": 2, "0.1": 4, "0.2": 4, "0.5": 4, "1": 2}
     assert plain == {"0.01": 2, "0.1": 4, "0.2": 4}
-    assert all(run.config["task"]["trials"] == len(run.parts) for run in plan.runs["federated_mlp"].values())
+    assert all(run.config["task"]["trials"] == len(run.trials) for run in plan.runs["federated_mlp"].values())
     assert sum("wants no trials" in skipped.reason for skipped in plan.skipped) == 2
     shorter = [name for name, run in plan.runs["federated_mlp"].items() if run.config["task"]["rounds"] == 7]
     assert [name.partition("participation")[2] for name in shorter] == ["0.1"]
     assert shorter[0].startswith("count_sketch/")
-    study["scales"]["paper"]["some"][1]["where"] = {"share": [1]}
+    study["scales"]["paper"]["variations"][1]["where"] = {"share": [1]}
     path.write_text(yaml.safe_dump(study))
-    with pytest.raises(ConfigError, match=r"federated_mlp.yaml: some: where=share is unknown"):
+    with pytest.raises(ConfigError, match=r"federated_mlp.yaml: variations: where=share is unknown"):
         planning.expand("paper", "numba", studies="federated_mlp", conf=conf)
     share = "task.training.participation"  # a row would stand beside another share than that of its training
-    study["scales"]["paper"]["some"][1] = {"where": {"participation": [1]}, "set": {share: 0.5}}
+    study["scales"]["paper"]["variations"][1] = {"where": {"participation": [1]}, "set": {share: 0.5}}
     path.write_text(yaml.safe_dump(study))
-    with pytest.raises(ConfigError, match=rf"federated_mlp.yaml: some: set: {share} is an axis"):
-        planning.expand("paper", "numba", studies="federated_mlp", conf=conf)
-    del study["scales"]["paper"]["trials"]  # one combination in trials of their own, others not
-    path.write_text(yaml.safe_dump(study))
-    with pytest.raises(SchemaError, match="'trials' is a required property"):
+    with pytest.raises(ConfigError, match=rf"federated_mlp.yaml: variations: set: {share} is an axis"):
         planning.expand("paper", "numba", studies="federated_mlp", conf=conf)
