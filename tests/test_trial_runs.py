@@ -313,7 +313,7 @@ def test_what_is_planned_in_trials_can_be_run() -> None:
 
 
 def test_settings_of_some_combinations(tmp_path: Path) -> None:
-    """In settings; without trials a combination is left out, with the reason. The first variation that matches counts."""
+    """A combination with 0 trials is left out, with the reason; the first variation that matches counts."""
     conf = tmp_path / "conf"
     shutil.copytree(planning.CONF, conf)
     path = conf / "study" / "federated_mlp.yaml"

@@ -1,5 +1,4 @@
 # What there is to do: studies and configs become runs, once, while Snakemake reads this file.
-import functools
 import os
 import shlex
 from pathlib import Path
@@ -52,18 +51,16 @@ FRONTIER = FRONTIER if frontier.TRAINING in FRONTIER else []
 PRINTED = [name for name in PLAN.tables if name in MEASURED]
 
 
-@functools.cache
-def cluster_jobs():
-    """What shares a job of a cluster. The profile's `group-components` are there only once the graph is being built."""
+def batch_of(wildcards):
+    return PLAN.batches[wildcards.study][wildcards.batch]
+
+
+def grouped(group):
+    """The group, where the profile has groups of short work. It is asked only once the graph is being built."""
     if not workflow.is_main_process:
         # A job goes on where one of its runs fails, as the whole does; Snakemake does not tell it of `keep-going`.
         workflow.execution_settings.keep_going = True
-    parts = [
-        name
-        for name in workflow.group_settings.group_components
-        if name.startswith("part")
-    ]
-    return cluster.jobs(PLAN.batches, len(parts))
+    return group if cluster.SHORT in workflow.group_settings.group_components else None
 
 
 def slots():
