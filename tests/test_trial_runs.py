@@ -153,7 +153,7 @@ def test_a_table_of_the_trials_that_are_there(tmp_path: Path, monkeypatch: pytes
     table = table_of(manifest(tmp_path))
     assert set(table["trials"].dropna()) == {2}
     assert set(table["planned"]) == {TRIALS}
-    both = execution.performed(config(), lambda task: task.rows([task.trial(0), task.trial(2)]))
+    both = execution.with_task(config(), lambda task: task.rows([task.trial(0), task.trial(2)]))
     stored = record.read(tmp_path / "m.parquet")
     assert without_times(stored.rows) == without_times(both)
     assert stored.provenance["trials"] == [0, 2]
@@ -309,7 +309,7 @@ def test_what_is_planned_in_trials_can_be_run() -> None:
     planned = [run for run in whole_plan("paper").all_runs if run.trials]
     assert len({run.study for run in planned}) > 5
     for run in planned:
-        execution.performed(run.config, lambda task: task)
+        execution.with_task(run.config, lambda task: task)
 
 
 def test_settings_of_some_combinations(tmp_path: Path) -> None:

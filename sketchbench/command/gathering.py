@@ -1,8 +1,8 @@
-"""Bring in what was made elsewhere: records, and checkpoints of runs that are not finished.
+"""Gather records, and checkpoints of unfinished runs, that another machine made.
 
-`sketchbench gather FOLDER` looks through a folder, such as `results` of another machine. What decides is what
-a record says of itself, not its name: its checksum must fit, and its signature be that of a run planned here, with the
-same config and the same code. It is copied where nothing is yet. All else is refused, in a line that says why.
+`sketchbench gather FOLDER` searches a folder, such as `results` of another machine. A record is taken by its content,
+whatever its name: its checksum must fit, and its signature must be that of a run planned here, so of the same config
+and the same code. A record that is here already stays. Every other file is refused, in a line with the reason.
 """
 
 from collections.abc import Iterator
@@ -19,8 +19,8 @@ Fate = Literal["taken", "refused", "damaged", "not needed"]
 
 
 @dataclass(frozen=True)
-class Found:
-    """A file that was looked at: what became of it, and why, in words."""
+class Outcome:
+    """What became of a file, and why."""
 
     path: Path
     fate: Fate
@@ -31,11 +31,11 @@ class Found:
 
 
 class Gathering:
-    """Takes what a plan misses.
+    """Copies the records and checkpoints that a plan lacks.
 
     Arguments:
-        plan: what is planned here.
-        dry: say what would be taken, and take nothing.
+        plan: the plan.
+        dry: report every file, and copy none.
     """
 
     def __init__(self, plan: Plan, *, dry: bool = False) -> None:
@@ -46,11 +46,11 @@ class Gathering:
         self._checkpoints = Path(plan.places.results, "checkpoints")
         self._owners = {run.checkpoints_name for run in plan.all_runs}
 
-    def look_through(self, folder: Path) -> Iterator[Found]:
-        """What became of each record and checkpoint in a folder and all folders in it, in the order of their paths;
-        links are left alone.
+    def look_through(self, folder: Path) -> Iterator[Outcome]:
+        """Take the records and checkpoints below a folder, in the order of their paths; links are passed over.
 
-        Raises FileError where a file can't be written here.
+        Raises:
+            FileError: where a file can't be written here.
         """
         for path in sorted(folder.rglob("*")):
             if path.is_symlink() or not path.is_file():
@@ -60,26 +60,26 @@ class Gathering:
             elif path.suffix == ".pt":
                 yield self._checkpoint(path)
 
-    def _record(self, path: Path) -> Found:
+    def _record(self, path: Path) -> Outcome:
         try:
             record.read(path)  # looks at the end first, where a huge file of zeros shows
             content = path.read_bytes()
-            theirs = record.verified(content, path)
+            theirs = record.parse(content, path)
         except (record.RecordError, OSError) as error:
-            return Found(path, "damaged", str(error).removeprefix(f"{path}: "))
+            return Outcome(path, "damaged", str(error).removeprefix(f"{path}: "))
         signature = theirs.provenance.get("signature")
         if signature in self._joined:
-            return Found(path, "not needed", "its trials are runs of their own here, and taken instead")
+            return Outcome(path, "not needed", "its trials are runs of their own here, and taken instead")
         if signature not in self._places:
-            return Found(path, "refused", f"{self._stranger(theirs)}; its signature is {signature}")
+            return Outcome(path, "refused", f"{self._stranger(theirs)}; its signature is {signature}")
         place = self._places[signature]
         try:
             ours = record.read(place, signature)
         except record.RecordError:
             return self._taken(path, place, content)
         if ours.rows == theirs.rows:
-            return Found(path, "not needed", f"{place} is there already, and the same")
-        return Found(
+            return Outcome(path, "not needed", f"{place} is there already, and the same")
+        return Outcome(
             path, "refused", f"{place} is there already, with other numbers or times; remove it to take this one"
         )
 
@@ -93,16 +93,16 @@ class Gathering:
         )
         return "made by other code than is here" if known else "no such run is planned here"
 
-    def _checkpoint(self, path: Path) -> Found:
+    def _checkpoint(self, path: Path) -> Outcome:
         from sketchbench.federated import checkpoint  # a second and a half that records do without
 
         try:
             content, rounds = checkpoint.verified(path)
         except (ValueError, OSError) as error:
-            return Found(path, "damaged", str(error))
+            return Outcome(path, "damaged", str(error))
         position = max((i for i, part in enumerate(path.parts[:-1]) if part in self._owners), default=None)
         if position is None:
-            return Found(path, "refused", "it is of no run that is planned here, or was made by other code")
+            return Outcome(path, "refused", "it is of no run that is planned here, or was made by other code")
         place = self._checkpoints.joinpath(*path.parts[position:])
         if place.is_file():
             try:
@@ -110,11 +110,11 @@ class Gathering:
             except (ValueError, OSError):
                 known = -1
             if known >= rounds:
-                return Found(path, "not needed", f"{place} is there already, and as far")
+                return Outcome(path, "not needed", f"{place} is there already, and as far")
         return self._taken(path, place, content)
 
-    def _taken(self, path: Path, place: Path, content: bytes) -> Found:
+    def _taken(self, path: Path, place: Path, content: bytes) -> Outcome:
         if not self._dry:
             clear(place)
             write_bytes(place, content)
-        return Found(path, "taken", f"as {place}")
+        return Outcome(path, "taken", f"as {place}")

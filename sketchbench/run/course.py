@@ -1,6 +1,6 @@
-"""The course of a run: how long it may go on in one process, and where it goes on from.
+"""The course of a run: its time limit in one process, and the checkpoints that it continues from.
 
-Nothing of it changes what a run gives, so a config's settings of it are no part of the run's signature.
+Neither changes a number, so these settings of a config are no part of the run's signature.
 """
 
 import hashlib
@@ -12,23 +12,23 @@ from typing import Any
 
 from sketchbench.parameters import Checked, Positive, check
 
-SETTINGS = ("minutes", "checkpoints")  # of a task's config
+SETTINGS = ("minutes", "checkpoints")  # keys of a task's config
 
 
 class Unfinished(Exception):  # noqa: N818, since it is no error
-    """A run has reached its time limit. No error: what it has done is in its checkpoints, and the same run goes on."""
+    """A run has reached its time limit. Its checkpoints hold its state, and the same command continues it."""
 
 
 @dataclass(frozen=True)
 class Course(Checked):
-    """Where a run comes from, and how far it goes.
+    """The time limit and the checkpoints of a run.
 
     Arguments:
-        code: a digest of the code behind the run; only checkpoints of the same code are gone on from.
-        config: a digest of `outcome_config`, the same for all trials of a run; "" where the config is not known: then
-            trainings go on from their checkpoints, but trials are not kept as a whole.
-        checkpoints: the folder of its checkpoints; None for none.
-        until: the time, as `time.monotonic` gives it, when it writes a checkpoint and stops; None for never.
+        code: digest of the run's code; a run continues only from checkpoints with the same digest.
+        config: digest of `outcome_config`, the same for all trials of a run; "" if the config is unknown: trainings
+            then continue from their checkpoints, but whole trials are not kept.
+        checkpoints: folder of the checkpoints; None: the run writes none.
+        until: time of `time.monotonic` at which the run writes a checkpoint and stops; None: never.
     """
 
     code: str = ""
@@ -38,11 +38,11 @@ class Course(Checked):
 
     @property
     def over(self) -> bool:
-        """Whether the time limit is reached."""
+        """Whether the time limit has been reached."""
         return self.until is not None and time.monotonic() >= self.until
 
     def within(self, name: str) -> "Course":
-        """The same with its checkpoints in a folder of this name within the folder."""
+        """The course with its checkpoints in a subfolder of this name."""
         return replace(self, checkpoints=self.checkpoints and str(Path(self.checkpoints, name)))
 
 
@@ -56,13 +56,13 @@ class _Settings(Checked):
 
 
 def knows(config: dict[str, Any]) -> bool:
-    """Whether the task of a resolved config can stop at a time limit and go on from checkpoints."""
+    """Whether the task of a resolved config can stop at a time limit and continue from checkpoints."""
     task = config.get("task")
     return isinstance(task, dict) and all(name in task for name in SETTINGS)
 
 
 def told(config: dict[str, Any], minutes: float | None = None, checkpoints: str | None = None) -> dict[str, Any]:
-    """The config with this time limit and this folder of checkpoints, where its task knows them."""
+    """The config with a time limit (minutes) and a folder of checkpoints, if its task can resume; else unchanged."""
     if not knows(config):
         return config
     return {**config, "task": {**config["task"], "minutes": minutes, "checkpoints": checkpoints}}

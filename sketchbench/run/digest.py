@@ -63,7 +63,7 @@ class CodeDigest:
     def __call__(self, modules: tuple[str, ...], folders: tuple[Path, ...] = ()) -> str:
         question = (modules, folders)
         if question not in self._answers:
-            self._answers[question] = self._digest(modules, (PROJECT, *folders))
+            self._answers[question] = _sha256(sorted(set(self.files(modules, folders).values())))[:16]
         return self._answers[question]
 
     def identify(self, target: str, folders: tuple[Path, ...] = ()) -> str:
@@ -72,15 +72,17 @@ class CodeDigest:
         file = self._follow(target, PROJECT, (PROJECT, *folders))
         return f"{target.rpartition('.')[2]} {parse(file).code}" if file else target
 
-    def _digest(self, modules: tuple[str, ...], places: tuple[Path, ...]) -> str:
+    def files(self, modules: tuple[str, ...], folders: tuple[Path, ...] = ()) -> dict[Path, str]:
+        """The files of all code that modules use, each with the digest that it has there."""
+        places = (PROJECT, *folders)
         waiting = [path for name in modules if (path := self._follow(name, PROJECT, places))]
         codes: dict[Path, str] = {}
         while waiting:
             path = waiting.pop()
             if path not in codes:
-                codes[path], files = self._link(path, places)
-                waiting += files
-        return _sha256(sorted(set(codes.values())))[:16]
+                codes[path], imported = self._link(path, places)
+                waiting += imported
+        return codes
 
     def _find_links(self, path: Path, places: tuple[Path, ...]) -> tuple[str, tuple[Path, ...]]:
         """The digest of a file's code and of what its imported names are bound to; and the imported files."""
@@ -170,25 +172,28 @@ class _Wordless(ast.NodeTransformer):
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         return None
 
-    def visit_Raise(self, node: ast.Raise) -> ast.AST:
-        return _emptied(node)
+    def visit_Raise(self, node: ast.Raise) -> Any:
+        return _Textless().visit(node)
 
-    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+    def visit_Expr(self, node: ast.Expr) -> Any:
         call = node.value
         if isinstance(call, ast.Constant):
             return None  # a docstring, or as idle as one
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
             owner = call.func.value
             if isinstance(owner, ast.Name) and owner.id in LOGGERS:
-                return _emptied(node)
+                return _Textless().visit(node)
         return self.generic_visit(node)
 
 
-def _emptied(statement: ast.AST) -> ast.AST:
-    for node in ast.walk(statement):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            node.value = ""
-    return statement
+class _Textless(ast.NodeTransformer):
+    """Empties every text, with what is formatted in it."""
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        return ast.Constant("") if isinstance(node.value, str) else node
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
+        return ast.Constant("")
 
 
 def _dump(node: Any) -> str:

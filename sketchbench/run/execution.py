@@ -1,4 +1,4 @@
-"""Running a resolved config: its task is made, given what it asks for, and run."""
+"""Execution: a resolved config becomes a task, with the objects that the task asks for, and the task runs."""
 
 import importlib
 import inspect
@@ -12,7 +12,7 @@ from sketchbench.measure.row import Row
 from sketchbench.run.course import SETTINGS, course_of
 from sketchbench.theory.known import Known
 
-SENSING = {"sketch": "family", "recovery": "sensing"}  # the kinds of methods with an operator, and where it is
+SENSING = {"sketch": "family", "recovery": "sensing"}  # by kind of method, the key of its family of operators
 
 
 def family_of(config: dict[str, Any]) -> Any:
@@ -24,13 +24,13 @@ def family_of(config: dict[str, Any]) -> Any:
     """
     kind = next(kind for kind in SENSING if kind in config)
     described = dict(config[kind][SENSING[kind]])
-    family = _imported(described.pop("_target_"), f"{kind} {config[kind]['name']}")
+    family = _import_target(described.pop("_target_"), f"{kind} {config[kind]['name']}")
     return family(**described, d=config["d"], b=config["b"])
 
 
 def check_sizes(config: dict[str, Any]) -> None:
-    """Check the sizes of a resolved config, where a method has an operator. What a compressor may send is known only
-    with its network: its run tells where that is too little.
+    """Check that the method of a resolved config takes the sizes d and b, if it is one of operators. The sizes of a
+    compressor depend on its network, so its run checks them.
 
     Raises:
         ConfigError, ValueError: as `family_of`.
@@ -39,8 +39,8 @@ def check_sizes(config: dict[str, Any]) -> None:
         family_of(config)
 
 
-def _imported(target: str, name: str) -> Any:
-    """What a `_target_` names; ConfigError, for the method of this name, where it can't be imported."""
+def _import_target(target: str, name: str) -> Any:
+    """Import what a `_target_` names; ConfigError, with the name of the method, if that fails."""
     module, _, attribute = target.rpartition(".")
     try:
         return getattr(importlib.import_module(module), attribute)
@@ -53,7 +53,11 @@ def _imported(target: str, name: str) -> Any:
 
 
 def check_memory(config: dict[str, Any]) -> None:
-    """Raise ConfigError where not even one vector of the sizes d and b fits into memory, before anything is begun."""
+    """Refuse sizes d and b of which not even a single vector fits into memory, before any allocation.
+
+    Raises:
+        ConfigError: with the size, the memory that it needs and the memory of the machine.
+    """
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     for letter in "db":
         size = config.get(letter)
@@ -65,27 +69,29 @@ def check_memory(config: dict[str, Any]) -> None:
 
 
 def execute(config: dict[str, Any], code: str = "") -> list[Row]:
-    """Run the task of a resolved config; arguments and errors as of `performed`.
+    """Run the task of a resolved config; arguments and errors as of `with_task`.
 
-    Raises Unfinished where it has come to its time limit.
+    Raises:
+        Unfinished: at the time limit of the config.
     """
-    rows: list[Row] = performed(config, lambda task: task.run(), code)
+    rows: list[Row] = with_task(config, lambda task: task.run(), code)
     return rows
 
 
-def performed(config: dict[str, Any], perform: Callable[[Any], Any], code: str = "") -> Any:
-    """What a function gives for the task of a resolved config.
+def with_task(config: dict[str, Any], use: Callable[[Any], Any], code: str = "") -> Any:
+    """Make the task of a resolved config, and return what a function returns for it.
+
+    The fields `kernels`, `seed`, `course`, `family`, `known`, `recovery` and `compressor` of a task are filled with the
+    objects that the config describes; its other fields come from the config's section `task`.
 
     Arguments:
         config: as `composition.Composer` resolves it.
-        perform: what is done with the task.
-        code: a digest of the code behind it (`signature.code_of`), for tasks that go on from checkpoints.
-
-    A task is given what it asks for of kernels, seed, course, family, known, recovery and compressor.
+        use: called with the task.
+        code: digest of the code (`signature.code_of`); a task goes on only from checkpoints with the same digest.
 
     Raises:
-        ConfigError: where a group of the task's parameters refuses a value.
-        Exception: whatever the task raises.
+        ConfigError: where a parameter of the task refuses its value.
+        Exception: whatever `use` raises.
     """
     check_memory(config)
     from hydra.errors import InstantiationException
@@ -106,8 +112,8 @@ def performed(config: dict[str, Any], perform: Callable[[Any], Any], code: str =
         make_task = instantiate(described, _partial_=True, _convert_="all")
         asked = inspect.signature(make_task.func).parameters
         task = make_task(**{name: given[name] for name in given if name in asked})
-        return perform(task)
+        return use(task)
     except InstantiationException as error:
-        # a group of the task's parameters refused a value; what it said is the message
+        # a section of the task's parameters refused a value, and its message is the one for the user
         cause = error.__cause__ or error
         raise ConfigError(str(cause).splitlines()[0]) from cause

@@ -1,4 +1,4 @@
-"""Runs: resolved configs in, a record of each out."""
+"""Jobs: run resolved configs, one after the other, and write a record of each."""
 
 import functools
 import json
@@ -19,7 +19,7 @@ from sketchbench.project import PROJECT, code_commit
 from sketchbench.run import record
 from sketchbench.run.course import Unfinished, knows, told
 from sketchbench.run.digest import CodeDigest
-from sketchbench.run.execution import execute, performed
+from sketchbench.run.execution import execute, with_task
 from sketchbench.run.signature import code_of, signature
 
 log = logging.getLogger(__name__)
@@ -86,7 +86,7 @@ def _trial_rows(config: dict[str, Any], code: str) -> list[dict[str, Any]]:
             raise ConfigError(f"trials of {type(task).__name__} can't be runs of their own; leave `trials` out")
         return dict(task.trial(number))
 
-    values = performed(config, run_trial, code)
+    values = with_task(config, run_trial, code)
     return [{"quantity": name, "trial": number, "values": json.dumps(value)} for name, value in values.items()]
 
 
@@ -105,7 +105,7 @@ def join(config: dict[str, Any], path: Path, trials: list[dict[str, Any]], folde
     available = available_trials(trials)
     if available:
         values = [{row["quantity"]: json.loads(row["values"]) for row in trial.record.rows} for trial in available]
-        rows: list[Row] = performed(config, lambda task: task.rows(values), code_of(config, folder))
+        rows: list[Row] = with_task(config, lambda task: task.rows(values), code_of(config, folder))
         provenance = {
             "signature": signature(config, folder),
             "wall_seconds": round(sum(trial.record.provenance["wall_seconds"] for trial in available), 3),

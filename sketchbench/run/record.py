@@ -23,10 +23,10 @@ _FIELD = b"sketchbench"
 
 
 class RecordError(ValueError):
-    """A record that can't be trusted; the message names the file and what is wrong with it."""
+    """A damaged or foreign record; the message names the file and its fault."""
 
 
-# The types of columns, each with those of the values that it can hold; the first that fits is taken.
+# Types of columns, each with the types of values that it holds; a column has the first one that holds all its values.
 TYPES = (
     (pa.null(), set[type]()),
     (pa.bool_(), {bool}),
@@ -38,8 +38,8 @@ TYPES = (
 
 @dataclass(frozen=True)
 class Record:
-    """Rows of one run, and their provenance: `signature` (of config and code, see `plan`), the
-    frozen `config`, versions, commit, kernels, machine, wall time."""
+    """The rows of one run, and their provenance: signature of config and code, the resolved config, versions, commit,
+    kernels, machine, seconds and memory."""
 
     rows: Sequence[Mapping[str, Any]]
     provenance: dict[str, Any]
@@ -73,10 +73,10 @@ def _table(rows: list[dict[str, Any]]) -> pa.Table:
     columns = {name: {type(row[name]) for row in rows} - {type(None)} for name in rows[0]}
     fields = []
     for name, kinds in columns.items():
-        fitting = [known for known, types in TYPES if kinds <= types]
+        fitting = [arrow for arrow, types in TYPES if kinds <= types]
         if not fitting:
-            told = ", ".join(sorted(kind.__name__ for kind in kinds))
-            raise TypeError(f"column {name} has values of {told}; they must be of one kind")
+            listed = ", ".join(sorted(kind.__name__ for kind in kinds))
+            raise TypeError(f"column {name} has values of {listed}; they must be of one kind")
         fields.append(pa.field(name, fitting[0]))
     lines = "\n".join(map(json.dumps, rows)).encode()
     return read_json(
@@ -87,13 +87,16 @@ def _table(rows: list[dict[str, Any]]) -> pa.Table:
 
 
 def read(path: Path, signature: str | None = None) -> Record:
-    """Read and verify a record. Raises RecordError for anything but an intact one, and, where a
-    signature is given, for one that bears another."""
+    """Read and verify a record.
+
+    Raises:
+        RecordError: for a file that is no intact record, or has another signature than the given one.
+    """
     return _verified(path, path, signature)
 
 
-def verified(content: bytes, path: Path) -> Record:
-    """The record that these bytes of a file are; errors as of `read`."""
+def parse(content: bytes, path: Path) -> Record:
+    """Parse and verify the content of a record's file, whose path is for messages; errors as of `read`."""
     return _verified(pa.BufferReader(content), path)
 
 
@@ -124,8 +127,7 @@ def _verified(source: Any, path: Path, signature: str | None = None) -> Record:
 
 
 def trials(provenance: Mapping[str, Any], planned: int) -> int:
-    """How many trials a run's record was made of, where they are runs of their own: all that were planned, if it was
-    made in one go; 0 of a run that has no such trials."""
+    """The number of trials behind a joined run's record: the planned number, unless its provenance lists fewer."""
     return len(provenance.get("trials", range(planned)))
 
 

@@ -26,7 +26,7 @@ SKETCHED = 4.0
 def task(factors: Mapping[str, list[Any]]) -> RoundsFactors:
     config = composition.frozen(composition.compose(["task=rounds_factors", "d=64", "b=32", "task.rounds=1000"])).config
     config["task"]["factors"] = dict(factors)
-    made: RoundsFactors = execution.performed(config, lambda task: task)
+    made: RoundsFactors = execution.with_task(config, lambda task: task)
     return made
 
 
