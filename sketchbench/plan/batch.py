@@ -69,7 +69,12 @@ class Run:
     def entry(self) -> dict[str, Any]:
         """The description of the run for the job that does it."""
         config = told(self.config, self.minutes, self.checkpoints)
-        entry = {"name": self.name, "record": self.record, "signature": self.signature, "config": config}
+        entry: dict[str, Any] = {
+            "name": self.name,
+            "record": self.record,
+            "signature": self.signature,
+            "config": config,
+        }
         if self.trials:
             entry["trials"] = [
                 {"trial": trial.config["trial"], "record": trial.record, "signature": trial.signature}
