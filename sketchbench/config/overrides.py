@@ -1,5 +1,8 @@
-"""Checking the overrides of the command line before Hydra takes them, as it takes some that change nothing or not what
-they seem to: a list of options, a key at the top that nothing reads, its own settings."""
+"""Overrides of the command line, checked before Hydra takes them.
+
+Hydra takes some that change nothing, or not what they seem to: a list of options, a key at the top that nothing reads,
+its own settings.
+"""
 
 import itertools
 import re
