@@ -8,7 +8,7 @@ from hydra.utils import instantiate
 
 from sketchbench import kernels
 from sketchbench.compressor.compressor import At, Compressor
-from sketchbench.compressor.message import Layout, limit_of
+from sketchbench.compressor.message import Layout, byte_limit
 from sketchbench.inspection.findings import Findings
 from sketchbench.inspection.targets import subclass
 from sketchbench.sketch.family import SizeError
@@ -31,11 +31,11 @@ def check_compressor(findings: Findings, node: Any) -> None:
         return
     with findings.running(KEY):
         make = instantiate(dict(node), _partial_=True)
-        _check_rounds(findings, make(layout=LAYOUT, limit=limit_of(LAYOUT, 1)))
+        _check_rounds(findings, make(layout=LAYOUT, limit=byte_limit(LAYOUT, 1)))
         for compression in COMPRESSIONS:
             if not findings.lines:
                 with suppress(SizeError):
-                    _check_rounds(findings, make(layout=LAYOUT, limit=limit_of(LAYOUT, compression)))
+                    _check_rounds(findings, make(layout=LAYOUT, limit=byte_limit(LAYOUT, compression)))
 
 
 def _check_rounds(findings: Findings, compressor: Compressor) -> None:
