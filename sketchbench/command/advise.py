@@ -32,7 +32,7 @@ NEEDED = ("compression", "case", "epsilon", "d", "accuracy", "accuracy_low", "ac
     "--frontier",
     type=click.Path(path_type=Path),
     multiple=True,
-    help=f"A frontier.csv; may be repeated (default: {FRONTIERS[0]}, and the paper scale's).",
+    help=f"A frontier.csv with its seal; may be repeated (default: {FRONTIERS[0]}, and the paper scale's).",
 )
 def command(
     nbytes: float,
@@ -56,7 +56,7 @@ def command(
             raise ValueError(f"--{name}={value} must be > 0 and finite")
     question = Question(nbytes, parameters, epsilon, clients.replace("_", " "), sums, any_size)
     places = frontier or [path for path in FRONTIERS if path.exists()] or FRONTIERS[:1]
-    measured = pd.concat([read_table(path, NEEDED) for path in places], ignore_index=True)
+    measured = pd.concat([read_table(path, "frontier", NEEDED) for path in places], ignore_index=True)
     answer = advise(question, measured)
     rows = [dict(zip(SHOWN, SHOWN, strict=True)), *table(answer)]
     widths = {name: max(len(row[name]) for row in rows) for name in SHOWN}

@@ -147,19 +147,20 @@ def judge_claims(tables: Sequence[Path], claims: Path, errata: Path | None, fact
 @CSV
 def compare_printed(tables: Sequence[Path], printed: Path, verdicts: Path, scale: str, older: str, csv: Path) -> None:
     """Write the papers' tables and figures, cell by cell, beside what was measured."""
-    from sketchbench.report.printed.comparison import compare
+    from sketchbench.report.printed.cells import compare
 
     compare(tables, yaml_files(printed), verdicts, scale, [name for name in older.split(",") if name], csv=csv)
 
 
 @command.command("frontier")
 @TABLES
+@SCALE
 @CSV
-def join_frontier(tables: Sequence[Path], csv: Path) -> None:
+def join_frontier(tables: Sequence[Path], scale: str, csv: Path) -> None:
     """Join the frontier's tables."""
-    from sketchbench.report.frontier.joining import join
+    from sketchbench.report.frontier.cells import join
 
-    join(tables, csv)
+    join(tables, scale, csv)
 
 
 @command.command("benchmarks")

@@ -13,8 +13,7 @@ from sketchbench.plan import cost
 from sketchbench.plan.batch import Run
 from sketchbench.plan.plan import Plan, Skipped
 from sketchbench.plan.selection import Selection
-from sketchbench.report.reports import records_of
-from sketchbench.report.standing import Table
+from sketchbench.report.standing import Table, records_of
 from sketchbench.run.course import knows
 from sketchbench.run.digest import CodeDigest
 from sketchbench.run.execution import check_sizes

@@ -15,7 +15,7 @@ from sketchbench.measure.column import TRIALS_THERE
 from sketchbench.report import seal
 from sketchbench.report.claim.claims import ClaimError, check_studies, read_claims
 from sketchbench.report.claim.evaluate import evaluate
-from sketchbench.report.claim.origin import Origin, with_origin
+from sketchbench.report.claim.state import with_code
 
 ROOT = Path(__file__).parents[2]
 CLAIM: dict[str, Any] = {
@@ -351,14 +351,14 @@ def test_the_check_fails_on_a_surprise(tmp_path: Path, value: float) -> None:
 def test_a_check_of_nothing(tmp_path: Path) -> None:
     done = _claim("check", str(tmp_path / "claims.csv"))
     assert done.returncode != 0
-    assert "run snakemake first" in done.stderr
+    assert "is not there; run sketchbench results" in done.stderr
 
 
 def test_nothing_is_checked_where_any_verdict_is_expected(tmp_path: Path) -> None:
     """A claim about times passes on every machine, whatever comes out, and beside an older run."""
     claims = read_claims(write(tmp_path, expected="any"))
     found = (evaluate(claims, {"one": table(good=value)}, "quick")[0] for value in (1.0, 2.0))
-    old, new = (with_origin(verdicts, claims, Origin({}, {})) for verdicts in found)
+    old, new = (with_code(verdicts, claims, {}) for verdicts in found)
     assert [*old["verdict"], *new["verdict"], *new["expected"]] == ["holds", "fails", "any"]
     paths = [tmp_path / name for name in ("old.csv", "new.csv")]
     for verdicts, path in zip((old, new), paths, strict=True):
@@ -380,12 +380,12 @@ def _claim(*arguments: str) -> "subprocess.CompletedProcess[str]":
 )
 def test_the_check_against_an_older_run(tmp_path: Path, column: str, value: object, surprise: str | None) -> None:
     row = {"claim": "X1", "method": "good", "label": "GOOD", "verdict": "holds"}
-    row |= {"expected": value if column == "verdict" else "holds", "case": "c", "made": "", "code": ""}
+    row |= {"expected": value if column == "verdict" else "holds", "case": "c", "code": ""}
     numbers = {"statistic": 1.0, "low": 1.0, "high": 1.0, "bound": 1.0}
     paths = [tmp_path / name for name in ("old.csv", "new.csv")]
-    pd.DataFrame([{**row, **numbers}]).to_csv(paths[0], index=False)
-    pd.DataFrame([{**row, **numbers, column: value}]).to_csv(paths[1], index=False)
-    seal.write("claims", "quick", {}, [paths[1]])
+    for path, changes in zip(paths, ({}, {column: value}), strict=True):
+        pd.DataFrame([{**row, **numbers, **changes}]).to_csv(path, index=False)
+        seal.write("claims", "quick", {}, [path])
     done = _claim("check", str(paths[1]), "--against", str(paths[0]))
     assert done.returncode == (surprise is not None), done.stdout
     assert (surprise or "0 surprises") in done.stdout

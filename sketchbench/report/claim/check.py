@@ -1,6 +1,5 @@
 """Whether verdicts are the expected ones, and what differs from those of an older run."""
 
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -9,27 +8,20 @@ import numpy as np
 import pandas as pd
 
 from sketchbench.measure.column import Column
-from sketchbench.report import seal
 from sketchbench.report.claim import page
-from sketchbench.report.claim.origin import CODE, MADE
+from sketchbench.report.claim.state import CODE
 from sketchbench.report.table.reading import read_table
 
 NUMBERS = ("statistic", "low", "high", Column.BOUND)
 VERDICTS = ("claim", Column.METHOD, Column.LABEL, "case", "verdict", "expected", *NUMBERS)  # columns of claims.csv
 
 
-def read_verdicts(path: Path) -> pd.DataFrame:
-    """The verdicts of a run; SealError or TableError, in one line, where they are not whole."""
-    return read_table(path, (*VERDICTS, MADE, CODE), kind="claims", texts=(MADE, CODE))
+def read_verdicts(path: Path, scale: str | None = None) -> pd.DataFrame:
+    """The verdicts of a run, verified, of a scale or of any.
 
-
-def read_older(path: Path) -> pd.DataFrame:
-    """The verdicts of an older run, verified where they have a seal; from before there were seals they have none."""
-    if seal.beside(path).exists():
-        return read_table(path, VERDICTS, kind="claims")
-    verdicts = read_table(path, VERDICTS)
-    print(f"{path} has no seal: its verdicts are taken as they are", file=sys.stderr)
-    return verdicts
+    Raises SealError or TableError, in one line, where they are not whole.
+    """
+    return read_table(path, "claims", (*VERDICTS, CODE), scale=scale, texts=(CODE,))
 
 
 class Finding(NamedTuple):
@@ -110,7 +102,7 @@ def summary(title: str, surprising: Sequence[Finding], changed: Sequence[Finding
             rows = [f"| {one.claim} | {one.method} | {one.what.replace('|', '/')} |" for one in found]
             parts.append("\n".join([f"### {heading}", "", "| claim | method | |", "|---|---|---|", *rows]))
     if old:
-        parts.append("\n".join(["### Of older code", "", *(f"- {line}" for line in old)]))
+        parts.append("\n".join(["### Not current", "", *(f"- {line}" for line in old)]))
     if len(parts) == 1:
         parts.append("Everything is as expected.")
     return "\n\n".join(parts) + "\n"
@@ -122,7 +114,7 @@ def annotations(surprising: Sequence[Finding], changed: Sequence[Finding], old: 
     for one in (*surprising, *changed):
         yield _annotation("error" if one.serious else "warning", f"{one.claim} {one.method}", one.what)
     for line in old:
-        yield _annotation("warning", "older code", line)
+        yield _annotation("warning", "not current", line)
 
 
 def _annotation(kind: str, title: str, text: str) -> str:

@@ -11,7 +11,7 @@ from sketchbench.config import schema
 from sketchbench.config.schema import SchemaError
 from sketchbench.parameters import choose
 from sketchbench.project import HOME
-from sketchbench.report.printed.typed import FOLDER as PRINTED
+from sketchbench.report.printed.transcription import FOLDER as PRINTED
 from sketchbench.run.digest import CodeDigest
 
 FOLDER = HOME / "conf" / "figure"

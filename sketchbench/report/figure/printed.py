@@ -9,7 +9,7 @@ from sketchbench.report.figure import style
 from sketchbench.report.figure.rounds_to_target import SHARES
 from sketchbench.report.printed.agreement import DIFFERS, another
 from sketchbench.report.printed.cells import PAPERS, join
-from sketchbench.report.printed.typed import FOLDER, PrintedCell, read_printed
+from sketchbench.report.printed.transcription import FOLDER, PrintedCell, read_printed
 
 NAMES = {"federated_mlp": "MLP", "federated_cnn": "CNN"}
 LOOKS = {"plain": ("o", style.EXACT, -1), "sketched": ("s", style.INK, 1)}

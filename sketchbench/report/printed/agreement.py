@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from sketchbench.measure.column import Column
 from sketchbench.measure.interval import Interval, student_quantile
 from sketchbench.measure.summary import ROUNDING
-from sketchbench.report.printed.typed import PrintedCell
+from sketchbench.report.printed.transcription import PrintedCell
 
 ERROR = 0.05  # probability that a number that is of the same distribution differs
 AGREES, DIFFERS, OPEN = "agrees", "differs", "open"

@@ -6,19 +6,25 @@ table here, and where it is of the papers' size and the tables are of another sc
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from sketchbench.files import write_text
 from sketchbench.measure.column import Column
 from sketchbench.parameters import choose
+from sketchbench.report import seal
 from sketchbench.report.printed.agreement import OPEN, Outcome, as_claim, as_digits, as_draw
-from sketchbench.report.printed.typed import OF_CLAIMS, PrintedCell, PrintedError
+from sketchbench.report.printed.transcription import OF_CLAIMS, PrintedCell, PrintedError, read_printed
+from sketchbench.report.standing import compared_from
+from sketchbench.report.table.reading import COLUMNS, read_table
 
 PAPERS = "paper"  # the scale that measures at the papers' size
 SAME = 1e-9  # relative: numbers in a table that are the same
 LAST = "last"  # in the place of a round: the last one that there is, which the reason then names
+VERDICTS = ("claim", "role", "method", "verdict", "statistic", "low", "high", "bound", "trials")
 # what the columns of printed.csv mean
 MEANINGS = {
     "paper": "key of the paper",
@@ -37,6 +43,38 @@ MEANINGS = {
     "claim": "that judges it, if one does",
     "command": "makes the study's table again, at the size that the cell is of",
 }
+
+
+def compare(
+    tables: Sequence[Path],
+    printed: Sequence[Path],
+    verdicts: Path,
+    scale: str,
+    older: Sequence[str] = (),
+    *,
+    csv: Path,
+) -> None:
+    """Write the papers' tables and figures, cell by cell, beside what was measured, and seal the file.
+
+    Arguments:
+        tables: CSV by study, sealed; cells of other studies are open.
+        printed: YAML files.
+        verdicts: claims.csv, made of these tables.
+        scale: that they are of.
+        older: studies whose tables are of older code.
+        csv: the file to write.
+
+    Raises:
+        ValueError: in one line, for a file that is not what it must be.
+        FileError: (an OSError) where it can't be written.
+    """
+    cells = read_printed(printed)
+    frames = {path.stem: read_table(path, "table", COLUMNS, scale=scale) for path in tables}
+    judged = read_table(verdicts, "claims", VERDICTS, scale=scale)
+    joined = join(cells, frames, judged, scale, older)
+    write_text(csv, joined.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
+    made_of = compared_from(seal.sums(tables), seal.sums([verdicts])[verdicts.stem])
+    seal.write("printed", scale, made_of, [csv])
 
 
 def join(
