@@ -47,7 +47,7 @@ def expanded(conf: Path, studies: str, there: dict[str, Table] | None = None, **
 
 def made(plan: Plan) -> dict[str, Table]:
     """The tables that a run of this plan leaves behind."""
-    return {study: Table(standing.records_of(json.loads(plan.manifest(study))), plan.settings) for study in plan.runs}
+    return {study: Table(standing.table_inputs(json.loads(plan.manifest(study))), plan.settings) for study in plan.runs}
 
 
 def methods(plan: Plan, study: str) -> set[str]:
@@ -165,14 +165,14 @@ def test_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seal.beside(csv["cut"]).write_text("{")
     seal.beside(csv["unsealed"]).unlink()
     shutil.copy(csv["whole"], csv["moved"])
-    found = standing.find(tmp_path, "quick")
+    found = standing.find_tables(tmp_path, "quick")
     assert set(found) == {"whole", "removed", "planned"}
     assert set(found["whole"].made_of) == {"ams", "srht"}
     assert found["whole"].settings == {"seed": "7", "kernels": "numpy"}
-    assert standing.find(tmp_path, "paper") == {}
+    assert standing.find_tables(tmp_path, "paper") == {}
 
     before = contents(tmp_path)
-    lines = standing.remarks(tmp_path, "quick", ["planned"], ["whole"])
+    lines = standing.check_others(tmp_path, "quick", ["planned"], ["whole"])
     folder = tmp_path / "tables"
     set_aside = {name: f"{folder}/{name}" for name in ("cut.seal", "damaged.csv", "moved.csv")}
     assert [line.partition(": ")[0] for line in lines[:3]] == list(set_aside.values())
@@ -187,19 +187,19 @@ def test_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_seal_that_names_no_methods(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     csv = tabulated(tmp_path, "one", monkeypatch)
     seal.write("table", "quick", {"records": "00"}, [csv])
-    assert standing.find(tmp_path, "quick") == {"one": Table({"ams": "", "srht": ""}, {})}
+    assert standing.find_tables(tmp_path, "quick") == {"one": Table({"ams": "", "srht": ""}, {})}
 
 
 def test_jobs_are_told_what_was_there(tmp_path: Path, there: dict[str, Table]) -> None:
     place = tmp_path / "standing.json"
-    place.write_text(standing.as_text(there))
-    assert standing.recalled(place) == there
+    place.write_text(standing.to_json(there))
+    assert standing.from_json(place) == there
     for content in ("", "[]", '{"one": 1}', '{"one": {"made": 1}}'):
         place.write_text(content)
         with pytest.raises(FileError, match=r"standing\.json can't be read .*start snakemake again"):
-            standing.recalled(place)
+            standing.from_json(place)
     with pytest.raises(FileError, match="start snakemake again"):
-        standing.recalled(tmp_path / "none")
+        standing.from_json(tmp_path / "none")
 
 
 def test_a_job_plans_as_the_run_that_started_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,7 +228,7 @@ def test_claims_are_judged_again_where_a_table_or_a_state_changed(
     def judged() -> bool:
         for path in files:
             path.write_text("")
-        seal.write("claims", "quick", standing.judged_from(seal.sums([csv]), facts), files)
+        seal.write("claims", "quick", standing.claims_inputs(seal.sums([csv]), facts), files)
         return current(facts)
 
     def current(told: str) -> bool:

@@ -73,9 +73,9 @@ def do_job(receipt: Path, folder: Path | None) -> None:
 @SCALE
 def make_table(study: str, csv: Path, scale: str) -> None:
     """Verify and join the records of one study; its manifest comes as JSON on standard input."""
-    from sketchbench.report.table.joining import checked, make
+    from sketchbench.report.table.joining import check_manifest, make
 
-    make(study, checked(read_json_stdin("the manifest")), scale, csv)
+    make(study, check_manifest(read_json_stdin("the manifest")), scale, csv)
 
 
 @command.command("tables")
@@ -84,10 +84,10 @@ def make_table(study: str, csv: Path, scale: str) -> None:
 @SCALE
 def make_tables(manifests: Path, tables: Path, scale: str) -> None:
     """Verify and join the records of several studies; MANIFESTS is a JSON file with the manifest of each."""
-    from sketchbench.report.table.joining import checked, make
+    from sketchbench.report.table.joining import check_manifest, make
 
     for study, manifest in parse_json(manifests.read_text(encoding="utf-8"), str(manifests)).items():
-        make(study, checked(manifest), scale, tables / f"{study}.csv")
+        make(study, check_manifest(manifest), scale, tables / f"{study}.csv")
 
 
 @command.command("figure")

@@ -1,8 +1,8 @@
-"""Seals: what stands beside a report and says what its files contain, and what they were made of.
+"""Seals: a file beside each report, with the checksums of its files and of everything that they were made of.
 
-A report is one or more files that anyone can edit, cut, swap or copy from elsewhere. Whoever writes one writes
-`NAME.seal` last, a small JSON file with the SHA-256 of each of its files, what they were made of, and a checksum of its
-own; whoever reads one verifies it first, and there is no other way to read one. Seals hold nothing that differs between
+A report is one or more files that anyone can edit, cut, swap or copy from elsewhere. The step that writes a report
+writes `NAME.seal` last, a small JSON file with a checksum of its own; `content` reads a report, and verifies its seal
+first. There is no other way to read one. Seals hold nothing that differs between
 machines or times, but those in `tables/origin`, which say where the rows of a table come from.
 They show accidents and edits; they don't stop someone who makes a new seal for what they forged.
 """
@@ -17,17 +17,7 @@ from sketchbench.files import clear, is_plain, remove, set_aside, write_text
 
 VERSION = 1
 LARGEST = 1 << 20  # bytes of a seal; one of 200 tables has 20,000
-KINDS = {
-    "table": "a table",
-    "times": "times of a table",
-    "origin": "the origin of a table",
-    "claims": "a page of claims",
-    "figure": "a figure",
-    "printed": "a table of printed numbers",
-    "frontier": "a frontier",
-    "history": "a history",
-    "benchmarks": "a report of benchmarks",
-}
+KINDS = ("table", "times", "origin", "claims", "figure", "printed", "frontier", "history", "benchmarks")
 RESULTS = "sketchbench results"
 FORMATS = (".csv", ".md", ".svg", ".png", ".seal")  # of the files of a folder of reports
 FOLDERS = (".", "tables", "figures", "tables/origin")  # where they are in it
@@ -44,7 +34,7 @@ class Seal:
     """The content of a seal.
 
     Attributes:
-        kind: a key of KINDS.
+        kind: one of KINDS.
         scale: the scale of the report; "" where it has none.
         made_of: the SHA-256 of each thing that the report was made of, by name: the records of each method for a table,
             the tables for all else.
@@ -135,7 +125,7 @@ def content(path: Path, kind: str, scale: str | None = None) -> bytes:
 
     Arguments:
         path: the file.
-        kind: the kind of report that the file must belong to, a key of KINDS.
+        kind: the kind of report that the file must belong to, one of KINDS.
         scale: the scale that it must be of; None for any.
 
     Raises:
@@ -148,7 +138,7 @@ def content(path: Path, kind: str, scale: str | None = None) -> bytes:
         raise SealError(f"{path}: it has no seal ({beside(path).name}), so nobody can verify it; run {again}")
     seal = read(beside(path), again)
     if seal.kind != kind:
-        raise SealError(f"{path}: it is {KINDS.get(seal.kind, seal.kind)}, not {KINDS[kind]}; name another file")
+        raise SealError(f"{path}: its seal is of kind {seal.kind}, not {kind}; name another file")
     if scale not in (None, seal.scale):
         raise SealError(f"{path}: it is of scale={seal.scale}, not {scale}; name another file, or run {again}")
     for name in seal.files:

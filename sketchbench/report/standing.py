@@ -32,7 +32,7 @@ class Table:
     """A whole table that a run leaves as it is.
 
     Attributes:
-        made_of: by method, what `records_of` gave when the table was made; "" where its seal doesn't say.
+        made_of: by method, what `table_inputs` gave when the table was made; "" where its seal doesn't say.
         settings: `seed` and `kernels` of its records; empty where its seal doesn't say.
     """
 
@@ -59,7 +59,7 @@ class Table:
         return OLDER if planned else DROPPED
 
 
-def records_of(manifest: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def table_inputs(manifest: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """What a table is made of: by method, the digest of the signatures of its records and of the columns that the plan
     adds to them.
 
@@ -72,13 +72,13 @@ def records_of(manifest: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     return {method: seal.digest(json.dumps(listed, sort_keys=True)) for method, listed in entries.items()}
 
 
-def judged_from(tables: Mapping[str, str], facts: str) -> dict[str, str]:
+def claims_inputs(tables: Mapping[str, str], facts: str) -> dict[str, str]:
     """What the page of claims is made of: the SHA-256 of each table by study, and that of the plan's facts, such as
     which tables are of older code (see `Plan.facts`)."""
     return {**tables, PLAN: seal.digest(facts)}
 
 
-def compared_from(tables: Mapping[str, str], verdicts: str) -> dict[str, str]:
+def printed_inputs(tables: Mapping[str, str], verdicts: str) -> dict[str, str]:
     """What the table of printed numbers is made of: the SHA-256 of each table by study, and that of claims.csv."""
     return {**tables, "claims.csv": verdicts}
 
@@ -115,17 +115,17 @@ def check(
     lines, tables = [], {}
     for study, manifest in manifests.items():
         place = folder / "tables" / f"{study}.csv"
-        lines += seal.check([place], records_of(json.loads(manifest)), scale)
+        lines += seal.check([place], table_inputs(json.loads(manifest)), scale)
         tables[study] = _sum(place)
     tables |= {study: _sum(folder / "tables" / f"{study}.csv") for study in standing}
 
     def check_report(name: str, suffixes: Sequence[str], made_of: Mapping[str, str]) -> None:
         lines.extend(seal.check([folder / f"{name}{suffix}" for suffix in suffixes], made_of, scale))
 
-    check_report("claims", (".csv", ".md"), judged_from(tables, facts))
+    check_report("claims", (".csv", ".md"), claims_inputs(tables, facts))
     if printed:
         verdicts = _sum(folder / "claims.csv")
-        check_report("printed", (".csv",), compared_from({study: tables[study] for study in printed}, verdicts))
+        check_report("printed", (".csv",), printed_inputs({study: tables[study] for study in printed}, verdicts))
     if frontier:
         check_report("frontier", (".csv",), {study: tables[study] for study in frontier})
     for name, studies in figures.items():
@@ -141,10 +141,10 @@ def _sum(path: Path) -> str:
         return ""
 
 
-def find(reports: Path, scale: str) -> dict[str, Table]:
+def find_tables(reports: Path, scale: str) -> dict[str, Table]:
     """The tables of a folder of reports that are whole, sealed and of this scale, by study. Reads each once.
 
-    It says nothing of tables that are not; see `remarks`.
+    It says nothing of tables that are not; see `check_others`.
     """
     tables = {}
     for path in sorted((reports / "tables").glob("*.csv")):
@@ -165,13 +165,13 @@ def _read(path: Path, scale: str) -> Table:
     return Table(made_of, dict(own.settings))
 
 
-def as_text(tables: Mapping[str, Table]) -> str:
+def to_json(tables: Mapping[str, Table]) -> str:
     """The tables as JSON, for the jobs of a run: while it goes on, tables change."""
     return json.dumps({study: asdict(table) for study, table in tables.items()}, sort_keys=True)
 
 
-def recalled(path: Path) -> dict[str, Table]:
-    """The tables of a file that has what `as_text` gives. Raises FileError where it can't be read."""
+def from_json(path: Path) -> dict[str, Table]:
+    """The tables of a file that has what `to_json` gives. Raises FileError where it can't be read."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         return {study: Table(**table) for study, table in content.items()}
@@ -179,7 +179,7 @@ def recalled(path: Path) -> dict[str, Table]:
         raise FileError(0, f"{path} can't be read ({error}); start snakemake again, which writes it") from None
 
 
-def remarks(reports: Path, scale: str, planned: Collection[str], standing: Iterable[str]) -> list[str]:
+def check_others(reports: Path, scale: str, planned: Collection[str], standing: Iterable[str]) -> list[str]:
     """Prepare for a run of some studies: of the tables of others, damaged ones are renamed, and the rest is left.
 
     Arguments:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from sketchbench.project import DIRTY
 from sketchbench.report.claim import history
-from sketchbench.report.claim.history import COLUMNS, append, extended, read
+from sketchbench.report.claim.history import COLUMNS, append, extend, read
 
 NAN = float("nan")
 
@@ -26,7 +26,7 @@ def grown(*runs: tuple[str, pd.DataFrame]) -> pd.DataFrame:
     """The history of runs at commits."""
     found = pd.DataFrame(columns=list(COLUMNS))
     for commit, table in runs:
-        found = extended(found, table, "quick", commit, "2026-01-01")
+        found = extend(found, table, "quick", commit, "2026-01-01")
     return found
 
 

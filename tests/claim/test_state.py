@@ -2,47 +2,26 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
-import yaml
+from writing import claim, table
 
 from sketchbench.command.main import main
 from sketchbench.report import seal
 from sketchbench.report.claim.claims import ClaimError, read_claims
 from sketchbench.report.claim.evaluate import evaluate
-from sketchbench.report.claim.state import commits_behind, in_words
+from sketchbench.report.claim.state import commits_behind, describe_states
 from sketchbench.report.table import origin
 
 OLDER, SEED = "older code", "another seed"
 KINDS = {"contract": "sketch", "moments": "sketch", "controls": "sketch"}
 
 
-def claim(folder: Path, name: str, study: str, role: str = "ours", **changes: Any) -> None:
-    content = {
-        "id": name,
-        "paper": "ours",
-        "role": role,
-        "place": "here",
-        "statement": "the mean is 1",
-        "dataset": "none",
-        "studies": [study],
-        "checks": [{"criterion": "equality", "where": {"quantity": "q"}, "margin": 0.1}],
-        "expected": "any",
-    }
-    (folder / f"{name}.yaml").write_text(yaml.safe_dump({**content, **changes}))
-
-
-def rows(**means: float) -> pd.DataFrame:
-    shared = {"quantity": "q", "sd": 1.0, "skewness": 0.0, "trials": 10_000, "exact": 1.0}
-    return pd.DataFrame([{"method": n, "label": n.upper(), "mean": mean, **shared} for n, mean in means.items()])
-
-
 def sealed(folder: Path, study: str, commit: str, **means: float) -> None:
     place = folder / "tables" / f"{study}.csv"
     place.parent.mkdir(exist_ok=True)
-    rows(**means).to_csv(place, index=False)
+    table(**means).to_csv(place, index=False)
     seal.write("table", "quick", {}, [place])
     origin.write(place, "quick", [(name, {"commit": one}) for name in means for one in commit.split()])
 
@@ -50,9 +29,10 @@ def sealed(folder: Path, study: str, commit: str, **means: float) -> None:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Three tables, of three commits, and claims on them; `bad` breaks the contract."""
-    claim(tmp_path, "C1", "contract", "contract")
-    claim(tmp_path, "S1", "moments", negative_control={"default": {"method": "control/off", "studies": ["controls"]}})
-    claim(tmp_path, "S2", "nowhere")
+    claim(tmp_path, "C1", "contract", "contract", expected="any")
+    controls = {"default": {"method": "control/off", "studies": ["controls"]}}
+    claim(tmp_path, "S1", "moments", expected="any", negative_control=controls)
+    claim(tmp_path, "S2", "nowhere", expected="any")
     sealed(tmp_path, "contract", "111111111111", good=1.0, bad=1.5, new=1.0)
     sealed(tmp_path, "moments", "222222222222 333333333333", good=1.0, bad=1.0, new=1.0)
     sealed(tmp_path, "controls", "444444444444", **{"control/off": 2.0})
@@ -126,7 +106,7 @@ def test_the_check_counts_what_is_not_current(folder: Path, capsys: pytest.Captu
     whole = "7 verdicts, 1 surprises, 1 not run"
     assert checked(folder, capsys, "--current")[1][-1] == whole
     claim(folder, "C1", "contract", "contract", expected={"default": "holds", "bad": "fails"})
-    claim(folder, "S1", "moments", methods=["good", "new"])
+    claim(folder, "S1", "moments", methods=["good", "new"], expected="any")
     judged(folder, {})
     assert checked(folder, capsys, "--current") == (0, ["6 verdicts, 0 surprises, 1 not run"])
     judged(folder, {"moments": {OLDER: ["good"], SEED: ["new"]}})
@@ -143,7 +123,7 @@ def test_what_an_older_table_does_not_have_is_not_run(folder: Path) -> None:
         "hits": ("they have no hits", {"criterion": "audit"}),
         "rows": ("finds nothing to judge", {"where": {"quantity": "r"}}),
     }
-    tables = {"moments": rows(good=1.0).assign(bound=1.0)}
+    tables = {"moments": table(good=1.0).assign(bound=1.0)}
     for reason, change in without.values():
         check = {"criterion": "equality", "where": {"quantity": "q"}, **change}
         claim(folder, "S1", "moments", checks=[check])
@@ -157,4 +137,4 @@ def test_what_an_older_table_does_not_have_is_not_run(folder: Path) -> None:
 
 def test_many_methods_are_counted() -> None:
     older = {"two": {OLDER: list("abcdefg")}, "one": {SEED: ["a", "b"]}}
-    assert in_words(older) == ["one: another seed: a, b", "two: older code: 7 methods"]
+    assert describe_states(older) == ["one: another seed: a, b", "two: older code: 7 methods"]

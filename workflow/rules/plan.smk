@@ -80,7 +80,7 @@ if workflow.is_main_process:
             frontier=FRONTIER,
         )
         if config["studies"] != "all":
-            REJECTED += standing.remarks(
+            REJECTED += standing.check_others(
                 Path(REPORTS), PLAN.scale, PLAN.runs, PLAN.standing
             )
     except FileError as error:

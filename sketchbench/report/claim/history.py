@@ -1,7 +1,7 @@
 """The verdicts from commit to commit: reports/history.csv, to which a run adds the verdicts that have changed.
 
-A row says what a verdict and its tightness were at a commit, where these were not so before; so the file stays small,
-and a run in which nothing changed leaves it as it is. Verdicts that are not run, and those on times (expected: any),
+A row has the commit, the verdict and its tightness, where one of the two has changed; so the file stays small, and a
+run in which nothing changed leaves it as it is. Verdicts that are not run, and those on times (expected: any),
 which differ from machine to machine, are left out.
 """
 
@@ -33,15 +33,15 @@ def read(path: Path) -> pd.DataFrame:
     return read_table(path, "history", COLUMNS, texts=[name for name in COLUMNS if name != "tightness"])
 
 
-def extended(history: pd.DataFrame, verdicts: pd.DataFrame, scale: str, commit: str, date: str) -> pd.DataFrame:
-    """A history with what verdicts change in it.
+def extend(history: pd.DataFrame, verdicts: pd.DataFrame, scale: str, commit: str, date: str) -> pd.DataFrame:
+    """A history with a row more for each verdict that has changed.
 
     Arguments:
         history: as `read` gives it.
         verdicts: with the columns `claim`, `method`, `verdict`, `expected` and `tightness`.
         scale: of the verdicts.
-        commit: of the code that they are from; what the history has of it already, and of code that was not committed,
-            is replaced, so that running twice changes nothing.
+        commit: of the code that made the verdicts. Rows of the same commit, and of code that was not committed, are
+            replaced, so that running twice changes nothing.
         date: of the commit.
     """
     stale = (history["scale"] == scale) & ((history["commit"] == commit) | history["commit"].str.endswith(DIRTY))
@@ -84,7 +84,7 @@ def append(csv: Path, verdicts: pd.DataFrame, scale: str, root: Path = PROJECT) 
     except (seal.SealError, TableError) as error:
         return [f"the history of verdicts is left alone: {error}"]
     if commit:
-        history = extended(history, verdicts, scale, *commit)
+        history = extend(history, verdicts, scale, *commit)
         text = history.to_csv(index=False, float_format=f"%{FORMAT}", lineterminator="\n")
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             write_text(path, text)

@@ -15,12 +15,12 @@ from sketchbench.report.claim.claims import Claim, check_studies, read_claims
 from sketchbench.report.claim.erratum import read_errata
 from sketchbench.report.claim.evaluate import evaluate
 from sketchbench.report.claim.state import with_code
-from sketchbench.report.standing import judged_from
+from sketchbench.report.standing import claims_inputs
 from sketchbench.report.table import times
 from sketchbench.report.table.reading import COLUMNS, read_table
 
 NO_TIMES = "no times of this machine, and git tracks none; run this study"
-# What a verdict on times is made of, and differs from run to run; the verdict itself seldom does.
+# The columns of a verdict on times that differ from run to run; the verdict itself seldom does.
 MEASURED = ["statistic", "low", "high", "slack", "tightness", "negative_control_statistic"]
 WORDS = [Column.CASE.value, "negative_control_verdict"]
 FACTS = {"scale", "kernels", "seed", "skipped", "studies"}
@@ -71,14 +71,14 @@ def judge(
     verdicts = without_times(measured)
     write_text(csv, _text(verdicts))
     write_text(markdown, page.render(read, verdicts, known, comparisons, mistakes))
-    seal.write("claims", scale, judged_from(seal.sums(tables), facts), [csv, markdown])
+    seal.write("claims", scale, claims_inputs(seal.sums(tables), facts), [csv, markdown])
     remarks = history.append(csv, verdicts, scale)
     return [*map(str, surprises(verdicts)), *remarks]
 
 
 def without_times(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """The verdicts without the numbers of those on times, whose expected verdict is `any`: they differ from run to run,
-    and are in times.csv beside."""
+    """The verdicts, without the numbers of verdicts on times (expected: `any`). These numbers differ from run to run;
+    they stand in times.csv beside claims.csv."""
     timed, kept = _on_times(verdicts), verdicts.copy()
     kept.loc[timed, MEASURED] = float("nan")
     kept.loc[timed, WORDS] = ""

@@ -10,7 +10,7 @@ from sketchbench.report.claim import gate
 from sketchbench.report.claim.claims import Claim
 from sketchbench.report.claim.erratum import Counterexample, Erratum
 from sketchbench.report.claim.evaluate import FAMILY_WISE_ERROR
-from sketchbench.report.claim.state import in_words, summary
+from sketchbench.report.claim.state import describe_states, summary
 
 TITLE = "Claims and verdicts"
 MARKS = {"holds": "✓", "fails": "✗", "inconclusive": "~", "vacuous": "○", "void": "⊘", "not run": "–"}
@@ -38,7 +38,7 @@ def render(
     comparisons: int,
     errata: Sequence[Erratum] = (),
 ) -> str:
-    """The page: the verdicts counted, what is not as expected, the errata, and what was left out.
+    """The page: counts of verdicts, surprises, errata, and the studies and methods that were left out.
 
     Arguments:
         claims: the claims, in the order of the page.
@@ -94,7 +94,7 @@ def _papers(verdicts: pd.DataFrame) -> list[str]:
 
 
 def _expectations(verdicts: pd.DataFrame) -> list[str]:
-    """Is everything as expected? Verdicts by role, with the number of surprises, and these one by one."""
+    """Is everything as expected? Counts of verdicts and surprises by role, then the surprises one by one."""
     rows = []
     for role in ROLES:
         group = verdicts[verdicts["role"] == role]
@@ -128,25 +128,25 @@ def _not_run(verdicts: pd.DataFrame) -> list[str]:
 
 
 def _older(verdicts: pd.DataFrame, facts: Mapping[str, Any]) -> list[str]:
-    """Which verdicts are not of the code of this run, if there are such."""
+    """The verdicts that are not of the code of this run; no blocks where all are."""
     older = facts.get("older", {})
     if not older:
         return []
     counted = ", ".join(summary(verdicts)) or "none"
     text = f"Of {len(verdicts)} verdicts: {counted}. They stay until their studies are run again:"
-    return ["## Is everything of this code?", text, _bullets(in_words(older))]
+    return ["## Is everything of this code?", text, _bullets(describe_states(older))]
 
 
 def _contract(verdicts: pd.DataFrame, facts: Mapping[str, Any]) -> list[str]:
-    """Which methods break the contract, and of which it was not measured."""
+    """The methods that break the contract, and the methods whose contract was not measured."""
     if not (verdicts["role"] == gate.ROLE).any():
         return []
     heading, kinds = "## Is the contract kept?", facts.get("kinds", {})
-    measured = gate.measured(verdicts.to_dict("records"), kinds)
+    measured = gate.measured_methods(verdicts.to_dict("records"), kinds)
     if not measured:
         text = "It was not measured in this run. What the verdicts rest on, such as independent operators, is assumed."
         return [heading, text]
-    lines, without = gate.broken(verdicts), gate.unmeasured(verdicts, kinds)
+    lines, without = gate.breaches(verdicts), gate.unmeasured_methods(verdicts, kinds)
     text = f"It was measured of {len(measured)} methods (claims C1 and following). {POWER}"
     if without:
         text += f" It was not measured of {', '.join(without)}."
@@ -157,7 +157,7 @@ def _contract(verdicts: pd.DataFrame, facts: Mapping[str, Any]) -> list[str]:
 
 
 def _uncontrolled(claims: list[Claim], verdicts: pd.DataFrame) -> list[str]:
-    """The claims without a negative control yet, if any, and those of some of whose methods this is so."""
+    """The claims without a negative control yet, for all methods or for some; no blocks where all have one."""
     names = [claim.id for claim in claims if claim.role != "control" and not claim.controls]
     for claim in claims:
         judged = verdicts[(verdicts["claim"] == claim.id) & verdicts["verdict"].isin(["holds", "inconclusive"])]
@@ -192,7 +192,7 @@ def _counted(verdicts: pd.DataFrame) -> str:
 
 
 def _errata(errata: Sequence[Erratum], verdicts: pd.DataFrame) -> list[str]:
-    """A line for each erratum: what is printed and what is so, with the verdicts of the claims that measure it."""
+    """A line for each erratum: the printed number and the true one, with the verdicts of the claims that measure it."""
     if not errata:
         return []
     text = f"{len(errata)} statements that are not so as printed. Their reasons and counterexamples are on the site."

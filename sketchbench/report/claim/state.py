@@ -73,7 +73,7 @@ def not_of_this_plan(verdicts: pd.DataFrame) -> list[str]:
     return [f"{claim}: {', '.join(states)}" for claim, rows in groups if (states := summary(rows))]
 
 
-def in_words(older: States) -> list[str]:
+def describe_states(older: States) -> list[str]:
     """A line for each study and state, with the methods, or with their number where there are many."""
     return [
         f"{study}: {state}: {', '.join(listed) if len(listed) <= MANY else f'{len(listed)} methods'}"

@@ -1,4 +1,4 @@
-"""The frontier: one row for each compressor, budget and setting, with all that was measured there."""
+"""The frontier: one row for each compressor, budget and setting, with every quantity measured there."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -103,7 +103,7 @@ def _ours(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _by_cell(tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
-    """What is known of a compressor at a budget, or of a compressor, whatever the setting: a column each."""
+    """Quantities of a compressor, at a budget or at all budgets, that depend on no setting: a table of one column each."""
     if LEAKAGE in tables:
         leaked = _ours(tables[LEAKAGE])
         for view, short in VIEWS.items():

@@ -16,9 +16,9 @@ from sketchbench.files import write_text
 from sketchbench.measure.column import Column
 from sketchbench.parameters import choose
 from sketchbench.report import seal
-from sketchbench.report.printed.agreement import OPEN, Outcome, as_claim, as_digits, as_draw
+from sketchbench.report.printed.agreement import OPEN, Outcome, judge_claim, judge_digits, judge_draw
 from sketchbench.report.printed.transcription import OF_CLAIMS, PrintedCell, PrintedError, read_printed
-from sketchbench.report.standing import compared_from
+from sketchbench.report.standing import printed_inputs
 from sketchbench.report.table.reading import COLUMNS, read_table
 
 PAPERS = "paper"  # the scale that measures at the papers' size
@@ -73,7 +73,7 @@ def compare(
     judged = read_table(verdicts, "claims", VERDICTS, scale=scale)
     joined = join(cells, frames, judged, scale, older)
     write_text(csv, joined.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
-    made_of = compared_from(seal.sums(tables), seal.sums([verdicts])[verdicts.stem])
+    made_of = printed_inputs(seal.sums(tables), seal.sums([verdicts])[verdicts.stem])
     seal.write("printed", scale, made_of, [csv])
 
 
@@ -84,10 +84,10 @@ def join(
     scale: str,
     older: Collection[str] = (),
 ) -> pd.DataFrame:
-    """The cells, each beside what was measured of it, with the columns `MEANINGS`.
+    """The cells, each beside its measured number, with the columns `MEANINGS`.
 
     Arguments:
-        cells: of `typed.read_printed`.
+        cells: of `read_printed`.
         tables: the tables of studies at hand, by name; others may be missing.
         verdicts: the table of all verdicts, made of the same tables.
         scale: that they are of.
@@ -119,7 +119,7 @@ def join(
 
 
 def _outcome(cell: PrintedCell, tables: Mapping[str, pd.DataFrame], verdicts: pd.DataFrame, scale: str) -> Outcome:
-    """What came out for a cell; ValueError as above."""
+    """The outcome of a cell; ValueError as above."""
     if cell.claim:
         choose("claim", cell.claim, sorted(verdicts["claim"].unique()))
     if not cell.study:  # whose own reason says why
@@ -128,7 +128,7 @@ def _outcome(cell: PrintedCell, tables: Mapping[str, pd.DataFrame], verdicts: pd
         return Outcome(OPEN, reason)
     table = tables[cell.study]
     if cell.criterion in OF_CLAIMS:
-        return as_claim(cell, _verdicts(cell, verdicts))
+        return judge_claim(cell, _verdicts(cell, verdicts))
     rows = [_row(table, where) for where in (cell.where, cell.over) if where]
     if not rows:
         return Outcome(OPEN, "")
@@ -136,7 +136,7 @@ def _outcome(cell: PrintedCell, tables: Mapping[str, pd.DataFrame], verdicts: pd
         words = ", ".join(f"{column}={value}" for column, value in (cell.where, cell.over)[rows.index(None)].items())
         return Outcome(OPEN, f"study {cell.study} has no row of {words}")
     found = [row for row in rows if row is not None]
-    return as_draw(cell, found[0]) if cell.criterion == "draw" else _number(cell, found)
+    return judge_draw(cell, found[0]) if cell.criterion == "draw" else _number(cell, found)
 
 
 def _unmeasured(cell: PrintedCell, tables: Mapping[str, pd.DataFrame], scale: str) -> str:
@@ -147,11 +147,11 @@ def _unmeasured(cell: PrintedCell, tables: Mapping[str, pd.DataFrame], scale: st
 
 
 def _number(cell: PrintedCell, rows: Sequence[Mapping[Any, Any]]) -> Outcome:
-    """What came out for a number of one row, or of two, the first over the second."""
+    """The outcome for the number of one row, or of two rows, the first over the second."""
     values = [_value(row, cell.column) for row in rows]
     value = values[0] / values[1] if len(values) > 1 else values[0]
     if cell.criterion == "digits":
-        return as_digits(cell, value)
+        return judge_digits(cell, value)
     trials = _value(rows[0], Column.TRIALS)
     reason = f"measured after round {rows[0][Column.ROUND]:.0f}" if cell.where.get(Column.ROUND) == LAST else ""
     return Outcome(OPEN, reason, value, trials=0 if math.isnan(trials) else int(trials))

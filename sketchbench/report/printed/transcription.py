@@ -1,4 +1,4 @@
-"""The cells of the papers' tables and figures: what conf/printed says, read and checked."""
+"""The cells of the papers' tables and figures, transcribed in conf/printed; read and checked here."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,7 +33,7 @@ class PrintedError(ValueError):
 
 @dataclass(frozen=True)
 class Tolerance:
-    """What is granted, stated before it was measured, and why.
+    """A tolerance, which was stated before anything was measured.
 
     Attributes:
         amount: by which the printed number may lie outside of the interval, in its unit.
@@ -106,7 +106,7 @@ def read_printed(paths: Iterable[Path], studies: Iterable[str] = ()) -> list[Pri
 
     Arguments:
         paths: YAML files that fit the schema `printed`.
-        studies: the studies that there are; those of conf/study where none are given.
+        studies: the names of all studies; by default those of conf/study.
 
     Raises:
         SchemaError: in one line, for a file that does not fit the schema.
@@ -157,7 +157,7 @@ def _select(cell: dict[str, Any], common: Mapping[str, Any], own: Mapping[str, A
 
 
 def _check(cell: Mapping[str, Any], studies: Sequence[str]) -> None:
-    """ValueError for a cell that lacks what its criterion needs, or has names that there are not."""
+    """ValueError for a cell that lacks a key that its criterion needs, or names an unknown study or column."""
     if "criterion" not in cell:
         raise ValueError(f"criterion is missing; choose one of {', '.join(NEEDS)}")
     criterion = cell["criterion"]

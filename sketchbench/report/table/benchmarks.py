@@ -19,7 +19,7 @@ COLUMNS = [
 
 
 class ReportError(ValueError):
-    """A report that is none of `make bench`; the message is for the user."""
+    """A file that is no report of `make bench`; the message is for the user."""
 
 
 def tabulate(report: dict[str, Any]) -> pd.DataFrame:

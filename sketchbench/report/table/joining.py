@@ -8,7 +8,7 @@ import pandas as pd
 from sketchbench.files import check_entries, write_text
 from sketchbench.measure.column import TRIALS_THERE, Column
 from sketchbench.report import seal
-from sketchbench.report.standing import SETTINGS, records_of
+from sketchbench.report.standing import SETTINGS, table_inputs
 from sketchbench.report.table import origin, times
 from sketchbench.report.table.rounding import rounded
 from sketchbench.run import record
@@ -58,7 +58,7 @@ def join(manifest: list[dict[str, Any]]) -> tuple[pd.DataFrame, Provenances]:
     return pd.concat(frames, ignore_index=True), provenances
 
 
-def checked(manifest: Any) -> list[dict[str, Any]]:
+def check_manifest(manifest: Any) -> list[dict[str, Any]]:
     """The manifest that `Plan.manifest` gives; ValueError for anything else."""
     check_entries(manifest, {"record": str, "signature": str, "columns": dict}, "the manifest")
     check_entries([entry["columns"] for entry in manifest], {Column.METHOD: str}, "the columns of the manifest")
@@ -75,7 +75,7 @@ def make(study: str, manifest: list[dict[str, Any]], scale: str, csv: Path) -> N
     frame, provenances = join(manifest)
     kept, timed = times.split(rounded(frame))
     write_text(csv, _text(kept))
-    seal.write("table", scale, records_of(manifest), [csv], settings=_settings(provenances))
+    seal.write("table", scale, table_inputs(manifest), [csv], settings=_settings(provenances))
     times.write(csv, _text(timed) if len(timed) else "", scale)
     origin.write(csv, scale, provenances)
 

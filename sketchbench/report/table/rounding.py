@@ -46,7 +46,7 @@ def rounded(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _power(values: np.ndarray) -> np.ndarray:
-    """The power of ten of the first digit of each number; a very small one of 0 and of what is no number."""
+    """The power of ten of the first digit of each number; -300 for 0 and for what is no number."""
     known = np.isfinite(values) & (values != 0)
     return np.floor(np.log10(np.abs(values), out=np.full(len(values), -300.0), where=known)).astype(int)
 
