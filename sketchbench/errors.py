@@ -12,8 +12,8 @@ class ConfigError(ValueError):
     """A config that can't be run; the message is for the user, in one line."""
 
 
-class FindingsError(ValueError):
-    """Several mistakes of the user's at once, a line for each."""
+class FolderError(ConfigError):
+    """The mistakes in a user's folder, a line for each."""
 
 
 def message(error: BaseException) -> str:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from sketchbench.config.composition import METHODS, YAML, compose, frozen, own_methods
-from sketchbench.errors import ConfigError, FindingsError
+from sketchbench.errors import FolderError
 from sketchbench.files import display_path
 from sketchbench.inspection import files
 from sketchbench.inspection.families import SIZES, check_family
@@ -15,10 +15,6 @@ from sketchbench.inspection.findings import Findings
 from sketchbench.inspection.formulas import check_theory
 from sketchbench.inspection.recoveries import check_recovery
 from sketchbench.project import CONF
-
-
-class FolderError(ConfigError, FindingsError):
-    """The mistakes in a user's folder, a line for each."""
 
 
 class Method(NamedTuple):

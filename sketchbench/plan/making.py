@@ -82,9 +82,9 @@ def from_settings(settings: Mapping[str, Any], main: bool = True) -> Plan:
     beside = settings["beside"] if settings["only"] else None
     places = places_of(settings["scale"], user_folder(settings["folder"]), apart=beside is not None)
     if main:
-        tables = standing.find(Path(places.reports), settings["scale"])
+        tables = standing.find_tables(Path(places.reports), settings["scale"])
     else:
-        tables = standing.recalled(Path(standing_file(places)))
+        tables = standing.from_json(Path(standing_file(places)))
     return expand(
         *(settings[name] for name in ("scale", "kernels", "seed", "studies", "folder")),
         tables=tables,

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from own import CONFIG, MODULE, ROOT, SKETCH, replaced, write
 
-from sketchbench.inspection.check import FolderError, Method, check_folder, mistakes
+from sketchbench.errors import FolderError
+from sketchbench.inspection.check import Method, check_folder, mistakes
 from sketchbench.project import CONF
 
 DRAW = MODULE[MODULE.index("        def rows_of") : MODULE.index("def second_moment")]

@@ -69,6 +69,6 @@ def test_what_does_no_harm(tmp_path: Path) -> None:
     assert files.mistakes(write(tmp_path, SOUND | dict.fromkeys(harmless, "")), CONF) == []
 
 
-def test_all_mistakes_are_told(tmp_path: Path) -> None:
+def test_all_mistakes_are_listed(tmp_path: Path) -> None:
     wrong = {"sketch/srht.yaml": "label: a\n", "sketch/mine.yml": "", "numpy.py": "", "x.yaml": ""}
     assert len(files.mistakes(write(tmp_path, SOUND | wrong), CONF)) == 4
