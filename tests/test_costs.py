@@ -66,10 +66,8 @@ def test_every_study_of_the_quick_scale_has_a_cost() -> None:
 
 
 def test_a_batch_is_as_long_as_its_runs_together_and_unknown_where_one_is() -> None:
-    known, unknown = (
-        Run("one", name, {}, "0", {}, f"{name}.parquet", found)
-        for name, found in (("a", Cost(2.0, 3.0, 100, 1)), ("b", None))
-    )
+    known = Run("one", "a", {}, "0", {}, "a.parquet", Cost(2.0, 3.0, 100, 1))
+    unknown = Run("one", "b", {}, "0", {}, "b.parquet")
     both = Batch("x.done", [known, known])
     assert (both.seconds, both.mebibytes) == (4.0, 100)
     mixed = Batch("x.done", [known, unknown])
