@@ -32,7 +32,7 @@ NEEDED = ("compression", "case", "epsilon", "d", "accuracy", "accuracy_low", "ac
     "--frontier",
     type=click.Path(path_type=Path),
     multiple=True,
-    help=f"A sealed CSV; may be repeated (default: {FRONTIERS[0]}, and that of the paper scale).",
+    help=f"A frontier.csv with its seal; may be repeated (default: {FRONTIERS[0]}, and the paper scale's).",
 )
 def command(
     nbytes: float,
