@@ -28,8 +28,8 @@ STUDIES = (
     Column("scale", "scale", "size of the run; quick: minutes to hours for all studies; paper: the papers' own sizes"),
     Column("rows", "rows", "number of rows of the table", "number"),
     Column("methods", "methods", "number of methods that are compared, with controls", "number"),
-    Column("commit", "code", "commits of the code behind the records, or the commit that changed the table last"),
-    Column("date", "date", "day of the newest of these commits"),
+    Column("commit", "code", "commits of the code that the records are from, or the last commit of the table"),
+    Column("date", "date", "date of the newest of these commits"),
 )
 
 

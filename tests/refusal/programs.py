@@ -138,6 +138,7 @@ CLAIMS = [
     Call("step claims", _evaluate("@ragged.csv"), "can't read"),
     Call("step claims", _evaluate("@tails.csv", "x"), "--facts must be JSON"),
     Call("step claims", _evaluate("@tails.csv", "[]"), "--facts needs kernels, scale"),
+    Call("step claims", _evaluate("@tails.csv", "{}"), "--facts needs kernels, scale"),
     Call("step claims", _evaluate("@tails.csv", {**FACTS, "studies": ["tails"]}), "S1: study=embedding is unknown"),
     Call("step claims", _evaluate("@tails.csv", claim="@none.yaml"), "none.yaml"),
     Call("step claims", _evaluate("@tails.csv", claim="@broken.yaml"), "broken.yaml"),
