@@ -49,7 +49,7 @@ def test_a_row(capsys: pytest.CaptureFixture[str]) -> None:
         "S2: song2023, Lemmas D.12-D.16, Table 1 (printed)",
         "E[(gᵀRᵀRh)²] ≤",
         "Measured: mean over the trials: ",
-        "holds where its interval lies below the bound.",
+        "holds where the interval lies below the bound.",
         "quick  SRHT  holds, expected holds\n",
         "statistic 1.5 in [1.25, 1.75], bound 2, slack 0.125, tightness 1.3, 4,000 trials",
         "decided by: flat, d=640, b=16 (study moments)",
