@@ -10,9 +10,9 @@ import yaml
 
 from sketchbench.command import new
 from sketchbench.command.main import main
+from sketchbench.command.plan import plan_of
 from sketchbench.config.composition import METHODS
 from sketchbench.inspection.check import check_folder
-from sketchbench.plan.making import from_options
 
 
 def test_a_new_sketch_and_a_new_recovery(
@@ -52,7 +52,7 @@ def test_a_folder_of_any_kind_can_be_planned(tmp_path: Path, kind: str, monkeypa
     new.write(kind, name, tmp_path / "mine")
     monkeypatch.setattr(sys, "path", [str(tmp_path / "mine"), *sys.path])
     study = {"sketch": "moments", "recovery": "reconstruction", "compressor": "compressor_contract"}[kind]
-    plan = from_options({"scale": "smoke", "studies": study, "folder": str(tmp_path / "mine"), "only": "mine"})
+    plan = plan_of({"scale": "smoke", "studies": study, "folder": str(tmp_path / "mine"), "only": "mine"})
     assert name in {run.columns["method"] for run in plan.runs[study].values()}
 
 

@@ -29,4 +29,4 @@ def command(scale: str, results: Path | None) -> None:
     costs = cost.read(cost.FILE) | {cost.Key(scale, study): spent for study, spent in measured.items()}
     write_text(cost.FILE, cost.text(costs))
     total = sum(spent.seconds * spent.runs for spent in measured.values())
-    print(f"{len(measured)} studies at {scale}: {cost.told(total)} of a core, into {cost.FILE}")
+    print(f"{len(measured)} studies at {scale}: {cost.format_duration(total)} of a core, into {cost.FILE}")

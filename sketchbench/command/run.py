@@ -17,6 +17,7 @@ from sketchbench.config.composition import METHODS
 from sketchbench.config.overrides import product
 from sketchbench.errors import blame
 from sketchbench.inspection.check import Method, check_folder
+from sketchbench.kernels import NAMES
 from sketchbench.measure.column import CONTROLS
 from sketchbench.project import CONF
 from sketchbench.run import job
@@ -85,13 +86,14 @@ def command(overrides: Sequence[str], folder: str, result: Path | None, cfg: str
 def list_options(folder: Path | None) -> str:
     """The groups with their options, and the default config."""
     lines = ["Groups and their options:"]
-    for group in ("task", *METHODS, "kernels", "scale"):
+    for group in ("task", *METHODS, "scale"):
         places = [CONF / group] + ([folder / group] if folder else [])
         options = {str(path.relative_to(place).with_suffix("")) for place in places for path in place.rglob("*.yaml")}
         shown = sorted(option for option in options if not option.startswith(CONTROLS))
         more = f", and {len(options) - len(shown)} controls in conf/{group}" if len(shown) < len(options) else ""
         text = f"{group + ':':12s}{', '.join(shown)}{more}"
         lines += textwrap.wrap(text, 116, initial_indent="  ", subsequent_indent=" " * 14)
+    lines.append(f"  {'kernels:':12s}{', '.join(('auto', *NAMES))}")
     config = composition.compose([], folder=folder)
     lines += ["", "Keys, with their defaults:"]
     lines += [f"  {line}" for line in OmegaConf.to_yaml(config).splitlines()]

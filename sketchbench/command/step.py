@@ -45,7 +45,7 @@ def do_job(receipt: Path, folder: Path | None) -> None:
     Records that exist are kept. A run that has reached its time limit is no failure: its checkpoint is kept, the
     receipt says that it is unfinished, and the same run goes on.
     """
-    from sketchbench.plan import receipt as receipts
+    from sketchbench.plan.batch import receipt_text
     from sketchbench.run.job import start_logging, work_off
 
     own = folder and folder.resolve()
@@ -64,7 +64,7 @@ def do_job(receipt: Path, folder: Path | None) -> None:
     if done.unfinished:
         print(f"{len(done.unfinished)} of {len(batch)} runs are unfinished; the same command goes on", flush=True)
     signatures = {entry["record"]: entry["signature"] for entry in batch}
-    write_text(receipt, receipts.text(signatures, done.unfinished))
+    write_text(receipt, receipt_text(signatures, done.unfinished))
 
 
 @command.command("table")

@@ -28,7 +28,7 @@ def single_run(conf: Path, scale: str, row: Mapping[Any, Any], method: str = "")
         study = read(conf, row["study"], scale)
     except (ValueError, OSError):  # a table of a study that is no longer there
         return ""
-    if study.trials is not None or row["method"].startswith("control/"):
+    if study.trial_runs or row["method"].startswith("control/"):
         return ""
     points = [point for point in study.points(row["method"]) if _fits(point, row["case"])]
     points = points[:1] if study.always else points  # at the first size that the method takes
@@ -47,7 +47,7 @@ def _short(value: Any) -> str:
 
 def _command(study: Study, scale: str, method: str, point: Point) -> str:
     parts = [f"task={study.task}", *([f"{study.kind}={method}"] if study.kind else []), f"scale={scale}"]
-    parts += [f"{group}@task.{group}={option}" for group, option in point.parts.items()]
+    parts += [f"{group}@task.{group}={option}" for group, option in point.groups.items()]
     parts += [f"{key}={_value(value)}" for key, value in point.values.items()]
     return " ".join(["sketchbench run", *map(shlex.quote, parts)])
 

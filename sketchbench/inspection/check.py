@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from sketchbench.config.composition import METHODS, YAML, compose, frozen
+from sketchbench.config.composition import METHODS, YAML, compose, frozen, own_methods
 from sketchbench.errors import FolderError
 from sketchbench.files import display_path
 from sketchbench.inspection import files
@@ -45,7 +45,7 @@ def check_folder(
     if not lines:
         methods = only
         if methods is None:
-            methods = [Method(kind, name) for kind, names in files.methods(folder).items() for name in names]
+            methods = [Method(kind, name) for kind, names in own_methods(folder).items() for name in names]
         lines = [line for method in methods for line in mistakes(method, folder, conf, overrides)]
     if lines:
         raise FolderError("\n".join(lines))

@@ -43,11 +43,6 @@ def mistakes(folder: Path, conf: Path) -> list[str]:
     return lines
 
 
-def methods(folder: Path) -> dict[str, list[str]]:
-    """The methods of a user's folder by kind: the names of their files."""
-    return {kind: sorted(path.stem for path in (folder / kind).glob("*.yaml")) for kind in METHODS}
-
-
 def _looks_like_yaml(path: Path) -> bool:
     return path.suffix.lower() in (".yaml", *LIKE_YAML)
 
