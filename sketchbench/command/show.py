@@ -17,10 +17,9 @@ from sketchbench.report import seal
 from sketchbench.report.claim.claims import Claim, read_claims
 from sketchbench.report.claim.control import NegativeControl
 from sketchbench.report.claim.state import CODE, commits_behind
+from sketchbench.report.evidence.outcomes import Scale, read_outcomes
+from sketchbench.report.evidence.provenance import dated, last_commit, made_with
 from sketchbench.report.evidence.statistic import WORDS, name_of
-from sketchbench.site.page import Scale
-from sketchbench.site.provenance import dated, last_commit, made_with
-from sketchbench.site.verdicts import read
 
 SCALES = ("quick", "paper", "smoke")
 WIDTH = 48  # characters of an interval
@@ -88,7 +87,7 @@ def _reports(scale: str, folder: Path | None) -> Scale:
 
 
 def _rows(scale: Scale, claim: str) -> list[Row]:
-    verdicts = read(scale)
+    verdicts = read_outcomes(scale)
     return list(verdicts[verdicts["claim"] == claim].to_dict("records"))
 
 

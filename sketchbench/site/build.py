@@ -21,8 +21,9 @@ import yaml
 
 from sketchbench.files import write_bytes, write_text
 from sketchbench.project import PROJECT
+from sketchbench.report.evidence.outcomes import Scale
 from sketchbench.site import lists
-from sketchbench.site.page import Asset, Page, Scale, scales_of
+from sketchbench.site.page import Asset, Page, scales_of
 
 HERE = Path(__file__).parent
 MODULES = ("front", "claims", "errata", "printed", "frontier", "figures", "tables", "history", "glossary")

@@ -9,11 +9,13 @@ import pandas as pd
 from sketchbench.config import commands
 from sketchbench.report.claim.claims import Claim, read_claims
 from sketchbench.report.claim.page import ROLES
+from sketchbench.report.evidence.outcomes import Scale, read_outcomes
+from sketchbench.report.evidence.provenance import dated, last_commit, made_with
 from sketchbench.report.evidence.statistic import WORDS, axis_names, quantities, quantity
-from sketchbench.site import provenance, verdicts
+from sketchbench.report.table import origin
 from sketchbench.site.claim_picture import draw_panels
 from sketchbench.site.lists import Column, listing
-from sketchbench.site.page import Asset, Page, Scale, table_address
+from sketchbench.site.page import Asset, Page, table_address
 from sketchbench.site.verdicts import anchor, badge, claim_files, escaped, link, number, prose, typeset
 
 COLUMNS = (
@@ -55,7 +57,7 @@ open. The vertical line is the bound or the exact value; a shaded side is the si
 def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
     """The list of all verdicts, then the claims in their order."""
     claims = read_claims(claim_files(conf))
-    outcomes = pd.concat([verdicts.read(scale) for scale in scales], ignore_index=True)
+    outcomes = pd.concat([read_outcomes(scale) for scale in scales], ignore_index=True)
     yield Page("claims.md", "Claims", f"{INTRODUCTION}\n\n{_verdict_list(claims, outcomes)}")
     for index, claim in enumerate(claims):
         beside = [claims[place].id for place in (index - 1, index + 1) if 0 <= place < len(claims)]
@@ -99,7 +101,7 @@ def _claim(claim: Claim, outcomes: pd.DataFrame, scales: Sequence[Scale], conf: 
     blocks += [f"<p>At the scale {name}: {prose(other.reason)}</p>" for name, other in claim.scales.items()]
     blocks += [f"## How the claim is measured {UNFOUND}", _checks(claim, scales)]
     blocks += [f"## Repeat the measurement {UNFOUND}", *_again(claim, own, run or scales[:1], conf)]
-    sources = "".join(provenance.section(scale, claim.studies) for scale in run)
+    sources = "".join(_sources(scale, claim.studies) for scale in run)
     blocks += [
         f"## Which code and machine measured it {UNFOUND}",
         sources or "<p>The tables of its studies have not been made.</p>",
@@ -223,3 +225,22 @@ def _again(claim: Claim, own: pd.DataFrame, run: Sequence[Scale], conf: Path) ->
         text = f"The single run behind each verdict; write the name of a method in the place of {ANY}:"
         blocks.append(f"{text}\n\n```text\n{chr(10).join(lines)}\n```")
     return blocks
+
+
+def _sources(scale: Scale, studies: Sequence[str]) -> str:
+    """A table in HTML: commits and settings of the tables of these studies; "" where no table is there.
+
+    Raises SealError where the seal of one is damaged.
+    """
+    rows = "".join(_source(scale, study) for study in studies)
+    head = "<tr><th>scale</th><th>table</th><th>commit of the code</th><th>made with</th></tr>"
+    return f'<div class="box"><table>{head}{rows}</table></div>' if rows else ""
+
+
+def _source(scale: Scale, study: str) -> str:
+    table = scale.reports / "tables" / f"{study}.csv"
+    if not table.is_file():
+        return ""
+    link = f'<a href="../{table_address(study, scale.name)}">{study}</a>'
+    texts = [dated(origin.commits_of(table) or last_commit(table)), made_with(table)]
+    return f"<tr><td>{scale.name}</td><td>{link}</td>{''.join(f'<td>{escaped(text)}</td>' for text in texts)}</tr>"

@@ -7,8 +7,8 @@ import pandas as pd
 
 from sketchbench.report.claim.claims import read_claims
 from sketchbench.report.claim.erratum import Counterexample, Erratum, read_errata
-from sketchbench.site import verdicts
-from sketchbench.site.page import Asset, Page, Scale
+from sketchbench.report.evidence.outcomes import Scale, read_outcomes
+from sketchbench.site.page import Asset, Page
 from sketchbench.site.verdicts import badge, claim_files, escaped, number, prose, typeset
 
 KINDS = {
@@ -22,7 +22,7 @@ KINDS = {
 def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
     """One page: a table of all errata, then a section for each."""
     errata = read_errata(sorted((conf / "erratum").glob("*.yaml")), read_claims(claim_files(conf)))
-    outcomes = pd.concat([verdicts.read(scale) for scale in scales], ignore_index=True)
+    outcomes = pd.concat([read_outcomes(scale) for scale in scales], ignore_index=True)
     yield Page("errata.md", "Errata", _page(errata, outcomes))
 
 

@@ -8,10 +8,11 @@ from pathlib import Path
 from PIL import Image
 
 from sketchbench.report import seal
+from sketchbench.report.evidence.outcomes import Scale
 from sketchbench.report.figure import foot
 from sketchbench.report.figure.catalogue import Entry, read_catalogue
 from sketchbench.report.table.reading import read_table
-from sketchbench.site.page import Asset, Page, Scale, table_address
+from sketchbench.site.page import Asset, Page, table_address
 from sketchbench.site.tables import claims_of
 from sketchbench.site.verdicts import escaped
 

@@ -12,10 +12,10 @@ import pandas as pd
 
 from sketchbench.report.claim.claims import Claim, read_claims
 from sketchbench.report.claim.page import PAPERS_ROLES
+from sketchbench.report.evidence.outcomes import Scale, read_outcomes
 from sketchbench.report.evidence.statistic import axis_names
-from sketchbench.site import verdicts
 from sketchbench.site.claim_picture import draw_panels
-from sketchbench.site.page import Asset, Page, Scale
+from sketchbench.site.page import Asset, Page
 from sketchbench.site.verdicts import badge, claim_files, escaped, link, number, typeset
 
 # The claims of the three findings; where one no longer fails, another claim of its paper takes its place.
@@ -37,7 +37,7 @@ PAPERS = {
 def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
     """The front page."""
     claims = {claim.id: claim for claim in read_claims(claim_files(conf))}
-    outcomes = pd.concat([verdicts.read(scale) for scale in scales], ignore_index=True)
+    outcomes = pd.concat([read_outcomes(scale) for scale in scales], ignore_index=True)
     there = {path.stem for scale in scales for path in scale.reports.glob("*.csv")}
     blocks = [
         INTRODUCTION,

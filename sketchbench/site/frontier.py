@@ -8,13 +8,14 @@ from typing import Any
 import pandas as pd
 
 from sketchbench.report.claim.claims import Claim, read_claims
+from sketchbench.report.evidence.outcomes import Scale, read_outcomes
 from sketchbench.report.frontier import STUDIES
 from sketchbench.report.frontier.advise import SIZES, WORD
 from sketchbench.report.frontier.cells import MEANINGS, MEASURED
 from sketchbench.report.table.reading import read_table
-from sketchbench.site import figures, verdicts
+from sketchbench.site import figures
 from sketchbench.site.lists import Column, Kind, listing
-from sketchbench.site.page import Asset, Page, Scale
+from sketchbench.site.page import Asset, Page
 from sketchbench.site.verdicts import badge, claim_files, escaped, link, number, prose
 
 HERE = Path(__file__).parent
@@ -177,7 +178,7 @@ def decisive(claims: Iterable[Claim]) -> list[Claim]:
 
 def _decisions(scales: Sequence[Scale], conf: Path) -> Iterator[str]:
     """The decision list: each sentence with its verdict, or with one verdict for each method."""
-    found = pd.concat([verdicts.read(scale) for scale in scales], ignore_index=True)
+    found = pd.concat([read_outcomes(scale) for scale in scales], ignore_index=True)
     items = []
     for claim in decisive(read_claims(claim_files(conf))):
         own = found[(found["claim"] == claim.id) & (found["role"] != "control") & (found["verdict"] != "not run")]

@@ -9,8 +9,9 @@ from typing import Any
 import pandas as pd
 
 from sketchbench.report.claim.history import read
+from sketchbench.report.evidence.outcomes import Scale
 from sketchbench.site.lists import Column, listing
-from sketchbench.site.page import Asset, Page, Scale
+from sketchbench.site.page import Asset, Page
 from sketchbench.site.verdicts import anchor, badge, escaped, number
 
 DRIFT = 0.1  # a relative change of tightness that is marked

@@ -3,19 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-
-@dataclass(frozen=True)
-class Scale:
-    """The reports of one scale.
-
-    Attributes:
-        name: quick or paper.
-        reports: the folder with claims.csv, printed.csv, frontier.csv, tables/ and figures/; any may be missing.
-    """
-
-    name: str
-    reports: Path
-
+from sketchbench.report.evidence.outcomes import Scale
 
 PLACES = {"quick": ".", "paper": "paper"}  # the folder of each scale, in the folder of all reports
 

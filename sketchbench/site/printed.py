@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pandas as pd
 
+from sketchbench.report.evidence.outcomes import Scale
 from sketchbench.report.printed.agreement import AGREES, DIFFERS, ERROR, OPEN
 from sketchbench.report.printed.cells import MEANINGS
 from sketchbench.report.printed.transcription import read_printed
 from sketchbench.report.table.reading import read_table
 from sketchbench.site import figures
 from sketchbench.site.lists import Column, listing
-from sketchbench.site.page import Asset, Page, Scale, table_address
+from sketchbench.site.page import Asset, Page, table_address
 from sketchbench.site.verdicts import escaped
 
 AGREEMENTS = (AGREES, DIFFERS, OPEN)

@@ -12,13 +12,13 @@ import pandas as pd
 from sketchbench.config import study
 from sketchbench.measure.column import COLUMNS
 from sketchbench.measure.column import Column as Measured
+from sketchbench.report.evidence.outcomes import Scale, read_outcomes
+from sketchbench.report.evidence.provenance import date_of, dated, last_commit
 from sketchbench.report.figure.catalogue import read_catalogue
 from sketchbench.report.table.origin import commits_of
 from sketchbench.report.table.reading import read_table
-from sketchbench.site import verdicts
 from sketchbench.site.lists import Column, Kind, listing
-from sketchbench.site.page import Asset, Page, Scale, table_address
-from sketchbench.site.provenance import date_of, dated, last_commit
+from sketchbench.site.page import Asset, Page, table_address
 from sketchbench.site.verdicts import escaped
 
 SCALE = "scale"
@@ -111,7 +111,7 @@ def _about(name: str, conf: Path) -> tuple[str, str]:
 
 def claims_of(scale: Scale) -> dict[str, list[str]]:
     """The claims that are judged on each study's table."""
-    found = verdicts.read(scale)
+    found = read_outcomes(scale)
     pairs = found.loc[found["verdict"] != "not run", ["claim", "study"]].drop_duplicates()
     claims: dict[str, list[str]] = {}
     for claim, names in pairs.itertuples(index=False):

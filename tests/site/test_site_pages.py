@@ -16,9 +16,10 @@ from sketchbench.project import PROJECT
 from sketchbench.report import seal
 from sketchbench.report.claim.claims import Claim, read_claims
 from sketchbench.report.evidence import statistic
+from sketchbench.report.evidence.outcomes import Scale
 from sketchbench.site import build, claims, errata, front, glossary, history
 from sketchbench.site.claim_picture import draw_panels
-from sketchbench.site.page import Page, Scale
+from sketchbench.site.page import Page
 from sketchbench.site.verdicts import anchor, badge, number, prose, typeset
 
 CONF = PROJECT / "conf"

@@ -1,1 +1,1 @@
-"""The evidence behind a verdict, in words, for the terminal and for the site."""
+"""The evidence behind verdicts, for the terminal and the site: their rows, statistics in words, and commits."""

@@ -1,33 +1,12 @@
 """The origin of verdicts: commits with their dates, seed, kernels, versions and machine of the tables' records."""
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from sketchbench.project import DIRTY, PROJECT, git
 from sketchbench.report import seal
 from sketchbench.report.table import origin
-from sketchbench.site.page import Scale, table_address
-from sketchbench.site.verdicts import escaped
-
-
-def section(scale: Scale, studies: Sequence[str]) -> str:
-    """A table in HTML: commits and settings of the tables of these studies; "" where no table is there.
-
-    Raises SealError where the seal of one is damaged.
-    """
-    rows = "".join(_row(scale, study) for study in studies)
-    head = "<tr><th>scale</th><th>table</th><th>commit of the code</th><th>made with</th></tr>"
-    return f'<div class="box"><table>{head}{rows}</table></div>' if rows else ""
-
-
-def _row(scale: Scale, study: str) -> str:
-    table = scale.reports / "tables" / f"{study}.csv"
-    if not table.is_file():
-        return ""
-    link = f'<a href="../{table_address(study, scale.name)}">{study}</a>'
-    texts = [dated(origin.commits_of(table) or last_commit(table)), made_with(table)]
-    return f"<tr><td>{scale.name}</td><td>{link}</td>{''.join(f'<td>{escaped(text)}</td>' for text in texts)}</tr>"
 
 
 def made_with(table: Path) -> str:
