@@ -61,7 +61,7 @@ def test_the_spread_that_it_assumes(family: Family) -> None:
     g, h = vectors.pair("flat", family.d, 0)
     kernels = load("numba")
     found = [
-        ((trials.desketched(sketch, h[None, None]) * g).sum(axis=-1) - 1.0) ** 2 * family.b
+        ((trials.sketch_and_desketch(sketch, h[None, None]) * g).sum(axis=-1) - 1.0) ** 2 * family.b
         for sketch in trials.operators(family, seeds.key(3), kernels, 50_000, 1)
     ]
     assert np.concatenate(found).std() < SPREAD

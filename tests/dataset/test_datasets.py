@@ -82,20 +82,6 @@ def test_synthetic_images_follow_from_the_seed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"like": "letters"}, "like=letters is unknown; choose one of mnist, cifar10, lfw"),
-        ({"test": 0}, "test=0 must be >= 1"),
-        ({"classes": 1}, "classes=1 must be >= 2"),
-        ({"minority": 1.0}, "minority=1.0 must be > 0 and < 1"),
-    ],
-)
-def test_impossible_synthetic_images(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        synthetic.load(**change)
-
-
-@pytest.mark.parametrize(
     ("load", "message"),
     [
         (mnist.load, r"MNIST: train-images-idx3-ubyte\[.gz\] is not in .*/mnist; .* fetch mnist`"),

@@ -301,20 +301,6 @@ def test_a_network_learns() -> None:
         assert classification.accuracy(scores, samples.labels) > 0.95
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"rate": 0.0}, "rate=0.0 must be > 0"),
-        ({"epochs": 0}, "epochs=0 must be >= 1"),
-        ({"participation": 0.0}, "participation=0.0 must be > 0 and <= 1"),
-        ({"local_step": "both"}, "local_step=both is unknown; choose one of weights, sketch"),
-    ],
-)
-def test_bad_settings(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        FedAvg(**{"rate": 0.1, **change})
-
-
 def test_buffers_are_refused() -> None:
     with pytest.raises(ValueError, match="batch normalisation"):
         run(FedAvg(0.1), lambda: residual((3, 24, 24), 3, blocks=1), 1)

@@ -4,11 +4,13 @@ from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any, cast
 
+from operators import sampled
+
 from sketchbench.kernels import Array
 from sketchbench.recovery import FIHT, CountSketchMedian, Recovered
 from sketchbench.recovery.iterative import Iterate, Signals, iterate_at, take
 from sketchbench.recovery.recovery import keep_largest
-from sketchbench.sketch.draws import ROWS, SIGNS, Draws
+from sketchbench.sketch.draws import ROWS, Draws
 from sketchbench.sketch.operator import Sketch
 from sketchbench.sketch.sampled import Sampled
 from sketchbench.sketch.scattered import Scattered
@@ -20,7 +22,6 @@ class _AdjointUnscaled(Sampled):
         return super()._desketch(y / y.dtype.type(self._scale))
 
 
-@dataclass(frozen=True)
 class DesketchUnscaled(SubsampledHadamard):
     """Desketching misses its factor √(n/b)."""
 
@@ -41,17 +42,9 @@ class RowsFromFront(SubsampledHadamard):
     replacement: bool = True
 
     def _draw(self, draws: Draws) -> Sampled:
-        return _with_rows(self, draws, draws.integers(ROWS, self.b, self.n // 64))
+        return sampled(self, draws, draws.integers(ROWS, self.b, self.n // 64))
 
 
-def _with_rows(family: SubsampledHadamard, draws: Draws, rows: Array) -> Sampled:
-    signs = draws.signs(SIGNS, family.d) if family.signs else None
-    transforms = family._transforms(draws.kernels)
-    scale = (family.n / family.b) ** 0.5
-    return Sampled(draws.kernels, family.d, family.n, rows, scale, signs, *transforms)
-
-
-@dataclass(frozen=True)
 class SmallestKept(FIHT):
     """The support is that of the k smallest magnitudes."""
 
@@ -60,7 +53,6 @@ class SmallestKept(FIHT):
         return iterate_at(phi, y, at, take(phi, estimate, at))
 
 
-@dataclass(frozen=True)
 class SupportOfBefore(FIHT):
     """Every iteration keeps the support of the iterate before it."""
 
@@ -71,7 +63,6 @@ class SupportOfBefore(FIHT):
         return FIHT._next(cast(FIHT, SimpleNamespace(_keep=keep)), phi, state, domain)
 
 
-@dataclass(frozen=True)
 class ResidualStale(FIHT):
     """The second step goes along the residual from before the thresholding."""
 
@@ -83,7 +74,6 @@ class ResidualStale(FIHT):
         return super()._next(cast(Sketch, stale), state, domain)
 
 
-@dataclass(frozen=True)
 class OneFewer(FIHT):
     """k - 1 entries are kept."""
 
@@ -91,7 +81,6 @@ class OneFewer(FIHT):
         return FIHT._recover(replace(self, k=self.k - 1), sketch, y)
 
 
-@dataclass(frozen=True)
 class OneMore(FIHT):
     """k + 1 entries are kept."""
 
@@ -99,7 +88,6 @@ class OneMore(FIHT):
         return FIHT._recover(replace(self, k=self.k + 1), sketch, y)
 
 
-@dataclass(frozen=True)
 class StoppingAbsolute(FIHT):
     """The relative stopping rule forgets what it is relative to."""
 
@@ -107,7 +95,6 @@ class StoppingAbsolute(FIHT):
         return FIHT._recover(replace(self, stopping="paper"), sketch, y)
 
 
-@dataclass(frozen=True)
 class MedianUnsigned(CountSketchMedian):
     """The median of the cells, without their signs."""
 

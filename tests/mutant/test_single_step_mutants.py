@@ -73,7 +73,7 @@ def test_half_of_the_step_in_a_round(monkeypatch: pytest.MonkeyPatch) -> None:
         def __post_init__(self) -> None:
             object.__setattr__(self, "global_rate", 0.5)
 
-    monkeypatch.setattr("sketchbench.task.one_round.IterativeSketching", Half)
+    monkeypatch.setattr("sketchbench.federated.theorems.IterativeSketching", Half)
     rows: list[Any] = ROUND.run()
     assert judging.verdict("S32-update", rows) == "fails"
     assert judging.verdict("S32-descent-corrected", rows) == "fails"
