@@ -46,7 +46,7 @@ class Sketched(nn.Module):
 
     @property
     def current(self) -> Sketch:
-        """The operator.
+        """The operator of the next forward passes.
 
         Raises:
             RuntimeError: before the first `draw`.

@@ -56,7 +56,7 @@ class Composed(Checked):
     A later release may depend on the answers of earlier ones (adaptive composition).
 
     Arguments:
-        mechanism: what is repeated.
+        mechanism: the repeated mechanism.
         times: number of repetitions, >= 1.
     """
 

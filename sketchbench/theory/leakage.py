@@ -105,7 +105,7 @@ def orthogonal_spectrum(*, d: int, b: int) -> ExpectedSpectrum:
 
 
 def hadamard_spectrum(*, d: int, b: int) -> ExpectedSpectrum:
-    """For SRHT with rows without replacement, as `orthogonal_spectrum`.
+    """For SRHT without padding, with rows sampled without replacement: all singular values are √(d/b).
 
     Raises:
         ValueError: for a d that needs padding.
