@@ -667,7 +667,7 @@ def project(matrix: SparseMatrix, x: Array) -> Array:
 
 def median(matrix: SparseMatrix, y: Array) -> Array:
     if (s := matrix.buckets.shape[1]) > _VALUES:
-        raise ValueError(f"a median of s={s} values exceeds the limit of {_VALUES} on a GPU")
+        raise ValueError(f"a median of s={s} values exceeds the limit of {_VALUES} on a GPU; use kernels=numba")
     return _by_column("median", matrix, y)
 
 

@@ -84,7 +84,7 @@ class Logistic(EmpiricalRisk):
         super().__init__(kernels, features.shape[1] * classes, clients)
         dealt = len(labels) - held_out
         if clients > dealt:
-            raise ValueError(f"clients={clients} must be <= {dealt}, the samples of {data} to deal out")
+            raise ValueError(f"clients={clients} must be <= {dealt}, the samples of {data} without held_out")
         order = seeds.generator(seed, data="split", name=data).permutation(len(labels))
         held, order = order[:held_out], order[held_out:]
         if sorted:

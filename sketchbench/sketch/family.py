@@ -86,7 +86,10 @@ class Family(ABC):
         require(0 <= key < 2**64, f"key={key} must be an integer of 64 bits; see seeds.key")
         require(operators is None or operators >= 1, f"operators={operators} must be >= 1")
         last = first + (operators or 1)
-        require(first >= 0 and last <= 2**32, f"operators {first} to {last} exceed 0 to 2^32")
+        require(
+            first >= 0 and last <= 2**32,
+            f"operators {first} to {last} exceed 0 to 2^32, the numbers of a key's operators; use another key",
+        )
         chosen = backends.load(kernels) if isinstance(kernels, str) else kernels
         if not hasattr(chosen, "NAME"):
             raise TypeError(f"kernels={kernels!r} must be a name or a module of kernels")

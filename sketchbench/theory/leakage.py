@@ -111,7 +111,7 @@ def hadamard_spectrum(*, d: int, b: int) -> ExpectedSpectrum:
         ValueError: for a d that needs padding.
     """
     if d & (d - 1):
-        raise ValueError(f"d={d} must be a power of two: rows that padding is cut from are not orthogonal")
+        raise ValueError(f"d={d} must be a power of two: with padding, rows of an SRHT are not orthogonal")
     return orthogonal_spectrum(d=d, b=b)
 
 
