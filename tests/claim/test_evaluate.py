@@ -14,7 +14,7 @@ from sketchbench.measure.column import TRIALS_THERE
 from sketchbench.report import seal
 from sketchbench.report.claim.claims import ClaimError, check_studies, read_claims
 from sketchbench.report.claim.evaluate import evaluate
-from sketchbench.report.claim.origin import Origin, with_origin
+from sketchbench.report.claim.state import with_code
 
 ROOT = Path(__file__).parents[2]
 
@@ -199,7 +199,7 @@ def test_a_control_with_other_values(tmp_path: Path) -> None:
     assert (row["verdict"], row["negative_control_statistic"]) == ("holds", 7.0)
 
 
-def test_a_control_is_held_against_its_own_reference_or_that_of_the_claim(tmp_path: Path) -> None:
+def test_a_control_is_with_references_its_own_reference_or_that_of_the_claim(tmp_path: Path) -> None:
     measured = table(good=1.0, zero=2.0)
     measured.loc[measured["method"] == "zero", "exact"] = 2.0
     for reference, verdict in (("control", "vacuous"), ("claim", "holds")):
@@ -289,7 +289,7 @@ def test_nothing_is_checked_where_any_verdict_is_expected(tmp_path: Path, capsys
     """A claim about times passes on every machine, whatever comes out, and beside an older run."""
     claims = read_claims(write(tmp_path, expected="any"))
     found = (evaluate(claims, {"one": table(good=value)}, "quick")[0] for value in (1.0, 2.0))
-    old, new = (with_origin(verdicts, claims, Origin({}, {})) for verdicts in found)
+    old, new = (with_code(verdicts, claims, {}) for verdicts in found)
     assert [*old["verdict"], *new["verdict"], *new["expected"]] == ["holds", "fails", "any"]
     paths = [tmp_path / name for name in ("old.csv", "new.csv")]
     for verdicts, path in zip((old, new), paths, strict=True):
@@ -318,12 +318,12 @@ def test_the_check_against_an_older_run(
     tmp_path: Path, column: str, value: object, surprise: str | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     row = {"claim": "X1", "method": "good", "label": "GOOD", "verdict": "holds"}
-    row |= {"expected": value if column == "verdict" else "holds", "case": "c", "made": "", "code": ""}
+    row |= {"expected": value if column == "verdict" else "holds", "case": "c", "code": ""}
     numbers = {"statistic": 1.0, "low": 1.0, "high": 1.0, "bound": 1.0}
     paths = [tmp_path / name for name in ("old.csv", "new.csv")]
-    pd.DataFrame([{**row, **numbers}]).to_csv(paths[0], index=False)
-    pd.DataFrame([{**row, **numbers, column: value}]).to_csv(paths[1], index=False)
-    seal.write("claims", "quick", {}, [paths[1]])
+    for path, changes in zip(paths, ({}, {column: value}), strict=True):
+        pd.DataFrame([{**row, **numbers, **changes}]).to_csv(path, index=False)
+        seal.write("claims", "quick", {}, [path])
     code, out = run(capsys, "check", str(paths[1]), "--against", str(paths[0]))
     assert code == (surprise is not None)
     assert (surprise or "0 surprises") in out

@@ -12,7 +12,7 @@ from sketchbench.command.main import main
 from sketchbench.measure.row import Row
 from sketchbench.report import seal
 from sketchbench.report.printed.cells import MEANINGS, join
-from sketchbench.report.printed.typed import PrintedCell, PrintedError, Tolerance
+from sketchbench.report.printed.transcription import PrintedCell, PrintedError, Tolerance
 
 NARROW = (97.0, 100.0, 103.0)  # the next one lies in 100 ± 4.30 · 3 · √(4/3) = 100 ± 14.9
 NONE = Tolerance(0.0, 0.5, "none")
