@@ -751,9 +751,9 @@ def largest(x: Array, k: int) -> Array:
         _run("descend", rows, shift, counts, threshold, ties)
     spans = _ratio(d, _SPAN)
     blocks = _ratio(32 * rows * spans, _THREADS)
-    found = cupy.empty(2 * rows * spans, dtype=np.int64)
-    _run(f"count<{real}>", blocks, x, rows, d, spans, threshold, found)
-    before = cupy.cumsum(found) - found
+    totals = cupy.empty(2 * rows * spans, dtype=np.int64)
+    _run(f"count<{real}>", blocks, x, rows, d, spans, threshold, totals)
+    before = cupy.cumsum(totals) - totals
     _run(f"compact<{real}>", blocks, x, rows, d, spans, threshold, before, ties, k, out)
     return out
 

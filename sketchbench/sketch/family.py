@@ -90,10 +90,10 @@ class Family(ABC):
             first >= 0 and last <= 2**32,
             f"operators {first} to {last} exceed 0 to 2^32, the numbers of a key's operators; use another key",
         )
-        chosen = backends.load(kernels) if isinstance(kernels, str) else kernels
-        if not hasattr(chosen, "NAME"):
+        backend = backends.load(kernels) if isinstance(kernels, str) else kernels
+        if not hasattr(backend, "NAME"):
             raise TypeError(f"kernels={kernels!r} must be a name or a module of kernels")
-        draws = Draws(key, first, operators or 1, chosen)
+        draws = Draws(key, first, operators or 1, backend)
         sketch = self._draw(draws)
         if not isinstance(sketch, Sketch):
             raise TypeError(f"{type(self).__name__}._draw returned a {type(sketch).__name__}; it must return a Sketch")
