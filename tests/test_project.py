@@ -15,7 +15,7 @@ from sketchbench.report.claim.claims import read_claims
 ROOT = Path(__file__).parents[1]
 CONF = ROOT / "conf"
 CONDA = {"torch": "pytorch"}  # what is called otherwise on conda-forge
-# The rows of the design: letter of the paper, and the numbers of its claims.
+# The rows of the design: letter of the paper, and the numbers of its claims. Other claims have any other id.
 NUMBERS = {
     "F": range(1, 16),
     "S": range(1, 36),
@@ -62,7 +62,7 @@ def test_conda_has_the_same_pins() -> None:
 def test_every_number_has_a_claim() -> None:
     claims = read_claims((CONF / "claim").glob("*.yaml"))
     numbers = {f"{letter}{number}" for letter, span in NUMBERS.items() for number in span}
-    assert {re.match(r"[CFKSTZ][0-9]+", claim.id)[0] for claim in claims} == numbers  # type: ignore[index]
+    assert {found[0] for claim in claims if (found := re.match(r"[CFKSTZ][0-9]+", claim.id))} == numbers
     studies = {path.stem for path in (CONF / "study").glob("*.yaml")}
     for claim in claims:
         for check in claim.checks:

@@ -42,7 +42,7 @@ def conf(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def expanded(conf: Path, studies: str, there: dict[str, Table] | None = None, **changes: Any) -> Plan:
-    return planning.expand("quick", studies=studies, conf=conf, there=there, **{"kernels_name": "numpy", **changes})
+    return planning.expand("quick", studies=studies, conf=conf, tables=there, **{"kernels_name": "numpy", **changes})
 
 
 def made(plan: Plan) -> dict[str, Table]:
@@ -73,7 +73,7 @@ def test_after_a_full_run_the_page_says_the_same_whatever_is_chosen(
     assert "b > d" not in whole.facts  # of another reason: b=16 rows without replacement need b <= 8
     assert [skipped.study for skipped in whole.skipped] == ["elsewhere", "two"]
     assert some.facts == whole.facts
-    assert some.tables == some.current == whole.tables == ["always", "one", "two"]
+    assert some.tables == some.up_to_date_tables == whole.tables == ["always", "one", "two"]
     assert sorted(some.runs) == sorted(studies.split(","))
     assert expanded(conf, "all", there).standing == {}
 
@@ -105,7 +105,7 @@ def test_what_is_not_of_this_plan(
     plan = expanded(conf, "one", {**there, "two": change(there["two"])}, **options)
     assert plan.older["two"] == json.loads(plan.facts)["older"]["two"] == states
     assert "two" in plan.tables
-    assert "two" not in plan.current
+    assert "two" not in plan.up_to_date_tables
 
 
 def test_a_method_that_a_table_does_not_have_yet_is_listed(conf: Path, there: dict[str, Table]) -> None:

@@ -93,7 +93,7 @@ def test_the_median_training_at_the_papers_sizes() -> None:
     assert needed == 25
     for study in ("double_blind", "mnist", "noise", "prior", "sizes"):
         paper = yaml.safe_load((composition.CONF / "study" / f"inversion_{study}.yaml").read_text())["scales"]["paper"]
-        assert needed <= (paper.get("trials") or paper["set"]["task.trials"])
+        assert needed <= paper["set"]["task.trials"]
 
 
 def test_the_median_compressed_training() -> None:

@@ -8,9 +8,8 @@ from typing import Any
 import click
 
 from sketchbench.command.gathering import Gathering
-from sketchbench.command.plan import settings
+from sketchbench.command.plan import plan_of, settings
 from sketchbench.files import FileError
-from sketchbench.plan.making import from_options
 
 
 @click.command("gather")
@@ -28,7 +27,7 @@ def command(source: Path, dry_run: bool, **options: Any) -> None:
     """
     if not source.is_dir():
         raise FileError(f"{source} is {'no folder' if source.exists() else 'not there'}; name one with records in it")
-    plan = from_options(options)
+    plan = plan_of(options)
     if Path(plan.places.results).resolve().is_relative_to(source.resolve()):
         raise FileError(f"{source} holds the results that are here; name a folder that comes from elsewhere")
     fates: Counter[str] = Counter()

@@ -1,12 +1,14 @@
 """`sketchbench plan`: what a run of the workflow would do, and how long it takes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import click
 
-from sketchbench.plan.cost import told
-from sketchbench.plan.making import from_options
+from sketchbench.config.composition import user_folder
+from sketchbench.inspection.check import check_folder
+from sketchbench.plan.cost import format_duration
+from sketchbench.plan.making import from_settings, settings_with
 from sketchbench.plan.plan import Plan
 
 
@@ -35,12 +37,20 @@ def command(runs: bool, **options: Any) -> None:
     sketchbench plan --scale paper
     sketchbench plan --studies tails --runs
     """
-    plan = from_options(options)
+    plan = plan_of(options)
     for line in of_runs(plan) if runs else of_studies(plan):
         print(line)
     for skipped in plan.skipped if runs else ():
         print(f"skipped: {skipped.study}: {skipped.name}: {skipped.reason}")
     print(plan.summary)
+
+
+def plan_of(options: Mapping[str, Any]) -> Plan:
+    """The plan of the workflow's settings and these options; FolderError for mistakes in the user's folder."""
+    chosen = settings_with(options)
+    if folder := user_folder(chosen["folder"]):
+        check_folder(folder)
+    return from_settings(chosen)
 
 
 def of_studies(plan: Plan) -> Iterator[str]:
@@ -50,7 +60,7 @@ def of_studies(plan: Plan) -> Iterator[str]:
     for study in dict.fromkeys(unit.study for unit in units):
         seconds = [unit.seconds for unit in units if unit.study == study]
         known = [value for value in seconds if value is not None]
-        time = "never measured" if len(known) < len(seconds) else told(sum(known))
+        time = "never measured" if len(known) < len(seconds) else format_duration(sum(known))
         yield f"{study:{width}s}  {len(seconds):5d} {'run ' if len(seconds) == 1 else 'runs'}  {time}"
 
 

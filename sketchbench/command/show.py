@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from sketchbench.command.group import OneOf
+from sketchbench.config import commands
 from sketchbench.parameters import choose
 from sketchbench.plan.selection import places_of
 from sketchbench.project import CONF, PROJECT
@@ -16,19 +17,18 @@ from sketchbench.report import seal
 from sketchbench.report.claim.claims import Claim, read_claims
 from sketchbench.report.claim.control import NegativeControl
 from sketchbench.report.claim.state import CODE, commits_behind
-from sketchbench.site import commands
+from sketchbench.report.evidence.statistic import WORDS, name_of
 from sketchbench.site.page import Scale
 from sketchbench.site.provenance import dated, last_commit, made_with
-from sketchbench.site.statistic import WORDS, name_of
 from sketchbench.site.verdicts import read
 
 SCALES = ("quick", "paper", "smoke")
-WIDTH = 48  # characters of a drawn interval
+WIDTH = 48  # characters of an interval
 Row = Mapping[Any, Any]
 
 
 class Id(click.ParamType[str]):
-    """The id of a claim, which a shell can complete."""
+    """A claim's id, which a shell can complete."""
 
     name = "claim"
 
@@ -42,12 +42,17 @@ class Id(click.ParamType[str]):
 @click.command("show")
 @click.argument("claim", type=Id())
 @click.argument("method", required=False)
-@click.option("--scale", type=OneOf(SCALES), help="One scale only (default: all that there are).")
-@click.option("--folder", type=click.Path(path_type=Path), metavar="DIR", help="Your own folder, and its reports.")
+@click.option("--scale", type=OneOf(SCALES), help="One scale only (default: every scale that has reports).")
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Your own folder of methods, whose reports are shown.",
+)
 def command(claim: str, method: str | None, scale: str | None, folder: Path | None) -> None:
-    """Show a claim's evidence: what is claimed, what was measured, against which bound, by what.
+    """Show a claim with its verdicts: for each method the statistic, its interval, the bound, the negative control.
 
-    With a METHOD (srht, fiht, ...) also where it comes from, and the commands that make this row again.
+    With a METHOD (srht, fiht, ...) also the commits of the code, and the commands that make this row again.
 
     \b
     sketchbench show S2
@@ -55,27 +60,29 @@ def command(claim: str, method: str | None, scale: str | None, folder: Path | No
     sketchbench show S2 mysketch --folder mine
     """
     known = {path.stem: path for path in (CONF / "claim").glob("*.yaml")}
-    (said,) = read_claims([known[choose("claim", claim, sorted(known))]])
-    asked = [_reports(name, folder) for name in ([scale] if scale else SCALES)]
-    rows = {one: _rows(one, claim) for one in asked if (one.reports / "claims.csv").is_file()}
+    (statement,) = read_claims([known[choose("claim", claim, sorted(known))]])
+    places = [_reports(name, folder) for name in ([scale] if scale else SCALES)]
+    rows = {place: _rows(place, claim) for place in places if (place.reports / "claims.csv").is_file()}
     if not rows:
-        again = f"sketchbench results --config scale={asked[0].name}{f' folder={folder} only=mine' if folder else ''}"
-        raise FileNotFoundError(f"{asked[0].reports / 'claims.csv'} is not there; run {again} first")
+        again = f"sketchbench results --config scale={places[0].name}{f' folder={folder} only=mine' if folder else ''}"
+        raise FileNotFoundError(f"{places[0].reports / 'claims.csv'} is not there; run {again} first")
     if method:
-        choose("method", method, {row["method"]: row for found in rows.values() for row in found if row["method"]})
-    print("\n".join(_heading(said)))
-    for one, found in rows.items():
-        for row in [row for row in found if method in (None, row["method"])]:
-            width = max(len(row["label"]) for row in found)
-            for line in _row(said, one, row, width):
+        choose(
+            "method", method, {row["method"]: row for verdicts in rows.values() for row in verdicts if row["method"]}
+        )
+    print("\n".join(_heading(statement)))
+    for place, verdicts in rows.items():
+        width = max((len(row["label"]) for row in verdicts), default=0)
+        for row in [row for row in verdicts if method in (None, row["method"])]:
+            for line in _row(statement, place, row, width):
                 print(line)
             if method and row["verdict"] != "not run":
-                for line in _origin(said, one, row, folder):
+                for line in _origin(statement, place, row, folder):
                     print(f"       {line}")
 
 
 def _reports(scale: str, folder: Path | None) -> Scale:
-    """Where those of a scale are: in the user's folder, or else here, or else in the project."""
+    """The reports of a scale: in the user's folder, or else in the current one, or else in the project."""
     place = Path(places_of(scale, folder, apart=False).reports)
     return Scale(scale, place if folder or Path("reports").is_dir() else PROJECT / place)
 
@@ -86,7 +93,7 @@ def _rows(scale: Scale, claim: str) -> list[Row]:
 
 
 def _heading(claim: Claim) -> Iterator[str]:
-    """What is claimed, and how it is measured."""
+    """The claim's statement, and how it is measured."""
     yield f"{claim.id}: {claim.paper}, {claim.place} ({claim.role})"
     yield from _wrapped(claim.statement)
     yield ""
@@ -117,7 +124,7 @@ def _evidence(claim: Claim, row: Row) -> Iterator[str]:
     if math.isnan(row["statistic"]):
         yield "a time: its numbers differ from run to run, and are in times.csv beside claims.csv"
         return
-    yield drawn(row["statistic"], row["low"], row["high"], row["bound"])
+    yield draw_interval(row["statistic"], row["low"], row["high"], row["bound"])
     numbers = f"statistic {row['statistic']:.4g} in [{row['low']:.4g}, {row['high']:.4g}], bound {row['bound']:.4g}"
     more = [f"{name} {row[name]:.3g}" for name in ("slack", "tightness") if not math.isnan(row[name])]
     trials = f"{row['trials']:,.0f} trials" if row["trials"] else "computed, without trials"
@@ -136,11 +143,11 @@ def _control(control: NegativeControl | None, row: Row) -> str:
     return f"negative control: {row['negative_control']}: {row['negative_control_verdict']}{number}"
 
 
-def drawn(statistic: float, low: float, high: float, bound: float) -> str:
-    """An interval `├─●─┤` with its statistic, and the bound `┃`, on an axis that has all of them.
+def draw_interval(statistic: float, low: float, high: float, bound: float) -> str:
+    """Draw an interval `├─●─┤` with its statistic, and the bound `┃`, on an axis that holds all of them.
 
-    >>> drawn(1.0, 0.5, 1.5, 2.0).strip()
-    '├───────────────●───────────────┤              ┃'
+    >>> draw_interval(1.0, 0.5, 1.5, 2.0).strip()
+    '├───────────────●──────────────┤               ┃'
     """
     numbers = [value for value in (statistic, low, high, bound) if math.isfinite(value)]
     start, end = min(numbers), max(numbers)

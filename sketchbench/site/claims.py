@@ -6,13 +6,14 @@ from typing import Any
 
 import pandas as pd
 
+from sketchbench.config import commands
 from sketchbench.report.claim.claims import Claim, read_claims
 from sketchbench.report.claim.page import ROLES
-from sketchbench.site import commands, provenance, verdicts
+from sketchbench.report.evidence.statistic import WORDS, axis_names, quantities, quantity
+from sketchbench.site import provenance, verdicts
 from sketchbench.site.claim_picture import draw_panels
 from sketchbench.site.lists import Column, listing
 from sketchbench.site.page import Asset, Page, Scale, table_address
-from sketchbench.site.statistic import WORDS, axis_names, quantities, quantity
 from sketchbench.site.verdicts import anchor, badge, claim_files, escaped, link, number, prose, typeset
 
 COLUMNS = (

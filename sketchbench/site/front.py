@@ -12,10 +12,10 @@ import pandas as pd
 
 from sketchbench.report.claim.claims import Claim, read_claims
 from sketchbench.report.claim.page import PAPERS_ROLES
+from sketchbench.report.evidence.statistic import axis_names
 from sketchbench.site import verdicts
 from sketchbench.site.claim_picture import draw_panels
 from sketchbench.site.page import Asset, Page, Scale
-from sketchbench.site.statistic import axis_names
 from sketchbench.site.verdicts import badge, claim_files, escaped, link, number, typeset
 
 # The claims of the three findings; where one no longer fails, another claim of its paper takes its place.

@@ -6,9 +6,9 @@ from pathlib import Path
 from sketchbench.measure.column import COLUMNS
 from sketchbench.project import PROJECT
 from sketchbench.report.claim.page import PAPERS_ROLES, ROLES
+from sketchbench.report.evidence.statistic import WORDS, read_quantities
 from sketchbench.site.errata import KINDS
 from sketchbench.site.page import Asset, Page, Scale
-from sketchbench.site.statistic import WORDS, read_quantities
 from sketchbench.site.verdicts import badge, prose, typeset
 
 VERDICTS = {

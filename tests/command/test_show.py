@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from sketchbench.command.main import main
-from sketchbench.command.show import drawn
+from sketchbench.command.show import draw_interval
 from sketchbench.report import seal
 from sketchbench.report.table import origin
 
@@ -62,7 +62,7 @@ def test_a_row(capsys: pytest.CaptureFixture[str]) -> None:
         "d=640 b=16 seed=7 kernels=numba\n",
     ):
         assert words in said, said
-    assert drawn(1.5, 1.25, 1.75, 2.0) in said
+    assert draw_interval(1.5, 1.25, 1.75, 2.0) in said
     assert "AMS" not in said
 
 
@@ -129,11 +129,11 @@ def test_both_scales_and_one(reports: Path, capsys: pytest.CaptureFixture[str]) 
 )
 def test_the_drawing(numbers: tuple[float, float, float, float], signs: str) -> None:
     """In the order of the numbers, at their places."""
-    line = drawn(*numbers)
+    line = draw_interval(*numbers)
     assert line.replace(" ", "").replace("─", "") == signs
     assert len(line) <= 48
 
 
 def test_places_are_proportional() -> None:
-    line = drawn(1.0, 0.0, 2.0, 4.0)
+    line = draw_interval(1.0, 0.0, 2.0, 4.0)
     assert [line.index(sign) for sign in "├●┤┃"] == [0, 12, 24, 47]

@@ -9,12 +9,14 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from sketchbench.config import commands
 from sketchbench.config.composition import compose
 from sketchbench.config.schema import load
 from sketchbench.project import PROJECT
 from sketchbench.report import seal
 from sketchbench.report.claim.claims import Claim, read_claims
-from sketchbench.site import build, claims, commands, errata, front, glossary, history, statistic
+from sketchbench.report.evidence import statistic
+from sketchbench.site import build, claims, errata, front, glossary, history
 from sketchbench.site.claim_picture import draw_panels
 from sketchbench.site.page import Page, Scale
 from sketchbench.site.verdicts import anchor, badge, number, prose, typeset

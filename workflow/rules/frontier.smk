@@ -13,7 +13,7 @@ rule frontier:
     log:
         f"{LOGS}/frontier.log",
     group:
-        lambda wildcards: cluster_jobs().last
+        lambda wildcards: grouped(cluster.LAST)
     conda:
         "../../environment.yml"
     threads: 1

@@ -21,7 +21,7 @@ rule printed:
     log:
         f"{LOGS}/printed.log",
     group:
-        lambda wildcards: cluster_jobs().last
+        lambda wildcards: grouped(cluster.LAST)
     conda:
         "../../environment.yml"
     threads: 1
