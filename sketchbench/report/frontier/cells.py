@@ -103,7 +103,7 @@ def _ours(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _by_cell(tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
-    """Quantities of a compressor, at a budget or at all budgets, that depend on no setting: a table of one column each."""
+    """Quantities of a compressor, at one or all budgets, that depend on no setting: a table of one column each."""
     if LEAKAGE in tables:
         leaked = _ours(tables[LEAKAGE])
         for view, short in VIEWS.items():

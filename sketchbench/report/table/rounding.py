@@ -35,7 +35,7 @@ def rounded(table: pd.DataFrame) -> pd.DataFrame:
         table.loc[same, [Column.SD, Column.SKEWNESS]] = 0.0
         error = (table[Column.SD] / np.sqrt(table[Column.TRIALS])).fillna(0).to_numpy(float)
     single = (table[Column.TRIALS] == 1).to_numpy() if Column.TRIALS in table else False
-    for name in table.select_dtypes("floating"):
+    for name in [column for column, kind in table.dtypes.items() if kind == np.float64]:
         values = table[name].to_numpy()
         few = single if name == Column.MEAN else name in SPREADS
         unit = _power(values) - np.where(few, FEW, DIGITS) + 1
