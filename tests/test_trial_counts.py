@@ -10,7 +10,7 @@ from whole_plan import whole_plan
 from sketchbench import seeds
 from sketchbench.config import composition
 from sketchbench.kernels import load
-from sketchbench.measure.audit import epsilon_proven, strongest_threshold
+from sketchbench.measure.audit import epsilon_lower_bound, strongest_threshold
 from sketchbench.measure.interval import log_slope, mean_interval, proportion_interval
 from sketchbench.measure.power import trials_for_mean, trials_for_zero
 from sketchbench.plan.batch import Run
@@ -192,7 +192,7 @@ def proven(mu: float, delta: float, audits: int = 300) -> np.ndarray:
         there, absent = (random.standard_normal((2, trials // 2)) + shift for shift in (mu, 0.0))
         threshold = strongest_threshold(there[0], absent[0], delta=delta, error=STRICT)
         hits, alarms = (int((side[1] >= threshold).sum()) for side in (there, absent))
-        found.append(epsilon_proven(hits, alarms, trials // 2, delta=delta, error=LEVEL))
+        found.append(epsilon_lower_bound(hits, alarms, trials // 2, delta=delta, error=LEVEL))
     return np.array(found)
 
 

@@ -17,7 +17,7 @@ from sketchbench.kernels import Kernels
 from sketchbench.measure.image import Likeness, likeness
 from sketchbench.model.autograd import device_of
 from sketchbench.model.classification import Samples
-from sketchbench.model.networks import MakeModel, initialised
+from sketchbench.model.networks import MakeModel, initialise
 from sketchbench.sketch.family import Family
 
 
@@ -78,7 +78,7 @@ def draw_victim(data: Dataset, model: MakeModel, kernels: Kernels, seed: int, *,
 
     def network(family: Family | None) -> torch.nn.Module:
         make = functools.partial(model, data.shape, data.classes, family)
-        return initialised(make, weights).to(device, torch.float64)
+        return initialise(make, weights).to(device, torch.float64)
 
     return Victim(network, Samples(images, labels), data.classes)
 

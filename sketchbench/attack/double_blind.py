@@ -22,7 +22,7 @@ from sketchbench.federated.double_blind import OPTIONS, Broadcast, Option, Reply
 from sketchbench.federated.fedavg import FedAvg
 from sketchbench.kernels import Kernels
 from sketchbench.model import sketched
-from sketchbench.model.blind import blinded
+from sketchbench.model.blind import make_blind
 from sketchbench.parameters import choose
 from sketchbench.sketch.family import Family
 
@@ -137,7 +137,7 @@ def _victims_step(before: Weights, after: Weights, own: Weights, share: float) -
 
 def _twin(network: MakeNetwork, family: Family | None) -> nn.Module:
     """A client's model."""
-    return blinded(network(family)).to(torch.float64).train()
+    return make_blind(network(family)).to(torch.float64).train()
 
 
 def _with(network: nn.Module, weights: Weights) -> nn.Module:

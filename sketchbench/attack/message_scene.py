@@ -13,7 +13,7 @@ from sketchbench.attack.prior import Prior, learn_prior
 from sketchbench.dataset.dataset import Dataset
 from sketchbench.measure.image import Likeness, likeness
 from sketchbench.model.classification import Samples
-from sketchbench.model.networks import MakeModel, initialised
+from sketchbench.model.networks import MakeModel, initialise
 
 PUBLIC = 64  # public images for each network, whose messages an attacker makes
 
@@ -74,7 +74,7 @@ def draw_scene(data: Dataset, model: MakeModel, seed: int, clients: int, trials:
 def draw_networks(data: Dataset, model: MakeModel, seed: int, trials: range) -> DenseNetworks:
     """The networks of these trials, with freshly drawn weights."""
     keys = (seeds.key(seed, network="leakage", trial=trial) for trial in trials)
-    return DenseNetworks([initialised(lambda: model(shape=data.shape, classes=data.classes), key) for key in keys])
+    return DenseNetworks([initialise(lambda: model(shape=data.shape, classes=data.classes), key) for key in keys])
 
 
 def pixels(images: Tensor) -> NDArray[np.float64]:

@@ -18,7 +18,7 @@ from sketchbench.federated.iterative_sketching import IterativeSketching, Round
 from sketchbench.federated.private_sketching import PrivateSketching
 from sketchbench.kernels import Array, Kernels
 from sketchbench.model.autograd import sketch
-from sketchbench.model.sketched import resized
+from sketchbench.model.sketched import resize
 from sketchbench.privacy.calibration import calibrated_sigma
 from sketchbench.privacy.mechanism import mean_sensitivity
 from sketchbench.privacy.sampling import Sampling
@@ -34,7 +34,7 @@ RATE = 1.0  # learning rate of the client, which is public: messages are divided
 def iterative_sketching(victim: Victim, family: Family, kernels: Kernels, seed: int) -> View:
     """The message of song2023 Algorithm 1 after one local step: R ∇F times the learning rate."""
     loss = victim.loss(kernels)
-    protocol = IterativeSketching(resized(family, loss.d), RATE)
+    protocol = IterativeSketching(resize(family, loss.d), RATE)
     rounds = protocol.run(loss, seeds.key(seed), trials=1, rounds=1)
     *_, last = rounds
     return _of_round(victim, family, last)
@@ -64,7 +64,7 @@ def private(
         delta: δ of the calibration.
     """
     loss, sampling = victim.loss(kernels), Sampling("full", 1, 1)
-    iterative = IterativeSketching(resized(family, loss.d), RATE)
+    iterative = IterativeSketching(resize(family, loss.d), RATE)
     protocol = PrivateSketching(iterative, sampling, 1.0, clip)
     sigma = 0.0
     if epsilon is not None:
@@ -93,7 +93,7 @@ def compressed_sensing(
     The protocol's `recovery` and `rate` do not change the view.
     """
     loss = victim.loss(kernels)
-    phi = resized(family, loss.d).draw(seeds.key(seed), kernels=kernels)
+    phi = resize(family, loss.d).draw(seeds.key(seed), kernels=kernels)
     protocol = CompressedSensingSGD(recovery, rate)
     *_, last = protocol.run(loss, phi, seed, trials=1, rounds=1)
     assert last.sent is not None  # after a round

@@ -31,8 +31,8 @@ from sketchbench.federated.double_blind import (
 )
 from sketchbench.kernels import Kernels
 from sketchbench.model import autograd, sketched
-from sketchbench.model.blind import blinded
-from sketchbench.model.networks import MakeModel, initialised
+from sketchbench.model.blind import make_blind
+from sketchbench.model.networks import MakeModel, initialise
 from sketchbench.parameters import Checked, Count, Natural, Positive, Range
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch
@@ -130,8 +130,8 @@ class WatchedTraining:
             device: of the parties' tensors.
         """
         make = partial(self.make, family=self.family if blind else None)
-        model = initialised(make, seeds.key(seed, what="weights")).to(device).train()
-        twin = blinded(initialised(make, 0)).to(device).train()
+        model = initialise(make, seeds.key(seed, what="weights")).to(device).train()
+        twin = make_blind(initialise(make, 0)).to(device).train()
         observer = (_BlindObserver if blind else _PlainObserver)(self, model, seed)
         random = seeds.generator(seed, what="own batches")
         message = self._broadcast(model, seed, 0)
@@ -224,7 +224,7 @@ class _PlainObserver(_Observer):
     """Attackers of plain training: all see whole gradients, except servers of protocols that sketch them."""
 
     def operators(self, t: int) -> Operators:
-        family = sketched.resized(self._training.family, self._size)
+        family = sketched.resize(self._training.family, self._size)
         draw = partial(family.draw, kernels=self._training.kernels)
         return {
             "iterative sketching": draw(seeds.key(self._seed, what="iterative", round=t)),  # fresh in every round

@@ -85,7 +85,7 @@ def broadcast(model: nn.Module, key: int, kernels: Kernels) -> Broadcast:
 
 
 def receive(twin: nn.Module, message: Broadcast, kernels: Kernels) -> None:
-    """Load a broadcast into a client's model `twin`, which `blind.blinded` made."""
+    """Load a broadcast into a client's model `twin`, which `blind.make_blind` made."""
     sketched.draw(twin, message.key, kernels)
     with torch.no_grad():
         for name, parameter in twin.named_parameters():

@@ -104,7 +104,7 @@ class FedAvg(Checked):
 
         Arguments:
             model: the server's.
-            twin: a client's: `blind.blinded` of another instance of the model.
+            twin: a client's: `blind.make_blind` of another instance of the model.
             samples: of all clients.
             parts: the indices of each client's samples.
             seed: of all randomness, which depends on it and the round only.

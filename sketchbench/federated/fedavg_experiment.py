@@ -20,10 +20,10 @@ from sketchbench.federated.tuning import Procedure
 from sketchbench.kernels import Kernels
 from sketchbench.model import classification, sketched
 from sketchbench.model.autograd import device_of
-from sketchbench.model.blind import blinded
+from sketchbench.model.blind import make_blind
 from sketchbench.model.classification import Samples
-from sketchbench.model.networks import MakeModel, initialised
-from sketchbench.model.precision import Precision, computing_in
+from sketchbench.model.networks import MakeModel, initialise
+from sketchbench.model.precision import Precision, precision_context
 from sketchbench.parameters import Count, Share
 from sketchbench.sketch.family import Family
 
@@ -93,7 +93,7 @@ class FedAvgExperiment(Experiment[Successive]):
     estimated: Sequence[int] = ()
 
     def run(self) -> Curve:
-        with computing_in(self.procedure.precision, device_of(self.kernels)):
+        with precision_context(self.procedure.precision, device_of(self.kernels)):
             return super().run()
 
     @property
@@ -114,7 +114,7 @@ class FedAvgExperiment(Experiment[Successive]):
     @cached_property
     def _twin(self) -> nn.Module:
         """A client's network, into which broadcasts are loaded."""
-        return blinded(initialised(self.make, 0)).to(device_of(self.kernels))
+        return make_blind(initialise(self.make, 0)).to(device_of(self.kernels))
 
     def _identity(self) -> tuple[Any, ...]:
         network = (self.make, self.procedure.precision, self.kernels.NAME)
@@ -127,7 +127,7 @@ class FedAvgExperiment(Experiment[Successive]):
         return Samples(images, torch.tensor(split.labels, device=device))
 
     def _states(self, packed: Any | None) -> Iterator[Successive]:
-        model = initialised(self.make, seeds.key(self.seed, what="weights")).to(device_of(self.kernels))
+        model = initialise(self.make, seeds.key(self.seed, what="weights")).to(device_of(self.kernels))
         train = self._samples(self.data.train)
         parts = self.partition(labels=self.data.train.labels, seed=self.seed)
         state = FedAvgState(*packed) if packed else None

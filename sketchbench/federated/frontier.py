@@ -23,7 +23,7 @@ from sketchbench.dataset.dataset import Dataset, Split
 from sketchbench.dataset.partition import MakeParts
 from sketchbench.kernels import Array, Kernels
 from sketchbench.model.networks import MakeModel
-from sketchbench.objective.stacked import Batches, StackedPerceptron, perceptron, starts
+from sketchbench.objective.stacked import Batches, StackedPerceptron, initial_weights, perceptron
 from sketchbench.parameters import Checked, Positive
 from sketchbench.privacy.sampling import Sampling
 
@@ -118,7 +118,7 @@ def make_federation(
 
     return Federation(
         perceptron(kernels, model, data.shape, data.classes),
-        asarray(starts(lambda: model(shape=data.shape, classes=data.classes), trials)),
+        asarray(initial_weights(lambda: model(shape=data.shape, classes=data.classes), trials)),
         np.array(dealt),
         samples(data.train),
         samples(data.test),

@@ -1,4 +1,4 @@
-"""The commands that make a row of the verdicts again."""
+"""The commands that repeat the measurement behind a verdict."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -9,18 +9,18 @@ from sketchbench.config.study import Point, Study, read
 
 
 def workflow(scale: str, studies: Sequence[str]) -> str:
-    """The command that makes the tables of these studies, and the verdicts from them."""
+    """The command that makes the tables of these studies and the verdicts."""
     return f"snakemake --config scale={scale} studies={','.join(studies)}"
 
 
 def single_run(conf: Path, scale: str, row: Mapping[Any, Any], method: str = "") -> str:
-    """The command that does the run behind a verdict alone; "" where it takes several runs, or none is found.
+    """The command of the single run behind a verdict; "" where the verdict takes several runs or the study is gone.
 
     Arguments:
         conf: the folder of configs.
-        scale: of the run.
-        row: of the table of verdicts.
-        method: what stands for the row's method; "" for itself.
+        scale: the scale of the run.
+        row: a row of the table of verdicts.
+        method: the name to write in the place of the row's method; "" for the method itself.
     """
     if not row["study"] or " " in row["study"]:
         return ""
@@ -36,7 +36,7 @@ def single_run(conf: Path, scale: str, row: Mapping[Any, Any], method: str = "")
 
 
 def _fits(point: Point, case: str) -> bool:
-    """Whether a point has no other value than the case names, such as `flat, d=16, b=4`."""
+    """Whether the settings of a point agree with the values in the name of a case, such as `flat, d=16, b=4`."""
     named = dict(part.split("=", 1) for part in case.split(", ") if part.count("=") == 1)
     return all(name not in named or named[name] == _short(value) for name, value in point.columns.items())
 
@@ -53,7 +53,7 @@ def _command(study: Study, scale: str, method: str, point: Point) -> str:
 
 
 def _value(value: Any) -> str:
-    """A value as Hydra reads it."""
+    """A value in the syntax of a Hydra override."""
     if isinstance(value, Mapping):
         return f"{{{','.join(f'{key}:{_value(part)}' for key, part in value.items())}}}"
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""The figures: each with its caption, what it is drawn from, and what its bands are; at all scales side by side."""
+"""The page of figures: each figure at every scale, with its caption, its tables, and the meaning of its bands."""
 
 import io
 import re
@@ -14,19 +14,19 @@ from sketchbench.site.page import Asset, Page, Scale, table_address
 from sketchbench.site.tables import claims_of
 from sketchbench.site.verdicts import escaped
 
-COLOURS = 48  # of a picture as pixels: as many as lines and letters need, at half the size of all
+COLOURS = 48  # of a figure shown as pixels: enough for its lines and letters, and half the bytes of all colours
 DIGITS = re.compile(r"(?<![\d.])([1-9]\d*\.\d\d)\d+")  # of an SVG: a hundredth of a point is enough
 SPACES = re.compile(r"([>\n])\s+(?=[<\w])")
-LARGEST = 40_000  # bytes of an SVG; a picture of more, such as of many curves, is shown as pixels
-BENCHMARKS = "benchmarks"  # of `make bench`, which is no study
-TIMES = "Seconds of kernels, recoveries and other libraries, by <code>make bench</code>; they differ by machine."
+LARGEST = 40_000  # bytes of an SVG; a larger figure, such as one of many curves, is shown as pixels
+BENCHMARKS = "benchmarks"  # the figure of `make bench`, which is no study
+TIMES = "Seconds of our kernels and recoveries and of other libraries, by <code>make bench</code> on one machine."
 INTRODUCTION = """\
-Every figure at the scales that it was drawn at, with the tables that it is drawn from and the claims that these judge.
-Open a figure to enlarge it."""
+Every figure at each scale that has been run, with its tables and the claims that are judged on these tables. Click a
+figure to enlarge it."""
 
 
 def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
-    """The page, and the pictures."""
+    """The page of figures, and the files of the figures."""
     catalogue = read_catalogue(conf / "figure")
     claimed = {scale.name: claims_of(scale) for scale in scales}
     blocks = [INTRODUCTION]
@@ -78,7 +78,7 @@ def shown(picture: Asset, name: str, scale: Scale, small: str = "") -> str:
 
 
 def _caption(entry: Entry) -> str:
-    """A caption as HTML; it has no other markup than *emphasis*."""
+    """A caption as HTML; *emphasis* is the only markup of captions."""
     return re.sub(r"\*([^*\s][^*]*)\*", r"<em>\1</em>", escaped(entry.caption))
 
 
@@ -90,7 +90,7 @@ def _print(entry: Entry, scale: Scale) -> str:
 
 
 def _links(entry: Entry, scale: Scale, claimed: Mapping[str, Mapping[str, Sequence[str]]]) -> str:
-    """Where it comes from, and what rests on the same tables."""
+    """Links to the tables of a figure, and to the claims that are judged on these tables."""
     there = [study for study in entry.studies if (scale.reports / "tables" / f"{study}.csv").is_file()]
     tables = ", ".join(f'<a href="{table_address(study, scale.name)}">{study}</a>' for study in there)
     names = dict.fromkeys(claim for study in there for claim in claimed[scale.name].get(study, ()))

@@ -1,4 +1,4 @@
-"""Where verdicts come from: commits with their dates, seed, kernels, versions and machine, from the tables' seals."""
+"""The origin of verdicts: commits with their dates, seed, kernels, versions and machine of the tables' records."""
 
 import functools
 from collections.abc import Iterable, Sequence
@@ -43,12 +43,12 @@ def made_with(told: seal.Seal) -> str:
 
 
 def dated(commits: Iterable[str]) -> str:
-    """Commits with their dates, the latest first."""
+    """A text of commits with their dates, the latest first."""
     found = sorted(((date_of(commit), commit) for commit in commits), reverse=True)
     return ", ".join(f"{commit} ({date})" if date else commit for date, commit in found) or "not known"
 
 
 @functools.cache
 def date_of(commit: str) -> str:
-    """The day of a commit; "" where git doesn't know it, as outside a checkout."""
+    """The day of a commit, YYYY-MM-DD; "" where git does not know the commit, as outside a checkout."""
     return git(PROJECT, "show", "-s", "--format=%cs", commit.removesuffix(DIRTY), "--") or ""

@@ -1,4 +1,4 @@
-"""The tables of all studies: a list of them, and a page for each study, with both scales and its columns explained."""
+"""The pages of tables: a list of all tables, and for each study its rows and the meanings of its columns."""
 
 import itertools
 import re
@@ -22,11 +22,11 @@ from sketchbench.site.verdicts import escaped
 
 SCALE = "scale"
 STUDIES = (
-    Column("study", "study", "its file in conf/study", link="page"),
-    Column("about", "what is measured", "the task that the study runs"),
-    Column("scale", "scale", "quick: minutes to hours, in all; paper: the papers' own sizes"),
-    Column("rows", "rows", "of the table", "number"),
-    Column("methods", "methods", "that are compared, controls among them", "number"),
+    Column("study", "study", "name of the study, a file of conf/study", link="page"),
+    Column("about", "what is measured", "description of the study's task"),
+    Column("scale", "scale", "size of the run; quick: minutes to hours for all studies; paper: the papers' own sizes"),
+    Column("rows", "rows", "number of rows of the table", "number"),
+    Column("methods", "methods", "number of methods that are compared, with controls", "number"),
     Column("commit", "code", "the commits of the code that the records are from"),
     Column("made", "date", "of the newest of these commits"),
 )
@@ -55,7 +55,7 @@ class Table:
 
 
 def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
-    """The list of all tables, and a page for each of them."""
+    """The list of all tables, then a page for each study."""
     tables = [
         _table(path, scale.name, conf) for scale in scales for path in sorted((scale.reports / "tables").glob("*.csv"))
     ]
@@ -72,8 +72,8 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
         }
         for table in tables
     ]
-    text = "Every verdict and figure is made from these tables. A row says one thing: a quantity, where it was measured"
-    yield Page("tables.md", "Tables", f"{text}, and what came out.\n\n{listing('tables', STUDIES, rows)}")
+    text = "Every verdict and figure is made from these tables. A row has one quantity, the setting of the measurement,"
+    yield Page("tables.md", "Tables", f"{text} and its value.\n\n{listing('tables', STUDIES, rows)}")
     claimed = [claims_of(scale) for scale in scales]
     drawn = _figures(scales, conf)
     for name, group in itertools.groupby(sorted(tables, key=lambda table: table.study), lambda table: table.study):
@@ -86,7 +86,7 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
 
 
 def comment(path: Path) -> str:
-    """What a config says of itself: its first comment, as a paragraph; "" where it has none."""
+    """The first comment of a config, as a paragraph; "" where the config has none."""
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
     first = next((index for index, line in enumerate(lines) if not line.startswith("#")), len(lines))
     return " ".join(line.removeprefix("#").strip() for line in lines[:first]).strip()
@@ -115,7 +115,7 @@ def _about(name: str, conf: Path) -> tuple[str, str]:
 
 
 def claims_of(scale: Scale) -> dict[str, list[str]]:
-    """The claims that rest on each study."""
+    """The claims that are judged on each study's table."""
     found = verdicts.read(scale)
     pairs = found.loc[found["verdict"] != "not run", ["claim", "study"]].drop_duplicates()
     claims: dict[str, list[str]] = {}
@@ -126,7 +126,7 @@ def claims_of(scale: Scale) -> dict[str, list[str]]:
 
 
 def _figures(scales: Sequence[Scale], conf: Path) -> dict[str, list[str]]:
-    """The figures that are drawn from each study, of those that are there."""
+    """The figures of the reports that are drawn from each study's table."""
     figures: dict[str, list[str]] = {}
     for name, entry in read_catalogue(conf / "figure").items():
         there = any((scale.reports / "figures" / f"{name}.svg").is_file() for scale in scales)
@@ -136,13 +136,13 @@ def _figures(scales: Sequence[Scale], conf: Path) -> dict[str, list[str]]:
 
 
 def _text(tables: Sequence[Table], links: Mapping[str, Sequence[str]]) -> str:
-    """A page: what is measured, what is the same in all rows, the rows of each scale, and where they lead."""
+    """A page: the study's description, the values that all rows share, links, and the rows of all scales."""
     frames = [table.frame.assign(**{SCALE: table.scale}) for table in tables]
     frame, same = pd.concat(frames, ignore_index=True), {}
     texts = [name for name in frame if any(name in one and not _numeric(one[name]) for one in frames)]
     frame = frame.fillna(dict.fromkeys(texts, ""))
     frame.insert(0, SCALE, frame.pop(SCALE))
-    for name in list(frame)[1:]:  # the scale stays, as links choose by it
+    for name in list(frame)[1:]:  # the scale stays, as links filter by it
         values = frame[name].drop_duplicates()
         if len(values) == 1 or name == Measured.PICTURE:
             same[str(name)] = values.iloc[0] if len(values) == 1 else "pictures, shown with the figures"
@@ -151,22 +151,22 @@ def _text(tables: Sequence[Table], links: Mapping[str, Sequence[str]]) -> str:
     facts += [f"<p>Scale {table.scale}: {len(table.frame)} rows; code {dated(table.commits)}.</p>" for table in tables]
     facts += [f"<p>{name}: {', '.join(found)}.</p>" for name, found in links.items() if found]
     stated = "".join(
-        f"<li><code>{escaped(name)}</code> = {_said(value)}: {escaped(meaning(name))}</li>"
+        f"<li><code>{escaped(name)}</code> = {_format(value)}: {escaped(meaning(name))}</li>"
         for name, value in same.items()
         if not _empty(value)
     )
     if stated:
-        facts.append(f"<details><summary>The same in all rows</summary><ul>{stated}</ul></details>")
+        facts.append(f"<details><summary>Values that all rows share</summary><ul>{stated}</ul></details>")
     columns = [Column(str(name), str(name), meaning(str(name)), _kind(frame[name])) for name in frame]
     return "\n\n".join([*facts, listing(tables[0].study, columns, frame.to_dict("records"))])
 
 
 def meaning(name: str) -> str:
-    """What a column holds, with its unit."""
+    """The meaning of a column, with its unit."""
     if name == SCALE:
-        return "quick: minutes to hours, in all; paper: the papers' own sizes"
+        return "size of the run; quick: minutes to hours for all studies; paper: the papers' own sizes"
     if name not in COLUMNS:
-        return "an axis of the study"
+        return "setting that the study varies"
     column = COLUMNS[name]
     return f"{column.meaning} ({column.unit})" if column.unit else column.meaning
 
@@ -183,5 +183,5 @@ def _empty(value: Any) -> bool:
     return bool(value == "" or pd.isna(value))
 
 
-def _said(value: Any) -> str:
+def _format(value: Any) -> str:
     return escaped(f"{value:g}" if isinstance(value, float) else value)

@@ -1,4 +1,4 @@
-"""The verdicts of a scale, as pages read them, and how they are written in HTML."""
+"""The verdicts of a scale for the pages, and texts, numbers and verdicts in HTML."""
 
 import html
 import re
@@ -36,12 +36,12 @@ def read(scale: Scale) -> pd.DataFrame:
 
 
 def escaped(text: object) -> str:
-    """Text as HTML has it."""
+    """A text with the special characters of HTML escaped."""
     return html.escape(str(text), quote=True)
 
 
 def typeset(text: str) -> str:
-    """A statement as HTML: indices, exponents and powers of ten are set as such."""
+    """A statement as HTML, with indices, exponents and powers of ten set as in print."""
     out = escaped(text)
     out = re.sub(r"\b(\d+(?:\.\d+)?)e(-?\d+)\b", lambda m: f"{_times(m[1])}10<sup>{m[2].replace('-', '−')}</sup>", out)
     out = re.sub(r"\^\(([^()]*)\)|\^\{([^{}]*)\}|\^([\w*+]+)", lambda m: f"<sup>{m[1] or m[2] or m[3]}</sup>", out)
@@ -60,29 +60,29 @@ def prose(text: str) -> str:
 
 
 def badge(verdict: str) -> str:
-    """A verdict with its sign, in its colour."""
+    """A verdict in HTML, with its sign and its colour."""
     if verdict not in MARKS:
         return f'<span class="any">{escaped(verdict)}</span>'
     return f'<span class="{verdict.replace(" ", "-")}">{MARKS[verdict]} {verdict}</span>'
 
 
 def number(value: float, digits: int = 4) -> str:
-    """A number for people; "" where there is none."""
+    """A number with this many significant digits; "" for NaN."""
     if pd.isna(value):
         return ""
     return f"{value:.{digits}g}".replace("inf", "∞").replace("-", "−")
 
 
 def anchor(row: Mapping[Any, Any]) -> str:
-    """The name of the place of a method on the page of its claim."""
+    """The anchor of a method's row on the page of its claim."""
     return re.sub(r"[^a-z0-9]+", "-", str(row["method"] or row["label"] or "all").lower()).strip("-")
 
 
 def link(row: Mapping[Any, Any], root: str = "") -> str:
-    """The address of a row's evidence, from a page whose way to the site's folder is `root`."""
+    """The address of a row's evidence; `root` is the path from the page to the top of the site."""
     return f"{root}claims/{row['claim']}.html#{anchor(row)}"
 
 
 def claim_files(conf: Path) -> list[Path]:
-    """The claims that there are."""
+    """The files of all claims."""
     return sorted((conf / "claim").glob("*.yaml"))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sketchbench import seeds
 from sketchbench.federated.theorems import algorithm_of, find_theorem, measure
 from sketchbench.kernels import Kernels
-from sketchbench.measure.divergence import diverged
+from sketchbench.measure.divergence import has_diverged
 from sketchbench.measure.row import Row
 from sketchbench.objective.objective import MakeObjective, Objective
 from sketchbench.parameters import Checked, Count, Probability, Range, Several, Share
@@ -108,7 +108,7 @@ class Communication(Checked):
         rows: list[Row] = []
         for at, values in measure(theorem, objective, states):
             share = self.kernels.to_numpy(values) / objective.gap
-            if diverged(share, 1.0):
+            if has_diverged(share, 1.0):
                 log.info("%s: diverged in round %d", name, at.t)
                 break
             new = np.isnan(arrived) & (share <= self.target)

@@ -13,7 +13,7 @@ from sketchbench.federated.compressed_sensing import CompressedSensingSGD, Lemma
 from sketchbench.federated.iterative_sketching import Round
 from sketchbench.federated.peers import Peer, Peers, Table
 from sketchbench.kernels import Kernels
-from sketchbench.measure.divergence import diverged
+from sketchbench.measure.divergence import has_diverged
 from sketchbench.measure.row import MEDIAN, Row
 from sketchbench.measure.sparsity import sparsity
 from sketchbench.objective.objective import MakeObjective, Objective
@@ -142,7 +142,7 @@ class CompressedSensing(Checked):
         for at, vectors in states:
             loss = self.kernels.to_numpy(objective.loss(at.w))
             sent = (at.t, at.bytes_up, at.bytes_down)
-            if diverged(loss, objective.gap):
+            if has_diverged(loss, objective.gap):
                 log.info("%s: diverged in round %d", name, at.t)
                 yield ShownRound(*sent, None)
                 return

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sketchbench import seeds
-from sketchbench.dataset.augmentation import turned
+from sketchbench.dataset.augmentation import flip_and_rotate
 from sketchbench.dataset.dataset import Dataset, MakeDataset
 from sketchbench.dataset.partition import MakeParts
 from sketchbench.federated.compressed_experiment import CompressedExperiment, CompressedProcedure, Compression
@@ -118,7 +118,7 @@ class CompressedTraining(Checked, Repeated):
         data = self.dataset()
         data.check_disjoint()
         if self.training.augmented:
-            data = replace(data, train=turned(data.train, self.seed))
+            data = replace(data, train=flip_and_rotate(data.train, self.seed))
         experiment = CompressedExperiment(
             rounds=self.rounds,
             evaluated=self._shown_rounds,

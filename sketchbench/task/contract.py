@@ -12,7 +12,7 @@ from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
 from sketchbench.parameters import Checked, Count, NonEmptyList, Several, Share
 from sketchbench.sketch.contract import algebra, independence, sameness, unbiased
-from sketchbench.sketch.contract.independence import Found, Independence
+from sketchbench.sketch.contract.independence import Dependence, Independence
 from sketchbench.sketch.contract.probes import MOST, Floats, Subject
 from sketchbench.sketch.family import Family
 from sketchbench.task import trials
@@ -161,7 +161,7 @@ class Contract(Checked):
         late = [independence.sketches(large, [large.key], BEYOND, first) for first in LATE]
         keys = [stack[:own], independence.sketches(large, near, own), others]
         for kind, results in (("stack", np.concatenate([stack, *late])), ("key", np.concatenate(keys))):
-            repeats = independence.repeated(results)
+            repeats = independence.repeat_flags(results)
             if large.d * large.b < LARGE:  # some may be equal by chance, but not most
                 repeats = repeats.mean(keepdims=True)
             yield Row(f"{kind}_repeats", **_size(large)).exceedances(repeats, 0.5)
@@ -169,7 +169,7 @@ class Contract(Checked):
     def _no_randomness(self, subject: Subject, pairs: int) -> Iterator[Row]:
         """The rows of a family that is not random, all of whose operators must be equal."""
         wanted = subject.matrices(subject.key, 1)
-        changed = [key for key, _ in independence.changed(subject.key)]
+        changed = [key for key, _ in independence.key_changes(subject.key)]
         parts = {
             "stack": subject.matrices(subject.key, pairs),
             "key": np.concatenate([subject.matrices(subject.key + step, 2) for step in range(1, 65)]),
@@ -196,7 +196,7 @@ def _size(subject: Subject) -> dict[str, int]:
     return {"d": subject.d, "b": subject.b}
 
 
-def _dependence(kind: str, found: Found) -> Row:
+def _dependence(kind: str, found: Dependence) -> Row:
     """The row with the mean product of the most dependent pair of features."""
     values = np.nan_to_num(np.clip(found.products, -MOST, MOST))
     return Row(f"{kind}_dependence", case=found.where, exact=0.0).mean(values)

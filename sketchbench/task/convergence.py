@@ -11,7 +11,7 @@ from sketchbench import seeds
 from sketchbench.federated.iterative_sketching import Desketching
 from sketchbench.federated.theorems import Alpha, algorithm_of, find_theorem, measure
 from sketchbench.kernels import Kernels
-from sketchbench.measure.divergence import diverged
+from sketchbench.measure.divergence import has_diverged
 from sketchbench.measure.row import Row
 from sketchbench.objective.objective import MakeObjective, Objective
 from sketchbench.parameters import Checked, Count, Positive, Several
@@ -107,7 +107,7 @@ class Convergence(Checked):
         shown = shown_rounds(self.rounds, self.points)
         for at, array in measure(theorem, objective, rounds):
             values = self.kernels.to_numpy(array)
-            lost = diverged(values, objective.gap)
+            lost = has_diverged(values, objective.gap)
             if at.t not in shown and not lost:
                 continue
             row = Row(theorem.measured, case=theorem.place, round=at.t, bytes_up=at.bytes_up, bytes_down=at.bytes_down)

@@ -43,7 +43,7 @@ class Descent(Checked):
         eta = descent.largest_step(1.0, condition)
         left, still = self._left(condition, eta), self._left(condition, 0.0)
         case = f"condition {condition:g}"
-        printed, proven = descent.left_printed(1.0, eta), descent.left_proven(1.0, eta)
+        printed, proven = descent.contraction_printed(1.0, eta), descent.contraction_proven(1.0, eta)
         log.info("%s: a step leaves at most %.4g of the norm, the printed bound is %.4g", case, left.max(), printed)
         return [
             Row("distance", case=case).exceedances(left, printed),

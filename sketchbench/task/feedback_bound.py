@@ -102,7 +102,7 @@ class FeedbackBound(Checked):
         log.info("%d trials, %d rounds", self.trials, self.rounds)
         return [
             *self._theorem_1("printed", setting, seen),
-            *self._theorem_1("corrected", setting.corrected, seen),
+            *self._theorem_1("corrected", setting.with_channel_noise, seen),
             Row("memory_energy", round=self.rounds, bound=setting.memory_energy).mean(
                 seen.memory - setting.memory_slope * seen.squared_gradient
             ),

@@ -12,7 +12,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from sketchbench import seeds
 from sketchbench.kernels import Array, Kernels
-from sketchbench.measure.cost import side_by_side
+from sketchbench.measure.cost import time_in_turns
 from sketchbench.measure.row import MEDIAN, Row
 from sketchbench.model import autograd
 from sketchbench.model.sketched import SketchedLinear
@@ -68,7 +68,7 @@ class LayerCost(Checked):
         passes = self._passes(batch)
         plain, *cases = (name for name in passes)
         counts = {name: step.count() for name, step in passes.items()}
-        seconds = side_by_side(passes, self.repetitions)
+        seconds = time_in_turns(passes, self.repetitions)
         log.info("batch of %d: %s multiplications", batch, counts)
         for case in cases:
             yield Row("multiplications", case=case, batch=batch, bound=1.0).number(counts[case] / counts[plain])

@@ -12,7 +12,7 @@ from sketchbench.attack.membership import Evidence, Statistics, likelihood_ratio
 from sketchbench.federated.iterative_sketching import IterativeSketching
 from sketchbench.federated.private_sketching import PrivateSketching
 from sketchbench.kernels import Kernels
-from sketchbench.measure.audit import epsilon_proven, strongest_threshold
+from sketchbench.measure.audit import epsilon_lower_bound, strongest_threshold
 from sketchbench.measure.row import Row
 from sketchbench.objective.canary import Canary
 from sketchbench.parameters import Checked, Count, NonNegative, Positive, Probability, Several
@@ -199,7 +199,7 @@ def audit(row: Row, present: Statistics, absent: Statistics) -> Row:
     threshold = strongest_threshold(choosing_in, choosing_out, delta=delta, error=STRICT)
     hits, alarms = (int((side >= threshold).sum()) for side in (counted_in, counted_out))
     row = row.but(hits=hits, false_alarms=alarms, trials=trials, shift=_shift(counted_in, counted_out))
-    return row.number(epsilon_proven(hits, alarms, trials, delta=delta, error=ERROR))
+    return row.number(epsilon_lower_bound(hits, alarms, trials, delta=delta, error=ERROR))
 
 
 def _shift(present: Statistics, absent: Statistics) -> float:

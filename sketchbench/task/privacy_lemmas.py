@@ -91,7 +91,7 @@ class PrivacyLemmas(Checked):
         for (epsilon, delta), count in itertools.product(self._grid(), self.steps):
             if epsilon > 1 or (count + 1) * delta >= WHOLE:
                 continue
-            total = lemmas.advanced(Guarantee(epsilon, delta), count, slack=delta)
+            total = lemmas.advanced_composition(Guarantee(epsilon, delta), count, slack=delta)
             root = math.sqrt(2 * count * math.log(1 / delta)) * epsilon
             mu = math.sqrt(count) * gaussian.mu(epsilon, delta)
             exact = {
@@ -106,7 +106,7 @@ class PrivacyLemmas(Checked):
         for (epsilon, delta), batch in itertools.product(self._grid(), self.batches):
             if epsilon > 1 or 2 * batch > self.records:
                 continue
-            total = lemmas.sampling(Guarantee(epsilon, delta), batch, self.records)
+            total = lemmas.sampling_with_replacement(Guarantee(epsilon, delta), batch, self.records)
             exact = {
                 "gaussian": _resampled_epsilon(gaussian.mu(epsilon, delta), total.delta, batch, self.records),
                 "worst": worst_case.sampled_epsilon(epsilon, delta, batch, self.records, total.delta),
@@ -120,7 +120,7 @@ class PrivacyLemmas(Checked):
             each = [Guarantee(epsilon, delta), Guarantee(epsilon / 2, delta), Guarantee(epsilon, delta / 2)]
             clients = tuple(GaussianRelease(gaussian.mu(*guarantee), 1.0) for guarantee in each)
             records = tuple(frozenset({client}) for client in range(len(each)))
-            total = lemmas.parallel(each)
+            total = lemmas.parallel_composition(each)
             exact = accounted("exact", Parallel(clients, records), total.delta)
             row = Row("parallel", lemma="H.2", epsilon=epsilon, delta=delta, clients=len(each))
             mean = sum(guarantee.epsilon for guarantee in each) / len(each)
@@ -132,7 +132,7 @@ class PrivacyLemmas(Checked):
         for (epsilon, delta), count, inner in itertools.product(self._grid(), numbers, self.local_steps):
             if count % inner or not epsilon < 1 / math.sqrt(inner) or count * delta >= WHOLE:
                 continue
-            total = lemmas.training(Guarantee(epsilon, delta), count // inner, inner)
+            total = lemmas.training_guarantee(Guarantee(epsilon, delta), count // inner, inner)
             sigma = lemmas.gaussian_noise(epsilon, delta, 1.0)
             row = Row("training", lemma="6.2", epsilon=epsilon, delta=delta, steps=count, local_steps=inner)
             row = row.but(range="small" if total.epsilon <= 1 + 1e-9 else "large")

@@ -10,7 +10,7 @@ from sketchbench.kernels import Kernels
 from sketchbench.measure.row import MEDIAN, Row
 from sketchbench.parameters import Checked, Count, NonEmptyList, Positive, Several
 from sketchbench.sketch.family import Family
-from sketchbench.theory.double_blind import missed
+from sketchbench.theory.double_blind import unreachable_share
 
 log = logging.getLogger(__name__)
 
@@ -53,4 +53,4 @@ class RemarkOne(Checked):
         key = seeds.key(self.seed, task="remark 1", family=repr(self.family), outputs=outputs, trial=trial)
         sketches = self.family.draw(key, operators=2, kernels=self.kernels)
         first, second = self.kernels.to_numpy(sketches.materialize())
-        return missed(old @ first.T, new @ second.T, old - new)
+        return unreachable_share(old @ first.T, new @ second.T, old - new)

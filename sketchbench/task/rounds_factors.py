@@ -18,7 +18,7 @@ from sketchbench.federated.fedavg_experiment import FedAvgExperiment, FedAvgProc
 from sketchbench.kernels import Kernels
 from sketchbench.measure.factorial import design, effects
 from sketchbench.measure.row import Row
-from sketchbench.model.initialisation import listed
+from sketchbench.model.initialisation import network_as_listing
 from sketchbench.model.networks import MakeModel
 from sketchbench.parameters import Checked, Count, Positive, Probability
 from sketchbench.run.course import Course
@@ -139,7 +139,7 @@ class RoundsFactors(Checked, Repeated):
         given = {key: levels[key] for key in ("momentum", "local_step", "epochs", "batch") if key in levels}
         model: Callable[..., nn.Module] = self.model
         if levels.get("weights", "torch") == "listing":
-            model = partial(listed, model=self.model)
+            model = partial(network_as_listing, model=self.model)
         rate: Positive = levels["rate"] * (1 - levels.get("momentum", 0))
         experiment = FedAvgExperiment(
             rounds=self.rounds,

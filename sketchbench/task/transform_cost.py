@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sketchbench import seeds
 from sketchbench.kernels import Kernels, numpy_kernels
-from sketchbench.measure.cost import exponents, operations, side_by_side
+from sketchbench.measure.cost import count_operations, exponents, time_in_turns
 from sketchbench.measure.row import MEDIAN, Row
 from sketchbench.parameters import Checked, NonEmpty, Range, Several
 
@@ -61,7 +61,7 @@ class TransformCost(Checked):
         counted = {"hadamard": (self.sizes, numpy_kernels.walsh_hadamard), "dense": (self.dense, _product)}
         rows: list[Row] = []
         for case, (sizes, transform) in counted.items():
-            counts = np.array([operations(transform, self._vector(d)) for d in sizes])
+            counts = np.array([count_operations(transform, self._vector(d)) for d in sizes])
             rows += [Row("operations", case=case, d=d).number(count) for d, count in zip(sizes, counts, strict=True)]
             slope = float(exponents(sizes, counts.astype(float)))
             rows.append(Row("operations_exponent", case=case, bound=BETWEEN).number(slope))
@@ -77,7 +77,7 @@ class TransformCost(Checked):
             if d in self.dense:
                 matrix = kernels.xp.ones((d, d))
                 work[f"dense {d}"] = partial(self._transform, matrix.__matmul__, x)
-        seconds = side_by_side(work, self.repetitions)
+        seconds = time_in_turns(work, self.repetitions)
         log.info("%d transforms, %d times", len(work), self.repetitions)
         for case, sizes in (("hadamard", self.sizes), ("cosine", self.sizes), ("dense", self.dense)):
             measured = np.stack([seconds[f"{case} {d}"] for d in sizes], axis=1)

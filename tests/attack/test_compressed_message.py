@@ -22,7 +22,7 @@ from sketchbench.compressor.plain import Plain
 from sketchbench.compressor.sparse import RandomK, TopK
 from sketchbench.dataset import digits
 from sketchbench.kernels import Array
-from sketchbench.model.networks import initialised, mlp, sigmoid_cnn
+from sketchbench.model.networks import initialise, mlp, sigmoid_cnn
 
 KERNELS = kernels.load("numba")
 TRIALS, CLIENTS = 6, 4
@@ -72,7 +72,7 @@ class InFront(nn.Module):
 @pytest.mark.parametrize("projected", [False, True])
 def test_gradients_are_those_of_autograd(projected: bool) -> None:
     """One network and batch after the other; and their derivatives by the images."""
-    several = [initialised(lambda: mlp((1, 2, 3), 4, hidden=[5, 7]), seed) for seed in (1, 2)]
+    several = [initialise(lambda: mlp((1, 2, 3), 4, hidden=[5, 7]), seed) for seed in (1, 2)]
     stacked = DenseNetworks(several)
     matrices = [torch.randn(2, n, n, generator=torch.Generator().manual_seed(n)) for n in (6, 5)]
     if projected:

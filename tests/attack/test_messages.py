@@ -12,9 +12,9 @@ from sketchbench.federated.double_blind import aggregate, broadcast, receive, re
 from sketchbench.federated.fedavg import FedAvg
 from sketchbench.kernels import load
 from sketchbench.model import classification, sketched
-from sketchbench.model.blind import blinded
+from sketchbench.model.blind import make_blind
 from sketchbench.model.classification import Samples
-from sketchbench.model.networks import initialised, mlp
+from sketchbench.model.networks import initialise, mlp
 from sketchbench.sketch import CountSketch, Family, SubsampledCosine
 
 RATE = 0.05
@@ -22,7 +22,7 @@ RATE = 0.05
 
 def pair(family: Family | None) -> tuple[nn.Module, nn.Module]:
     make = partial(mlp, (1, 4, 4), 2, family, (6,))
-    return initialised(make, 3).train(), blinded(initialised(make, 0)).train()
+    return initialise(make, 3).train(), make_blind(initialise(make, 0)).train()
 
 
 def batch(seed: int) -> tuple[Tensor, Tensor]:

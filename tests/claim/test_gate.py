@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-import yaml
+from writing import claim, table
 
 from sketchbench.report.claim import gate, page
 from sketchbench.report.claim.claims import Claim, read_claims
@@ -15,27 +15,6 @@ from sketchbench.report.claim.origin import Origin, with_origin
 
 FACTS: dict[str, Any] = {"scale": "quick", "seed": 0, "kernels": "numba", "skipped": []}
 KINDS = {"contract": "sketch", "sensing": "recovery", "moments": "sketch", "reconstruction": "recovery"}
-
-
-def claim(folder: Path, name: str, study: str, role: str = "ours", **changes: Any) -> None:
-    content = {
-        "id": name,
-        "paper": "ours",
-        "role": role,
-        "place": "here",
-        "statement": "the mean is 1",
-        "dataset": "none",
-        "studies": [study],
-        "checks": [{"criterion": "equality", "where": {"quantity": "q"}, "margin": 0.1}],
-        "expected": "holds",
-    }
-    (folder / f"{name}.yaml").write_text(yaml.safe_dump({**content, **changes}))
-
-
-def table(**means: float) -> pd.DataFrame:
-    shared = {"quantity": "q", "sd": 1.0, "skewness": 0.0, "trials": 10_000, "exact": 1.0}
-    rows = [{"method": name, "label": name.upper(), "mean": mean, **shared} for name, mean in means.items()]
-    return pd.DataFrame(rows)
 
 
 @pytest.fixture

@@ -2,11 +2,10 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
-import yaml
+from writing import claim, table
 
 from sketchbench.command.main import main
 from sketchbench.report import seal
@@ -18,39 +17,20 @@ OLDER, SEED = "older code", "another seed"
 KINDS = {"contract": "sketch", "moments": "sketch", "controls": "sketch"}
 
 
-def claim(folder: Path, name: str, study: str, role: str = "ours", **changes: Any) -> None:
-    content = {
-        "id": name,
-        "paper": "ours",
-        "role": role,
-        "place": "here",
-        "statement": "the mean is 1",
-        "dataset": "none",
-        "studies": [study],
-        "checks": [{"criterion": "equality", "where": {"quantity": "q"}, "margin": 0.1}],
-        "expected": "any",
-    }
-    (folder / f"{name}.yaml").write_text(yaml.safe_dump({**content, **changes}))
-
-
-def rows(**means: float) -> pd.DataFrame:
-    shared = {"quantity": "q", "sd": 1.0, "skewness": 0.0, "trials": 10_000, "exact": 1.0}
-    return pd.DataFrame([{"method": n, "label": n.upper(), "mean": mean, **shared} for n, mean in means.items()])
-
-
 def sealed(folder: Path, study: str, commit: str, **means: float) -> None:
     place = folder / "tables" / f"{study}.csv"
     place.parent.mkdir(exist_ok=True)
-    rows(**means).to_csv(place, index=False)
+    table(**means).to_csv(place, index=False)
     seal.write("table", "quick", {}, [place], commits=dict.fromkeys(means, commit))
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Three tables, of three commits, and claims on them; `bad` breaks the contract."""
-    claim(tmp_path, "C1", "contract", "contract")
-    claim(tmp_path, "S1", "moments", negative_control={"default": {"method": "control/off", "studies": ["controls"]}})
-    claim(tmp_path, "S2", "nowhere")
+    claim(tmp_path, "C1", "contract", "contract", expected="any")
+    controls = {"default": {"method": "control/off", "studies": ["controls"]}}
+    claim(tmp_path, "S1", "moments", expected="any", negative_control=controls)
+    claim(tmp_path, "S2", "nowhere", expected="any")
     sealed(tmp_path, "contract", "111111111111", good=1.0, bad=1.5, new=1.0)
     sealed(tmp_path, "moments", "222222222222 333333333333", good=1.0, bad=1.0, new=1.0)
     sealed(tmp_path, "controls", "444444444444", **{"control/off": 2.0})
@@ -121,7 +101,7 @@ def test_the_check_counts_what_is_not_current(folder: Path, capsys: pytest.Captu
     whole = "7 verdicts, 1 surprises, 1 not run"
     assert checked(folder, capsys, "--current")[1][-1] == whole
     claim(folder, "C1", "contract", "contract", expected={"default": "holds", "bad": "fails"})
-    claim(folder, "S1", "moments", methods=["good", "new"])
+    claim(folder, "S1", "moments", methods=["good", "new"], expected="any")
     judged(folder, {})
     assert checked(folder, capsys, "--current") == (0, ["6 verdicts, 0 surprises, 1 not run"])
     judged(folder, {"moments": {OLDER: ["good"], SEED: ["new"]}})
@@ -138,7 +118,7 @@ def test_what_an_older_table_does_not_have_is_not_run(folder: Path) -> None:
         "hits": ("they have no hits", {"criterion": "audit"}),
         "rows": ("finds nothing to judge", {"where": {"quantity": "r"}}),
     }
-    tables = {"moments": rows(good=1.0).assign(bound=1.0)}
+    tables = {"moments": table(good=1.0).assign(bound=1.0)}
     for reason, change in without.values():
         check = {"criterion": "equality", "where": {"quantity": "q"}, **change}
         claim(folder, "S1", "moments", checks=[check])

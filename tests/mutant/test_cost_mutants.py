@@ -60,7 +60,7 @@ def test_times_of_a_transform(monkeypatch: pytest.MonkeyPatch, claim: str, slow:
             seconds[name] = np.full(repetitions, (2.0 if case == "cosine" else 1.0) * int(d) ** power)
         return seconds
 
-    monkeypatch.setattr(task, "side_by_side", clocked)
+    monkeypatch.setattr(task, "time_in_turns", clocked)
     found = verdicts(claim, transforms(50))
     assert ("fails" in found) if slow else (found == {"holds"})
 
@@ -128,7 +128,7 @@ def test_times_of_a_layer(monkeypatch: pytest.MonkeyPatch, slow: bool) -> None:
             for name in passes
         }
 
-    monkeypatch.setattr(task, "side_by_side", clocked)
+    monkeypatch.setattr(task, "time_in_turns", clocked)
     assert verdicts("Z15-time", layers(repetitions=50)) == ({"fails"} if slow else {"holds"})
 
 

@@ -14,13 +14,13 @@ from sketchbench.config.schema import load
 from sketchbench.project import PROJECT
 from sketchbench.report.claim.claims import Claim, read_claims
 from sketchbench.site import build, claims, commands, errata, front, glossary, history, statistic
-from sketchbench.site.claim_picture import drawn
+from sketchbench.site.claim_picture import draw_panels
 from sketchbench.site.page import Page, Scale
 from sketchbench.site.verdicts import anchor, badge, number, prose, typeset
 
 CONF = PROJECT / "conf"
 NAN = float("nan")
-HEADINGS = ("Evidence", "Verdicts by method", "Why it is expected so", "How it is measured", "Make it again")
+HEADINGS = ("Evidence", "Verdicts by method", "Why this verdict is expected", "How the claim is measured")
 
 
 def verdict(**changes: Any) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def test_every_claim_has_a_page_and_every_verdict_a_place(scales: list[Scale]) -
     pages = made(claims, scales)
     assert set(pages) == {"claims.md", *(f"claims/{path.stem}.md" for path in (CONF / "claim").glob("*.yaml"))}
     text = pages["claims/S2.md"].text
-    for heading in HEADINGS:
+    for heading in (*HEADINGS, "Repeat the measurement"):
         assert f"## {heading}" in text
     assert text.count('<tr id="') == 2
     assert '<tr id="ams"' in text
@@ -115,7 +115,7 @@ def test_the_history_marks_drifts_and_may_be_missing(scales: list[Scale]) -> Non
 
 
 def test_every_quantity_that_a_claim_names_is_explained(scales: list[Scale]) -> None:
-    listed = set(statistic.known())
+    listed = set(statistic.read_quantities())
     used = {
         name
         for claim in read_claims((CONF / "claim").glob("*.yaml"))
@@ -154,14 +154,14 @@ def test_a_claim_without_statement_or_reason_has_a_page(scales: list[Scale], mon
 def test_whatever_is_measured_is_drawn_within_the_frame(changes: dict[str, float]) -> None:
     rows = [{**verdict(**changes), "negative_control_bound": NAN}, {**verdict(), "negative_control_bound": 4.0}]
     for chosen in (rows, rows[:1]):
-        picture = drawn(chosen, {"upper_bound": "mean"}, "S2")
+        picture = draw_panels(chosen, {"upper_bound": "mean"}, "S2")
         assert "nan" not in picture
         for x in re.findall(r' (?:cx|x|x1|x2)="([^"]*)"', picture):
             assert 0 <= float(x) <= 440
 
 
 def test_nothing_is_drawn_of_no_number() -> None:
-    assert drawn([verdict(statistic=NAN)], {}, "S2") == ""
+    assert draw_panels([verdict(statistic=NAN)], {}, "S2") == ""
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_pages_are_written_with_their_headings(tmp_path: Path) -> None:
     )
     text = (tmp_path / "claims" / "S2.md").read_text()
     assert text.endswith("# S2\n\n## A\n\n## B\n\n## C\n")
-    config = build.configured(pages, tmp_path, tmp_path / "site")
+    config = build.mkdocs_config(pages, tmp_path, tmp_path / "site")
     assert config["nav"] == [{"Start": "index.md"}]
 
 
@@ -241,7 +241,7 @@ def test_nothing_to_show_is_said(tmp_path: Path) -> None:
 )
 def test_a_control_is_drawn_where_it_can_be_compared(changes: dict[str, Any], shown: bool) -> None:
     row = {"negative_control_bound": NAN, "negative_control_criterion": "", **verdict(), **changes}
-    assert ('class="control"' in drawn([row], {}, "S2")) == shown
+    assert ('class="control"' in draw_panels([row], {}, "S2")) == shown
 
 
 def test_the_axis_says_what_checks_share_once() -> None:

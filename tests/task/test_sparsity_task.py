@@ -63,9 +63,3 @@ def test_transfers(seed: int, d: int) -> None:
             low, high = old[changed].min(), old[changed].max()
             assert ((new[changed] >= low * (1 - 1e-12)) & (new[changed] <= high * (1 + 1e-12))).all()
         assert new.sum() == pytest.approx(old.sum(), rel=1e-12)
-
-
-@pytest.mark.parametrize("length", [1, 0, -3])
-def test_short_vectors_are_refused(length: int) -> None:
-    with pytest.raises(ValueError, match=f"length={length} must be >= 2"):
-        Sparsity(seed=1, trials=10, length=length)

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from sketchbench.measure.audit import epsilon_proven
+from sketchbench.measure.audit import epsilon_lower_bound
 from sketchbench.measure.column import AXES, Column
 from sketchbench.measure.interval import Slope, log_slope, mean_interval, proportion_interval
 from sketchbench.measure.summary import ROUNDING
@@ -192,7 +192,7 @@ def audit(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparis
     comparisons = []
     for row in rows[rows[Column.BOUND].notna() & rows[Column.HITS].notna()].to_dict("records"):
         hits, alarms, trials = (int(row[name]) for name in (Column.HITS, Column.FALSE_ALARMS, Column.TRIALS))
-        proven = epsilon_proven(hits, alarms, trials, delta=row[Column.DELTA], error=error)
+        proven = epsilon_lower_bound(hits, alarms, trials, delta=row[Column.DELTA], error=error)
         bound = row[Column.BOUND]
         strong = proven >= (1 - settings.margin) * bound
         verdict: Verdict = "fails" if proven > bound else "holds" if strong else "inconclusive"
