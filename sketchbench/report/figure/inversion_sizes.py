@@ -21,7 +21,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     figure = style.new_figure(2.6)
     panels = figure.subplots(1, 3)
     draw_levels(panels[0], style.select(rows, quantity="psnr"))
-    labels = ("PSNR in dB", "smallest singular value of $R^T$", "that of $R$ on the image's directions")
+    labels = ("PSNR in dB", "smallest singular value of $R^T$", "smallest, on the image's directions")
     pixels = table[Column.PIXELS].max()
     size = (table[Column.COMPRESSION] * table[Column.OBSERVED]).max()  # d, but for rounding
     sketched = rows[rows[Column.COMPRESSION].notna()]

@@ -47,7 +47,7 @@ def draw(tables: dict[str, pd.DataFrame], printed: Mapping[str, Sequence[int]] |
         _printed(ratio, np.divide(printed["sketched"], printed["plain"]), SKETCHED)
         lines |= {"plain, as printed": PLAIN | point, "sketched, as printed": SKETCHED | point}
     if rows[Column.MEAN].isna().any():
-        lines["not reached by all"] = {"color": style.INK, "marker": "x", "linestyle": "none"}
+        lines["target missed in some training"] = {"color": style.INK, "marker": "x", "linestyle": "none"}
     ratio.axhline(1, zorder=1, **style.BOUND)
     for axes, label in ((rounds, "rounds to the target"), (ratio, "sketched / plain")):
         if printed:
