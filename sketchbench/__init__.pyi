@@ -6,7 +6,7 @@ from .compressor.compressor import Exchange as Exchange
 from .compressor.compressor import Memory as Memory
 from .compressor.desketched import Desketched as Desketched
 from .compressor.message import Layout as Layout
-from .compressor.message import limit_of as limit_of
+from .compressor.message import byte_limit as byte_limit
 from .compressor.plain import Plain as Plain
 from .compressor.power_sgd import PowerSGD as PowerSGD
 from .compressor.quantised import QSGD as QSGD

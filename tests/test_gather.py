@@ -38,7 +38,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (run,) = there.runs["federated_cifar10"].values()
     for rounds, name in ((3, "tuning"), (5, "trial1")):
         folder = tmp_path / "usb" / "results" / "paper" / "checkpoints" / checkpoints_of(run) / name
-        path = checkpoint.place(str(folder), name)
+        path = checkpoint.path_of(str(folder), name)
         checkpoint.save(path, {"t": rounds, "curve": {}, "state": None})
     here = tmp_path / "here"
     here.mkdir()
@@ -136,7 +136,7 @@ def test_the_checkpoint_that_is_farther_wins(elsewhere: Path) -> None:
     for rounds, fate in ((4, "not needed"), (6, "taken")):
         checkpoint.save(path, {"t": rounds, "curve": {}, "state": None})
         assert [line for line in of(fate, gathered(elsewhere)) if "trial1" in line and ".pt" in line]
-        assert checkpoint.verified(ours)[1] == max(rounds, 5)
+        assert checkpoint.verify(ours)[1] == max(rounds, 5)
 
 
 @pytest.mark.parametrize(

@@ -267,9 +267,9 @@ def test_two_trials_do_not_tune_at_once(tmp_path: Path, monkeypatch: pytest.Monk
 
     course = Course(checkpoints=str(tmp_path), until=time.monotonic())
     busy = pytest.raises(Unfinished, match="is worked on by another run")
-    with checkpoint.alone(tmp_path, course), busy, checkpoint.alone(tmp_path, course):
+    with checkpoint.lock_folder(tmp_path, course), busy, checkpoint.lock_folder(tmp_path, course):
         pass
-    with checkpoint.alone(tmp_path, course):
+    with checkpoint.lock_folder(tmp_path, course):
         pass
     trained: list[str] = []
     run = experiment.Experiment._run

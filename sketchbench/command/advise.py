@@ -30,7 +30,7 @@ NEEDED = ("compression", "case", "epsilon", "d", "accuracy", "accuracy_low", "ac
     "--frontier",
     type=click.Path(path_type=Path),
     multiple=True,
-    help=f"CSV; may be repeated (default: {FRONTIERS[0]}, and that of the paper scale).",
+    help=f"A sealed CSV; may be repeated (default: {FRONTIERS[0]}, and that of the paper scale).",
 )
 def command(
     nbytes: float,
@@ -54,7 +54,7 @@ def command(
             raise ValueError(f"--{name}={value} must be > 0 and finite")
     question = Question(nbytes, parameters, epsilon, clients.replace("_", " "), sums, any_size)
     places = frontier or [path for path in FRONTIERS if path.exists()] or FRONTIERS[:1]
-    measured = pd.concat([read_table(path, NEEDED) for path in places], ignore_index=True)
+    measured = pd.concat([read_table(path, "frontier", NEEDED) for path in places], ignore_index=True)
     answer = advise(question, measured)
     rows = [dict(zip(SHOWN, SHOWN, strict=True)), *table(answer)]
     widths = {name: max(len(row[name]) for row in rows) for name in SHOWN}

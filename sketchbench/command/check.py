@@ -2,21 +2,24 @@
 
 import os
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
 
 from sketchbench.files import write_text
-from sketchbench.report.claim.check import annotations, changes, read_older, read_verdicts, summary, surprises
-from sketchbench.report.claim.origin import not_of_this_plan
-from sketchbench.report.claim.origin import summary as states
+from sketchbench.report.claim.check import annotations, changes, read_verdicts, summary, surprises
+from sketchbench.report.claim.state import not_of_this_plan
+from sketchbench.report.claim.state import summary as states
+from sketchbench.report.committed import differences, of_commit
 
 FILE = click.Path(path_type=Path)
 
 
 @click.command("check")
 @click.argument("verdicts", type=FILE, default=Path("reports/claims.csv"), metavar="[CLAIMS.CSV]")
-@click.option("--against", type=FILE, metavar="FILE", help="An older one; fail on a change, too.")
+@click.option("--against", type=FILE, metavar="CLAIMS.CSV", help="An older one, in a folder of its own, with its seal.")
+@click.option("--committed", is_flag=True, help="Hold all reports of the folder against those of git's HEAD.")
 @click.option(
     "--other-processor",
     is_flag=True,
@@ -26,7 +29,13 @@ FILE = click.Path(path_type=Path)
 @click.option("--list", "only_list", is_flag=True, help="List what is found, and end with 0 all the same.")
 @click.option("--summary", "page", type=FILE, metavar="FILE", help="Write what is found as Markdown.")
 def command(
-    verdicts: Path, against: Path | None, other_processor: bool, current: bool, only_list: bool, page: Path | None
+    verdicts: Path,
+    against: Path | None,
+    committed: bool,
+    other_processor: bool,
+    current: bool,
+    only_list: bool,
+    page: Path | None,
 ) -> None:
     """Fail where a verdict is not the expected one, or not that of an older run.
 
@@ -34,11 +43,18 @@ def command(
 
     \b
     sketchbench check
-    sketchbench check reports/paper/claims.csv --against before.csv --current
+    sketchbench check reports/paper/claims.csv --against before/claims.csv --current
+    sketchbench check --committed
     """
     found = read_verdicts(verdicts)
-    surprising, changed = surprises(found), changes(read_older(against), found) if against else []
     old = not_of_this_plan(found) if current else []
+    with ExitStack() as stack:
+        if committed:
+            folder = stack.enter_context(of_commit(verdicts.parent))
+            old += differences(folder, verdicts.parent)
+            against = folder / verdicts.name
+        changed = changes(read_verdicts(against), found) if against else []
+    surprising = surprises(found)
     for line in [*surprising, *changed, *old]:
         print(line)
     not_run = int((found["verdict"] == "not run").sum())

@@ -98,7 +98,7 @@ class Gathering:
         from sketchbench.federated import checkpoint  # a second and a half that records do without
 
         try:
-            content, rounds = checkpoint.verified(path)
+            content, rounds = checkpoint.verify(path)
         except (ValueError, OSError) as error:
             return Outcome(path, "damaged", str(error))
         position = max((i for i, part in enumerate(path.parts[:-1]) if part in self._owners), default=None)
@@ -107,7 +107,7 @@ class Gathering:
         place = self._checkpoints.joinpath(*path.parts[position:])
         if place.is_file():
             try:
-                known = checkpoint.verified(place)[1]
+                known = checkpoint.verify(place)[1]
             except (ValueError, OSError):
                 known = -1
             if known >= rounds:

@@ -15,10 +15,10 @@ from sketchbench.project import CONF, PROJECT
 from sketchbench.report import seal
 from sketchbench.report.claim.claims import Claim, read_claims
 from sketchbench.report.claim.control import NegativeControl
-from sketchbench.report.claim.origin import CODE, MADE
+from sketchbench.report.claim.state import CODE, commits_behind
 from sketchbench.site import commands
 from sketchbench.site.page import Scale
-from sketchbench.site.provenance import dated, made_with
+from sketchbench.site.provenance import dated, last_commit, made_with
 from sketchbench.site.statistic import WORDS, name_of
 from sketchbench.site.verdicts import read
 
@@ -160,15 +160,14 @@ def drawn(statistic: float, low: float, high: float, bound: float) -> str:
 
 def _origin(claim: Claim, scale: Scale, row: Row, folder: Path | None) -> Iterator[str]:
     """Where a row comes from, and what makes it again."""
-    made = sorted(row[MADE].split())
-    yield f"made by: {dated(made)}{f'; {row[CODE]}' if row[CODE] else ''}"
+    tables = scale.reports / "tables"
+    commits = commits_behind(claim, row["method"], tables) or last_commit(scale.reports / "claims.csv")
+    yield f"made by: {dated(commits)}{f'; {row[CODE]}' if row[CODE] else ''}"
     settings: dict[str, str] = {}
     for study in claim.studies:
-        place = seal.beside(scale.reports / "tables" / f"{study}.csv")
-        if place.is_file():
-            told = seal.read(place)
-            settings |= told.settings
-            yield f"with: {study}: {made_with(told)}"
+        if (table := tables / f"{study}.csv").is_file():
+            settings |= seal.read(seal.beside(table)).settings
+            yield f"with: {study}: {made_with(table)}"
     same = "".join(f" {name}={value}" for name, value in sorted(settings.items(), reverse=True))
     yield "again:"
     yield f"  {commands.workflow(scale.name, claim.studies)}{f' folder={folder} only=mine' if folder else ''}{same}"

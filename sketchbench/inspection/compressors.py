@@ -8,7 +8,7 @@ from hydra.utils import instantiate
 
 from sketchbench import kernels
 from sketchbench.compressor.compressor import At, Compressor
-from sketchbench.compressor.message import Layout, limit_of
+from sketchbench.compressor.message import Layout, byte_limit
 from sketchbench.inspection.findings import Findings
 from sketchbench.inspection.targets import arguments, subclass
 from sketchbench.sketch.family import SizeError
@@ -35,12 +35,12 @@ def check_compressor(found: Findings, node: Any) -> None:
             return
     with found.running("algorithm"):
         make = instantiate(dict(node), _partial_=True)
-        _check_rounds(found, make(layout=LAYOUT, limit=limit_of(LAYOUT, 1)))
+        _check_rounds(found, make(layout=LAYOUT, limit=byte_limit(LAYOUT, 1)))
         for compression in COMPRESSIONS:
             if found.lines:
                 return
             with suppress(SizeError):
-                _check_rounds(found, make(layout=LAYOUT, limit=limit_of(LAYOUT, compression)))
+                _check_rounds(found, make(layout=LAYOUT, limit=byte_limit(LAYOUT, compression)))
 
 
 def _check_rounds(found: Findings, compressor: Compressor) -> None:

@@ -1,8 +1,7 @@
-"""GPU kernels; see `Kernels` for the signatures and `numpy_kernels` for the reference.
+"""GPU kernels; `Kernels` documents the functions, and `numpy_kernels` defines their results.
 
-The CUDA source below is compiled at the first launch. Every thread owns the entries that it
-writes, and the order of each floating-point sum follows from the sizes alone; only integers, whose
-sums have no order, are counted with atomics. So the result does not depend on the schedule.
+The CUDA source below is compiled at the first launch. Every thread owns the entries that it writes, and the order of
+each floating-point sum depends on sizes only; atomics count integers only. So results do not depend on the schedule.
 """
 
 from collections.abc import Sequence
@@ -19,9 +18,9 @@ from sketchbench.kernels import Array, Entries
 NAME = "cupy"
 xp = cupy
 
-_THREADS = 256  # per block
-_BLOCKS = 2**20  # at most, where threads stride
-_BUSY = 2**11  # blocks keep any GPU busy
+_THREADS = 256  # threads of a block
+_BLOCKS = 2**20  # most blocks of a kernel whose threads stride
+_BUSY = 2**11  # blocks that keep any GPU busy
 
 _CODE = r"""
 typedef unsigned int u32;
@@ -501,12 +500,12 @@ __global__ void dense_desketch(u64 key, i64 stream, i64 first, i64 operators, i6
 _REAL = {"float32": "float", "float64": "double"}
 _ENTRIES = {"gaussian": "Normal", "signs": "Sign"}
 _LINES = {"gaussian": 1, "signs": 4}  # as in the source: rows per block of `dense_sketch`
-_VECTORS = 4  # that the entries of a dense matrix, once generated, are applied to together
-_LANES = (1, 32, _THREADS)  # that `scatter` may give to a bucket
+_VECTORS = 4  # vectors by which a generated entry of a dense matrix is multiplied at a time
+_LANES = (1, 32, _THREADS)  # possible numbers of threads for a bucket in `scatter`
 _TILE = {"float32": 13, "float64": 12}  # as in the source: log2 of a tile of `hadamard`
-_STAGES = 8  # of `hadamard` in a strided pass, at most: its runs are 128 bytes long then
-_VALUES = 64  # that `median` can sort
-_BINS, _SPAN = 2048, 1024  # of `histogram`, eleven bits; of `count` and `compact`
+_STAGES = 8  # most stages of `hadamard` in a strided pass, whose runs are then 128 bytes long
+_VALUES = 64  # most values that `median` can sort
+_BINS, _SPAN = 2048, 1024  # bins of `histogram`, eleven bits; entries for a warp in `count` and `compact`
 _CONSTANTS = {"THREADS": _THREADS, "VALUES": _VALUES, "BINS": _BINS, "SPAN": _SPAN}
 _NAMES = [
     *(f"draw<{entry}>" for entry in ("Word", "Sign", "Normal")),
@@ -540,12 +539,12 @@ _MODULE = cupy.RawModule(code=_CODE, options=_OPTIONS, name_expressions=_NAMES)
 
 @cache
 def _kernel(name: str) -> Any:
-    """A compiled kernel; the first one compiles them all."""
+    """A compiled kernel, by name; the first call compiles all kernels."""
     return _MODULE.get_function(name)
 
 
 def _run(name: str, blocks: int, *arguments: Any, threads: int = _THREADS) -> None:
-    """Run a kernel. CuPy passes arrays as pointers, Python's ints as int64."""
+    """Run a kernel. CuPy passes arrays as pointers, and Python's integers as int64."""
     if blocks:
         _kernel(name)((blocks,), (threads,), arguments)
 
@@ -561,7 +560,7 @@ def _ratio(size: int, step: int) -> int:
 
 
 def _draw(entry: str, step: int, key: int, stream: int, first: int, row: int, out: Array) -> Array:
-    """Fill out (T, rows, d) with random entries; one call of the generator gives `step`."""
+    """Fill `out` (T, rows, d) with random entries, of which one call of the generator makes `step`."""
     operators, rows, d = out.shape
     size = operators * rows * _ratio(d, step)
     place = (np.uint64(key), stream, first, operators, row, rows, d)
@@ -618,7 +617,7 @@ def distinct(words: Array, b: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class SparseMatrix:
-    """A stack of matrices by column, as drawn."""
+    """A stack of sparse matrices by column: buckets and signs, (T, s, d) each."""
 
     buckets: Array  # int32 (T, s, d)
     signs: Array  # int8 (T, s, d)
@@ -626,10 +625,11 @@ class SparseMatrix:
 
     @cached_property
     def by_bucket(self) -> tuple[Array, Array, Array]:
-        """The same entries sorted by bucket, then by r, then by column.
+        """The entries sorted by bucket, then by r, then by column.
 
-        Their columns, int32 (T s d), and signs, int8 (T s d); and int64 (T b + 1), where bucket k
-        of operator t begins at number t b + k.
+        Returns:
+            Columns, int32 (T s d); signs, int8 (T s d); and starts, int64 (T b + 1): bucket k of operator t begins at
+            entry starts[t b + k].
         """
         operators, _, d = self.buckets.shape
         offsets = self.b * cupy.arange(operators, dtype=np.int64)[:, None, None]
@@ -682,7 +682,7 @@ def _by_column(name: str, matrix: SparseMatrix, y: Array) -> Array:
 
 
 def _stride(v: Array) -> int:
-    """From one operator's vectors (T or 1, N, length) to the next one's; 0 if they are shared."""
+    """The distance from an operator's vectors (T or 1, N, length) to the next operator's; 0 if they are shared."""
     return 0 if v.shape[0] == 1 else v.shape[1] * v.shape[2]
 
 
@@ -816,7 +816,7 @@ def dense_desketch(entries: Entries, key: int, stream: int, first: int, operator
 
 
 def _parts(blocks: int, most: int) -> int:
-    """Into how many parts to split long sums, so that there are enough blocks to fill a GPU."""
+    """The number of parts of long sums, at most `most`, so that there are enough blocks to fill a GPU."""
     return max(1, min(_ratio(_BUSY, blocks), most)) if blocks else 1
 
 

@@ -13,8 +13,7 @@ from sketchbench.plan import cost
 from sketchbench.plan.batch import Run
 from sketchbench.plan.plan import Plan, Skipped
 from sketchbench.plan.selection import Selection
-from sketchbench.report.reports import records_of
-from sketchbench.report.standing import Table
+from sketchbench.report.standing import Table, table_inputs
 from sketchbench.run.course import knows
 from sketchbench.run.digest import CodeDigest
 from sketchbench.run.execution import check_sizes
@@ -198,4 +197,4 @@ def _method(run: Run) -> str:
 
 def _made_of(runs: Sequence[Run]) -> dict[str, str]:
     """What a table of these runs would be made of."""
-    return records_of([{"signature": run.signature, "columns": run.columns} for run in runs])
+    return table_inputs([{"signature": run.signature, "columns": run.columns} for run in runs])

@@ -48,7 +48,7 @@ def from_settings(settings: dict[str, Any], main: bool = True) -> Plan:
     # also where all studies are chosen: those that are too long stay as they are
     places = places_of(settings["scale"], user_folder(settings["folder"]), apart=beside is not None)
     found = standing_file(places)
-    there = standing.find(Path(places.reports), settings["scale"]) if main else standing.recalled(Path(found))
+    there = standing.find_tables(Path(places.reports), settings["scale"]) if main else standing.from_json(Path(found))
     plan = expand(
         *(settings[name] for name in ("scale", "kernels", "seed", "studies", "folder")),
         there=there,

@@ -171,7 +171,7 @@ class Plan:
         if self.shared:
             texts[self.manifests] = json.dumps({study: self._entries(study) for study in self.runs})
         texts[f"{self.places.logs}/runs.csv"] = self._logs()
-        texts[standing_file(self.places)] = standing.as_text(self.standing)
+        texts[standing_file(self.places)] = standing.to_json(self.standing)
         for name, text in texts.items():
             path = Path(name)
             if not (is_plain(path) and path.read_text(encoding="utf-8", errors="replace") == text):

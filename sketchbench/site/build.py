@@ -86,7 +86,7 @@ def build(target: Path, root: Path = PROJECT) -> str:
     start = time.perf_counter()
     scales = scales_of(root / "reports")
     if not scales:
-        raise SiteError(f"{root / 'reports'} has no claims.csv to show; run snakemake first")
+        raise SiteError(f"{root / 'reports'} has no claims.csv to show; run sketchbench results")
     if not importlib.util.find_spec("mkdocs"):
         raise SiteError("MkDocs builds the site and is not installed; `make site` installs it")
     with tempfile.TemporaryDirectory() as folder:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from PIL import Image
 
+from sketchbench.report import seal
 from sketchbench.report.figure import foot
 from sketchbench.report.figure.catalogue import Entry, read_catalogue
 from sketchbench.report.table.reading import read_table
@@ -54,20 +55,26 @@ def place(scale: Scale, name: str) -> Path:
 
 def asset(scale: Scale, name: str) -> Asset:
     """A figure as the site has it: the SVG where it is small, or else the pixels of the PNG beside it, in WebP."""
-    svg = place(scale, name)
-    if svg.stat().st_size <= LARGEST:
-        short = DIGITS.sub(r"\1", svg.read_text(encoding="utf-8"))
+    svg = _content(scale, name, ".svg")
+    if len(svg) <= LARGEST:
+        short = DIGITS.sub(r"\1", svg.decode())
         return Asset(f"figures/{scale.name}/{name}.svg", SPACES.sub(r"\1", short).encode())
     pixels = io.BytesIO()
-    with Image.open(svg.with_suffix(".png")) as picture:
+    with Image.open(io.BytesIO(_content(scale, name, ".png"))) as picture:
         few = picture.convert("RGB").quantize(COLOURS, Image.Quantize.FASTOCTREE)  # which keeps those of thin lines
         few.convert("RGB").save(pixels, "WEBP", lossless=True, method=6)
     return Asset(f"figures/{scale.name}/{name}.webp", pixels.getvalue())
 
 
+def _content(scale: Scale, name: str, suffix: str) -> bytes:
+    """The bytes of a figure in a format, verified."""
+    path = place(scale, name).with_suffix(suffix)
+    return seal.content(path, BENCHMARKS) if name == BENCHMARKS else seal.content(path, "figure", scale.name)
+
+
 def shown(picture: Asset, name: str, scale: Scale, small: str = "") -> str:
     """A figure in HTML, on white in both colour schemes, with small print below it."""
-    with Image.open(place(scale, name).with_suffix(".png")) as pixels:
+    with Image.open(io.BytesIO(_content(scale, name, ".png"))) as pixels:
         width, height = pixels.size  # so that the page does not move once it is there
     label = escaped(f"{name.replace('_', ' ')}, scale {scale.name}")
     image = f'<img src="{picture.path}" alt="{label}" width="{width}" height="{height}" loading="lazy">'
@@ -85,7 +92,7 @@ def _caption(entry: Entry) -> str:
 def _print(entry: Entry, scale: Scale) -> str:
     """The small print: scale, sizes, trials, data, and what bars and bands are."""
     places = [scale.reports / "tables" / f"{study}.csv" for study in entry.studies]
-    tables = [read_table(path, ()) for path in places if path.is_file()]
+    tables = [read_table(path, "table", scale=scale.name) for path in places if path.is_file()]
     return escaped(foot.text(scale.name, tables, entry.at(scale.name).data, entry.bars))
 
 

@@ -8,9 +8,10 @@ from typing import Any
 import pandas as pd
 
 from sketchbench.report.claim.claims import Claim, read_claims
+from sketchbench.report.frontier import STUDIES
 from sketchbench.report.frontier.advise import SIZES, WORD
 from sketchbench.report.frontier.cells import MEANINGS, MEASURED
-from sketchbench.report.frontier.studies import STUDIES
+from sketchbench.report.table.reading import read_table
 from sketchbench.site import figures, verdicts
 from sketchbench.site.lists import Column, Kind, listing
 from sketchbench.site.page import Asset, Page, Scale
@@ -63,7 +64,7 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
 
 
 def _read(scale: Scale) -> pd.DataFrame:
-    return pd.read_csv(scale.reports / "frontier.csv").assign(scale=scale.name)
+    return read_table(scale.reports / "frontier.csv", "frontier", scale=scale.name).assign(scale=scale.name)
 
 
 def _question(measured: pd.DataFrame) -> str:

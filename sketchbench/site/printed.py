@@ -7,7 +7,8 @@ import pandas as pd
 
 from sketchbench.report.printed.agreement import AGREES, DIFFERS, ERROR, OPEN
 from sketchbench.report.printed.cells import MEANINGS
-from sketchbench.report.printed.typed import read_printed
+from sketchbench.report.printed.transcription import read_printed
+from sketchbench.report.table.reading import read_table
 from sketchbench.site import figures
 from sketchbench.site.lists import Column, listing
 from sketchbench.site.page import Asset, Page, Scale, table_address
@@ -51,7 +52,11 @@ COLUMNS = (
 
 def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
     """The page, and the figure on it; nothing where no cell was compared."""
-    found = [(scale, pd.read_csv(scale.reports / "printed.csv")) for scale in scales if _compared(scale)]
+    found = [
+        (scale, read_table(path, "printed", scale=scale.name))
+        for scale in scales
+        if (path := scale.reports / "printed.csv").is_file()
+    ]
     if not found:
         return
     joined = pd.concat([frame for _, frame in found], ignore_index=True)
@@ -73,10 +78,6 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
     ]
     blocks += ["## Every cell { #cells }", listing("printed", COLUMNS, rows), "## How cells are judged", RULE]
     yield Page("printed.md", "Printed against measured", "\n\n".join([*blocks, *_tolerances(conf)]))
-
-
-def _compared(scale: Scale) -> bool:
-    return (scale.reports / "printed.csv").is_file()
 
 
 def _study_page(study: object, scale: str, scales: Sequence[Scale]) -> str | None:

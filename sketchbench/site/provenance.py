@@ -2,15 +2,20 @@
 
 import functools
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from sketchbench.project import DIRTY, PROJECT, git
 from sketchbench.report import seal
+from sketchbench.report.table import origin
 from sketchbench.site.page import Scale, table_address
 from sketchbench.site.verdicts import escaped
 
 
 def section(scale: Scale, studies: Sequence[str]) -> str:
-    """A table in HTML of what the tables of these studies say of themselves; "" where none is there."""
+    """A table in HTML: commits and settings of the tables of these studies; "" where no table is there.
+
+    Raises SealError where the seal of one is damaged.
+    """
     rows = "".join(_row(scale, study) for study in studies)
     head = "<tr><th>scale</th><th>table</th><th>commit of the code</th><th>made with</th></tr>"
     return f'<div class="box"><table>{head}{rows}</table></div>' if rows else ""
@@ -20,26 +25,23 @@ def _row(scale: Scale, study: str) -> str:
     table = scale.reports / "tables" / f"{study}.csv"
     if not table.is_file():
         return ""
-    try:
-        told = seal.read(seal.beside(table))
-    except seal.SealError:
-        return _cells(scale.name, study, "its seal is missing or broken", "")
-    return _cells(scale.name, study, dated(commits_of(told)), made_with(told))
+    link = f'<a href="../{table_address(study, scale.name)}">{study}</a>'
+    texts = [dated(origin.commits_of(table) or last_commit(table)), made_with(table)]
+    return f"<tr><td>{scale.name}</td><td>{link}</td>{''.join(f'<td>{escaped(text)}</td>' for text in texts)}</tr>"
 
 
-def _cells(scale: str, study: str, *texts: str) -> str:
-    link = f'<a href="../{table_address(study, scale)}">{study}</a>'
-    return f"<tr><td>{scale}</td><td>{link}</td>{''.join(f'<td>{escaped(text)}</td>' for text in texts)}</tr>"
+def made_with(table: Path) -> str:
+    """Seed, kernels, and where they are known the machine and versions, of the records of a table, in words."""
+    source = origin.read(table)
+    facts = {**seal.read(seal.beside(table)).settings, **(source.machines if source else {})}
+    return "; ".join(f"{name} {value}" for name, value in facts.items())
 
 
-def commits_of(told: seal.Seal) -> set[str]:
-    """The commits of the code that the records of a table are from."""
-    return {commit for listed in told.commits.values() for commit in listed.split()}
-
-
-def made_with(told: seal.Seal) -> str:
-    """Seed, kernels, machine and versions of the records of a table, in words."""
-    return "; ".join(f"{name} {value}" for name, value in {**told.settings, **told.machines}.items())
+@functools.cache
+def last_commit(path: Path) -> list[str]:
+    """The commit that changed a report last; none outside a checkout."""
+    commit = git(path.parent, "log", "-1", "--format=%h", "--abbrev=12", "--", path.name)
+    return [commit] if commit else []
 
 
 def dated(commits: Iterable[str]) -> str:

@@ -12,12 +12,13 @@ import pandas as pd
 from sketchbench.config import study
 from sketchbench.measure.column import COLUMNS
 from sketchbench.measure.column import Column as Measured
-from sketchbench.report import seal
 from sketchbench.report.figure.catalogue import read_catalogue
+from sketchbench.report.table.origin import commits_of
+from sketchbench.report.table.reading import read_table
 from sketchbench.site import verdicts
 from sketchbench.site.lists import Column, Kind, listing
 from sketchbench.site.page import Asset, Page, Scale, table_address
-from sketchbench.site.provenance import commits_of, date_of, dated
+from sketchbench.site.provenance import date_of, dated, last_commit
 from sketchbench.site.verdicts import escaped
 
 SCALE = "scale"
@@ -27,8 +28,8 @@ STUDIES = (
     Column("scale", "scale", "size of the run; quick: minutes to hours for all studies; paper: the papers' own sizes"),
     Column("rows", "rows", "number of rows of the table", "number"),
     Column("methods", "methods", "number of methods that are compared, with controls", "number"),
-    Column("commit", "code", "the commits of the code that the records are from"),
-    Column("made", "date", "of the newest of these commits"),
+    Column("commit", "code", "commits of the code that the records are from, or the last commit of the table"),
+    Column("date", "date", "date of the newest of these commits"),
 )
 
 
@@ -41,8 +42,8 @@ class Table:
         path: the CSV.
         about: what the study's task measures, and what the study says of itself, in words; "" where they say nothing.
         frame: its rows; texts without a value are "", numbers without one NaN.
-        commits: of the code that its records are from.
-        made: the date of the newest of these, YYYY-MM-DD; "" where it is unknown.
+        commits: of the code behind its records; where they are not known, the commit that changed the table last.
+        date: of the newest of these commits, YYYY-MM-DD; "" where it is unknown.
     """
 
     study: str
@@ -51,7 +52,7 @@ class Table:
     about: tuple[str, str]
     frame: pd.DataFrame
     commits: Sequence[str]
-    made: str
+    date: str
 
 
 def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
@@ -68,7 +69,7 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
             "rows": len(table.frame),
             "methods": table.frame[Measured.METHOD].nunique(),
             "commit": " ".join(table.commits),
-            "made": table.made,
+            "date": table.date,
         }
         for table in tables
     ]
@@ -93,18 +94,12 @@ def comment(path: Path) -> str:
 
 
 def _table(path: Path, scale: str, conf: Path) -> Table:
-    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
-    for name in frame:
-        if name not in COLUMNS or COLUMNS[str(name)].kind is not str:
-            numbers = pd.to_numeric(frame[name].replace("", float("nan")), errors="coerce")
-            if numbers.notna().sum() == (frame[name] != "").sum():
-                frame[name] = numbers
-    try:
-        sealed = commits_of(seal.read(seal.beside(path)))
-    except seal.SealError:
-        sealed = set()
-    made = max(map(date_of, sealed), default="")
-    return Table(path.stem, scale, path, _about(path.stem, conf), frame, sorted(sealed), made)
+    texts = [name for name, column in COLUMNS.items() if column.kind is str]
+    frame = read_table(path, "table", scale=scale, texts=texts)
+    frame = frame.fillna({name: "" for name in frame if not _numeric(frame[name])})
+    commits = sorted(commits_of(path)) or last_commit(path)
+    date = max(map(date_of, commits), default="")
+    return Table(path.stem, scale, path, _about(path.stem, conf), frame, commits, date)
 
 
 def _about(name: str, conf: Path) -> tuple[str, str]:

@@ -8,13 +8,13 @@ from typing import Any
 
 import pandas as pd
 
+from sketchbench.report.claim.check import read_verdicts
 from sketchbench.report.claim.page import MARKS, surprising
 from sketchbench.site.page import Scale
 
-# What tables of older runs may be without.
-OPTIONAL = (
-    *("label", "case", "criterion", "made", "code", "method"),
-    *("negative_control", "negative_control_verdict", "negative_control_criterion"),
+TEXTS = (
+    *("claim", "paper", "place", "role", "label", "method", "verdict", "expected", "study", "dataset", "case", "code"),
+    *("criterion", "negative_control", "negative_control_verdict", "negative_control_criterion"),
 )
 NUMBERS = (
     *("statistic", "low", "high", "bound", "slack", "tightness", "trials"),
@@ -23,10 +23,13 @@ NUMBERS = (
 
 
 def read(scale: Scale) -> pd.DataFrame:
-    """The verdicts of a scale: texts without a value are "", numbers without one NaN. No rows where there are none."""
+    """The verdicts of a scale: texts without a value are "", numbers without one NaN. No rows where there is no file.
+
+    Raises SealError or TableError, in one line, where they are not whole.
+    """
     path = scale.reports / "claims.csv"
-    frame = pd.read_csv(path, keep_default_na=True) if path.is_file() else pd.DataFrame({"claim": []})
-    for name in ("claim", "paper", "place", "role", "verdict", "expected", "study", "dataset", *OPTIONAL):
+    frame = read_verdicts(path, scale.name) if path.is_file() else pd.DataFrame({"claim": []})
+    for name in TEXTS:
         frame[name] = frame[name].astype(object).fillna("").astype(str) if name in frame else ""
     for name in NUMBERS:
         frame[name] = pd.to_numeric(frame[name], errors="coerce") if name in frame else float("nan")

@@ -8,10 +8,11 @@ import pytest
 from sketchbench.command.main import main
 from sketchbench.command.show import drawn
 from sketchbench.report import seal
+from sketchbench.report.table import origin
 
 ROW = {"claim": "S2", "method": "srht", "label": "SRHT", "case": "flat, d=640, b=16", "study": "moments"}
 ROW |= {"verdict": "holds", "expected": "holds", "statistic": 1.5, "low": 1.25, "high": 1.75, "bound": 2.0}
-ROW |= {"slack": 0.125, "tightness": 1.3, "trials": 4000, "made": "0123456789ab", "code": "older code"}
+ROW |= {"slack": 0.125, "tightness": 1.3, "trials": 4000, "code": "older code"}
 ROW |= {"negative_control": "uniform_sampling", "negative_control_verdict": "fails"}
 ROW |= {"negative_control_statistic": 624.0, "criterion": "upper_bound", "role": "printed"}
 
@@ -28,9 +29,11 @@ def reports_in(place: Path, scale: str = "quick") -> Path:
     table = place / "tables" / "moments.csv"
     table.parent.mkdir(parents=True)
     pd.DataFrame(rows).to_csv(place / "claims.csv", index=False)
+    seal.write("claims", scale, {}, [place / "claims.csv"])
     table.write_text("method\nsrht\n")
     settings = {"seed": "7", "kernels": "numba"}
-    seal.write("table", scale, {}, [table], commits={"srht": "0123456789ab"}, settings=settings)
+    seal.write("table", scale, {}, [table], settings=settings)
+    origin.write(table, scale, [("srht", {"commit": "0123456789ab", "machine": "Linux"})])
     return place
 
 
@@ -53,7 +56,7 @@ def test_a_row(capsys: pytest.CaptureFixture[str]) -> None:
         "negative control: uniform_sampling: fails (624)",
         "made by: 0123456789ab; older code",
         "with: moments: ",
-        "seed 7",
+        "seed 7; machine Linux",
         "snakemake --config scale=quick studies=embedding,embedding_controls,moments seed=7 kernels=numba\n",
         "sketchbench run task=moments sketch=srht scale=quick",
         "d=640 b=16 seed=7 kernels=numba\n",

@@ -396,20 +396,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sketchbench.recovery.recovery import Recovered, Recovery, thresholded
+from sketchbench.recovery.recovery import Recovered, Recovery, keep_largest
 
 
 @dataclass(frozen=True)
 class Mine(Recovery):
     def _recover(self, sketch, y):
-        return thresholded(sketch.kernels, sketch.desketch(y), self.k)
+        return keep_largest(sketch.kernels, sketch.desketch(y), self.k)
 """
 RECOVERY = """\
 label: Mine
 algorithm: {_target_: my_recoveries.Mine}
 sensing: {_target_: sketchbench.sketch.count_sketch.CountSketch}
 """
-RESULT = "return thresholded(sketch.kernels, sketch.desketch(y), self.k)"
+RESULT = "return keep_largest(sketch.kernels, sketch.desketch(y), self.k)"
 RECOVERIES: dict[str, tuple[str, str, str, list[str]]] = {
     "no sensing": (RECOVERING, RECOVERY[: RECOVERY.index("sensing")], "sensing", ["there is none; write sensing:"]),
     "no algorithm": (

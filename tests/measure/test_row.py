@@ -149,17 +149,6 @@ def test_mean_of_one() -> None:
     assert dict(row) == {"quantity": "loss", "trials": 1, "mean": 0.5, "minimum": 0.5, "maximum": 0.5}
 
 
-@pytest.mark.parametrize("values", [[float("nan")], [float("inf")], [1.0, float("nan")], [1.0, 2.0, -float("inf")]])
-def test_mean_that_is_not_finite(values: list[float]) -> None:
-    with pytest.raises(FloatingPointError, match="results must be finite"):
-        Row("loss").mean(values)
-
-
-def test_mean_of_nothing() -> None:
-    with pytest.raises(ValueError, match="must be one axis of at least 2 trials"):
-        Row("loss").mean([])
-
-
 def test_counted() -> None:
     row = Row("survives", bound=MEDIAN).counted(np.int64(3), np.int64(5))  # type: ignore[arg-type]
     assert dict(row) == {"quantity": "survives", "bound": 0.5, "count": 3, "trials": 5}

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from sketchbench.kernels import Kernels, load
 from sketchbench.model import autograd, sketched
-from sketchbench.model.sketched import SketchedConv2d, SketchedLinear, resized
+from sketchbench.model.sketched import SketchedConv2d, SketchedLinear, resize
 from sketchbench.sketch import CountSketch, Family, SubsampledHadamard
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "contract"))
@@ -176,7 +176,7 @@ def test_layers_have_operators_of_their_own() -> None:
 
 @pytest.mark.parametrize(("inputs", "expected"), [(784, 392), (200, 100), (25, 12), (1, 1), (800, 400)])
 def test_resized(inputs: int, expected: int) -> None:
-    assert resized(CountSketch(784, 392), inputs) == CountSketch(inputs, expected)
+    assert resize(CountSketch(784, 392), inputs) == CountSketch(inputs, expected)
 
 
 def test_errors() -> None:

@@ -39,6 +39,6 @@ def test_a_peer_that_is_given_more(monkeypatch: pytest.MonkeyPatch) -> None:
         wanted.update({measured.tobytes(): signal for measured, signal in zip(y, x, strict=True)})
         return original(task, phi, y, x, budget)
 
-    monkeypatch.setattr(Decoders, "_stored", stored)
+    monkeypatch.setattr(Decoders, "_other_estimates", stored)
     monkeypatch.setattr(peers, "cosamp", oracle)
     assert verdict("T18-cosamp", decoders(FIHT)) == "fails"

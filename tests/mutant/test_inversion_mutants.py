@@ -49,7 +49,7 @@ def common(family: Any, **changes: Any) -> dict[str, Any]:
 def open_training_is_attacked_once() -> Iterator[None]:
     """What is broken here is in defences, and the control `undefended` has none."""
     made: dict[str, Values] = {}
-    attacked = ImageInversion._attacked
+    attacked = ImageInversion._attack
 
     def once(self: Any, case: Case, victim: Victim, number: int) -> Values:
         if case.make is not double_blind.undefended:
@@ -60,7 +60,7 @@ def open_training_is_attacked_once() -> Iterator[None]:
         return made[question]
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(ImageInversion, "_attacked", once)
+        patched.setattr(ImageInversion, "_attack", once)
         yield
 
 

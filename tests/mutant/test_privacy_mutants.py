@@ -139,7 +139,7 @@ def test_parallel_composition_over_overlapping_clients() -> None:
         Parallel((release, release), (frozenset({0, 1}), frozenset({1, 2})))
     alone = epsilon("exact", release, 1e-5)
     both = epsilon("exact", Composed(release, 2), 1e-5)
-    assert both > lemmas.parallel([Guarantee(alone, 1e-5)] * 2).epsilon * 1.3
+    assert both > lemmas.parallel_composition([Guarantee(alone, 1e-5)] * 2).epsilon * 1.3
 
 
 @pytest.mark.parametrize(("constant", "expected"), [(1.0, "holds"), (0.85, "fails"), (0.5, "fails")])
@@ -187,19 +187,19 @@ def test_composition_without_its_second_term(monkeypatch: pytest.MonkeyPatch) ->
     def first_term(each: Guarantee, times: int, slack: float) -> Guarantee:
         return Guarantee(math.sqrt(2 * times * math.log(1 / slack)) * each.epsilon, slack + times * each.delta)
 
-    monkeypatch.setattr(lemmas, "advanced", first_term)
+    monkeypatch.setattr(lemmas, "advanced_composition", first_term)
     assert about("S18", "composition", LEMMAS.run()) == "fails"
 
 
 def test_sampling_without_its_constant(monkeypatch: pytest.MonkeyPatch) -> None:
     """The mechanism that amplification helps least shows that 6 may not be 1."""
-    honest = lemmas.sampling
+    honest = lemmas.sampling_with_replacement
 
     def smaller(each: Guarantee, batch: int, records: int) -> Guarantee:
         found = honest(each, batch, records)
         return found._replace(epsilon=found.epsilon / 6)
 
-    monkeypatch.setattr(lemmas, "sampling", smaller)
+    monkeypatch.setattr(lemmas, "sampling_with_replacement", smaller)
     assert about("S18", "sampling", LEMMAS.run()) == "fails"
 
 

@@ -12,6 +12,7 @@ import pytest
 from sketchbench.config.composition import compose
 from sketchbench.config.schema import load
 from sketchbench.project import PROJECT
+from sketchbench.report import seal
 from sketchbench.report.claim.claims import Claim, read_claims
 from sketchbench.site import build, claims, commands, errata, front, glossary, history, statistic
 from sketchbench.site.claim_picture import draw_panels
@@ -29,7 +30,12 @@ def verdict(**changes: Any) -> dict[str, Any]:
     told |= {"verdict": "holds", "expected": "holds", "criterion": "upper_bound", "study": "embedding", "case": "d=16"}
     numbers = {"statistic": 1.5, "low": 1.25, "high": 1.75, "bound": 2.0, "slack": 0.1, "tightness": 1.3, "trials": 9}
     control = {"negative_control": "zero", "negative_control_verdict": "fails", "negative_control_statistic": 7.0}
-    return {**told, **numbers, **control, "dataset": "none", "made": "a", "code": "", **changes}
+    return {**told, **numbers, **control, "dataset": "none", "code": "", **changes}
+
+
+def write_verdicts(folder: Path, rows: list[dict[str, Any]], scale: str = "quick") -> None:
+    pd.DataFrame(rows).to_csv(folder / "claims.csv", index=False)
+    seal.write("claims", scale, {}, [folder / "claims.csv"])
 
 
 @pytest.fixture
@@ -40,7 +46,7 @@ def scales(tmp_path: Path) -> list[Scale]:
         verdict(label="SRHT", method="srht", verdict="fails", tightness=NAN, statistic=3.0, low=2.5, high=3.5),
         verdict(claim="S3", verdict="not run", label=None, method=None, statistic=NAN),
     ]
-    pd.DataFrame(rows).to_csv(tmp_path / "claims.csv", index=False)
+    write_verdicts(tmp_path, rows)
     return [Scale("quick", tmp_path), Scale("paper", tmp_path / "paper")]
 
 
@@ -73,7 +79,7 @@ def test_the_front_page_keeps_the_two_questions_apart(scales: list[Scale]) -> No
 
 
 def test_no_surprises_are_told_in_plain_words(scales: list[Scale]) -> None:
-    pd.DataFrame([verdict()]).to_csv(scales[0].reports / "claims.csv", index=False)
+    write_verdicts(scales[0].reports, [verdict()])
     text = made(front, scales)["index.md"].text
     assert "No surprises" in text
     assert "No claim fails as printed." in text
@@ -81,15 +87,9 @@ def test_no_surprises_are_told_in_plain_words(scales: list[Scale]) -> None:
 
 
 def test_the_papers_scale_alone_has_a_front_page(scales: list[Scale]) -> None:
+    write_verdicts(scales[0].reports, [verdict(verdict="fails")], "paper")
     text = made(front, [Scale("paper", scales[0].reports)])["index.md"].text
     assert "verdict=fails&amp;scale=paper" in text
-
-
-def test_an_old_table_without_new_columns_can_be_shown(scales: list[Scale]) -> None:
-    old = pd.DataFrame([verdict()]).drop(columns=["negative_control", "tightness", "made", "code", "criterion"])
-    old.to_csv(scales[0].reports / "claims.csv", index=False)
-    assert "claims/S2.md" in made(claims, scales)
-    assert made(front, scales)
 
 
 def test_every_erratum_has_a_section(scales: list[Scale]) -> None:
@@ -107,7 +107,9 @@ def test_the_history_marks_drifts_and_may_be_missing(scales: list[Scale]) -> Non
         "b,2026-01-02,quick,S2,ams,fails,1",
         "b,2026-01-02,quick,S3,ams,holds,",
     ]
-    (scales[0].reports / "history.csv").write_text("\n".join(rows))
+    path = scales[0].reports / "history.csv"
+    path.write_text("\n".join(rows))
+    seal.write("history", "", {}, [path])
     text = made(history, scales)["history.md"].text
     assert "2 commits with reports, the latest b" in text
     assert "Of 2 courses 1 have a drift" in text
@@ -224,7 +226,7 @@ def test_what_takes_several_runs_has_no_command() -> None:
 
 
 def test_nothing_to_show_is_said(tmp_path: Path) -> None:
-    with pytest.raises(build.SiteError, match=r"no claims.csv to show; run snakemake first"):
+    with pytest.raises(build.SiteError, match=r"no claims.csv to show; run sketchbench results"):
         build.build(tmp_path / "site", tmp_path)
 
 

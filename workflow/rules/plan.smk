@@ -9,13 +9,12 @@ from snakemake.logging import logger
 from sketchbench.plan import cluster
 from sketchbench.plan import making as planning
 from sketchbench.plan import progress
-from sketchbench.report import reports, standing
+from sketchbench.report import frontier, standing
 from sketchbench.run.digest import CodeDigest
 from sketchbench.errors import ConfigError
 from sketchbench.files import FileError
 from sketchbench.report.figure.catalogue import available, read_catalogue
-from sketchbench.report.frontier import studies as frontier
-from sketchbench.report.printed.typed import studies_printed
+from sketchbench.report.printed.transcription import studies_printed
 from sketchbench.config.schema import SchemaError
 
 # A profile may be for CuPy alone. Its kernels=cupy is lost where --configfile replaces the profile's.
@@ -70,16 +69,18 @@ def slots():
 if workflow.is_main_process:
     try:
         PLAN.describe()
-        REJECTED = PLAN.check_records() + reports.check(
+        REJECTED = PLAN.check_records() + standing.check(
             Path(REPORTS),
             PLAN.scale,
             {study: PLAN.manifest(study) for study in PLAN.runs},
             {name: CATALOGUE[name].studies for name in FIGURES},
             facts=PLAN.facts,
             standing=PLAN.standing,
+            printed=PRINTED,
+            frontier=FRONTIER,
         )
         if config["studies"] != "all":
-            REJECTED += standing.remarks(
+            REJECTED += standing.check_others(
                 Path(REPORTS), PLAN.scale, PLAN.runs, PLAN.standing
             )
     except FileError as error:

@@ -17,7 +17,6 @@ COMMANDS = {
     "printed": "Join what the papers print with what was measured.",
     "frontier": "Join the frontier's tables.",
     "benchmarks": "Make the table and the figure of `make bench`.",
-    "adopt": "Seal committed tables that have no seal.",
 }
 
 

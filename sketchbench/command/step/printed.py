@@ -8,7 +8,7 @@ import click
 from sketchbench.command.group import OneOf
 from sketchbench.command.step import FILE, written
 from sketchbench.config.schema import SCALES
-from sketchbench.report.printed.comparison import compare
+from sketchbench.report.printed.cells import compare
 
 
 @click.command("printed")

@@ -6,7 +6,7 @@ import click
 
 from sketchbench.command.program import read_json_stdin
 from sketchbench.command.step import FILE
-from sketchbench.report.table.joining import checked, make
+from sketchbench.report.table.joining import check_manifest, make
 
 
 @click.command("table")
@@ -15,4 +15,4 @@ from sketchbench.report.table.joining import checked, make
 @click.option("--scale", default="quick", help="The scale of these records (quick).")
 def command(study: str, csv: Path, scale: str) -> None:
     """Verify and join the records of one study; the manifest comes on stdin."""
-    make(study, checked(read_json_stdin("the manifest")), scale, csv)
+    make(study, check_manifest(read_json_stdin("the manifest")), scale, csv)

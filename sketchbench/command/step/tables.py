@@ -6,7 +6,7 @@ import click
 
 from sketchbench.command.step import FILE
 from sketchbench.files import parse_json
-from sketchbench.report.table.joining import checked, make
+from sketchbench.report.table.joining import check_manifest, make
 
 
 @click.command("tables")
@@ -17,4 +17,4 @@ def command(manifests: Path, tables: Path, scale: str) -> None:
     """Verify and join the records of several studies; MANIFESTS is JSON with the manifest of each."""
     for study, manifest in parse_json(manifests.read_text(encoding="utf-8"), str(manifests)).items():
         place = tables / study
-        make(study, checked(manifest), scale, place.with_suffix(".csv"))
+        make(study, check_manifest(manifest), scale, place.with_suffix(".csv"))

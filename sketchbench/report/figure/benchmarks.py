@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
+from sketchbench.report import seal
 from sketchbench.report.figure import foot, style
 from sketchbench.report.figure.saving import save
 from sketchbench.report.table.reading import read_table
@@ -184,9 +185,10 @@ def _task(row: dict[Any, Any]) -> str:
 
 
 def figure_of(csv: Path, svg: Path, png: Path) -> None:
-    """Draw the table that make bench wrote, in both formats; TableError where it is none."""
-    table = read_table(csv, NEEDED, "make bench")
+    """Draw the table that make bench wrote, in both formats, and seal them; TableError where it is another table."""
+    table = read_table(csv, "benchmarks", NEEDED)
     figure = draw(table)
     foot.write(figure, "Data: random vectors, timed on one machine. Bars and bands: none.")
     description = "What kernels and recoveries cost: seconds over the dimension, and relative to other libraries."
     save(figure, svg, png, title="Benchmarks", description=description)
+    seal.write("benchmarks", "", seal.sums([csv]), [svg, png])

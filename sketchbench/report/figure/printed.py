@@ -7,9 +7,9 @@ from matplotlib.figure import Figure
 from sketchbench.measure.column import Column
 from sketchbench.report.figure import style
 from sketchbench.report.figure.rounds_to_target import SHARES
-from sketchbench.report.printed.agreement import DIFFERS, another
+from sketchbench.report.printed.agreement import DIFFERS, draw_intervals
 from sketchbench.report.printed.cells import PAPERS, join
-from sketchbench.report.printed.typed import FOLDER, PrintedCell, read_printed
+from sketchbench.report.printed.transcription import FOLDER, PrintedCell, read_printed
 
 NAMES = {"federated_mlp": "MLP", "federated_cnn": "CNN"}
 LOOKS = {"plain": ("o", style.EXACT, -1), "sketched": ("s", style.INK, 1)}
@@ -59,7 +59,7 @@ def _measured(axes: Axes, rows: pd.DataFrame, case: str) -> None:
     for row in rows.to_dict("records"):
         mean, trials, x = row[Column.MEAN], int(row[Column.TRIALS]), row[Column.PARTICIPATION] * APART**side
         if trials > 1:
-            low, high = another(mean, row[Column.SD], trials, draws=1, positive=True)[-1]
+            low, high = draw_intervals(mean, row[Column.SD], trials, draws=1, positive=True)[-1]
             axes.plot([x, x], [low, high], color=colour, linewidth=0.8)
         axes.plot(x, mean, marker, color=colour, markersize=4)
 

@@ -1,14 +1,18 @@
-"""The frontier: one row for each compressor, budget and setting, with all that was measured there."""
+"""The frontier: one row for each compressor, budget and setting, with every quantity measured there."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from sketchbench.files import write_text
 from sketchbench.measure.column import CONTROLS, Column
 from sketchbench.measure.interval import mean_interval
-from sketchbench.report.frontier.studies import CONTRACT, COST, LEAKAGE, TRAINING
+from sketchbench.report import seal
+from sketchbench.report.frontier import CONTRACT, COST, LEAKAGE, TRAINING
+from sketchbench.report.table.reading import COLUMNS, read_table
 
 ERROR = 0.05  # probability that any interval of one quantity misses
 CELL = [Column.METHOD, Column.COMPRESSION]
@@ -41,6 +45,23 @@ MEANINGS = {
     "command": "makes this row's training again",
 }
 MEASURED = ("accuracy", "loss", *(f"leak_{name}" for name in VIEWS.values()))
+
+
+def join(tables: Sequence[Path], scale: str, csv: Path) -> None:
+    """Join the frontier's tables, write the frontier as CSV, and seal it.
+
+    Arguments:
+        tables: CSV by study, sealed.
+        scale: the scale that they are of.
+        csv: the file to write.
+
+    Raises:
+        ValueError: in one line, for a file that is not what it must be.
+        FileError: (an OSError) where it can't be written.
+    """
+    frontier = cells({path.stem: read_table(path, "table", COLUMNS, scale=scale) for path in tables})
+    write_text(csv, frontier.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
+    seal.write("frontier", scale, seal.sums(tables), [csv])
 
 
 def cells(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -82,7 +103,7 @@ def _ours(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _by_cell(tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
-    """What is known of a compressor at a budget, or of a compressor, whatever the setting: a column each."""
+    """Quantities of a compressor, at a budget or at all budgets, that depend on no setting: a table of one column each."""
     if LEAKAGE in tables:
         leaked = _ours(tables[LEAKAGE])
         for view, short in VIEWS.items():
