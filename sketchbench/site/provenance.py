@@ -8,11 +8,11 @@ from sketchbench.project import DIRTY, PROJECT, git
 from sketchbench.report import seal
 from sketchbench.report.table import origin
 from sketchbench.site.page import Scale, table_address
-from sketchbench.site.verdicts import escaped
+from sketchbench.site.verdicts import escape
 
 
 def section(scale: Scale, studies: Sequence[str]) -> str:
-    """A table in HTML: commits and settings of the tables of these studies; "" where no table is there.
+    """A table in HTML: commits and settings of the tables of these studies; "" without tables.
 
     Raises SealError where the seal of one is damaged.
     """
@@ -27,7 +27,7 @@ def _row(scale: Scale, study: str) -> str:
         return ""
     link = f'<a href="../{table_address(study, scale.name)}">{study}</a>'
     texts = [dated(origin.commits_of(table) or last_commit(table)), made_with(table)]
-    return f"<tr><td>{scale.name}</td><td>{link}</td>{''.join(f'<td>{escaped(text)}</td>' for text in texts)}</tr>"
+    return f"<tr><td>{scale.name}</td><td>{link}</td>{''.join(f'<td>{escape(text)}</td>' for text in texts)}</tr>"
 
 
 def made_with(table: Path) -> str:
@@ -46,8 +46,8 @@ def last_commit(path: Path) -> list[str]:
 
 def dated(commits: Iterable[str]) -> str:
     """A text of commits with their dates, the latest first."""
-    found = sorted(((date_of(commit), commit) for commit in commits), reverse=True)
-    return ", ".join(f"{commit} ({date})" if date else commit for date, commit in found) or "not known"
+    days = sorted(((date_of(commit), commit) for commit in commits), reverse=True)
+    return ", ".join(f"{commit} ({date})" if date else commit for date, commit in days) or "not known"
 
 
 @functools.cache

@@ -17,9 +17,9 @@ LEGEND: dict[str, style.Line] = {
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """From studies communication, communication_flat and communication_logistic: over the compression, rounds
-    divided by 1 + α and bytes divided by those without sketches; below, the excess loss relative to its start, over
-    rounds and over bytes."""
+    """From studies communication, communication_flat and communication_logistic. Above, over the compression: rounds
+    divided by 1 + α times the rounds without sketches, and bytes divided by the bytes without sketches. Below: the
+    excess loss divided by its start, over rounds and over megabytes."""
     whole = style.with_compression(pd.concat([tables[name].assign(study=name) for name in STUDIES]))
     losses = style.select(tables["communication_logistic"], quantity="curve")
     count = len(style.select(whole, quantity=["rounds", "bytes"])) + len(losses)
