@@ -12,7 +12,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sketchbench import kernels
 from sketchbench.errors import MISTAKES, ConfigError, blame, message
 from sketchbench.measure.row import Row
 from sketchbench.project import PROJECT, code_commit
@@ -132,7 +131,7 @@ def _origin(config: dict[str, Any]) -> dict[str, Any]:
     """The part of a record's provenance that is the same for all runs of a process, with the config."""
     return {
         "config": told(config),
-        "kernels": kernels.resolve(config["kernels"]),
+        "kernels": config["kernels"],
         "commit": _commit(),
         "machine": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
         "versions": {name: _version(name) for name in VERSIONS},
