@@ -29,6 +29,8 @@ from .privacy.mechanism import GaussianRelease as GaussianRelease
 from .privacy.mechanism import Parallel as Parallel
 from .privacy.mechanism import PostProcessed as PostProcessed
 from .privacy.mechanism import SampledGaussian as SampledGaussian
+from .privacy.mechanism import mean_step as mean_step
+from .privacy.sampling import Sampling as Sampling
 from .recovery.count_sketch import CountSketchMedian as CountSketchMedian
 from .recovery.desketch import Desketch as Desketch
 from .recovery.fiht import FIHT as FIHT

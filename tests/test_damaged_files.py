@@ -147,7 +147,7 @@ def sealed_table(root: Path) -> Content:
 
 def saved_checkpoint(root: Path) -> Content:
     """A checkpoint and its reader, which sets a damaged one aside."""
-    path = checkpoint.place(str(root / "checkpoints"), "a training", 3)
+    path = checkpoint.path_of(str(root / "checkpoints"), "a training", 3)
     checkpoint.save(path, {"curve": {"values": {"accuracy": {0: 0.1, 5: 1.0}}}, "state": {"w": torch.arange(4.0)}})
 
     def read() -> str:

@@ -19,7 +19,7 @@ def texts(table: pd.DataFrame) -> str:
 def perturbed(table: pd.DataFrame, size: float) -> pd.DataFrame:
     """The table with every fractional number moved by up to a relative size."""
     rng, table = np.random.default_rng(0), table.copy()
-    for name in table.select_dtypes("floating"):
+    for name in [name for name in table if pd.api.types.is_float_dtype(table[name])]:
         values = table[name].to_numpy()
         moved = values * (1 + size * rng.uniform(-1, 1, len(values)))
         table[name] = np.where(values == np.rint(values), values, moved)

@@ -162,7 +162,7 @@ def test_committed_reports_of_other_code_are_found(tmp_path: Path) -> None:
     assert compare() == []
     write("2", 1, "page")
     (line,) = compare()
-    assert "tables/one.csv: the committed table is of other code, config or seed; run make results" in line
+    assert "tables/one.csv: not that of the commit; run make results" in line
     write("1", 1, "other")
     (line,) = compare()
-    assert "claims.md: the committed page differs" in line
+    assert "claims.md: not that of the commit" in line

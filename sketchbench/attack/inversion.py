@@ -74,7 +74,7 @@ class Inversion(Checked, ABC):
         """
         size = float(view.observed.square().sum())
         if not 0 < size < math.inf:
-            raise ValueError(f"‖observed‖²={size} must be > 0 and finite: the view has nothing to match")
+            raise ValueError(f"‖observed‖²={size} must be > 0 and finite; there is nothing to match")
         best: Estimate | None = None
         least, total = math.inf, 0
         for start in range(self.starts):

@@ -62,8 +62,8 @@ def load(root: str | None = None) -> Dataset:
                     f"CIFAR-10: {binary / others[0]} is not the official file: its checksum differs; get it again, or, "
                     f"if this is another copy that you trust, run `{VOUCHING}` once"
                 )
-            vouched = VerifiedFolder(binary, "CIFAR-10", VOUCHING)
-            files = {name: vouched.read(binary / name, LARGEST) for name in BINARY}
+            verified = VerifiedFolder(binary, "CIFAR-10", VOUCHING)
+            files = {name: verified.read(binary / name, LARGEST) for name in BINARY}
         *train, test = (_read_binary(binary / name, content) for name, content in files.items())
     else:
         official = True

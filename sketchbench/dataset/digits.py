@@ -15,7 +15,7 @@ FILE = "datasets/data/digits.csv.gz"  # in scikit-learn's folder; a line has the
 def load() -> Dataset:
     """1,797 images of 8 × 8 pixels from 0 to 16, in 10 classes.
 
-    They are those of `sklearn.datasets.load_digits`, without its import, which takes two seconds.
+    `sklearn.datasets.load_digits` returns the same images, but its import takes two seconds.
 
     Raises:
         FileNotFoundError: where scikit-learn or its file is missing.

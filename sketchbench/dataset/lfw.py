@@ -43,15 +43,15 @@ def load(root: str | None = None, seed: int = 0, attribute: str | None = None) -
     folder = data_root(root) / "lfw_home"
     names = ["Male"] if attribute is None else ["Male", attribute]
     _require_files(folder)
-    vouched = VerifiedFolder(folder, "LFW", VOUCHING)
-    faces = _faces(folder, vouched, names)
+    verified = VerifiedFolder(folder, "LFW", VOUCHING)
+    faces = _faces(folder, verified, names)
     order = seeds.generator(seed, data="lfw").permutation(len(faces))
-    wanted = min(len(faces), TRAIN + TEST)
-    train = wanted * TRAIN // (TRAIN + TEST)
+    count = min(len(faces), TRAIN + TEST)
+    train = count * TRAIN // (TRAIN + TEST)
     parts = []
-    for chosen in (order[:train], order[train:wanted]):
-        images = np.stack([_image(faces[i][0], vouched) for i in chosen])
-        parts.append(Split(images, np.array([faces[i][1] for i in chosen], np.int64)))
+    for part in (order[:train], order[train:count]):
+        images = np.stack([_image(faces[i][0], verified) for i in part])
+        parts.append(Split(images, np.array([faces[i][1] for i in part], np.int64)))
     return Dataset("LFW", 2 ** len(names), 255, *parts)
 
 
@@ -73,15 +73,15 @@ def _require_files(folder: Path) -> None:
         raise missing_file(f"LFW: {IMAGES}", folder, how_to_fetch("lfw"))
 
 
-def _faces(folder: Path, vouched: VerifiedFolder, names: list[str]) -> list[tuple[Path, int]]:
+def _faces(folder: Path, verified: VerifiedFolder, names: list[str]) -> list[tuple[Path, int]]:
     """The paths and classes of listed images whose files exist; a class has a bit for each named attribute."""
-    listed, images = folder / ATTRIBUTES, folder / IMAGES
-    text = vouched.read(listed, LARGEST_LIST).decode("utf-8", "replace")
+    attributes, images = folder / ATTRIBUTES, folder / IMAGES
+    text = verified.read(attributes, LARGEST_LIST).decode("utf-8", "replace")
     lines = [line.split("\t") for line in text.splitlines()]
     header = next((line[1:] for line in lines if line[:2] == ["#", "person"]), [])
     if not {"imagenum", *names} <= set(header):
-        wanted = " and ".join(["imagenum", *names])
-        raise ValueError(f"LFW: {listed} has no header with person, {wanted}")
+        keys = " and ".join(["imagenum", *names])
+        raise ValueError(f"LFW: {attributes} has no header with person, {keys}")
     number, columns = header.index("imagenum"), [header.index(name) for name in names]
     faces = []
     for place, line in enumerate(lines, start=1):
@@ -95,8 +95,8 @@ def _faces(folder: Path, vouched: VerifiedFolder, names: list[str]) -> list[tupl
                 raise ValueError
             bits = [2**k * (value > 0) for k, value in enumerate(values)]
         except (IndexError, ValueError):
-            wanted = f"line {place} has no number of an image, or no numbers for {names}"
-            raise ValueError(f"LFW: {listed}: {wanted}; get the list again") from None
+            reason = f"line {place} has no number of an image, or no numbers for {names}"
+            raise ValueError(f"LFW: {attributes}: {reason}; get the list again") from None
         if path.is_file():
             faces.append((path, int(sum(bits))))
     if len(faces) < 2:
@@ -104,11 +104,11 @@ def _faces(folder: Path, vouched: VerifiedFolder, names: list[str]) -> list[tupl
     return faces
 
 
-def _image(path: Path, vouched: VerifiedFolder) -> NDArray[np.uint8]:
+def _image(path: Path, verified: VerifiedFolder) -> NDArray[np.uint8]:
     """Read the face in a JPEG: (3, 64, 47). The size in its header is checked before it is decoded."""
     from PIL import Image
 
-    content = io.BytesIO(vouched.read(path, LARGEST_IMAGE))
+    content = io.BytesIO(verified.read(path, LARGEST_IMAGE))
     try:
         with Image.open(content, formats=["JPEG"]) as picture:
             if picture.size != SIZE:

@@ -85,13 +85,13 @@ def dirichlet(labels: Labels, seed: int, clients: Count, alpha: Positive = 0.5) 
     _check(clients, labels)
     random = seeds.generator(seed, data="dirichlet", clients=clients)
     order = _shuffle(labels, seed)
-    dealt: list[list[NDArray[np.int64]]] = [[] for _ in range(clients)]
+    by_client: list[list[NDArray[np.int64]]] = [[] for _ in range(clients)]
     for c in np.unique(labels):
         members = order[labels[order] == c]
         cuts = np.cumsum(random.dirichlet(np.full(clients, alpha)))[:-1] * len(members)
         for client, part in enumerate(np.split(members, cuts.round().astype(int))):
-            dealt[client].append(part)
-    parts = [np.concatenate(part) for part in dealt]
+            by_client[client].append(part)
+    parts = [np.concatenate(part) for part in by_client]
     if empty := [client for client, part in enumerate(parts) if not len(part)]:
         raise ValueError(
             f"alpha={alpha} leaves {len(empty)} of {clients} clients without a sample; raise alpha, or lower clients"

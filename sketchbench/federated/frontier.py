@@ -107,8 +107,8 @@ def make_federation(
     counts = {len(own) for parts in dealt for own in parts}
     if len(counts) > 1:
         raise ValueError(
-            f"partition: clients have from {min(counts)} to {max(counts)} records, but need equally "
-            "many to train side by side; choose the partition iid or one_class"
+            f"partition: clients have from {min(counts)} to {max(counts)} records, and to train side by side "
+            "they need equally many; choose the partition iid or one_class"
         )
     asarray, pixels = kernels.asarray, data.features(data.train)
     mean, sd = pixels.mean(), pixels.std()

@@ -46,7 +46,7 @@ __device__ void philox(u32 (&c)[4], u64 key) {
     }
 }
 
-// What a random word turns into: `COUNT` entries, stored as `Out`, or as a `real` at once.
+// Conversions of a random word into `COUNT` entries, stored as `Out`, or used as a `real` at once.
 //
 // Where a dense matrix is applied, a warp takes 128 columns of a row at a time, four to a lane:
 // word w serves column `column(w, lane)`. Four normals come from one counter, the lane's own; 128
@@ -81,7 +81,7 @@ struct Normal {
     static __device__ int column(int word, int lane) { return 4 * lane + word; }
 };
 
-// The sum over LANES threads, 1, 32 or all THREADS of a block, by a fixed tree; the first gets it.
+// The sum over LANES threads, 1, 32 or all THREADS of a block, by a fixed tree, in the first thread.
 template <int LANES, class real>
 __device__ real reduce(real sum) {
     for (int half = LANES < 32 ? LANES / 2 : 16; half; half /= 2)
@@ -221,7 +221,7 @@ __global__ void gather(const int* buckets, const signed char* signs, const real*
     }
 }
 
-// As `gather`, with an insertion sort of at most VALUES values; NaNs go last, and one is enough.
+// As `gather`, with the median by insertion sort of at most VALUES values; NaN if any value is.
 template <class real>
 __global__ void median(const int* buckets, const signed char* signs, const real* y, i64 stride,
                        i64 operators, i64 vectors, i64 s, i64 d, i64 b, real* x) {
@@ -250,7 +250,7 @@ __device__ int seat(int thread, int bit) {
     return seat(thread >> bit << (bit + 4) | (thread & ((1 << bit) - 1)));
 }
 
-// Those of the stages `low` to `high` of the butterfly that combine these 16 entries.
+// The stages from `low` to `high` of the butterfly that combine these 16 entries.
 template <class real>
 __device__ void butterfly(real (&v)[16], int bit, int low, int high) {
 #pragma unroll
@@ -331,9 +331,9 @@ __global__ void histogram(const real* __restrict__ x, i64 d, i64 parts, i64 shif
         if (bins[i]) atomicAdd(&counts[n * BINS + i], bins[i]);
 }
 
-// Appends to prefix[n] these bits of the left[n]-th largest of the magnitudes counted, takes from
-// left[n] the number of those above it in these bits, and clears the counts. A block a row, a
-// thread a run of bins.
+// Finds the bin of the left[n]-th largest of the counted magnitudes, appends its bits to prefix[n],
+// subtracts from left[n] the number of magnitudes in higher bins, and clears the counts. A block
+// takes a row, a thread a run of bins.
 __global__ void descend(i64 shift, u32* counts, u64* prefix, i64* left) {
     enum { RUN = BINS / THREADS };
     __shared__ i64 sums[THREADS];
@@ -358,9 +358,9 @@ __global__ void descend(i64 shift, u32* counts, u64* prefix, i64* left) {
     for (int i = 0; i < RUN; ++i) run[i] = 0;
 }
 
-// A warp takes SPAN entries of a row. First it counts those above the threshold and
-// those equal to it; then, given the sums of the counts of all spans before it, it writes the
-// indices of the entries above and of the first `ties` equal ones.
+// A warp takes SPAN entries of a row. `count` counts the entries above the threshold and equal to
+// it; `compact`, given the sums of the counts of all earlier spans, writes the indices of the
+// entries above and of the first `ties` equal ones.
 template <class real>
 __global__ void count(const real* x, i64 rows, i64 d, i64 spans, const u64* threshold,
                       i64* counts) {
@@ -667,7 +667,7 @@ def project(matrix: SparseMatrix, x: Array) -> Array:
 
 def median(matrix: SparseMatrix, y: Array) -> Array:
     if (s := matrix.buckets.shape[1]) > _VALUES:
-        raise ValueError(f"a median of s={s} values exceeds the limit of {_VALUES} on a GPU")
+        raise ValueError(f"a median of s={s} values exceeds the limit of {_VALUES} on a GPU; use kernels=numba")
     return _by_column("median", matrix, y)
 
 
@@ -751,9 +751,9 @@ def largest(x: Array, k: int) -> Array:
         _run("descend", rows, shift, counts, threshold, ties)
     spans = _ratio(d, _SPAN)
     blocks = _ratio(32 * rows * spans, _THREADS)
-    found = cupy.empty(2 * rows * spans, dtype=np.int64)
-    _run(f"count<{real}>", blocks, x, rows, d, spans, threshold, found)
-    before = cupy.cumsum(found) - found
+    totals = cupy.empty(2 * rows * spans, dtype=np.int64)
+    _run(f"count<{real}>", blocks, x, rows, d, spans, threshold, totals)
+    before = cupy.cumsum(totals) - totals
     _run(f"compact<{real}>", blocks, x, rows, d, spans, threshold, before, ties, k, out)
     return out
 

@@ -263,8 +263,10 @@ def _take(x: NDArray[Any], places: NDArray[np.int32], low: int, weight: Any, y: 
 def _collect_panels(
     x: NDArray[Any], at: NDArray[np.int32], y: NDArray[Any], h: int, width: int, scale: Any, weight: Any
 ) -> None:
-    """The last pass over x (T, N, n), which writes only weight times the entries at ascending places (T, N or 1, k), to
-    y (T, N, k)."""
+    """Do the last pass over x (T, N, n), and write only weight times its results at `at` to y.
+
+    at: places in ascending order, (T, N or 1, k); y: (T, N, k).
+    """
     operators, vectors, n = x.shape
     flat, rows = x.reshape(-1), n // h
     panels = h // width

@@ -32,7 +32,7 @@ def count_operations(function: Callable[[Any], Any], x: NDArray[Any]) -> int:
         def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
             nonlocal total
             if method != "__call__" or options:
-                raise NotImplementedError(f"{ufunc.__name__}.{method} with {list(options)} is not counted")
+                raise NotImplementedError(f"{ufunc.__name__}.{method} with {list(options)} cannot be counted")
             plain = [np.asarray(part) if isinstance(part, Counting) else part for part in inputs]
             result = np.asarray(ufunc(*plain))
             total += result.size * (2 * plain[0].shape[-1] if ufunc is np.matmul else 1)

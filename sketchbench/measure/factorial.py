@@ -63,8 +63,8 @@ def effects(names: Sequence[str], responses: NDArray[np.float64]) -> Mapping[str
     freedom = replicates * runs - replicates - len(names)
     if runs != len(levels) or freedom < 1:
         raise ValueError(
-            f"{replicates} x {runs} responses must be replicates of {len(levels)}, and more than {len(names)} effects"
-            "; add replicates"
+            f"responses of shape {responses.shape} must be (replicates, {len(levels)}), and more than replicates + "
+            f"{len(names)} in number; add replicates"
         )
     centred = responses - responses.mean(1, keepdims=True)
     means = (levels * centred.mean(0)[:, None]).sum(0) * 2 / runs

@@ -46,7 +46,7 @@ class Sketched(nn.Module):
 
     @property
     def current(self) -> Sketch:
-        """The operator.
+        """The operator of the next forward passes.
 
         Raises:
             RuntimeError: before the first `draw`.
@@ -164,6 +164,6 @@ def resize(family: Family, d: int) -> Family:
     """
     require(
         family.b <= family.d,
-        f"sketch size b={family.b} must be <= d={family.d}: b/d is the share of every layer that is kept",
+        f"sketch size b={family.b} must be <= d={family.d}: b/d is the compressed share of every layer",
     )
     return dataclasses.replace(family, d=d, b=max(1, d * family.b // family.d))

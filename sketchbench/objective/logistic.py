@@ -82,9 +82,9 @@ class Logistic(EmpiricalRisk):
         features = _normalise(dataset.features(samples))
         classes = int(labels.max()) + 1
         super().__init__(kernels, features.shape[1] * classes, clients)
-        dealt = len(labels) - held_out
-        if clients > dealt:
-            raise ValueError(f"clients={clients} must be <= {dealt}, the samples of {data} to deal out")
+        available = len(labels) - held_out
+        if clients > available:
+            raise ValueError(f"clients={clients} must be <= {available}, the samples of {data} without held_out")
         order = seeds.generator(seed, data="split", name=data).permutation(len(labels))
         held, order = order[:held_out], order[held_out:]
         if sorted:

@@ -271,7 +271,7 @@ class Network(Problem):
     def _finite(self, gradients: Array) -> Array:
         """Return the gradients if they are finite, and else raise FloatingPointError."""
         if not bool(self.kernels.xp.isfinite(gradients).all()):
-            raise FloatingPointError("a stochastic gradient is not finite: the training has diverged")
+            raise FloatingPointError("a stochastic gradient is not finite: the training has diverged; lower its rate")
         return gradients
 
 

@@ -44,8 +44,8 @@ class SampledGaussian(Checked):
         proven = self.sampling.neighbours
         if self.sampling.kind != "full" and self.neighbours != proven:
             raise ValueError(
-                f"neighbours={self.neighbours} with sampling={self.sampling.kind}: amplification by it is "
-                f"known for neighbours={proven}; use those, or another sampling"
+                f"neighbours={self.neighbours} with sampling={self.sampling.kind}: amplification by this sampling is "
+                f"known for neighbours={proven} only; use neighbours={proven}, or another sampling"
             )
 
 
@@ -56,7 +56,7 @@ class Composed(Checked):
     A later release may depend on the answers of earlier ones (adaptive composition).
 
     Arguments:
-        mechanism: what is repeated.
+        mechanism: the repeated mechanism.
         times: number of repetitions, >= 1.
     """
 
@@ -82,8 +82,8 @@ class Parallel:
     def __post_init__(self) -> None:
         if len(self.mechanisms) != len(self.records) or not self.mechanisms:
             raise ValueError(
-                f"{len(self.mechanisms)} mechanisms and {len(self.records)} sets of records must be "
-                "equally many, one of each for every client"
+                f"{len(self.mechanisms)} mechanisms and {len(self.records)} sets of records must be as many, and at "
+                "least one; give each client a mechanism and its records"
             )
         owner: dict[int, int] = {}
         for client, own in enumerate(self.records):

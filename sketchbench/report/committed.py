@@ -41,21 +41,15 @@ def differences(committed: Path, reports: Path) -> list[str]:
     Returns:
         A line for each report that differs, is damaged or is on one side only.
     """
-    lines = seal.damages(committed) + seal.damages(reports)
-    for study in sorted({path.stem for folder in (committed, reports) for path in (folder / "tables").glob("*.seal")}):
-        if _made_of(committed, study) != _made_of(reports, study):
-            lines.append(f"{reports}/tables/{study}.csv: the committed table is of other code, config or seed")
-    if _content(committed / "claims.md") != _content(reports / "claims.md"):
-        lines.append(f"{reports}/claims.md: the committed page differs from the one that was made")
+    lines = seal.damages(committed) or seal.damages(reports)
+    if not lines:
+        before, after = (_made_of(folder) for folder in (committed, reports))
+        names = [f"tables/{study}.csv" for study in sorted(before | after) if before.get(study) != after.get(study)]
+        same = (committed / "claims.md").read_bytes() == (reports / "claims.md").read_bytes()
+        lines = [f"{reports / name}: not that of the commit" for name in (*names, *([] if same else ["claims.md"]))]
     return [f"{line}; run make results and commit {reports}" for line in lines]
 
 
-def _made_of(reports: Path, study: str) -> dict[str, str] | None:
-    try:
-        return dict(seal.read(reports / "tables" / f"{study}.seal").made_of)
-    except seal.SealError:
-        return None
-
-
-def _content(path: Path) -> bytes:
-    return path.read_bytes() if path.is_file() else b""
+def _made_of(reports: Path) -> dict[str, dict[str, str]]:
+    """What each table was made of, by study."""
+    return {path.stem: dict(seal.read(path).made_of) for path in (reports / "tables").glob("*.seal")}

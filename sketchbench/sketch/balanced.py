@@ -39,7 +39,7 @@ class BalancedCountSketch(Family):
         )
 
     def _draw(self, draws: Draws) -> Scattered:
-        position = draws.permutation(BUCKETS, self.d)  # of each column
+        position = draws.permutation(BUCKETS, self.d)  # of each column in the deal
         kept = position < self.d - self.d % self.b
         signs = draws.signs(SIGNS, self.d) * kept
         return Scattered(draws.kernels, self.b, (position % self.b)[:, None], signs.astype("int8")[:, None])

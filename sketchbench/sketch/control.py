@@ -21,7 +21,7 @@ class EqualSigns(CountSketch):
 
     def _draw(self, draws: Draws) -> Scattered:
         rows = hashing.buckets(draws, self.hashing, self.d, self.b)
-        return _scattered(draws, self.b, rows, draws.signs(SIGNS, 1) + 0 * rows)
+        return _one_per_column(draws, self.b, rows, draws.signs(SIGNS, 1) + 0 * rows)
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class TiedSigns(CountSketch):
 
     def _draw(self, draws: Draws) -> Scattered:
         rows = hashing.buckets(draws, self.hashing, self.d, self.b)
-        return _scattered(draws, self.b, rows, 2 * (rows % 2) - 1)
+        return _one_per_column(draws, self.b, rows, 2 * (rows % 2) - 1)
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class PairwiseSigns(CountSketch):
         for shift in (16, 8, 4, 2, 1):  # fold the parity of 32 bits into the lowest one
             bits = bits ^ bits >> xp.uint32(shift)
         signs = 2 * (bits & 1).astype("int8") - 1
-        return _scattered(draws, self.b, rows, signs * draws.signs(SIGNS, 1))
+        return _one_per_column(draws, self.b, rows, signs * draws.signs(SIGNS, 1))
 
 
 class _Nothing(Sketch):
@@ -124,5 +124,5 @@ class QuarterSampling(Family):
         return _FewRows(few._draw(draws), self.b)
 
 
-def _scattered(draws: Draws, b: int, rows: Array, signs: Array) -> Scattered:
+def _one_per_column(draws: Draws, b: int, rows: Array, signs: Array) -> Scattered:
     return Scattered(draws.kernels, b, rows[:, None], signs.astype("int8")[:, None])

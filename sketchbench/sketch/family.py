@@ -86,11 +86,14 @@ class Family(ABC):
         require(0 <= key < 2**64, f"key={key} must be an integer of 64 bits; see seeds.key")
         require(operators is None or operators >= 1, f"operators={operators} must be >= 1")
         last = first + (operators or 1)
-        require(first >= 0 and last <= 2**32, f"operators {first} to {last} exceed 0 to 2^32")
-        chosen = backends.load(kernels) if isinstance(kernels, str) else kernels
-        if not hasattr(chosen, "NAME"):
+        require(
+            first >= 0 and last <= 2**32,
+            f"operators {first} to {last} exceed 0 to 2^32, the numbers of a key's operators; use another key",
+        )
+        backend = backends.load(kernels) if isinstance(kernels, str) else kernels
+        if not hasattr(backend, "NAME"):
             raise TypeError(f"kernels={kernels!r} must be a name or a module of kernels")
-        draws = Draws(key, first, operators or 1, chosen)
+        draws = Draws(key, first, operators or 1, backend)
         sketch = self._draw(draws)
         if not isinstance(sketch, Sketch):
             raise TypeError(f"{type(self).__name__}._draw returned a {type(sketch).__name__}; it must return a Sketch")

@@ -49,18 +49,18 @@ class Sketch(ABC):
             TypeError: for another dtype or kind of array.
             OverflowError: where sums of finite entries exceed the range of the dtype.
         """
-        return self._applied(self._sketch, self.lift(x, self.d, "d", check_finite), x, self.b, check_finite)
+        return self._evaluate(self._sketch, self.lift(x, self.d, "d", check_finite), x, self.b, check_finite)
 
     def desketch(self, y: Array, *, check_finite: bool = True) -> Array:
         """Rᵀ y along the last axis: (..., b) -> (..., d), with the arguments and errors of `sketch`.
 
         Where E[RᵀR] = I, `desketch(sketch(x))` is an unbiased estimate of x (song2023 Theorem 4.2).
         """
-        return self._applied(self._desketch, self.lift(y, self.b, "b", check_finite), y, self.d, check_finite)
+        return self._evaluate(self._desketch, self.lift(y, self.b, "b", check_finite), y, self.d, check_finite)
 
     def project(self, x: Array, *, check_finite: bool = True) -> Array:
         """RᵀR x along the last axis: (..., d) -> (..., d), with the arguments and errors of `sketch`."""
-        return self._applied(self._project, self.lift(x, self.d, "d", check_finite), x, self.d, check_finite)
+        return self._evaluate(self._project, self.lift(x, self.d, "d", check_finite), x, self.d, check_finite)
 
     def sketch_sparse(self, *terms: tuple[Array, Array]) -> Array:
         """R x for sums x of sparse vectors, by a single operator: (N, b).
@@ -185,7 +185,7 @@ class Sketch(ABC):
             raise ValueError(f"entry {position} of the vector is {float(v[position])}; every entry must be finite")
         return v.reshape(1 if self.operators is None else v.shape[0], -1, length)
 
-    def _applied(
+    def _evaluate(
         self, operation: Callable[[Array], Array], lifted: Array, v: Array, length: int, check_finite: bool
     ) -> Array:
         """The result of an operation on `lifted`, with the leading axes of v; OverflowError as in `sketch`."""

@@ -66,7 +66,7 @@ class Sampled(Sketch):
         padded = self._empty("down", 1, len(values), values.dtype)
         if self._signs is not None:
             terms = tuple((at, entries * self._signs[0, 0][at]) for at, entries in terms)
-        return self._sampled_sparse([(at[None], entries[None]) for at, entries in terms], padded)[0]
+        return self._sample_sparse([(at[None], entries[None]) for at, entries in terms], padded)[0]
 
     def _sketch(self, x: Array) -> Array:
         vectors = x.shape[0] if self._signs is None else self._stack
@@ -76,7 +76,7 @@ class Sampled(Sketch):
             padded[..., : self.d] = x
         else:
             self.kernels.xp.multiply(x, self._signs, out=padded[..., : self.d])
-        return self._sampled(padded)
+        return self._sample(padded)
 
     def _desketch(self, y: Array) -> Array:
         xp = self.kernels.xp
@@ -85,7 +85,7 @@ class Sampled(Sketch):
         full = self._spread(y, full)[..., : self.d]
         return full if self._signs is None else full * self._signs
 
-    def _sampled(self, padded: Array) -> Array:
+    def _sample(self, padded: Array) -> Array:
         """scale * S H v for vectors v (T or 1, N, n), which are overwritten: (T, N, b)."""
         if self._transform:
             padded = self._transform(padded)
@@ -93,11 +93,11 @@ class Sampled(Sketch):
         y *= y.dtype.type(self._scale)
         return y
 
-    def _sampled_sparse(self, terms: list[tuple[Array, Array]], room: Array) -> Array:
+    def _sample_sparse(self, terms: list[tuple[Array, Array]], room: Array) -> Array:
         """scale * S H v for sums v of sparse vectors, pairs of indices and values, formed in `room` (1, N, n)."""
         for number, (at, values) in enumerate(terms):
             self.kernels.spread(at, values, room, keep=number > 0)
-        return self._sampled(room)
+        return self._sample(room)
 
     def _spread(self, y: Array, room: Array) -> Array:
         """scale * Hᵀ Sᵀ y for y (T, N, b), computed in `room` (T, N, n)."""
@@ -109,19 +109,19 @@ class Sampled(Sketch):
         shape = (operators, vectors, self._n)
         if self._workspace is None:
             return self.kernels.empty(shape, dtype)
-        kept = self._workspace.get(name)
-        if kept is None or kept.dtype != dtype or kept.size < operators * vectors * self._n:
-            kept = self._workspace[name] = self.kernels.empty(shape, dtype)
-        return kept.reshape(-1)[: operators * vectors * self._n].reshape(shape)
+        memory = self._workspace.get(name)
+        if memory is None or memory.dtype != dtype or memory.size < operators * vectors * self._n:
+            memory = self._workspace[name] = self.kernels.empty(shape, dtype)
+        return memory.reshape(-1)[: operators * vectors * self._n].reshape(shape)
 
 
 class SampledHadamard(Sampled):
     """`Sampled` with the Walsh-Hadamard transform for H: neither padding is read nor unsampled rows written."""
 
-    def _sampled(self, padded: Array) -> Array:
+    def _sample(self, padded: Array) -> Array:
         return self.kernels.hadamard_collect(padded, self._rows, self._scale)
 
-    def _sampled_sparse(self, terms: list[tuple[Array, Array]], room: Array) -> Array:
+    def _sample_sparse(self, terms: list[tuple[Array, Array]], room: Array) -> Array:
         return self.kernels.spread_hadamard_collect(terms, room, self._rows, self._scale)
 
     def _spread(self, y: Array, room: Array) -> Array:

@@ -23,15 +23,15 @@ class Scattered(Sketch):
         self._scale = scale
 
     def _sketch(self, x: Array) -> Array:
-        return self._scaled(self.kernels.scatter(self._matrix, x))
+        return self._times_scale(self.kernels.scatter(self._matrix, x))
 
     def _desketch(self, y: Array) -> Array:
-        return self._scaled(self.kernels.gather(self._matrix, y))
+        return self._times_scale(self.kernels.gather(self._matrix, y))
 
     def _project(self, x: Array) -> Array:
-        return self._scaled(self.kernels.project(self._matrix, x), 2)
+        return self._times_scale(self.kernels.project(self._matrix, x), 2)
 
-    def _scaled(self, result: Array, times: int = 1) -> Array:
+    def _times_scale(self, result: Array, times: int = 1) -> Array:
         return result if self._scale == 1.0 else result * result.dtype.type(self._scale**times)
 
     def median(self, y: Array) -> Array:
@@ -47,4 +47,4 @@ class Scattered(Sketch):
         def decode(cells: Array) -> Array:
             return self.kernels.median(self._matrix, cells) / y.dtype.type(self._scale)
 
-        return self._applied(decode, lifted, y, self.d, True)
+        return self._evaluate(decode, lifted, y, self.d, True)

@@ -73,7 +73,7 @@ class Setting(Checked):
 
     @property
     def _memory_factor(self) -> float:
-        """γ(1 + γ)/(1 - γ)²."""
+        """γ(1 + γ)/(1 - γ)², a factor of the bound of the memory e(t)."""
         return self.gamma * (1 + self.gamma) / (1 - self.gamma) ** 2
 
     @property

@@ -123,7 +123,7 @@ def _strongly_convex_local(p: Assumptions, eta: float, t: Times) -> Bounds:
 
 
 def _drift(p: Assumptions, eta: float) -> float:
-    """L K² G² (η + η(1 + α)/2) with η_global = 1 (Lemma G.1)."""
+    """The drift of local steps, L K² G² (η + η(1 + α)/2), with η_global = 1 (Lemma G.1)."""
     return p.smoothness * p.local_steps**2 * p.gradient_bound**2 * (eta + eta / 2 * (1 + p.alpha))
 
 

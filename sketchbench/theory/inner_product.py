@@ -1,8 +1,8 @@
 """Upper bounds, with failure probability δ, of the largest inner product max |⟨R_i, R_j⟩| of two columns of a sketch.
 
 Functions take δ (`delta`), the dimension d (n in the paper) and the sketch size b, and return a threshold. `printed`
-ones are those of the lemmas, with the constant 1; `derived` ones follow from the lemmas' own proofs before the last
-step, where the union bound over all pairs costs log n².
+thresholds are stated by the lemmas, with the constant 1; `derived` thresholds follow from the lemmas' own proofs before
+the last step, where the union bound over all pairs costs log n².
 """
 
 import math

@@ -105,13 +105,13 @@ def orthogonal_spectrum(*, d: int, b: int) -> ExpectedSpectrum:
 
 
 def hadamard_spectrum(*, d: int, b: int) -> ExpectedSpectrum:
-    """For SRHT with rows without replacement, as `orthogonal_spectrum`.
+    """For SRHT without padding, with rows sampled without replacement: all singular values are √(d/b).
 
     Raises:
         ValueError: for a d that needs padding.
     """
     if d & (d - 1):
-        raise ValueError(f"d={d} must be a power of two: rows that padding is cut from are not orthogonal")
+        raise ValueError(f"d={d} must be a power of two: with padding, rows of an SRHT are not orthogonal")
     return orthogonal_spectrum(d=d, b=b)
 
 

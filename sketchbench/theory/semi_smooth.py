@@ -1,8 +1,8 @@
 """Functions of u = wᵀx, with ‖w‖ = 1, that song2023 Table 2 lists as semi-smooth or not (Definition 7.2).
 
-(a, b, p)-semi-smooth means L(y) <= L(x) + ⟨∇L(x), y - x⟩ + b‖y - x‖² + a‖y - x‖^(2-2p) L(x)^p. Functions of u alone are
-worst along w, so it is enough to measure at numbers u. With p = 0 the last two terms are one, and semi-smoothness is
-smoothness from above, with b half of sup L''.
+(a, b, p)-semi-smooth means L(y) <= L(x) + ⟨∇L(x), y - x⟩ + b‖y - x‖² + a‖y - x‖^(2-2p) L(x)^p. The worst pairs x and y
+of a function of u differ along w, so it is enough to try numbers u. For p = 0 the bound is smoothness from above, with
+a + b = sup L''/2.
 """
 
 from collections.abc import Callable

@@ -22,26 +22,26 @@ from sketchbench.report.standing import printed_inputs
 from sketchbench.report.table.reading import COLUMNS, read_table
 
 PAPERS = "paper"  # the scale that measures at the papers' size
-SAME = 1e-9  # relative: numbers in a table that are the same
-LAST = "last"  # in the place of a round: the last one that there is, which the reason then names
+SAME = 1e-9  # relative difference of numbers in a table that count as equal
+LAST = "last"  # in the place of a round: the last measured one, which the reason then names
 VERDICTS = ("claim", "role", "method", "verdict", "statistic", "low", "high", "bound", "trials")
-# what the columns of printed.csv mean
+# meanings of the columns of printed.csv
 MEANINGS = {
     "paper": "key of the paper",
-    "place": "table or figure",
-    "cell": "which cell of it, or what is said of it",
-    "printed": "as the paper has it; empty where its text gives no number",
-    "unit": "of the printed and the measured number",
-    "measured": "what was measured; empty where the claim is judged by something else, or nothing was",
-    "low": "lower end of the interval that the printed number was held against",
-    "high": "its upper end",
-    "trials": "behind the measured number; 0 where it is computed",
-    "scale": "that the tables are of",
+    "place": "table or figure of the paper",
+    "cell": "cell of the table, or statement about the figure",
+    "printed": "number as the paper prints it; empty where its text gives no number",
+    "unit": "unit of the printed and the measured number",
+    "measured": "measured number; empty where a claim judges the cell, or nothing was measured",
+    "low": "lower end of the interval that must contain the printed number",
+    "high": "upper end of that interval",
+    "trials": "trials behind the measured number; 0 for a computed number",
+    "scale": "scale of the tables",
     "agrees": "agrees, differs or open",
-    "reason": "why",
-    "study": "whose table measures it",
-    "claim": "that judges it, if one does",
-    "command": "makes the study's table again, at the size that the cell is of",
+    "reason": "reason of the outcome, in words",
+    "study": "study whose table has the measured number",
+    "claim": "claim that judges the cell, if one does",
+    "command": "command that makes the study's table again, at the size of the cell",
 }
 
 

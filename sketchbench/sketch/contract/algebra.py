@@ -67,7 +67,7 @@ def check(subject: Subject, first: int, count: int) -> Faults:
     random = subject.random("vectors")
     x, y = vectors(subject.d, random), vectors(subject.b, random)
     rx, rty = apply_method(stack, "sketch", x), apply_method(stack, "desketch", y)
-    rows = rty[:, KINDS:].reshape(count, -1)  # of R, unless there are very many
+    rows = rty[:, KINDS:].reshape(count, -1)  # all rows of R, or a sample of very many
     size = float(np.nan_to_num(norms(rows).max())) * (subject.b * subject.d / rows.shape[1]) ** 0.5
     bench = _Bench(stack, x, y, rx, rty, max(size, 1e-100))
     return {

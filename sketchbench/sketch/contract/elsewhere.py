@@ -29,7 +29,7 @@ def matrices(subject: Subject, count: int) -> Floats:
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise ValueError(f"{subject.family} can't be sent to another process: {error}") from None
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-m", __name__],
             input=question,
             capture_output=True,
@@ -39,10 +39,10 @@ def matrices(subject: Subject, count: int) -> Floats:
         )
     except subprocess.TimeoutExpired:
         raise ValueError(f"{subject.family} was not drawn within {SECONDS:g} s in another process") from None
-    if done.returncode:
-        reason = done.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["no message"]
+    if process.returncode:
+        reason = process.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["no message"]
         raise ValueError(f"{subject.family} can't be drawn in another process: {reason[0]}")
-    answer: Floats = pickle.loads(done.stdout)
+    answer: Floats = pickle.loads(process.stdout)
     return answer
 
 
@@ -53,8 +53,8 @@ def main() -> None:
     sys.path[:] = pickle.load(sys.stdin.buffer)
     family, key, count = pickle.load(sys.stdin.buffer)
     backend = kernels.load("numpy")
-    drawn = matrix_of(family.draw(key, operators=count, kernels=backend))
-    stream.write(pickle.dumps(drawn))
+    result = matrix_of(family.draw(key, operators=count, kernels=backend))
+    stream.write(pickle.dumps(result))
 
 
 if __name__ == "__main__":

@@ -90,8 +90,8 @@ class Independence:
                     best = pair, lag, phase
         assert best is not None
         pair, lag, phase = best
-        measured = self._features(self.subject.key, half, half)
-        return Dependence(f"operators {lag} apart", products(*_pairs(measured, lag, phase), pair))
+        later = self._features(self.subject.key, half, half)
+        return Dependence(f"operators {lag} apart", products(*_pairs(later, lag, phase), pair))
 
     def of_neighbours(self) -> Dependence:
         """The dependence of operator t of a key and operator t + shift of a neighbouring key."""
@@ -150,8 +150,8 @@ class Independence:
 def _pairs(values: Floats, lag: int, phase: int) -> tuple[Floats, Floats]:
     """Pairs of rows t and t + lag of (T, m), each row in one pair at most."""
     starts = np.arange(len(values) - lag)
-    chosen = starts[(starts // lag) % 2 == phase]
-    return values[chosen], values[chosen + lag]
+    firsts = starts[(starts // lag) % 2 == phase]
+    return values[firsts], values[firsts + lag]
 
 
 def key_changes(key: int) -> Iterator[tuple[int, str]]:

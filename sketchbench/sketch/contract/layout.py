@@ -13,7 +13,9 @@ FEW = 6  # vectors, also arranged as 2 x 3
 
 
 def check(stack: Sketch, name: str, vectors: Floats, results: Floats, sizes: Floats, terms: int) -> Floats:
-    """The largest error of each operator, in units of rounding, (T,).
+    """The largest error of each operator for vectors in other memory layouts, in units of rounding, (T,).
+
+    An operator that changes its argument or an earlier result gets the largest error, MOST.
 
     Arguments:
         stack: T operators.
