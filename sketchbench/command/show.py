@@ -26,20 +26,13 @@ WIDTH = 48  # characters of an interval
 Row = Mapping[Any, Any]
 
 
-class Id(click.ParamType[str]):
-    """A claim's id, which a shell can complete."""
-
-    name = "claim"
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-        from click.shell_completion import CompletionItem
-
-        known = sorted(path.stem for path in (CONF / "claim").glob("*.yaml"))
-        return [CompletionItem(id) for id in known if id.startswith(incomplete)]
+def _complete_id(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """The ids of claims that begin like this, for a shell."""
+    return sorted(path.stem for path in (CONF / "claim").glob(f"{incomplete}*.yaml"))
 
 
 @click.command("show")
-@click.argument("claim", type=Id())
+@click.argument("claim", shell_complete=_complete_id)
 @click.argument("method", required=False)
 @click.option("--scale", type=OneOf(SCALES), help="One scale only (default: every scale that has reports).")
 @click.option(
