@@ -59,21 +59,21 @@ def test_a_run_by_hand_has_its_keys_in_the_order_of_a_job(task: str) -> None:
 def test_company_changes_no_number(tmp_path: Path) -> None:
     """The rows of a run are the same alone, and after others in one process."""
     together, alone = entries(tmp_path / "together", CONFIGS), entries(tmp_path / "alone", CONFIGS)
-    assert job.work_off(together) == DONE
+    assert job.run_batch(together) == DONE
     for entry in reversed(alone):
-        assert job.work_off([entry]) == DONE
+        assert job.run_batch([entry]) == DONE
     for one, other in zip(together, alone, strict=True):
         assert record.read(Path(one["record"])).rows == record.read(Path(other["record"])).rows
 
 
 def test_records_that_are_there_are_kept(tmp_path: Path) -> None:
     batch = entries(tmp_path, CONFIGS)
-    job.work_off(batch)
+    job.run_batch(batch)
     first, second, third = (Path(entry["record"]) for entry in batch)
     whole = second.read_bytes()
     second.write_bytes(whole[:-20])
     before = {path: path.stat().st_mtime_ns for path in (first, third)}
-    assert job.work_off(batch) == DONE
+    assert job.run_batch(batch) == DONE
     assert {path: path.stat().st_mtime_ns for path in before} == before
     assert record.read(second).rows
 

@@ -74,7 +74,7 @@ def test_all_is_taken_once(elsewhere: Path) -> None:
         assert record.read(Path(unit.record), unit.signature).rows == ROWS
     for batch in planned().all_batches:
         entries = [entry for entry in json.loads(batch.payload) if "trials" not in entry]
-        assert job.work_off(entries) == job.Outcome([], {})  # there is nothing to do
+        assert job.run_batch(entries) == job.Outcome([], {})  # there is nothing to do
     lines = gathered(elsewhere)
     assert not of("taken", lines)
     assert len(of("not needed", lines)) == len(units) + 1 + 2

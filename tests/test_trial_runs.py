@@ -29,7 +29,7 @@ from sketchbench.plan import making as planning
 from sketchbench.plan.batch import Batch, Run, batches
 from sketchbench.report.table.joining import join, make
 from sketchbench.run import execution, job, record
-from sketchbench.run.course import Course, Unfinished, told
+from sketchbench.run.course import Course, Unfinished, with_time_limit
 from sketchbench.run.signature import signature
 
 Config = dict[str, Any]
@@ -120,7 +120,7 @@ def test_one_run_of_all_trials_and_a_run_of_each_give_the_same_rows(task: str, t
     entries = []
     for number in random.Random(0).sample(range(TRIALS), TRIALS):
         entry = {"trial": number, "record": str(tmp_path / f"{number}"), "signature": trials[number].signature}
-        job.run(told(trials[number].config), Path(entry["record"]))
+        job.run(with_time_limit(trials[number].config), Path(entry["record"]))
         entries.append(entry)
     job.join(run.config, tmp_path / "joined", entries)
     found = record.read(tmp_path / "joined", run.signature)
@@ -132,7 +132,7 @@ def test_how_many_others_there_are_changes_no_trial() -> None:
     few, many = ({**config(trials=trials), "trial": 1} for trials in (2, 30))
     assert signature(few) == signature(many) != signature({**few, "trial": 2})
     assert signature(config(trials=2)) != signature(config(trials=30))
-    limited = told(few, 9.0, "elsewhere")
+    limited = with_time_limit(few, 9.0, "elsewhere")
     assert limited != few
     assert signature(limited) == signature(few)
 
@@ -202,7 +202,7 @@ def test_a_time_limit_and_the_same_command_again(
 
 
 def test_attacks_stop_between_trials(tmp_path: Path) -> None:
-    limited = told(config("sketched_inversion"), 1e-9, str(tmp_path))
+    limited = with_time_limit(config("sketched_inversion"), 1e-9, str(tmp_path))
     for done in (1, 2):
         with pytest.raises(Unfinished, match=f"^{done} of 3 trials are done$"):
             execution.execute(limited, "code")
@@ -255,7 +255,7 @@ def test_a_killed_job_goes_on(tmp_path: Path) -> None:
     process.wait()
     for one in (batch, last):
         one.check()
-        assert job.work_off(json.loads(one.payload)) == job.Outcome([], {})
+        assert job.run_batch(json.loads(one.payload)) == job.Outcome([], {})
     assert without_times(record.read(tmp_path / "m.parquet").rows) == without_times(_rows("compressed_training"))
 
 

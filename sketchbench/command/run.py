@@ -21,7 +21,7 @@ from sketchbench.kernels import NAMES
 from sketchbench.measure.column import CONTROLS
 from sketchbench.project import CONF
 from sketchbench.run import job
-from sketchbench.run.course import Unfinished, knows, told
+from sketchbench.run.course import Unfinished, can_resume, with_time_limit
 from sketchbench.run.execution import execute
 from sketchbench.run.signature import code_of, signature
 
@@ -133,10 +133,10 @@ def run_config(config: dict[str, Any], result: Path | None, folder: Path | None)
     Raises Unfinished where it has come to its time limit.
     """
     own = Path("results", "checkpoints", signature(config, folder))
-    minutes = config["task"]["minutes"] if knows(config) else None
+    minutes = config["task"]["minutes"] if can_resume(config) else None
     limited = bool(minutes) and config["task"]["checkpoints"] is None
     if limited:
-        config = told(config, minutes, str(own))
+        config = with_time_limit(config, minutes, str(own))
     rows = job.run(config, result, folder) if result else execute(config, code_of(config, folder))
     if limited:
         shutil.rmtree(own, ignore_errors=True)

@@ -46,7 +46,7 @@ def do_job(receipt: Path, folder: Path | None) -> None:
     receipt says that it is unfinished, and the same run goes on.
     """
     from sketchbench.plan.batch import receipt_text
-    from sketchbench.run.job import start_logging, work_off
+    from sketchbench.run.job import run_batch, start_logging
 
     own = folder and folder.resolve()
     if own:
@@ -56,7 +56,7 @@ def do_job(receipt: Path, folder: Path | None) -> None:
     check_entries(batch, {"name": str, "record": str, "signature": str, "config": dict}, "the batch")
     if not batch:
         raise ValueError("the batch has no entries; Snakemake makes it of the plan")
-    done = work_off(batch, own)
+    done = run_batch(batch, own)
     for line in done.unfinished.values():
         log.info("unfinished: %s", line)
     if done.failed:

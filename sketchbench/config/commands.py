@@ -26,7 +26,7 @@ def single_run(conf: Path, scale: str, row: Mapping[Any, Any], method: str = "")
         return ""
     try:
         study = read(conf, row["study"], scale)
-    except (ValueError, OSError):  # a table of a study that is no longer there
+    except (ValueError, OSError):  # the study has been removed
         return ""
     if study.trial_runs or row["method"].startswith("control/"):
         return ""

@@ -12,7 +12,7 @@ from typing import Any
 from sketchbench.files import clear, remove, set_aside
 from sketchbench.plan.cost import Cost
 from sketchbench.report.seal import digest
-from sketchbench.run.course import told
+from sketchbench.run.course import with_time_limit
 from sketchbench.run.signature import targets
 
 UNFINISHED = "-" * 16  # in a receipt, in the place of a signature
@@ -68,7 +68,7 @@ class Run:
     @property
     def entry(self) -> dict[str, Any]:
         """The description of the run for the job that does it."""
-        config = told(self.config, self.minutes, self.checkpoints)
+        config = with_time_limit(self.config, self.minutes, self.checkpoints)
         entry: dict[str, Any] = {
             "name": self.name,
             "record": self.record,

@@ -14,7 +14,7 @@ from sketchbench.plan.batch import Run
 from sketchbench.plan.plan import Plan, Skipped
 from sketchbench.plan.selection import Selection
 from sketchbench.report.standing import Table, table_inputs
-from sketchbench.run.course import knows
+from sketchbench.run.course import can_resume
 from sketchbench.run.digest import CodeDigest
 from sketchbench.run.execution import check_sizes
 from sketchbench.run.signature import signature
@@ -183,7 +183,7 @@ class Expansion:
             Run(study.name, name + end, one, self._signature(one), columns, f"{folder}{end}.parquet", known)
             for end, one in [("", config), *((f"/trial{one['trial']}", one) for one in configs)]
         )
-        if not knows(config) or not (trials or self.minutes):
+        if not can_resume(config) or not (trials or self.minutes):
             return run
         checkpoints = f"{self.plan.places.results}/checkpoints/{(trials or [run])[0].signature}"
         if not trials:
@@ -196,7 +196,7 @@ class Expansion:
         if not study.trial_runs:
             return 0
         count = config["task"].get("trials")
-        if not knows(dict(config)) or not isinstance(count, int):
+        if not can_resume(dict(config)) or not isinstance(count, int):
             raise ConfigError(
                 f"conf/study/{study.name}.yaml: trials: those of the task {study.task} can't be runs of their own;"
                 f" leave it out, and say {TRIALS} under `set`"

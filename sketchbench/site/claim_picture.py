@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sketchbench.report.claim.criteria import Verdict
-from sketchbench.site.verdicts import anchor, escaped, number
+from sketchbench.site.verdicts import anchor, escape, number
 
 Row = Mapping[Any, Any]
 WIDTH, LEFT, RIGHT = 440, 150, 14  # of the view box; it is as wide as a phone at least
@@ -92,8 +92,8 @@ def _panel(rows: Sequence[Row], criterion: str, name: str, title: str, links: st
     axis = replace(axis, width=SMALL[0], left=SMALL[1]) if small else axis
     height = TOP + STEP * len(rows) + BOTTOM
     bottom = TOP + STEP * len(rows)
-    caption = escaped(f"{name}{', over the bound' if divided else ''}")
-    label = f"{escaped(title)}: {caption}"
+    caption = escape(f"{name}{', over the bound' if divided else ''}")
+    label = f"{escape(title)}: {caption}"
     parts = [f'<svg class="intervals" viewBox="0 0 {axis.width} {height}" role="group" aria-label="{label}">']
     exact = criterion == "equality"
     if divided or common:
@@ -114,8 +114,8 @@ def _panel(rows: Sequence[Row], criterion: str, name: str, title: str, links: st
 
 def _with_comparable_control(row: Row) -> dict[Any, Any]:
     """The row, without the negative control's statistic where it has no place on the axis: where its criterion or bound
-    is another one. Older tables have no criterion of the control; there it is left out for growth, which has several
-    bounds."""
+    is another one. Older tables have no criterion of the control; for them it is left out for growth, which has
+    several bounds."""
     bound, criterion = row.get("negative_control_bound", math.nan), row.get("negative_control_criterion", "")
     recorded = bool(criterion)
     same = criterion == row["criterion"] and math.isclose(bound, row["bound"], rel_tol=1e-6, abs_tol=1e-12)
@@ -160,8 +160,8 @@ def _row(row: Row, original: Row, axis: Axis, y: float, own_bound: bool, links: 
     interval = f"[{number(original['low'])}, {number(original['high'])}]"
     tip = f"{name}: {verdict}; {number(original['statistic'])} in {interval}, bound {number(original['bound'])}"
     parts = [
-        f'<a href="{links}#{anchor(original)}"><g class="{kind}"><title>{escaped(tip)}</title>',
-        f'<text x="{axis.left - 8}" y="{y + 3.5:.1f}" text-anchor="end">{escaped(short)}</text>',
+        f'<a href="{links}#{anchor(original)}"><g class="{kind}"><title>{escape(tip)}</title>',
+        f'<text x="{axis.left - 8}" y="{y + 3.5:.1f}" text-anchor="end">{escape(short)}</text>',
     ]
     low, high = axis.place(_or(row["low"], -math.inf)), axis.place(_or(row["high"], math.inf))
     parts.append(f'<line class="interval" x1="{low:.1f}" x2="{high:.1f}" y1="{y}" y2="{y}"/>')
@@ -179,7 +179,7 @@ def _row(row: Row, original: Row, axis: Axis, y: float, own_bound: bool, links: 
     if not math.isnan(control):
         tip = f"negative control, {original['negative_control']}: {number(original['negative_control_statistic'])}"
         x = axis.place(control)
-        parts.append(f'<g class="control"><title>{escaped(tip)}</title><path d="M{x - 4:.1f} {y}l4 -4 4 4 -4 4z"/></g>')
+        parts.append(f'<g class="control"><title>{escape(tip)}</title><path d="M{x - 4:.1f} {y}l4 -4 4 4 -4 4z"/></g>')
     return parts
 
 

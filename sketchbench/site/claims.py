@@ -16,7 +16,7 @@ from sketchbench.report.table import origin
 from sketchbench.site.claim_picture import draw_panels
 from sketchbench.site.lists import Column, listing
 from sketchbench.site.page import Asset, Page, table_address
-from sketchbench.site.verdicts import anchor, badge, claim_files, escaped, link, number, prose, typeset
+from sketchbench.site.verdicts import anchor, badge, claim_files, escape, link, number, prose, typeset
 
 COLUMNS = (
     Column("claim", "Claim", "name of the claim, with a link to its evidence", link="link"),
@@ -87,7 +87,7 @@ def _claim(claim: Claim, outcomes: pd.DataFrame, scales: Sequence[Scale], conf: 
     run = [scale for scale in scales if (own["scale"] == scale.name).any()]
     about = f"{claim.paper} · {claim.place} · {claim.role}: {ROLES[claim.role]}"
     blocks = [
-        f'<p class="meta">{escaped(about)}</p>',
+        f'<p class="meta">{escape(about)}</p>',
         f'<blockquote class="statement">{typeset(claim.statement) or "No statement."}</blockquote>',
         *(_counts(own, scale) for scale in run),
         *_surprises(own),
@@ -121,7 +121,7 @@ def _counts(own: pd.DataFrame, scale: Scale) -> str:
 def _surprises(own: pd.DataFrame) -> list[str]:
     """The verdicts that are not as expected, in red; a sentence where every verdict is as expected."""
     lines = [
-        f"<li>{escaped(row['label'])}, {row['scale']}: {badge(row['verdict'])}, expected {row['expected']}</li>"
+        f"<li>{escape(row['label'])}, {row['scale']}: {badge(row['verdict'])}, expected {row['expected']}</li>"
         for row in own[own["surprise"].astype(bool)].to_dict("records")
     ]
     if lines:
@@ -159,12 +159,12 @@ def _table(own: pd.DataFrame) -> list[str]:
 
 
 def _table_row(row: Mapping[Any, Any], place: str) -> str:
-    control = escaped(row["negative_control"])
+    control = escape(row["negative_control"])
     if row["negative_control_verdict"]:
         control += f": {badge(row['negative_control_verdict'])} {number(row['negative_control_statistic'])}"
     interval = f"[{number(row['low'])}, {number(row['high'])}]"
     cells = (
-        *(escaped(row["label"] or row["method"]), row["scale"], badge(row["verdict"]), row["expected"]),
+        *(escape(row["label"] or row["method"]), row["scale"], badge(row["verdict"]), row["expected"]),
         *(number(row["statistic"]), interval, number(row["bound"]), number(row["slack"], 2)),
         *(number(row["tightness"], 3), f"{row['trials']:,.0f}" if row["trials"] == row["trials"] else ""),
     )
@@ -179,11 +179,11 @@ def _checks(claim: Claim, scales: Sequence[Scale]) -> str:
         what, holds = WORDS[check.criterion]
         selected = [(name, quantity(name)) for name in quantities(check)]
         defined = "; ".join(
-            f"<code>{name}</code>, {typeset(each.meaning)}{f' [{escaped(each.unit)}]' if each.unit else ''}"
+            f"<code>{name}</code>, {typeset(each.meaning)}{f' [{escape(each.unit)}]' if each.unit else ''}"
             for name, each in selected
         )
         others = {name: value for name, value in check.where.items() if name != "quantity"}
-        rows = f", where {escaped(', '.join(f'{name} = {_alternatives(v)}' for name, v in others.items()))}"
+        rows = f", where {escape(', '.join(f'{name} = {_alternatives(v)}' for name, v in others.items()))}"
         studies = ", ".join(_study(name, scales) for name in check.studies)
         over = f" over {check.settings.over}" if check.criterion == "growth" else ""
         items.append(
@@ -191,11 +191,11 @@ def _checks(claim: Claim, scales: Sequence[Scale]) -> str:
             f"The check (<code>{check.criterion}</code>) holds where {holds}. Studies: {studies}.</li>"
         )
     controls = [
-        f"<li>{'' if name == 'default' else f'of {escaped(name)}: '}{prose(control.reason or control.name)}</li>"
+        f"<li>{'' if name == 'default' else f'of {escape(name)}: '}{prose(control.reason or control.name)}</li>"
         for name, control in claim.controls.items()
     ]
     text = f"<p>Negative control:</p><ul>{''.join(controls)}</ul>" if controls else "<p>No negative control yet.</p>"
-    return f"<ul>{''.join(items)}</ul>{text}<p>Data: {escaped(claim.dataset)}.</p>"
+    return f"<ul>{''.join(items)}</ul>{text}<p>Data: {escape(claim.dataset)}.</p>"
 
 
 def _alternatives(value: Any) -> str:
@@ -204,8 +204,8 @@ def _alternatives(value: Any) -> str:
 
 def _study(name: str, scales: Sequence[Scale]) -> str:
     """The name of a study, with links to its tables."""
-    there = [scale.name for scale in scales if (scale.reports / "tables" / f"{name}.csv").is_file()]
-    links = ", ".join(f'<a href="../{table_address(name, scale)}">{scale}</a>' for scale in there)
+    available = [scale.name for scale in scales if (scale.reports / "tables" / f"{name}.csv").is_file()]
+    links = ", ".join(f'<a href="../{table_address(name, scale)}">{scale}</a>' for scale in available)
     return f"{name} ({links})" if links else name
 
 
@@ -243,4 +243,4 @@ def _source(scale: Scale, study: str) -> str:
         return ""
     link = f'<a href="../{table_address(study, scale.name)}">{study}</a>'
     texts = [dated(origin.commits_of(table) or last_commit(table)), made_with(table)]
-    return f"<tr><td>{scale.name}</td><td>{link}</td>{''.join(f'<td>{escaped(text)}</td>' for text in texts)}</tr>"
+    return f"<tr><td>{scale.name}</td><td>{link}</td>{''.join(f'<td>{escape(text)}</td>' for text in texts)}</tr>"

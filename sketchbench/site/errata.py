@@ -9,7 +9,7 @@ from sketchbench.report.claim.claims import read_claims
 from sketchbench.report.claim.erratum import Counterexample, Erratum, read_errata
 from sketchbench.report.evidence.outcomes import Scale, read_outcomes
 from sketchbench.site.page import Asset, Page
-from sketchbench.site.verdicts import badge, claim_files, escaped, number, prose, typeset
+from sketchbench.site.verdicts import badge, claim_files, escape, number, prose, typeset
 
 KINDS = {
     "wrong": "the statement is false as printed",
@@ -30,7 +30,7 @@ def _page(errata: Sequence[Erratum], outcomes: pd.DataFrame) -> str:
     if not errata:
         return "There are no errata."
     rows = "".join(
-        f'<tr><td>{escaped(erratum.paper)}</td><td><a href="#{erratum.id.lower()}">{escaped(erratum.place)}</a></td>'
+        f'<tr><td>{escape(erratum.paper)}</td><td><a href="#{erratum.id.lower()}">{escape(erratum.place)}</a></td>'
         f"<td>{erratum.kind}</td><td>{_numbers(erratum.counterexample)}</td></tr>"
         for erratum in errata
     )

@@ -14,7 +14,7 @@ from sketchbench.report.figure.catalogue import Entry, read_catalogue
 from sketchbench.report.table.reading import read_table
 from sketchbench.site.page import Asset, Page, table_address
 from sketchbench.site.tables import claims_of
-from sketchbench.site.verdicts import escaped
+from sketchbench.site.verdicts import escape
 
 COLOURS = 48  # of a figure shown as pixels: enough for its lines and letters, and half the bytes of all colours
 DIGITS = re.compile(r"(?<![\d.])([1-9]\d*\.\d\d)\d+")  # of an SVG: a hundredth of a point is enough
@@ -33,19 +33,19 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
     claimed = {scale.name: claims_of(scale) for scale in scales}
     blocks = [INTRODUCTION]
     for name, entry in catalogue.items():
-        drawn = [scale for scale in scales if place(scale, name).is_file()]
-        if not drawn:
+        available = [scale for scale in scales if place(scale, name).is_file()]
+        if not available:
             continue
         blocks += [f"## {name.replace('_', ' ').capitalize()} {{ #{name} }}", f"<p>{_caption(entry)}</p>"]
-        for scale in drawn:
+        for scale in available:
             picture = asset(scale, name)
             yield picture
-            blocks.append(shown(picture, name, scale, f"{_print(entry, scale)} {_links(entry, scale, claimed)}"))
+            blocks.append(figure_html(picture, name, scale, f"{_print(entry, scale)} {_links(entry, scale, claimed)}"))
     for scale in scales:
         if place(scale, BENCHMARKS).is_file():
             picture = asset(scale, BENCHMARKS)
             yield picture
-            blocks += [f"## Benchmarks {{ #{BENCHMARKS} }}", shown(picture, BENCHMARKS, scale, TIMES)]
+            blocks += [f"## Benchmarks {{ #{BENCHMARKS} }}", figure_html(picture, BENCHMARKS, scale, TIMES)]
     yield Page("figures.md", "Figures", "\n\n".join(blocks))
 
 
@@ -62,7 +62,7 @@ def asset(scale: Scale, name: str) -> Asset:
         return Asset(f"figures/{scale.name}/{name}.svg", SPACES.sub(r"\1", short).encode())
     pixels = io.BytesIO()
     with Image.open(io.BytesIO(_content(scale, name, ".png"))) as picture:
-        few = picture.convert("RGB").quantize(COLOURS, Image.Quantize.FASTOCTREE)  # which keeps those of thin lines
+        few = picture.convert("RGB").quantize(COLOURS, Image.Quantize.FASTOCTREE)  # keeps thin lines' colours
         few.convert("RGB").save(pixels, "WEBP", lossless=True, method=6)
     return Asset(f"figures/{scale.name}/{name}.webp", pixels.getvalue())
 
@@ -73,11 +73,11 @@ def _content(scale: Scale, name: str, suffix: str) -> bytes:
     return seal.content(path, BENCHMARKS) if name == BENCHMARKS else seal.content(path, "figure", scale.name)
 
 
-def shown(picture: Asset, name: str, scale: Scale, small: str = "") -> str:
+def figure_html(picture: Asset, name: str, scale: Scale, small: str = "") -> str:
     """A figure in HTML, on white in both colour schemes, with small print below it."""
     with Image.open(io.BytesIO(_content(scale, name, ".png"))) as pixels:
-        width, height = pixels.size  # so that the page does not move once it is there
-    label = escaped(f"{name.replace('_', ' ')}, scale {scale.name}")
+        width, height = pixels.size  # so that the page does not move when it loads
+    label = escape(f"{name.replace('_', ' ')}, scale {scale.name}")
     image = f'<img src="{picture.path}" alt="{label}" width="{width}" height="{height}" loading="lazy">'
     return (
         f'<figure class="drawn" id="{name}-{scale.name}"><a href="{picture.path}">{image}</a>'
@@ -87,20 +87,20 @@ def shown(picture: Asset, name: str, scale: Scale, small: str = "") -> str:
 
 def _caption(entry: Entry) -> str:
     """A caption as HTML; *emphasis* is the only markup of captions."""
-    return re.sub(r"\*([^*\s][^*]*)\*", r"<em>\1</em>", escaped(entry.caption))
+    return re.sub(r"\*([^*\s][^*]*)\*", r"<em>\1</em>", escape(entry.caption))
 
 
 def _print(entry: Entry, scale: Scale) -> str:
     """The small print: scale, sizes, trials, data, and what bars and bands are."""
     places = [scale.reports / "tables" / f"{study}.csv" for study in entry.studies]
     tables = [read_table(path, "table", scale=scale.name) for path in places if path.is_file()]
-    return escaped(foot.text(scale.name, tables, entry.at(scale.name).data, entry.bars))
+    return escape(foot.text(scale.name, tables, entry.at(scale.name).data, entry.bars))
 
 
 def _links(entry: Entry, scale: Scale, claimed: Mapping[str, Mapping[str, Sequence[str]]]) -> str:
     """Links to the tables of a figure, and to the claims that are judged on these tables."""
-    there = [study for study in entry.studies if (scale.reports / "tables" / f"{study}.csv").is_file()]
-    tables = ", ".join(f'<a href="{table_address(study, scale.name)}">{study}</a>' for study in there)
-    names = dict.fromkeys(claim for study in there for claim in claimed[scale.name].get(study, ()))
+    studies = [study for study in entry.studies if (scale.reports / "tables" / f"{study}.csv").is_file()]
+    tables = ", ".join(f'<a href="{table_address(study, scale.name)}">{study}</a>' for study in studies)
+    names = dict.fromkeys(claim for study in studies for claim in claimed[scale.name].get(study, ()))
     claims = ", ".join(f'<a href="claims/{claim}.html">{claim}</a>' for claim in names)
     return " ".join([f"Tables: {tables}." if tables else "", f"Claims: {claims}." if claims else ""])

@@ -16,7 +16,7 @@ from sketchbench.report.evidence.outcomes import Scale, read_outcomes
 from sketchbench.report.evidence.statistic import axis_names
 from sketchbench.site.claim_picture import draw_panels
 from sketchbench.site.page import Asset, Page
-from sketchbench.site.verdicts import badge, claim_files, escaped, link, number, typeset
+from sketchbench.site.verdicts import badge, claim_files, escape, link, number, typeset
 
 # The claims of the three findings; where one no longer fails, another claim of its paper takes its place.
 TELLING = ("S19-printed", "T11", "Z12-open")
@@ -38,11 +38,11 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
     """The front page."""
     claims = {claim.id: claim for claim in read_claims(claim_files(conf))}
     outcomes = pd.concat([read_outcomes(scale) for scale in scales], ignore_index=True)
-    there = {path.stem for scale in scales for path in scale.reports.glob("*.csv")}
+    reports = {path.stem for scale in scales for path in scale.reports.glob("*.csv")}
     blocks = [
         INTRODUCTION,
         *_alarm(outcomes),
-        _ways("frontier" in there),
+        _ways("frontier" in reports),
         "## Three findings",
         _headlines(claims, outcomes),
         "## Is the paper right?",
@@ -61,7 +61,7 @@ def claims_address(**filters: str) -> str:
 
 
 def _alarm(outcomes: pd.DataFrame) -> list[str]:
-    """A red line with the number of surprises; no line where there are none."""
+    """A red line with the number of surprises; no line without surprises."""
     count = int(outcomes["surprise"].astype(bool).sum())
     text = f'<a href="#is-everything-as-expected">{count} verdicts are not as expected</a>'
     return [f'<p class="alarm"><strong class="fails">{text}</strong></p>'] if count else []
@@ -107,7 +107,7 @@ def _headline(claim: Claim, row: Mapping[Any, Any], outcomes: pd.DataFrame) -> s
     names = axis_names(claim.checks)
     word = "exactly" if row["criterion"] == "equality" else "at most"
     return (
-        f'<section><h3><a href="{link(row)}">{escaped(claim.paper)}, {escaped(claim.place)}</a></h3>'
+        f'<section><h3><a href="{link(row)}">{escape(claim.paper)}, {escape(claim.place)}</a></h3>'
         f'<p class="statement">{typeset(claim.statement)}</p>'
         f"<p>{badge(row['verdict'])}. Printed: {word} <strong>{number(row['bound'])}</strong>. "
         f"Measured: <strong>{number(row['statistic'])}</strong>{_method(row)}.</p>"
@@ -116,7 +116,7 @@ def _headline(claim: Claim, row: Mapping[Any, Any], outcomes: pd.DataFrame) -> s
 
 
 def _method(row: Mapping[Any, Any]) -> str:
-    return "" if row["method"] == "any" else f" with {escaped(row['label'])}"
+    return "" if row["method"] == "any" else f" with {escape(row['label'])}"
 
 
 def _papers(outcomes: pd.DataFrame, scale: str) -> str:
@@ -138,7 +138,7 @@ def _papers(outcomes: pd.DataFrame, scale: str) -> str:
 def _count(group: pd.DataFrame, scale: str, role: str, verdict: str) -> str:
     """The number of a group's rows with a verdict, as a link to these rows in the list of claims."""
     paper, count = group["paper"].iloc[0], int((group["verdict"] == verdict).sum())
-    address = escaped(claims_address(paper=paper, role=role, verdict=verdict, scale=scale))
+    address = escape(claims_address(paper=paper, role=role, verdict=verdict, scale=scale))
     return f'<a href="{address}" aria-label="{paper}, {role}: {count} {verdict}">{count}</a>' if count else "0"
 
 
@@ -152,7 +152,7 @@ def _surprises(outcomes: pd.DataFrame, scale: Scale) -> str:
         text = f"No surprises: all {len(run)} verdicts at the scale {scale.name} are as expected.{rest}"
         return f'<p class="calm">{text}</p>'
     items = "".join(
-        f'<li><a href="{link(row)}">{row["claim"]}, {escaped(row["label"])}</a>: {badge(row["verdict"])}, expected '
+        f'<li><a href="{link(row)}">{row["claim"]}, {escape(row["label"])}</a>: {badge(row["verdict"])}, expected '
         f"{row['expected']}</li>"
         for row in surprises
     )

@@ -16,7 +16,7 @@ from sketchbench.report.table.reading import read_table
 from sketchbench.site import figures
 from sketchbench.site.lists import Column, Kind, listing
 from sketchbench.site.page import Asset, Page
-from sketchbench.site.verdicts import badge, claim_files, escaped, link, number, prose
+from sketchbench.site.verdicts import badge, claim_files, escape, link, number, prose
 
 HERE = Path(__file__).parent
 SCRIPT = "frontier.js"
@@ -34,10 +34,10 @@ FEATURED = 16  # the budget of the first answer: the share of all bytes is one o
 
 def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
     """The page, its figures and its script; nothing where no frontier was measured."""
-    found = [(scale, _read(scale)) for scale in scales if (scale.reports / "frontier.csv").is_file()]
-    if not found:
+    frames = [(scale, _read(scale)) for scale in scales if (scale.reports / "frontier.csv").is_file()]
+    if not frames:
         return
-    frontier = pd.concat([frame for _, frame in found], ignore_index=True)
+    frontier = pd.concat([frame for _, frame in frames], ignore_index=True)
     measured = frontier[frontier["accuracy"].notna()]
     yield Asset(SCRIPT, (HERE / SCRIPT).read_bytes())
     blocks = [INTRODUCTION, _question(measured), "## Compare budgets { #budgets }", *_budgets(measured)]
@@ -47,18 +47,18 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
         *_decisions(scales, conf),
         "## Figures { #figures }",
     ]
-    for scale, _ in found:
+    for scale, _ in frames:
         for place in sorted((scale.reports / "figures").glob("frontier*.svg")):
             picture = figures.asset(scale, place.stem)
             yield picture
             more = f'Caption and tables: <a href="figures.html#{place.stem}">figures</a>.'
-            blocks.append(figures.shown(picture, place.stem, scale, more))
+            blocks.append(figures.figure_html(picture, place.stem, scale, more))
     blocks += ["## All measurements { #measured }", listing("frontier", _columns(measured), _rows(measured))]
     refused = frontier[frontier["refused"].notna()]
     lines = dict.fromkeys(
         f"{row['label']} at 1/{row['compression']:g}: {row['refused']}" for row in refused.to_dict("records")
     )
-    reasons = "".join(f"<li>{escaped(line)}</li>" for line in lines)
+    reasons = "".join(f"<li>{escape(line)}</li>" for line in lines)
     summary = "<summary>Combinations that were not measured, with reasons</summary>"
     blocks.append(f"<details>{summary}<ul>{reasons}</ul></details>" if lines else "")
     yield Page("frontier.md", "Which compressor at N bytes?", "\n\n".join(blocks))
@@ -82,7 +82,7 @@ def _question(measured: pd.DataFrame) -> str:
         for (case, epsilon, size, budget), rows in _settings(measured)
     ]
     first = next((a for a in answers if a["compression"] == FEATURED and a["epsilon"] == "none"), answers[0])
-    cases = "".join(f"<option>{escaped(case)}</option>" for case in measured["case"].drop_duplicates())
+    cases = "".join(f"<option>{escape(case)}</option>" for case in measured["case"].drop_duplicates())
     levels = dict.fromkeys(answer["epsilon"] for answer in answers)
     options = "".join(f'<option value="{level}">{_level(str(level))}</option>' for level in levels)
     about = json.dumps({"answers": answers, "word": WORD, "sizes": SIZES}, ensure_ascii=False).replace("<", "\\u003c")
@@ -111,16 +111,16 @@ def _answer(rows: pd.DataFrame, budget: float) -> str:
     best, *others = rows.to_dict("records")
     level = [row for row in others if row["accuracy_high"] >= best["accuracy_low"]]
     least = others[-1] if others else best
-    found = f"<strong>{escaped(best['label'])}</strong>, {_accuracy(best)}, with {best['bytes_up']:,.0f} bytes a round"
+    winner = f"<strong>{escape(best['label'])}</strong>, {_accuracy(best)}, with {best['bytes_up']:,.0f} bytes a round"
     kept = f"; it {_leak(best)}" if not pd.isna(best["leak_server"]) else ""
     sums = "" if best["adds_up"] else "; its messages do not add up, so that the server sees each of them"
-    apart = "; ".join(f"{escaped(row['label'])}, {_accuracy(row)}" for row in level)
+    apart = "; ".join(f"{escape(row['label'])}, {_accuracy(row)}" for row in level)
     also = f" Its interval overlaps with: {apart}." if level else " The intervals of all others lie below."
-    worst = f" The last of {len(rows)} is {escaped(least['label'])}, {_accuracy(least)}." if others else ""
-    where = f"#compression={budget:g}&amp;case={escaped(best['case']).replace(' ', '+')}&amp;sort=-accuracy"
+    worst = f" The last of {len(rows)} is {escape(least['label'])}, {_accuracy(least)}." if others else ""
+    where = f"#compression={budget:g}&amp;case={escape(best['case']).replace(' ', '+')}&amp;sort=-accuracy"
     return (
-        f"At 1/{budget:g} of the bytes: {found}{kept}{sums}.{also}{worst} "
-        f'<a href="frontier.html{where}">All rows of this budget</a>. Repeat: <code>{escaped(best["command"])}</code>'
+        f"At 1/{budget:g} of the bytes: {winner}{kept}{sums}.{also}{worst} "
+        f'<a href="frontier.html{where}">All rows of this budget</a>. Repeat: <code>{escape(best["command"])}</code>'
     )
 
 
@@ -143,10 +143,10 @@ def _budgets(measured: pd.DataFrame) -> Iterator[str]:
         settings = list(
             dict.fromkeys((case, _epsilon(e)) for case, e in zip(rows["case"], rows["epsilon"], strict=True))
         )
-        head = "".join(f"<th>{escaped(case)}, {_level(epsilon)}</th>" for case, epsilon in settings)
+        head = "".join(f"<th>{escape(case)}, {_level(epsilon)}</th>" for case, epsilon in settings)
         best = {
-            (case, _epsilon(epsilon), budget): found.iloc[0].to_dict()
-            for (case, epsilon, _, budget), found in _settings(rows)
+            (case, _epsilon(epsilon), budget): own.iloc[0].to_dict()
+            for (case, epsilon, _, budget), own in _settings(rows)
         }
         lines = []
         for budget in sorted(rows["compression"].unique()):
@@ -160,7 +160,7 @@ def _budgets(measured: pd.DataFrame) -> Iterator[str]:
 
 
 def _best(row: Mapping[Any, Any] | None) -> str:
-    return "" if row is None else f"{escaped(row['label'])}<br>{row['accuracy']:.3f}"
+    return "" if row is None else f"{escape(row['label'])}<br>{row['accuracy']:.3f}"
 
 
 def _epsilon(value: float) -> str:
@@ -178,17 +178,18 @@ def decisive(claims: Iterable[Claim]) -> list[Claim]:
 
 def _decisions(scales: Sequence[Scale], conf: Path) -> Iterator[str]:
     """The decision list: each sentence with its verdict, or with one verdict for each method."""
-    found = pd.concat([read_outcomes(scale) for scale in scales], ignore_index=True)
+    outcomes = pd.concat([read_outcomes(scale) for scale in scales], ignore_index=True)
     items = []
     for claim in decisive(read_claims(claim_files(conf))):
-        own = found[(found["claim"] == claim.id) & (found["role"] != "control") & (found["verdict"] != "not run")]
+        own = outcomes[(outcomes["claim"] == claim.id) & (outcomes["role"] != "control")]
+        own = own[(own["verdict"] != "not run")]
         rows = own.to_dict("records")
-        each = "<br>".join(f'<a href="{link(row)}">{escaped(row["label"])}</a>: {_verdict(row)}' for row in rows)
+        each = "<br>".join(f'<a href="{link(row)}">{escape(row["label"])}</a>: {_verdict(row)}' for row in rows)
         said = " ".join(f"{badge(str(name))} {count}" for name, count in own["verdict"].value_counts().items())
         if len(rows) > 1:
             each = f"<details><summary>{said}</summary>{each}</details>"
         name = f'<a href="claims/{claim.id}.html">{claim.id}</a>'
-        items.append(f"<li>{name} <em>{escaped(claim.place)}</em>: {prose(claim.statement)}. {each or 'Not run.'}</li>")
+        items.append(f"<li>{name} <em>{escape(claim.place)}</em>: {prose(claim.statement)}. {each or 'Not run.'}</li>")
     yield f'<ol class="decisions">{"".join(items)}</ol>'
 
 

@@ -12,7 +12,7 @@ from sketchbench.report.claim.history import read
 from sketchbench.report.evidence.outcomes import Scale
 from sketchbench.site.lists import Column, listing
 from sketchbench.site.page import Asset, Page
-from sketchbench.site.verdicts import anchor, badge, escaped, number
+from sketchbench.site.verdicts import anchor, badge, escape, number
 
 DRIFT = 0.1  # a relative change of tightness that is marked
 WIDTH, HEIGHT, EDGE = 150, 30, 5  # of a sparkline
@@ -106,11 +106,11 @@ def _positive(value: float) -> bool:
 
 
 def _drift(course: Mapping[str, Any], commits: Mapping[str, int]) -> str:
-    name = escaped(f"{course['claim']} ({course['scale']})")
+    name = escape(f"{course['claim']} ({course['scale']})")
     link = f'<a href="{course["link"]}">{name}</a>' if course["link"] else name
     verdicts = " → ".join(badge(row["verdict"]) for row in _changes(course["records"]))
     moved = f"× {number(course['moved'], 3)}" if _positive(course["moved"]) else ""
-    cells = (link, escaped(course["method"]), sparkline(course["records"], commits), verdicts, moved)
+    cells = (link, escape(course["method"]), sparkline(course["records"], commits), verdicts, moved)
     return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 
 
@@ -145,4 +145,4 @@ def _mark(x: float, y: float, row: Mapping[Any, Any]) -> str:
     shape = f'<circle class="{"disc" if row["verdict"] == "holds" else "ring"}" cx="{x:.1f}" cy="{y:.1f}" r="3"/>'
     if row["verdict"] == "fails":
         shape = f'<path class="cross" d="M{x - 3:.1f} {y - 3:.1f}l6 6m0 -6l-6 6"/>'
-    return f'<g class="{row["verdict"].replace(" ", "-")}"><title>{escaped(tip)}</title>{shape}</g>'
+    return f'<g class="{row["verdict"].replace(" ", "-")}"><title>{escape(tip)}</title>{shape}</g>'

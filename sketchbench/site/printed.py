@@ -13,7 +13,7 @@ from sketchbench.report.table.reading import read_table
 from sketchbench.site import figures
 from sketchbench.site.lists import Column, listing
 from sketchbench.site.page import Asset, Page, table_address
-from sketchbench.site.verdicts import escaped
+from sketchbench.site.verdicts import escape
 
 AGREEMENTS = (AGREES, DIFFERS, OPEN)
 RULE = f"""\
@@ -53,37 +53,38 @@ COLUMNS = (
 
 def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
     """The page, and the figure on it; nothing where no cell was compared."""
-    found = [
+    frames = [
         (scale, read_table(path, "printed", scale=scale.name))
         for scale in scales
         if (path := scale.reports / "printed.csv").is_file()
     ]
-    if not found:
+    if not frames:
         return
-    joined = pd.concat([frame for _, frame in found], ignore_index=True)
+    cells = pd.concat([frame for _, frame in frames], ignore_index=True)
     blocks = [
         "Every cell of the papers' tables, and every number that a text gives for a figure, beside the measured one.",
-        *(_counts(scale, frame) for scale, frame in found),
+        *(_counts(scale, frame) for scale, frame in frames),
     ]
-    drawn = [scale for scale, _ in found if figures.place(scale, "printed").is_file()]
-    for scale in drawn:
+    with_figure = [scale for scale, _ in frames if figures.place(scale, "printed").is_file()]
+    for scale in with_figure:
         picture = figures.asset(scale, "printed")
-        blocks.append(figures.shown(picture, "printed", scale, 'More: <a href="figures.html#printed">figures</a>.'))
+        more = 'More: <a href="figures.html#printed">figures</a>.'
+        blocks.append(figures.figure_html(picture, "printed", scale, more))
     rows = [
         {
             **{str(name): value for name, value in row.items()},
             "claim_page": None if pd.isna(row["claim"]) else f"claims/{row['claim']}.html",
             "study_page": _study_page(row["study"], row["scale"], scales),
         }
-        for row in joined.to_dict("records")
+        for row in cells.to_dict("records")
     ]
     blocks += ["## Every cell { #cells }", listing("printed", COLUMNS, rows), "## How cells are judged", RULE]
     yield Page("printed.md", "Printed against measured", "\n\n".join([*blocks, *_tolerances(conf)]))
 
 
 def _study_page(study: object, scale: str, scales: Sequence[Scale]) -> str | None:
-    there = any(place.name == scale and (place.reports / "tables" / f"{study}.csv").is_file() for place in scales)
-    return table_address(str(study), scale) if there else None
+    available = any(place.name == scale and (place.reports / "tables" / f"{study}.csv").is_file() for place in scales)
+    return table_address(str(study), scale) if available else None
 
 
 def _counts(scale: Scale, frame: pd.DataFrame) -> str:
@@ -92,14 +93,14 @@ def _counts(scale: Scale, frame: pd.DataFrame) -> str:
     for (paper, place), group in frame.groupby(["paper", "place"], sort=False):
         counts = group["agrees"].value_counts()
         cells = "".join(
-            f'<td><a href="printed.html#paper={paper}&amp;place={escaped(place).replace(" ", "+")}'
+            f'<td><a href="printed.html#paper={paper}&amp;place={escape(place).replace(" ", "+")}'
             f'&amp;agrees={word}&amp;scale={scale.name}" class="{word}">{counts[word]}</a></td>'
             if word in counts
             else "<td></td>"
             for word in AGREEMENTS
         )
         unstated = int(group["printed"].isna().sum()) or ""
-        rows.append(f"<tr><td>{paper}</td><td>{escaped(place)}</td>{cells}<td>{unstated}</td></tr>")
+        rows.append(f"<tr><td>{paper}</td><td>{escape(place)}</td>{cells}<td>{unstated}</td></tr>")
     head = "".join(f"<th>{name}</th>" for name in ("paper", "place", *AGREEMENTS, "no number in the text"))
     total = ", ".join(f"{word} {int((frame['agrees'] == word).sum())}" for word in AGREEMENTS)
     title = f"<p>Scale {scale.name}, {len(frame)} cells: <strong>{total}</strong>.</p>"

@@ -19,7 +19,7 @@ from sketchbench.report.table.origin import commits_of
 from sketchbench.report.table.reading import read_table
 from sketchbench.site.lists import Column, Kind, listing
 from sketchbench.site.page import Asset, Page, table_address
-from sketchbench.site.verdicts import escaped
+from sketchbench.site.verdicts import escape
 
 SCALE = "scale"
 STUDIES = (
@@ -78,7 +78,7 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
     claimed = [claims_of(scale) for scale in scales]
     drawn = _figures(scales, conf)
     for name, group in itertools.groupby(sorted(tables, key=lambda table: table.study), lambda table: table.study):
-        claims = dict.fromkeys(claim for found in claimed for claim in found.get(name, ()))
+        claims = dict.fromkeys(claim for by_study in claimed for claim in by_study.get(name, ()))
         links = {
             "Claims": [f'<a href="../claims/{claim}.html">{claim}</a>' for claim in claims],
             "Figures": [f'<a href="../figures.html#{figure}">{figure}</a>' for figure in drawn.get(name, ())],
@@ -117,15 +117,15 @@ def claims_of(scale: Scale) -> dict[str, list[str]]:
     for claim, names in pairs.itertuples(index=False):
         for name in re.findall(r"\w+", names):
             claims.setdefault(name, []).append(claim)
-    return {name: list(dict.fromkeys(found)) for name, found in claims.items()}
+    return {name: list(dict.fromkeys(ids)) for name, ids in claims.items()}
 
 
 def _figures(scales: Sequence[Scale], conf: Path) -> dict[str, list[str]]:
     """The figures of the reports that are drawn from each study's table."""
     figures: dict[str, list[str]] = {}
     for name, entry in read_catalogue(conf / "figure").items():
-        there = any((scale.reports / "figures" / f"{name}.svg").is_file() for scale in scales)
-        for drawn_from in entry.studies if there else ():
+        drawn = any((scale.reports / "figures" / f"{name}.svg").is_file() for scale in scales)
+        for drawn_from in entry.studies if drawn else ():
             figures.setdefault(drawn_from, []).append(name)
     return figures
 
@@ -142,11 +142,11 @@ def _text(tables: Sequence[Table], links: Mapping[str, Sequence[str]]) -> str:
         if len(values) == 1 or name == Measured.PICTURE:
             same[str(name)] = values.iloc[0] if len(values) == 1 else "pictures, shown with the figures"
             frame = frame.drop(columns=[name])
-    facts = [f"<p>{escaped(text)}</p>" for text in dict.fromkeys(reversed(tables[0].about)) if text]
+    facts = [f"<p>{escape(text)}</p>" for text in dict.fromkeys(reversed(tables[0].about)) if text]
     facts += [f"<p>Scale {table.scale}: {len(table.frame)} rows; code {dated(table.commits)}.</p>" for table in tables]
-    facts += [f"<p>{name}: {', '.join(found)}.</p>" for name, found in links.items() if found]
+    facts += [f"<p>{name}: {', '.join(addresses)}.</p>" for name, addresses in links.items() if addresses]
     stated = "".join(
-        f"<li><code>{escaped(name)}</code> = {_format(value)}: {escaped(meaning(name))}</li>"
+        f"<li><code>{escape(name)}</code> = {_format(value)}: {escape(meaning(name))}</li>"
         for name, value in same.items()
         if not _empty(value)
     )
@@ -179,4 +179,4 @@ def _empty(value: Any) -> bool:
 
 
 def _format(value: Any) -> str:
-    return escaped(f"{value:g}" if isinstance(value, float) else value)
+    return escape(f"{value:g}" if isinstance(value, float) else value)

@@ -11,14 +11,14 @@ import pandas as pd
 from sketchbench.report.claim.page import MARKS
 
 
-def escaped(text: object) -> str:
-    """A text with the special characters of HTML escaped."""
+def escape(text: object) -> str:
+    """A text with the special characters of HTML escape."""
     return html.escape(str(text), quote=True)
 
 
 def typeset(text: str) -> str:
     """A statement as HTML, with indices, exponents and powers of ten set as in print."""
-    out = escaped(text)
+    out = escape(text)
     out = re.sub(r"\b(\d+(?:\.\d+)?)e(-?\d+)\b", lambda m: f"{_times(m[1])}10<sup>{m[2].replace('-', '−')}</sup>", out)
     out = re.sub(r"\^\(([^()]*)\)|\^\{([^{}]*)\}|\^([\w*+]+)", lambda m: f"<sup>{m[1] or m[2] or m[3]}</sup>", out)
     return re.sub(r"(?<=\b[A-Za-zγηθσδεΔ])_(\w+)\b", r"<sub>\1</sub>", out)
@@ -31,14 +31,14 @@ def _times(mantissa: str) -> str:
 def prose(text: str) -> str:
     """A reason as HTML: typeset, with `code` and **bold** as Markdown has them."""
     parts = re.split(r"`([^`]+)`", text)
-    done = [typeset(part) if number % 2 == 0 else f"<code>{escaped(part)}</code>" for number, part in enumerate(parts)]
+    done = [typeset(part) if number % 2 == 0 else f"<code>{escape(part)}</code>" for number, part in enumerate(parts)]
     return re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", "".join(done))
 
 
 def badge(verdict: str) -> str:
     """A verdict in HTML, with its sign and its colour."""
     if verdict not in MARKS:
-        return f'<span class="any">{escaped(verdict)}</span>'
+        return f'<span class="any">{escape(verdict)}</span>'
     return f'<span class="{verdict.replace(" ", "-")}">{MARKS[verdict]} {verdict}</span>'
 
 

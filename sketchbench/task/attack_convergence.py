@@ -98,7 +98,7 @@ class AttackConvergence(Checked):
         operators = self.family.draw(key, operators=self.trials, kernels=self.kernels)
         rows: list[Row] = []
         for case, problem in self._problems():
-            rows += [row.but(case=case) for row in self._rows(GradientMatching(problem, operators))]
+            rows += [row.replace(case=case) for row in self._rows(GradientMatching(problem, operators))]
             log.info("%s: %d attacks", case, self.trials)
         return rows
 
@@ -167,5 +167,5 @@ class AttackConvergence(Checked):
     def _recovery_row(self, quantity: str, attack: GradientMatching, x: torch.Tensor) -> Row:
         row, spectrum = Row(quantity), self.known.spectrum
         if spectrum is not None:
-            row = row.but(exact=float(spectrum(d=self.family.d, b=self.family.b).rank / self.family.d))
+            row = row.replace(exact=float(spectrum(d=self.family.d, b=self.family.b).rank / self.family.d))
         return row.mean(attack.recovered_share(x))

@@ -92,8 +92,8 @@ class Communication(Checked):
     def _ratio(self, quantity: str, ratio: NDArray[np.float64], bound: float) -> Row:
         row, missing = Row(quantity, bound=bound), int(np.isnan(ratio).sum())
         if missing:
-            return row.lost("diverged", f"{missing} of the trials did not reach the target", self.trials)
-        return row.but(status="finite").mean(ratio)
+            return row.without_number("diverged", f"{missing} of the trials did not reach the target", self.trials)
+        return row.replace(status="finite").mean(ratio)
 
     def _journey(
         self, name: str, objective: Objective, family: Family, known: Known, trials: int, rounds: int

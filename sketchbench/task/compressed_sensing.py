@@ -160,9 +160,9 @@ class CompressedSensing(Checked):
         t = shown.t
         row = Row("loss", round=t, case=name, bytes_up=shown.bytes_up, bytes_down=shown.bytes_down)
         if shown.loss is None:
-            yield row.lost("diverged", "a loss is not finite, or has grown a million times")
+            yield row.without_number("diverged", "a loss is not finite, or has grown a million times")
             return
-        yield row.but(status="finite").mean(shown.loss)
+        yield row.replace(status="finite").mean(shown.loss)
         if shown.p is None or shown.gradient is None:
             return
         sparse = 2 * self.k / self.family.d  # the largest sparsity that condition (7) of tang2021 can allow
@@ -179,7 +179,7 @@ class CompressedSensing(Checked):
         first, last = shown[0].loss, shown[-1].loss
         share = Row("share", round=self.rounds, case=case, bound=SHARE)
         if first is None or last is None:
-            return [share.lost("diverged", "the recovery diverged before the last round", self.trials)]
+            return [share.without_number("diverged", "the recovery diverged before the last round", self.trials)]
         return [Row("final", round=self.rounds, case=case).mean(last), share.mean(last / first)]
 
 
@@ -188,7 +188,7 @@ def _added_row(case: str, noisy: Sequence[ShownRound], silent: Sequence[ShownRou
     last, without = noisy[-1], silent[-1]
     row = Row("added", round=last.t, case=case, bound=channel_noise)
     if last.loss is None or without.loss is None:
-        return row.lost("diverged", "a recovery diverged before the last round")
+        return row.without_number("diverged", "a recovery diverged before the last round")
     return row.mean(last.loss - without.loss)
 
 

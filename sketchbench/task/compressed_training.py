@@ -168,7 +168,7 @@ class CompressedTraining(Checked, Repeated):
         for arm, trained in curves.items():
             where: dict[str, Value] = {"case": arm.case, "compression": arm.compression, "d": trained[0].parameters}
             for row in self._curves(trained):
-                yield row.but(**where)
+                yield row.replace(**where)
             survivors = sum(self._survives(curve, chance) for curve in trained)
             yield Row("survives", bound=MEDIAN, **where).counted(survivors, len(trained))
             ends = [self._end(curve) for curve in trained]
@@ -193,9 +193,9 @@ class CompressedTraining(Checked, Repeated):
                 row = Row(quantity, round=t)
                 if len(reached) < len(trained):
                     reason = f"{len(trained) - len(reached)} of the trainings have diverged"
-                    yield row.lost("diverged", reason, len(trained))
+                    yield row.without_number("diverged", reason, len(trained))
                     continue
-                row = row.but(status="finite", bytes_up=reached[0].bytes_up[t], bytes_down=reached[0].bytes_down[t])
+                row = row.replace(status="finite", bytes_up=reached[0].bytes_up[t], bytes_down=reached[0].bytes_down[t])
                 yield row.mean([curve.values[quantity][t] for curve in reached])
             if len(reached) < len(trained):
                 return

@@ -127,10 +127,10 @@ class CompressorContract(Checked):
             for name, values in self._events(subject, budget, keyed=compression > 1):
                 events[name].append((size, values))
             for one in (*self._biases(subject, budget.draws), *_losses(subject, budget.vectors)):
-                means[one.row["quantity"], one.row.get("case")].append(one._replace(row=one.row.but(**size)))
+                means[one.row["quantity"], one.row.get("case")].append(one._replace(row=one.row.replace(**size)))
             log.info("d=%d, compression %g", subject.compressor.layout.d, compression)
         if not events:
-            return [Row("bytes").lost("refused", reason)]
+            return [Row("bytes").without_number("refused", reason)]
         furthest = [max(several, key=lambda one: one.score) for several in means.values()]
         return [*(_count(*item) for item in events.items()), *(one.row.mean(one.values) for one in furthest)]
 

@@ -115,10 +115,10 @@ class Convergence(Checked):
                 bound = float(theorem.bound(p, algorithm.local_rate, np.array(at.t)))
                 if bound < RESOLVED * objective.gap:
                     break
-                row = row.but(bound=bound)
+                row = row.replace(bound=bound)
             if lost:
                 log.info("%s: diverged in round %d", theorem.place, at.t)
-                yield row.lost("diverged", "it is not finite, or has grown a million times", self.trials)
+                yield row.without_number("diverged", "it is not finite, or has grown a million times", self.trials)
                 return
-            yield row.but(status="finite").mean(values)
+            yield row.replace(status="finite").mean(values)
         log.info("%s: %d trials, %d rounds", theorem.place, self.trials, self.rounds)

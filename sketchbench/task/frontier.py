@@ -102,12 +102,12 @@ class Frontier(Checked):
             compressor = at_budget(self.compressor, layout, self.compression, self.judging.budgets)
         except SizeError as error:
             log.info("the budget is refused: %s", error)
-            return [Row("accuracy", **about).lost("refused", str(error))]
+            return [Row("accuracy", **about).without_number("refused", str(error))]
         private = [Setting(self.privacy.case, float(epsilon)) for epsilon in self.privacy.epsilons]
         groups = [*([Setting(case)] for case in self.partitions), *([private] if private else [])]
         pairs = {setting: pair for group in groups for setting, pair in trainings.pairs(group, compressor).items()}
         reference = pairs[Setting(self.privacy.case)].plain
-        return [row.but(**about) for setting, pair in pairs.items() for row in self._rows(setting, pair, reference)]
+        return [row.replace(**about) for setting, pair in pairs.items() for row in self._rows(setting, pair, reference)]
 
     @property
     def _trainings(self) -> PairedTrainings:

@@ -66,7 +66,7 @@ class FrontierCost(Checked):
         try:
             compressor = at_budget(self.compressor, layout, self.compression, self.budgets)
         except SizeError as error:
-            return [Row("client_time", d=layout.d).lost("refused", str(error))]
+            return [Row("client_time", d=layout.d).without_number("refused", str(error))]
         plain = Plain(layout, byte_limit(layout, 1))
         sides = {name: _Timed(made) for name, made in (("plain", plain), ("compressed", compressor))}
         seconds = np.array([self._round(number, layout, sides) for number in range(self.rounds + 1)])[1:]

@@ -126,9 +126,9 @@ class FrontierLeakage(Checked):
         try:
             compressor = at_budget(self.compressor, layout, self.compression, self.judging.budgets)
         except SizeError as error:
-            return [Row("psnr", compression=self.compression).lost("refused", str(error))]
+            return [Row("psnr", compression=self.compression).without_number("refused", str(error))]
         rows = [*self._inversion_rows(compressor), *self._inference_rows(compressor)]
-        return [row.but(compression=self.compression) for row in rows]
+        return [row.replace(compression=self.compression) for row in rows]
 
     @cached_property
     def _scene(self) -> Scene:
@@ -159,7 +159,7 @@ class FrontierLeakage(Checked):
                 try:
                     results[place] = self._attack(compressor, watched.sight(place))
                 except Unseen as reason:
-                    yield Row("psnr", case=place).lost("refused", str(reason))
+                    yield Row("psnr", case=place).without_number("refused", str(reason))
                     continue
             yield from self._rows(place, results[place], guesses, control)
         yield from self._pictures("server", results["server"].images)

@@ -49,8 +49,8 @@ class Norms(Checked):
         for index, name in enumerate(self.pairs):
             row = Row("squared_norm", case=name)
             if self.known.norm:
-                row = row.but(exact=float(self.known.norm(h[index], b=b)))
+                row = row.replace(exact=float(self.known.norm(h[index], b=b)))
             if a is not None:
-                row = row.but(bound=float(norm.bound(h[index], b=b, embedding_constant=a)))
+                row = row.replace(bound=float(norm.bound(h[index], b=b, embedding_constant=a)))
             rows.append(row.mean(measured[:, index]))
         return rows

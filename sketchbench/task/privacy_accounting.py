@@ -72,23 +72,23 @@ class PrivacyAccounting(Checked):
             log.info("sampling=%s: accounted by %s", kind, accountant)
         except RefusedError as error:
             log.info("sampling=%s: refused by %s", kind, accountant)
-            yield Row("epsilon", case=accountant, sampling=kind).lost("refused", str(error))
+            yield Row("epsilon", case=accountant, sampling=kind).without_number("refused", str(error))
 
     def _epsilons(self, kind: Kind, accountant: str) -> Iterator[Row]:
         """The rows `epsilon`, for the given noise multiplier."""
         for rounds in self.rounds:
             mechanism, row = self._training("epsilon", kind, accountant, rounds)
             try:
-                yield row.but(status="accounted").number(accounted(accountant, mechanism, self.delta))
+                yield row.replace(status="accounted").number(accounted(accountant, mechanism, self.delta))
             except OutOfRangeError as error:
-                yield row.lost("out of range", str(error))
+                yield row.without_number("out of range", str(error))
 
     def _sigmas(self, kind: Kind, accountant: str) -> Iterator[Row]:
         """The rows `sigma`, for the given values of ε."""
         for goal in self.epsilons:
             mechanism, row = self._training("sigma", kind, accountant, self.rounds[-1])
             sigma = calibrated_sigma(accountant, mechanism, goal, self.delta)
-            yield row.but(epsilon=goal, sigma=sigma, status="accounted").number(sigma)
+            yield row.replace(epsilon=goal, sigma=sigma, status="accounted").number(sigma)
 
     def _training(self, quantity: str, kind: Kind, accountant: str, rounds: int) -> tuple[Mechanism, Row]:
         """The mechanism of a training of `rounds` rounds, and the columns of a row about it."""
@@ -102,4 +102,4 @@ class PrivacyAccounting(Checked):
         clients = tuple(frozenset(numbers[c :: self.clients]) for c in range(self.clients))
         mechanism = private_training(step, local_steps=self.local_steps, rounds=rounds, records=clients, sketch="any")
         row = Row(quantity, case=accountant, sampling=kind, neighbours=neighbours, batch=batch, round=rounds)
-        return mechanism, row.but(sensitivity=sensitivity, delta=self.delta, sigma=sigma)
+        return mechanism, row.replace(sensitivity=sensitivity, delta=self.delta, sigma=sigma)

@@ -172,13 +172,13 @@ class PrivacyAudit(Checked):
         )
         settings = Row("visible", case=sampling.kind, neighbours=sampling.neighbours, noise=float(noise))
         rows = [settings.mean(np.concatenate([present.visible, absent.visible]))]
-        about = settings.but(
+        about = settings.replace(
             quantity="audit",
             sensitivity=mean_sensitivity(BOUND, sampling.batch, sampling.neighbours),
             sigma=float(account.sigma),
         )
         for delta in self.deltas:
-            row = about.but(delta=delta, bound=float(accounted(account.accountant, account.mechanism, delta)))
+            row = about.replace(delta=delta, bound=float(accounted(account.accountant, account.mechanism, delta)))
             rows.append(audit(row, present.statistic, absent.statistic))
         return rows
 
@@ -198,7 +198,7 @@ def audit(row: Row, present: Statistics, absent: Statistics) -> Row:
     delta, trials = float(cast(float, row["delta"])), counted_in.size
     threshold = strongest_threshold(choosing_in, choosing_out, delta=delta, error=STRICT)
     hits, alarms = (int((side >= threshold).sum()) for side in (counted_in, counted_out))
-    row = row.but(hits=hits, false_alarms=alarms, trials=trials, shift=_shift(counted_in, counted_out))
+    row = row.replace(hits=hits, false_alarms=alarms, trials=trials, shift=_shift(counted_in, counted_out))
     return row.number(epsilon_lower_bound(hits, alarms, trials, delta=delta, error=ERROR))
 
 

@@ -82,9 +82,9 @@ class PrivacyLemmas(Checked):
         for epsilon, delta in self._grid():
             sigma = lemmas.gaussian_noise(epsilon, delta, 1.0)
             row = Row("gaussian", lemma="H.7", epsilon=epsilon, delta=delta)
-            row = row.but(range="proven" if epsilon <= 1 else "beyond")
-            yield _compare(row.but(reading=PRINTED), epsilon, gaussian.epsilon(1 / sigma, delta))
-            yield _compare(row.but(reading=SMALLER), epsilon, gaussian.epsilon(math.sqrt(2) / sigma, delta))
+            row = row.replace(range="proven" if epsilon <= 1 else "beyond")
+            yield _compare(row.replace(reading=PRINTED), epsilon, gaussian.epsilon(1 / sigma, delta))
+            yield _compare(row.replace(reading=SMALLER), epsilon, gaussian.epsilon(math.sqrt(2) / sigma, delta))
 
     def _composition(self) -> Iterator[Row]:
         """The rows of Lemma H.3."""
@@ -135,30 +135,30 @@ class PrivacyLemmas(Checked):
             total = lemmas.training_guarantee(Guarantee(epsilon, delta), count // inner, inner)
             sigma = lemmas.gaussian_noise(epsilon, delta, 1.0)
             row = Row("training", lemma="6.2", epsilon=epsilon, delta=delta, steps=count, local_steps=inner)
-            row = row.but(range="small" if total.epsilon <= 1 + 1e-9 else "large")
+            row = row.replace(range="small" if total.epsilon <= 1 + 1e-9 else "large")
             readings = [("bound", 1, 1.0)]
             readings += [("replace_one", batch, mean_sensitivity(1.0, batch, "replace_one")) for batch in self.batches]
             for reading, batch, sensitivity in readings:
                 mu = math.sqrt(count) * sensitivity / sigma
                 exact = gaussian.epsilon(mu, total.delta)
-                read = row.but(reading=reading, batch=batch, sensitivity=sensitivity)
+                read = row.replace(reading=reading, batch=batch, sensitivity=sensitivity)
                 yield _compare(read, total.epsilon, exact)
                 if batch == 1:
                     enough = math.sqrt(count) * sensitivity / gaussian.mu(*total)
-                    yield read.but(quantity="constant", bound=CONSTANT).number((enough / sigma) ** 2)
+                    yield read.replace(quantity="constant", bound=CONSTANT).number((enough / sigma) ** 2)
 
 
 def _compare(row: Row, claimed: float, exact: float) -> Row:
     """Complete a row with the ε that the lemma claims, the exact ε, and their ratio."""
-    return row.but(claimed=claimed, exact_epsilon=float(exact), bound=1.0).number(exact / claimed)
+    return row.replace(claimed=claimed, exact_epsilon=float(exact), bound=1.0).number(exact / claimed)
 
 
 def _cases(row: Row, claimed: float, smaller: float, exact: Mapping[str, float]) -> Iterator[Row]:
     """The rows of mechanisms, from their exact ε by name; the worst one also has a row with a wrong lemma's `smaller`
     ε."""
     for case, epsilon in exact.items():
-        yield _compare(row.but(case=case, reading=PRINTED), claimed, epsilon)
-    yield _compare(row.but(case="worst", reading=SMALLER), smaller, exact["worst"])
+        yield _compare(row.replace(case=case, reading=PRINTED), claimed, epsilon)
+    yield _compare(row.replace(case="worst", reading=SMALLER), smaller, exact["worst"])
 
 
 def _resampled_epsilon(mu: float, delta: float, batch: int, records: int) -> float:

@@ -108,7 +108,7 @@ class PrivateTraining(Checked):
             for noise in self.privacy.noises:
                 *_, last = self._rounds(objective, replace(private, sigma=noise * sigma), noiseless.t)
                 of_noise = self._rows(objective, p, private, last, f"{epsilon:g}", baseline)
-                rows += [row.but(epsilon=epsilon, noise=float(noise)) for row in of_noise]
+                rows += [row.replace(epsilon=epsilon, noise=float(noise)) for row in of_noise]
         return rows
 
     def _noiseless(self, objective: Logistic, training: PrivateSketching) -> Round:

@@ -69,10 +69,10 @@ class Regulariser(Checked):
         rows = []
         for name, model in models.items():
             row = Row("excess", case=name).mean(excess[name] / units[name])
-            rows.append(row.but(reading="dropout", exact=1.0))
+            rows.append(row.replace(reading="dropout", exact=1.0))
             if self.known.second_moment is not None:
                 exact = penalty(*model, self.known.second_moment, size=self.family.b)
-                rows.append(row.but(reading="family", exact=exact / units[name]))
+                rows.append(row.replace(reading="family", exact=exact / units[name]))
         difference = (excess[SMALLEST] - excess[LARGEST]) / units[LARGEST]
         return [*rows, Row("small_less_large", bound=0.0).mean(difference)]
 

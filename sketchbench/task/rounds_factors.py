@@ -106,7 +106,7 @@ class RoundsFactors(Checked, Repeated):
             for name, effect in effects(self._names, measured).items():
                 trials = effect.freedom + 1
                 row = Row("effect", case=f"{name} on {response}", trials=trials, mean=effect.mean)
-                rows.append(row.but(sd=effect.error * math.sqrt(trials), skewness=0.0))
+                rows.append(row.replace(sd=effect.error * math.sqrt(trials), skewness=0.0))
         return rows
 
     def _rows(self, quantity: str, case: str, values: np.ndarray, missed: Sequence[bool]) -> Iterator[Row]:

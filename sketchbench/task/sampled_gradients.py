@@ -75,8 +75,8 @@ class SampledGradients(Checked):
         row, missing = Row("rounds", case=case, bound=self.allowed), int(np.isnan(ratios).sum())
         log.info("%s: %d of %d trials reached the target", case, self.trials - missing, self.trials)
         if missing:
-            return row.lost("diverged", f"{missing} of the trials did not reach the target", self.trials)
-        return row.but(status="finite").mean(ratios)
+            return row.without_number("diverged", f"{missing} of the trials did not reach the target", self.trials)
+        return row.replace(status="finite").mean(ratios)
 
     def _arrivals(
         self, objective: EmpiricalRisk, records: float, clients: float, step: float, rounds: int

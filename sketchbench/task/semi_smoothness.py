@@ -46,7 +46,7 @@ class SemiSmoothness(Checked):
     def run(self) -> list[Row]:
         rows: list[Row] = []
         for case in FUNCTIONS:
-            rows += [row.but(case=case) for row in self._of(case)]
+            rows += [row.replace(case=case) for row in self._of(case)]
         x, y = self._points("power")
         ratio = (remainder(POWER, x, y) / allowed_by_lemma_i_9(x, y)).max(axis=1)
         for name, factor in (("lemma_I_9", 1), ("lemma_I_9_third", 3)):

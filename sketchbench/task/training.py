@@ -207,17 +207,17 @@ class Training(Checked, Repeated):
                 row = Row(quantity, case=case, round=t, **sent)
                 values = np.array([curve.values[quantity][t] for curve in trained])
                 if np.isfinite(values).all():
-                    yield row.but(status="finite").mean(values)
+                    yield row.replace(status="finite").mean(values)
                 else:
-                    yield row.lost("diverged", "the weights of a training have overflown", len(trained))
+                    yield row.without_number("diverged", "the weights of a training have overflown", len(trained))
 
     def _losses(self, quantity: str, curves: Curves) -> Iterator[Row]:
         """The rows `accuracy_loss` or `auc_loss`."""
         for case, plain, ends in _ends(quantity, curves):
             loss = plain - ends
             row = Row(f"{quantity}_loss", case=case, status="finite", bound=MEDIAN)
-            row = row.but(positive_control=self._count_reached(curves["plain"]))
-            yield row.but(count=int((loss > self.judging.allowed_loss).sum())).mean(loss)
+            row = row.replace(positive_control=self._count_reached(curves["plain"]))
+            yield row.replace(count=int((loss > self.judging.allowed_loss).sum())).mean(loss)
 
     def _improvements(self, curves: Curves) -> Iterator[Row]:
         """The rows `accuracy_not_better` and `loss_not_better`; an end that is not a number is no better."""
@@ -282,7 +282,7 @@ class Training(Checked, Repeated):
                 if not (np.isfinite(error) & np.isfinite(cosine)).all():
                     reason = "the weights of a training have overflown"
                     for quantity in ("error", "inverse_error", "cosine"):
-                        yield Row(quantity, **where).lost("diverged", reason, len(several))
+                        yield Row(quantity, **where).without_number("diverged", reason, len(several))
                     continue
                 yield Row("error", status="finite", **where).mean(error)
                 inverse = 1 / np.maximum(error, TINY)
@@ -322,8 +322,8 @@ def _mean_if_reached(row: Row, values: Sequence[float | None]) -> Row:
     (None)."""
     reached = [value for value in values if value is not None]
     if missed := len(values) - len(reached):
-        return row.lost("unfinished", f"{missed} of the trials did not reach the target", len(values))
-    return row.but(status="finite").mean(reached)
+        return row.without_number("unfinished", f"{missed} of the trials did not reach the target", len(values))
+    return row.replace(status="finite").mean(reached)
 
 
 def _messages(case: str, size: int, trained: list[Curve]) -> Iterator[Row]:

@@ -98,10 +98,10 @@ class WeightSketch(Checked):
             ("plain", plain, [(old, eye), (new, eye)]),
         ):
             row = Row(f"{name}_error", case=case).mean(measured[name] / printed)
-            rows.append(row.but(reading="printed", exact=1.0))
+            rows.append(row.replace(reading="printed", exact=1.0))
             if moment is not None:
                 exact = sum(weight_sketch.product_variance(a, b, moment, size=size) for a, b in pairs)
-                rows.append(row.but(reading="family", exact=exact / printed))
+                rows.append(row.replace(reading="family", exact=exact / printed))
         return rows
 
     def _errors(self, case: Case, old: Matrix, new: Matrix, v: Matrix) -> dict[str, NDArray[np.float64]]:

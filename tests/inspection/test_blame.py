@@ -55,6 +55,6 @@ def test_in_a_job(module: Path, error: str) -> None:
         config = composition.frozen(composition.compose([*options, f"d={d}"], folder=folder)).config
         path = folder / "results" / f"{d}.parquet"
         batch.append({"name": str(d), "record": str(path), "config": config, "signature": signature(config, folder)})
-    (line,) = job.work_off(batch, folder).failed
+    (line,) = job.run_batch(batch, folder).failed
     assert line.startswith(f"20: my_sketches.py, line 15, in rows_of: {error.partition('(')[0]}"), line
     assert [path.name for path in (folder / "results").iterdir()] == ["16.parquet"]

@@ -31,7 +31,7 @@ def test_sound() -> None:
 
 def test_weights_as_they_are() -> None:
     assert verdict("Z18", task(Identity(16, 16)).run()) == "fails"
-    plain = [row.but(case="option I") for row in task().run() if row["case"] == "plain"]
+    plain = [row.replace(case="option I") for row in task().run() if row["case"] == "plain"]
     assert verdicts("Z18", plain) == {"fails"}
 
 

@@ -93,7 +93,10 @@ def test_a_draw_of_the_same_distribution_seldom_differs() -> None:
     [
         ([Row("rounds").mean([100.0])], "fewer than 2 trials"),
         ([Row("rounds").mean([100.0, 100.0])], "all 2 trials gave the same"),
-        ([Row("rounds").lost("unfinished", "700 rounds were not enough", trials=3)], "700 rounds were not enough"),
+        (
+            [Row("rounds").without_number("unfinished", "700 rounds were not enough", trials=3)],
+            "700 rounds were not enough",
+        ),
         ([Row("rounds", case="plain").mean(NARROW)], "no row of quantity=rounds, case=sketched"),
     ],
 )

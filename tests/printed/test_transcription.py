@@ -66,7 +66,7 @@ def test_the_rounds_are_those_that_studies_judge_by_and_figures_show() -> None:
     for name, both in rounds.items():
         study = yaml.safe_load((ROOT / "conf" / "study" / f"{name}.yaml").read_text())
         paper = study["scales"]["paper"]
-        settings = [study["set"], *(part.get("set", {}) for part in (paper, *paper["some"]))]
+        settings = [study["set"], *(part.get("set", {}) for part in (paper, *paper["variations"]))]
         judged = {share: pair for each in settings for share, pair in each.get("task.judging.printed", {}).items()}
         assert len(judged) == 5
         assert judged == both

@@ -110,7 +110,7 @@ def test_messages_that_do_not_add_up_have_no_sum() -> None:
     assert (lost["quantity"], lost["status"]) == ("psnr", "refused")
     assert "don't add up" in str(lost["reason"])
     server, eavesdropper = (select(found, case=case, quantity="lead")[0] for case in ("server", "eavesdropper"))
-    assert server.but(case="eavesdropper") == eavesdropper  # there is no key that it could lack
+    assert server.replace(case="eavesdropper") == eavesdropper  # there is no key that it could lack
 
 
 def test_what_does_not_fit_is_refused() -> None:

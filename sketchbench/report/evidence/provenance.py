@@ -25,8 +25,8 @@ def last_commit(path: Path) -> list[str]:
 
 def dated(commits: Iterable[str]) -> str:
     """A text of commits with their dates, the latest first."""
-    found = sorted(((date_of(commit), commit) for commit in commits), reverse=True)
-    return ", ".join(f"{commit} ({date})" if date else commit for date, commit in found) or "not known"
+    days = sorted(((date_of(commit), commit) for commit in commits), reverse=True)
+    return ", ".join(f"{commit} ({date})" if date else commit for date, commit in days) or "not known"
 
 
 @functools.cache

@@ -55,8 +55,8 @@ Line = tuple[str, dict[str, Any], pd.DataFrame]  # label, keywords of a Line2D, 
 def draw(table: pd.DataFrame) -> Figure:
     """Draw the table of `sketchbench.report.table.benchmarks`.
 
-    Above, over d and in a panel for each group, seconds divided by those of copying the input; other libraries have
-    dashed lines and open markers. Below, the growth of the seconds, and the time of other libraries relative to ours.
+    Above, over d and in a panel for each group, seconds divided by the seconds of copying the input; other libraries
+    have dashed lines and open markers. Below, the growth of the seconds, and other libraries' times divided by ours.
     """
     single = table[(table["rows"] == 1) & table["copies"].notna()]
     groups = [group for group in TITLES if (single["group"] == group).any()]
@@ -79,7 +79,7 @@ def draw(table: pd.DataFrame) -> Figure:
 
 
 def _lines(rows: pd.DataFrame, group: str) -> Iterator[Line]:
-    """The lines of our functions, then those of other libraries for functions that are shown."""
+    """The lines of our functions, then the lines of other libraries for the same functions."""
     looks, libraries = iter(LOOKS), {name: iter(looks) for name, looks in LIBRARIES.items()}
     for peers in (False, True):
         chosen = rows[rows["peer_of"].notna() == peers]

@@ -17,9 +17,9 @@ LEGEND: dict[str, style.Line] = {
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """From studies communication, communication_flat and communication_logistic: over the compression, rounds
-    divided by 1 + α and bytes divided by those without sketches; below, the excess loss relative to its start, over
-    rounds and over bytes."""
+    """From studies communication, communication_flat and communication_logistic. Above, over the compression: rounds
+    divided by 1 + α times the rounds without sketches, and bytes divided by the bytes without sketches. Below: the
+    excess loss divided by its start, over rounds and over megabytes."""
     whole = style.with_compression(pd.concat([tables[name].assign(study=name) for name in STUDIES]))
     losses = style.select(tables["communication_logistic"], quantity="curve")
     count = len(style.select(whole, quantity=["rounds", "bytes"])) + len(losses)
@@ -28,14 +28,14 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     (rounds, sent), below = figure.subplots(2, 2)
     measured = style.with_intervals(style.select(whole, quantity="rounds"), count)
     _ratios(rounds, style.scale(measured, 2 / measured[Column.BOUND], Column.BOUND), methods)
-    rounds.set(title="rounds to the target", ylabel="over $1+\\alpha$ times those without")
+    rounds.set(title="rounds to the target", ylabel="over $1+\\alpha$ times rounds without sketch")
     _ratios(sent, style.with_intervals(style.select(whole, quantity="bytes"), count), methods)
-    sent.set(title="bytes to the target", ylabel="over those without")
+    sent.set(title="bytes to the target", ylabel="over bytes without sketch")
     losses = style.with_intervals(losses.assign(megabytes=losses[Column.BYTES_UP] / 1e6), count)
     for axes, over in zip(below, (Column.ROUND, "megabytes"), strict=True):
         _curves(axes, losses, methods, over)
-    below[0].set(xlabel="round", ylabel="left of $f(w^0)-f^*$", title="logistic regression, over rounds")
-    below[1].set(xlabel="sent by a client, MB", title="the same over bytes")
+    below[0].set(xlabel="round", ylabel="share of $f(w^0)-f^*$ left", title="logistic regression, over rounds")
+    below[1].set(xlabel="sent by a client, MB", title="logistic regression, over bytes")
     style.legend(figure, methods, LEGEND)
     return figure
 

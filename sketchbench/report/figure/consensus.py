@@ -11,7 +11,7 @@ GRAPHS: dict[str, style.Line] = {
     for name, marker, colour in zip(("ring", "grid", "star", "complete"), "os*D", style.COLOURS, strict=False)
 }
 PANELS = {
-    "relayed": "passing on what was heard",
+    "relayed": "relaying every message",
     "gossiped": "averaging with neighbours, to 1e-3",
 }
 

@@ -14,14 +14,15 @@ PIXELS = style.BOUND | {"linewidth": 0.8}
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study inversion_sizes: PSNR over d/b; and the smallest singular values of Rᵀ, and of R on the span of the
-    gradient's derivatives by the pixels. The vertical line is where there are as many measurements as pixels."""
+    gradient's derivatives by the pixels. At the vertical line, measurements and pixels are equal in number."""
     table = tables["inversion_sizes"]
     rows = style.with_intervals(style.select(table, quantity=["psnr", "gamma", "restricted"]))
     methods = style.methods(rows)
     figure = style.new_figure(2.6)
     panels = figure.subplots(1, 3)
     draw_levels(panels[0], style.select(rows, quantity="psnr"))
-    labels = ("PSNR in dB", "smallest singular value of $R^T$", "that of $R$ on the image's directions")
+    smallest = "smallest singular value of"
+    labels = ("PSNR in dB", f"{smallest} $R^T$", f"{smallest} $R$\non the image's directions")
     pixels = table[Column.PIXELS].max()
     size = (table[Column.COMPRESSION] * table[Column.OBSERVED]).max()  # d, but for rounding
     sketched = rows[rows[Column.COMPRESSION].notna()]

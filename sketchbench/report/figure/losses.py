@@ -29,13 +29,13 @@ def curves(axes: Axes, rows: pd.DataFrame, over: str) -> None:
 
 
 def lines(rows: pd.DataFrame) -> dict[str, style.Line]:
-    """The legend's lines, by label: those of the algorithms of these rows."""
+    """The legend's lines of the algorithms in these rows, by label."""
     cases = set(rows[Column.CASE])
     diverged = {"diverged": {"color": style.INK, **DIVERGED}} if (rows[Column.STATUS] == "diverged").any() else {}
     return {label: line for case, (label, line) in LINES.items() if case in cases} | diverged
 
 
 def with_bands(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of the quantity loss: those with a mean with simultaneous intervals, then those that diverged."""
+    """The rows of the quantity loss: first rows with a mean and its interval, then rows that diverged."""
     rows = style.select(table, quantity="loss")
     return pd.concat([style.with_intervals(rows), rows[rows[Column.MEAN].isna()]])

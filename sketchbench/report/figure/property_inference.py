@@ -45,5 +45,5 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     which = ", ".join(f"{share:.0%}" for share in shares)
     bars_are = f"\nbars, from above: {which} of the images of a batch have the property" if len(shares) > 1 else ""
     axes.set_xlabel(f"area under the ROC curve of the attack{bars_are}")
-    style.legend(figure, [], {"stated in the paper, for LFW": STATED, "knowing nothing": style.BOUND})
+    style.legend(figure, [], {"stated in the paper, for LFW": STATED, "guessing": style.BOUND})
     return figure

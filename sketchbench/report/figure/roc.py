@@ -25,5 +25,5 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     curves.plot([0, 1], [0, 1], zorder=1, **style.BOUND)
     curves.set(xlim=(0, 1), ylim=(0, 1.02), xlabel="false positives", ylabel="true positives")
     areas.set(xscale="log", ylim=(0.4, 1.02), xlabel="round", ylabel="area under the ROC curve")
-    style.legend(figure, [], {**CASES, "knowing nothing": style.BOUND})
+    style.legend(figure, [], {**CASES, "guessing": style.BOUND})
     return figure

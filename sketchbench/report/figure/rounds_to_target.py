@@ -1,4 +1,4 @@
-"""Rounds to a test accuracy, with and without sketches, beside those that the paper printed."""
+"""Rounds to a test accuracy, with and without sketches, beside the numbers that the paper prints."""
 
 from collections.abc import Mapping, Sequence
 
@@ -26,7 +26,7 @@ def draw(tables: dict[str, pd.DataFrame], printed: Mapping[str, Sequence[int]] |
     Arguments:
         tables: the table of that study.
         printed: the paper's rounds for each of SHARES, by case (plain, sketched); None where the data set is not the
-            paper's, so that they say nothing of what was measured.
+            paper's, so that its numbers cannot be compared.
     """
     (table,) = tables.values()
     methods = style.methods(table)
@@ -47,7 +47,7 @@ def draw(tables: dict[str, pd.DataFrame], printed: Mapping[str, Sequence[int]] |
         _printed(ratio, np.divide(printed["sketched"], printed["plain"]), SKETCHED)
         lines |= {"plain, as printed": PLAIN | point, "sketched, as printed": SKETCHED | point}
     if rows[Column.MEAN].isna().any():
-        lines["not reached by all"] = {"color": style.INK, "marker": "x", "linestyle": "none"}
+        lines["target missed in some training"] = {"color": style.INK, "marker": "x", "linestyle": "none"}
     ratio.axhline(1, zorder=1, **style.BOUND)
     for axes, label in ((rounds, "rounds to the target"), (ratio, "sketched / plain")):
         if printed:

@@ -28,9 +28,9 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
         ratio.set_xlabel(text)
     style.plain_log(grid[0, 0])
     grid[0, 0].set_ylabel(r"error $\|x-\hat{x}\|$")
-    grid[1, 0].set_ylabel("error / amount")
+    grid[1, 0].set_ylabel("error / norm")
     figure.align_ylabels(grid[:, 0])
-    style.legend(figure, methods, {"error = amount": style.BOUND})
+    style.legend(figure, methods, {"error = norm": style.BOUND})
     return figure
 
 

@@ -31,7 +31,7 @@ from sketchbench.report.figure.theme import theme
 WIDE = 7.0  # inches: both columns of a paper
 ERROR = 1e-3  # probability that any interval of a figure misses the true value
 MEASURED = (Column.MEAN, "low", "high")  # a mean and the ends of its interval
-# seaborn's colour-blind palette in its order, with those darkened that have a contrast below 3 against white
+# seaborn's colour-blind palette in its order; colours with a contrast below 3 against white are darkened
 PALETTE = "#0173b2 #b87700 #028f68 #c64f00 #b65fa6 #9a6a42 #c2528f #767676 #857c00 #2387bd"
 COLOURS: list[Any] = [to_rgb(colour) for colour in PALETTE.split()]
 INK = "0.15"  # claims
@@ -214,7 +214,7 @@ def worst(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 
 
 def without_constants(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows of methods whose values vary (those of `No sketch` do not); all rows where no method's values vary."""
+    """The rows of methods whose values vary (those of `No sketch` do not); all rows if every method is constant."""
     random = rows[Column.SD] > 1e-9 * rows[Column.MEAN].abs().clip(lower=1)
     kept = rows[rows[Column.METHOD].isin(rows.loc[random, Column.METHOD])]
     return rows if kept.empty else kept
