@@ -97,6 +97,18 @@ def test_lines_are_short() -> None:
     assert not long, long
 
 
+def test_the_page_on_architecture_has_the_layers() -> None:
+    """In the order of the import contract, and every package in its table."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = [set(layer.split(" | ")) for layer in contracts[0]["layers"] if layer != "__main__"]
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^    command → .*?\n\n", page, re.DOTALL | re.MULTILINE)
+    assert [set(layer.split(", ")) for layer in " ".join(block.split()).split(" → ")] == layers
+    table = page[page.index("| package or module |") : page.index("## Folders")]
+    cells = (line.split("|")[1] for line in table.splitlines() if line.startswith("| `"))
+    assert set(re.findall(r"`(\w+)`", " ".join(cells))) == set.union(*layers)
+
+
 def test_results_and_logs_are_ignored() -> None:
     for name in ("results/x", "logs/x", ".venv/x", "reports/claims.csv.rejected"):
         done = subprocess.run(["git", "check-ignore", "-q", name], cwd=ROOT, check=False)

@@ -1,13 +1,12 @@
 """The check of a user's folder: file names first, and where these are sound, the YAML and the code of each method."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
-from sketchbench.config.composition import METHODS, YAML, compose, frozen, own_methods
-from sketchbench.errors import FolderError
+from sketchbench.config.composition import METHODS, compose, frozen, load_method, own_methods
+from sketchbench.errors import ConfigError, FolderError
 from sketchbench.files import display_path
 from sketchbench.inspection import files
 from sketchbench.inspection.families import SIZES, check_family
@@ -67,7 +66,7 @@ def mistakes(method: Method, folder: Path, conf: Path = CONF, overrides: Sequenc
         return frozen(composed).config
 
     findings = Findings(path, folder)
-    _check_label(findings, composed[kind].get("label", method.name), conf / kind)
+    _check_label(findings, composed[kind].get("label", method.name), kind, conf)
     size = composed[kind].get("size")
     if size is not None and (not isinstance(size, int) or isinstance(size, bool) or size < 1):
         findings.add("size", f"{size!r} must be an integer >= 1, or one by interpolation, such as ${{d}}")
@@ -85,20 +84,14 @@ def mistakes(method: Method, folder: Path, conf: Path = CONF, overrides: Sequenc
     return findings.lines
 
 
-def _check_label(findings: Findings, label: Any, ours: Path) -> None:
-    """The label tells a method from all others of its kind in tables; `ours`: the project's methods of this kind."""
+def _check_label(findings: Findings, label: Any, kind: str, conf: Path) -> None:
+    """The label is one line, and no other method of this kind has it."""
     if not isinstance(label, str) or not label.strip() or len(label.splitlines()) > 1:
         findings.add("label", f"{label!r} must be a text of one line")
         return
-    for path in sorted([*ours.rglob("*.yaml"), *findings.path.parent.glob("*.yaml")]):
-        if path != findings.path and _label_in(path) == label:
-            findings.add("label", f"{label!r} is that of {display_path(path)}; write one of your own")
-
-
-def _label_in(path: Path) -> Any:
-    """The label that a YAML file states; None where it states none or can't be read."""
-    try:
-        content = yaml.load(path.read_text(encoding="utf-8"), YAML)
-    except (yaml.YAMLError, OSError, UnicodeDecodeError):
-        return None
-    return content.get("label") if isinstance(content, dict) else None
+    for place in (conf / kind, findings.folder / kind):
+        for path in sorted(place.rglob("*.yaml")):
+            with suppress(ConfigError):  # the mistakes of another file are its own
+                other = load_method(kind, str(path.relative_to(place).with_suffix("")), conf, findings.folder)
+                if path != findings.path and other.get("label") == label:
+                    findings.add("label", f"{label!r} is that of {display_path(path)}; write one of your own")
