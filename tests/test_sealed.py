@@ -13,13 +13,15 @@ from sketchbench.project import PROJECT
 from sketchbench.report import seal
 from sketchbench.report.claim import history, judge
 from sketchbench.report.committed import CommitError, differences, of_commit
+from sketchbench.report.evidence.outcomes import Scale, read_outcomes
 from sketchbench.report.figure import benchmarks, drawing
 from sketchbench.report.figure.catalogue import read_catalogue
 from sketchbench.report.frontier import cells as frontier
 from sketchbench.report.printed import cells as printed
 from sketchbench.report.seal import SealError
 from sketchbench.report.table import origin
-from sketchbench.site import figures, page, provenance, tables, verdicts
+from sketchbench.site import claims as claims_page
+from sketchbench.site import figures, page, tables
 from sketchbench.site import frontier as frontier_page
 from sketchbench.site import history as history_page
 from sketchbench.site import printed as printed_page
@@ -27,7 +29,7 @@ from sketchbench.site import printed as printed_page
 CONF = PROJECT / "conf"
 ENTRY = read_catalogue()["growth"]
 NOWHERE = Path("/nonexistent/x")  # where a reader that is not stopped could write nothing
-Reader = Callable[[page.Scale, Path], object]  # of a CSV, or of a figure's SVG
+Reader = Callable[[Scale, Path], object]  # of a CSV, or of a figure's SVG
 READERS: dict[str, list[Reader]] = {
     "tables": [
         lambda scale, csv: tables._table(csv, scale.name, CONF),
@@ -38,14 +40,14 @@ READERS: dict[str, list[Reader]] = {
     ],
     "origin": [
         lambda scale, csv: origin.read(csv.parents[1] / csv.name),
-        lambda scale, csv: provenance.section(scale, [csv.stem]),
+        lambda scale, csv: claims_page._sources(scale, [csv.stem]),
     ],
     "figures": [
         lambda scale, svg: figures.asset(scale, svg.stem),
-        lambda scale, svg: figures.shown(page.Asset("", b""), svg.stem, scale),
+        lambda scale, svg: figures.figure_html(page.Asset("", b""), svg.stem, scale),
     ],
     "claims": [
-        lambda scale, csv: verdicts.read(scale),
+        lambda scale, csv: read_outcomes(scale),
         lambda scale, csv: main(["check", str(csv)]),
         lambda scale, csv: main(["check", str(PROJECT / "reports" / "claims.csv"), "--against", str(csv)]),
         lambda scale, csv: main(["show", "S2", "--scale", scale.name]),
@@ -89,7 +91,7 @@ def test_every_changed_report_is_refused_by_each_of_its_readers(copied: Path, mo
     assert [seal.damages(root) for root in roots] == [[], []]
     for path in tracked():
         root = roots["paper" in path.parts]
-        scale = page.Scale("paper" if "paper" in path.parts else "quick", root)
+        scale = Scale("paper" if "paper" in path.parts else "quick", root)
         whole = path.read_bytes()
         path.write_bytes(whole[: len(whole) // 2] + bytes([whole[len(whole) // 2] ^ 1]) + whole[len(whole) // 2 + 1 :])
         kind = path.stem if path.parent == root else path.parent.name

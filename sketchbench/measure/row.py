@@ -76,13 +76,13 @@ class Row(Mapping[str, Value]):
         return self.replace(**summarize(measured))
 
     def counted(self, count: int, trials: int) -> "Row":
-        """The row with the number of trials in which an event happened. Raises ValueError unless 0 <= count <= trials."""
+        """The row with the number of trials in which an event happened; ValueError unless 0 <= count <= trials."""
         if count != int(count) or trials != int(trials) or not 0 <= count <= trials:
             raise ValueError(f"count={count} of trials={trials} must be integers with 0 <= count <= trials")
         return self.replace(count=int(count), trials=int(trials))
 
     def exceedances(self, values: ArrayLike, bound: float) -> "Row":
-        """The row with a bound, the number of values (trials,) that exceed it beyond rounding, and the largest value."""
+        """The row with a bound, the number of values (trials,) above it by more than rounding, and their maximum."""
         measured = np.asarray(values, dtype=np.float64)
         return self.replace(
             bound=float(bound),
