@@ -76,28 +76,22 @@ class Composer:
                 write_text(self._memory, f"{_sha256(self._digest + text)}\n{text}")
 
     def resolved(self, overrides: tuple[str, ...], values: Mapping[str, Any], place: str) -> Composed:
-        """The resolved config that Hydra composes of overrides, with further values by dotted key.
-
-        Raises ConfigError, in one line, which begins with `place` for an unknown key of `values`.
-        """
+        """The resolved config that Hydra composes of overrides, with further values by dotted key. Raises ConfigError,
+        in one line, which begins with `place` for an unknown key of `values`."""
         question = json.dumps([overrides, dict(values)])
         if question not in self._composed:
-            composed = self._compose(overrides, values, place)
-            self._composed[question] = json.loads(json.dumps(composed))  # as it is read from the memory
+            from omegaconf import OmegaConf
+            from omegaconf.errors import OmegaConfBaseException
+
+            config = copy.deepcopy(self._base(overrides))
+            for key, value in values.items():
+                try:
+                    OmegaConf.update(config, key, value, merge=False)
+                except OmegaConfBaseException as error:
+                    suggestion = did_you_mean(key, _keys(self._base(overrides)))
+                    raise ConfigError(f"{place}: {key}: {str(error).splitlines()[0]}{suggestion}") from None
+            self._composed[question] = json.loads(json.dumps(frozen(config)))  # as it is read from the memory
         return Composed(*self._composed[question])
-
-    def _compose(self, overrides: tuple[str, ...], values: Mapping[str, Any], place: str) -> Composed:
-        from omegaconf import OmegaConf
-        from omegaconf.errors import OmegaConfBaseException
-
-        config = copy.deepcopy(self._base(overrides))
-        for key, value in values.items():
-            try:
-                OmegaConf.update(config, key, value, merge=False)
-            except OmegaConfBaseException as error:
-                suggestion = did_you_mean(key, _keys(self._base(overrides)))
-                raise ConfigError(f"{place}: {key}: {str(error).splitlines()[0]}{suggestion}") from None
-        return frozen(config)
 
     def _base(self, overrides: tuple[str, ...]) -> "DictConfig":
         """The config that Hydra composes of overrides.
@@ -174,11 +168,8 @@ def _keys(config: "DictConfig") -> Iterator[str]:
 
 
 def load_method(kind: str, name: str, conf: Path = CONF, folder: Path | None = None) -> dict[str, Any]:
-    """The content of a method's YAML file: the project's, or else the user's. Keys and values are checked by `frozen`.
-
-    Raises ConfigError, in one line with the file, for one that is no YAML in UTF-8, maps no keys to values, or states
-    another name than its own.
-    """
+    """The content of a method's YAML file, the project's or else the user's; ConfigError, in one line, for one that is
+    no mapping in YAML or states another name than its own. `frozen` checks keys and values."""
     places = [place / kind / f"{name}.yaml" for place in (conf, folder) if place]
     path = next((place for place in places if place.is_file()), places[-1])
     try:
@@ -206,8 +197,7 @@ def frozen(config: "DictConfig") -> Composed:
     Keys are in alphabetical order, as in the file of a job, since a task may go by their order. `kernels=auto` becomes
     the backend of this machine; a plan has decided before.
 
-    Raises ConfigError or ValueError for a missing value, an interpolation that leads nowhere, a value of a wrong type,
-    methods of two kinds at once, an unknown key, or unknown kernels.
+    Raises ValueError for missing values, keys or kernels that are unknown, wrong types, and methods of two kinds.
     """
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException

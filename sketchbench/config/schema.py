@@ -29,10 +29,7 @@ def read(path: Path, schema: str) -> Any:
 
 def load(path: Path) -> Any:
     """The content of a YAML file: mappings with texts as keys, lists, texts, numbers, truth values and nothing else.
-
-    Raises SchemaError, in one line that names the file, if it can't be read or is no such YAML, or has a key twice in a
-    mapping (of which YAML takes the last one).
-    """
+    Raises SchemaError, in one line that names the file, for another file and for a key that is there twice."""
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), _Loader)
         _count(content, "the top", LARGEST)

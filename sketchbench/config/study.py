@@ -20,13 +20,8 @@ NO_METHOD = "any"  # the method of a study that compares nothing
 
 
 class Point(NamedTuple):
-    """One combination of a study's axes.
-
-    Attributes:
-        groups: the option of each group of the task's config.
-        values: settings, by dotted key.
-        columns: the values of the axes, by their columns in tables.
-    """
+    """One combination of a study's axes: the option of each group of the task's config, settings by dotted key, and the
+    values of the axes by their columns in tables."""
 
     groups: dict[str, str]
     values: dict[str, Any]
@@ -58,10 +53,8 @@ class Study:
     Attributes:
         kind: the group of the methods that it compares, a key of `METHODS`; "" for a study without methods.
         methods: the names of its methods; `all` stands for every file of the group, `mine` for a user's own.
-        scales: the scales that have it.
         needs: keys of a method's `theory`, of which a method must claim one at least to take part.
-        axes: the values of each axis, by dotted key or config group.
-        set: settings of all runs, by dotted key.
+        axes, set: the values of each axis, and the setting of all runs, by dotted key or config group.
         groups: the option of each group of the task's config.
         group_axes: the axes that are config groups.
         together: the largest number of its runs in one process; None: the number that settings give.
@@ -109,14 +102,16 @@ def names(conf: Path) -> list[str]:
 
 
 def read(conf: Path, name: str, scale: str, *, gpu: bool = False) -> Study:
-    """A study at a scale, merged with the study that it is `like`; with `gpu`, with the settings for a GPU.
-
-    Raises SchemaError or ConfigError, in one line that names the file, for content that does not fit.
-    """
+    """A study at a scale, merged with the study that it is `like`; with `gpu`, with the settings for a GPU. Raises
+    SchemaError or ConfigError, in one line that names the file, for content that does not fit."""
     path = conf / "study" / f"{name}.yaml"
     text = _read(path)
     if "like" in text:
-        text = _merged(_model(path, text.pop("like")), text)
+        like = choose(f"{path}: like", text.pop("like"), names(conf))
+        model = _read(path.with_name(f"{like}.yaml"))
+        if "like" in model:
+            raise ConfigError(f"{path}: like: study {like} is itself like {model['like']}; name that one")
+        text = _merged(model, text)
     validate(text, "study", str(path))
     special = text.get("scales", {}).get(scale, {})
     if gpu:
@@ -125,18 +120,15 @@ def read(conf: Path, name: str, scale: str, *, gpu: bool = False) -> Study:
     if "share" in text:  # the smallest sizes with b/d = share
         fraction = Fraction(text["share"]).limit_denominator(1000)
         axes |= {"d": [fraction.denominator], "b": [fraction.numerator]}
-    columns = [key.rpartition(".")[2] for key in axes]
-    for key, column in zip(axes, columns, strict=True):
-        if column not in COLUMNS:
-            raise ConfigError(
-                f"{path}: axis {key} has no column; add it, with its meaning, to sketchbench/measure/column.py,"
-                " or use `set`"
-            )
+    columns = {key: key.rpartition(".")[2] for key in axes}
+    for key in (key for key, column in columns.items() if column not in COLUMNS):
+        remedy = "add it, with its meaning, to sketchbench/measure/column.py, or use `set`"
+        raise ConfigError(f"{path}: axis {key} has no column; {remedy}")
     variations = tuple(Variation(**variation) for variation in special.get("variations", ()))
     try:
         for variation in variations:
             for column in variation.where:
-                choose("variations: where", column, [Column.METHOD.value, *columns])
+                choose("variations: where", column, [Column.METHOD.value, *columns.values()])
             for key in sorted(axes.keys() & variation.set.keys()):
                 raise ValueError(f"variations: set: {key} is an axis, whose values are under `axes`; leave it out")
     except ValueError as error:
@@ -167,14 +159,6 @@ def _read(path: Path) -> dict[str, Any]:
     if not isinstance(text, dict):
         validate(text, "study", str(path))  # raises SchemaError
     return dict(text)
-
-
-def _model(path: Path, name: Any) -> dict[str, Any]:
-    """The text of the study that another study is `like`; a chain is refused, which nobody could follow."""
-    text = _read(path.with_name(f"{choose(f'{path}: like', name, names(path.parents[1]))}.yaml"))
-    if "like" in text:
-        raise ConfigError(f"{path}: like: study {name} is itself like {text['like']}; name that one")
-    return text
 
 
 def _merged(model: dict[str, Any], text: dict[str, Any]) -> dict[str, Any]:

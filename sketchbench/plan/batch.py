@@ -31,8 +31,7 @@ class Run:
         record: the path of its record.
         cost: the mean cost of a run of the study at this scale; None for a study that was never measured.
         trials: a run for each trial, where the run joins their records.
-        minutes: the time limit; None for none.
-        checkpoints: the folder of its checkpoints; None for none.
+        minutes, checkpoints: the time limit and the folder of checkpoints; None for none.
     """
 
     study: str
@@ -76,16 +75,10 @@ class Run:
 
 @dataclass(frozen=True)
 class Batch:
-    """Runs that one process does, one after the other.
+    """Runs, at least one, that one process does one after the other.
 
     Its receipt, written after all of their records, is the file that Snakemake sees. A batch that begins again skips
-    the runs with records.
-
-    Attributes:
-        receipt: the path of the receipt.
-        runs: at least one.
-        needs: the receipts of the batches of trials that the runs join.
-    """
+    the runs with records. It `needs` the receipts of the batches of trials that its runs join."""
 
     receipt: str
     runs: Sequence[Run]

@@ -22,22 +22,16 @@ from sketchbench.sketch.family import SizeError
 
 @dataclass(frozen=True)
 class Expansion:
-    """Adds studies to a plan: their runs, or the reasons why they have none.
-
-    Attributes:
-        user: the user's own folder; None for none.
-        together: the largest number of runs in a process, for a study without a number of its own.
-        minutes: the time limit of runs that can stop and go on; None for none.
-    """
+    """Adds studies to a plan: their runs, or the reasons why they have none."""
 
     plan: Plan
-    user: Path | None
+    user: Path | None  # the user's own folder
     composer: Composer
     digest: CodeDigest
-    together: int
+    together: int  # the largest number of runs in a process, for a study without a number of its own
     selection: Selection
     costs: Mapping[cost.Key, cost.Cost]
-    minutes: float | None = None
+    minutes: float | None = None  # the time limit of runs that can stop and go on
 
     def add(self, study: Study) -> None:
         """Plan all runs of a chosen study."""
@@ -171,16 +165,8 @@ class Expansion:
             )
         configs = {name: config} | {f"{name}/trial{number}": {**config, "trial": number} for number in range(count)}
         run, *trials = (
-            Run(
-                study.name,
-                name,
-                one,
-                signature(one, self.user, self.digest),
-                columns,
-                f"{folder}/{name}.parquet",
-                known,
-            )
-            for name, one in configs.items()
+            Run(study.name, key, one, signature(one, self.user, self.digest), columns, f"{folder}/{key}.parquet", known)
+            for key, one in configs.items()
         )
         if not can_resume(config) or not (trials or self.minutes):
             return run

@@ -43,30 +43,18 @@ def check_settings(settings: Mapping[str, Any]) -> None:
 
 
 def check_kernels(name: str, elsewhere: bool) -> None:
-    """Check the setting `kernels`, where jobs run on this machine or `elsewhere`.
-
-    Raises:
-        ConfigError: for `auto` elsewhere, which this machine can't decide.
-        RuntimeError: for kernels that can't run on this machine, if jobs do.
-    """
+    """Check the setting `kernels`: ConfigError for `auto` if jobs run `elsewhere`, on other machines than this one, and
+    RuntimeError for kernels that this machine can't run if jobs run here."""
     if not elsewhere:
         kernels.usable(name)
     elif name == "auto":
-        raise ConfigError(
-            "kernels=auto can't be decided here, as jobs run on other machines;"
-            " set kernels=numba, or kernels=cupy where they have GPUs"
-        )
+        remedy = "set kernels=numba, or kernels=cupy where they have GPUs"
+        raise ConfigError(f"kernels=auto can't be decided here, as jobs run on other machines; {remedy}")
 
 
 def from_settings(settings: Mapping[str, Any], main: bool = True) -> Plan:
-    """The plan of checked settings.
-
-    Arguments:
-        settings: see `check_settings`. The user's folder must have been checked, too (`inspection.check`).
-        main: whether this process decides on the runs; its jobs read which tables it found, or raise FileError.
-
-    Raises as `expand`.
-    """
+    """The plan of checked settings, with a checked folder (`inspection.check`); raises as `expand`. The `main` process
+    decides on the runs; its jobs read which tables it found, or raise FileError."""
     beside = settings["beside"] if settings["only"] else None
     places = places_of(settings["scale"], user_folder(settings["folder"]), apart=beside is not None)
     if main:

@@ -36,7 +36,7 @@ Key = tuple[str, str]  # of a batch of runs: its study and number
 
 @dataclass
 class Job:
-    """A job under way: its rule, its name in the line, its batch if it has runs, and the time when it began."""
+    """A job under way: its rule, its name in the line, its batch if it has runs, and its start in seconds."""
 
     rule: str
     name: str
@@ -46,17 +46,11 @@ class Job:
 
 @dataclass
 class State:
-    """The jobs that are done, under way, and left.
+    """The jobs that are done, under way, and left."""
 
-    Attributes:
-        expected: seconds that each batch of runs to be done takes; None for one that was never measured.
-        slots: jobs side by side.
-        clock: seconds, for tests.
-    """
-
-    expected: Mapping[Key, float | None]
-    slots: int = 1
-    clock: Callable[[], float] = time.monotonic
+    expected: Mapping[Key, float | None]  # seconds of each batch to be done; None for one that was never measured
+    slots: int = 1  # jobs side by side
+    clock: Callable[[], float] = time.monotonic  # seconds
     total: int = 0
     done: int = 0
     failed: set[int] = field(default_factory=set)
@@ -97,7 +91,7 @@ class State:
 
     @property
     def left(self) -> float | None:
-        """Seconds until all is done, roughly; None where a batch that is left was never measured."""
+        """Seconds until all is done, roughly; None if a batch that is left was never measured."""
         batches = [(seconds, 0.0) for batch, seconds in self.expected.items() if batch not in self.begun]
         now, pace = self.clock(), self.measured / self.recorded
         batches += [(self.expected.get(job.batch), now - job.begun) for job in self.running.values() if job.batch]
@@ -155,7 +149,7 @@ class Progress(logging.Handler):
         elif event == "job_finished":
             self._state.end(about["job_id"])
             if self._state.done >= self._state.total:
-                self._finish()
+                self.close()
         elif event == "job_error":
             self._state.fail(about["jobid"])
 
@@ -184,15 +178,12 @@ class Progress(logging.Handler):
             line = f"[{time.strftime('%H:%M')}] {state.line}"
             self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
-    def _finish(self) -> None:
+    def close(self) -> None:
         """Leave the terminal to others."""
         self._over.set()
         if self._bar:
             self._bar.stop()
             self._inner.setStream(sys.stderr)
-
-    def close(self) -> None:
-        self._finish()
         super().close()
 
 

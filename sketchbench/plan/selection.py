@@ -78,10 +78,8 @@ class Selection:
 
 
 def selection_of(studies: Sequence[Study], conf: Path, own: Own, beside: Methods | None) -> Selection:
-    """The methods of studies; `own` and `beside` are attributes of `Selection`.
-
-    Raises ValueError for a method in `beside` that is not one of the project's.
-    """
+    """The methods of studies; `own` and `beside` are attributes of `Selection`. Raises ValueError for a method in
+    `beside` that is not one of the project's."""
     ours = {kind: sorted(path.stem for path in (conf / kind).glob("*.yaml")) for kind in METHODS}
     if beside is None:
         return Selection(ours, own)
