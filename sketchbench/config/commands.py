@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sketchbench.config.study import Point, Study, read
+from sketchbench.config.study import Point, read
 
 
 def workflow(scale: str, studies: Sequence[str]) -> str:
@@ -14,14 +14,8 @@ def workflow(scale: str, studies: Sequence[str]) -> str:
 
 
 def single_run(conf: Path, scale: str, row: Mapping[Any, Any], method: str = "") -> str:
-    """The command of the single run behind a verdict; "" where the verdict takes several runs or the study is gone.
-
-    Arguments:
-        conf: the folder of configs.
-        scale: the scale of the run.
-        row: a row of the table of verdicts.
-        method: the name to write in the place of the row's method; "" for the method itself.
-    """
+    """The command of the single run behind a row of the table of verdicts; "" for a verdict on several runs, or on a
+    study that no longer exists. `method` is written in the place of the row's method, unless it is ""."""
     if not row["study"] or " " in row["study"]:
         return ""
     try:
@@ -31,25 +25,20 @@ def single_run(conf: Path, scale: str, row: Mapping[Any, Any], method: str = "")
     if study.trial_runs or row["method"].startswith("control/"):
         return ""
     points = [point for point in study.points(row["method"]) if _fits(point, row["case"])]
-    points = points[:1] if study.always else points  # at the first size that the method takes
-    return _command(study, scale, method or row["method"], points[0]) if len(points) == 1 else ""
+    if len(points) != 1 and not (points and study.always):  # which is run at the first size that the method takes
+        return ""
+    chosen = [f"{study.kind}={method or row['method']}"] if study.kind else []
+    parts = [f"task={study.task}", *chosen, f"scale={scale}"]
+    parts += [f"{group}@task.{group}={option}" for group, option in points[0].groups.items()]
+    parts += [f"{key}={_value(value)}" for key, value in points[0].values.items()]
+    return " ".join(["sketchbench run", *map(shlex.quote, parts)])
 
 
 def _fits(point: Point, case: str) -> bool:
     """Whether the settings of a point agree with the values in the name of a case, such as `flat, d=16, b=4`."""
     named = dict(part.split("=", 1) for part in case.split(", ") if part.count("=") == 1)
-    return all(name not in named or named[name] == _short(value) for name, value in point.columns.items())
-
-
-def _short(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, int | float) else str(value)
-
-
-def _command(study: Study, scale: str, method: str, point: Point) -> str:
-    parts = [f"task={study.task}", *([f"{study.kind}={method}"] if study.kind else []), f"scale={scale}"]
-    parts += [f"{group}@task.{group}={option}" for group, option in point.groups.items()]
-    parts += [f"{key}={_value(value)}" for key, value in point.values.items()]
-    return " ".join(["sketchbench run", *map(shlex.quote, parts)])
+    settings = {name: f"{v:g}" if isinstance(v, int | float) else str(v) for name, v in point.columns.items()}
+    return all(named.get(name, value) == value for name, value in settings.items())
 
 
 def _value(value: Any) -> str:

@@ -1,8 +1,8 @@
 """Configs of runs, composed by Hydra and remembered.
 
 Hydra takes 50 ms for a composition, and a plan needs hundreds of them. So compositions are kept in one file, under a
-digest of every YAML file that Hydra reads: an edited, a new or a removed file makes another digest, and everything is
-composed again. Without the file, or where it can't be written, nothing else changes.
+digest of every YAML file that Hydra reads: if a file is edited, added or removed, everything is composed again. Without
+the memory, or where it can't be written, nothing else changes.
 """
 
 import copy
@@ -52,17 +52,12 @@ class Composed(NamedTuple):
 
 
 class Composer:
-    """Makes resolved configs from Hydra's overrides and further values.
-
-    Arguments:
-        conf: the folder of config groups.
-        folder: the user's own, searched after it; None for none.
-    """
+    """Makes resolved configs from the groups of `conf` and of the user's own folder, with overrides and values."""
 
     def __init__(self, conf: Path = CONF, folder: Path | None = None) -> None:
         self._conf, self._folder = conf, folder
         self._memory = MEMORY if conf == CONF and HOME != PROJECT else conf.parent / MEMORY
-        self._digest = _digest([conf, *([folder] if folder else [])])
+        self._digest = _digest(conf, folder)
         self._bases: dict[tuple[str, ...], DictConfig] = {}
         self._methods: dict[str, DictConfig] = {}
         self._composed: dict[str, Any] = {}
@@ -81,29 +76,22 @@ class Composer:
                 write_text(self._memory, f"{_sha256(self._digest + text)}\n{text}")
 
     def resolved(self, overrides: tuple[str, ...], values: Mapping[str, Any], place: str) -> Composed:
-        """The resolved config that Hydra composes of overrides, with further values by dotted key.
-
-        Raises:
-            ConfigError: in one line, which begins with `place` for an unknown key of `values`.
-        """
+        """The resolved config that Hydra composes of overrides, with further values by dotted key. Raises ConfigError,
+        in one line, which begins with `place` for an unknown key of `values`."""
         question = json.dumps([overrides, dict(values)])
         if question not in self._composed:
-            composed = self._compose(overrides, values, place)
-            self._composed[question] = json.loads(json.dumps(composed))  # as it is read from the memory
+            from omegaconf import OmegaConf
+            from omegaconf.errors import OmegaConfBaseException
+
+            config = copy.deepcopy(self._base(overrides))
+            for key, value in values.items():
+                try:
+                    OmegaConf.update(config, key, value, merge=False)
+                except OmegaConfBaseException as error:
+                    suggestion = did_you_mean(key, _keys(self._base(overrides)))
+                    raise ConfigError(f"{place}: {key}: {str(error).splitlines()[0]}{suggestion}") from None
+            self._composed[question] = json.loads(json.dumps(frozen(config)))  # as it is read from the memory
         return Composed(*self._composed[question])
-
-    def _compose(self, overrides: tuple[str, ...], values: Mapping[str, Any], place: str) -> Composed:
-        from omegaconf import OmegaConf
-        from omegaconf.errors import OmegaConfBaseException
-
-        config = copy.deepcopy(self._base(overrides))
-        for key, value in values.items():
-            try:
-                OmegaConf.update(config, key, value, merge=False)
-            except OmegaConfBaseException as error:
-                suggestion = did_you_mean(key, _keys(self._base(overrides)))
-                raise ConfigError(f"{place}: {key}: {str(error).splitlines()[0]}{suggestion}") from None
-        return frozen(config)
 
     def _base(self, overrides: tuple[str, ...]) -> "DictConfig":
         """The config that Hydra composes of overrides.
@@ -111,25 +99,21 @@ class Composer:
         The file of a method fills its own section and no other. So a method is composed once, and then put in the place
         of another one of its group: a plan has ten times as many combinations as it has methods and tasks.
         """
-        method = next((override for override in overrides if override.partition("=")[0] in METHODS), None)
-        kind = method.partition("=")[0] if method else ""
+        method = next((override for override in overrides if override.partition("=")[0] in METHODS), "")
+        kind = method.partition("=")[0]
         others = (kind, *(override for override in overrides if override != method))
         if others not in self._bases:
             self._bases[others] = compose(list(overrides), self._conf, self._folder)
         base = self._bases[others]
+        if method and method not in self._methods:
+            self._methods[method] = compose([method], self._conf, self._folder)[kind]
         if method:
-            if method not in self._methods:
-                self._methods[method] = compose([method], self._conf, self._folder)[kind]
             base[kind] = self._methods[method]
         return base
 
 
 def compose(overrides: list[str], conf: Path = CONF, folder: Path | None = None) -> "DictConfig":
-    """The config of one run, by Hydra.
-
-    Raises:
-        ConfigError: in one line, for an unknown option or key.
-    """
+    """The config of one run, by Hydra; raises ConfigError, in one line, for an unknown option or key."""
     from hydra import compose as by_hydra
     from hydra import initialize_config_dir
     from hydra.errors import HydraException, MissingConfigException
@@ -165,34 +149,27 @@ def compose(overrides: list[str], conf: Path = CONF, folder: Path | None = None)
 def _suggestion(message: str, overrides: list[str], conf: Path, folder: Path | None) -> str:
     """`; did you mean KEY?`, by the unknown key in Hydra's message; "" where no key is like it."""
     wrong = re.search(r"Could not (?:override|append to config|delete from config\.) '\+*~?([^'=]+)", message)
-    if not wrong:
-        return ""
     known = groups(conf)
     chosen = [override for override in overrides if re.split("[@=]", override)[0] in known]
-    if len(chosen) == len(overrides):
+    if not wrong or len(chosen) == len(overrides):
         return ""
     return did_you_mean(wrong[1], [*known, *_keys(compose(chosen, conf, folder))])
 
 
-def _keys(config: "DictConfig") -> list[str]:
+def _keys(config: "DictConfig") -> Iterator[str]:
     """The dotted keys of a config, of mappings and of values."""
     from omegaconf import OmegaConf
 
-    def below(node: Any, prefix: str) -> Iterator[str]:
-        for key, value in node.items() if isinstance(node, dict) else ():
+    parts: list[tuple[str, Any]] = [("", OmegaConf.to_container(config))]
+    for prefix, part in parts:
+        for key, value in part.items() if isinstance(part, dict) else ():
             yield f"{prefix}{key}"
-            yield from below(value, f"{prefix}{key}.")
-
-    return list(below(OmegaConf.to_container(config), ""))
+            parts.append((f"{prefix}{key}.", value))
 
 
 def load_method(kind: str, name: str, conf: Path = CONF, folder: Path | None = None) -> dict[str, Any]:
-    """The content of a method's YAML file: the project's, or else the user's. Keys and values are checked by `frozen`.
-
-    Raises:
-        ConfigError: in one line with the file, for one that is no YAML in UTF-8, maps no keys to values, or states
-            another name than its own.
-    """
+    """The content of a method's YAML file, the project's or else the user's; ConfigError, in one line, for one that is
+    no mapping in YAML or states another name than its own. `frozen` checks keys and values."""
     places = [place / kind / f"{name}.yaml" for place in (conf, folder) if place]
     path = next((place for place in places if place.is_file()), places[-1])
     try:
@@ -220,10 +197,7 @@ def frozen(config: "DictConfig") -> Composed:
     Keys are in alphabetical order, as in the file of a job, since a task may go by their order. `kernels=auto` becomes
     the backend of this machine; a plan has decided before.
 
-    Raises:
-        ConfigError: for a missing value, an interpolation that leads nowhere, a value of a wrong type, or methods of
-            two kinds at once.
-        ValueError: for an unknown key, or unknown kernels.
+    Raises ValueError for missing values, keys or kernels that are unknown, wrong types, and methods of two kinds.
     """
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
@@ -237,7 +211,7 @@ def frozen(config: "DictConfig") -> Composed:
     for key in ("task", "kernels", "seed"):
         if key not in resolved:
             raise ConfigError(f"{key} is not there; no run can do without")
-    _check_mapping("task", resolved["task"])
+    _checked("task", resolved["task"])
     kinds = [kind for kind in METHODS if resolved.get(kind) is not None]
     for kind in kinds:
         _check_method(kind, resolved[kind])
@@ -267,31 +241,27 @@ def _in_order(part: Any) -> Any:
 
 def _check_method(kind: str, method: Any) -> None:
     """Raise ValueError for the section of a method with an unknown key, or a value of a wrong type."""
-    _check_mapping(kind, method)
-    _check_mapping(METHODS[kind][1], method.get(METHODS[kind][1]))
-    if not isinstance(name := method.get("name"), str):
+    name, part = _checked(kind, method).get("name"), METHODS[kind][1]
+    _checked(part, method.get(part))
+    if not isinstance(name, str):
         raise ConfigError(f"{kind}.name={name!r} must be a text")
-    _check_mapping(f"{kind}.theory", method.get("theory") or {})
     for key in method:
         choose(f"{kind} {name}: key", key, METHODS[kind] + SHOWN)
-    for key in method.get("theory") or {}:
+    for key in _checked(f"{kind}.theory", method.get("theory") or {}):
         choose(f"{kind} {name}: theory: key", key, THEORY)
 
 
-def _check_mapping(name: str, part: Any) -> None:
-    """Raise ConfigError for a part of a config that is no mapping, or with a `_target_` that is no text."""
+def _checked(name: str, part: Any) -> dict[Any, Any]:
+    """A part of a config; ConfigError for one that is no mapping, or with a `_target_` that is no text."""
     if not isinstance(part, dict):
         raise ConfigError(f"{name}={part!r} must map keys to values; --help lists them")
     if not isinstance(target := part.get("_target_", ""), str):
         raise ConfigError(f"{name}._target_={target!r} must be the name of a class, with its module")
+    return part
 
 
 def user_folder(folder: str | Path) -> Path | None:
-    """A user's own folder, put on the module path; None for none.
-
-    Raises:
-        ConfigError: for a folder without configs of methods.
-    """
+    """A user's own folder, put on the module path; None for none. Raises ConfigError for one without methods."""
     if not folder:
         return None
     path = Path(folder).expanduser().resolve()
@@ -309,14 +279,14 @@ def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _digest(folders: list[Path]) -> str:
-    """SHA-256 over the YAML files that Hydra reads, and its version; "" where they alone do not decide the composition,
-    since a file refers to the environment, say, by `${oc...}`."""
+def _digest(conf: Path, own: Path | None) -> str:
+    """SHA-256 over the YAML files that Hydra reads, and its version; "" if a file refers to the environment, say, by
+    `${oc...}`."""
     digest = hashlib.sha256(f"{version('hydra-core')} {version('omegaconf')}".encode())
-    for folder in folders:
+    for folder in (conf, own) if own else (conf,):
         for path in sorted(folder.rglob("*.yaml")):
             name = path.relative_to(folder)
-            if name.parts[0] in NOT_HYDRA and folder == folders[0]:
+            if name.parts[0] in NOT_HYDRA and folder == conf:
                 continue
             content = path.read_bytes()
             if b"${oc." in content:

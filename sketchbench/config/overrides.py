@@ -1,7 +1,6 @@
 """Overrides of the command line, checked before Hydra takes them.
 
-Hydra takes some that change nothing, or not what they seem to: a list of options, a key at the top that nothing reads,
-its own settings.
+Hydra takes some that change nothing, or not what they seem to, such as a key that nothing reads, or its own settings.
 """
 
 import itertools
@@ -28,10 +27,10 @@ def check(overrides: Sequence[str], conf: Path) -> None:
     """Raise ConfigError, in one line, for an override that would change nothing, or not what it seems to."""
     known = groups(conf)
     for override in overrides:
-        found = OVERRIDE.fullmatch(override)
-        if not found or not found[2].strip():
+        match = OVERRIDE.fullmatch(override)
+        if not match or not match[2].strip():
             raise ConfigError(f"override {override!r} must be GROUP=OPTION or KEY=VALUE; --help lists both")
-        _, key, value = found.groups()
+        _, key, value = match.groups()
         first = re.split(r"[.@/]", key)[0].strip()
         if first not in (*known, *TOP):
             meant = did_you_mean(first, (*known, *TOP))
@@ -47,11 +46,10 @@ def check(overrides: Sequence[str], conf: Path) -> None:
 
 def product(overrides: Sequence[str]) -> list[list[str]]:
     """Every combination of the values that overrides list, by Hydra's grammar: `b=16,32`, `b=range(1,4)`.
+    Raises ConfigError, in one line, for what is no override.
 
     >>> product(["b=16,32", "sketch=srht"])
     [['b=16', 'sketch=srht'], ['b=32', 'sketch=srht']]
-
-    Raises ConfigError, in one line, for what is no override.
     """
     from hydra.core.override_parser.overrides_parser import OverridesParser
     from hydra.errors import HydraException

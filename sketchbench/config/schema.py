@@ -21,11 +21,7 @@ class SchemaError(ValueError):
 
 
 def read(path: Path, schema: str) -> Any:
-    """The content of a YAML file, checked as by `validate`.
-
-    Raises:
-        SchemaError: in one line that names the file, where it is no YAML or does not fit.
-    """
+    """The content of a YAML file that fits a schema: see `load` and `validate`."""
     content = load(path)
     validate(content, schema, str(path))
     return content
@@ -33,11 +29,7 @@ def read(path: Path, schema: str) -> Any:
 
 def load(path: Path) -> Any:
     """The content of a YAML file: mappings with texts as keys, lists, texts, numbers, truth values and nothing else.
-
-    Raises:
-        SchemaError: in one line that names the file, where it can't be read or is no such YAML, has a key twice in a
-            mapping (of which YAML takes the last one), or something that is not a number.
-    """
+    Raises SchemaError, in one line that names the file, for another file and for a key that is there twice."""
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), _Loader)
         _count(content, "the top", LARGEST)
@@ -87,16 +79,8 @@ def _count(content: Any, place: str, left: int) -> int:
 
 
 def validate(content: Any, schema: str, name: str) -> None:
-    """Check content against `workflow/schemas/SCHEMA.schema.yaml`.
-
-    Arguments:
-        content: what was read from a YAML file.
-        schema: name of the schema.
-        name: name of the content, for the message.
-
-    Raises:
-        SchemaError: where the content doesn't fit; the message names the place.
-    """
+    """Raise SchemaError, with the name of the content and the place, if it does not fit
+    `workflow/schemas/SCHEMA.schema.yaml`."""
     try:
         _validator(schema).validate(content)
     except jsonschema.ValidationError as error:

@@ -20,13 +20,8 @@ NO_METHOD = "any"  # the method of a study that compares nothing
 
 
 class Point(NamedTuple):
-    """One combination of a study's axes.
-
-    Attributes:
-        groups: groups of the task's config, each with the option to take.
-        values: settings, by dotted key.
-        columns: the values of the axes, by their columns in tables.
-    """
+    """One combination of a study's axes: the option of each group of the task's config, settings by dotted key, and the
+    values of the axes by their columns in tables."""
 
     groups: dict[str, str]
     values: dict[str, Any]
@@ -34,18 +29,18 @@ class Point(NamedTuple):
 
 
 class Variation(NamedTuple):
-    """Settings `set`, by dotted key, of the combinations that `where` matches: the values to match, by column."""
+    """Settings `set`, by dotted key, of the combinations that have one of the values `where` in each column."""
 
     where: dict[str, list[Any]]
     set: Mapping[str, Any] = {}
 
     def matches(self, columns: Mapping[str, Any]) -> bool:
-        """Whether a combination has one of the values in each column; `method` is a column, too."""
+        """Whether a combination has one of the values in each column, of which `method` is one."""
         return all(columns.get(name) in values for name, values in self.where.items())
 
 
 class Long(NamedTuple):
-    """The time that the runs of a study take: hours of one processor core, and the measurement behind this number."""
+    """The hours of one processor core that the runs of a study take, and the measurement behind this number."""
 
     hours: float
     measured: str
@@ -57,25 +52,22 @@ class Study:
 
     Attributes:
         kind: the group of the methods that it compares, a key of `METHODS`; "" for a study without methods.
-        methods: the names of its methods, or `all` for every file of the group.
-        scales: the scales that have it.
+        methods: the names of its methods; `all` stands for every file of the group, `mine` for a user's own.
         needs: keys of a method's `theory`, of which a method must claim one at least to take part.
-        axes: the values of each axis, by dotted key or config group.
-        set: settings of all runs, by dotted key.
-        groups: groups of the task's config, each with the option to take.
+        axes, set: the values of each axis, and the setting of all runs, by dotted key or config group.
+        groups: the option of each group of the task's config.
         group_axes: the axes that are config groups.
         together: the largest number of its runs in one process; None: the number that settings give.
-        always: whether it is run with any studies that are chosen, on their methods, and on each method at the first
-            size that this method takes.
+        always: whether it is run with any chosen studies, on their methods, each at the first size that it takes.
         trial_runs: whether each trial is a run of its own.
         variations: settings of some combinations; the first that matches counts.
-        long: the time that its runs take, where that is more than a day of two processor cores.
+        long: the time of its runs, if it is more than a day of two processor cores.
     """
 
     name: str
     task: str
     kind: str
-    methods: list[str] | str
+    methods: list[str]
     scales: tuple[str, ...]
     needs: tuple[str, ...]
     axes: dict[str, list[Any]]
@@ -110,44 +102,44 @@ def names(conf: Path) -> list[str]:
 
 
 def read(conf: Path, name: str, scale: str, *, gpu: bool = False) -> Study:
-    """A study at a scale, with what it takes from the study that it is `like`.
-
-    Arguments:
-        conf: the folder of all configs.
-        name: of the study.
-        scale: a key of its `scales`, or another scale, at which nothing differs.
-        gpu: whether to apply the settings for a GPU, which does in minutes what takes a processor days.
-
-    Raises:
-        SchemaError, ConfigError: in one line that names the file, for content that does not fit.
-    """
+    """A study at a scale, merged with the study that it is `like`; with `gpu`, with the settings for a GPU. Raises
+    SchemaError or ConfigError, in one line that names the file, for content that does not fit."""
     path = conf / "study" / f"{name}.yaml"
     text = _read(path)
     if "like" in text:
-        text = _merged(_model(path, text.pop("like")), text)
+        like = choose(f"{path}: like", text.pop("like"), names(conf))
+        model = _read(path.with_name(f"{like}.yaml"))
+        if "like" in model:
+            raise ConfigError(f"{path}: like: study {like} is itself like {model['like']}; name that one")
+        text = _merged(model, text)
     validate(text, "study", str(path))
     special = text.get("scales", {}).get(scale, {})
     if gpu:
         special = _merged(special, special.get("gpu", {}))
     axes, settings, groups = ({**text.get(section, {}), **special.get(section, {})} for section in SECTIONS)
-    if "share" in text:
-        axes |= _sizes(text["share"])
-    columns = [key.rpartition(".")[2] for key in axes]
-    for key, column in zip(axes, columns, strict=True):
-        if column not in COLUMNS:
-            raise ConfigError(
-                f"{path}: axis {key} has no column; add it, with its meaning, to sketchbench/measure/column.py,"
-                " or use `set`"
-            )
+    if "share" in text:  # the smallest sizes with b/d = share
+        fraction = Fraction(text["share"]).limit_denominator(1000)
+        axes |= {"d": [fraction.denominator], "b": [fraction.numerator]}
+    columns = {key: key.rpartition(".")[2] for key in axes}
+    for key in (key for key, column in columns.items() if column not in COLUMNS):
+        remedy = "add it, with its meaning, to sketchbench/measure/column.py, or use `set`"
+        raise ConfigError(f"{path}: axis {key} has no column; {remedy}")
     variations = tuple(Variation(**variation) for variation in special.get("variations", ()))
-    for variation in variations:
-        _check_variation(path, variation, axes, [Column.METHOD.value, *columns])
+    try:
+        for variation in variations:
+            for column in variation.where:
+                choose("variations: where", column, [Column.METHOD.value, *columns.values()])
+            for key in sorted(axes.keys() & variation.set.keys()):
+                raise ValueError(f"variations: set: {key} is an axis, whose values are under `axes`; leave it out")
+    except ValueError as error:
+        raise ConfigError(f"{path}: {error}") from None
     kind = next((kind for kind in METHODS if kind in text), "")
+    methods = text.get(kind, NO_METHOD)
     return Study(
         name=name,
         task=text["task"],
         kind=kind,
-        methods=text.get(kind, [NO_METHOD]),
+        methods=[methods] if isinstance(methods, str) else methods,
         scales=tuple(text.get("only", (scale,))),
         needs=tuple(text.get("needs", ())),
         axes=axes,
@@ -162,30 +154,11 @@ def read(conf: Path, name: str, scale: str, *, gpu: bool = False) -> Study:
     )
 
 
-def _check_variation(path: Path, variation: Variation, axes: Mapping[str, Any], columns: list[str]) -> None:
-    """Raise ConfigError for a variation by an unknown column, or of the value of an axis."""
-    for column in variation.where:
-        try:
-            choose("variations: where", column, columns)
-        except ValueError as error:
-            raise ConfigError(f"{path}: {error}") from None
-    for key in sorted(axes.keys() & variation.set.keys()):
-        raise ConfigError(f"{path}: variations: set: {key} is an axis, whose values are under `axes`; leave it out")
-
-
 def _read(path: Path) -> dict[str, Any]:
     text = load(path)
     if not isinstance(text, dict):
         validate(text, "study", str(path))  # raises SchemaError
     return dict(text)
-
-
-def _model(path: Path, name: Any) -> dict[str, Any]:
-    """The text of the study that another study is `like`; a chain of these is refused, which nobody could follow."""
-    text = _read(path.with_name(f"{choose(f'{path}: like', name, names(path.parents[1]))}.yaml"))
-    if "like" in text:
-        raise ConfigError(f"{path}: like: study {name} is itself like {text['like']}; name that one")
-    return text
 
 
 def _merged(model: dict[str, Any], text: dict[str, Any]) -> dict[str, Any]:
@@ -195,9 +168,3 @@ def _merged(model: dict[str, Any], text: dict[str, Any]) -> dict[str, Any]:
         nested = isinstance(value, dict) and isinstance(merged.get(key), dict)
         merged[key] = _merged(merged[key], value) if nested else value
     return merged
-
-
-def _sizes(share: float) -> dict[str, list[int]]:
-    """The smallest sizes with b/d = share."""
-    fraction = Fraction(share).limit_denominator(1000)
-    return {"d": [fraction.denominator], "b": [fraction.numerator]}

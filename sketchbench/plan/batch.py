@@ -5,6 +5,7 @@ import json
 import math
 import re
 from collections.abc import Container, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,16 +25,13 @@ class Run:
     """One planned run.
 
     Attributes:
-        study: the name of its study.
-        name: its name within the study: `srht/d640-b64`.
+        name: within the study: `srht/d640-b64`.
         config: resolved; that of a trial has the number `trial`.
-        signature: of config and code.
-        columns: the values that identify it in tables.
+        columns: the values that identify the run in tables.
         record: the path of its record.
-        cost: the measured cost of a run of its study at its scale; None for a study that was never measured.
-        trials: of a run that joins the records of its trials, one run for each of them.
-        minutes: the time limit; None for none.
-        checkpoints: the folder of its checkpoints; None for none.
+        cost: the mean cost of a run of the study at this scale; None for a study that was never measured.
+        trials: a run for each trial, where the run joins their records.
+        minutes, checkpoints: the time limit and the folder of checkpoints; None for none.
     """
 
     study: str
@@ -55,46 +53,32 @@ class Run:
     @property
     def checkpoints_name(self) -> str:
         """The name of its folder of checkpoints: its signature, or that of its first trial, which further trials leave
-        as it is. Checkpoints of other code or of another config are in another folder."""
+        as it is."""
         return (self.trials or (self,))[0].signature
 
     @property
     def seconds(self) -> float | None:
         """Seconds of a processor core, on average; None for a run that was never measured. Joining trials takes 0."""
-        if self.trials:
-            return 0.0
-        return self.cost.seconds if self.cost else None
+        return 0.0 if self.trials else self.cost.seconds if self.cost else None
 
     @property
     def entry(self) -> dict[str, Any]:
         """The description of the run for the job that does it."""
         config = with_time_limit(self.config, self.minutes, self.checkpoints)
-        entry: dict[str, Any] = {
-            "name": self.name,
-            "record": self.record,
-            "signature": self.signature,
-            "config": config,
-        }
-        if self.trials:
-            entry["trials"] = [
-                {"trial": trial.config["trial"], "record": trial.record, "signature": trial.signature}
-                for trial in self.trials
-            ]
-        return entry
+        entry = {"name": self.name, "record": self.record, "signature": self.signature, "config": config}
+        trials = [
+            {"trial": trial.config["trial"], "record": trial.record, "signature": trial.signature}
+            for trial in self.trials
+        ]
+        return {**entry, "trials": trials} if trials else entry
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Runs that one process does, one after the other.
+    """Runs, at least one, that one process does one after the other.
 
     Its receipt, written after all of their records, is the file that Snakemake sees. A batch that begins again skips
-    the runs with records, so that an added run, or a killed batch, costs one run.
-
-    Attributes:
-        receipt: its path.
-        runs: at least one.
-        needs: the receipts of the batches that must be done before; those of trials, for runs that join trials.
-    """
+    the runs with records. It `needs` the receipts of the batches of trials that its runs join."""
 
     receipt: str
     runs: Sequence[Run]
@@ -119,7 +103,7 @@ class Batch:
 
     @property
     def title(self) -> str:
-        """The names of its runs; of three and more, the first and the last."""
+        """The names of its runs; the first and the last of three and more."""
         names = [run.name for run in self.runs]
         return ", ".join(names) if len(names) < 3 else f"{names[0]} … {names[-1]} ({len(names)} runs)"
 
@@ -135,24 +119,19 @@ class Batch:
 
     @property
     def signatures(self) -> str:
-        """64 hex digits that change with the list of its runs and with the signature of any of them."""
-        return digest(self._receipt)
-
-    @property
-    def _receipt(self) -> str:
-        return receipt_text({run.record: run.signature for run in self.runs})
+        """The SHA-256 of its receipt, which changes with the list of its runs and with the signature of any of them."""
+        return digest(receipt_text({run.record: run.signature for run in self.runs}))
 
     def check(self) -> list[str]:
         """Withdraw the receipt, unless all records are there, whole and as planned.
 
         Snakemake sees files, not contents: a truncated or edited record would count as done. Damaged records and
-        receipts are renamed. Returns a line for each of them.
-
-        Raises FileError where one can't be renamed.
+        receipts are renamed. Returns a line for each; raises FileError where one can't be renamed.
         """
         from sketchbench.run import record  # a quarter of a second that a list of runs does without
 
-        place, lines, done = Path(self.receipt), clear(Path(self.receipt)), True
+        place, text, done = Path(self.receipt), "", True
+        lines = clear(place)
         for run in self.runs:
             path, planned = Path(run.record), len(run.trials)
             lines += clear(path)
@@ -165,49 +144,33 @@ class Batch:
                     set_aside(path)
                     lines.append(f"{error}; set aside, to be computed again")
         if place.is_file():
-            lines += self._check_receipt(place, done)
+            with suppress(OSError, ValueError):
+                text = place.read_text(encoding="utf-8")
+            if not RECEIPT.fullmatch(text):
+                set_aside(place)
+                lines.append(f"{place}: not a whole receipt; set aside, to be made again")
+            elif not done or digest(text) != self.signatures:
+                remove(place)
         return lines
-
-    def _check_receipt(self, place: Path, done: bool) -> list[str]:
-        """Remove a receipt of other runs, or of runs that are not done; rename a file that is no receipt."""
-        try:
-            text = place.read_text(encoding="utf-8")
-        except (OSError, ValueError):
-            text = ""
-        if not RECEIPT.fullmatch(text):
-            set_aside(place)
-            return [f"{place}: not a whole receipt; set aside, to be made again"]
-        if not done or text != self._receipt:
-            remove(place)
-        return []
 
 
 def receipt_text(signatures: Mapping[str, str], unfinished: Container[str] = ()) -> str:
-    """The content of a receipt: a line for each record, with its signature and path.
-
-    Arguments:
-        signatures: by the paths of records.
-        unfinished: the paths of the records that are not there yet.
-    """
-    return "".join(
-        f"{UNFINISHED if path in unfinished else signature} {path}\n" for path, signature in signatures.items()
-    )
+    """The content of a receipt: a line for each record with its signature, by path, or dashes if it is unfinished."""
+    lines = (f"{UNFINISHED if path in unfinished else signature} {path}\n" for path, signature in signatures.items())
+    return "".join(lines)
 
 
 def unfinished_records(receipt: str) -> list[str]:
-    """The paths of the records that are not there yet, by the content of a receipt."""
+    """The paths of unfinished records, by the content of a receipt."""
     return [line.partition(" ")[2] for line in receipt.splitlines() if line.startswith(UNFINISHED)]
 
 
 def batches(folder: str, runs: Sequence[Run], size: int) -> list[Batch]:
-    """Batches of at most `size` runs, of about equal numbers; runs of a user's code have batches of their own.
+    """Batches of at most `size` runs, of about equal numbers, with receipts in a folder; runs of a user's code have
+    batches of their own.
 
     Neighbours in the order of names take about the same time, so they go to different batches. Trials come after the
     other runs, first all trials 0, then all trials 1; the last batches join them.
-
-    Arguments:
-        folder: of the receipts.
-        size: at least 1.
     """
     joining = [run for run in runs if run.trials]
     by_number = itertools.zip_longest(*(run.trials for run in joining))
@@ -219,7 +182,7 @@ def batches(folder: str, runs: Sequence[Run], size: int) -> list[Batch]:
 
 
 def _divided(folder: str, runs: Sequence[Run], size: int, before: int = 0) -> list[Batch]:
-    """Batches that are numbered after the `before` first ones."""
+    """Batches whose numbers begin after `before`."""
     groups: list[list[Run]] = []
     for own in (False, True):
         chosen = [run for run in runs if run.needs_folder == own]

@@ -1,9 +1,8 @@
 """Jobs of a cluster: the batches that share one, and the time and memory that a job asks for.
 
 A job waits in a queue, and starts Python and Snakemake twice before it computes, for some 10 seconds. So Snakemake puts
-short work together, by its groups: a short study as a whole with its table, or a short batch of a longer study. The
-profile says how many of these are a job. SLURM's arrays would not do: each element starts as much as a job does, and
-all of them get the time and memory of the first.
+short work together, by its groups: a short study as a whole with its table, or a short batch of a longer study. Each
+element of SLURM's arrays would start as much as a job does, with the time and memory of the first.
 """
 
 import math

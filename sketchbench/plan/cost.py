@@ -1,12 +1,13 @@
 """The costs of runs, as records of earlier runs measured them.
 
-conf/costs.csv has a row for each study at each scale. The time that a plan takes, the order of its batches, the memory
-and time asked of a cluster and the time left follow from it; no result does.
+conf/costs.csv has a row for each study at each scale. The order of batches, what jobs ask of a cluster and estimates of
+time follow from it; no result does.
 """
 
 import csv
 import io
 import math
+from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -33,17 +34,14 @@ class Cost:
 
 
 class Key(NamedTuple):
-    """Whose cost it is."""
+    """The study, at a scale, that a cost belongs to."""
 
     scale: str
     study: str
 
 
 def read(path: Path = FILE) -> dict[Key, Cost]:
-    """The costs by scale and study.
-
-    Raises CostError, in one line, for a file that is not there or has another form.
-    """
+    """The costs by scale and study; CostError, in one line, for a file that is missing or of another form."""
     try:
         with path.open(encoding="utf-8", newline="") as file:
             reader = csv.DictReader(file)
@@ -55,33 +53,30 @@ def read(path: Path = FILE) -> dict[Key, Cost]:
 
 
 def _cost(row: dict[str, str]) -> Cost:
-    found = Cost(float(row["seconds"]), float(row["longest"]), int(row["mebibytes"]), int(row["runs"]))
-    if not (0 <= found.seconds <= found.longest < float("inf") and found.mebibytes > 0 and found.runs > 0):
-        raise ValueError(f"{row['scale']}, {row['study']}: {found} can't be")
-    return found
+    cost = Cost(float(row["seconds"]), float(row["longest"]), int(row["mebibytes"]), int(row["runs"]))
+    if not (0 <= cost.seconds <= cost.longest < math.inf and cost.mebibytes > 0 and cost.runs > 0):
+        raise ValueError(f"{row['scale']}, {row['study']}: {cost} can't be")
+    return cost
 
 
 def measured(folder: Path) -> dict[str, Cost]:
-    """The costs by study, from the records in a folder such as results/quick, each of which is read.
-
-    Damaged records, and records without these numbers, are passed over.
-    """
+    """The costs by study, from the records in a folder such as results/quick, other than damaged records and records
+    without these numbers."""
     from sketchbench.run import record  # a quarter of a second that a plan does without
 
-    found: dict[str, list[tuple[float, int]]] = {}
+    measurements: dict[str, list[tuple[float, int]]] = defaultdict(list)
     for path in sorted(folder.glob("*/**/*.parquet")):
         try:
             provenance = record.read(path).provenance
             measurement = (float(provenance["cpu_seconds"]), int(provenance["peak_mebibytes"]))
         except (record.RecordError, KeyError, TypeError, ValueError):
             continue
-        found.setdefault(path.relative_to(folder).parts[0], []).append(measurement)
-    return {study: _summary(values) for study, values in found.items()}
-
-
-def _summary(values: list[tuple[float, int]]) -> Cost:
-    seconds = [value for value, _ in values]
-    return Cost(math.fsum(seconds) / len(seconds), max(seconds), max(peak for _, peak in values), len(values))
+        measurements[path.relative_to(folder).parts[0]].append(measurement)
+    costs = {}
+    for study, values in measurements.items():
+        seconds, peaks = zip(*values, strict=True)
+        costs[study] = Cost(math.fsum(seconds) / len(seconds), max(seconds), max(peaks), len(seconds))
+    return costs
 
 
 def text(costs: dict[Key, Cost]) -> str:

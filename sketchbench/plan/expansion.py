@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
 
-from sketchbench.config.composition import Composed, Composer
+from sketchbench.config.composition import Composer
 from sketchbench.config.study import NO_METHOD, TRIALS, Point, Study
 from sketchbench.errors import ConfigError, blame
 from sketchbench.measure.column import CONTROLS, Column
@@ -21,63 +20,49 @@ from sketchbench.run.signature import signature
 from sketchbench.sketch.family import SizeError
 
 
-class Expanded(NamedTuple):
-    """The runs of a study in the order of their names, and its combinations without a run."""
-
-    runs: list[Run]
-    skipped: list[Skipped]
-
-
 @dataclass(frozen=True)
 class Expansion:
-    """Adds studies to a plan: their runs, or the reasons why they have none.
-
-    Attributes:
-        user: the user's own folder; None for none.
-        together: the largest number of runs in a process, for a study without a number of its own.
-        costs: of runs, by scale and study.
-        minutes: the time limit of runs that can stop and go on; None for none.
-    """
+    """Adds studies to a plan: their runs, or the reasons why they have none."""
 
     plan: Plan
-    user: Path | None
+    user: Path | None  # the user's own folder
     composer: Composer
     digest: CodeDigest
-    together: int
+    together: int  # the largest number of runs in a process, for a study without a number of its own
     selection: Selection
     costs: Mapping[cost.Key, cost.Cost]
-    minutes: float | None = None
+    minutes: float | None = None  # the time limit of runs that can stop and go on
 
     def add(self, study: Study) -> None:
-        """A study that was chosen: all its runs."""
+        """Plan all runs of a chosen study."""
         if not self._is_left_out(study, self.plan.skipped):
             runs, skipped = self._expanded(study)
             self.plan.skipped += skipped
             self._make(study, runs)
 
     def keep(self, study: Study, table: Table | None) -> None:
-        """A study that was not chosen: its table, where there is one, stays, and is compared with the plan. One that is
-        `always` is left to `add_always`."""
+        """Let the table of a study that was not chosen stay, and compare it with the plan; without a table, note the
+        effort. A study that is `always` is left to `add_always`."""
         if self._is_left_out(study, self.plan.besides) or study.always:
             return
         runs, skipped = self._expanded(study)
         if table:
-            self.plan.skipped += skipped
             self._stand(study, table, runs)
-            for method in sorted(_methods(runs) - table.made_of.keys()):
-                reason = "the table that is there was made without it; run the study again"
-                self.plan.skipped.append(Skipped(study.name, method, reason))
+            reason = "the table that is there was made without it; run the study again"
+            new = sorted(_methods(runs) - table.made_of.keys())
+            self.plan.skipped += [*skipped, *(Skipped(study.name, method, reason) for method in new)]
             return
         effort = self.plan.efforts[study.name] = self._effort(study, runs)
         if study.long:
-            self.plan.besides.append(
-                Skipped(study.name, "all runs", f"{effort}; run it by its name: studies={study.name}")
-            )
+            reason = f"{effort}; run it by its name: studies={study.name}"
+            self.plan.besides.append(Skipped(study.name, "all runs", reason))
 
     def add_always(self, study: Study, table: Table | None) -> None:
-        """A study that is `always` and was not chosen: its runs on the methods of the plan, of the tables that stay and
-        of its own table, and on its controls. Where its table has all of that, as the plan would make it, it stays."""
-        runs, skipped = Expanded([], []) if self.selection.left_out(study) else self._expanded(study)
+        """Plan a study that is `always` and was not chosen: on its controls, and on the methods of the plan, of the
+        tables that stay and of its own table. If its table has all of them as the plan would make it, it stays."""
+        if self.selection.left_out(study):
+            return
+        runs, skipped = self._expanded(study)
         self.plan.skipped += skipped
         methods = _methods(runs)
         controls = {method for method in methods if method.startswith(CONTROLS)}
@@ -92,10 +77,10 @@ class Expansion:
                 return
         if wanted := planned | standing:
             wanted |= controls | (table.made_of.keys() if table else set())
-            self._make(study, [run for run in runs if _method(run) in wanted])
+            self._make(study, [run for run in runs if run.columns[Column.METHOD] in wanted])
 
     def _is_left_out(self, study: Study, skipped: list[Skipped]) -> bool:
-        """Whether a study has no runs at all; the reason is added to what is skipped."""
+        """Whether a study has no runs at all; if so, add the reason to `skipped`."""
         reason = self.selection.left_out(study)
         if self.plan.scale not in study.scales:
             reason = f"it is for the scales {', '.join(study.scales)} only"
@@ -116,7 +101,7 @@ class Expansion:
             self.plan.efforts[study.name] = self._effort(study, runs)
 
     def _effort(self, study: Study, runs: Sequence[Run]) -> str:
-        """The number of runs, and the time that they keep a processor core busy, in words."""
+        """The number of runs, and their time on a processor core, in words."""
         count = sum(len(run.trials) or 1 for run in runs)
         if study.long:
             return f"{count} runs, {study.long.hours:g} hours of one processor core ({study.long.measured}), or a GPU"
@@ -124,26 +109,25 @@ class Expansion:
             return f"{count} runs, {cost.format_duration(known.seconds * count)} of one processor core"
         return f"{count} runs, never measured"
 
-    def _expanded(self, study: Study) -> Expanded:
-        """The runs of a study on all its methods; a run that a method with a size of its own has at several points
-        counts once."""
+    def _expanded(self, study: Study) -> tuple[list[Run], list[Skipped]]:
+        """The runs of a study in the order of their names, and its combinations without a run. Points that differ in a
+        size that the method fixes are one run."""
         runs: dict[str, Run] = {}
         skipped: list[Skipped] = []
         for method in self.selection.methods(study):
             for point in study.points(method):
-                composed = self._composed(study, method, point)
-                if not study.takes(composed.config.get(study.kind, {}).get("theory") or {}):
+                run = self._run(study, method, point)
+                if not study.takes(run.config.get(study.kind, {}).get("theory") or {}):
                     reason = f"its config claims no {' or '.join(study.needs)} under `theory`"
                     skipped.append(Skipped(study.name, method, reason))
                     break
-                run = self._run(study, composed, point)
                 if reason := self._impossible(study, run):
                     skipped.append(Skipped(study.name, run.name, reason))
                     continue
                 runs[run.name] = run
                 if study.always:  # at the first size that the method takes
                     break
-        return Expanded([runs[name] for name in sorted(runs)], skipped)
+        return [runs[name] for name in sorted(runs)], skipped
 
     def _impossible(self, study: Study, run: Run) -> str:
         """The reason why a combination has no run; "" where it has one."""
@@ -157,64 +141,44 @@ class Expansion:
             raise ConfigError(f"study {study.name}: {run.name}: {blame(error, self.user) or error}") from None
         return ""
 
-    def _composed(self, study: Study, method: str, point: Point) -> Composed:
+    def _run(self, study: Study, method: str, point: Point) -> Run:
+        """A run with its trials, where these are runs, with its time limit, and with a folder of checkpoints where it
+        has trials or a limit."""
         options = {"task": study.task, "scale": self.plan.scale, "kernels": self.plan.kernels, "seed": self.plan.seed}
         if study.kind:
             options[study.kind] = method
         options |= {f"{group}@task.{group}": name for group, name in point.groups.items()}
         overrides = tuple(f"{key}={value}" for key, value in options.items())
-        return self.composer.resolved(overrides, point.values, f"conf/study/{study.name}.yaml")
-
-    def _run(self, study: Study, composed: Composed, point: Point) -> Run:
-        """A run with its trials, where these are runs, with its time limit, and with a folder of checkpoints where it
-        has trials or a limit."""
-        config, sizes = composed.config, dict(point.columns)
-        method = label = NO_METHOD
-        if study.kind:
-            method, label = config[study.kind]["name"], composed.label
-            if "b" in config:
-                sizes["b"] = config["b"]  # a sketch may have a size of its own
+        config, label = self.composer.resolved(overrides, point.values, f"conf/study/{study.name}.yaml")
+        sizes = dict(point.columns)
+        if study.kind and "b" in config:
+            sizes["b"] = config["b"]  # a sketch may have a size of its own
         name = f"{method}/" + "-".join(f"{key}{value}" for key, value in sizes.items())
-        columns = {"method": method, "label": label, **sizes}
-        configs = [{**config, "trial": number} for number in range(self._trial_runs(study, config))]
-        folder = f"{self.plan.places.results}/{study.name}/{name}"
+        columns = {"method": method, "label": label if study.kind else NO_METHOD, **sizes}
+        folder = f"{self.plan.places.results}/{study.name}"
         known = self.costs.get(cost.Key(self.plan.scale, study.name))
-        run, *trials = (
-            Run(study.name, name + end, one, self._signature(one), columns, f"{folder}{end}.parquet", known)
-            for end, one in [("", config), *((f"/trial{one['trial']}", one) for one in configs)]
-        )
-        if not can_resume(config) or not (trials or self.minutes):
-            return run
-        checkpoints = f"{self.plan.places.results}/checkpoints/{(trials or [run])[0].signature}"
-        if not trials:
-            return replace(run, minutes=self.minutes, checkpoints=checkpoints)
-        limited = tuple(replace(trial, minutes=self.minutes, checkpoints=checkpoints) for trial in trials)
-        return replace(run, trials=limited, checkpoints=checkpoints)
-
-    def _trial_runs(self, study: Study, config: Mapping[str, dict[str, object]]) -> int:
-        """The number of trials that are runs."""
-        if not study.trial_runs:
-            return 0
-        count = config["task"].get("trials")
-        if not can_resume(dict(config)) or not isinstance(count, int):
+        count = config["task"].get("trials") if study.trial_runs else 0
+        if study.trial_runs and not (can_resume(config) and isinstance(count, int)):
             raise ConfigError(
                 f"conf/study/{study.name}.yaml: trials: those of the task {study.task} can't be runs of their own;"
                 f" leave it out, and say {TRIALS} under `set`"
             )
-        return count
-
-    def _signature(self, config: dict[str, object]) -> str:
-        return signature(config, self.user, self.digest)
-
-
-def _method(run: Run) -> str:
-    return str(run.columns[Column.METHOD])
+        configs = {name: config} | {f"{name}/trial{number}": {**config, "trial": number} for number in range(count)}
+        run, *trials = (
+            Run(study.name, key, one, signature(one, self.user, self.digest), columns, f"{folder}/{key}.parquet", known)
+            for key, one in configs.items()
+        )
+        if not can_resume(config) or not (trials or self.minutes):
+            return run
+        checkpoints = f"{self.plan.places.results}/checkpoints/{(trials or [run])[0].signature}"
+        limited = [replace(one, minutes=self.minutes, checkpoints=checkpoints) for one in trials or [run]]
+        return replace(run, trials=tuple(limited), checkpoints=checkpoints) if trials else limited[0]
 
 
 def _methods(runs: Iterable[Run]) -> set[str]:
-    return {_method(run) for run in runs}
+    return {run.columns[Column.METHOD] for run in runs}
 
 
-def _made_of(runs: Sequence[Run]) -> dict[str, str]:
+def _made_of(runs: Iterable[Run]) -> dict[str, str]:
     """What a table of these runs would be made of."""
     return table_inputs([{"signature": run.signature, "columns": run.columns} for run in runs])

@@ -1,10 +1,10 @@
-"""From settings to a plan: which runs there are, their resolved configs, and the code behind each.
+"""From settings to a plan: the runs, their resolved configs, and the digest of the code of each.
 
 `sketchbench plan --runs` lists the runs. The outcome of a run is decided by its config and by the digest of its code;
 the two make its signature. Snakemake runs it again when its signature changes, and tables refuse a record with another.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,7 +17,7 @@ from sketchbench.parameters import choose
 from sketchbench.plan import cost
 from sketchbench.plan.expansion import Expansion
 from sketchbench.plan.plan import Plan, Skipped, standing_file
-from sketchbench.plan.selection import ALL, Own, places_of, selection_of, unjudged
+from sketchbench.plan.selection import ALL, Methods, places_of, selection_of, unjudged
 from sketchbench.project import CONF
 from sketchbench.report import standing
 from sketchbench.report.standing import Table
@@ -25,10 +25,8 @@ from sketchbench.run.digest import CodeDigest
 
 
 def settings_with(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The workflow's settings (conf/workflow.yaml), with options of a command in the place of some; None: as it is.
-
-    Raises SchemaError, ConfigError: see `check_settings`.
-    """
+    """The workflow's settings (conf/workflow.yaml), overridden by the options of a command that are not None; raises as
+    `check_settings`."""
     settings = load(CONF / "workflow.yaml")
     validate(settings, "workflow", "conf/workflow.yaml")
     settings |= {name: value for name, value in options.items() if value is not None}
@@ -37,11 +35,7 @@ def settings_with(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_settings(settings: Mapping[str, Any]) -> None:
-    """Check the workflow's settings.
-
-    Raises:
-        SchemaError, ConfigError: for a setting that is unknown, or not together with another.
-    """
+    """Raise SchemaError or ConfigError for a setting of the workflow that is unknown, or that needs another one."""
     load(CONF / "workflow.yaml")  # refuses a key that is there twice, of which Snakemake takes the last one
     validate(settings, "workflow", "settings")
     if settings["only"] and not settings["folder"]:
@@ -49,36 +43,18 @@ def check_settings(settings: Mapping[str, Any]) -> None:
 
 
 def check_kernels(name: str, elsewhere: bool) -> None:
-    """Check that jobs will have the kernels of the plan.
-
-    Arguments:
-        name: the setting `kernels`.
-        elsewhere: whether jobs run on other machines than this one.
-
-    Raises:
-        ConfigError: for `auto` elsewhere, which this machine can't decide.
-        RuntimeError: for kernels that can't run here, where jobs do.
-    """
+    """Check the setting `kernels`: ConfigError for `auto` if jobs run `elsewhere`, on other machines than this one, and
+    RuntimeError for kernels that this machine can't run if jobs run here."""
     if not elsewhere:
         kernels.usable(name)
     elif name == "auto":
-        raise ConfigError(
-            "kernels=auto can't be decided here, as jobs run on other machines;"
-            " set kernels=numba, or kernels=cupy where they have GPUs"
-        )
+        remedy = "set kernels=numba, or kernels=cupy where they have GPUs"
+        raise ConfigError(f"kernels=auto can't be decided here, as jobs run on other machines; {remedy}")
 
 
 def from_settings(settings: Mapping[str, Any], main: bool = True) -> Plan:
-    """The plan of checked settings.
-
-    Arguments:
-        settings: see `check_settings`. The user's folder must have been checked, too (`inspection.check`).
-        main: whether this process decides on the runs; False in its jobs, which read what it decided.
-
-    Raises:
-        ConfigError, SchemaError: for mistakes in configs.
-        FileError: in a job that can't read what the main process wrote for it.
-    """
+    """The plan of checked settings, with a checked folder (`inspection.check`); raises as `expand`. The `main` process
+    decides on the runs; its jobs read which tables it found, or raise FileError."""
     beside = settings["beside"] if settings["only"] else None
     places = places_of(settings["scale"], user_folder(settings["folder"]), apart=beside is not None)
     if main:
@@ -104,7 +80,7 @@ def expand(
     *,
     conf: Path = CONF,
     together: int | Literal["all"] = 1,
-    beside: Mapping[str, Sequence[str]] | None = None,
+    beside: Methods | None = None,
     tables: Mapping[str, Table] | None = None,
     minutes: float | None = None,
     reuse_trials_only: bool = False,
@@ -112,53 +88,44 @@ def expand(
     """Expand studies into runs.
 
     Arguments:
-        scale: a file of conf/scale.
-        kernels_name: the backend; `auto` is decided here, by whether this machine has a GPU.
+        kernels_name: the backend; `auto` becomes `cupy` if this machine has a GPU.
         seed: the root of all randomness, >= 0.
         studies: `all`, or names separated by commas.
         folder: the user's own, with YAML files of methods and perhaps modules; it is put on the module path.
-        conf: the folder of all configs.
-        together: the largest number of runs in a process, where the study does not say; `all`: all studies share a few
-            processes.
-        beside: by kind, the project's methods that the user's own are compared with, in the studies that take them up;
-            None: all methods of all studies.
-        tables: those that are there, by study. The tables of studies that were not chosen stay as they are.
+        together: the largest number of runs in a process, for a study without a number of its own; `all`: all studies
+            share a few processes.
+        beside: see `Selection`.
+        tables: the existing tables by study. Those of studies that were not chosen stay as they are.
         minutes: the time limit of runs that can stop and go on; None for none.
-        reuse_trials_only: run no trials; join records from the trials that are there.
+        reuse_trials_only: run no trials; join records from the existing trials.
 
-    Raises:
-        ValueError: for an unknown study, in one line.
-        ConfigError, SchemaError: for mistakes in configs, in one line.
+    Raises ValueError, ConfigError or SchemaError, in one line, for an unknown study and for mistakes in configs.
     """
     choose("scale", scale, SCALES)
     if seed < 0:
         raise ValueError(f"seed={seed} must be >= 0")
-    user, all_studies = user_folder(folder), study.names(conf)
-    plan = Plan(
-        scale,
-        kernels.resolve(kernels_name),
-        seed,
-        places_of(scale, user, apart=beside is not None),
-        whole=beside is None,
-        all_studies=all_studies,
-        shared=together == "all",
-        reuse_trials_only=reuse_trials_only,
-    )
+    user, names = user_folder(folder), study.names(conf)
+    places = places_of(scale, user, apart=beside is not None)
+    plan = Plan(scale, kernels.resolve(kernels_name), seed, places, whole=beside is None, all_studies=names)
+    plan.shared, plan.reuse_trials_only = together == "all", reuse_trials_only
     gpu = plan.kernels == "cupy"
-    read = {name: study.read(conf, name, scale, gpu=gpu) for name in all_studies}
+    read = {name: study.read(conf, name, scale, gpu=gpu) for name in names}
     if studies == ALL:
-        chosen = [name for name, one in read.items() if gpu or not one.long]
+        chosen = [one for one in read.values() if gpu or not one.long]
     else:
-        chosen = [choose("study", name.strip(), all_studies) for name in studies.split(",")]
-    others = [one for name, one in read.items() if name not in chosen]
+        chosen = [read[choose("study", name.strip(), names)] for name in studies.split(",")]
+    others = [one for one in read.values() if one not in chosen]
     composer = Composer(conf, user)
-    own = _claimed(composer, user) if user else {}
-    selection = selection_of([*(read[name] for name in chosen), *others], conf, own, beside)
+    named = own_methods(user) if user else {}
+    own: dict[str, dict[str, Any]] = {kind: {name: {} for name in methods} for kind, methods in named.items()}
+    for name in own.get("sketch", ()):
+        own["sketch"][name] = composer.resolved((f"sketch={name}",), {}, "").config["sketch"]["theory"] or {}
+    selection = selection_of([*chosen, *others], conf, own, beside)
     size = 1 if together == "all" else together
     expansion = Expansion(plan, user, composer, CodeDigest(), size, selection, cost.read(), minutes)
     tables = tables or {}
-    for name in chosen:
-        expansion.add(read[name])
+    for one in chosen:
+        expansion.add(one)
     for one in others:
         expansion.keep(one, tables.get(one.name))
     for one in others:
@@ -169,14 +136,3 @@ def expand(
             plan.skipped.append(Skipped(measuring, f"{name}: theory.{key}", reason))
     composer.remember()
     return plan
-
-
-def _claimed(composer: Composer, user: Path) -> Own:
-    """The user's methods by kind and name, each with the `theory` that its config claims; of sketches alone."""
-
-    def theory(kind: str, name: str) -> dict[str, Any]:
-        if kind != "sketch":
-            return {}
-        return composer.resolved((f"{kind}={name}",), {}, "").config[kind]["theory"] or {}
-
-    return {kind: {name: theory(kind, name) for name in names} for kind, names in own_methods(user).items()}

@@ -5,7 +5,7 @@ import json
 import math
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sketchbench.files import is_plain, write_text
 from sketchbench.measure.column import Column
@@ -19,8 +19,7 @@ SHARED = "all"  # in the place of a study, where all studies share batches
 PROCESSES = 2  # that all studies share: more would start Python and load kernels for longer than they compute
 
 
-@dataclass(frozen=True)
-class Skipped:
+class Skipped(NamedTuple):
     """A combination without a run, and the reason."""
 
     study: str
@@ -33,13 +32,13 @@ class Plan:
     """All runs of the chosen studies, and the combinations left out.
 
     Attributes:
-        places: the folders of results, logs and reports.
         whole: whether all methods run, and not a user's own beside a few others.
         all_studies: the names of all studies, chosen or not.
         shared: whether all studies share a few processes.
-        reuse_trials_only: whether no trial is run, and records are joined from the trials that are there.
+        reuse_trials_only: whether no trial is run, and records are joined from the existing trials.
         together: the largest number of runs in a process, by study.
-        kinds: the group of the methods that a study compares, by study; "" for a study without methods.
+        kinds: the kind of the methods that a study compares, by study; "" for a study without methods.
+        runs: by study and name.
         standing: the tables of studies that were not chosen, which stay as they are.
         older: of these, the methods whose rows are not of this plan, by study and reason.
         besides: studies that were not chosen, and are not for this scale or too long to be run unasked.
@@ -65,7 +64,7 @@ class Plan:
 
     @property
     def tables(self) -> list[str]:
-        """The studies whose tables are judged: those that it makes and those that stay."""
+        """The studies whose tables are judged: the plan makes the table, or it stays."""
         return sorted([*self.runs, *self.standing])
 
     @property
@@ -85,7 +84,7 @@ class Plan:
 
     @property
     def units(self) -> list[Run]:
-        """The runs that compute: all runs, with the trials in the place of each run that joins them."""
+        """The runs that compute: all runs, with trials in the place of each run that joins them."""
         return [unit for run in self.all_runs for unit in run.trials or (run,)]
 
     @functools.cached_property
@@ -93,17 +92,13 @@ class Plan:
         """Batches by number, by study; by `all` where all studies share them."""
         if self.shared:
             return {SHARED: self._batches(SHARED, self.all_runs, math.ceil(len(self.units) / PROCESSES))}
-        return {
-            study: self._batches(study, list(runs.values()), self.together[study]) for study, runs in self.runs.items()
-        }
+        sizes = self.together
+        return {study: self._batches(study, list(runs.values()), sizes[study]) for study, runs in self.runs.items()}
 
     def _batches(self, name: str, runs: list[Run], size: int) -> dict[str, Batch]:
         made = batches(f"{self.places.results}/{name}", runs, size)
         if self.reuse_trials_only:
-            made = [
-                replace(batch, runs=[run for run in batch.runs if "trial" not in run.config], needs=())
-                for batch in made
-            ]
+            made = [replace(one, runs=[run for run in one.runs if "trial" not in run.config], needs=()) for one in made]
         return {Path(batch.receipt).stem: batch for batch in made if batch.runs}
 
     @property
@@ -120,7 +115,7 @@ class Plan:
         return [batch.receipt for batch in numbered.values() if any(run.study == study for run in batch.runs)]
 
     def manifest(self, study: str) -> str:
-        """The description of a study's runs for the job that makes its table, as JSON."""
+        """The description, as JSON, of a study's runs for the job that makes its table."""
         return json.dumps(self._entries(study))
 
     def _entries(self, study: str) -> list[dict[str, Any]]:
@@ -131,7 +126,7 @@ class Plan:
         ]
 
     def unfinished(self) -> list[str]:
-        """Lines on the runs that the receipts call unfinished; none where all are done."""
+        """Lines on the runs that are unfinished by the receipts."""
         texts = [Path(place).read_text(encoding="utf-8") for place in self.all_receipts if Path(place).is_file()]
         left = {path for text in texts for path in unfinished_records(text)}
         joining = left & {run.record for run in self.all_runs if run.trials}
@@ -144,14 +139,11 @@ class Plan:
 
     @property
     def facts(self) -> str:
-        """The facts on the run as a whole that the page of claims states, as JSON."""
-        skipped = sorted([*self.skipped, *self.besides], key=lambda skipped: skipped.study)
+        """The facts, as JSON, that the page of claims states on the plan as a whole."""
         facts = {
-            "scale": self.scale,
-            "kernels": self.kernels,
-            "seed": self.seed,
-            "whole": self.whole and self.scale != "smoke",  # all that the claims speak of is there
-            "skipped": [[one.study, one.name, one.reason] for one in skipped],
+            **{name: getattr(self, name) for name in ("scale", "kernels", "seed")},
+            "whole": self.whole and self.scale != "smoke",  # the rows of all claims exist
+            "skipped": sorted([*self.skipped, *self.besides], key=lambda skipped: skipped.study),
             "studies": self.all_studies,
             **{name: dict(sorted(getattr(self, name).items())) for name in ("kinds", "older")},
             "takes": dict(sorted(self.efforts.items())),
@@ -159,33 +151,27 @@ class Plan:
         return json.dumps(facts)
 
     def describe(self) -> None:
-        """Write the files that jobs read their work from; a file with the same content stays as it is.
-
-        Raises FileError where one can't be written.
-        """
+        """Write the files that describe their work to jobs; one with the same content stays as it is. Raises FileError
+        where one can't be written."""
         texts = {batch.description: batch.payload for batch in self.all_batches}
         if self.shared:
             texts[self.manifests] = json.dumps({study: self._entries(study) for study in self.runs})
-        texts[f"{self.places.logs}/runs.csv"] = self._logs()
+        rows = [
+            f"{run.study},{run.name},{self.places.logs}/{name}/{number}.log,{run.record}"
+            for name, numbered in self.batches.items()
+            for number, batch in numbered.items()
+            for run in batch.runs
+        ]
+        texts[f"{self.places.logs}/runs.csv"] = "\n".join(["study,run,log,record", *sorted(rows), ""])
         texts[standing_file(self.places)] = standing.to_json(self.standing)
         for name, text in texts.items():
             path = Path(name)
             if not (is_plain(path) and path.read_text(encoding="utf-8", errors="replace") == text):
                 write_text(path, text)
 
-    def _logs(self) -> str:
-        """A CSV table of the log and the record of every run. The runs of a batch share a log, in their order."""
-        lines = [
-            f"{run.study},{run.name},{self.places.logs}/{name}/{number}.log,{run.record}"
-            for name, numbered in self.batches.items()
-            for number, batch in numbered.items()
-            for run in batch.runs
-        ]
-        return "\n".join(["study,run,log,record", *sorted(lines)]) + "\n"
-
     @property
     def summary(self) -> str:
-        """The numbers of runs and of jobs, and the time that runs took when they were measured, in a line."""
+        """The numbers of runs and of jobs, and the measured time of the runs, in a line."""
         units = self.units
         seconds = [unit.seconds for unit in units if unit.seconds is not None]
         unknown = f" (and {len(units) - len(seconds)} runs never measured)" if len(seconds) < len(units) else ""
@@ -194,12 +180,12 @@ class Plan:
 
     @property
     def manifests(self) -> str:
-        """The file of the manifests of all tables, where one process makes them all."""
+        """The path of the manifests of all tables, where one process makes all tables."""
         return f"{self.places.results}/manifests.json"
 
     def seconds_left(self) -> dict[tuple[str, str], float | None]:
-        """Seconds that the missing records of a batch take, by study and number of the batches without a receipt; None
-        where a run was never measured."""
+        """The seconds of missing records, by study and number of each batch without a receipt; None for a batch with a
+        run that was never measured."""
         return {
             (name, number): replace(batch, runs=[run for run in batch.runs if not Path(run.record).exists()]).seconds
             for name, numbered in self.batches.items()
@@ -208,10 +194,10 @@ class Plan:
         }
 
     def check_records(self) -> list[str]:
-        """Check the records and receipts of all batches: see `Batch.check`. Returns a line for each damaged file."""
+        """A line for each damaged record and receipt of all batches: see `Batch.check`."""
         return [line for batch in self.all_batches for line in batch.check()]
 
 
 def standing_file(places: Places) -> str:
-    """The file in which the jobs of a run read which tables were there when it began."""
+    """The path of the tables that stood when the workflow began, which its jobs read."""
     return f"{places.results}/standing.json"

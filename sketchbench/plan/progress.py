@@ -9,8 +9,10 @@ import logging
 import sys
 import threading
 import time
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from statistics import fmean
 from typing import Any
 
 from rich.console import Console
@@ -28,12 +30,13 @@ COURSE = frozenset({"job_info", "job_started", "job_finished", "progress", "run_
 PRIOR = 60.0  # seconds of runs that weigh as much as the recorded pace does
 NAMED = 2  # jobs under way that are named, at most
 
+Handler = logging.StreamHandler[Any]
 Key = tuple[str, str]  # of a batch of runs: its study and number
 
 
 @dataclass
 class Job:
-    """A job under way: its rule, its name in the line, its batch if it has runs, and the time when it began."""
+    """A job under way: its rule, its name in the line, its batch if it has runs, and its start in seconds."""
 
     rule: str
     name: str
@@ -43,37 +46,30 @@ class Job:
 
 @dataclass
 class State:
-    """The jobs that are done, under way, and left.
+    """The jobs that are done, under way, and left."""
 
-    Attributes:
-        expected: seconds that each batch of runs to be done takes; None for one that was never measured.
-        slots: jobs side by side.
-        clock: seconds, for tests.
-    """
-
-    expected: Mapping[Key, float | None]
-    slots: int = 1
-    clock: Callable[[], float] = time.monotonic
+    expected: Mapping[Key, float | None]  # seconds of each batch to be done; None for one that was never measured
+    slots: int = 1  # jobs side by side
+    clock: Callable[[], float] = time.monotonic  # seconds
     total: int = 0
     done: int = 0
     failed: set[int] = field(default_factory=set)
     running: dict[int, Job] = field(default_factory=dict)
-    begun: set[Key] = field(default_factory=set)
-    others: dict[str, int] = field(default_factory=dict)  # jobs without runs that are left, by rule
-    took: dict[str, list[float]] = field(default_factory=dict)  # seconds of jobs without runs, by rule
-    measured: float = 0.0  # seconds of the batches that have finished
-    recorded: float = 0.0  # seconds that were expected of them
+    begun: set[Key | None] = field(default_factory=set)
+    others: Counter[str] = field(default_factory=Counter)  # jobs without runs that are left, by rule
+    took: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))  # seconds of jobs without runs
+    measured: float = PRIOR  # seconds of the batches that have finished
+    recorded: float = PRIOR  # seconds that were expected of them
 
     def plan(self, stats: Mapping[str, int]) -> None:
         """Take the number of jobs of each rule."""
         self.total = stats.get("total", 0)
-        self.others = {rule: count for rule, count in stats.items() if rule not in ("total", "run", "all")}
+        self.others = Counter({rule: count for rule, count in stats.items() if rule not in ("total", "run", "all")})
 
     def begin(self, number: int, rule: str, wildcards: Mapping[str, str], message: str) -> None:
         """A job starts."""
         batch = (wildcards["study"], wildcards["batch"]) if rule == "run" else None
-        if batch:
-            self.begun.add(batch)
+        self.begun.add(batch)
         self.running[number] = Job(rule, " ".join(batch) if batch else message or rule, batch, self.clock())
         self.failed.discard(number)
 
@@ -82,8 +78,8 @@ class State:
         self.done += 1
         job = self.running.pop(number, None)
         if job and not job.batch:
-            self.others[job.rule] = max(self.others.get(job.rule, 1) - 1, 0)
-            self.took.setdefault(job.rule, []).append(self.clock() - job.begun)
+            self.others[job.rule] -= 1
+            self.took[job.rule].append(self.clock() - job.begun)
         elif job and job.batch and (expected := self.expected.get(job.batch)) is not None:
             self.measured += self.clock() - job.begun
             self.recorded += expected + START
@@ -95,17 +91,15 @@ class State:
 
     @property
     def left(self) -> float | None:
-        """Seconds until all is done, roughly; None where a batch that is left was never measured."""
+        """Seconds until all is done, roughly; None if a batch that is left was never measured."""
         batches = [(seconds, 0.0) for batch, seconds in self.expected.items() if batch not in self.begun]
-        under_way = [job for job in self.running.values() if job.batch]
-        batches += [(self.expected.get(job.batch), self.clock() - job.begun) for job in under_way if job.batch]
-        pace = (self.measured + PRIOR) / (self.recorded + PRIOR)
+        now, pace = self.clock(), self.measured / self.recorded
+        batches += [(self.expected.get(job.batch), now - job.begun) for job in self.running.values() if job.batch]
         left = [max((seconds + START) * pace - since, 0) for seconds, since in batches if seconds is not None]
         if len(left) < len(batches):
             return None
         for rule, count in self.others.items():
-            took = self.took.get(rule, [OTHER])
-            left += [sum(took) / len(took)] * count
+            left += [fmean(self.took[rule] or [OTHER])] * count
         return max(sum(left) / max(self.slots, 1), *left, 0.0)
 
     @property
@@ -131,21 +125,15 @@ class Progress(logging.Handler):
         state: before anything has begun.
         inner: Snakemake's own handler of the terminal, which goes on showing all but the course of jobs.
         console: where the line is shown.
-        every: seconds between lines, where that is no terminal.
         slots: the number of jobs side by side, which is known once jobs are; 0 in a dry run.
+        every: seconds between lines, if the console is no terminal.
     """
 
     def __init__(
-        self,
-        state: State,
-        inner: logging.StreamHandler[Any],
-        console: Console,
-        *,
-        every: float = 60,
-        slots: Callable[[], int],
+        self, state: State, inner: Handler, console: Console, *, slots: Callable[[], int], every: float = 60
     ) -> None:
         super().__init__()
-        self._state, self._inner, self._console, self._every, self._slots = state, inner, console, every, slots
+        self._state, self._inner, self._console, self._slots, self._every = state, inner, console, slots, every
         self._bar: Bar | None = None
         self._over = threading.Event()
 
@@ -161,7 +149,7 @@ class Progress(logging.Handler):
         elif event == "job_finished":
             self._state.end(about["job_id"])
             if self._state.done >= self._state.total:
-                self._finish()
+                self.close()
         elif event == "job_error":
             self._state.fail(about["jobid"])
 
@@ -190,15 +178,12 @@ class Progress(logging.Handler):
             line = f"[{time.strftime('%H:%M')}] {state.line}"
             self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
-    def _finish(self) -> None:
+    def close(self) -> None:
         """Leave the terminal to others."""
         self._over.set()
         if self._bar:
             self._bar.stop()
             self._inner.setStream(sys.stderr)
-
-    def close(self) -> None:
-        self._finish()
         super().close()
 
 
@@ -208,13 +193,8 @@ def _event(record: logging.LogRecord) -> str:
 
 
 def follow(logger: logging.Logger, expected: Mapping[Key, float | None], slots: Callable[[], int]) -> None:
-    """Show the progress of the run that begins, unless a logger plugin writes to the terminal.
-
-    Arguments:
-        logger: Snakemake's.
-        expected: as of `State`.
-        slots: as of `Progress`.
-    """
+    """Show the progress of the workflow by Snakemake's logger, unless a logger plugin writes to the terminal;
+    `expected` as of `State`, `slots` as of `Progress`."""
     for inner in list(logger.handlers):
         if isinstance(inner, logging.StreamHandler) and inner.name == SNAKEMAKES:
             logger.addHandler(Progress(State(expected), inner, Console(stderr=True), slots=slots))

@@ -15,12 +15,13 @@ from sketchbench.parameters import choose
 from sketchbench.theory.known import ALWAYS
 
 ALL, MINE = "all", "mine"  # in a study's list: all methods of its kind, with the user's; the user's alone
+Methods = Mapping[str, Sequence[str]]  # names of methods by kind, or by study
 Own = Mapping[str, Mapping[str, Mapping[str, Any]]]
 NAMED = {"tails": "lemma", "inner_products": "case"}  # keys of `theory` that claim by names: the column of a name
 
 
 class Places(NamedTuple):
-    """The folders of a run's records, logs, and reports."""
+    """The folders of records, logs, and reports."""
 
     results: str
     logs: str
@@ -28,7 +29,7 @@ class Places(NamedTuple):
 
 
 def places_of(scale: str, user: Path | None, apart: bool) -> Places:
-    """The folders of a run. Reports on a user's folder go there; with `apart`, records and logs, too."""
+    """The folders of a plan. Reports on a user's folder go there; with `apart`, records and logs, too."""
     # The reports of the quick scale are committed, at the top.
     shared = Places(f"results/{scale}", f"logs/{scale}", "reports" if scale == "quick" else f"reports/{scale}")
     if user is None:
@@ -48,10 +49,10 @@ class Selection:
         needed: with `beside`, the negative controls of the claims on the user's methods, by study.
     """
 
-    ours: Mapping[str, Sequence[str]]
+    ours: Methods
     own: Own
-    beside: Mapping[str, Sequence[str]] | None = None
-    needed: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    beside: Methods | None = None
+    needed: Methods = field(default_factory=dict)
 
     def left_out(self, study: Study) -> str | None:
         """The reason why a study is left out; None where it is not."""
@@ -64,33 +65,21 @@ class Selection:
 
     def methods(self, study: Study) -> list[str]:
         """The methods of a study that is not left out, each once."""
-        listed = [study.methods] if isinstance(study.methods, str) else study.methods
+        listed, own = study.methods, sorted(self.own.get(study.kind, ()))
         if self.beside is None:
-            own = self._own(study)
             lists = {ALL: sorted([*self.ours.get(study.kind, ()), *own]), MINE: own}
             return list(dict.fromkeys(method for name in listed for method in lists.get(name, [name])))
+        beside = self.beside.get(study.kind, ())
         chosen = [name for name in listed if name.startswith(CONTROLS)]
         chosen += [name for name in self.needed.get(study.name, ()) if name in listed or ALL in listed]
         if _takes_up(study):
-            chosen += [*self._own(study), *(n for n in self._beside(study) if ALL in listed or n in listed)]
-        chosen = chosen or [name for name in listed if name in self._beside(study)] or list(listed)
-        return list(dict.fromkeys(chosen))
-
-    def _own(self, study: Study) -> list[str]:
-        return sorted(self.own.get(study.kind, ()))
-
-    def _beside(self, study: Study) -> Sequence[str]:
-        return (self.beside or {}).get(study.kind, ())
+            chosen += [*own, *(name for name in beside if name in listed or ALL in listed)]
+        return list(dict.fromkeys(chosen or [name for name in listed if name in beside] or listed))
 
 
-def selection_of(
-    studies: Sequence[Study], conf: Path, own: Own, beside: Mapping[str, Sequence[str]] | None
-) -> Selection:
-    """The methods of studies; further arguments are attributes of `Selection`.
-
-    Raises:
-        ValueError: for a method in `beside` that is not one of the project's.
-    """
+def selection_of(studies: Sequence[Study], conf: Path, own: Own, beside: Methods | None) -> Selection:
+    """The methods of studies; `own` and `beside` are attributes of `Selection`. Raises ValueError for a method in
+    `beside` that is not one of the project's."""
     ours = {kind: sorted(path.stem for path in (conf / kind).glob("*.yaml")) for kind in METHODS}
     if beside is None:
         return Selection(ours, own)
@@ -102,32 +91,31 @@ def selection_of(
     needed = {name: methods for name, methods in _needed(conf, taking).items() if name in kinds}
     for study in studies:
         if study.always and study.name in needed:  # verdicts on negative controls rest on the contract, too
-            methods = {method for name, found in needed.items() if kinds[name] == study.kind for method in found}
+            methods = {method for name, several in needed.items() if kinds[name] == study.kind for method in several}
             needed[study.name] = sorted(method for method in methods if not method.startswith(CONTROLS))
     return Selection(ours, own, beside, needed)
 
 
 def _takes_up(study: Study) -> bool:
     """Whether a user's methods take part in a study."""
-    return bool({ALL, MINE} & set([study.methods] if isinstance(study.methods, str) else study.methods))
+    return not {ALL, MINE}.isdisjoint(study.methods)
 
 
 def _needed(conf: Path, taking: set[str]) -> dict[str, list[str]]:
-    """The negative controls of claims on a user's methods, by study: studies that take these up, and all other studies
-    of the claims that judge them there."""
+    """The negative controls of the claims that judge a user's methods, by study: those `taking` the methods, and all
+    other studies of these claims."""
     from sketchbench.report.claim.control import read_controls  # half a second that other plans do without
 
     needed: dict[str, list[str]] = {name: [] for name in taking}
     for claim in _claims(conf):
         checked = {study for check in claim["checks"] for study in check.get("studies", claim["studies"])}
-        if not checked & taking:
-            continue
-        controls = read_controls(claim.get("negative_control", {}))
-        for study in checked.union(*(control.studies for control in controls.values())):
-            needed.setdefault(study, [])
-        if (control := controls.get("default")) and control.method:
-            for study in control.studies or checked:
-                needed[study].append(control.method)
+        if checked & taking:
+            controls = read_controls(claim.get("negative_control", {}))
+            for study in checked.union(*(control.studies for control in controls.values())):
+                needed.setdefault(study, [])
+            if (control := controls.get("default")) and control.method:
+                for study in control.studies or checked:
+                    needed[study].append(control.method)
     return needed
 
 
@@ -142,14 +130,13 @@ def _claims(conf: Path) -> Iterator[dict[str, Any]]:
 def unjudged(conf: Path, theory: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     """The names in a config's `theory` that no claim reads: the study that measures it, the key, and the remedy."""
     for study, column in NAMED.items():
-        claimed = theory.get(study) or {}
-        names: list[str] = []
+        claimed, names = theory.get(study) or {}, set()
         for claim in _claims(conf) if claimed else ():
             for check in claim["checks"]:
                 if study in check.get("studies", claim["studies"]):
                     values = check["where"].get(column, [])
-                    names += values if isinstance(values, list) else [values]
+                    names |= set(values if isinstance(values, list) else [values])
         for name in claimed:
             if name not in names and name != ALWAYS:
-                known = ", ".join(sorted(set(names)))
-                yield study, f"{study}.{name}", f"no claim reads a name like this; one of {known} would be judged"
+                reason = f"no claim reads a name like this; one of {', '.join(sorted(names))} would be judged"
+                yield study, f"{study}.{name}", reason
