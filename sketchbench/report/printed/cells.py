@@ -122,12 +122,10 @@ def _outcome(cell: PrintedCell, tables: Mapping[str, pd.DataFrame], verdicts: pd
     """The outcome of a cell; ValueError where it selects several rows."""
     if not cell.study:  # whose own reason says why
         return Outcome(OPEN, "")
-    for unmeasured, reason in (
-        (cell.size == "papers" and scale != PAPERS, f"measured at the {scale} scale, the cell is of the papers' size"),
-        (cell.study not in tables, f"study {cell.study} has no table here"),
-    ):
-        if unmeasured:
-            return Outcome(OPEN, reason)
+    if cell.size == "papers" and scale != PAPERS:
+        return Outcome(OPEN, f"measured at the {scale} scale, the cell is of the papers' size")
+    if cell.study not in tables:
+        return Outcome(OPEN, f"study {cell.study} has no table here")
     if cell.criterion in OF_CLAIMS:
         of_claim = verdicts[verdicts["claim"] == cell.claim]
         chosen = of_claim[Column.METHOD] == cell.method if cell.method else of_claim["role"] != "control"
