@@ -100,9 +100,7 @@ def _first(rows: pd.DataFrame) -> float:
 def table_of(report: Path, csv: Path) -> None:
     """Write the table of pytest-benchmark's report on tests/benchmark, and seal it.
 
-    Raises:
-        ReportError: for a file that is no such report.
-        OSError: where a file can't be read or written.
+    Raises ReportError for a file that is no such report, OSError where a file can't be read or written.
     """
     try:
         table = tabulate(parse_json(report.read_text(encoding="utf-8"), "it"))
