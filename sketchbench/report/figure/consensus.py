@@ -10,10 +10,7 @@ GRAPHS: dict[str, style.Line] = {
     name: {"color": colour, "marker": marker, "markersize": 4}
     for name, marker, colour in zip(("ring", "grid", "star", "complete"), "os*D", style.COLOURS, strict=False)
 }
-PANELS = {
-    "relayed": "relaying every message",
-    "gossiped": "averaging with neighbours, to 1e-3",
-}
+PANELS = {"relayed": "relaying every message", "gossiped": "averaging with neighbours, to 1e-3"}
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:

@@ -91,8 +91,7 @@ SPARE = list(itertools.product("<8dHP", (COLOURS[7], COLOURS[6], *COLOURS[:6]), 
 
 @dataclass(frozen=True)
 class MethodStyle:
-    """The look of a method (a sketch family, a recovery or a compressor): its colour, as matplotlib takes it, and its
-    marker."""
+    """The look of a method (a sketch family, a recovery or a compressor)."""
 
     method: str  # the name of the method's config, the column `method`
     label: str

@@ -41,8 +41,7 @@ def advise(question: Question, frontier: pd.DataFrame) -> Answer:
     """The compressors that fit, each at the largest of its measured sizes that does, with the weakest privacy measured
     that is enough: both make the answer one that is kept, not one hoped for.
 
-    Raises:
-        AdviceError: where it would have to go beyond what was measured.
+    Raises AdviceError where the answer would have to go beyond the measurements.
     """
     full = WORD * question.parameters
     notes = [f"{question.nbytes:g} bytes are 1/{full / question.nbytes:.3g} of an update in float32."]

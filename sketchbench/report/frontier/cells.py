@@ -60,10 +60,9 @@ def join(tables: Sequence[Path], scale: str, csv: Path) -> None:
 def cells(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """The frontier of these tables by study, without controls; studies other than `TRAINING` may be missing.
 
-    Returns:
-        A row for each compressor, budget, case and ε, with the columns `MEANINGS`, and _low and _high of `MEASURED`:
-        the ends of intervals that hold at once for all rows of a column, except with probability 5 %. What does not
-        depend on the case or ε, such as leakage, is repeated.
+    A row for each compressor, budget, case and ε has the columns `MEANINGS`, and _low and _high of `MEASURED`: the ends
+    of intervals that hold at once for all rows of a column, except with probability 5 %. What does not depend on the
+    case or ε, such as leakage, is repeated.
     """
     trained = by_setting(_ours(tables[TRAINING]))
     keys = [*CELL, *SETTING]

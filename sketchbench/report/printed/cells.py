@@ -56,12 +56,8 @@ def compare(
 ) -> None:
     """Write the papers' tables and figures, cell by cell, beside what was measured, and seal the file.
 
-    Arguments:
-        tables: CSV by study, sealed; cells of other studies are open.
-        printed: YAML files.
-        verdicts: claims.csv, made of these tables.
-        scale, older: as `join` takes them.
-        csv: the file to write.
+    `tables` are sealed CSV files by study, `printed` YAML files, `verdicts` is claims.csv, made of these tables;
+    `scale` and `older` are as `join` takes them.
 
     Raises, in one line, ValueError for a file that is not what it must be, FileError (an OSError) for one that can't be
     written.
