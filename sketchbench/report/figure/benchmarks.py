@@ -88,8 +88,8 @@ def _copies(axes: Axes, rows: pd.DataFrame, group: str) -> None:
     for (name, dtype), series in rows.groupby(["name", "dtype"], sort=False):
         first, run = series.iloc[0], series.sort_values("d")
         peer = pd.notna(first["peer_of"])
-        label, _ = OURS.get((group, first["peer_of"] if peer else name), (None, None))
-        if label is None or series["d"].nunique() < 2:
+        label, _ = OURS.get((group, str(first["peer_of"] if peer else name)), ("", None))
+        if not label or series["d"].nunique() < 2:
             continue
         colour, marker = next(libraries[first["library"]] if peer else looks)
         look: style.Line = {"linestyle": "--", "markerfacecolor": "white"} if peer else {}

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -136,7 +137,8 @@ def _with_interval(rows: pd.DataFrame, keys: list[Column], name: str) -> pd.Data
         for row in rows.to_dict("records")
     ]
     low, high = np.array(ends).reshape(-1, 2).T
-    return rows[keys].assign(**{name: rows[Column.MEAN], f"{name}_low": low, f"{name}_high": high})
+    ends_of: dict[str, Any] = {f"{name}_low": low, f"{name}_high": high}
+    return rows[keys].assign(**{name: rows[Column.MEAN], **ends_of})
 
 
 def _dominated(frontier: pd.DataFrame) -> list[bool]:

@@ -56,8 +56,8 @@ def judge_draw(cell: PrintedCell, row: Mapping[Any, Any]) -> Outcome:
     mean, sd = number(row, Column.MEAN), number(row, Column.SD)
     trials = int(number(row, Column.TRIALS, 0.0))
     if math.isnan(mean):
-        words = [str(row[name]) for name in (Column.STATUS, Column.REASON) if isinstance(row.get(name), str)]
-        return Outcome(OPEN, f"no number came out: {', '.join(words) or 'the row has none'}", trials=trials)
+        why = [str(row[name]) for name in (Column.STATUS, Column.REASON) if isinstance(row.get(name), str)]
+        return Outcome(OPEN, f"no number came out: {', '.join(why) or 'the row has none'}", trials=trials)
     if trials < 2 or math.isnan(sd):
         return Outcome(OPEN, "fewer than 2 trials have no spread", mean, trials=trials)
     if sd <= ROUNDING * abs(mean):

@@ -71,7 +71,8 @@ def _growth(rows: pd.DataFrame) -> list[dict[str, Any]]:
     slopes = []
     for (group, name, dtype), sizes in rows[rows["rows"] == 1].groupby(KEY, sort=False):
         if sizes["d"].nunique() >= SIZES:
-            slope, _ = np.polyfit(*np.log(sizes[["d", "seconds"]].astype(float)).to_numpy().T, 1)
+            d, seconds = (np.log(sizes[column].to_numpy(float)) for column in ("d", "seconds"))
+            slope, _ = np.polyfit(d, seconds, 1)
             slopes.append({"group": "growth", "name": f"{group}.{name}", "dtype": dtype, "value": slope})
     return slopes
 
