@@ -39,7 +39,7 @@ def test_an_entry(entry: Entry) -> None:
 
 def test_what_an_entry_says(tmp_path: Path) -> None:
     write(tmp_path)
-    assert read_catalogue(tmp_path) == {"mine": Entry("growth", {}, ("growth",), "What it shows.", "pairs of vectors")}
+    assert read_catalogue(tmp_path) == {"mine": Entry("growth", ("growth",), "What it shows.", "pairs of vectors")}
 
 
 def test_the_sentence_on_intervals(tmp_path: Path) -> None:
@@ -83,8 +83,9 @@ def test_a_file_that_is_no_entry(tmp_path: Path, text: str) -> None:
 
 
 def test_arguments_that_the_module_does_not_take() -> None:
+    entry = Entry("growth", ("growth",), "What it shows.", "pairs of vectors", arguments={"blocks": {}})
     with pytest.raises(SchemaError, match=r"arguments of figure\.growth\.draw: .*'blocks'"):
-        drawing.draw(Entry("growth", {"blocks": {}}, ("growth",), "What it shows.", "pairs of vectors"), {})
+        drawing.draw(entry, {})
 
 
 def test_no_figure_shows_a_control() -> None:

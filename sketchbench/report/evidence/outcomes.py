@@ -1,7 +1,7 @@
 """The reports of a scale, and its verdicts with a value in every cell that is read."""
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -18,14 +18,8 @@ NUMBERS = (
 )
 
 
-@dataclass(frozen=True)
-class Scale:
-    """The reports of one scale.
-
-    Attributes:
-        name: quick or paper.
-        reports: the folder with claims.csv, printed.csv, frontier.csv, tables/ and figures/; any may be missing.
-    """
+class Scale(NamedTuple):
+    """A scale, and the folder of its reports: claims.csv, printed.csv, frontier.csv, tables/ and figures/, or some."""
 
     name: str
     reports: Path

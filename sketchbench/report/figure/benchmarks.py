@@ -3,9 +3,7 @@
 It is drawn from the table of `make bench` and not from one of a study, so the catalogue has no entry.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -41,6 +39,8 @@ OURS = {
     ("recovery", "count_sketch_median"): ("CountSketch, median", None),
     ("recovery", "desketch"): ("CountSketch, RᵀR", None),
 }
+NOTES = {"sparse_embedding": ", $s=4$"}
+SIZES: style.Line = {"linewidth": 1, "markersize": 3.5}
 LOOKS = [(style.COLOURS[i], marker) for i, marker in zip((0, 2, 9, 7), "osD^", strict=True)]
 LIBRARIES = {
     "scipy": [(style.COLOURS[1], "v"), (style.COLOURS[8], "<")],
@@ -49,7 +49,6 @@ LIBRARIES = {
     "sklearn": [(style.COLOURS[0], "d")],
     "gcc": [(style.COLOURS[7], "*")],
 }
-Line = tuple[str, dict[str, Any], pd.DataFrame]  # label, keywords of a Line2D, rows
 
 
 def draw(table: pd.DataFrame) -> Figure:
@@ -58,6 +57,9 @@ def draw(table: pd.DataFrame) -> Figure:
     Above, over d and in a panel for each group, seconds divided by the seconds of copying the input; other libraries
     have dashed lines and open markers. Below, the growth of the seconds, and other libraries' times divided by ours.
     """
+    parts = table["name"].str.removeprefix("cupyx.").str.removesuffix("_transform").str.split(".")
+    library = parts.str[0]
+    table = table.assign(library=library.replace("cupy", "numpy"), short=library + " " + parts.str[-1])
     single = table[(table["rows"] == 1) & table["copies"].notna()]
     groups = [group for group in TITLES if (single["group"] == group).any()]
     figure = style.new_figure(5.6)
@@ -72,46 +74,27 @@ def draw(table: pd.DataFrame) -> Figure:
     _growth(left, single, table[table["group"] == "growth"])
     _ratios(right, table[table["peer_ratio"].notna()])
     machine = table.iloc[0]
-    count = int(machine["threads"])
-    threads = f"{count} thread{'s' if count > 1 else ''}"
+    threads = f"{machine['threads']:.0f} thread{'s' if machine['threads'] > 1 else ''}"
     below.supxlabel(f"{machine['device']}, {machine['kernels']} kernels, {threads}", fontsize=7)
     return figure
 
 
-def _lines(rows: pd.DataFrame, group: str) -> Iterator[Line]:
-    """The lines of our functions, then the lines of other libraries for the same functions."""
-    looks, libraries = iter(LOOKS), {name: iter(looks) for name, looks in LIBRARIES.items()}
-    for peers in (False, True):
-        chosen = rows[rows["peer_of"].notna() == peers]
-        for key, series in chosen.groupby(["name", "dtype"], sort=False):
-            name, dtype = map(str, key)
-            owner = series["peer_of"].iloc[0] if peers else name
-            if (group, owner) not in OURS or series["d"].nunique() < 2:
-                continue
-            label = _short(name) if peers else OURS[group, name][0]
-            colour, marker = next(libraries[_library(name)] if peers else looks)
-            look: dict[str, Any] = {"color": colour, "marker": marker}
-            if peers:
-                look |= {"linestyle": "--", "markerfacecolor": "white"}
-            yield label + ", float32" * (dtype == "float32"), look, series.sort_values("d")
-
-
-def _short(name: str) -> str:
-    """The library and the name of a function, without the modules between them."""
-    parts = name.removeprefix("cupyx.").split(".")
-    return f"{parts[0]} {parts[-1].removesuffix('_transform')}"
-
-
-def _library(name: str) -> str:
-    library = name.removeprefix("cupyx.").partition(".")[0]
-    return {"cupy": "numpy"}.get(library, library)
-
-
 def _copies(axes: Axes, rows: pd.DataFrame, group: str) -> None:
+    """Draw the lines of our functions, then the lines of other libraries for the same functions."""
     axes.set_yscale("log")
     axes.axhline(1, color=style.INK, linewidth=0.9, linestyle=":")
-    for label, look, series in _lines(rows, group):
-        axes.plot(series["d"], series["copies"], label=label, linewidth=1, markersize=3.5, **look)
+    looks, libraries = iter(LOOKS), {name: iter(looks) for name, looks in LIBRARIES.items()}
+    rows = rows.sort_values("peer_of", key=pd.notna, kind="stable")
+    for (name, dtype), series in rows.groupby(["name", "dtype"], sort=False):
+        first, run = series.iloc[0], series.sort_values("d")
+        peer = pd.notna(first["peer_of"])
+        label, _ = OURS.get((group, str(first["peer_of"] if peer else name)), ("", None))
+        if not label or series["d"].nunique() < 2:
+            continue
+        colour, marker = next(libraries[first["library"]] if peer else looks)
+        look: style.Line = {"linestyle": "--", "markerfacecolor": "white"} if peer else {}
+        look["label"] = (first["short"] if peer else label) + ", float32" * (dtype == "float32")
+        axes.plot(run["d"], run["copies"], color=colour, marker=marker, **SIZES, **look)
     _dimensions(axes)
     axes.set_title(TITLES[group])
     axes.legend(loc="upper left", bbox_to_anchor=(-0.1, -0.26), fontsize=6, handlelength=2)
@@ -119,19 +102,18 @@ def _copies(axes: Axes, rows: pd.DataFrame, group: str) -> None:
 
 def _growth(axes: Axes, rows: pd.DataFrame, growth: pd.DataFrame) -> None:
     """Draw the seconds of our functions, in double precision, over d, with their slopes in the legend."""
-    slopes = growth[growth["dtype"] == "float64"].set_index("name")["value"]
+    rows = style.select(rows, dtype="float64").sort_values("d")
+    slopes = style.select(growth, dtype="float64").set_index("name")["value"]
     axes.set_yscale("log")
-    shown = [key for key, (_, everywhere) in OURS.items() if everywhere]
-    for (colour, marker), (group, name) in zip(LOOKS, shown, strict=True):
-        chosen = (rows["group"] == group) & (rows["name"] == name) & (rows["dtype"] == "float64")
-        series = rows[chosen].sort_values("d")
+    labels = {key: label for key, (_, label) in OURS.items() if label}
+    for (colour, marker), ((group, name), label) in zip(LOOKS, labels.items(), strict=True):
+        series = style.select(rows, group=group, name=name)
         if series.empty:
             continue
         slope = slopes.get(f"{group}.{name}")
-        label = f"{OURS[group, name][1]}" + ("" if slope is None else f": $d^{{{slope:.2f}}}$")
-        look = {"color": colour, "marker": marker, "linewidth": 1, "markersize": 3.5}
-        axes.plot(series["d"], series["seconds"], label=label, **look)
-    copy = rows[(rows["group"] == "copy") & (rows["dtype"] == "float64")].sort_values("d")
+        text = label if slope is None else f"{label}: $d^{{{slope:.2f}}}$"
+        axes.plot(series["d"], series["seconds"], label=text, color=colour, marker=marker, **SIZES)
+    copy = style.select(rows, group="copy")
     axes.plot(copy["d"], copy["seconds"], color=style.INK, linewidth=0.9, linestyle=":", label="copy")
     _dimensions(axes)
     axes.set(title="growth", ylabel="seconds")
@@ -153,21 +135,14 @@ def _ratios(axes: Axes, peers: pd.DataFrame) -> None:
     rows = rows.sort_values("peer_ratio").reset_index(drop=True)
     axes.set_xscale("log")
     ratios = rows["peer_ratio"].astype(float)
-    colours = [LIBRARIES[_library(name)][0][0] for name in rows["name"]]
-    axes.barh(np.arange(len(rows)), ratios - 1, left=1, height=0.6, color=colours)
-    for place, ratio in enumerate(ratios):
-        side = "left" if ratio >= 1 else "right"
-        axes.annotate(
-            f"{ratio:.2g}" if ratio < 10 else f"{ratio:.0f}",
-            (ratio, place),
-            xytext=(2 if ratio >= 1 else -2, 0),
-            textcoords="offset points",
-            ha=side,
-            va="center",
-            fontsize=6,
-        )
+    colours = [LIBRARIES[library][0][0] for library in rows["library"]]
+    bars = axes.barh(rows.index, ratios - 1, left=1, height=0.6, color=colours)
+    texts = [f"{ratio:.2g}" if ratio < 10 else f"{ratio:.0f}" for ratio in ratios]
+    axes.bar_label(bars, texts, padding=2, fontsize=6)
     axes.axvline(1, color=style.INK, linewidth=0.9)
-    axes.set_yticks(np.arange(len(rows)), [_task(row) for row in rows.to_dict("records")])
+    many = np.where(rows["rows"] > 1, ", " + rows["rows"].astype(int).astype(str) + " rows", "")
+    threads = np.where(rows["library"] == "gcc", ", 1 thread", "")
+    axes.set_yticks(rows.index, rows["short"] + rows["group"].map(NOTES).fillna("") + threads + many)
     axes.tick_params(axis="y", labelsize=6)
     axes.grid(False, axis="y")
     if len(rows):
@@ -175,13 +150,6 @@ def _ratios(axes: Axes, peers: pd.DataFrame) -> None:
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set(title="other libraries", xlabel="their time over ours")
-
-
-def _task(row: dict[Any, Any]) -> str:
-    """The function, and where needed what it was used for and for how many vectors."""
-    what = {"sparse_embedding": ", $s=4$"}.get(row["group"], "") + ", 1 thread" * row["name"].startswith("gcc")
-    many = f", {row['rows']:.0f} rows" if row["rows"] > 1 else ""
-    return f"{_short(row['name'])}{what}{many}"
 
 
 def figure_of(csv: Path, svg: Path, png: Path) -> None:

@@ -16,17 +16,15 @@ ZERO = 1e-12  # means below it are due to rounding
 def draw(cases: Mapping[str, pd.DataFrame], bound: str | None = None) -> Figure:
     """Measured values with lines through the exact ones, on logarithmic axes, and below the ratio of the two.
 
-    Arguments:
-        cases: rows with `low`, `high`, `exact` and `bound`, by the label of their y axis.
-        bound: the legend entry of the bound; None where rows have no bound.
+    `cases` has rows with `low`, `high`, `exact` and `bound`, by the label of their y axis; `bound` is the legend entry
+    of the bound, None where rows have no bound.
     """
     everything = pd.concat(list(cases.values()))
     methods = style.methods(everything)
     groups = style.by_group(methods)
     width = min(style.WIDE, max(3.4, 0.9 + 1.25 * len(groups)))
-    figure = style.new_figure(0.65 + 2.4 * len(cases), width)
     shape: dict[str, Any] = {"squeeze": False, "sharex": True, "sharey": "row", "height_ratios": [1.6, 1] * len(cases)}
-    grid = figure.subplots(2 * len(cases), len(groups), **shape)
+    figure, grid = style.subplots(0.65 + 2.4 * len(cases), 2 * len(cases), len(groups), width=width, **shape)
     for (text, rows), values, ratios in zip(cases.items(), grid[::2], grid[1::2], strict=True):
         values[0].set_ylabel(text)
         ratios[0].set_ylabel("measured / exact")

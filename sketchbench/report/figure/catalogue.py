@@ -22,24 +22,15 @@ MODULES = sorted(name for name, source in SOURCES.items() if "\ndef draw(tables:
 
 @dataclass(frozen=True)
 class Entry:
-    """A figure of the catalogue.
-
-    Attributes:
-        module: the module of this package whose function `draw(tables, **arguments)` draws it.
-        arguments: what that function takes beside the tables.
-        studies: the studies whose tables it is drawn from.
-        caption: what it shows, in reStructuredText.
-        data: what was sketched or trained on, in words.
-        bars: what its bars and bands are, as `foot.bars` takes it.
-        scales: by the name of a scale, the `data` and `arguments` that differ there.
-    """
+    """A figure of the catalogue, whose keys workflow/schemas/figure.schema.yaml explains; the function
+    `draw(tables, **arguments)` of its module draws it."""
 
     module: str
-    arguments: Mapping[str, Any]
     studies: tuple[str, ...]
     caption: str
     data: str
     bars: str = "none"
+    arguments: Mapping[str, Any] = field(default_factory=dict)
     scales: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def at(self, scale: str) -> "Entry":
@@ -52,21 +43,17 @@ class Entry:
         """16 hex digits that change with the caption, the studies, the arguments, and the code that draws."""
         drawing = code(("sketchbench.report.figure.drawing", f"sketchbench.report.figure.{self.module}"))
         words = [self.caption, self.data, self.bars]
-        typed = {name: (PRINTED / f"{name}.yaml").read_text("utf-8") for name in self._printed()}
+        given = [self.arguments, *(changes.get("arguments", {}) for changes in self.scales.values())]
+        cells = sorted({arguments["cells"] for arguments in given if "cells" in arguments})  # files of conf/printed
+        typed = {name: (PRINTED / f"{name}.yaml").read_text("utf-8") for name in cells}
         content = json.dumps([self.studies, self.arguments, self.scales, words, drawing, *([typed] if typed else [])])
         return hashlib.sha256(content.encode()).hexdigest()[:16]
 
-    def _printed(self) -> list[str]:
-        """The files of conf/printed that it is drawn from, beside tables, at any scale."""
-        given = [self.arguments, *(changes.get("arguments", {}) for changes in self.scales.values())]
-        return sorted({arguments["cells"] for arguments in given if "cells" in arguments})
-
 
 def read_catalogue(folder: Path = FOLDER) -> dict[str, Entry]:
-    """The entries of a folder, by name (that of the file), in alphabetical order.
+    """The entries of a folder, by the names of their files, in alphabetical order.
 
-    Raises:
-        SchemaError: in one line, for a file that is no YAML, does not fit the schema, or names an unknown module.
+    Raises SchemaError, in one line, for a file that is no YAML, does not fit the schema, or names an unknown module.
     """
     return {path.stem: _read(path) for path in sorted(folder.glob("*.yaml"))}
 
@@ -88,15 +75,6 @@ def _read(path: Path) -> Entry:
         choose("module", content["module"], MODULES)
     except ValueError as error:
         raise SchemaError(f"{path}: {error}") from None
-    caption = content["caption"]
     if content.get("bars") in ("simultaneous", "both"):
-        caption = f"{caption} {INTERVALS}"
-    optional = {key: content[key] for key in ("bars", "scales") if key in content}
-    return Entry(
-        content["module"],
-        content.get("arguments", {}),
-        tuple(content["studies"]),
-        caption,
-        content["data"],
-        **optional,
-    )
+        content["caption"] += f" {INTERVALS}"
+    return Entry(**{**content, "studies": tuple(content["studies"])})

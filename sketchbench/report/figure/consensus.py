@@ -10,18 +10,14 @@ GRAPHS: dict[str, style.Line] = {
     name: {"color": colour, "marker": marker, "markersize": 4}
     for name, marker, colour in zip(("ring", "grid", "star", "complete"), "os*D", style.COLOURS, strict=False)
 }
-PANELS = {
-    "relayed": "relaying every message",
-    "gossiped": "averaging with neighbours, to 1e-3",
-}
+PANELS = {"relayed": "relaying every message", "gossiped": "averaging with neighbours, to 1e-3"}
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study consensus, over the diameter: the rounds until all nodes have the mean, and the bound."""
     table = tables["consensus"]
     table = style.select(table, method=table[Column.METHOD].min())  # the same for every sketch
-    figure = style.new_figure(2.7)
-    panels = figure.subplots(1, 2, sharey=True)
+    figure, panels = style.subplots(2.7, 1, 2, sharey=True)
     for axes, (quantity, title) in zip(panels, PANELS.items(), strict=True):
         rows = style.select(table, quantity=quantity)
         bound = rows.groupby(Column.DIAMETER)[Column.BOUND].max()

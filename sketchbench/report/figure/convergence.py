@@ -26,8 +26,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     rows = style.with_intervals(whole)
     methods = style.methods(rows)
     groups = style.by_group(methods)
-    figure = style.new_figure(7.6)
-    grid = figure.subplots(len(PANELS), len(groups), squeeze=False, sharex=True, sharey="row")
+    figure, grid = style.subplots(7.6, len(PANELS), len(groups), squeeze=False, sharex=True, sharey="row")
     for panels, ((study, case), title) in zip(grid, PANELS.items(), strict=True):
         for axes, members in zip(panels, groups.values(), strict=True):
             _panel(axes, style.select(rows, study=study, case=case), members)

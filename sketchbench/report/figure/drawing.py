@@ -20,16 +20,10 @@ KEY = (Column.METHOD, Column.QUANTITY)  # columns of every table
 
 
 def draw(entry: Entry, tables: Mapping[str, pd.DataFrame], scale: str = "quick") -> Figure:
-    """Draw the figure of an entry, with the small print at its foot. Methods that are broken on purpose, the controls,
-    are in no figure.
+    """Draw the figure of an entry from the tables of its studies, by name, with the small print at its foot. Methods
+    that are broken on purpose, the controls, are in no figure.
 
-    Arguments:
-        entry: an entry of the catalogue.
-        tables: the tables of its studies, by their names.
-        scale: the scale that the tables were made at.
-
-    Raises:
-        SchemaError: in one line, where its module's `draw` does not take the entry's arguments.
+    Raises SchemaError, in one line, where its module's `draw` does not take the entry's arguments.
     """
     entry = entry.at(scale)
     function = importlib.import_module(f"sketchbench.report.figure.{entry.module}").draw
@@ -46,11 +40,8 @@ def draw(entry: Entry, tables: Mapping[str, pd.DataFrame], scale: str = "quick")
 def make(name: str, entry: Entry, tables: Sequence[Path], scale: str, *, svg: Path, png: Path) -> None:
     """Draw a figure from sealed tables, write it in both formats, and seal it.
 
-    Raises:
-        SchemaError: as `draw` does.
-        SealError: for a table that does not fit its seal.
-        TableError: for a table that the figure can't be drawn from.
-        FileError: (an OSError) where it can't be written.
+    Raises SchemaError as `draw` does, SealError or TableError for a table that does not fit its seal or the figure, and
+    FileError (an OSError) where the figure can't be written.
     """
     try:
         frames = {path.stem: read_table(path, "table", KEY, scale=scale) for path in tables}

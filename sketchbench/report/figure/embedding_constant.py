@@ -14,8 +14,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     rows = style.select(tables["embedding"], quantity="embedding_constant")
     worst = style.with_intervals(style.worst(rows, [Column.METHOD]), candidates=len(rows))
     methods = style.methods(worst)
-    figure = style.new_figure(1.1 + 0.19 * len(methods))
-    left, right = figure.subplots(1, 2, sharey=True, width_ratios=[1.7, 1])
+    figure, (left, right) = style.subplots(1.1 + 0.19 * len(methods), 1, 2, sharey=True, width_ratios=[1.7, 1])
     for place, method in enumerate(methods):
         row = method.rows(worst)
         left.plot(row[Column.BOUND], [place], "|", color=style.INK, markersize=11, markeredgewidth=1.8)

@@ -25,19 +25,12 @@ BARS = {  # by the key `bars` of conf/figure
 
 
 def bars(kind: str, tables: Iterable[pd.DataFrame]) -> str:
-    """What bars and bands are, in words.
-
-    Arguments:
-        kind: `simultaneous`; `few`, which is the same but for fewer than ten trials, where it is the range; or another
-            key of BARS.
-        tables: the tables that the figure is drawn from.
-    """
+    """What bars and bands are, in words: `kind` is a key of BARS, or `few`, which stands for `range` where tables have
+    fewer than ten trials, and for `simultaneous` else."""
     most = max(trials(tables), default=FEW)
     if kind == "few":
         kind = "range" if most < FEW else "simultaneous"
-    if kind == "simultaneous" and most == 1:
-        kind = "single"
-    return BARS[kind]
+    return BARS["single" if kind == "simultaneous" and most == 1 else kind]
 
 
 def trials(tables: Iterable[pd.DataFrame]) -> list[int]:
@@ -47,19 +40,18 @@ def trials(tables: Iterable[pd.DataFrame]) -> list[int]:
 
 
 def text(scale: str, tables: Iterable[pd.DataFrame], data: str, kind: str) -> str:
-    """The small print.
-
-    Arguments:
-        scale: name of the scale, such as quick.
-        tables: the tables that the figure is drawn from.
-        data: what was sketched or trained on.
-        kind: what bars and bands are, as `bars` takes it.
-    """
+    """The small print of a figure drawn from these tables of a scale: `data` says what was sketched or trained on, and
+    `kind` what bars and bands are, as `bars` takes it."""
     tables = list(tables)
-    sizes = [_range(name, _values(tables, name)) for name in (Column.D, Column.B)]
-    sizes += [f"{_numbers(trials(tables))} trial{'s' * (trials(tables) != [1])}"] if trials(tables) else []
-    known = ", ".join(size for size in sizes if size)
-    return f"Scale: {scale}{f' ({known})' if known else ''}. Data: {data}. Bars and bands: {bars(kind, tables)}."
+    facts = []
+    for name in (Column.D, Column.B):  # attacks vary what is observed instead
+        sizes = [table[name].dropna() for table in tables if name in table and Column.OBSERVED not in table]
+        if values := sorted({int(value) for column in sizes for value in column}):
+            facts.append(f"{name} = {_range(values)}")
+    if counts := trials(tables):
+        facts.append(f"{_range(counts)} trial{'s' * (counts != [1])}")
+    known = f" ({', '.join(facts)})" if facts else ""
+    return f"Scale: {scale}{known}. Data: {data}. Bars and bands: {bars(kind, tables)}."
 
 
 def write(figure: Figure, content: str) -> None:
@@ -79,22 +71,6 @@ def write(figure: Figure, content: str) -> None:
     figure.text(*place, "\n".join(lines), fontsize=SIZE, color="0.35", va="bottom", linespacing=1.35)
 
 
-def _values(tables: list[pd.DataFrame], name: str) -> list[int]:
-    """The sizes that tables have in a column, in ascending order; attacks vary what is observed instead."""
-    return sorted(
-        {
-            int(value)
-            for table in tables
-            if name in table and Column.OBSERVED not in table
-            for value in table[name].dropna()
-        }
-    )
-
-
-def _range(name: str, values: list[int]) -> str:
-    return f"{name} = {_numbers(values)}" if values else ""
-
-
-def _numbers(values: list[int]) -> str:
+def _range(values: list[int]) -> str:
     low, high = values[0], values[-1]
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"

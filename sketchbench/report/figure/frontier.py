@@ -24,8 +24,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     methods = style.methods(rows, looks=style.COMPRESSOR_LOOKS)
     settings = list(_settings(rows))
     lines = -(-len(settings) // 2)
-    figure = style.new_figure(2.2 * lines + 0.2)
-    grid = figure.subplots(lines, 2, sharex=True, squeeze=False)
+    figure, grid = style.subplots(2.2 * lines + 0.2, lines, 2, sharex=True, squeeze=False)
     for axes, (title, part) in zip(grid.flat, settings, strict=False):
         _panel(axes, part, methods)
         axes.set_title(title, fontsize=8)

@@ -25,8 +25,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     both = accuracies.merge(leads[[*CELL, Column.CASE, *style.MEASURED]], on=CELL)
     methods = style.methods(accurate, looks=style.COMPRESSOR_LOOKS)
     budgets = sorted(both[Column.COMPRESSION].unique())
-    figure = style.new_figure(3.8)
-    grid = figure.subplots(2, max(1, len(budgets)), sharex=True, sharey=True, squeeze=False)
+    figure, grid = style.subplots(3.8, 2, max(1, len(budgets)), sharex=True, sharey=True, squeeze=False)
     for (view, words), line in zip(VIEWS, grid, strict=True):
         for budget, axes in zip(budgets, line, strict=False):
             _panel(axes, style.select(both, case=view, compression=budget), methods)

@@ -17,8 +17,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     worst = style.with_intervals(style.worst(rows, [Column.METHOD, Column.D]), candidates=len(rows))
     methods = style.methods(worst)
     small = style.small(methods, worst)
-    figure = style.new_figure(2.5)
-    panels = figure.subplots(1, 2 if small else 1, squeeze=False)[0]
+    figure, (panels,) = style.subplots(2.5, 1, 2 if small else 1, squeeze=False)
     _all(panels[0], worst, methods)
     if small:
         _enlarged(panels[1], worst, small)

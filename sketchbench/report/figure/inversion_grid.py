@@ -38,8 +38,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     counts = _grid(failures, "recovered").reindex(psnr.index)  # a guess has none
     trials = int(failures[Column.TRIALS].max())
     texts = psnr.map("{:.1f} dB".format) + counts.map(lambda hits: "" if pd.isna(hits) else f", {hits:.0f}/{trials}")
-    figure = style.new_figure(4.2)
-    axes = figure.subplots()
+    figure, axes = style.subplots(4.2)
     look = {"cmap": "viridis", "vmin": 0, "vmax": 50, "linewidths": 0.5, "cbar_kws": {"label": "mean PSNR in dB"}}
     sns.heatmap(psnr.rename(index=VIEWS), annot=texts.to_numpy(), fmt="", ax=axes, **look)
     axes.set(xlabel="", ylabel="")

@@ -17,8 +17,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     rows = style.with_intervals(psnr, candidates=count)
     shares = style.with_shares(failures, failures[Column.TRIALS] - failures[Column.COUNT], count)
     methods = style.methods(rows)
-    figure = style.new_figure(2.5)
-    left, right = figure.subplots(1, 2)
+    figure, (left, right) = style.subplots(2.5, 1, 2)
     draw_levels(left, rows)
     private = rows[rows[Column.EPSILON].notna()]
     for method, series, x in style.series(private, methods, Column.EPSILON):

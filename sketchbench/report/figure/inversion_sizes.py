@@ -18,8 +18,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     table = tables["inversion_sizes"]
     rows = style.with_intervals(style.select(table, quantity=["psnr", "gamma", "restricted"]))
     methods = style.methods(rows)
-    figure = style.new_figure(2.6)
-    panels = figure.subplots(1, 3)
+    figure, panels = style.subplots(2.6, 1, 3)
     draw_levels(panels[0], style.select(rows, quantity="psnr"))
     smallest = "smallest singular value of"
     labels = ("PSNR in dB", f"{smallest} $R^T$", f"{smallest} $R$\non the image's directions")

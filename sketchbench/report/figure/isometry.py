@@ -21,8 +21,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     scaled = style.scale(rows, np.sqrt(rows[Column.B]))
     small = style.small(methods, scaled)
     height = _height(scaled)
-    figure = style.new_figure(2.7)
-    panels = figure.subplots(1, 2 if small else 1, squeeze=False)[0]
+    figure, (panels,) = style.subplots(2.7, 1, 2 if small else 1, squeeze=False)
     _all(panels[0], rows, methods, height)
     if small:
         _enlarged(panels[1], scaled, small, height)

@@ -21,8 +21,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     rows = pd.concat([style.select(attack, quantity="log_loss"), spectrum], ignore_index=True)
     rows = style.with_intervals(rows)
     methods = style.methods(rows)
-    figure = style.new_figure(2.7)
-    bilinear, network, values = figure.subplots(1, 3)
+    figure, (bilinear, network, values) = style.subplots(2.7, 1, 3)
     curves = style.select(rows, quantity="log_loss")
     largest = [case for case in curves[Column.CASE].unique() if case.startswith("bilinear")][-1]
     _curves(bilinear, style.select(curves, case=largest), methods)

@@ -21,8 +21,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     methods = style.methods(rows, looks=style.RECOVERY_LOOKS)
     kinds = [kind for kind in KINDS if (rows[Column.CASE] == kind).any()]
     kinds = kinds or sorted(rows[Column.CASE].unique())
-    figure = style.new_figure(3.6)
-    grid = figure.subplots(2, len(kinds), sharex=True, sharey="row", squeeze=False)
+    figure, grid = style.subplots(3.6, 2, len(kinds), sharex=True, sharey="row", squeeze=False)
     for kind, ratio, share in zip(kinds, *grid, strict=True):
         ratios = style.select(rows, case=kind, quantity="ratio")
         ratio.axhline(1, zorder=1, **style.TRUE)
@@ -30,7 +29,8 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
             ratio.axhline(bound, zorder=1, **style.BOUND)
         _points(ratio, ratios, methods)
         ratio.set_title(KINDS.get(kind, kind))
-        padding = _padding(int(table[Column.D].max()))
+        d = int(table[Column.D].max())
+        padding = 1 - d / 2 ** (d - 1).bit_length()  # the Walsh-Hadamard transform pads to a power of two
         share.axhline(padding, zorder=1, **style.TRUE)
         place = {"xycoords": share.get_yaxis_transform(), "xytext": (0, -3), "textcoords": "offset points"}
         text = {"verticalalignment": "top", "fontsize": 7, "color": "0.35"}
@@ -45,11 +45,6 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     claimed = {"at most, as claimed": style.BOUND} if rows[Column.BOUND].notna().any() else {}
     style.legend(figure, methods, {"no difference": style.TRUE, **claimed})
     return figure
-
-
-def _padding(d: int) -> float:
-    """The share of padded coordinates that are padding, for the Walsh-Hadamard transform."""
-    return 1 - d / 2 ** (d - 1).bit_length()
 
 
 def _points(axes: Axes, rows: pd.DataFrame, methods: list[style.MethodStyle]) -> None:

@@ -28,13 +28,9 @@ SIZE = 0.78  # inches, of an image and what is around it
 
 
 def draw(tables: Mapping[str, pd.DataFrame], blocks: Mapping[str, str]) -> Figure:
-    """From studies of gradient inversion: their pictures, a block for each study, with a row for each trial and a
-    column for each case, compression or ε.
-
-    Arguments:
-        tables: tables with rows of the quantity `picture`, by study.
-        blocks: the studies from top to bottom, with what is written beside their blocks.
-    """
+    """From studies of gradient inversion: the quantity picture, a block for each study, with a row for each trial and a
+    column for each case, compression or ε. `blocks` has the studies from top to bottom, with the texts beside their
+    blocks."""
     columns = {text: _columns(tables[study]) for study, text in blocks.items()}
     rows = sum(len(block[0][1]) for block in columns.values())
     width = max(map(len, columns.values()))

@@ -27,15 +27,11 @@ NO_VERDICTS = pd.DataFrame(columns=["claim"])  # none of these cells is judged b
 def draw(tables: dict[str, pd.DataFrame], cells: str | None = None) -> Figure:
     """From studies of the task `training`, a panel for each: the rounds to the target (quantity rounds_to_target) over
     the share of clients in a round, by case. Filled: the mean of all trainings, with a bar where one more would lie
-    (see `printed.agreement`). Open: as printed, with a line to what was measured where the two differ.
-
-    Arguments:
-        tables: the tables of these studies.
-        cells: the file of conf/printed that has the printed numbers; None where what was measured is of another size.
+    (see `printed.agreement`). Open: as printed in `cells`, a file of conf/printed, with a line to what was measured
+    where the two differ; None where what was measured is of another size.
     """
     printed = read_printed([FOLDER / f"{cells}.yaml"]) if cells else []
-    figure = style.new_figure(2.7)
-    panels = figure.subplots(1, len(tables), squeeze=False)[0]
+    figure, (panels,) = style.subplots(2.7, 1, len(tables), squeeze=False)
     for axes, (study, table) in zip(panels, tables.items(), strict=True):
         for case in LOOKS:
             _measured(axes, _rounds(table, case), case)

@@ -25,8 +25,7 @@ LINES: dict[str, tuple[str, style.Line]] = {  # by accountant, with the label
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study privacy_accounting: ε over the rounds T, a panel for each sampling, a line for each accountant."""
     rows = style.select(tables["privacy_accounting"], quantity="epsilon", status="accounted")
-    figure = style.new_figure(4.6)
-    grid = figure.subplots(2, 2, sharex=True, sharey=True)
+    figure, grid = style.subplots(4.6, 2, 2, sharex=True, sharey=True)
     for axes, (sampling, title) in zip(grid.flat, PANELS.items(), strict=True):
         axes.set(xscale="log", yscale="log", title=title)
         for accountant, (_, line) in LINES.items():

@@ -20,8 +20,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     audits = style.select(rows, noise=1)
     places = list(dict.fromkeys(zip(audits[Column.CASE], audits[Column.DELTA], strict=True)))
     methods = style.methods(audits)
-    figure = style.new_figure(2.9, width=5.2)
-    axes = figure.subplots()
+    figure, axes = style.subplots(2.9, width=5.2)
     for place, (case, delta) in enumerate(places):
         here = style.select(rows, case=case, delta=delta)
         for bound in style.select(here, noise=1)[Column.BOUND].dropna().head(1):
@@ -35,10 +34,8 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     axes.grid(visible=False, axis="x")
     axes.set_ylim(bottom=0)
     axes.set_ylabel(r"$\varepsilon$")
-    controls = {
-        f"control: {label}": {"color": colour, "marker": "X", "linestyle": "none"}
-        for label, colour in CONTROLS.values()
-    }
+    cross: style.Line = {"marker": "X", "linestyle": "none"}
+    controls = {f"control: {label}": {"color": colour, **cross} for label, colour in CONTROLS.values()}
     style.legend(figure, methods, {**controls, "accounted": ACCOUNTED})
     return figure
 

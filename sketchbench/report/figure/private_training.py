@@ -1,7 +1,5 @@
 """Accuracy and loss of private training over ε."""
 
-from dataclasses import replace
-
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -19,12 +17,9 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     table = tables["private_training"]
     rows = style.with_intervals(style.select(table, quantity=list(PANELS)))
     sent = table.groupby(Column.METHOD)[Column.BYTES_UP].max() / 1e3
-    methods = [
-        replace(method, label=f"{method.label}: {sent[method.method]:.0f} kB sent by a client")
-        for method in style.methods(rows)
-    ]
-    figure = style.new_figure(2.7)
-    grid = figure.subplots(1, 2)
+    labels = rows[Column.LABEL] + ": " + rows[Column.METHOD].map(sent).map("{:.0f}".format) + " kB sent by a client"
+    methods = style.methods(rows.assign(**{Column.LABEL: labels}))
+    figure, grid = style.subplots(2.7, 1, 2)
     for axes, (quantity, label) in zip(grid, PANELS.items(), strict=True):
         _panel(axes, style.select(rows, quantity=quantity), methods)
         axes.set(xlabel=r"$\varepsilon$, accounted", ylabel=label)

@@ -26,8 +26,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     share of a batch that has the property, and a mark where the paper states a number."""
     rows = style.with_intervals(style.select(tables["property_inference"], quantity="auc"))
     shares = sorted(rows[Column.SHARE].unique())
-    figure = style.new_figure(3.2)
-    axes = figure.subplots()
+    figure, axes = style.subplots(3.2)
     height = 0.8 / len(shares)
     for place, (case, (_, stated, colour)) in enumerate(CASES.items()):
         for index, share in enumerate(shares):

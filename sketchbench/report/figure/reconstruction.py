@@ -16,8 +16,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     table = style.at_largest(tables["reconstruction"], Column.D)
     methods = style.methods(table, looks=style.RECOVERY_LOOKS)
     errors = style.with_intervals(style.select(table, quantity="relative_error"))
-    figure = style.new_figure(3.2)
-    axes = figure.subplots()
+    figure, axes = style.subplots(3.2)
     axes.set(yscale="log", ylabel=r"relative error $\|x-\hat{x}\|^2/\|x\|^2$")
     axes.axhline(1, zorder=1, **NOTHING)
     for method, series, x in style.series(errors[errors[Column.MEAN] > 0], methods, Column.COMPRESSION):

@@ -16,8 +16,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study federated_lfw: the quantity roc by case, over false_positives; and the area under the curve
     (quantity auc) over the rounds; means of the few trainings, and bands from the least to the largest."""
     rows = style.with_range(tables["federated_lfw"])
-    figure = style.new_figure(2.9)
-    curves, areas = figure.subplots(1, 2)
+    figure, (curves, areas) = style.subplots(2.9, 1, 2)
     for case, look in CASES.items():
         for axes, quantity, over in ((curves, "roc", Column.FALSE_POSITIVES), (areas, "auc", Column.ROUND)):
             series = style.select(rows, quantity=quantity, case=case).sort_values(over)

@@ -22,15 +22,10 @@ def draw(tables: dict[str, pd.DataFrame], printed: Mapping[str, float] | None = 
     """From a study of the task `rounds_factors`. Left: the levels of all factors in each run of the design, the high
     one filled. Middle: the rounds of these runs, plain and sketched (quantity rounds_to_target), that with the least
     ratio on top; open where some training missed the target. Right: what going from the low to the high level of a
-    factor multiplies the rounds and their ratio with (quantity effect), with intervals of 95 %.
-
-    Arguments:
-        tables: the table of that study.
-        printed: the paper's rounds by case; vertical lines.
-    """
+    factor multiplies the rounds and their ratio with (quantity effect), with intervals of 95 %. Vertical lines:
+    `printed`, the paper's rounds by case."""
     (table,) = tables.values()
-    figure = style.new_figure(3.6)
-    levels, runs, factors = figure.subplots(1, 3, width_ratios=(0.8, 1.5, 1.5))
+    figure, (levels, runs, factors) = style.subplots(3.6, 1, 3, width_ratios=(0.8, 1.5, 1.5))
     reached = style.select(table, quantity="rounds_to_target")
     parts = reached[Column.CASE].str.partition(": ")
     of = {name: reached[parts[0] == name].set_index(parts.loc[parts[0] == name, 2]) for name in CASES}
@@ -61,7 +56,7 @@ def _levels(axes: Axes, runs: list[str]) -> dict[str, tuple[str, str]]:
     for column, (name, (_, high)) in enumerate(both.items()):
         for row, run in enumerate(chosen):
             axes.plot(column, row, markerfacecolor=style.INK if run[name] == high else "none", **square)
-        axes.text(column, -0.9, _word(name), rotation=90, fontsize=7, ha="center", va="bottom")
+        axes.text(column, -0.9, WORDS.get(name, name), rotation=90, fontsize=7, ha="center", va="bottom")
     axes.set(xlim=(-0.6, len(both) - 0.4), ylim=(len(runs) - 0.5, -0.5))
     style.without_frame(axes)
     return both
@@ -98,10 +93,6 @@ def _effects(axes: Axes, rows: pd.DataFrame, levels: Mapping[str, tuple[str, str
         axes.errorbar(factor, places, xerr=ends, fmt=marker, color=colour, markersize=4, linewidth=0.8)
     axes.axvline(1, zorder=1, **style.BOUND)
     style.plain_log(axes, "x")
-    axes.set_yticks(range(len(names)), [f"{_word(name)}\n{' → '.join(levels[name])}" for name in names])
+    axes.set_yticks(range(len(names)), [f"{WORDS.get(name, name)}\n{' → '.join(levels[name])}" for name in names])
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.set_xlabel("multiplied by, low to high level")
-
-
-def _word(name: str) -> str:
-    return WORDS.get(name, name)

@@ -23,15 +23,12 @@ def draw(tables: dict[str, pd.DataFrame], printed: Mapping[str, Sequence[int]] |
     from the least to the largest; open markers are the numbers that the paper printed. A share at which some training
     did not reach the target has no point, but a cross at the upper edge.
 
-    Arguments:
-        tables: the table of that study.
-        printed: the paper's rounds for each of SHARES, by case (plain, sketched); None where the data set is not the
-            paper's, so that its numbers cannot be compared.
+    `printed` has the paper's rounds for each of SHARES, by case (plain, sketched); None where the data set is not the
+    paper's, so that its numbers cannot be compared.
     """
     (table,) = tables.values()
     methods = style.methods(table)
-    figure = style.new_figure(2.7)
-    rounds, ratio = figure.subplots(1, 2)
+    figure, (rounds, ratio) = style.subplots(2.7, 1, 2)
     rows = style.select(table, quantity=["rounds_to_target", "rounds_ratio"])
     reached = style.select(rows, quantity="rounds_to_target")
     plain = style.select(reached, case="plain")

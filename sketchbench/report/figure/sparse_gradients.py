@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sketchbench.measure.column import Column
-from sketchbench.report.figure import losses, style
+from sketchbench.report.figure import equal_bytes, style
 
 SPARSITIES = {"sparsity": ("sp$(p(t))$", 0), "gradient_sparsity": ("sp$(g(t))$", 2)}
 SHADES, LIGHTEST = "viridis_r", 0.41  # a map of colours, and where it begins to stand out from white
@@ -16,14 +16,13 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """From studies sparse_gradients and channel_noise, over the rounds: the losses by algorithm; the sparsities in
     the run of FIHT; its losses by the noise in the channel."""
     table, noisy = tables["sparse_gradients"], tables["channel_noise"]
-    figure = style.new_figure(2.6)
-    first, second, third = figure.subplots(1, 3)
-    rows = losses.with_bands(table)
-    losses.curves(first, rows, Column.ROUND)
+    figure, (first, second, third) = style.subplots(2.6, 1, 3)
+    rows = equal_bytes.with_bands(table)
+    equal_bytes.curves(first, rows, Column.ROUND)
     first.set_title("(a) loss")
-    first.legend(handles=style.entries(losses.lines(rows)), fontsize=6, loc="upper right", frameon=True)
+    first.legend(handles=style.entries(equal_bytes.lines(rows)), fontsize=6, loc="upper right", frameon=True)
     _sparsities(second, table)
-    _noises(third, style.select(losses.with_bands(noisy), case="recovery"), style.select(rows, case="recovery"))
+    _noises(third, style.select(equal_bytes.with_bands(noisy), case="recovery"), style.select(rows, case="recovery"))
     third.sharey(first)
     start = style.select(rows, round=0)[Column.MEAN].max()
     first.set_ylim(0, 1.05 * start)  # a diverging curve leaves the frame

@@ -19,8 +19,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     table = table[table[Column.CASE].isna()] if Column.CASE in table else table  # directions at random, not the worst
     rows = style.with_intervals(style.select(table, quantity=[f"{k}_{w}" for k in KINDS for w in ("error", "ratio")]))
     methods = style.methods(rows, looks=style.RECOVERY_LOOKS)
-    figure = style.new_figure(4.2)
-    grid = figure.subplots(2, 2, sharex="col", height_ratios=[1.3, 1], squeeze=False)
+    figure, grid = style.subplots(4.2, 2, 2, sharex="col", height_ratios=[1.3, 1], squeeze=False)
     grid[0, 1].sharey(grid[0, 0])
     for (kind, text), error, ratio in zip(KINDS.items(), *grid, strict=True):
         _errors(error, style.select(rows, quantity=f"{kind}_error"), methods)

@@ -91,8 +91,7 @@ SPARE = list(itertools.product("<8dHP", (COLOURS[7], COLOURS[6], *COLOURS[:6]), 
 
 @dataclass(frozen=True)
 class MethodStyle:
-    """The look of a method (a sketch family, a recovery or a compressor): its colour, as matplotlib takes it, and its
-    marker."""
+    """The look of a method (a sketch family, a recovery or a compressor)."""
 
     method: str  # the name of the method's config, the column `method`
     label: str
@@ -118,14 +117,10 @@ class MethodStyle:
 
 
 def methods(*tables: pd.DataFrame, looks: Mapping[str, Look] = LOOKS) -> list[MethodStyle]:
-    """The looks of the methods of tables, in the order of the groups.
-
-    Arguments:
-        tables: tables with the columns `method` and `label`.
-        looks: the looks by method: LOOKS for sketches, RECOVERY_LOOKS or COMPRESSOR_LOOKS.
-    """
-    pairs = pd.concat([table[[Column.METHOD, Column.LABEL]] for table in tables])
-    labels = dict(zip(pairs[Column.METHOD], pairs[Column.LABEL], strict=True))
+    """The looks of the methods of tables, in the order of the groups; `looks` has those of sketches, recoveries or
+    compressors."""
+    pairs = (zip(table[Column.METHOD], table[Column.LABEL], strict=True) for table in tables)
+    labels = dict(itertools.chain.from_iterable(pairs))
     styles = [MethodStyle(name, labels[name], *looks[name]) for name in looks if name in labels]
     for index, name in enumerate(sorted(labels.keys() - looks.keys())):
         marker, colour, filled = SPARE[index % len(SPARE)]
@@ -148,6 +143,12 @@ def new_figure(height: float, width: float = WIDE) -> Figure:
     """An empty figure of this size in inches; sets the theme, whose fonts are legible in print at that size."""
     matplotlib.style.use(theme(INK, COLOURS))
     return Figure(figsize=(width, height), layout="constrained")
+
+
+def subplots(height: float, rows: int = 1, columns: int = 1, width: float = WIDE, **shape: Any) -> tuple[Figure, Any]:
+    """A figure of this size in inches, and its axes, which matplotlib's `Figure.subplots` makes with `shape`."""
+    figure = new_figure(height, width)
+    return figure, figure.subplots(rows, columns, **shape)
 
 
 def select(table: pd.DataFrame, **values: Any) -> pd.DataFrame:
@@ -179,16 +180,15 @@ def with_range(rows: pd.DataFrame) -> pd.DataFrame:
 
 def with_intervals(rows: pd.DataFrame, candidates: int | None = None) -> pd.DataFrame:
     """The rows that have a mean, with columns `low` and `high`: the ends of confidence intervals that all hold at once,
-    except with probability ERROR. Of a single trial, both ends are its value.
-
-    Arguments:
-        rows: rows with the columns of a mean over trials.
-        candidates: the number of intervals that share ERROR; None: as many as there are. Where rows were selected by
-            their means, the number of rows that they were selected from.
+    except with probability ERROR. Of a single trial, both ends are its value. ERROR is shared by as many intervals as
+    there are, or by the `candidates`: the rows that these rows were selected from by their means.
     """
     rows = rows[rows[Column.MEAN].notna()]
     error = ERROR / max(candidates or int((rows[Column.TRIALS] > 1).sum()), 1)
-    limits = [_interval(row, error) for row in rows.to_dict("records")]
+    return _with_limits(rows, [_interval(row, error) for row in rows.to_dict("records")])
+
+
+def _with_limits(rows: pd.DataFrame, limits: Sequence[Interval]) -> pd.DataFrame:
     return rows.assign(low=[i.low for i in limits], high=[i.high for i in limits])
 
 
@@ -203,8 +203,7 @@ def with_shares(rows: pd.DataFrame, hits: pd.Series, candidates: int) -> pd.Data
     and `high`, where this many intervals share ERROR."""
     error, trials = ERROR / candidates, rows[Column.TRIALS]
     limits = [proportion_interval(int(k), int(n), error=error) for k, n in zip(hits, trials, strict=True)]
-    rows = rows.assign(low=[i.low for i in limits], high=[i.high for i in limits])
-    return rows.assign(**{Column.MEAN: hits / trials})
+    return _with_limits(rows.assign(**{Column.MEAN: hits / trials}), limits)
 
 
 def worst(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
@@ -223,10 +222,8 @@ def without_constants(rows: pd.DataFrame) -> pd.DataFrame:
 def series(
     rows: pd.DataFrame, styles: Sequence[MethodStyle], over: str, decades: float = 0.0
 ) -> Iterator[tuple[MethodStyle, pd.DataFrame, np.ndarray]]:
-    """For each method its look, its rows in the order of the column `over`, and their positions on the x axis.
-
-    From the first method to the last, positions are shifted by this many decades, so that methods lie side by side.
-    """
+    """For each method its look, its rows in the order of the column `over`, and their positions on the x axis, which
+    `dodge` shifts by these decades."""
     for index, style in enumerate(styles):
         own = style.rows(rows).sort_values(over)
         yield style, own, dodge(own[over], index, len(styles), decades)
@@ -241,16 +238,8 @@ def error_bars(rows: pd.DataFrame) -> np.ndarray:
 def points(
     axes: Axes, x: ArrayLike, rows: pd.DataFrame, style: MethodStyle, size: float = 4.0, ring: float = 1
 ) -> None:
-    """Draw means with their intervals, in a method's colour and marker.
-
-    Arguments:
-        axes: where to draw.
-        x: the position of each row.
-        rows: rows with `mean`, `low` and `high`.
-        style: the method's look.
-        size: of a marker, in points.
-        ring: how many times larger an open marker is; above 1 it surrounds the filled ones at the same position.
-    """
+    """Draw the means of rows at x with their intervals, in a method's colour and marker, of a size in points. An open
+    marker is `ring` times as large; above 1 it surrounds the filled ones at the same position."""
     mean = rows[Column.MEAN].to_numpy()
     axes.errorbar(x, mean, yerr=error_bars(rows), fmt="none", ecolor=style.colour, elinewidth=0.8, zorder=3)
     marks = style.marks(size)
@@ -270,10 +259,8 @@ def trace(
 
 
 def curve(axes: Axes, x: ArrayLike, rows: pd.DataFrame, *, band: float = 0.2, **line: Any) -> None:
-    """Draw a line through the means at x, and their intervals as a band of this opacity.
-
-    `line` has the keyword arguments of a Line2D, `color` among them.
-    """
+    """Draw a line through the means at x, with the keyword arguments of a Line2D, `color` among them, and their
+    intervals as a band of this opacity."""
     axes.plot(x, rows[Column.MEAN], **line)
     axes.fill_between(x, rows["low"], rows["high"], color=line["color"], alpha=band, linewidth=0)
 
@@ -284,19 +271,15 @@ def stated(axes: Axes, x: pd.Series, y: pd.Series, **line: Any) -> None:
 
 
 def dodge(x: ArrayLike, index: int, count: int, decades: float = 0.16) -> np.ndarray:
-    """x, shifted on a logarithmic axis so that `count` methods at the same x lie side by side.
-
-    The shift is that of the method with this index; from the first to the last it is this many decades.
-    """
+    """x, shifted on a logarithmic axis so that `count` methods at the same x lie side by side: the method with this
+    index has its place among positions that are this many decades apart, from the first to the last."""
     place = (index - (count - 1) / 2) / max(count - 1, 1)
     return np.asarray(x, dtype=float) * 10 ** (decades * place)
 
 
 def size_ticks(axes: Axes, values: Iterable[float], margin: float = 1.45, text: str = "{:.15g}") -> None:
-    """Make the x axis logarithmic, with exactly these values as ticks, each in this format.
-
-    The axis reaches beyond the outermost ticks by the factor `margin`.
-    """
+    """Make the x axis logarithmic, with exactly these values as ticks, each in this format; the axis reaches beyond the
+    outermost ticks by the factor `margin`."""
     ticks = sorted(set(values))
     axes.set_xscale("log")
     axes.set_xticks(ticks, [text.format(tick) for tick in ticks])

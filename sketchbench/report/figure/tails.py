@@ -1,7 +1,7 @@
 """How often an inner product errs by more than t, against what the tail lemmas allow."""
 
 import textwrap
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -69,16 +69,17 @@ def _lemmas(axes: Axes, rows: pd.DataFrame) -> None:
     for index, (lemma, series) in enumerate(allowed.groupby(Column.LEMMA)):
         marker = MARKERS[index % len(MARKERS)]
         axes.plot(series[Column.THRESHOLD], series[Column.BOUND], marker=marker, **ALLOWED)
-        side: Literal["left", "right"] = "right" if index else "left"  # the later one has the smaller thresholds
-        _name(axes, str(lemma), series[Column.THRESHOLD].iloc[0], series[Column.BOUND].iloc[0], side)
+        _name(axes, lemma, series[Column.THRESHOLD].iloc[0], series[Column.BOUND].iloc[0], left=index == 0)
     for lemma, series in style.select(rows, quantity="largest_error").groupby(Column.LEMMA):
         axes.axvline(series[Column.BOUND].iloc[0], color=style.INK, linewidth=0.9)
-        _name(axes, str(lemma), series[Column.BOUND].iloc[0], 1.0)
+        _name(axes, lemma, series[Column.BOUND].iloc[0], 1.0)
 
 
-def _name(axes: Axes, lemma: str, x: float, y: float, side: Literal["left", "right"] = "left") -> None:
-    place: dict[str, Any] = {"xytext": (3 if side == "left" else -3, 3), "textcoords": "offset points"}
-    axes.annotate(lemma.removeprefix("Lemma "), (x, y), ha=side, fontsize=7, color=style.INK, **place)
+def _name(axes: Axes, lemma: Any, x: float, y: float, *, left: bool = True) -> None:
+    """Write the number of a lemma beside a mark; the later lemma of a panel has the smaller thresholds."""
+    place: dict[str, Any] = {"xytext": (3 if left else -3, 3), "textcoords": "offset points"}
+    text = lemma.removeprefix("Lemma ")
+    axes.annotate(text, (x, y), ha="left" if left else "right", fontsize=7, color=style.INK, **place)
 
 
 def _scales(axes: Axes, table: pd.DataFrame, tails: pd.DataFrame) -> None:

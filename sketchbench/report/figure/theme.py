@@ -7,12 +7,9 @@ from cycler import cycler
 
 
 def theme(ink: str, colours: Iterable[Any]) -> dict[str, Any]:
-    """Seaborn's theme "ticks" in the context "paper", with our sizes; seaborn itself takes a second to import.
-
-    Arguments:
-        ink: of axes and text.
-        colours: of lines that are given none.
-    """
+    """Seaborn's theme "ticks" in the context "paper", with our sizes, in the colour `ink` for axes and text, and
+    `colours` for lines that are given none; seaborn itself takes a second to import."""
+    ticks = {"color": ink, "labelsize": 7, "major.size": 3, "major.width": 0.6, "minor.size": 1.5, "minor.width": 0.4}
     return {
         "font.family": "DejaVu Sans",  # comes with matplotlib: the same text on every machine
         "font.size": 8,
@@ -38,12 +35,7 @@ def theme(ink: str, colours: Iterable[Any]) -> dict[str, Any]:
         "legend.fontsize": 7,
         "legend.title_fontsize": 7,
         "legend.frameon": False,
-        **{f"{axis}.color": ink for axis in ("xtick", "ytick")},
-        **{f"{axis}.labelsize": 7 for axis in ("xtick", "ytick")},
-        **{f"{axis}.major.size": 3 for axis in ("xtick", "ytick")},
-        **{f"{axis}.major.width": 0.6 for axis in ("xtick", "ytick")},
-        **{f"{axis}.minor.size": 1.5 for axis in ("xtick", "ytick")},
-        **{f"{axis}.minor.width": 0.4 for axis in ("xtick", "ytick")},
+        **{f"{axis}.{name}": value for axis in ("xtick", "ytick") for name, value in ticks.items()},
         "figure.constrained_layout.h_pad": 0.03,
         "figure.constrained_layout.w_pad": 0.03,
     }

@@ -32,8 +32,8 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     rows = rows.assign(sent=rows[Column.BYTES_UP] / 1e6)
     methods = style.methods(table)
     shares = sorted(rows[Column.PARTICIPATION].unique())
-    figure = style.new_figure(2.7 if len(shares) == 1 else 0.5 + 1.45 * len(shares))
-    grid = figure.subplots(len(shares), 3, squeeze=False, sharex="col", sharey="col")
+    height = 2.7 if len(shares) == 1 else 0.5 + 1.45 * len(shares)
+    figure, grid = style.subplots(height, len(shares), 3, squeeze=False, sharex="col", sharey="col")
     for panels, share in zip(grid, shares, strict=True):
         _row(panels, style.select(rows, participation=share), methods)
         panels[0].set_ylabel(f"{100 * share:g} % of clients\ntest accuracy")

@@ -14,8 +14,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     rows = style.select(style.at_largest(tables["units"], Column.D), quantity="relative_error")
     rows = style.with_intervals(rows)
     methods = style.methods(rows, looks=style.RECOVERY_LOOKS)
-    figure = style.new_figure(2.9, 4.8)
-    axes = figure.subplots()
+    figure, axes = style.subplots(2.9, width=4.8)
     for method, series, x in style.series(rows[rows[Column.MEAN] > 0], methods, Column.UNIT, decades=1.8):
         style.trace(axes, x, series, method, size=4.4, linewidth=0.9)
     style.plain_log(axes)

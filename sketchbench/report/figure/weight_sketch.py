@@ -52,7 +52,7 @@ def _identity(axes: Axes, rows: pd.DataFrame, methods: list[style.MethodStyle]) 
     if rows.empty:
         return
     cases = [case for case in CASES if (rows[Column.CASE] == case).any()]
-    slots = list(itertools.product(cases, enumerate(methods), _sizes(rows)))
+    slots = list(itertools.product(cases, enumerate(methods), sorted(rows[Column.B].unique())))
     for slot, (case, (index, method), b) in enumerate(slots):
         series = style.select(method.rows(rows), case=case, b=b)
         x = style.dodge(series[Column.D], slot, len(slots), decades=0.36)
@@ -67,7 +67,7 @@ def _identity(axes: Axes, rows: pd.DataFrame, methods: list[style.MethodStyle]) 
 def _growth(axes: Axes, rows: pd.DataFrame, methods: list[style.MethodStyle]) -> None:
     if rows.empty:
         return
-    size = _sizes(rows)[0]
+    size = rows[Column.B].min()
     rows = style.select(rows, b=size).sort_values(Column.D)
     claimed = rows.drop_duplicates(Column.D)
     style.stated(axes, claimed[Column.D], claimed[Column.BOUND], **style.BOUND)
@@ -78,10 +78,6 @@ def _growth(axes: Axes, rows: pd.DataFrame, methods: list[style.MethodStyle]) ->
     style.plain_log(axes)
     style.size_ticks(axes, rows[Column.D])
     axes.set(ylabel=r"$\mathrm{E}\,\|WSS^TV^T-WV^T\|^2\;/\;\|WV^T\|^2$", title=f"relative error, $s={size}$")
-
-
-def _sizes(rows: pd.DataFrame) -> list[int]:
-    return sorted(rows[Column.B].unique())
 
 
 def _legend(methods: list[style.MethodStyle]) -> dict[str, style.Line]:

@@ -48,16 +48,10 @@ MEASURED = ("accuracy", "loss", *(f"leak_{name}" for name in VIEWS.values()))
 
 
 def join(tables: Sequence[Path], scale: str, csv: Path) -> None:
-    """Join the frontier's tables, write the frontier as CSV, and seal it.
+    """Join the sealed tables of a scale, write the frontier as CSV, and seal it.
 
-    Arguments:
-        tables: CSV by study, sealed.
-        scale: the scale that they are of.
-        csv: the file to write.
-
-    Raises:
-        ValueError: in one line, for a file that is not what it must be.
-        FileError: (an OSError) where it can't be written.
+    Raises, in one line, ValueError for a file that is not what it must be, FileError (an OSError) for one that can't be
+    written.
     """
     frontier = cells({path.stem: read_table(path, "table", COLUMNS, scale=scale) for path in tables})
     write_text(csv, frontier.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
@@ -67,26 +61,27 @@ def join(tables: Sequence[Path], scale: str, csv: Path) -> None:
 def cells(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """The frontier of these tables by study, without controls; studies other than `TRAINING` may be missing.
 
-    Returns:
-        A row for each compressor, budget, case and ε, with the columns `MEANINGS`, and _low and _high of `MEASURED`:
-        the ends of intervals that hold at once for all rows of a column, except with probability 5 %. What does not
-        depend on the case or ε, such as leakage, is repeated.
+    A row for each compressor, budget, case and ε has the columns `MEANINGS`, and _low and _high of `MEASURED`: the ends
+    of intervals that hold at once for all rows of a column, except with probability 5 %. What does not depend on the
+    case or ε, such as leakage, is repeated.
     """
     trained = by_setting(_ours(tables[TRAINING]))
     keys = [*CELL, *SETTING]
-    found = trained[trained[Column.QUANTITY] == "accuracy"]
     facts = [*keys, Column.LABEL, Column.D, Column.BYTES_UP, Column.BYTES_DOWN, Column.TRIALS, Column.REASON]
-    frontier = found.reindex(columns=facts).rename(columns={Column.REASON.value: "refused"})
-    for name, quantity in (("accuracy", "accuracy"), ("loss", "accuracy_loss")):
-        rows = trained[trained[Column.QUANTITY] == quantity]
-        frontier = frontier.merge(_with_interval(rows, keys, name), on=keys, how="left")
-    for part in _by_cell(tables):
-        frontier = frontier.merge(part, on=CELL if Column.COMPRESSION in part else Column.METHOD, how="left")
+    frontier = _of(trained, "accuracy").reindex(columns=facts).rename(columns={Column.REASON.value: "refused"})
+    parts = [
+        _with_interval(_of(trained, "accuracy"), keys, "accuracy"),
+        _with_interval(_of(trained, "accuracy_loss"), keys, "loss"),
+        *_by_cell(tables),
+    ]
+    for part in parts:
+        frontier = frontier.merge(part, on=[key for key in keys if key in part], how="left")
     frontier["dominated"] = _dominated(frontier)
-    frontier["command"] = [_command(row) for row in frontier.to_dict("records")]
-    columns = [wanted for name in MEANINGS for wanted in (name, f"{name}_low", f"{name}_high")]
-    kept = [name for name in columns if name in MEANINGS or name.rpartition("_")[0] in MEASURED]
-    frontier = frontier.reindex(columns=kept)
+    budgets = frontier[Column.COMPRESSION].map("{:g}".format)
+    run = "sketchbench run task=frontier compressor="
+    frontier["command"] = run + frontier[Column.METHOD] + " task.compression=" + budgets
+    ends = {name: ("_low", "_high") if name in MEASURED else () for name in MEANINGS}
+    frontier = frontier.reindex(columns=[name + end for name in MEANINGS for end in ("", *ends[name])])
     return frontier.sort_values([Column.CASE, Column.EPSILON, Column.COMPRESSION, Column.METHOD], na_position="first")
 
 
@@ -98,30 +93,33 @@ def by_setting(trained: pd.DataFrame) -> pd.DataFrame:
 def _ours(table: pd.DataFrame) -> pd.DataFrame:
     """The rows of a table that are not about controls, with all columns that are used here."""
     rows = table[~table[Column.METHOD].str.startswith(CONTROLS)]
-    wanted = [*SETTING, Column.MEAN, Column.SD, Column.SKEWNESS, Column.TRIALS, Column.VALUE, Column.REASON]
-    return rows.reindex(columns=[*rows.columns, *(name for name in map(str, wanted) if name not in rows)])
+    used = [*SETTING, Column.MEAN, Column.SD, Column.SKEWNESS, Column.TRIALS, Column.VALUE, Column.REASON]
+    return rows.reindex(columns=list(dict.fromkeys([*rows.columns, *map(str, used)])))
+
+
+def _of(table: pd.DataFrame, quantity: str) -> pd.DataFrame:
+    return table[table[Column.QUANTITY] == quantity]
 
 
 def _by_cell(tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
     """Quantities of a compressor, at one budget or at all, that depend on no setting: a table of one column each."""
     if LEAKAGE in tables:
         leaked = _ours(tables[LEAKAGE])
+        by_view = dict(iter(leaked.groupby(Column.CASE)))
         for view, short in VIEWS.items():
-            seen = leaked[leaked[Column.CASE] == view]
-            yield _with_interval(seen[seen[Column.QUANTITY] == "lead"], CELL, f"leak_{short}")
-        seen = leaked[leaked[Column.CASE] == "server"]
+            yield _with_interval(_of(by_view.get(view, leaked[:0]), "lead"), CELL, f"leak_{short}")
         for quantity, name in (("ssim", "ssim_server"), ("property_auc", "property_server")):
-            yield _named(seen[seen[Column.QUANTITY] == quantity], Column.MEAN, CELL, name)
+            yield _named(_of(by_view.get("server", leaked[:0]), quantity), Column.MEAN, CELL, name)
     if COST in tables:
         costs = _ours(tables[COST])
+        costs = costs.assign(both=costs[Column.MEAN].fillna(costs[Column.VALUE]))
         for name in ("client_memory", "server_memory"):
-            rows = costs[costs[Column.QUANTITY] == name]
-            yield _named(rows.assign(both=rows[Column.MEAN].fillna(rows[Column.VALUE])), "both", CELL, name)
+            yield _named(_of(costs, name), "both", CELL, name)
     if CONTRACT in tables:
-        said = _ours(tables[CONTRACT])
-        said = said[said[Column.QUANTITY].isin(["summed", "not_summed"])]
-        sums = (said[Column.QUANTITY] == "summed") & (said["count"] == 0)
-        yield _named(said.assign(sums=sums), "sums", [Column.METHOD], "adds_up")
+        rows = _ours(tables[CONTRACT])
+        rows = rows[rows[Column.QUANTITY].isin(["summed", "not_summed"])]
+        sums = (rows[Column.QUANTITY] == "summed") & (rows[Column.COUNT] == 0)
+        yield _named(rows.assign(sums=sums), "sums", [Column.METHOD], "adds_up")
 
 
 def _named(rows: pd.DataFrame, column: str, keys: list[Column], name: str) -> pd.DataFrame:
@@ -139,26 +137,15 @@ def _with_interval(rows: pd.DataFrame, keys: list[Column], name: str) -> pd.Data
         for row in rows.to_dict("records")
     ]
     low, high = np.array(ends).reshape(-1, 2).T
-    found = rows[keys].copy()
-    found[name], found[f"{name}_low"], found[f"{name}_high"] = rows[Column.MEAN], low, high
-    return found
+    ends_of: dict[str, Any] = {f"{name}_low": low, f"{name}_high": high}
+    return rows[keys].assign(**{name: rows[Column.MEAN], **ends_of})
 
 
 def _dominated(frontier: pd.DataFrame) -> list[bool]:
     """Whether another row of the same setting sends no more bytes and lies above, interval beyond interval."""
-    found = []
-    for row in frontier.to_dict("records"):
-        same = frontier[_same(frontier, row, Column.CASE) & _same(frontier, row, Column.EPSILON)]
-        cheaper = same[same[Column.BYTES_UP] <= row[Column.BYTES_UP]]
-        found.append(bool((cheaper["accuracy_low"] > row["accuracy_high"]).any()))
-    return found
-
-
-def _same(frontier: pd.DataFrame, row: Mapping[Any, Any], column: str) -> "pd.Series[bool]":
-    return (frontier[column] == row[column]) | (frontier[column].isna() & pd.isna(row[column]))
-
-
-def _command(row: Mapping[Any, Any]) -> str:
-    """What trains this cell again, by hand."""
-    method, compression = row[Column.METHOD], f"{row[Column.COMPRESSION]:g}"
-    return f"sketchbench run task=frontier compressor={method} task.compression={compression}"
+    settings = frontier.groupby(SETTING, dropna=False).ngroup()
+    dominated = []
+    for row, setting in zip(frontier.to_dict("records"), settings, strict=True):
+        cheaper = frontier[(settings == setting) & (frontier[Column.BYTES_UP] <= row[Column.BYTES_UP])]
+        dominated.append(bool((cheaper["accuracy_low"] > row["accuracy_high"]).any()))
+    return dominated

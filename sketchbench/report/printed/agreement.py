@@ -33,15 +33,7 @@ VERDICTS = {"holds": AGREES, "fails": DIFFERS}
 
 
 class Outcome(NamedTuple):
-    """The result of comparing a cell.
-
-    Attributes:
-        agrees: `agrees`, `differs` or `open`.
-        reason: why, in words.
-        measured: the measured number; NaN for none.
-        low, high: the ends of the interval that must contain the printed number; NaN for none.
-        trials: behind the measured number; 0 for a computed number.
-    """
+    """The result of comparing a cell: columns of printed.csv (see `cells.MEANINGS`), with NaN for no number."""
 
     agrees: str
     reason: str
@@ -61,21 +53,23 @@ def draw_intervals(mean: float, sd: float, trials: int, *, draws: int, positive:
 
 def judge_draw(cell: PrintedCell, row: Mapping[Any, Any]) -> Outcome:
     """The printed number as the mean of draws from the distribution whose mean, sd and trials a row has."""
-    mean, trials = _number(row, Column.MEAN), int(_number(row, Column.TRIALS, 0.0))
+    mean, sd = number(row, Column.MEAN), number(row, Column.SD)
+    trials = int(number(row, Column.TRIALS, 0.0))
     if math.isnan(mean):
-        return Outcome(OPEN, f"no number came out: {_why_none(row)}", trials=trials)
-    sd = _number(row, Column.SD)
+        why = [str(row[name]) for name in (Column.STATUS, Column.REASON) if isinstance(row.get(name), str)]
+        return Outcome(OPEN, f"no number came out: {', '.join(why) or 'the row has none'}", trials=trials)
     if trials < 2 or math.isnan(sd):
         return Outcome(OPEN, "fewer than 2 trials have no spread", mean, trials=trials)
     if sd <= ROUNDING * abs(mean):
         return Outcome(OPEN, f"all {trials} trials gave the same, so that nothing is known of their spread", mean)
     assert cell.tolerance is not None  # as `transcription` has checked
-    intervals = draw_intervals(mean, sd, trials, draws=cell.draws, positive=_number(row, Column.MINIMUM) > 0)
+    intervals = draw_intervals(mean, sd, trials, draws=cell.draws, positive=number(row, Column.MINIMUM) > 0)
     spread = intervals[0].high - mean
     granted = (cell.rounding + cell.tolerance.amount) * (1 + ROUNDING)
     inside = [low - granted <= cell.number <= high + granted for low, high in intervals]
     widest = max(high - low for low, high in intervals) / 2
-    words = f"{mean:.4g} ± {spread:.3g} for {_draws(cell.draws)}, from {trials} trials"
+    draws = "one draw" if cell.draws == 1 else f"a mean of {cell.draws} draws"
+    words = f"{mean:.4g} ± {spread:.3g} for {draws}, from {trials} trials"
     agrees, reason = AGREES, f"{cell.printed} lies inside of {words}"
     if not any(inside):
         agrees, reason = DIFFERS, f"{cell.printed} lies outside of {words}"
@@ -86,10 +80,6 @@ def judge_draw(cell: PrintedCell, row: Mapping[Any, Any]) -> Outcome:
     elif widest > cell.tolerance.widest * abs(cell.number):
         agrees, reason = OPEN, f"{reason}, which is too wide to say anything"
     return Outcome(agrees, reason, mean, *intervals[0], trials)
-
-
-def _draws(draws: int) -> str:
-    return "one draw" if draws == 1 else f"a mean of {draws} draws"
 
 
 def judge_digits(cell: PrintedCell, value: float) -> Outcome:
@@ -103,33 +93,25 @@ def judge_digits(cell: PrintedCell, value: float) -> Outcome:
 
 def judge_claim(cell: PrintedCell, verdicts: Sequence[Mapping[Any, Any]]) -> Outcome:
     """Words, or a bound, by the verdicts on the claim that says so: one that fails decides, then one that is open."""
+    of = f" of {cell.method}" if cell.method else ""
     if not verdicts:
-        return Outcome(OPEN, f"claim {cell.claim} has no verdict{_of(cell)}")
+        return Outcome(OPEN, f"claim {cell.claim} has no verdict{of}")
     order = [DIFFERS, OPEN, AGREES]
     first = min(verdicts, key=lambda row: order.index(VERDICTS.get(row["verdict"], OPEN)))
-    agrees, reason = VERDICTS.get(first["verdict"], OPEN), f"claim {cell.claim}{_of(cell)}: {first['verdict']}"
+    agrees, reason = VERDICTS.get(first["verdict"], OPEN), f"claim {cell.claim}{of}: {first['verdict']}"
     if first["verdict"] == "not run":
         return Outcome(OPEN, reason)
-    statistic, low, high = (_number(first, name) for name in ("statistic", "low", "high"))
-    bound, trials = _number(first, Column.BOUND), int(_number(first, Column.TRIALS, 0.0))
+    statistic, low, high, bound = (number(first, name) for name in ("statistic", "low", "high", "bound"))
+    trials = int(number(first, Column.TRIALS, 0.0))
     reason += f", {statistic:.4g} in [{low:.4g}, {high:.4g}] against {bound:.4g}"
     if cell.criterion != "bound":
         return Outcome(agrees, reason, trials=trials)
     if abs(bound - cell.number) > cell.rounding:
-        return Outcome(OPEN, f"{reason}, which is not the printed {cell.printed}", statistic, low, high, trials)
+        agrees, reason = OPEN, f"{reason}, which is not the printed {cell.printed}"
     return Outcome(agrees, reason, statistic, low, high, trials)
 
 
-def _of(cell: PrintedCell) -> str:
-    return f" of {cell.method}" if cell.method else ""
-
-
-def _why_none(row: Mapping[Any, Any]) -> str:
-    """Why a row has no number, in the words that it has for it."""
-    words = [str(row[name]) for name in (Column.STATUS, Column.REASON) if isinstance(row.get(name), str)]
-    return ", ".join(words) or "the row has none"
-
-
-def _number(row: Mapping[Any, Any], name: str, missing: float = math.nan) -> float:
+def number(row: Mapping[Any, Any], name: str, missing: float = math.nan) -> float:
+    """The number in a column of a row; `missing` where the row has none."""
     value = row.get(name, missing)
     return missing if value is None or math.isnan(value) else float(value)

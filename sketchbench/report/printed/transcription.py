@@ -1,11 +1,12 @@
 """The cells of the papers' tables and figures, transcribed in conf/printed; read and checked here."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sketchbench.config import schema
 from sketchbench.measure.column import COLUMNS, Column
@@ -25,21 +26,15 @@ NEEDS = {
 }
 OF_NUMBERS = ("draw", "digits", "bound")
 OF_CLAIMS = ("bound", "claim")
+SELECTING = ("where", "over", "column")
 
 
 class PrintedError(ValueError):
     """A cell that can't be compared as written; the message is for the user."""
 
 
-@dataclass(frozen=True)
-class Tolerance:
-    """A tolerance, which was stated before anything was measured.
-
-    Attributes:
-        amount: by which the printed number may lie outside of the interval, in its unit.
-        widest: half of the widest interval that still says something, over the printed number.
-        reason: in words.
-    """
+class Tolerance(NamedTuple):
+    """What was granted before anything was measured; its fields are those of the schema `printed`."""
 
     amount: float
     widest: float
@@ -48,23 +43,8 @@ class Tolerance:
 
 @dataclass(frozen=True)
 class PrintedCell:
-    """A cell of a table, or what the text says of a figure.
-
-    Attributes:
-        paper, place, cell: where it is printed.
-        about: what that table or figure shows.
-        printed: the number, with its digits, or the words; None where the text gives none.
-        criterion: a key of NEEDS, how it is judged (see `agreement`).
-        unit: of the number.
-        draws: of how many draws it is the mean.
-        size: `papers` where it is of the papers' size, which only the scale `paper` measures; `any` for others.
-        study: whose table measures the same.
-        where, over: the columns that select the row, and that by whose value it is divided, if any.
-        column: what is compared of these rows.
-        claim, method: whose verdict judges it; no method: all of the claim's.
-        tolerance: what is granted.
-        reason: what was chosen, or why there is no number.
-    """
+    """A cell of a table, or what the text says of a figure: the keys of workflow/schemas/printed.schema.yaml, with
+    `paper`, `place` and `about` of its file. None for the number or the words where the paper gives none."""
 
     paper: str
     place: str
@@ -86,7 +66,7 @@ class PrintedCell:
 
     @property
     def name(self) -> str:
-        """What it is called in messages."""
+        """The cell's name in messages."""
         return f"{self.paper} {self.place}: {self.cell}"
 
     @property
@@ -102,26 +82,20 @@ class PrintedCell:
 
 
 def read_printed(paths: Iterable[Path], studies: Iterable[str] = ()) -> list[PrintedCell]:
-    """The cells of these files, in order of the files' names and as they stand there.
+    """The cells of YAML files, in order of the files' names; `studies` are the names of all studies, by default the
+    names in conf/study.
 
-    Arguments:
-        paths: YAML files that fit the schema `printed`.
-        studies: the names of all studies; by default those of conf/study.
-
-    Raises:
-        SchemaError: in one line, for a file that does not fit the schema.
-        PrintedError: in one line, for a cell that lacks what its criterion needs, or names an unknown study or column.
+    Raises, in one line, SchemaError for a file that does not fit the schema `printed`, and PrintedError for a cell that
+    lacks what its criterion needs, or names an unknown study or column.
     """
     known = sorted(studies) or sorted(path.stem for path in STUDIES.glob("*.yaml"))
     cells = []
     for path in sorted(paths):
         content = schema.read(path, "printed")
-        found = [_cell(path, content, cell, known) for cell in content["cells"]]
-        names = [cell.cell for cell in found]
-        for name in names:
-            if names.count(name) > 1:
-                raise PrintedError(f"{path}: cell {name!r} is there twice; remove one")
-        cells += found
+        names = Counter(cell["cell"] for cell in content["cells"])
+        if twice := [name for name, count in names.items() if count > 1]:
+            raise PrintedError(f"{path}: cell {twice[0]!r} is there twice; remove one")
+        cells += [_cell(path, content, cell, known) for cell in content["cells"]]
     return cells
 
 
@@ -131,29 +105,26 @@ def studies_printed(folder: Path = FOLDER) -> set[str]:
 
 
 def _cell(path: Path, content: Mapping[str, Any], own: Mapping[str, Any], studies: Sequence[str]) -> PrintedCell:
-    """The cell of a file's content; PrintedError, with the file's name, as above."""
-    cell = {"printed": None, **content.get("common", {}), **own}
+    """The cell of a file's content, joined with what all cells of the file have."""
+    common = content.get("common", {})
+    cell = {"printed": None, **common, **own}
     try:
-        _select(cell, content.get("common", {}), own)
+        if cell.get("criterion") in OF_CLAIMS:
+            for key in SELECTING:
+                if key in own:
+                    raise ValueError(
+                        f"{key} has no use for criterion={cell['criterion']}, which reads verdicts; remove it"
+                    )
+                cell.pop(key, None)
+        if "where" in cell:
+            cell["where"] = {**common.get("where", {}), **own.get("where", {})}
+        if "over" in cell:
+            cell["over"] = {**cell.get("where", {}), **cell["over"]}
         _check(cell, studies)
     except ValueError as error:
         raise PrintedError(f"{path}: cell {own['cell']!r}: {error}") from None
     tolerance = Tolerance(**cell.pop("tolerance")) if "tolerance" in cell else None
     return PrintedCell(**{key: content[key] for key in ("paper", "place", "about")}, tolerance=tolerance, **cell)
-
-
-def _select(cell: dict[str, Any], common: Mapping[str, Any], own: Mapping[str, Any]) -> None:
-    """Join what selects the cell's rows with what all cells of its file have; ValueError where it selects none."""
-    if cell.get("criterion") in OF_CLAIMS:
-        for key in ("where", "over", "column"):
-            if key in own:
-                raise ValueError(f"{key} has no use for criterion={cell['criterion']}, which reads verdicts; remove it")
-            cell.pop(key, None)
-        return
-    if "where" in cell:
-        cell["where"] = {**common.get("where", {}), **own.get("where", {})}
-    if "over" in cell:
-        cell["over"] = {**cell.get("where", {}), **cell["over"]}
 
 
 def _check(cell: Mapping[str, Any], studies: Sequence[str]) -> None:
@@ -167,9 +138,8 @@ def _check(cell: Mapping[str, Any], studies: Sequence[str]) -> None:
     if criterion in OF_NUMBERS and not NUMBER.fullmatch(cell["printed"]):
         raise ValueError(f"printed={cell['printed']} must be a number for criterion={criterion}, such as '0.50'")
     if "study" in cell and cell["study"] not in studies:
-        raise ValueError(
-            f"study={cell['study']} is unknown{did_you_mean(cell['study'], studies)}; name one that is there"
-        )
+        suggestion = did_you_mean(cell["study"], studies)
+        raise ValueError(f"study={cell['study']} is unknown{suggestion}; name one of conf/study")
     for column in (*cell.get("where", {}), *cell.get("over", {}), cell.get("column", Column.MEAN)):
         choose("column", column, COLUMNS)
     if "where" in cell and Column.QUANTITY not in cell["where"]:

@@ -1,5 +1,6 @@
 """The report of `make bench` to a tidy table."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -23,35 +24,30 @@ class ReportError(ValueError):
 
 
 def tabulate(report: dict[str, Any]) -> pd.DataFrame:
-    """The table of a report: a row for each benchmark, then rows derived from them (growth, memory, FIHT).
+    """The table of what pytest-benchmark writes as JSON: a row for each benchmark, then rows derived from them (growth,
+    memory, FIHT).
 
-    Arguments:
-        report: what pytest-benchmark writes as JSON.
+    Some of its COLUMNS: `seconds` is the least of all rounds; `copies` is that over the seconds of copying the `rows`
+    vectors of d entries, timed just before and after; `threads` is that of the run where a benchmark has none of its
+    own; `peer_of` is our function that another library's function is compared with, and `peer_ratio` its seconds over
+    ours; `value` is the number of a derived row.
 
-    Returns:
-        A table with COLUMNS. Some of their meanings: `seconds` is the least of all rounds; `copies` is that over the
-        seconds of copying the `rows` vectors of d entries, timed just before and after; `threads` is that of the run
-        where a benchmark has none of its own; `peer_of` is our function that
-        another library's function is compared with, and `peer_ratio` its seconds over ours; `value` is the number of a
-        derived row.
-
-    Raises:
-        ReportError: for a report without benchmarks, or without what tests/benchmark adds to it.
+    Raises ReportError for a report without benchmarks, or without what tests/benchmark adds to it.
     """
     try:
         machine = report["machine_info"]["sketchbench"]
         run = {name: machine[name] for name in ("kernels", "device")}
         threads = machine["threads"]
+        if not report["benchmarks"]:
+            raise ReportError("it has no benchmarks")
         timed, memory = [], []
         for benchmark in report["benchmarks"]:
-            more = {"group": benchmark["group"], **benchmark["extra_info"]}
-            values = more.pop("values", None)
-            if values is None:
-                timed.append(_timed(more, benchmark["stats"]))
-            else:
-                memory += [{**more, "name": f"{more['name']}.{n}", "value": v} for n, v in values.items()]
-        if not timed and not memory:
-            raise ReportError("it has no benchmarks")
+            row, stats = {"group": benchmark["group"], **benchmark["extra_info"]}, benchmark["stats"]
+            if "values" in row:
+                memory += [{**row, "name": f"{row['name']}.{n}", "value": v} for n, v in row["values"].items()]
+                continue
+            times = {"seconds": stats["min"], "median": stats["median"], "rounds": stats["rounds"]}
+            timed.append({**row, **times, "peer_of": row["ours"], "copies": stats["min"] / row["copy_seconds"]})
         rows = _with_peers(pd.DataFrame(timed, columns=COLUMNS))
     except (KeyError, TypeError, AttributeError) as error:
         raise ReportError(f"it lacks what tests/benchmark writes ({error!r})") from None
@@ -59,13 +55,6 @@ def tabulate(report: dict[str, Any]) -> pd.DataFrame:
     parts = [part for part in (rows, derived) if not part.empty]
     table = pd.concat(parts, ignore_index=True).assign(**run).astype(dict.fromkeys(COUNTS, "Int64"))
     return table.fillna({"threads": threads})
-
-
-def _timed(more: dict[str, Any], stats: dict[str, Any]) -> dict[str, Any]:
-    """The row of a benchmark from what it says of itself, and the statistics of its rounds."""
-    more["peer_of"] = more.pop("ours")
-    times = {"seconds": stats["min"], "median": stats["median"], "rounds": stats["rounds"]}
-    return {**more, **times, "copies": stats["min"] / more["copy_seconds"]}
 
 
 def _with_peers(rows: pd.DataFrame) -> pd.DataFrame:
@@ -80,39 +69,39 @@ def _with_peers(rows: pd.DataFrame) -> pd.DataFrame:
 def _growth(rows: pd.DataFrame) -> list[dict[str, Any]]:
     """The slopes of log seconds over log d, of the benchmarks of a single vector."""
     slopes = []
-    for key, sizes in rows[rows["rows"] == 1].groupby(KEY, sort=False):
-        if sizes["d"].nunique() < SIZES:
-            continue
-        slope = np.polyfit(np.log(sizes["d"].astype(float)), np.log(sizes["seconds"].astype(float)), 1)
-        group, name, dtype = key
-        slopes.append({"group": "growth", "name": f"{group}.{name}", "dtype": dtype, "value": slope[0]})
+    for (group, name, dtype), sizes in rows[rows["rows"] == 1].groupby(KEY, sort=False):
+        if sizes["d"].nunique() >= SIZES:
+            d, seconds = (np.log(sizes[column].to_numpy(float)) for column in ("d", "seconds"))
+            slope, _ = np.polyfit(d, seconds, 1)
+            slopes.append({"group": "growth", "name": f"{group}.{name}", "dtype": dtype, "value": slope})
     return slopes
 
 
 def _paper_size(rows: pd.DataFrame) -> list[dict[str, Any]]:
-    """FIHT at the paper's size: the seconds of a single signal and of one in a batch, and the former relative to a
-    transform of the padded length, 2^20."""
+    """FIHT at the paper's size: the seconds of a single signal, relative to a transform of the padded length, 2^20, and
+    of one in a batch."""
     paper = rows[rows["name"] == "fiht.paper"]
-    alone = paper.loc[paper["rows"] == 1, "seconds"]
+    alone = _first(paper[paper["rows"] == 1])
     batch = paper[paper["rows"] > 1]
-    transform = rows.query("name == 'walsh_hadamard' and dtype == 'float64' and d == 2**20")
-    values: dict[str, float] = {}
-    if len(alone) and len(transform):
-        values["in_transforms"] = alone.iloc[0] / transform["seconds"].iloc[0]
-    if len(batch):
-        per_signal = batch["seconds"].iloc[0] / batch["rows"].iloc[0]
-        values["seconds_per_signal_of_batch"] = per_signal
-        if len(alone):
-            values["signal_of_batch_over_alone"] = per_signal / alone.iloc[0]
-    return [{"group": "derived", "name": f"fiht.paper.{name}", "value": value} for name, value in values.items()]
+    each = _first(batch.assign(seconds=batch["seconds"] / batch["rows"]))
+    transform = _first(rows.query("name == 'walsh_hadamard' and dtype == 'float64' and d == 2**20"))
+    values = {
+        "in_transforms": alone / transform,
+        "seconds_per_signal_of_batch": each,
+        "signal_of_batch_over_alone": each / alone,
+    }
+    named = {f"fiht.paper.{name}": value for name, value in values.items() if not math.isnan(value)}
+    return [{"group": "derived", "name": name, "value": value} for name, value in named.items()]
+
+
+def _first(rows: pd.DataFrame) -> float:
+    return next(iter(rows["seconds"]), math.nan)
 
 
 def table_of(report: Path, csv: Path) -> None:
     """Write the table of pytest-benchmark's report on tests/benchmark, and seal it.
 
-    Raises:
-        ReportError: for a file that is no such report.
-        OSError: where a file can't be read or written.
+    Raises ReportError for a file that is no such report, OSError where a file can't be read or written.
     """
     try:
         table = tabulate(parse_json(report.read_text(encoding="utf-8"), "it"))
