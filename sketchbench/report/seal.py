@@ -71,6 +71,11 @@ def beside(path: Path) -> Path:
     return path.with_suffix(".seal")
 
 
+def digests(files: Iterable[Path]) -> dict[str, str]:
+    """The SHA-256 of the bytes of each file, by file name."""
+    return {path.name: digest(path.read_bytes()) for path in files}
+
+
 def write(kind: str, scale: str, made_of: Mapping[str, str], files: Sequence[Path], **more: Mapping[str, str]) -> None:
     """Seal a report, after all of its files have been written; the seal stands beside the first of them.
 
@@ -78,19 +83,13 @@ def write(kind: str, scale: str, made_of: Mapping[str, str], files: Sequence[Pat
 
     Raises FileError (an OSError) where the seal can't be written.
     """
-    sums = {path.name: digest(path.read_bytes()) for path in files}
-    write_text(beside(files[0]), Seal(kind, scale, made_of, sums, **more).text)
+    write_text(beside(files[0]), Seal(kind, scale, made_of, digests(files), **more).text)
 
 
 def read(path: Path, again: str = RESULTS) -> Seal:
-    """A whole seal.
+    """A whole seal; `again` is the command that makes it again, for the message.
 
-    Arguments:
-        path: of the seal.
-        again: the command that makes it again, for the message.
-
-    Raises:
-        SealError: for a seal that is missing, a link, cut off or changed.
+    Raises SealError for a seal that is missing, a link, cut off or changed.
     """
     if not is_plain(path):
         raise SealError(f"{path}: no such seal; run {again}")
@@ -120,16 +119,10 @@ def command(kind: str, scale: str | None, path: Path) -> str:
 
 
 def content(path: Path, kind: str, scale: str | None = None) -> bytes:
-    """The bytes of a file of a report whose files are all as its seal says. Everything that shows a report reads it by
-    this function.
+    """The bytes of a file of a report of this kind and scale (None: any) whose files are all as its seal says.
+    Everything that shows a report reads it by this function.
 
-    Arguments:
-        path: the file.
-        kind: the kind of report that the file must belong to, one of KINDS.
-        scale: the scale that it must be of; None for any.
-
-    Raises:
-        SealError: in one line, for a file that is missing, changed, cut off, swapped or of another kind or scale.
+    Raises SealError, in one line, for a file that is missing, changed, cut off, swapped or of another kind or scale.
     """
     again = command(kind, scale, path)
     if not path.is_file():
@@ -155,11 +148,7 @@ def sums(paths: Iterable[Path]) -> dict[str, str]:
 
 
 def damages(reports: Path) -> list[str]:
-    """Verify a whole folder of reports. O(bytes of the files).
-
-    Returns:
-        A line for each report that has no seal, differs from its seal or lacks a file.
-    """
+    """A line for each report in a folder that has no seal, differs from its seal or lacks a file. O(bytes)."""
     lines = []
     for folder in FOLDERS:
         files = {path for path in (reports / folder).glob("*") if path.suffix in FORMATS and path.name != UNSEALED}

@@ -97,8 +97,7 @@ def check(
     """Prepare for a run that makes what is missing: see `seal.check`. Reads every report once.
 
     Arguments:
-        folder: of the reports.
-        scale: the scale that they are of.
+        folder, scale: of the reports.
         manifests: by study, the manifest of its table as JSON.
         figures: by name, the studies whose tables a figure is drawn from.
         facts: what the plan says to the page of claims.
@@ -183,8 +182,7 @@ def check_others(reports: Path, scale: str, planned: Collection[str], standing: 
     """Prepare for a run of some studies: of the tables of others, damaged ones are renamed, and the rest is left.
 
     Arguments:
-        reports: the folder of reports.
-        scale: the scale of the run.
+        reports, scale: the folder of reports, and the scale of the run.
         planned: the studies whose tables the run makes.
         standing: the studies whose tables the run uses as they are.
 
@@ -192,11 +190,9 @@ def check_others(reports: Path, scale: str, planned: Collection[str], standing: 
         A line for each damaged file, one for all tables without seals, and one for all tables of no study at this
         scale.
 
-    Raises:
-        FileError: where a damaged file can't be renamed.
+    Raises FileError where a damaged file can't be renamed.
     """
-    lines, unsealed, foreign = [], [], []
-    used = set(standing)
+    lines, unsealed, foreign, used = [], [], [], set(standing)
     for study in sorted({path.stem for path in (reports / "tables").glob("*.csv")} - set(planned)):
         place = reports / "tables" / f"{study}.csv"
         damaged = seal.check([place], None, scale)
@@ -206,13 +202,7 @@ def check_others(reports: Path, scale: str, planned: Collection[str], standing: 
             unsealed.append(study)
         elif study not in used:
             foreign.append(study)
-    if unsealed:
-        lines.append(
-            f"{reports}/tables: {', '.join(unsealed)}: without seals, so their verdicts read `not run`; run these"
-            " studies, or bring committed seals back by git restore"
-        )
-    if foreign:
-        lines.append(
-            f"{reports}/tables: {', '.join(foreign)}: of no study of this plan at scale={scale}, so they take no part"
-        )
-    return lines
+    no_seals = "without seals, so their verdicts read `not run`; run these studies, or bring committed seals back by"
+    no_study = f"of no study of this plan at scale={scale}, so they take no part"
+    groups = ((unsealed, f"{no_seals} git restore"), (foreign, no_study))
+    return [*lines, *(f"{reports}/tables: {', '.join(studies)}: {text}" for studies, text in groups if studies)]

@@ -27,7 +27,7 @@ from sketchbench import kernels
 from sketchbench.config import study
 from sketchbench.measure.column import Column
 from sketchbench.project import CONF
-from sketchbench.report.claim.judging import decide, judge
+from sketchbench.report.claim.judging import compare, decide, selections
 from sketchbench.sketch.family import SizeError
 
 CONTRACT = ("contract",)
@@ -110,7 +110,8 @@ def outcome(specimen: Specimen, names: Iterable[str], seed: int = 0, **settings:
         )
         if claim.methods is not None or not checks:
             continue
-        judgements = [one.comparison for one in judge(replace(claim, checks=checks), tables, METHOD, LEVEL)]
+        selected = selections(replace(claim, checks=checks), tables, METHOD)
+        judgements = [one.comparison for one in compare(selected, LEVEL)]
         if judgements:
             judged.append(claim.id)
         failures = [one.case for one in judgements if one.verdict == "fails"]

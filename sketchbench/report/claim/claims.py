@@ -1,9 +1,10 @@
 """Claims, read from conf/claim and checked."""
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from sketchbench.config import schema
 from sketchbench.measure.column import COLUMNS, CONTROLS
@@ -11,6 +12,7 @@ from sketchbench.parameters import choose
 from sketchbench.report.claim.control import NegativeControl, read_controls
 from sketchbench.report.claim.criteria import CRITERIA, Settings, Verdict
 
+Entry = TypeVar("Entry")
 Role = Literal["printed", "corrected", "ours", "control", "contract"]
 Expected = Verdict | Literal["any"]  # any: of times, which differ from machine to machine
 
@@ -48,16 +50,16 @@ class Claim:
     """One file of conf/claim; it holds where all its checks do.
 
     Attributes:
-        id: its name, also that of the file.
+        id: the name of the file.
         paper, place: where it is stated.
         statement: what is claimed, in words.
         dataset: what the studies compute with, in words.
         checks: what must hold.
         expected: the expected verdict by method, `default` for all others; `any` where none can be, as of times.
-        reason: why that verdict, and what was chosen where the paper leaves a choice.
         role: `printed`: in the words of the paper; `corrected`: what is true instead, or where it is; `ours`: beyond
             the papers; `control`: what no paper claims, and is measured for comparison; `contract`: what a method must
             keep, or it has no other verdicts (see `gate`).
+        reason: why that verdict is expected, and what was chosen where the paper leaves a choice.
         methods: the methods (sketches, recoveries) that it is about; None: all but the controls.
         left_out: methods that it is not about.
         controls: the negative controls by method, `default` for all others; a method without one has none yet.
@@ -71,10 +73,10 @@ class Claim:
     dataset: str
     checks: tuple[Check, ...]
     expected: dict[str, Expected]
-    reason: str
     role: Role
+    reason: str = ""
     methods: tuple[str, ...] | None = None
-    left_out: tuple[str, ...] = field(default=())
+    left_out: tuple[str, ...] = ()
     controls: Mapping[str, NegativeControl] = field(default_factory=dict)
     scales: Mapping[str, Expectation] = field(default_factory=dict)
 
@@ -113,45 +115,44 @@ def read_claims(paths: Iterable[Path]) -> list[Claim]:
         SchemaError: in one line, for a file that does not fit the schema.
         ClaimError: in one line, for an unknown criterion or column, or a file that has not the name of its claim.
     """
-    claims = []
-    for path in sorted(paths, key=lambda path: _order(path.stem)):
-        content = schema.read(path, "claim")
+    return read_files(sorted(paths, key=lambda path: _order(path.stem)), "claim", _claim)
+
+
+def read_files(paths: Iterable[Path], schema_name: str, make: Callable[[dict[str, Any]], Entry]) -> list[Entry]:
+    """What `make` makes of the content of each file.
+
+    Raises SchemaError for a file that does not fit the schema; ClaimError where its `id` is not the file's name, and
+    for a ValueError of `make`.
+    """
+    entries = []
+    for path in paths:
+        content = schema.read(path, schema_name)
         if content["id"] != path.stem:
             raise ClaimError(f"{path}: id {content['id']} must be the file's name")
         try:
-            claims.append(_claim(content))
+            entries.append(make(content))
         except ValueError as error:
             raise ClaimError(f"{path}: {error}") from None
-    return claims
+    return entries
 
 
 def _order(name: str) -> tuple[str, int, str]:
     """S2 before S2x before S10."""
-    letters = name[0]
-    digits = "".join(c for c in name[1:].partition("-")[0] if c.isdigit())
-    return letters, int(digits or 0), name
+    digits = re.sub(r"\D", "", name[1:].partition("-")[0])
+    return name[0], int(digits or 0), name
 
 
 def _claim(content: dict[str, Any]) -> Claim:
     """The claim of a file's content; ValueError for an unknown criterion or column."""
-    return Claim(
-        id=content["id"],
-        paper=content["paper"],
-        place=content["place"],
-        statement=content["statement"],
-        dataset=content["dataset"],
-        checks=tuple(_check(check, content["studies"]) for check in content["checks"]),
-        expected=_by_method(content["expected"]),
-        reason=content.get("reason", ""),
-        role=content["role"],
-        controls=read_controls(content["negative_control"]) if "negative_control" in content else {},
-        methods=tuple(content["methods"]) if "methods" in content else None,
-        left_out=tuple(content.get("left_out", ())),
-        scales={
-            name: Expectation(**{**found, "expected": _by_method(found["expected"])})
-            for name, found in content.get("scales", {}).items()
-        },
-    )
+    studies, scales = content.pop("studies"), content.pop("scales", {})
+    parts = {
+        "checks": tuple(_check(check, studies) for check in content["checks"]),
+        "expected": _by_method(content["expected"]),
+        "controls": read_controls(content.pop("negative_control", {})),
+        "scales": {name: Expectation(_by_method(one["expected"]), one["reason"]) for name, one in scales.items()},
+    }
+    tuples = {name: tuple(content[name]) for name in ("methods", "left_out") if name in content}
+    return Claim(**{**content, **parts, **tuples})
 
 
 def _by_method(expected: Expected | dict[str, Expected]) -> dict[str, Expected]:
@@ -163,15 +164,9 @@ def _check(content: dict[str, Any], studies: list[str]) -> Check:
     choose("criterion", content["criterion"], CRITERIA)
     for column in content["where"]:
         choose("column", column, COLUMNS)
-    if "over" in content:
-        choose("over", content["over"], COLUMNS)
-    settings = {name: content[name] for name in ("margin", "over") if name in content}
-    return Check(
-        criterion=content["criterion"],
-        where=content["where"],
-        studies=tuple(content.get("studies", studies)),
-        settings=Settings(**settings),
-    )
+    settings = Settings(**{name: content[name] for name in ("margin", "over") if name in content})
+    choose("over", settings.over, COLUMNS)
+    return Check(content["criterion"], content["where"], tuple(content.get("studies", studies)), settings)
 
 
 def check_studies(claims: list[Claim], known: Iterable[str]) -> None:

@@ -19,9 +19,8 @@ class NegativeControl:
     An attribute that is not given is that of the claim.
 
     Attributes:
-        method: the method of the rows.
+        method, studies: of the rows.
         where: values by columns, in place of those that a check asks for, or in addition to them.
-        studies: the studies of the rows.
         reference: whose `exact` and `bound` the rows are held against: their own, or those of the claim's rows that
             agree with them on all axes other than those in `where`.
         reason: why no control can be; "" where there is one.
@@ -47,11 +46,12 @@ class NegativeControl:
 
 
 def read_controls(content: Mapping[str, Any]) -> dict[str, NegativeControl]:
-    """The controls of a claim by method, `default` for all others; `content` is one control, or several by method.
+    """The controls of a claim by method, `default` for all others; `content` is one control, or several by method, or
+    empty.
 
     Raises ValueError for an unknown column.
     """
-    single = not content or any(not isinstance(value, dict) or name == "where" for name, value in content.items())
+    single = any(not isinstance(value, dict) or name == "where" for name, value in content.items())
     return {name: _control(part) for name, part in ({"default": content} if single else content).items()}
 
 

@@ -8,6 +8,7 @@ single comparison, for which the caller divides the family-wise error rate by th
 and of the settings of the claim. It returns a comparison for each row that it applies to (`growth`: for each curve).
 """
 
+import functools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -30,6 +31,7 @@ LINEAR = (Column.D, Column.CHANNEL_NOISE)
 CURVES = (Column.D, Column.S, Column.SEED, Column.B)
 
 TableRow = Mapping[Any, Any]  # from column names to values
+Estimate = tuple[float, float, float]  # a statistic, and the ends of its interval
 Verdict = Literal["holds", "fails", "inconclusive", "vacuous", "void", "not run"]
 
 
@@ -76,71 +78,82 @@ class Settings(Checked):
     over: str = Column.D
 
 
-def equality(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
+Criterion = Callable[[pd.DataFrame, float, Settings], list[Comparison]]
+RowCriterion = Callable[[TableRow, float, Settings], Comparison]
+
+
+def _for_rows_with(*columns: str) -> Callable[[RowCriterion], Criterion]:
+    """Make a criterion of single rows one of tables, for the rows that have a number in each of these columns.
+
+    A row may have a `positive_control`: in how many trials the attack succeeded without the defence. Unless this shows
+    a probability of success above 1/2, its verdict is inconclusive.
+    """
+
+    def extend(compare: RowCriterion) -> Criterion:
+        @functools.wraps(compare)
+        def criterion(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
+            for column in columns:
+                rows = rows[rows[column].notna()]
+            return [_doubt(compare(row, error, settings), _attack_works(row, error)) for row in rows.to_dict("records")]
+
+        return criterion
+
+    return extend
+
+
+def _attack_works(row: TableRow, error: float) -> bool:
+    """Whether the positive control of a row shows that the attack works; true for a row without one."""
+    control = row.get(Column.POSITIVE_CONTROL, np.nan)
+    return pd.isna(control) or proportion_interval(int(control), int(row[Column.TRIALS]), error=error).low > 0.5
+
+
+def _doubt(comparison: Comparison, trusted: bool) -> Comparison:
+    """The comparison, inconclusive unless it is trusted."""
+    return comparison if trusted else replace(comparison, verdict="inconclusive")
+
+
+@_for_rows_with(Column.EXACT)
+def equality(row: TableRow, error: float, settings: Settings) -> Comparison:
     """The mean equals `exact`: its interval contains that, and is narrow enough to have excluded other values."""
-    comparisons = []
-    for row in rows[rows[Column.EXACT].notna()].to_dict("records"):
-        low, high = _mean_interval(row, error)
-        exact, half = row[Column.EXACT], (high - low) / 2
-        narrow = half <= settings.margin * max(1.0, abs(exact))
-        inside = low <= exact <= high
-        verdict: Verdict = "fails" if not inside else "holds" if narrow else "inconclusive"
-        if not _trusted(row):
-            verdict = "inconclusive"
-        slack = 1 - abs(exact - (low + high) / 2) / half
-        comparisons.append(_comparison(row, verdict, row[Column.MEAN], low, high, exact, slack))
-    return comparisons
+    low, high = _mean_interval(row, error)
+    exact, half = row[Column.EXACT], (high - low) / 2
+    narrow = half <= settings.margin * max(1.0, abs(exact))
+    verdict: Verdict = "fails" if not low <= exact <= high else "holds" if narrow else "inconclusive"
+    slack = 1 - abs(exact - (low + high) / 2) / half
+    return _doubt(_comparison(row, verdict, (row[Column.MEAN], low, high), exact, slack), _has_enough_trials(row))
 
 
-def upper_bound(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
+@_for_rows_with(Column.BOUND)
+def upper_bound(row: TableRow, error: float, settings: Settings) -> Comparison:
     """The mean is at most `bound`. A run that diverged has no mean, and exceeds every bound."""
-    comparisons = []
-    for row in rows[rows[Column.BOUND].notna()].to_dict("records"):
-        if row.get(Column.STATUS) == "diverged":
-            infinite, bound = float("inf"), row[Column.BOUND]
-            diverged = _comparison(row, "fails", infinite, infinite, infinite, bound, -infinite)
-            comparisons.append(replace(diverged, tightness=_tightness(bound, infinite)))
-            continue
-        low, high = _mean_interval(row, error)
-        comparison = _below(row, row[Column.MEAN], low, high, row[Column.BOUND])
-        comparison = replace(comparison, tightness=_tightness(row[Column.BOUND], row[Column.MEAN]))
-        if not _trusted(row):
-            comparison = replace(comparison, verdict="inconclusive")
-        comparisons.append(comparison)
-    return comparisons
+    if row.get(Column.STATUS) == "diverged":
+        return _comparison(row, "fails", (np.inf, np.inf, np.inf), row[Column.BOUND], -np.inf, np.inf)
+    mean = row[Column.MEAN]
+    return _doubt(_below(row, (mean, *_mean_interval(row, error)), mean), _has_enough_trials(row))
 
 
-def probability(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
+@_for_rows_with(Column.BOUND)
+def probability(row: TableRow, error: float, settings: Settings) -> Comparison:
     """The probability behind `count` out of `trials` is at most `bound`.
 
     A few trials never decide it: at the level of a run, with 1/2 for the bound, fewer than about twenty. Where so many
     are too expensive, a claim that one trial may refute has a second check, `always`, of what was declared in advance
     to do so. Together they fail where a single trial does it, and hold only where there are enough of them.
     """
-    comparisons = []
-    for row in rows[rows[Column.BOUND].notna()].to_dict("records"):
-        low, high = proportion_interval(int(row[Column.COUNT]), int(row[Column.TRIALS]), error=error)
-        share = row[Column.COUNT] / row[Column.TRIALS]
-        comparisons.append(_below(row, share, low, high, row[Column.BOUND]))
-    return comparisons
+    return _below(row, _share(row, error))
 
 
-def always(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
+@_for_rows_with(Column.BOUND)
+def always(row: TableRow, error: float, settings: Settings) -> Comparison:
     """No trial exceeds `bound`; `count` is the number of trials that do.
 
     A single one refutes the claim. The interval is that of the probability of an exceedance: trials without any can
     only show that it is small. The slack is that of the largest trial.
     """
-    comparisons = []
-    for row in rows[rows[Column.BOUND].notna()].to_dict("records"):
-        count, trials = int(row[Column.COUNT]), int(row[Column.TRIALS])
-        low, high = proportion_interval(count, trials, error=error)
-        slack = (row[Column.BOUND] - row[Column.MAXIMUM]) / abs(row[Column.BOUND])
-        comparison = _comparison(row, "fails" if count else "holds", count / trials, low, high, 0.0, slack)
-        case = f"{comparison.case}, largest {row[Column.MAXIMUM]:.4g} of {row[Column.BOUND]:.4g}".lstrip(", ")
-        tightness = _tightness(row[Column.BOUND], row[Column.MAXIMUM])
-        comparisons.append(replace(comparison, case=case, tightness=tightness))
-    return comparisons
+    bound, largest = row[Column.BOUND], row[Column.MAXIMUM]
+    verdict: Verdict = "fails" if row[Column.COUNT] else "holds"
+    comparison = _comparison(row, verdict, _share(row, error), 0.0, (bound - largest) / abs(bound), largest)
+    return replace(comparison, case=f"{comparison.case}, largest {largest:.4g} of {bound:.4g}".lstrip(", "))
 
 
 def growth(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
@@ -168,67 +181,35 @@ def growth(rows: pd.DataFrame, error: float, settings: Settings) -> list[Compari
         slack, reach = ((end - middle) / (claimed - middle) for end in (nearest, farthest))
         verdict: Verdict = "holds" if slack > 0 else "fails" if reach < 0 else "inconclusive"
         row = {Column.CASE: case, Column.TRIALS: int(worst[Column.TRIALS].sum())}
-        comparisons.append(_comparison(row, verdict, slope, low, high, middle, slack))
+        comparisons.append(_comparison(row, verdict, (slope, low, high), middle, slack))
     return comparisons
 
 
-def computed(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
+@_for_rows_with(Column.BOUND, Column.VALUE)
+def computed(row: TableRow, error: float, settings: Settings) -> Comparison:
     """The number `value`, which has no randomness, is at most `bound`. There are no trials."""
-    comparisons = []
-    for row in rows[rows[Column.BOUND].notna() & rows[Column.VALUE].notna()].to_dict("records"):
-        value = row[Column.VALUE]
-        comparison = _below({**row, Column.TRIALS: 0}, value, value, value, row[Column.BOUND])
-        comparisons.append(replace(comparison, tightness=_tightness(row[Column.BOUND], value)))
-    return comparisons
+    value = row[Column.VALUE]
+    return _below({**row, Column.TRIALS: 0}, (value, value, value), value)
 
 
-def audit(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
+@_for_rows_with(Column.BOUND, Column.HITS)
+def audit(row: TableRow, error: float, settings: Settings) -> Comparison:
     """The attack proves no ε above `bound`, the ε that is accounted for at `delta`.
 
     Of `trials` runs with the canary the attack takes `hits` for such, and of as many without it `false_alarms`. From
     this follows a lower bound of the true ε, which can refute the account but never confirm it. The verdict is
     inconclusive where it is further below `bound` than the margin allows.
     """
-    comparisons = []
-    for row in rows[rows[Column.BOUND].notna() & rows[Column.HITS].notna()].to_dict("records"):
-        hits, alarms, trials = (int(row[name]) for name in (Column.HITS, Column.FALSE_ALARMS, Column.TRIALS))
-        proven = epsilon_lower_bound(hits, alarms, trials, delta=row[Column.DELTA], error=error)
-        bound = row[Column.BOUND]
-        strong = proven >= (1 - settings.margin) * bound
-        verdict: Verdict = "fails" if proven > bound else "holds" if strong else "inconclusive"
-        slack = (bound - proven) / bound
-        infinite = float("inf")
-        comparison = _comparison(row, verdict, proven, proven, infinite, bound, slack)
-        comparisons.append(replace(comparison, tightness=_tightness(bound, proven)))
-    return comparisons
-
-
-Criterion = Callable[[pd.DataFrame, float, Settings], list[Comparison]]
-
-
-def _with_control(criterion: Criterion) -> Criterion:
-    """The same criterion for rows that may have a `positive_control`: in how many trials the attack succeeded without
-    the defence. Unless this shows that it does so with a probability above 1/2, every verdict is inconclusive.
-    """
-
-    def judged(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
-        if Column.POSITIVE_CONTROL in rows:
-            rows = rows.assign(controlled=[_controlled(row, error) for row in rows.to_dict("records")])
-        return criterion(rows, error, settings)
-
-    return judged
-
-
-def _controlled(row: TableRow, error: float) -> bool:
-    """Whether the row has no positive control, or its control shows that the attack works."""
-    if pd.isna(row[Column.POSITIVE_CONTROL]):
-        return True
-    return proportion_interval(int(row[Column.POSITIVE_CONTROL]), int(row[Column.TRIALS]), error=error).low > 0.5
+    hits, alarms, trials = (int(row[name]) for name in (Column.HITS, Column.FALSE_ALARMS, Column.TRIALS))
+    proven = epsilon_lower_bound(hits, alarms, trials, delta=row[Column.DELTA], error=error)
+    bound = row[Column.BOUND]
+    strong = proven >= (1 - settings.margin) * bound
+    verdict: Verdict = "fails" if proven > bound else "holds" if strong else "inconclusive"
+    return _comparison(row, verdict, (proven, proven, np.inf), bound, (bound - proven) / bound, proven)
 
 
 CRITERIA: dict[str, Criterion] = {
-    criterion.__name__: _with_control(criterion)
-    for criterion in (equality, upper_bound, probability, always, growth, computed, audit)
+    criterion.__name__: criterion for criterion in (equality, upper_bound, probability, always, growth, computed, audit)
 }
 
 
@@ -266,61 +247,48 @@ def _measured_slope(rows: pd.DataFrame, over: str, error: float) -> Slope:
 
 def _mean_interval(row: TableRow, error: float) -> tuple[float, float]:
     """The interval of a mean; that of a single trial, which has no spread, is all numbers."""
-    if row[Column.TRIALS] < 2:
-        return -float("inf"), float("inf")
-    scales = [abs(row[name]) for name in (Column.EXACT, Column.BOUND) if not np.isnan(row[name])]
-    return mean_interval(
-        row[Column.MEAN],
-        row[Column.SD],
-        row[Column.SKEWNESS],
-        int(row[Column.TRIALS]),
-        error=error,
-        scale=max(1.0, *scales),
-    )
+    trials = int(row[Column.TRIALS])
+    if trials < 2:
+        return -np.inf, np.inf
+    scale = max(1.0, *(abs(row[name]) for name in (Column.EXACT, Column.BOUND) if not np.isnan(row[name])))
+    return mean_interval(row[Column.MEAN], row[Column.SD], row[Column.SKEWNESS], trials, error=error, scale=scale)
 
 
-def _trusted(row: TableRow) -> bool:
-    """Whether the trials are enough to trust the interval of their mean, given their skewness."""
+def _has_enough_trials(row: TableRow) -> bool:
+    """Whether the interval of the mean can be trusted, given the skewness of the trials."""
     enough = row[Column.TRIALS] > 1
     return bool(enough and abs(row[Column.SKEWNESS]) <= TRUSTED_SKEWNESS * np.sqrt(row[Column.TRIALS]))
 
 
-def _below(row: TableRow, statistic: float, low: float, high: float, bound: float) -> Comparison:
-    """The comparison of a statistic that must be at most the bound, up to rounding."""
+def _share(row: TableRow, error: float) -> Estimate:
+    """`count` out of `trials`, with the interval of the probability behind it."""
+    count, trials = int(row[Column.COUNT]), int(row[Column.TRIALS])
+    return count / trials, *proportion_interval(count, trials, error=error)
+
+
+def _below(row: TableRow, estimate: Estimate, measured: float = np.nan) -> Comparison:
+    """The comparison of a statistic that must be at most `bound`, up to rounding; `measured` as of `_comparison`."""
+    (statistic, low, high), bound = estimate, row[Column.BOUND]
     rounded = bound + ROUNDING * max(1.0, abs(bound))
     verdict: Verdict = "holds" if high <= rounded else "fails" if low > rounded else "inconclusive"
     slack = (bound - high) / (abs(bound) or abs(statistic) or 1.0)
     if verdict == "holds":
         slack = max(slack, 0.0)  # an excess by rounding counts as none
-    return _comparison(row, verdict, statistic, low, high, bound, slack)
-
-
-def _tightness(bound: float, measured: float) -> float:
-    """The bound over what was measured; NaN where one of them is not positive."""
-    return bound / measured if bound > 0 and measured > 0 else float("nan")
+    return _comparison(row, verdict, estimate, bound, slack, measured)
 
 
 def _comparison(
-    row: TableRow,
-    verdict: Verdict,
-    statistic: float,
-    low: float,
-    high: float,
-    bound: float,
-    slack: float,
+    row: TableRow, verdict: Verdict, estimate: Estimate, bound: float, slack: float, measured: float = np.nan
 ) -> Comparison:
-    """A comparison for this row; inconclusive where its control failed."""
-    if not row.get("controlled", True):
-        verdict = "inconclusive"
-    return Comparison(verdict, _case(row), statistic, low, high, bound, slack, int(row[Column.TRIALS]))
+    """A comparison for this row; its tightness is the row's bound over what was `measured`, where both are positive."""
+    allowed = row.get(Column.BOUND, np.nan)
+    tightness = allowed / measured if allowed > 0 and measured > 0 else np.nan
+    return Comparison(verdict, _case(row), *estimate, bound, slack, int(row[Column.TRIALS]), tightness)
 
 
 def _case(row: TableRow) -> str:
     """What distinguishes this comparison from the others of its method, in words: its values on the axes."""
-    parts = []
-    for axis in AXES:
-        value = row.get(axis)
-        if value is None or (isinstance(value, float) and np.isnan(value)):
-            continue
-        parts.append(str(value) if isinstance(value, str) else f"{axis}={value:g}")
-    return ", ".join(parts)
+    values = ((axis, row.get(axis)) for axis in AXES)
+    return ", ".join(
+        value if isinstance(value, str) else f"{axis}={value:g}" for axis, value in values if not pd.isna(value)
+    )

@@ -4,11 +4,10 @@ import operator
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from sketchbench.config import schema
 from sketchbench.parameters import choose
-from sketchbench.report.claim.claims import Claim, ClaimError
+from sketchbench.report.claim.claims import Claim, read_files
 
 Relation = Literal["at most", "at least", "exactly"]
 Kind = Literal["wrong", "vacuous", "contradictory", "misprint"]
@@ -47,7 +46,7 @@ class Erratum:
     """One file of conf/erratum.
 
     Attributes:
-        id: its name, also that of the file.
+        id: the name of the file.
         paper, place: where it is printed.
         kind: `wrong`; `vacuous`, true of nothing; `contradictory`, to another place; `misprint`, plainly not meant.
         printed: the statement as printed, in our words.
@@ -69,11 +68,7 @@ class Erratum:
 
 
 def read_errata(paths: Iterable[Path], claims: Iterable[Claim]) -> list[Erratum]:
-    """The errata of these files, in order of their names.
-
-    Arguments:
-        paths: the files.
-        claims: all claims.
+    """The errata of these files, in order of their names; `claims` are all claims.
 
     Raises:
         SchemaError: in one line, for a file that does not fit the schema.
@@ -81,26 +76,13 @@ def read_errata(paths: Iterable[Path], claims: Iterable[Claim]) -> list[Erratum]
             has a counterexample that agrees with the print.
     """
     known = [claim.id for claim in claims]
-    errata = []
-    for path in sorted(paths):
-        content = schema.read(path, "erratum")
-        case = content.pop("counterexample", None)
-        counterexample = Counterexample(**case) if case else None
-        erratum = Erratum(**{**content, "claims": tuple(content["claims"]), "counterexample": counterexample})
-        try:
-            _check(erratum, path.stem, known)
-        except ValueError as error:
-            raise ClaimError(f"{path}: {error}") from None
-        errata.append(erratum)
-    return errata
 
+    def erratum(content: dict[str, Any]) -> Erratum:
+        for claim in content["claims"]:
+            choose("claim", claim, known)
+        case = Counterexample(**content["counterexample"]) if "counterexample" in content else None
+        if case and not case.refutes:
+            raise ValueError(f"measured={case.measured:g} must not be {case.relation} the printed {case.printed:g}")
+        return Erratum(**{**content, "claims": tuple(content["claims"]), "counterexample": case})
 
-def _check(erratum: Erratum, name: str, known: list[str]) -> None:
-    """ValueError for what a schema can't say."""
-    if erratum.id != name:
-        raise ValueError(f"id {erratum.id} must be the file's name")
-    for claim in erratum.claims:
-        choose("claim", claim, known)
-    case = erratum.counterexample
-    if case and not case.refutes:
-        raise ValueError(f"measured={case.measured:g} must not be {case.relation} the printed {case.printed:g}")
+    return read_files(sorted(paths), "erratum", erratum)

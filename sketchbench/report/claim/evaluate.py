@@ -1,16 +1,18 @@
 """Claims and tables to verdicts."""
 
-from collections.abc import Collection, Iterable, Mapping
-from typing import Any, Literal
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from sketchbench.measure.column import TRIALS_THERE, Column
+from sketchbench.report.claim import judging
 from sketchbench.report.claim.claims import Claim, ClaimError
 from sketchbench.report.claim.control import NegativeControl
 from sketchbench.report.claim.criteria import Verdict
 from sketchbench.report.claim.gate import apply_gate
-from sketchbench.report.claim.judging import Judgement, compare, control_selections, decide, selections, weigh
+from sketchbench.report.claim.judging import Judgement, Selection, compare, decide
 
 FAMILY_WISE_ERROR = 1e-3  # over all comparisons of all claims of a run, and again over those of negative controls
 
@@ -47,61 +49,89 @@ def evaluate(
         ClaimError: for a check that finds nothing to judge in a table that is there, if these are whole.
     """
     partly = {study for study, table in tables.items() if (table[Column.QUANTITY] == TRIALS_THERE).any()}
-    tables = {study: _plain(table) for study, table in tables.items() if not (study in partly and _is_empty(table))}
-    judged = [claim for claim in claims if set(claim.studies) <= tables.keys()]
-    unfit = {claim.id: _unfit(claim, tables, older) for claim in judged}
-    judged = [claim for claim in judged if not unfit[claim.id]]
-    methods = [(claim, *pair) for claim in judged for pair in _labels(claim, tables).items()]
-    # Which comparisons there are does not depend on the error rate; how many share it is known after a first pass.
-    selected = {(claim.id, method): selections(claim, tables, method) for claim, method, _ in methods}
-    first = {key: compare(found, 0.5) for key, found in selected.items()}
-    idle = {claim.id: _idle(claim, [found for (id, _), found in first.items() if id == claim.id]) for claim in judged}
+    tables = {study: _plain(table) for study, table in tables.items()}
+    tables = {study: rows for study, rows in tables.items() if study not in partly or len(rows)}
     aside = partly | set(older)  # of these, what a check asks for may be missing
-    refused = [idle[claim.id] for claim in judged if idle[claim.id] and aside.isdisjoint(claim.studies)]
-    if whole and refused:
-        raise ClaimError(refused[0])
-    judged = [claim for claim in judged if not idle[claim.id]]
-    methods = [entry for entry in methods if entry[0] in judged]
-    controlled = [(claim, method, control) for claim, method, _ in methods if (control := _to_judge(claim, method))]
+    refusals: dict[str, str] = {}
+    passes: dict[str, _Pass] = {}
+    for claim in claims:
+        if set(claim.studies) <= tables.keys():
+            try:
+                passes[claim.id] = first = _first_pass(claim, tables)
+            except (ClaimError, LookupError) as error:
+                if not (concerned := sorted(set(claim.studies) & set(older))):
+                    raise
+                lack = error if isinstance(error, ClaimError) else f"they have no {' '.join(map(str, error.args))}"
+                old = f"of other code, the tables of {', '.join(concerned)}"
+                refusals[claim.id] = f"{old} can't be judged ({lack}); run these again"
+                continue
+            if first.idle and whole and aside.isdisjoint(claim.studies):
+                raise ClaimError(first.idle)
+            refusals[claim.id] = first.idle
     # The controls are judged at the level of the claims, but they take no share of the claims' error rate. They are a
     # second family, whose statements ("this control fails the checks") are others: a wrong one of them makes a verdict
     # `holds` that should be `vacuous`, and never a false statement of a claim hold. With as many comparisons as the
     # first or fewer, Bonferroni bounds the error rate of the second at the same level by the same number.
-    against = {
-        (claim.id, method): control_selections(claim, control, tables, method) for claim, method, control in controlled
-    }
-    count = max(_measured(first.values()), _measured(compare(found, 0.5) for found in against.values()))
-    error = FAMILY_WISE_ERROR / max(count, 1)
-    controls = {key: compare(found, error) for key, found in against.items()}
-    why = {
-        claim.id: [unfit.get(claim.id), idle.get(claim.id), _missing(claim, tables, older, takes or {})]
-        for claim in claims
-    }
-    rows = [_not_run(claim, scale, "; ".join(filter(None, why[claim.id]))) for claim in claims if claim not in judged]
-    rows += [
-        _row(claim, method, label, compare(selected[claim.id, method], error), controls.get((claim.id, method)), scale)
-        for claim, method, label in methods
-        if first[claim.id, method]
-    ]
-    order = {claim.id: number for number, claim in enumerate(claims)}
-    rows.sort(key=lambda row: order[row["claim"]])
+    count = max(sum(first.count for first in passes.values()), sum(first.controls for first in passes.values()))
+    error_rate = FAMILY_WISE_ERROR / max(count, 1)
+    rows: list[dict[str, Any]] = []
+    for claim in claims:
+        if claim.id not in passes or passes[claim.id].idle:
+            reasons = (refusals.get(claim.id), _missing(claim, tables, older, takes or {}))
+            rows.append(_not_run(claim, scale, "; ".join(filter(None, reasons))))
+            continue
+        first = passes[claim.id]
+        for method, selected in first.selected.items():
+            if judgements := compare(selected, error_rate):
+                control = compare(first.against[method], error_rate) if method in first.against else None
+                rows.append(_row(claim, method, first.labels[method], judgements, control, scale))
     return pd.DataFrame(apply_gate(rows, kinds or {})), count
 
 
-def _unfit(claim: Claim, tables: Mapping[str, pd.DataFrame], older: Collection[str]) -> str:
-    """Why a claim can't be judged from tables of another plan, in which columns may be missing; "" where it can."""
-    if not (concerned := set(claim.studies) & set(older)):
-        return ""
-    try:
-        for method in _labels(claim, tables):
-            compare(selections(claim, tables, method), 0.5)
-            if control := _to_judge(claim, method):
-                compare(control_selections(claim, control, tables, method), 0.5)
-    except (ClaimError, LookupError) as error:
-        reason = str(error) if isinstance(error, ClaimError) else f"they have no {' '.join(map(str, error.args))}"
-        return (
-            f"of other code, the tables of {', '.join(sorted(concerned))} can't be judged ({reason}); run these again"
-        )
+class _Pass(NamedTuple):
+    """What the checks of a claim are applied to. Which comparisons there are does not depend on the error rate; how
+    many share it is known after a first pass over all claims.
+
+    Attributes:
+        labels: of the methods in the tables that the claim is about, in alphabetical order of the methods.
+        selected, against: by method, the rows for the checks, and those of the negative control if it has rows.
+        count, controls: how many comparisons of these rows are of measured numbers, and may err.
+        idle: the first check that finds nothing to judge, whatever the method, in words; "" for none.
+    """
+
+    labels: dict[str, str]
+    selected: dict[str, list[Selection]]
+    against: dict[str, list[Selection]]
+    count: int
+    controls: int
+    idle: str
+
+
+def _first_pass(claim: Claim, tables: Mapping[str, pd.DataFrame]) -> _Pass:
+    """The rows for a claim and their comparisons; where a check finds nothing to judge, controls are left out."""
+    pairs = (tables[study][[Column.METHOD, Column.LABEL]].drop_duplicates().to_numpy() for study in claim.studies)
+    labels = {method: label for own in pairs for method, label in own if claim.is_about(method)}
+    selected = {method: judging.selections(claim, tables, method) for method in sorted(labels)}
+    judgements = [judgement for rows in selected.values() for judgement in compare(rows, 0.5)]
+    idle = _idle(claim, {(judgement.study, judgement.criterion) for judgement in judgements})
+    controls = {} if idle else {method: claim.control_of(method) for method in selected}
+    against = {
+        method: judging.control_selections(claim, control, tables, method)
+        for method, control in controls.items()
+        if control and not control.reason
+    }
+    of_controls = [judgement for rows in against.values() for judgement in compare(rows, 0.5)]
+    counts = (sum(one.comparison.trials > 0 for one in found) for found in (judgements, of_controls))
+    return _Pass(labels, selected, against, *counts, idle)
+
+
+def _idle(claim: Claim, judged: Collection[tuple[str, str]]) -> str:
+    """The first check of a claim that finds nothing to judge, in words, given the studies and criteria that do."""
+    for check in claim.checks:
+        for study in check.studies:
+            if (study, check.criterion) not in judged:
+                place = f"in study {study} where {dict(check.where)}"
+                return f"{claim.id}: criterion {check.criterion} finds nothing to judge {place}"
     return ""
 
 
@@ -117,66 +147,26 @@ def _plain(table: pd.DataFrame) -> pd.DataFrame:
     return rows.astype({name: object for name in rows if rows[name].dtype == "str"})
 
 
-def _is_empty(table: pd.DataFrame) -> bool:
-    """Whether no run of a table has a trial yet."""
-    return bool((table[Column.QUANTITY] == TRIALS_THERE).all())
-
-
-def _to_judge(claim: Claim, method: str) -> NegativeControl | None:
-    """The negative control of a method; None where it has none with rows."""
-    control = claim.control_of(method)
-    return None if control is None or control.reason else control
-
-
-def _measured(groups: Iterable[list[Judgement]]) -> int:
-    """How many comparisons are of measured numbers, and may err."""
-    return sum(judgement.comparison.trials > 0 for judgements in groups for judgement in judgements)
-
-
-def _labels(claim: Claim, tables: Mapping[str, pd.DataFrame]) -> dict[str, str]:
-    """The methods in these tables that a claim is about, with their labels, in alphabetical order."""
-    labels: dict[str, str] = {}
-    for study in claim.studies:
-        pairs = tables[study][[Column.METHOD, Column.LABEL]].drop_duplicates()
-        labels |= dict(zip(pairs[Column.METHOD], pairs[Column.LABEL], strict=True))
-    return {method: label for method, label in sorted(labels.items()) if claim.is_about(method)}
-
-
-def _idle(claim: Claim, judgements: list[list[Judgement]]) -> str:
-    """The first check of a claim that finds nothing to judge, whatever the method, in words; empty for none."""
-    judged = {(judgement.study, judgement.criterion) for group in judgements for judgement in group}
-    for check in claim.checks:
-        for study in check.studies:
-            if (study, check.criterion) not in judged:
-                place = f"in study {study} where {dict(check.where)}"
-                return f"{claim.id}: criterion {check.criterion} finds nothing to judge {place}"
-    return ""
-
-
 def _row(
-    claim: Claim,
-    method: str,
-    label: str,
-    judgements: list[Judgement],
-    control: list[Judgement] | None,
-    scale: str,
+    claim: Claim, method: str, label: str, judgements: list[Judgement], control: list[Judgement] | None, scale: str
 ) -> dict[str, Any]:
     """The verdict on a method, with the comparison that decides it, and with that on its negative control."""
     verdict, (study, criterion, worst) = _decided(judgements)
     columns = _control_columns(claim.control_of(method), control)
     expected = claim.at(scale).expected
+    tightness = pd.Series([judgement.comparison.tightness for judgement in judgements], dtype=float)
     return {
         **_identity(claim),
         "role": claim.role_of(method),
         Column.LABEL: label,
-        "verdict": weigh(verdict, columns["negative_control_verdict"] if control is not None else None),
+        "verdict": judging.weigh(verdict, columns["negative_control_verdict"] or None),
         "expected": expected.get(method, expected["default"]),
         "statistic": worst.statistic,
         "low": worst.low,
         "high": worst.high,
         Column.BOUND: worst.bound,
         "slack": worst.slack,
-        "tightness": _tightest(judgements),
+        "tightness": tightness.min(),  # NaN where no comparison has one
         Column.TRIALS: worst.trials,
         "comparisons": len(judgements),
         Column.CASE: worst.case,
@@ -196,30 +186,16 @@ def _decided(judgements: list[Judgement]) -> tuple[Verdict, Judgement]:
     return verdict, min(deciding, key=lambda judgement: judgement.comparison.slack)
 
 
-def _tightest(judgements: list[Judgement]) -> float:
-    """The least tightness of all comparisons that have one; NaN where none has."""
-    return float(pd.Series([judgement.comparison.tightness for judgement in judgements], dtype=float).min())
-
-
 def _control_columns(control: NegativeControl | None, judgements: list[Judgement] | None) -> dict[str, Any]:
-    """The columns about the negative control of a method: its name, its verdict, the statistic that decides it, and
-    the bound and criterion of that.
-
-    Arguments:
-        control: the control; None where there is none yet.
-        judgements: its comparisons; None where it has no rows, for a reason.
-    """
+    """The columns about the negative control of a method, None where there is none yet. `judgements` are its
+    comparisons, None where it has no rows, for a reason."""
     name = control.name if control else ""
-    verdict: Verdict | Literal[""] = ""
-    statistic = bound = float("nan")
-    criterion = ""
-    if judgements is not None:
-        verdict = "not run"
-        if judgements:
-            verdict, (_, criterion, worst) = _decided(judgements)
-            statistic, bound = worst.statistic, worst.bound
-    columns = {"": name, "_verdict": verdict, "_statistic": statistic, "_bound": bound, "_criterion": criterion}
-    return {f"negative_control{end}": value for end, value in columns.items()}
+    values: tuple[Any, ...] = (name, "" if judgements is None else "not run", np.nan, np.nan, "")
+    if judgements:
+        verdict, (_, criterion, worst) = _decided(judgements)
+        values = (name, verdict, worst.statistic, worst.bound, criterion)
+    ends = ("", "_verdict", "_statistic", "_bound", "_criterion")
+    return {f"negative_control{end}": value for end, value in zip(ends, values, strict=True)}
 
 
 def _identity(claim: Claim) -> dict[str, str]:

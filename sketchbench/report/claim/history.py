@@ -64,9 +64,8 @@ def extend(history: pd.DataFrame, verdicts: pd.DataFrame, scale: str, commit: st
 def _differs(before: tuple[str, float] | None, now: tuple[str, float]) -> bool:
     if before is None or before[0] != now[0]:
         return True
-    if math.isnan(before[1]) or math.isnan(now[1]):
-        return math.isnan(before[1]) != math.isnan(now[1])
-    return not math.isclose(before[1], now[1], rel_tol=MOVED)
+    both_lack_it = math.isnan(before[1]) and math.isnan(now[1])
+    return not both_lack_it and not math.isclose(before[1], now[1], rel_tol=MOVED)
 
 
 def append(csv: Path, verdicts: pd.DataFrame, scale: str, root: Path = PROJECT) -> list[str]:

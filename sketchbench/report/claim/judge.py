@@ -27,20 +27,13 @@ FACTS = {"scale", "kernels", "seed", "skipped", "studies"}
 
 
 def judge(
-    tables: Sequence[Path],
-    claims: Sequence[Path],
-    errata: Sequence[Path],
-    facts: str,
-    *,
-    csv: Path,
-    markdown: Path,
+    tables: Sequence[Path], claims: Sequence[Path], errata: Sequence[Path], facts: str, *, csv: Path, markdown: Path
 ) -> list[str]:
     """Write the verdicts on all claims, and seal them.
 
     Arguments:
         tables: CSV by study, sealed.
-        claims: YAML files.
-        errata: YAML files.
+        claims, errata: YAML files.
         facts: what `Plan.facts` says, as JSON.
         csv, markdown: the files to write.
 
@@ -67,7 +60,11 @@ def judge(
         takes={**dict.fromkeys(untimed, NO_TIMES), **known["takes"]},
     )
     measured = with_code(measured, read, older)
-    _write_times(csv.with_name("times.csv"), measured)
+    timed = measured[_on_times(measured)]  # git does not track the file of these
+    if len(timed):
+        write_text(csv.with_name(seal.UNSEALED), _text(timed))
+    else:
+        remove(csv.with_name(seal.UNSEALED))
     verdicts = without_times(measured)
     write_text(csv, _text(verdicts))
     write_text(markdown, page.render(read, verdicts, known, comparisons, mistakes))
@@ -88,15 +85,6 @@ def without_times(verdicts: pd.DataFrame) -> pd.DataFrame:
 def _on_times(verdicts: pd.DataFrame) -> "pd.Series[bool]":
     """Which verdicts are on times, and follow from numbers."""
     return (verdicts["expected"] == "any") & ~verdicts["verdict"].isin(["not run", gate.VOID])
-
-
-def _write_times(path: Path, verdicts: pd.DataFrame) -> None:
-    """Write the verdicts on times with their numbers, where there are any; git does not track this file."""
-    timed = verdicts[_on_times(verdicts)]
-    if len(timed):
-        write_text(path, _text(timed))
-    else:
-        remove(path)
 
 
 def _text(verdicts: pd.DataFrame) -> str:

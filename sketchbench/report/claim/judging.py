@@ -11,6 +11,8 @@ from sketchbench.report.claim.claims import Check, Claim, ClaimError
 from sketchbench.report.claim.control import NegativeControl, with_references
 from sketchbench.report.claim.criteria import CRITERIA, Comparison, Verdict
 
+SEVERITY: tuple[Verdict, ...] = ("holds", "inconclusive", "fails")
+
 
 class Judgement(NamedTuple):
     """A comparison that a claim asks for: the study of its rows, the name of the criterion, and what came out."""
@@ -18,24 +20,6 @@ class Judgement(NamedTuple):
     study: str
     criterion: str
     comparison: Comparison
-
-
-def judge(claim: Claim, tables: Mapping[str, pd.DataFrame], method: str, error: float) -> list[Judgement]:
-    """Every comparison of a claim for one method: each criterion on the rows that its check selects.
-
-    Arguments:
-        claim: the claim; whether it is about the method is not asked.
-        tables: the tables of its studies, by their names.
-        method: the method, as in the tables' column `method`.
-        error: error rate of a single comparison.
-
-    Returns:
-        The judgements, check by check and study by study; none for a check that selects no row with a reference.
-
-    Raises:
-        ClaimError: for a table without a column that a check selects by, or measures growth along.
-    """
-    return compare(selections(claim, tables, method), error)
 
 
 class Selection(NamedTuple):
@@ -47,7 +31,15 @@ class Selection(NamedTuple):
 
 
 def selections(claim: Claim, tables: Mapping[str, pd.DataFrame], method: str) -> list[Selection]:
-    """The rows to which the checks of a claim are applied for one method; arguments and errors as of `judge`."""
+    """The rows to which the checks of a claim are applied for one method, check by check and study by study.
+
+    Arguments:
+        claim: the claim; whether it is about the method is not asked.
+        tables: the tables of its studies, by their names.
+        method: the method, as in the tables' column `method`.
+
+    Raises ClaimError for a table without a column that a check selects by, or measures growth along.
+    """
     return [
         Selection(check, study, _select(tables[study], check, study, method))
         for check in claim.checks
@@ -77,7 +69,7 @@ def control_selections(
 
 
 def compare(selections: list[Selection], error: float) -> list[Judgement]:
-    """The comparisons that the checks make of their rows."""
+    """The comparisons that the checks make of their rows; `error` is the error rate of a single one."""
     return [
         Judgement(study, check.criterion, comparison)
         for check, study, rows in selections
@@ -103,11 +95,7 @@ def _select(table: pd.DataFrame, check: Check, study: str, method: str) -> pd.Da
 
 def decide(comparisons: Iterable[Comparison]) -> Verdict:
     """The verdict of several comparisons together: it holds where each does, and fails where one does."""
-    verdicts = {comparison.verdict for comparison in comparisons}
-    for verdict in ("fails", "inconclusive"):
-        if verdict in verdicts:
-            return verdict
-    return "holds"
+    return max((comparison.verdict for comparison in comparisons), key=SEVERITY.index, default="holds")
 
 
 def weigh(verdict: Verdict, control: Verdict | None) -> Verdict:

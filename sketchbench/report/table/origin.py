@@ -34,7 +34,7 @@ def write(table: Path, scale: str, provenances: Provenances) -> None:
         versions = sorted(provenance.get("versions", {}).items())
         machines.setdefault("versions", set()).add(", ".join(f"{name} {number}" for name, number in versions))
     about = {"commits": join_values(commits), "machines": join_values(machines, "; ")}
-    write_text(place(table), Seal("origin", scale, _sums(table), {}, **about).text)
+    write_text(place(table), Seal("origin", scale, seal.digests([table]), {}, **about).text)
 
 
 def join_values(values: Mapping[str, set[str]], by: str = " ") -> dict[str, str]:
@@ -50,7 +50,7 @@ def read(table: Path) -> Seal | None:
     if not place(table).exists():
         return None
     origin = seal.read(place(table), seal.command("origin", None, table))
-    return origin if dict(origin.made_of) == _sums(table) else None
+    return origin if dict(origin.made_of) == seal.digests([table]) else None
 
 
 def commits_of(table: Path, method: str = "") -> set[str]:
@@ -58,7 +58,3 @@ def commits_of(table: Path, method: str = "") -> set[str]:
     origin = read(table)
     texts = origin.commits if origin else {}
     return {commit for name, text in texts.items() if method in ("", name) for commit in text.split()}
-
-
-def _sums(table: Path) -> dict[str, str]:
-    return {table.name: seal.digest(table.read_bytes())}

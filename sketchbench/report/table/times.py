@@ -37,7 +37,7 @@ def write(table: Path, text: str, scale: str) -> None:
     path = place(table)
     if text:
         write_text(path, text)
-        seal.write("times", scale, _sums(table), [path])
+        seal.write("times", scale, seal.digests([table]), [path])
     else:
         remove(path)
         remove(seal.beside(path))
@@ -47,14 +47,7 @@ def read(table: Path) -> pd.DataFrame | None:
     """The times of a table; None where there are none of this table, as in a checkout without a run."""
     path = place(table)
     try:
-        return read_table(path, "times", COLUMNS) if _is_of(table) else None
+        own = dict(seal.read(seal.beside(path)).made_of) == seal.digests([table])
+        return read_table(path, "times", COLUMNS) if own else None
     except (seal.SealError, TableError, OSError):
         return None
-
-
-def _is_of(table: Path) -> bool:
-    return dict(seal.read(seal.beside(place(table))).made_of) == _sums(table)
-
-
-def _sums(table: Path) -> dict[str, str]:
-    return {table.name: seal.digest(table.read_bytes())}
