@@ -35,21 +35,16 @@ def of_commit(reports: Path, commit: str = "HEAD") -> Iterator[Path]:
 
 
 def differences(committed: Path, reports: Path) -> list[str]:
-    """Compare committed reports with those that a run has made: tables by what they were made of (code, config and
-    seed, but no number, which another processor may change), and the page of claims byte for byte.
-
-    Returns:
-        A line for each report that differs, is damaged or is on one side only.
-    """
+    """A line for each report that is damaged, on one side only, or differs between a commit and a run: tables by what
+    they were made of (code, config and seed, but no number, which another processor may change), and the page of
+    claims byte for byte."""
     lines = seal.damages(committed) or seal.damages(reports)
     if not lines:
-        before, after = (_made_of(folder) for folder in (committed, reports))
+        before, after = (
+            {path.stem: dict(seal.read(path).made_of) for path in (folder / "tables").glob("*.seal")}
+            for folder in (committed, reports)
+        )
         names = [f"tables/{study}.csv" for study in sorted(before | after) if before.get(study) != after.get(study)]
         same = (committed / "claims.md").read_bytes() == (reports / "claims.md").read_bytes()
         lines = [f"{reports / name}: not that of the commit" for name in (*names, *([] if same else ["claims.md"]))]
     return [f"{line}; run make results and commit {reports}" for line in lines]
-
-
-def _made_of(reports: Path) -> dict[str, dict[str, str]]:
-    """What each table was made of, by study."""
-    return {path.stem: dict(seal.read(path).made_of) for path in (reports / "tables").glob("*.seal")}

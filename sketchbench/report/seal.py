@@ -174,11 +174,7 @@ def check(files: Sequence[Path], made_of: Mapping[str, str] | None, scale: str) 
         made_of: what the report is to be made of, see `Seal`; None: anything.
         scale: the scale that it is to be of.
 
-    Returns:
-        A line for each damaged file.
-
-    Raises:
-        FileError: where a damaged file can't be renamed, or a seal can't be removed.
+    Returns a line for each damaged file. Raises FileError where one can't be renamed, or a seal can't be removed.
     """
     place = beside(files[0])
     lines = [line for path in (*files, place) for line in clear(path)]

@@ -40,32 +40,20 @@ class Table:
     settings: Mapping[str, str]
 
     def states(self, planned: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, list[str]]:
-        """The methods whose rows are not of a plan, by the reason.
-
-        Arguments:
-            planned: what the plan's table would be made of, by method.
-            settings: `seed` and `kernels` of the plan.
-        """
+        """The methods whose rows are not of a plan, by the reason. `planned` is what the plan's table would be made of,
+        by method; `settings` are its `seed` and `kernels`."""
         states: dict[str, list[str]] = {}
+        changed = (s for name, s in SETTINGS if settings[name] not in self.settings.get(name, settings[name]).split())
+        reason = next(changed, "")
         for method in sorted(self.made_of):
             if self.made_of[method] != planned.get(method):
-                states.setdefault(self._reason(method in planned, settings), []).append(method)
+                states.setdefault(reason or (OLDER if method in planned else DROPPED), []).append(method)
         return states
-
-    def _reason(self, planned: bool, settings: Mapping[str, str]) -> str:
-        for name, state in SETTINGS:
-            if settings[name] not in self.settings.get(name, settings[name]).split():
-                return state
-        return OLDER if planned else DROPPED
 
 
 def table_inputs(manifest: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """What a table is made of: by method, the digest of the signatures of its records and of the columns that the plan
-    adds to them.
-
-    Arguments:
-        manifest: of the table, see `Plan.manifest`. The paths of the records don't count.
-    """
+    adds to them. The paths of the records in the manifest (see `Plan.manifest`) don't count."""
     entries: dict[str, list[Any]] = {}
     for entry in manifest:
         entries.setdefault(entry["columns"][Column.METHOD], []).append([entry["signature"], entry["columns"]])
@@ -105,11 +93,7 @@ def check(
         printed: the studies whose tables are compared with printed numbers; none: no such comparison is made.
         frontier: the studies whose tables the frontier is joined from; none: no frontier is made.
 
-    Returns:
-        A line for each damaged file.
-
-    Raises:
-        FileError: (an OSError) where a damaged file can't be renamed, or a seal can't be removed.
+    Returns a line for each damaged file. Raises FileError (an OSError) as `seal.check` does.
     """
     lines, tables = [], {}
     for study, manifest in manifests.items():

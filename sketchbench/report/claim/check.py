@@ -14,6 +14,8 @@ from sketchbench.report.table.reading import read_table
 
 NUMBERS = ("statistic", "low", "high", Column.BOUND)
 VERDICTS = ("claim", Column.METHOD, Column.LABEL, "case", "verdict", "expected", *NUMBERS)  # columns of claims.csv
+ESCAPES = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+TITLE_ESCAPES = str.maketrans({":": "%3A", ",": "%2C"})
 
 
 def read_verdicts(path: Path, scale: str | None = None) -> pd.DataFrame:
@@ -76,26 +78,17 @@ def changes(old: pd.DataFrame, new: pd.DataFrame) -> list[Finding]:
             findings.append(Finding(*name, f"{row['verdict_new']}, was {row['verdict']}"))
         else:
             apart = row["low"] > row["high_new"] or row["low_new"] > row["high"]
-            findings += [
-                Finding(
-                    *name,
-                    f"{column} {row[f'{column}_new']:.8g}, was {row[column]:.8g}",
-                    apart or column == Column.BOUND,
-                )
-                for column in NUMBERS
-                if not np.isclose(row[column], row[f"{column}_new"], 1e-6, 1e-9, equal_nan=True)
-            ]
+            for column in NUMBERS:
+                was, now = row[column], row[f"{column}_new"]
+                if not np.isclose(was, now, 1e-6, 1e-9, equal_nan=True):
+                    what = f"{column} {now:.8g}, was {was:.8g}"
+                    findings.append(Finding(*name, what, apart or column == Column.BOUND))
     return findings
 
 
 def summary(title: str, surprising: Sequence[Finding], changed: Sequence[Finding], old: Sequence[str]) -> str:
-    """The findings in Markdown: surprises, then changes from the older run, then reports that are not current.
-
-    Arguments:
-        title: the counts of all verdicts, in words.
-        surprising, changed: the findings of `surprises` and `changes`.
-        old: lines about verdicts or reports that are not of the last plan.
-    """
+    """The findings of `surprises` and `changes` in Markdown, under a title with the counts of all verdicts, and then
+    the `old` lines, about verdicts or reports that are not of the last plan."""
     parts = [f"## {title}"]
     for heading, findings in (("Surprises", surprising), ("Changed", changed)):
         if findings:
@@ -110,16 +103,8 @@ def summary(title: str, surprising: Sequence[Finding], changed: Sequence[Finding
 
 def annotations(surprising: Sequence[Finding], changed: Sequence[Finding], old: Sequence[str]) -> Iterator[str]:
     """The findings as commands of GitHub's runners, which show them at the top of a run: an error for a serious
-    finding, a warning for all else."""
-    for one in (*surprising, *changed):
-        yield _annotation("error" if one.serious else "warning", f"{one.claim} {one.method}", one.what)
-    for line in old:
-        yield _annotation("warning", "not current", line)
-
-
-def _annotation(kind: str, title: str, text: str) -> str:
-    """A command in one line; of a title, commas and colons end it."""
-    for sign, code in (("%", "%25"), ("\r", "%0D"), ("\n", "%0A")):
-        title, text = title.replace(sign, code), text.replace(sign, code)
-    title = title.replace(":", "%3A").replace(",", "%2C")
-    return f"::{kind} title={title}::{text}"
+    finding, a warning for all else. Each is one line; of a title, commas and colons end it."""
+    found = (*surprising, *changed)
+    commands = [("error" if one.serious else "warning", f"{one.claim} {one.method}", one.what) for one in found]
+    for kind, title, text in [*commands, *(("warning", "not current", line) for line in old)]:
+        yield f"::{kind} title={title.translate(ESCAPES | TITLE_ESCAPES)}::{text.translate(ESCAPES)}"

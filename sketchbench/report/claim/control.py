@@ -52,25 +52,21 @@ def read_controls(content: Mapping[str, Any]) -> dict[str, NegativeControl]:
     Raises ValueError for an unknown column.
     """
     single = any(not isinstance(value, dict) or name == "where" for name, value in content.items())
-    return {name: _control(part) for name, part in ({"default": content} if single else content).items()}
-
-
-def _control(content: Mapping[str, Any]) -> NegativeControl:
-    for column in content.get("where", {}):
-        choose("column", column, COLUMNS)
-    return NegativeControl(**{**content, "studies": tuple(content.get("studies", ()))})
+    controls = {"default": content} if single else content
+    for control in controls.values():
+        for column in control.get("where", {}):
+            choose("column", column, COLUMNS)
+    return {
+        name: NegativeControl(**{**control, "studies": tuple(control.get("studies", ()))})
+        for name, control in controls.items()
+    }
 
 
 def with_references(rows: pd.DataFrame, claimed: pd.DataFrame, changed: Sequence[str]) -> pd.DataFrame:
     """The rows of a control with the `exact` and `bound` of the claim's rows in the place of their own.
 
-    Arguments:
-        rows: the control's.
-        claimed: the claim's, with columns `exact` and `bound`.
-        changed: the columns that the control has other values in.
-
-    Returns:
-        Each row with each of the claim's that has the same quantity and agrees on the axes; others are left out.
+    Each row is joined with each `claimed` row of the same quantity that agrees on the axes, other than the `changed`
+    columns, which have other values in the control; rows without such a row are left out.
     """
     references = [Column.EXACT, Column.BOUND]
     keys = [name for name in (Column.QUANTITY, *AXES) if name in rows and name in claimed and name not in changed]

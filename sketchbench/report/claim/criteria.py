@@ -256,8 +256,8 @@ def _mean_interval(row: TableRow, error: float) -> tuple[float, float]:
 
 def _has_enough_trials(row: TableRow) -> bool:
     """Whether the interval of the mean can be trusted, given the skewness of the trials."""
-    enough = row[Column.TRIALS] > 1
-    return bool(enough and abs(row[Column.SKEWNESS]) <= TRUSTED_SKEWNESS * np.sqrt(row[Column.TRIALS]))
+    trials = row[Column.TRIALS]
+    return bool(trials > 1 and abs(row[Column.SKEWNESS]) <= TRUSTED_SKEWNESS * np.sqrt(trials))
 
 
 def _share(row: TableRow, error: float) -> Estimate:

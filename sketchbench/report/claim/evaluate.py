@@ -72,7 +72,7 @@ def evaluate(
     # second family, whose statements ("this control fails the checks") are others: a wrong one of them makes a verdict
     # `holds` that should be `vacuous`, and never a false statement of a claim hold. With as many comparisons as the
     # first or fewer, Bonferroni bounds the error rate of the second at the same level by the same number.
-    count = max(sum(first.count for first in passes.values()), sum(first.controls for first in passes.values()))
+    count = max(sum(first.size for first in passes.values()), sum(first.control_size for first in passes.values()))
     error_rate = FAMILY_WISE_ERROR / max(count, 1)
     rows: list[dict[str, Any]] = []
     for claim in claims:
@@ -95,15 +95,15 @@ class _Pass(NamedTuple):
     Attributes:
         labels: of the methods in the tables that the claim is about, in alphabetical order of the methods.
         selected, against: by method, the rows for the checks, and those of the negative control if it has rows.
-        count, controls: how many comparisons of these rows are of measured numbers, and may err.
+        size, control_size: how many comparisons of these rows are of measured numbers, and may err.
         idle: the first check that finds nothing to judge, whatever the method, in words; "" for none.
     """
 
     labels: dict[str, str]
     selected: dict[str, list[Selection]]
     against: dict[str, list[Selection]]
-    count: int
-    controls: int
+    size: int
+    control_size: int
     idle: str
 
 
@@ -121,8 +121,8 @@ def _first_pass(claim: Claim, tables: Mapping[str, pd.DataFrame]) -> _Pass:
         if control and not control.reason
     }
     of_controls = [judgement for rows in against.values() for judgement in compare(rows, 0.5)]
-    counts = (sum(one.comparison.trials > 0 for one in found) for found in (judgements, of_controls))
-    return _Pass(labels, selected, against, *counts, idle)
+    size, control_size = (sum(one.comparison.trials > 0 for one in found) for found in (judgements, of_controls))
+    return _Pass(labels, selected, against, size, control_size, idle)
 
 
 def _idle(claim: Claim, judged: Collection[tuple[str, str]]) -> str:

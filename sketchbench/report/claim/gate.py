@@ -29,28 +29,22 @@ def apply_gate(rows: Iterable[Row], kinds: Mapping[str, str]) -> list[Row]:
     for row in rows:
         if row["role"] == ROLE and row["verdict"] == "fails":
             broken.setdefault(_method(row, kinds), []).append(row["claim"])
-    known = measured_methods(rows, kinds)
-    of_kinds = {kind for kind, _ in known if kind}
-    return [_void(row, _reason(_method(row, kinds), broken, known, of_kinds)) for row in rows]
-
-
-def _reason(method: Method, broken: Mapping[Method, list[str]], measured: set[Method], of_kinds: set[str]) -> str:
-    """Why a method has no verdicts; "" where it has."""
-    if method in broken:
-        return f"breaks the contract: {', '.join(broken[method])}"
-    if method[0] in of_kinds and method not in measured:
-        return "the contract was not measured: it takes none of the sizes in conf/study/contract.yaml"
-    return ""
+    measured = measured_methods(rows, kinds)
+    of_kinds = {kind for kind, _ in measured if kind}
+    gated = []
+    for row in rows:
+        method, reason = _method(row, kinds), ""
+        if method in broken:
+            reason = f"breaks the contract: {', '.join(broken[method])}"
+        elif method[0] in of_kinds and method not in measured:
+            reason = "the contract was not measured: it takes none of the sizes in conf/study/contract.yaml"
+        spared = row["role"] == ROLE or row["verdict"] == "not run" or method[1].startswith(CONTROLS)
+        gated.append({**row, "verdict": VOID, Column.CASE: reason} if reason and not spared else row)
+    return gated
 
 
 def _method(row: Mapping[Any, Any], kinds: Mapping[str, str]) -> Method:
     return kinds.get(row["study"], ""), row.get(Column.METHOD, "")
-
-
-def _void(row: Row, reason: str) -> Row:
-    if row["role"] == ROLE or row["verdict"] == "not run" or not reason or row[Column.METHOD].startswith(CONTROLS):
-        return row
-    return {**row, "verdict": VOID, Column.CASE: reason}
 
 
 def breaches(verdicts: pd.DataFrame) -> list[str]:

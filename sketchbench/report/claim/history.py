@@ -34,15 +34,10 @@ def read(path: Path) -> pd.DataFrame:
 
 
 def extend(history: pd.DataFrame, verdicts: pd.DataFrame, scale: str, commit: str, date: str) -> pd.DataFrame:
-    """A history with a row more for each verdict that has changed.
+    """A history, as `read` gives it, with a row more for each verdict of this scale that has changed.
 
-    Arguments:
-        history: as `read` gives it.
-        verdicts: with the columns `claim`, `method`, `verdict`, `expected` and `tightness`.
-        scale: of the verdicts.
-        commit: of the code that made the verdicts. Rows of the same commit, and of code that was not committed, are
-            replaced, so that running twice changes nothing.
-        date: of the commit.
+    Rows of the same commit, which has this date, and of code that was not committed, are replaced, so that running
+    twice changes nothing. The verdicts need the columns `claim`, `method`, `verdict`, `expected` and `tightness`.
     """
     stale = (history["scale"] == scale) & ((history["commit"] == commit) | history["commit"].str.endswith(DIRTY))
     kept = history[~stale]
@@ -70,11 +65,7 @@ def _differs(before: tuple[str, float] | None, now: tuple[str, float]) -> bool:
 
 def append(csv: Path, verdicts: pd.DataFrame, scale: str, root: Path = PROJECT) -> list[str]:
     """Add a run's verdicts to the project's history, where `csv` is one of the project's own reports in a checkout;
-    reports elsewhere, as of a user's folder, have no history.
-
-    Returns:
-        A line where the history is damaged, and so is left as it is.
-    """
+    reports elsewhere, as of a user's folder, have no history. Returns a line where it is damaged, and so left alone."""
     if scale not in PLACES or csv.resolve() != (root / PLACES[scale]).resolve():
         return []
     path, commit = root / FILE, code_commit(root)

@@ -8,7 +8,7 @@ import pandas as pd
 from sketchbench.measure.column import Column
 from sketchbench.report.claim import gate
 from sketchbench.report.claim.claims import Claim
-from sketchbench.report.claim.erratum import Counterexample, Erratum
+from sketchbench.report.claim.erratum import Erratum
 from sketchbench.report.claim.evaluate import FAMILY_WISE_ERROR
 from sketchbench.report.claim.state import describe_states, summary
 
@@ -41,11 +41,9 @@ def render(
     """The page: counts of verdicts, surprises, errata, and the studies and methods that were left out.
 
     Arguments:
-        claims: the claims, in the order of the page.
-        verdicts: the table that `evaluate` returns.
+        claims, errata: in the order of the page.
+        verdicts, comparisons: what `evaluate` returns.
         facts: of the run: scale, seed, kernels, and (study, name, reason) of everything `skipped`.
-        comparisons: how many comparisons share the family-wise error rate.
-        errata: the errata, in the order of the page.
     """
     blocks = [
         f"# {TITLE}",
@@ -86,11 +84,8 @@ def _papers(verdicts: pd.DataFrame) -> list[str]:
         rows.append([str(paper), str(role), str(group["claim"].nunique()), *numbers])
     rows.sort(key=lambda cells: (cells[0], PAPERS_ROLES.index(cells[1])))
     text = "Verdicts on what the papers say, one for each claim and method: as printed, and corrected."
-    return [
-        "## Is the paper right?",
-        text,
-        _table(["paper", "words", "claims", *(f"{mark} {name}" for name, mark in MARKS.items())], rows),
-    ]
+    columns = ["paper", "words", "claims", *(f"{mark} {name}" for name, mark in MARKS.items())]
+    return ["## Is the paper right?", text, _table(columns, rows)]
 
 
 def _expectations(verdicts: pd.DataFrame) -> list[str]:
@@ -101,10 +96,7 @@ def _expectations(verdicts: pd.DataFrame) -> list[str]:
         surprises, not_run = len(surprising(group)), int((group["verdict"] == "not run").sum())
         expected = len(group) - surprises - not_run
         rows.append([role, str(expected), str(surprises), str(not_run)])
-    blocks = [
-        "## Is everything as expected?",
-        _table(["role", "as expected", "surprises", "not run"], rows),
-    ]
+    blocks = ["## Is everything as expected?", _table(["role", "as expected", "surprises", "not run"], rows)]
     lines = [
         f"{row['claim']}, {row[Column.LABEL]}: {row['verdict']}, expected {row['expected']}"
         for row in surprising(verdicts).to_dict("records")
@@ -200,14 +192,9 @@ def _errata(errata: Sequence[Erratum], verdicts: pd.DataFrame) -> list[str]:
     for erratum in errata:
         judged = {claim: verdicts[verdicts["claim"] == claim] for claim in erratum.claims}
         counted = "; ".join(f"{name}: {_counted(own)}" for name, own in judged.items())
-        place, numbers = f"{erratum.paper}, {erratum.place}", _refutation(erratum.counterexample)
-        rows.append([place, erratum.kind, numbers, counted or "no claim measures it"])
+        numbers = ""  # of the print, and the one that is so
+        if case := erratum.counterexample:
+            printed, measured = (f"{number:g}".replace("inf", "∞") for number in (case.printed, case.measured))
+            numbers = f"{case.relation} {printed}, but {measured}"
+        rows.append([f"{erratum.paper}, {erratum.place}", erratum.kind, numbers, counted or "no claim measures it"])
     return ["## Errata", text, _table(["place", "kind", "printed, and what is so", "claims"], rows)]
-
-
-def _refutation(case: Counterexample | None) -> str:
-    """The print's number, and the one that is so."""
-    if case is None:
-        return ""
-    printed, measured = (f"{number:g}".replace("inf", "∞") for number in (case.printed, case.measured))
-    return f"{case.relation} {printed}, but {measured}"

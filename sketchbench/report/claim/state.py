@@ -16,14 +16,9 @@ Pair = tuple[str, str]  # a study and a method
 
 
 def with_code(verdicts: pd.DataFrame, claims: Sequence[Claim], older: States) -> pd.DataFrame:
-    """A table of verdicts with the column `code`: why rows that a verdict or its negative control rests on are not of
-    the plan; "" where all are, and for verdicts that are not run.
-
-    Arguments:
-        verdicts: on these claims.
-        claims: all claims.
-        older: by study and state, the methods that are not of the plan; see `Plan.older`.
-    """
+    """A table of verdicts on these claims with the column `code`: why rows that a verdict or its negative control rests
+    on are not of the plan; "" where all are, and for verdicts that are not run. `older` has, by study and state, the
+    methods that are not of the plan (see `Plan.older`)."""
     by_id = {claim.id: claim for claim in claims}
     states = {
         (study, method): state for study, own in older.items() for state, listed in own.items() for method in listed

@@ -20,19 +20,14 @@ Provenances = list[tuple[str, dict[str, Any]]]
 
 
 def join(manifest: list[dict[str, Any]]) -> tuple[pd.DataFrame, Provenances]:
-    """Join the records of a study.
+    """The rows of all records of a study, run by run in the order of the manifest, and the method and provenance of
+    each record.
 
-    Arguments:
-        manifest: of each run its record's path, its signature, and the columns that the plan adds to its rows (see
-            `Plan.manifest`); where rows have such a column themselves, it stays.
+    The manifest (see `Plan.manifest`) has of each run its record's path, its signature, and the columns that the plan
+    adds to its rows; a column that rows have themselves stays. Rows of a run whose trials are not all there say how
+    many were `planned`; a run without any trial has one row, which says so.
 
-    Returns:
-        The rows of all records, run by run in the order of the manifest, and the method and provenance of each record.
-        Rows of a run whose trials are not all there say how many were `planned`; a run without any trial has one row,
-        which says so.
-
-    Raises:
-        RecordError: for a record that is missing, damaged, or not the planned one.
+    Raises RecordError for a record that is missing, damaged, or not the planned one.
     """
     frames: list[pd.DataFrame] = []
     provenances: Provenances = []

@@ -22,8 +22,7 @@ def read_table(
     """The table of a sealed CSV file.
 
     Arguments:
-        path: the file.
-        kind, scale: the kind and scale that its seal must name, see `seal.content`.
+        path, kind, scale: of the file, as of `seal.content`.
         columns: the names that must be among its columns.
         texts: the columns that are texts even where they look like numbers.
 
