@@ -2,9 +2,9 @@
 
 A report is one or more files that anyone can edit, cut, swap or copy from elsewhere. The step that writes a report
 writes `NAME.seal` last, a small JSON file with a checksum of its own; `content` reads a report, and verifies its seal
-first. There is no other way to read one. Seals hold nothing that differs between
-machines or times, but those in `tables/origin`, which say where the rows of a table come from.
-They show accidents and edits; they don't stop someone who makes a new seal for what they forged.
+first. There is no other way to read one. Seals hold nothing that differs between machines or times, but those in
+`tables/origin`, which say where the rows of a table come from. They show accidents and edits; they don't stop someone
+who makes a new seal for what they forged.
 """
 
 import hashlib

@@ -125,10 +125,8 @@ def _sum(path: Path) -> str:
 
 
 def find_tables(reports: Path, scale: str) -> dict[str, Table]:
-    """The tables of a folder of reports that are whole, sealed and of this scale, by study. Reads each once.
-
-    It says nothing of tables that are not; see `check_others`.
-    """
+    """The tables of a folder of reports that are whole, sealed and of this scale, by study; see `check_others` for
+    those that are not. Reads each once."""
     tables = {}
     for path in sorted((reports / "tables").glob("*.csv")):
         if is_plain(path) and is_plain(seal.beside(path)):

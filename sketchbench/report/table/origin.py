@@ -22,10 +22,7 @@ def place(table: Path) -> Path:
 
 
 def write(table: Path, scale: str, provenances: Provenances) -> None:
-    """Write the origin of a sealed table.
-
-    Raises FileError (an OSError) where it can't be written.
-    """
+    """Write the origin of a sealed table. Raises FileError (an OSError) where it can't be written."""
     commits: dict[str, set[str]] = {}
     machines: dict[str, set[str]] = {}
     for method, provenance in provenances:

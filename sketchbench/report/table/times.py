@@ -30,10 +30,7 @@ def place(table: Path) -> Path:
 
 
 def write(table: Path, text: str, scale: str) -> None:
-    """Write the times of a sealed table, as CSV; "" for none.
-
-    Raises FileError (an OSError) where they can't be written.
-    """
+    """Write the times of a sealed table, as CSV; "" for none. Raises FileError (an OSError)."""
     path = place(table)
     if text:
         write_text(path, text)
