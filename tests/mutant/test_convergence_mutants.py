@@ -12,7 +12,7 @@ import judging
 import pandas as pd
 import pytest
 
-from sketchbench.federated import iterative_sketching
+from sketchbench.federated import iterative_sketching, theorems
 from sketchbench.kernels import load
 from sketchbench.objective.quadratic import Quadratic
 from sketchbench.objective.saturating import Saturating
@@ -124,7 +124,7 @@ def test_the_server_adds_up_instead_of_averaging(monkeypatch: pytest.MonkeyPatch
     many = dataclasses.replace(SOUND, objective=functools.partial(Quadratic, d=64, clients=64))
     many = dataclasses.replace(many, rounds=100)
     assert verdict(many) == "holds"
-    monkeypatch.setattr(convergence, "IterativeSketching", Sum)
+    monkeypatch.setattr(theorems, "IterativeSketching", Sum)
     assert verdict(many) == "fails"
 
 

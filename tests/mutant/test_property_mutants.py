@@ -64,7 +64,7 @@ def test_estimates_from_the_weights_themselves(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(watched_training, "broadcast", leaking)
     monkeypatch.setattr(
         watched_training,
-        "update",
+        "estimate_update",
         lambda twin, old, new, *_: {n: old.whole[n] - new.whole[n] for n in old.whole},
     )
     assert "fails" in judged()["Z12-client"]
