@@ -6,7 +6,7 @@ KEPT := reports/paper/records
 export PATH := $(BIN):$(PATH)
 
 .DELETE_ON_ERROR:
-.PHONY: results paper keep report site test-site check test tests test-slurm lint style types layers workflow bench \
+.PHONY: results paper keep report site test-site check test tests test-cuda test-slurm lint style types layers workflow bench \
 	lock clean help
 
 help: ## list the targets
@@ -101,6 +101,15 @@ $(VENV)/slurm: $(VENV)/ready
 
 test-slurm: $(VENV)/slurm ## runs on a SLURM cluster of one node, which it starts; needs root, slurm-wlm and munge
 	PYTHONPATH=$(abspath $(VENV)/slurm) pytest -p no:xdist -m slurm tests/slurm $(ARGS)
+
+# CuPy for its names alone, and NVRTC; in a folder of their own, where no other test finds them.
+$(VENV)/cuda: $(VENV)/ready
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock --no-deps --target $@ \
+		cupy-cuda13x cuda-pathfinder nvidia-cuda-nvrtc
+
+test-cuda: $(VENV)/cuda ## the CUDA kernels without a GPU: compiled, and the tests marked gpu on an emulated device
+	PYTHONPATH=$(abspath $(VENV)/cuda) EMULATED_CUDA=checked OMP_NUM_THREADS=1 pytest -n auto --dist worksteal \
+		-m "gpu or cuda" tests $(ARGS)
 
 BY_HAND := ^(cuda|cupy|nvidia|torch|triton)
 
