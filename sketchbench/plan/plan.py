@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sketchbench.files import is_plain, write_text
+from sketchbench.kernels.device import recorded_name
 from sketchbench.measure.column import Column
 from sketchbench.plan import cost, receipt
 from sketchbench.plan.batch import Batch, Run, batches
@@ -79,7 +80,7 @@ class Plan:
     @property
     def settings(self) -> dict[str, str]:
         """What its records are made with, as seals of tables say it."""
-        return {"seed": str(self.seed), "kernels": self.kernels}
+        return {"seed": str(self.seed), "kernels": recorded_name(self.kernels)}
 
     def record(self, run: Run) -> str:
         """The path of a run's record, relative to the project where it is in it."""
@@ -155,7 +156,7 @@ class Plan:
         """What the page of claims says of the run as a whole, as JSON."""
         told = [*self.skipped, *self.besides]
         left_out = [[s.study, s.name, s.reason] for s in sorted(told, key=lambda skipped: skipped.study)]
-        facts = {"scale": self.scale, "kernels": self.kernels, "seed": self.seed}
+        facts = {"scale": self.scale, "kernels": recorded_name(self.kernels), "seed": self.seed}
         whole = self.whole and self.scale != "smoke"  # has all that the claims speak of
         kinds, older = (dict(sorted(found.items())) for found in (self.kinds, self.older))
         facts |= {"whole": whole, "skipped": left_out, "studies": self.known, "kinds": kinds, "older": older}
