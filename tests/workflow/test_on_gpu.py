@@ -1,5 +1,6 @@
 """workflow/on_gpu, tried without a GPU: pieces that go on from each other."""
 
+import json
 import os
 import subprocess
 import sys
@@ -31,6 +32,16 @@ def test_a_piece_stops_in_time_and_the_next_goes_on(finished: Project) -> None:
     assert (whole.returncode, whole.stdout.splitlines()[-1]) == (0, "on_gpu: all is done"), whole.stdout + whole.stderr
     again = _on_gpu(finished, *trying)
     assert again.stdout == "on_gpu: all is done\n"
+
+
+def test_one_file_has_the_results(finished: Project) -> None:
+    done = _on_gpu(finished, "--kernels", "numpy", "--scale", "smoke", "--minutes", "3", "speed")
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "on_gpu: all is done"), done.stdout + done.stderr
+    result = json.loads((finished.path / "results" / "on_gpu" / "result.json").read_text())
+    assert result["kernels"] == "numpy"
+    assert result["steps"]["speed"]["outcome"] == "done"
+    assert {one["name"] for one in result["speeds"]} == {"copy", "walsh_hadamard", "count_sketch", "fiht"}
+    assert all(one["seconds"] > 0 for one in result["speeds"])
 
 
 @pytest.mark.parametrize(
