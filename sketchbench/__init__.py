@@ -13,7 +13,7 @@
 - Compressors of updates: `Plain`, `TopK`, `RandomK`, `Sign`, `QSGD`, `Int8`, `Float16`, `PowerSGD`, `Desketched`,
   `CompressedSensing`, `FetchSGD`, `SketchedLayers`; base class `Compressor`.
 - Privacy: `epsilon` and `calibrated_sigma` of the mechanisms `GaussianRelease`, `SampledGaussian`, `Composed`,
-  `Parallel`, `PostProcessed`.
+  `Parallel`, `PostProcessed`, on batches by a `Sampling`; `mean_step` is one private step.
 - PyTorch layers: `SketchedLinear`, `SketchedConv2d`, `BlindLinear`, `BlindConv2d`.
 - `seeds` for keys of operators, `kernels` for backends.
 

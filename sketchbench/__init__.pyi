@@ -6,7 +6,7 @@ from .compressor.compressor import Exchange as Exchange
 from .compressor.compressor import Memory as Memory
 from .compressor.desketched import Desketched as Desketched
 from .compressor.message import Layout as Layout
-from .compressor.message import limit_of as limit_of
+from .compressor.message import byte_limit as byte_limit
 from .compressor.plain import Plain as Plain
 from .compressor.power_sgd import PowerSGD as PowerSGD
 from .compressor.quantised import QSGD as QSGD
@@ -29,6 +29,8 @@ from .privacy.mechanism import GaussianRelease as GaussianRelease
 from .privacy.mechanism import Parallel as Parallel
 from .privacy.mechanism import PostProcessed as PostProcessed
 from .privacy.mechanism import SampledGaussian as SampledGaussian
+from .privacy.mechanism import mean_step as mean_step
+from .privacy.sampling import Sampling as Sampling
 from .recovery.count_sketch import CountSketchMedian as CountSketchMedian
 from .recovery.desketch import Desketch as Desketch
 from .recovery.fiht import FIHT as FIHT

@@ -12,8 +12,8 @@ class ConfigError(ValueError):
     """A config that can't be run; the message is for the user, in one line."""
 
 
-class FindingsError(ValueError):
-    """Several mistakes of the user's at once, a line for each."""
+class FolderError(ConfigError):
+    """The mistakes in a user's folder, a line for each."""
 
 
 def message(error: BaseException) -> str:
@@ -47,15 +47,9 @@ def blame(error: BaseException, folder: Path | None) -> str | None:
         return None
     for raised in _chain(error):
         if where := _place(raised, folder):
-            return f"{where}: {describe(raised)}"
+            said = raised.msg if isinstance(raised, SyntaxError) else str(raised)
+            return ": ".join(filter(None, [where, type(raised).__name__, one_line(said)]))
     return None
-
-
-def describe(error: BaseException) -> str:
-    """An error in one line: its kind, and the first line of what it says."""
-    said = str(error.msg) if isinstance(error, SyntaxError) else str(error)
-    first = next((line.strip() for line in said.splitlines() if line.strip()), "")
-    return f"{type(error).__name__}: {first}" if first else type(error).__name__
 
 
 def _place(error: BaseException, folder: Path) -> str | None:

@@ -142,11 +142,45 @@ def _hints(typed: Any) -> dict[str, Any]:
 
 
 def _check(name: str, value: Any, hint: Any) -> None:
-    """One value against one type hint."""
+    """One value against one type hint. Of unions, only those of one type and None are checked."""
     origin, arguments = get_origin(hint), get_args(hint)
-    if origin in _NESTED:
-        _NESTED[origin](name, value, arguments)
-    elif hint in _PLAIN:
+    if origin is Annotated:
+        _check(name, value, arguments[0])
+        _check_limits(name, value, arguments[1:])
+    elif origin in (Union, types.UnionType):
+        others = [argument for argument in arguments if argument is not types.NoneType]
+        if len(others) == 1 and value is not None:
+            _check(name, value, others[0])
+    elif origin in (list, Sequence):  # a sequence may be of a library's own type, such as OmegaConf's
+        if not isinstance(value, list | tuple if origin is list else Sequence) or isinstance(value, str | bytes):
+            raise TypeError(f"{name}={value!r} must be a list")
+        for entry in value:
+            _check(name, entry, arguments[0])
+    elif origin is dict:
+        if not isinstance(value, dict):
+            raise TypeError(f"{name}={value!r} must map names to values")
+        for key, entry in value.items():
+            _check(name, key, arguments[0])
+            _check(name, entry, arguments[1])
+    else:
+        _check_single(name, value, hint)
+
+
+def _check_limits(name: str, value: Any, limits: Iterable[Any]) -> None:
+    for limit in limits:
+        if isinstance(limit, Range) and value not in limit:
+            raise ValueError(f"{name}={value} must be {limit}")
+        if limit is NonEmpty and not value:
+            raise ValueError(f"{name}={value} must not be empty")
+
+
+def _check_single(name: str, value: Any, hint: Any) -> None:
+    """A choice, a function, a number, a text or a truth value."""
+    if get_origin(hint) is Literal:
+        choose(name, value, get_args(hint))
+    elif get_origin(hint) is Callable and not callable(value):
+        raise TypeError(f"{name}={value!r} must be a function; in a config, a mapping with _target_ that makes one")
+    elif get_origin(hint) is None and hint in _PLAIN:
         kinds, description = _PLAIN[hint]
         if not isinstance(value, kinds) or (isinstance(value, bool) and hint is not bool):
             remedy = f"; write {hint.__name__}(...)" if isinstance(value, np.generic) else ""
@@ -155,65 +189,6 @@ def _check(name: str, value: Any, hint: Any) -> None:
             raise ValueError(f"{name}={value} must be finite")
 
 
-def _annotated(name: str, value: Any, arguments: tuple[Any, ...]) -> None:
-    _check(name, value, arguments[0])
-    for limit in arguments[1:]:
-        if isinstance(limit, Range) and value not in limit:
-            raise ValueError(f"{name}={value} must be {limit}")
-        if limit is NonEmpty and not value:
-            raise ValueError(f"{name}={value} must not be empty")
-
-
-def _literal(name: str, value: Any, arguments: tuple[Any, ...]) -> None:
-    choose(name, value, arguments)
-
-
-def _optional(name: str, value: Any, arguments: tuple[Any, ...]) -> None:
-    """Of unions, only those of one type and None are checked."""
-    if value is None and type(None) in arguments:
-        return
-    others = [argument for argument in arguments if argument is not type(None)]
-    if len(others) == 1:
-        _check(name, value, others[0])
-
-
-def _list(name: str, value: Any, arguments: tuple[Any, ...]) -> None:
-    if not isinstance(value, list | tuple):
-        raise TypeError(f"{name}={value!r} must be a list")
-    for entry in value:
-        _check(name, entry, arguments[0])
-
-
-def _sequence(name: str, value: Any, arguments: tuple[Any, ...]) -> None:
-    """As a list, or of a type of a library's own, such as OmegaConf's."""
-    if not isinstance(value, Sequence) or isinstance(value, str | bytes):
-        raise TypeError(f"{name}={value!r} must be a list")
-    _list(name, list(value), arguments)
-
-
-def _callable(name: str, value: Any, _: tuple[Any, ...]) -> None:
-    if not callable(value):
-        raise TypeError(f"{name}={value!r} must be a function; in a config, a mapping with _target_ that makes one")
-
-
-def _dict(name: str, value: Any, arguments: tuple[Any, ...]) -> None:
-    if not isinstance(value, dict):
-        raise TypeError(f"{name}={value!r} must map names to values")
-    for key, entry in value.items():
-        _check(name, key, arguments[0])
-        _check(name, entry, arguments[1])
-
-
-_NESTED: dict[Any, Callable[[str, Any, tuple[Any, ...]], None]] = {
-    Annotated: _annotated,
-    Literal: _literal,
-    Union: _optional,
-    types.UnionType: _optional,
-    list: _list,
-    Sequence: _sequence,
-    Callable: _callable,
-    dict: _dict,
-}
 _PLAIN: dict[Any, tuple[Any, str]] = {
     bool: (bool, "true or false"),
     int: (int, "an integer"),

@@ -17,7 +17,7 @@ from sketchbench.run.signature import signature
 
 
 def run_of(name: str, target: str = "sketchbench.x") -> Run:
-    return Run("s", name, {"_target_": target}, name, {})
+    return Run("s", name, {"_target_": target}, name, {}, f"{name}.parquet")
 
 
 def config(**changes: Any) -> dict[str, Any]:
@@ -38,13 +38,13 @@ CONFIGS = {"one": config(sketch="srht"), "two": config(sketch="gaussian"), "thre
 
 @given(st.lists(st.booleans(), min_size=1, max_size=40), st.integers(1, 12))
 def test_every_run_is_in_one_batch(own: list[bool], size: int) -> None:
-    runs = {f"{i}": run_of(f"{i}", "mine.x" if mine else "sketchbench.x") for i, mine in enumerate(own)}
-    found = list(batches("results/s", runs, size, lambda run: run.name))
-    assert sorted(path for batch in found for path in batch.runs) == sorted(runs)
+    runs = [run_of(f"{i}", "mine.x" if mine else "sketchbench.x") for i, mine in enumerate(own)]
+    found = batches("results/s", runs, size)
+    assert sorted(run.name for batch in found for run in batch.runs) == sorted(run.name for run in runs)
     assert len({batch.receipt for batch in found}) == len(found)
     for batch in found:
         assert 1 <= len(batch.runs) <= size
-        assert {run.needs_folder for run in batch.runs.values()} == {batch.needs_folder}
+        assert {run.needs_folder for run in batch.runs} == {batch.needs_folder}
 
 
 @pytest.mark.parametrize("task", ["rounds_factors", "moments", "training"])
@@ -53,27 +53,27 @@ def test_a_run_by_hand_has_its_keys_in_the_order_of_a_job(task: str) -> None:
     settings = composition.compose([f"task={task}", "d=64", "b=32"])
     assert list(settings["task"]) != sorted(settings["task"])
     by_hand = composition.frozen(settings).config
-    assert json.dumps(by_hand) == Run("s", "r", by_hand, "", {}).payload
+    assert json.dumps(by_hand) == json.dumps(by_hand, sort_keys=True)
 
 
 def test_company_changes_no_number(tmp_path: Path) -> None:
     """The rows of a run are the same alone, and after others in one process."""
     together, alone = entries(tmp_path / "together", CONFIGS), entries(tmp_path / "alone", CONFIGS)
-    assert job.work_off(together) == DONE
+    assert job.run_batch(together) == DONE
     for entry in reversed(alone):
-        assert job.work_off([entry]) == DONE
+        assert job.run_batch([entry]) == DONE
     for one, other in zip(together, alone, strict=True):
         assert record.read(Path(one["record"])).rows == record.read(Path(other["record"])).rows
 
 
 def test_records_that_are_there_are_kept(tmp_path: Path) -> None:
     batch = entries(tmp_path, CONFIGS)
-    job.work_off(batch)
+    job.run_batch(batch)
     first, second, third = (Path(entry["record"]) for entry in batch)
     whole = second.read_bytes()
     second.write_bytes(whole[:-20])
     before = {path: path.stat().st_mtime_ns for path in (first, third)}
-    assert job.work_off(batch) == DONE
+    assert job.run_batch(batch) == DONE
     assert {path: path.stat().st_mtime_ns for path in before} == before
     assert record.read(second).rows
 
@@ -109,11 +109,11 @@ def test_the_receipt_stands_for_whole_records(tmp_path: Path, monkeypatch: pytes
     def done() -> Batch:
         monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps([entry])))
         main(["step", "job", "--receipt", str(receipt)])
-        return Batch(str(receipt), {str(path): Run("s", "one", entry["config"], entry["signature"], {})})
+        return Batch(str(receipt), [Run("s", "one", entry["config"], entry["signature"], {}, str(path))])
 
     assert done().check() == []
     assert receipt.exists()
-    stale = Batch(str(receipt), {str(path): Run("s", "one", entry["config"], "another", {})})
+    stale = Batch(str(receipt), [Run("s", "one", entry["config"], "another", {}, str(path))])
     assert stale.check() == []
     assert (receipt.exists(), path.exists()) == (False, True)
     batch = done()

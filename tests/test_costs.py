@@ -66,12 +66,11 @@ def test_every_study_of_the_quick_scale_has_a_cost() -> None:
 
 
 def test_a_batch_is_as_long_as_its_runs_together_and_unknown_where_one_is() -> None:
-    known, unknown = (
-        Run("one", name, {}, "0", {}, found) for name, found in (("a", Cost(2.0, 3.0, 100, 1)), ("b", None))
-    )
-    both = Batch("x.done", {"1": known, "2": known})
+    known = Run("one", "a", {}, "0", {}, "a.parquet", Cost(2.0, 3.0, 100, 1))
+    unknown = Run("one", "b", {}, "0", {}, "b.parquet")
+    both = Batch("x.done", [known, known])
     assert (both.seconds, both.mebibytes) == (4.0, 100)
-    mixed = Batch("x.done", {"1": known, "2": unknown})
+    mixed = Batch("x.done", [known, unknown])
     assert mixed.seconds is mixed.mebibytes is None
 
 
@@ -80,4 +79,4 @@ def test_a_batch_is_as_long_as_its_runs_together_and_unknown_where_one_is() -> N
     [(0, "0 seconds"), (119, "119 seconds"), (120, "2 minutes"), (7199, "120 minutes"), (9000, "2.5 hours")],
 )
 def test_durations_are_told_in_the_unit_that_reads_best(seconds: float, words: str) -> None:
-    assert cost.told(seconds) == words
+    assert cost.format_duration(seconds) == words

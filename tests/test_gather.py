@@ -13,7 +13,7 @@ import pytest
 from sketchbench.command.main import main
 from sketchbench.federated import checkpoint
 from sketchbench.plan import making as plan
-from sketchbench.plan.plan import Plan, checkpoints_of
+from sketchbench.plan.plan import Plan
 from sketchbench.run import job, record
 from sketchbench.run.record import Record, write
 
@@ -30,15 +30,13 @@ def planned() -> Plan:
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of results of another machine, which has made all; here is nothing yet."""
     there = planned()
-    for runs in there.runs.values():
-        for run in runs.values():
-            for unit in (run, *run.parts):
-                provenance = {"signature": unit.signature, "config": unit.config}
-                write(tmp_path / "usb" / there.record(unit), Record(ROWS, provenance))
+    for run in there.all_runs:
+        for unit in (run, *run.trials):
+            write(tmp_path / "usb" / unit.record, Record(ROWS, {"signature": unit.signature, "config": unit.config}))
     (run,) = there.runs["federated_cifar10"].values()
     for rounds, name in ((3, "tuning"), (5, "trial1")):
-        folder = tmp_path / "usb" / "results" / "paper" / "checkpoints" / checkpoints_of(run) / name
-        path = checkpoint.place(str(folder), name)
+        folder = tmp_path / "usb" / "results" / "paper" / "checkpoints" / run.checkpoints_name / name
+        path = checkpoint.path_of(str(folder), name)
         checkpoint.save(path, {"t": rounds, "curve": {}, "state": None})
     here = tmp_path / "here"
     here.mkdir()
@@ -68,16 +66,15 @@ def test_all_is_taken_once(elsewhere: Path) -> None:
     assert lines[-1].endswith("(nothing was written)")
     assert here() == []
     lines = gathered(elsewhere)
-    units = [unit for runs in planned().runs.values() for run in runs.values() for unit in run.parts or (run,)]
+    units = planned().units
     assert len(of("taken", lines)) == len(units) + 2
     (joined,) = of("not needed", lines)
     assert "its trials are runs of their own here, and taken instead" in joined
     for unit in units:
-        assert record.read(Path(planned().record(unit)), unit.signature).rows == ROWS
-    for batches in planned().batches.values():
-        for batch in batches.values():
-            entries = [entry for entry in json.loads(batch.payload) if "trials" not in entry]
-            assert job.work_off(entries) == job.Outcome([], {})  # there is nothing to do
+        assert record.read(Path(unit.record), unit.signature).rows == ROWS
+    for batch in planned().all_batches:
+        entries = [entry for entry in json.loads(batch.payload) if "trials" not in entry]
+        assert job.run_batch(entries) == job.Outcome([], {})  # there is nothing to do
     lines = gathered(elsewhere)
     assert not of("taken", lines)
     assert len(of("not needed", lines)) == len(units) + 1 + 2
@@ -136,7 +133,7 @@ def test_the_checkpoint_that_is_farther_wins(elsewhere: Path) -> None:
     for rounds, fate in ((4, "not needed"), (6, "taken")):
         checkpoint.save(path, {"t": rounds, "curve": {}, "state": None})
         assert [line for line in of(fate, gathered(elsewhere)) if "trial1" in line and ".pt" in line]
-        assert checkpoint.verified(ours)[1] == max(rounds, 5)
+        assert checkpoint.verify(ours)[1] == max(rounds, 5)
 
 
 @pytest.mark.parametrize(

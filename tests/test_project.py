@@ -15,7 +15,7 @@ from sketchbench.report.claim.claims import read_claims
 ROOT = Path(__file__).parents[1]
 CONF = ROOT / "conf"
 CONDA = {"torch": "pytorch"}  # what is called otherwise on conda-forge
-# The rows of the design: letter of the paper, and the numbers of its claims.
+# The rows of the design: letter of the paper, and the numbers of its claims. Other claims have any other id.
 NUMBERS = {
     "F": range(1, 16),
     "S": range(1, 36),
@@ -62,7 +62,7 @@ def test_conda_has_the_same_pins() -> None:
 def test_every_number_has_a_claim() -> None:
     claims = read_claims((CONF / "claim").glob("*.yaml"))
     numbers = {f"{letter}{number}" for letter, span in NUMBERS.items() for number in span}
-    assert {re.match(r"[CFKSTZ][0-9]+", claim.id)[0] for claim in claims} == numbers  # type: ignore[index]
+    assert {found[0] for claim in claims if (found := re.match(r"[CFKSTZ][0-9]+", claim.id))} == numbers
     studies = {path.stem for path in (CONF / "study").glob("*.yaml")}
     for claim in claims:
         for check in claim.checks:
@@ -95,6 +95,18 @@ def test_lines_are_short() -> None:
             if len(line) > 120 and not unwrappable:
                 long.append(f"{name}:{number}")
     assert not long, long
+
+
+def test_the_page_on_architecture_has_the_layers() -> None:
+    """In the order of the import contract, and every package in its table."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = [set(layer.split(" | ")) for layer in contracts[0]["layers"] if layer != "__main__"]
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^    command → .*?\n\n", page, re.DOTALL | re.MULTILINE)
+    assert [set(layer.split(", ")) for layer in " ".join(block.split()).split(" → ")] == layers
+    table = page[page.index("| package or module |") : page.index("## Folders")]
+    cells = (line.split("|")[1] for line in table.splitlines() if line.startswith("| `"))
+    assert set(re.findall(r"`(\w+)`", " ".join(cells))) == set.union(*layers)
 
 
 def test_results_and_logs_are_ignored() -> None:

@@ -14,8 +14,9 @@ from sketchbench.files import FileError
 from sketchbench.plan import making as planning
 from sketchbench.plan.plan import Plan
 from sketchbench.project import CONF
-from sketchbench.report import reports, seal, standing
+from sketchbench.report import seal, standing
 from sketchbench.report.standing import DROPPED, KERNELS, OLDER, SEED, Table
+from sketchbench.report.table import origin
 from sketchbench.run import record
 
 STUDIES: dict[str, dict[str, Any]] = {
@@ -41,12 +42,12 @@ def conf(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def expanded(conf: Path, studies: str, there: dict[str, Table] | None = None, **changes: Any) -> Plan:
-    return planning.expand("quick", studies=studies, conf=conf, there=there, **{"kernels_name": "numpy", **changes})
+    return planning.expand("quick", studies=studies, conf=conf, tables=there, **{"kernels_name": "numpy", **changes})
 
 
 def made(plan: Plan) -> dict[str, Table]:
     """The tables that a run of this plan leaves behind."""
-    return {study: Table(reports.records_of(json.loads(plan.manifest(study))), plan.settings) for study in plan.runs}
+    return {study: Table(standing.table_inputs(json.loads(plan.manifest(study))), plan.settings) for study in plan.runs}
 
 
 def methods(plan: Plan, study: str) -> set[str]:
@@ -72,7 +73,7 @@ def test_after_a_full_run_the_page_says_the_same_whatever_is_chosen(
     assert "b > d" not in whole.facts  # of another reason: b=16 rows without replacement need b <= 8
     assert [skipped.study for skipped in whole.skipped] == ["elsewhere", "two"]
     assert some.facts == whole.facts
-    assert some.tables == some.current == whole.tables == ["always", "one", "two"]
+    assert some.tables == some.up_to_date_tables == whole.tables == ["always", "one", "two"]
     assert sorted(some.runs) == sorted(studies.split(","))
     assert expanded(conf, "all", there).standing == {}
 
@@ -104,7 +105,7 @@ def test_what_is_not_of_this_plan(
     plan = expanded(conf, "one", {**there, "two": change(there["two"])}, **options)
     assert plan.older["two"] == json.loads(plan.facts)["older"]["two"] == states
     assert "two" in plan.tables
-    assert "two" not in plan.current
+    assert "two" not in plan.up_to_date_tables
 
 
 def test_a_method_that_a_table_does_not_have_yet_is_listed(conf: Path, there: dict[str, Table]) -> None:
@@ -150,26 +151,28 @@ def tabulated(folder: Path, study: str, monkeypatch: pytest.MonkeyPatch) -> Path
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in (folder / "tables").iterdir()}
+    return {path.name: path.read_bytes() for path in (folder / "tables").iterdir() if path.is_file()}
 
 
 def test_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whole tables stay byte for byte; damaged ones are put aside; and what takes no part is named in one line each."""
     names = ("whole", "moved", "damaged", "cut", "unsealed", "removed", "planned")
     csv = {name: tabulated(tmp_path, name, monkeypatch) for name in names}
-    assert seal.read(seal.beside(csv["whole"])).commits == {"ams": "1a", "srht": "2b"}
+    own = origin.read(csv["whole"])
+    assert own is not None
+    assert own.commits == {"ams": "1a", "srht": "2b"}
     csv["damaged"].write_text(csv["damaged"].read_text().replace("1", "2"))
     seal.beside(csv["cut"]).write_text("{")
     seal.beside(csv["unsealed"]).unlink()
     shutil.copy(csv["whole"], csv["moved"])
-    found = standing.find(tmp_path, "quick")
+    found = standing.find_tables(tmp_path, "quick")
     assert set(found) == {"whole", "removed", "planned"}
     assert set(found["whole"].made_of) == {"ams", "srht"}
     assert found["whole"].settings == {"seed": "7", "kernels": "numpy"}
-    assert standing.find(tmp_path, "paper") == {}
+    assert standing.find_tables(tmp_path, "paper") == {}
 
     before = contents(tmp_path)
-    lines = standing.remarks(tmp_path, "quick", ["planned"], ["whole"])
+    lines = standing.check_others(tmp_path, "quick", ["planned"], ["whole"])
     folder = tmp_path / "tables"
     set_aside = {name: f"{folder}/{name}" for name in ("cut.seal", "damaged.csv", "moved.csv")}
     assert [line.partition(": ")[0] for line in lines[:3]] == list(set_aside.values())
@@ -181,22 +184,22 @@ def test_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert after == {(f"{name}.rejected" if name in set_aside else name): content for name, content in before.items()}
 
 
-def test_a_seal_from_before_there_were_commits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_seal_that_names_no_methods(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     csv = tabulated(tmp_path, "one", monkeypatch)
     seal.write("table", "quick", {"records": "00"}, [csv])
-    assert standing.find(tmp_path, "quick") == {"one": Table({"ams": "", "srht": ""}, {})}
+    assert standing.find_tables(tmp_path, "quick") == {"one": Table({"ams": "", "srht": ""}, {})}
 
 
 def test_jobs_are_told_what_was_there(tmp_path: Path, there: dict[str, Table]) -> None:
     place = tmp_path / "standing.json"
-    place.write_text(standing.as_text(there))
-    assert standing.recalled(place) == there
+    place.write_text(standing.to_json(there))
+    assert standing.from_json(place) == there
     for content in ("", "[]", '{"one": 1}', '{"one": {"made": 1}}'):
         place.write_text(content)
         with pytest.raises(FileError, match=r"standing\.json can't be read .*start snakemake again"):
-            standing.recalled(place)
+            standing.from_json(place)
     with pytest.raises(FileError, match="start snakemake again"):
-        standing.recalled(tmp_path / "none")
+        standing.from_json(tmp_path / "none")
 
 
 def test_a_job_plans_as_the_run_that_started_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,17 +222,17 @@ def test_claims_are_judged_again_where_a_table_or_a_state_changed(
 ) -> None:
     """Whatever Snakemake remembers: the seal of the page tells what it was judged from."""
     csv = tabulated(tmp_path, "one", monkeypatch)
-    files = reports.files_of(tmp_path / "claims.csv", reports.CLAIMS)
+    files = [tmp_path / "claims.csv", tmp_path / "claims.md"]
     facts = json.dumps({"older": {}})
 
     def judged() -> bool:
         for path in files:
             path.write_text("")
-        seal.write("claims", "quick", reports.judged_from(seal.sums([csv]), facts), files)
+        seal.write("claims", "quick", standing.claims_inputs(seal.sums([csv]), facts), files)
         return current(facts)
 
     def current(told: str) -> bool:
-        assert reports.check(tmp_path, "quick", {}, {}, facts=told, standing=["one"]) == []
+        assert standing.check(tmp_path, "quick", {}, {}, facts=told, standing=["one"]) == []
         return seal.beside(files[0]).exists()
 
     assert judged()
@@ -240,10 +243,20 @@ def test_claims_are_judged_again_where_a_table_or_a_state_changed(
     assert not current(facts)
 
 
-def test_a_table_says_what_its_records_were_made_with() -> None:
-    """All of them, and nothing where its records are of an age that didn't say."""
+def test_the_origin_of_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All machines and versions of its records, apart from the table; of another table it says nothing."""
+    csv = tabulated(tmp_path, "one", monkeypatch)
+    assert not seal.read(seal.beside(csv)).commits
     made = {"commit": "a", "machine": "Linux, Python 3", "versions": {"torch": "2", "numpy": "1"}}
-    other = {**made, "versions": {"numpy": "2"}}
-    found = standing.origin_of([("ams", made), ("ams", other)])["machines"]
-    assert found == {"machine": "Linux, Python 3", "versions": "numpy 1, torch 2; numpy 2"}
-    assert standing.origin_of([("ams", {"commit": "a"})])["machines"] == {}
+    origin.write(csv, "quick", [("ams", made), ("ams", {**made, "versions": {"numpy": "2"}}), ("ams", {"commit": "b"})])
+    own = origin.read(csv)
+    assert own is not None
+    assert own.machines == {"machine": "Linux, Python 3", "versions": "numpy 1, torch 2; numpy 2"}
+    assert origin.commits_of(csv) == origin.commits_of(csv, "ams") == {"a", "b"}
+    assert origin.commits_of(csv, "srht") == set()
+    origin.place(csv).write_text(origin.place(csv).read_text().replace('"a b"', '"a c"'))
+    with pytest.raises(seal.SealError, match=r"origin/one\.seal: no whole seal"):
+        origin.read(csv)
+    origin.write(csv, "quick", [("ams", made)])
+    csv.write_text("edited")
+    assert origin.read(csv) is None

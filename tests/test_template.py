@@ -1,12 +1,17 @@
-"""What `sketchbench new` writes works as it is, and nothing is overwritten."""
+"""What `sketchbench new` writes works as it is (a task: tests/workflow), and no file is overwritten."""
 
+import re
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
-from sketchbench.command import template
+from sketchbench.command import new
 from sketchbench.command.main import main
+from sketchbench.command.plan import plan_of
+from sketchbench.config.composition import METHODS
 from sketchbench.inspection.check import check_folder
 
 
@@ -18,9 +23,9 @@ def test_a_new_sketch_and_a_new_recovery(
     main(["new", "sketch", "new_family"])
     main(["new", "recovery", "new_recovery"])
     assert "sketchbench run --folder mine task=moments sketch=new_family" in capsys.readouterr().out
+    monkeypatch.syspath_prepend(str(tmp_path / "mine"))
     check_folder(tmp_path / "mine")
 
-    monkeypatch.syspath_prepend(str(tmp_path / "mine"))
     from new_family import NewFamily, norm, second_moment  # type: ignore[import-not-found]
     from new_recovery import NewRecovery  # type: ignore[import-not-found]
 
@@ -41,11 +46,40 @@ def test_a_new_sketch_and_a_new_recovery(
     assert np.allclose(NewRecovery(3).recover(phi, phi.sketch(x)).x, x, atol=1e-2)
 
 
+@pytest.mark.parametrize("kind", METHODS)
+def test_a_folder_of_any_kind_can_be_planned(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = f"planned_{kind}"
+    new.write(kind, name, tmp_path / "mine")
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "mine"), *sys.path])
+    study = {"sketch": "moments", "recovery": "reconstruction", "compressor": "compressor_contract"}[kind]
+    plan = plan_of({"scale": "smoke", "studies": study, "folder": str(tmp_path / "mine"), "only": "mine"})
+    assert name in {run.columns["method"] for run in plan.runs[study].values()}
+
+
+def test_a_task_is_of_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(new, "HOME", tmp_path)
+    with pytest.raises(SystemExit, match=r"a task is a part of the project, .* `git clone` the project"):
+        main(["new", "task", "lengths"])
+    with pytest.raises(ValueError, match=r"is that of .*conf/task/moments\.yaml"):
+        new.write("task", "moments", tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_page_on_tasks_shows_these_files(tmp_path: Path) -> None:
+    """But for imports and comments."""
+    module, *configs = new.write("task", "lengths", tmp_path)
+    page = (Path(__file__).parents[1] / "docs" / "howto" / "task.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert module.read_text(encoding="utf-8").endswith(shown)
+    blocks = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    assert [yaml.safe_load(block) for block in blocks] == [yaml.safe_load(path.read_text()) for path in configs]
+
+
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
-    config, _ = template.write("sketch", "first", tmp_path)
+    config, _ = new.write("sketch", "first", tmp_path)
     config.write_text("mine")
-    with pytest.raises(ValueError, match="is there already; choose another name, or remove it"):
-        template.write("sketch", "first", tmp_path)
+    with pytest.raises(ValueError, match="exists already; choose another name, or remove it"):
+        new.write("sketch", "first", tmp_path)
     assert config.read_text() == "mine"
 
 
@@ -65,5 +99,5 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
 )
 def test_bad_names(tmp_path: Path, name: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        template.write("sketch", name, tmp_path)
+        new.write("sketch", name, tmp_path)
     assert not list(tmp_path.iterdir())

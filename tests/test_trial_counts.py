@@ -10,7 +10,7 @@ from whole_plan import whole_plan
 from sketchbench import seeds
 from sketchbench.config import composition
 from sketchbench.kernels import load
-from sketchbench.measure.audit import epsilon_proven, strongest_threshold
+from sketchbench.measure.audit import epsilon_lower_bound, strongest_threshold
 from sketchbench.measure.interval import log_slope, mean_interval, proportion_interval
 from sketchbench.measure.power import trials_for_mean, trials_for_zero
 from sketchbench.plan.batch import Run
@@ -61,7 +61,7 @@ def test_the_spread_that_it_assumes(family: Family) -> None:
     g, h = vectors.pair("flat", family.d, 0)
     kernels = load("numba")
     found = [
-        ((trials.desketched(sketch, h[None, None]) * g).sum(axis=-1) - 1.0) ** 2 * family.b
+        ((trials.sketch_and_desketch(sketch, h[None, None]) * g).sum(axis=-1) - 1.0) ** 2 * family.b
         for sketch in trials.operators(family, seeds.key(3), kernels, 50_000, 1)
     ]
     assert np.concatenate(found).std() < SPREAD
@@ -93,7 +93,7 @@ def test_the_median_training_at_the_papers_sizes() -> None:
     assert needed == 25
     for study in ("double_blind", "mnist", "noise", "prior", "sizes"):
         paper = yaml.safe_load((composition.CONF / "study" / f"inversion_{study}.yaml").read_text())["scales"]["paper"]
-        assert needed <= (paper.get("trials") or paper["set"]["task.trials"])
+        assert needed <= paper["set"]["task.trials"]
 
 
 def test_the_median_compressed_training() -> None:
@@ -192,7 +192,7 @@ def proven(mu: float, delta: float, audits: int = 300) -> np.ndarray:
         there, absent = (random.standard_normal((2, trials // 2)) + shift for shift in (mu, 0.0))
         threshold = strongest_threshold(there[0], absent[0], delta=delta, error=STRICT)
         hits, alarms = (int((side[1] >= threshold).sum()) for side in (there, absent))
-        found.append(epsilon_proven(hits, alarms, trials // 2, delta=delta, error=LEVEL))
+        found.append(epsilon_lower_bound(hits, alarms, trials // 2, delta=delta, error=LEVEL))
     return np.array(found)
 
 

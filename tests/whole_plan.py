@@ -11,6 +11,6 @@ def whole_plan(scale: str) -> Plan:
     """All studies at a scale with kernels=numba. It is shared, so no test may change it.
 
     Hydra composes for about 10 s where nothing is remembered, so tests ask for no other kernels without a reason, and a
-    process that comes later finds in results/composed.json what an earlier one composed.
+    process that comes later finds in results/composed.txt what an earlier one composed.
     """
     return plan.expand(scale, "numba")

@@ -1,1 +1,1 @@
-"""Attacks on what is sent: views, which say what a party sees, and what it can make of them."""
+"""Attacks on messages: views, which collect what a party of a protocol sees, and attacks that start from them."""

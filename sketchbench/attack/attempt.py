@@ -1,4 +1,4 @@
-"""One attempt at an inversion: who is attacked, and how close the attack comes."""
+"""One attempt at an inversion: the victim, and the likeness of the recovered image to the victim's."""
 
 import functools
 import time
@@ -17,19 +17,19 @@ from sketchbench.kernels import Kernels
 from sketchbench.measure.image import Likeness, likeness
 from sketchbench.model.autograd import device_of
 from sketchbench.model.classification import Samples
-from sketchbench.model.networks import MakeModel, initialised
+from sketchbench.model.networks import MakeModel, initialise
 from sketchbench.sketch.family import Family
 
 
 class Attempt(NamedTuple):
-    """What one attack recovered.
+    """The result of one attack.
 
     Attributes:
-        image: (channels, height, width), in [0, 1]; None where it is not kept.
-        evaluations: of the gradient of the loss, over all starts.
-        starts: of the attack.
-        seconds: that it took on this machine.
-        likeness: of the image and the victim's.
+        image: the recovered image (channels, height, width), in [0, 1]; None if it is not kept.
+        evaluations: the number of evaluations of the loss's gradient, over all starts.
+        starts: the number of starts.
+        seconds: run time on this machine.
+        likeness: of the recovered image to the victim's.
         loss: ‖predicted - observed‖² over ‖observed‖².
     """
 
@@ -44,8 +44,12 @@ class Attempt(NamedTuple):
 def attempt(attack: Inversion, view: View, victim: Victim, seed: int, *, still: bool = False) -> Attempt:
     """Attack a view, and compare the result with the victim's image, which the attack does not see.
 
-    seed: of the starts; the same seed gives the same starts for every view.
-    still: compare the first start itself, as a negative control.
+    Arguments:
+        attack: the attack.
+        view: of the attacker.
+        victim: whose image the result is compared with.
+        seed: of the starts; the same seed gives the same starts for every view.
+        still: take the first start itself as the result, as a negative control.
     """
     start = time.perf_counter()
     estimate = (attack.stand_still if still else attack.run)(view, seed)
@@ -60,10 +64,10 @@ def draw_victim(data: Dataset, model: MakeModel, kernels: Kernels, seed: int, *,
 
     Arguments:
         data: the data set.
-        model: gives the network for a shape, a number of classes and a family.
-        kernels: what computes, which decides the device of the images.
+        model: makes the network from a shape, a number of classes and a family.
+        kernels: the backend, on whose device the images are.
         seed: root of all randomness.
-        trial: which trial's victim.
+        trial: the number of the trial.
     """
     random = seeds.generator(seed, data="victims", trial=trial)
     chosen = random.choice(len(data.test.labels), 2, replace=False)
@@ -74,7 +78,7 @@ def draw_victim(data: Dataset, model: MakeModel, kernels: Kernels, seed: int, *,
 
     def network(family: Family | None) -> torch.nn.Module:
         make = functools.partial(model, data.shape, data.classes, family)
-        return initialised(make, weights).to(device, torch.float64)
+        return initialise(make, weights).to(device, torch.float64)
 
     return Victim(network, Samples(images, labels), data.classes)
 

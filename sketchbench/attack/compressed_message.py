@@ -1,4 +1,4 @@
-"""What each party sees of one round of compressed messages, as an attacker who knows the compressor would match it."""
+"""Views of one round of compressed messages: what each party sees, and how an attacker predicts it from updates."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,24 +15,24 @@ from sketchbench.kernels import Array
 
 Place = Literal["server", "sum", "another client", "eavesdropper"]
 PLACES: tuple[Place, ...] = get_args(Place)
-VICTIM, OBSERVER = 0, -1  # places of clients
+VICTIM, OBSERVER = 0, -1  # indices of the attacked client, and of the client that attacks
 
 
 class Unseen(ValueError):  # noqa: N818 (no error: it is a row of the result)
-    """This party does not see anything of the kind; the message says why."""
+    """A party sees no message; the text says why."""
 
 
 class Sight(NamedTuple):
-    """What an attacker sees of the mean update of some clients, and knows of how it came about; never the update.
+    """What an attacker sees and knows of the mean update of some clients; never the update itself.
 
     Attributes:
-        seen: numbers (T, m).
-        predicted: what they would be for updates (T, d), differentiable.
+        seen: the m numbers that the attacker sees, (T, m).
+        predicted: a differentiable function from updates (T, d) to the numbers that the attacker would see.
         measurements: how many of the m numbers depend on the update, (T,).
-        decoded: gives the update as the receiver would decode it, (T, d).
-        at: when, and with which key as far as the attacker knows it.
-        clients: the places of the clients.
-        nbytes: that are seen.
+        decoded: a function that returns the update as the receiver would decode it, (T, d).
+        at: the round, with the key that the attacker knows or guesses.
+        clients: the indices of the clients in the mean.
+        nbytes: bytes that the attacker sees.
     """
 
     seen: Tensor
@@ -46,13 +46,13 @@ class Sight(NamedTuple):
 
 @dataclass(frozen=True)
 class Round:
-    """The first round of a compressor, in which nobody remembers anything yet.
+    """The first round of a training, in which all memories of error feedback are still empty.
 
     Arguments:
         compressor: of all clients.
-        at: when.
-        updates: of the clients, (T, C, d) with C >= 2: a learning rate of 1 times the gradient. The first client is
-            attacked; the last one is who attacks where a client does.
+        at: the round.
+        updates: the clients' gradients, (T, C, d) with C >= 2. The first client is the victim; the last one is the
+            attacker where a client attacks.
     """
 
     compressor: Compressor
@@ -61,20 +61,20 @@ class Round:
 
     @cached_property
     def exchange(self) -> Exchange:
-        """What is sent."""
+        """All messages and replies of the round."""
         trials, clients = self.updates.shape[:2]
         memory = self.compressor.begin(trials, clients, self.at.kernels)
         return self.compressor.exchange(self.updates, memory, self.at)
 
     def sight(self, place: Place) -> Sight:
-        """What is seen from a place:
+        """What an attacker at a place sees:
 
         - `server`: the victim's message.
-        - `sum`: the sum of all clients' messages, as secure aggregation shows it.
-        - `another client`: the reply, less what this client sent itself. Where messages add up and the reply is as long
-          as they are, it is their mean; else it is the step, whose nonzero entries are held against those of the mean
-          of the others' updates.
-        - `eavesdropper`: the victim's message without the key, which it guesses.
+        - `sum`: the sum of all clients' messages, as under secure aggregation.
+        - `another client`: the server's reply, less the attacker's own part in it. If messages add up and the reply has
+          their size, the reply is their mean. Otherwise it is the step, whose nonzero entries are compared with those
+          of the other clients' mean update.
+        - `eavesdropper`: the victim's message, with a guess of the key.
 
         Raises:
             Unseen: for the sum of messages that don't add up.
@@ -83,9 +83,11 @@ class Round:
         message = self._messages
         up, down = exchange.bytes_up, sum(reply.nbytes for reply in exchange.replies)
         if place == "another client":
-            own = _of(message, OBSERVER)
+            own = _message_of(message, OBSERVER)
             if compressor.adds_up and down == up:
-                return self._lens(_without(message.mean(), own, self._clients), self.at, slice(0, OBSERVER), down)
+                return self._lens(
+                    _mean_of_others(message.mean(), own, self._clients), self.at, slice(0, OBSERVER), down
+                )
             return self._step(own, down)
         if place == "sum":
             if not compressor.adds_up:
@@ -94,11 +96,11 @@ class Round:
         at = self.at
         if place == "eavesdropper" and compressor.keyed:
             at = at._replace(seed=seeds.key(at.seed, attack="guessed key"))
-        return self._lens(_of(message, VICTIM), at, slice(0, 1), up)
+        return self._lens(_message_of(message, VICTIM), at, slice(0, 1), up)
 
     @cached_property
     def _messages(self) -> Message:
-        """With the parts of all phases, which have names of their own."""
+        """The clients' messages, with the parts of all phases."""
         return Message({name: part for message in self.exchange.messages for name, part in message.parts.items()})
 
     @property
@@ -106,42 +108,42 @@ class Round:
         return int(self.updates.shape[1])
 
     @property
-    def _heard(self) -> Sequence[Reply]:
-        """The replies before the messages of the last phase."""
+    def _earlier_replies(self) -> Sequence[Reply]:
+        """The server's replies before the last phase."""
         return self.exchange.replies[:-1]
 
     def _lens(self, message: Message, at: At, clients: slice, nbytes: int) -> Sight:
-        seen, predicted = self.compressor.lens(message, at, self._heard)
+        seen, predicted = self.compressor.lens(message, at, self._earlier_replies)
         measurements = torch.full((len(seen),), seen.shape[1])
 
         def decoded() -> Tensor:
-            return self._tensor(self.compressor.decode(message, at, self._heard)[:, 0])
+            return self._tensor(self.compressor.decode(message, at, self._earlier_replies)[:, 0])
 
         return Sight(seen.float(), predicted, measurements, decoded, at, clients, nbytes)
 
     def _step(self, own: Message, nbytes: int) -> Sight:
-        """The others' part of the step. A client knows what the server decodes of its own message; where the server
-        decodes sums only, the client's own update stands for it."""
+        """What a client sees of the other clients in the step: the step less its own part, which is its decoded
+        message, or its update if the server only decodes sums."""
         compressor, clients = self.compressor, self._clients
         mine = self.updates[:, OBSERVER]
         if not compressor.adds_up:
-            mine = compressor.decode(own, self.at, self._heard)[:, 0]
+            mine = compressor.decode(own, self.at, self._earlier_replies)[:, 0]
         step = self._tensor(self.exchange.step)
-        there = (step != 0).to(step)
-        others = there * (clients * step - self._tensor(mine)) / (clients - 1)
-        measurements = there.sum(dim=1)
-        return Sight(others, lambda x: there * x, measurements, lambda: others, self.at, slice(0, OBSERVER), nbytes)
+        nonzero = (step != 0).to(step)
+        others = nonzero * (clients * step - self._tensor(mine)) / (clients - 1)
+        measurements = nonzero.sum(dim=1)
+        return Sight(others, lambda x: nonzero * x, measurements, lambda: others, self.at, slice(0, OBSERVER), nbytes)
 
     def _tensor(self, array: Array) -> Tensor:
         return torch.as_tensor(self.at.kernels.to_numpy(array)).float()
 
 
-def _of(message: Message, client: int) -> Message:
+def _message_of(message: Message, client: int) -> Message:
     """The message of one client."""
     return Message({name: part[:, [client]] for name, part in message.parts.items()})
 
 
-def _without(mean: Message, own: Message, clients: int) -> Message:
-    """The mean of the others' messages."""
+def _mean_of_others(mean: Message, own: Message, clients: int) -> Message:
+    """The mean of the other clients' messages, from the mean of all `clients` messages and the client's own."""
     others = {name: (clients * part - own.parts[name]) / (clients - 1) for name, part in mean.parts.items()}
     return Message(others)

@@ -1,4 +1,4 @@
-"""Perceptrons with ReLU side by side, and their gradients in closed form, which can be differentiated again."""
+"""Perceptrons with ReLU side by side, with gradients in closed form, which are differentiable by the images."""
 
 import copy
 from collections.abc import Sequence
@@ -9,15 +9,15 @@ from torch import Tensor, nn
 from sketchbench.compressor.message import Layout
 from sketchbench.kernels import Array, Kernels
 
-FAR = 1e6  # standard error of an input of which nothing is known
-LEAST = 1e-300  # what is divided by instead of 0
+FAR = 1e6  # standard error of an input about which nothing is known
+LEAST = 1e-300  # a divisor in the place of 0
 
 
 class DenseNetworks:
     """T dense networks of the same layers, each with weights of its own, in float32.
 
     Arguments:
-        networks: T of them: dense layers with biases and ReLU between them, as `model.networks.mlp` makes them.
+        networks: T networks of dense layers with biases and ReLU between them, as `model.networks.mlp` makes them.
 
     Raises:
         ValueError: for networks with other layers.
@@ -31,27 +31,27 @@ class DenseNetworks:
         self._biases = [torch.stack([layer.bias.detach() for layer in several])[:, None] for several in together]
         self._projections: list[Tensor | None] = [None] * len(together)
 
-    def projected(self, projections: Sequence[Array | None], kernels: Kernels) -> "DenseNetworks":
-        """The same networks, which multiply the inputs of their matrices by what `Compressor.projections` says."""
-        found = copy.copy(self)
-        found._projections = [
+    def with_projections(self, projections: Sequence[Array | None], kernels: Kernels) -> "DenseNetworks":
+        """The same networks, whose layers' inputs are multiplied by the matrices of `Compressor.projections`."""
+        networks = copy.copy(self)
+        networks._projections = [
             p if p is None else torch.as_tensor(kernels.to_numpy(p)).float() for p in projections[::2]
         ]
-        return found
+        return networks
 
     @property
     def first_projection(self) -> Tensor | None:
-        """What images are multiplied by before the first matrix, (T, pixels, pixels), or None."""
+        """The matrices that multiply the images before the first layer, (T, pixels, pixels), or None."""
         return self._projections[0]
 
     def gradients(self, images: Tensor, labels: Tensor) -> Tensor:
         """∇_w of the mean cross-entropy of each batch: (T, C, d), in the order of the networks' parameters.
 
-        It can be differentiated by the images.
+        The result is differentiable by the images.
 
         Arguments:
-            images: of C batches of B images for each network, (T, C, B, pixels).
-            labels: their classes (T, C, B).
+            images: C batches of B images for each network, (T, C, B, pixels).
+            labels: the images' classes, (T, C, B).
         """
         trials, batches, size, pixels = images.shape
         entered, active, slope = self._forward(images.reshape(trials, batches * size, pixels), labels.flatten(1))
@@ -62,48 +62,51 @@ class DenseNetworks:
             steep = (left.transpose(1, 2) @ right).reshape(trials, batches, -1)
             parts = [steep, left.sum(dim=1).reshape(trials, batches, -1), *parts]
             if layer:
-                slope = self._projected(slope @ self._weights[layer], layer, transposed=True) * active[layer - 1]
+                slope = self._project(slope @ self._weights[layer], layer, transposed=True) * active[layer - 1]
         return torch.cat(parts, dim=2)
 
     def _forward(self, images: Tensor, labels: Tensor) -> tuple[list[Tensor], list[Tensor], Tensor]:
-        """What enters each matrix, which hidden units are active, and the derivatives by the scores; of images
-        (T, n, pixels) with labels (T, n)."""
+        """For images (T, n, pixels) with labels (T, n): the inputs of each layer, masks of its positive outputs, and
+        the derivatives of the loss by the scores."""
         entered: list[Tensor] = []
         active: list[Tensor] = []
         outputs = images
         for layer, (weight, bias) in enumerate(zip(self._weights, self._biases, strict=True)):
-            entered.append(self._projected(outputs, layer))
+            entered.append(self._project(outputs, layer))
             scores = torch.baddbmm(bias, entered[-1], weight.transpose(1, 2))
             active.append((scores > 0).to(scores))
             outputs = scores.relu()
         truth = nn.functional.one_hot(labels, scores.shape[-1]).to(scores)
         return entered, active, scores.softmax(dim=-1) - truth
 
-    def _projected(self, inputs: Tensor, layer: int, *, transposed: bool = False) -> Tensor:
+    def _project(self, inputs: Tensor, layer: int, *, transposed: bool = False) -> Tensor:
         projection = self._projections[layer]
         if projection is None:
             return inputs
         return inputs @ (projection.transpose(1, 2) if transposed else projection)
 
 
-def entered_first(update: Tensor, there: Tensor, layout: Layout) -> tuple[Tensor, Tensor]:
-    """What enters the first layer, from the gradient of a single image: its part ∂W is the outer product of ∂b and
-    that, so that ∂W over ∂b gives it (Phong et al. 2018); with errors, as a regression of ∂W on ∂b.
+def estimate_first_inputs(update: Tensor, known: Tensor, layout: Layout) -> tuple[Tensor, Tensor]:
+    """Estimate the inputs of the first layer from the gradient of a single image.
+
+    The gradient ∂W of the layer's weights is the outer product of the gradient ∂b of its biases and the inputs, so that
+    ∂W over ∂b is the inputs (Phong et al. 2018). For inexact gradients the estimate is a regression of ∂W on ∂b.
 
     Arguments:
         update: gradients (T, d), float64.
-        there: which of the entries are known, as 0 and 1, (T, d).
+        known: 1 for each entry of the gradient that is known, else 0, (T, d).
         layout: of the gradient.
 
     Returns:
-        (T, inputs), 0 where nothing is known of an input; and the squares of the standard errors, `FAR`² there.
+        The inputs (T, inputs), 0 for an unknown input; and the squares of their standard errors, `FAR`² for an unknown
+        input.
     """
     units, inputs = layout.shapes[0]
 
     def first(x: Tensor) -> tuple[Tensor, Tensor]:
         return x[:, : units * inputs].view(-1, units, inputs), x[:, units * inputs : units * (inputs + 1), None]
 
-    (steep, slope), (known_steep, known_slope) = first(update), first(there)
+    (steep, slope), (known_steep, known_slope) = first(update), first(known)
     both = known_steep * known_slope
     power = (both * slope.square()).sum(dim=1)
     entered = (both * slope * steep).sum(dim=1) / power.clamp(min=LEAST)
@@ -113,7 +116,7 @@ def entered_first(update: Tensor, there: Tensor, layout: Layout) -> tuple[Tensor
 
 
 def _dense_layers(network: nn.Module) -> list[nn.Linear]:
-    """Of a network that has nothing else but ReLU between them."""
+    """The dense layers of a network that has ReLU between them, and no other layers."""
     parts = [part for part in network.children() if not isinstance(part, nn.Flatten)]
     layers = [part for part in parts[::2] if isinstance(part, nn.Linear) and part.bias is not None]
     between = [part for part in parts[1::2] if isinstance(part, nn.ReLU)]

@@ -1,7 +1,7 @@
-"""Gradient matching by gradient descent, and the constants that song2023 §7 assumes of it, measured.
+"""Gradient matching by gradient descent, and measurements of the constants in the theory of song2023 §7.
 
-An attacker who knows w, R and R ∇_wF(w, x*) minimises L(x) = ‖R ∇_wF(w, x) - R ∇_wF(w, x*)‖². All derivatives are
-those of autograd, through the sketch.
+An attacker who knows w, R and R ∇_wF(w, x*) minimises L(x) = ‖R ∇_wF(w, x) - R ∇_wF(w, x*)‖². Autograd computes all
+derivatives, through the sketch.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,12 +18,12 @@ from sketchbench.sketch.operator import Sketch
 from sketchbench.sketch.spectrum import rank, singular_values
 from sketchbench.theory import leakage
 
-NEARBY = 1e-3  # distance from x* of the neighbour in the steepest direction
+NEARBY = 1e-3  # distance of the neighbour from x*, in the direction in which L grows fastest
 Numbers = NDArray[np.float64]
 
 
 class Evaluation(NamedTuple):
-    """L and its derivatives at one input for each of T trials.
+    """L and its derivatives at one input of each of T trials.
 
     Attributes:
         x: the inputs, (T, m).
@@ -42,9 +42,9 @@ class Descent(NamedTuple):
     """Step lengths of gradient descent on L, each (T,).
 
     Attributes:
-        safe: 1/(2β²γ₂²), with which L never grows.
-        step: the largest step of song2023 Theorem 7.5 with a = 0 where the theorem applies, else the safe one.
-        rate: γ, by which the theorem promises L(x_{t+1}) <= (1 - γ) L(x_t); 0 where it does not apply.
+        safe: 1/(2β²γ₂²), a step with which L never grows.
+        step: the largest step of song2023 Theorem 7.5 with a = 0 if the theorem applies, else the safe step.
+        rate: γ, with which the theorem guarantees L(x_{t+1}) <= (1 - γ) L(x_t); 0 if it does not apply.
     """
 
     safe: Numbers
@@ -61,7 +61,7 @@ class GradientMatching:
 
     Attributes:
         problem: the same, on the device of the operators.
-        full_rank: (T,), where R has rank b, that is γ₁ > 0.
+        full_rank: whether R has rank b, that is γ₁ > 0, (T,).
     """
 
     def __init__(self, problem: MatchingProblem, operators: Sketch) -> None:
@@ -104,22 +104,22 @@ class GradientMatching:
             x = x - rate * slope
 
     def constants(self, evaluations: Sequence[Evaluation]) -> leakage.Constants:
-        """The constants of §7 for each trial over these inputs. An unknown β is the largest ‖Φ‖ at them."""
+        """The constants of §7 for each trial over some inputs; an unknown β is taken as the largest ‖Φ‖ there."""
         values = np.stack([_singular_values(evaluation) for evaluation in evaluations])
         low, high = values[..., 0].min(axis=0), values[..., -1].max(axis=0)
         beta = high if self.problem.lipschitz is None else self.problem.lipschitz
         return leakage.Constants(low, high, beta, *self._gammas)
 
     def steepest_neighbour(self, private: Evaluation) -> Evaluation:
-        """The evaluation at a neighbour of x* in the direction in which L grows fastest."""
+        """Evaluate at a neighbour of x*, in the direction in which L grows fastest."""
         sketched = autograd.sketch(self._operators, private.pseudo_hessian.swapaxes(1, 2))
         direction = torch.linalg.svd(sketched.swapaxes(1, 2), full_matrices=False).Vh[:, 0]
         return self.evaluate(private.x + NEARBY * direction)
 
     def descent(self, constants: leakage.Constants) -> Descent:
-        """The steps that song2023 §7 gives for these constants.
+        """The step lengths of song2023 §7 for these constants.
 
-        Theorem 7.5 has a step where γ₁ > 0 and a = 0; the latter is so for losses that are bilinear, whose β is known.
+        Theorem 7.5 applies if γ₁ > 0 and a = 0; a is 0 for bilinear losses, which are those with a known β.
         """
         safe = 1 / (2 * (constants.lipschitz * constants.gamma_2) ** 2)
         low, high = leakage.non_critical(constants)
@@ -128,36 +128,37 @@ class GradientMatching:
         step = np.where(applies, leakage.step_7_5(low, high, 0.0, b), safe)
         return Descent(safe, step, np.where(applies, leakage.rate_7_5(low, high, 0.0, step), 0.0))
 
-    def recovered(self, x: Tensor) -> Numbers:
-        """1 - ‖x - x*‖²/‖x₀ - x*‖² at inputs (T, m): (T,), 1 where the private input is recovered exactly."""
+    def recovered_share(self, x: Tensor) -> Numbers:
+        """1 - ‖x - x*‖²/‖x₀ - x*‖² at inputs (T, m): (T,); 1 if x is the private input, 0 at the start."""
         private, start = self.problem.private, self.problem.start
-        return numbers(1 - ((x - private) ** 2).sum(dim=1) / ((start - private) ** 2).sum(dim=1))
+        return to_numpy(1 - ((x - private) ** 2).sum(dim=1) / ((start - private) ** 2).sum(dim=1))
 
 
 def non_critical_excess(evaluation: Evaluation, low: Numbers, high: Numbers) -> Numbers:
-    """How far ‖∇L‖ is outside of [low √L, high √L], as a ratio of squares: (T,), at most 1 where it is inside.
+    """The larger of ‖∇L‖² over its upper bound, high² L, and its lower bound, low² L, over ‖∇L‖²: (T,), at most 1 if
+    both bounds hold.
 
-    Low and high, (T,), are θ₁ and θ₂ of a non-critical point (song2023 Lemma 7.7).
+    low and high, (T,), are θ₁ and θ₂ of a non-critical point (song2023 Lemma 7.7).
     """
-    square, loss = numbers((evaluation.slope**2).sum(dim=1)), numbers(evaluation.loss)
+    square, loss = to_numpy((evaluation.slope**2).sum(dim=1)), to_numpy(evaluation.loss)
     return np.maximum(square / (high**2 * loss), low**2 * loss / square)
 
 
 def semi_smoothness_excess(x: Evaluation, y: Evaluation, a: Numbers, b: Numbers) -> Numbers:
-    """L(y) - L(x) - ⟨∇L(x), y - x⟩ over b‖y - x‖² + a‖y - x‖√L(x): (T,), at most 1 where L is semi-smooth with
-    constants a and b, (T,) (song2023 Definition 7.2)."""
+    """L(y) - L(x) - ⟨∇L(x), y - x⟩ over b‖y - x‖² + a‖y - x‖√L(x): (T,), at most 1 if L is semi-smooth with constants a
+    and b, (T,) (song2023 Definition 7.2)."""
     move = y.x - x.x
-    distance = numbers(move.norm(dim=1))
+    distance = to_numpy(move.norm(dim=1))
     linear = x.loss + (x.slope * move).sum(dim=1)
-    allowed = b * distance**2 + a * distance * numbers(x.loss.sqrt())
-    return np.asarray(numbers(y.loss - linear) / allowed)
+    allowed = b * distance**2 + a * distance * to_numpy(x.loss.sqrt())
+    return np.asarray(to_numpy(y.loss - linear) / allowed)
 
 
-def numbers(values: Tensor) -> Numbers:
-    """A tensor of any device as a NumPy array."""
+def to_numpy(values: Tensor) -> Numbers:
+    """A tensor on any device as a NumPy array."""
     return np.asarray(values.cpu())
 
 
 def _singular_values(evaluation: Evaluation) -> Numbers:
-    """Those of Φ, ascending: (T, d)."""
-    return numbers(torch.linalg.svdvals(evaluation.pseudo_hessian).flip(-1))
+    """The singular values of Φ in ascending order, (T, d)."""
+    return to_numpy(torch.linalg.svdvals(evaluation.pseudo_hessian).flip(-1))

@@ -1,7 +1,7 @@
-"""Gradient inversion: the image whose gradient would have been seen (song2023 §7; Zhu et al. 2019).
+"""Gradient inversion: a search for the image whose gradient gives the observed message (song2023 §7; Zhu et al. 2019).
 
-All attacks minimise ‖R ∇F(x) - R g‖² over the image x, here relative to ‖R g‖², and differ in how. One that knows more
-of images is in `attack.most_likely`.
+All attacks minimise ‖R ∇F(x) - R g‖² over the image x, relative to ‖R g‖², and differ in the optimiser.
+`attack.most_likely` also uses a prior of images.
 """
 
 import math
@@ -22,14 +22,14 @@ Label = Literal["read", "soft"]
 
 
 class Estimate(NamedTuple):
-    """What an attack makes of a view.
+    """The result of an attack on a view.
 
     Attributes:
         image: (channels, height, width), in [0, 1].
-        label: its class.
+        label: the class of the image.
         loss: ‖predicted - observed‖² over ‖observed‖².
-        evaluations: of the gradient of the loss, over all starts.
-        starts: that were made.
+        evaluations: the number of evaluations of the loss's gradient, over all starts.
+        starts: the number of starts.
     """
 
     image: Tensor
@@ -41,21 +41,21 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True)
 class Inversion(Checked, ABC):
-    """A way to minimise, and how often it starts.
+    """An attack that minimises the loss from one start after another.
 
-    It starts from images of uniform noise, one after the other, until the loss is at most `goal`, or twice what the
-    noise in the view makes of it; the result with the smallest loss is kept.
+    Starts are images of uniform noise. The attack ends when the loss is at most `goal`, or at most twice the loss that
+    the view's own noise causes, and returns the result with the smallest loss.
 
     Arguments:
-        evaluations: of loss and gradient from each start; a line search may take some more.
+        evaluations: of loss and gradient from each start, at most; a line search may take a few more.
         starts: at most.
-        goal: the loss relative to ‖observed‖² at which it stops.
+        goal: the loss, relative to ‖observed‖², at which the attack ends.
         label: `read` takes the class with the smallest entry in the gradient of the last layer's biases, the only
-            negative one for a single image (Zhao et al. 2020); `soft` optimises probabilities along with the image
-            (Zhu et al. 2019). Where the view has no such gradient, `read` does that, too.
+            negative one for a single image (Zhao et al. 2020); `soft` optimises class probabilities along with the
+            image (Zhu et al. 2019). If the view does not have that gradient, `read` does as `soft`.
     """
 
-    uses_prior: ClassVar[bool] = False  # whether it makes use of `View.prior`
+    uses_prior: ClassVar[bool] = False  # whether the attack uses `View.prior`
 
     evaluations: Count
     starts: Count
@@ -70,7 +70,7 @@ class Inversion(Checked, ABC):
             seed: of the starts, which are the same for every view.
 
         Raises:
-            ValueError: for a view of zeros only, or one that is not finite.
+            ValueError: for an observation of zeros only, or one that is not finite.
         """
         size = float(view.observed.square().sum())
         if not 0 < size < math.inf:
@@ -79,29 +79,29 @@ class Inversion(Checked, ABC):
         least, total = math.inf, 0
         for start in range(self.starts):
             matching = self._start(view, seed, start)
-            with suppress(Reached):
+            with suppress(GoalReached):
                 self._minimise(matching)
             total += matching.evaluations
-            found, score = matching.estimate(), matching.score()
+            estimate, score = matching.estimate(), matching.score()
             if best is None or score < least:
-                best, least = found, score
-            if found.loss <= max(self.goal, 2 * view.noise / size):
+                best, least = estimate, score
+            if estimate.loss <= max(self.goal, 2 * view.noise / size):
                 break
         assert best is not None  # after a start
         return best._replace(evaluations=total, starts=start + 1)
 
     def stand_still(self, view: View, seed: int) -> Estimate:
-        """What the first start is, the attack of who does nothing: a negative control. Arguments as of `run`."""
+        """Return the first start as the result: a negative control. Arguments as of `run`."""
         return self._start(view, seed, 0).estimate()
 
     def _start(self, view: View, seed: int, start: int) -> "Matching":
-        """An image of uniform noise, and a label that is read, or random logits."""
+        """A start: an image of uniform noise, with the label read from the view, or random logits."""
         random = seeds.generator(seed, attack="start", start=start)
         image = torch.tensor(random.random((1, *view.shape))).to(view.observed)
         return Matching(view, image, *self._label(view, random), self.goal)
 
     def _label(self, view: View, random: np.random.Generator) -> tuple[Tensor, bool]:
-        """The label that is read, or random logits, (1, classes); and whether it was read."""
+        """The label read from the view as probabilities, or random logits, (1, classes); and whether it was read."""
         label = torch.tensor(random.standard_normal((1, view.classes))).to(view.observed)
         if self.label == "soft" or view.output is None:
             return label, False
@@ -111,22 +111,22 @@ class Inversion(Checked, ABC):
 
     @abstractmethod
     def _minimise(self, matching: "Matching") -> None:
-        """Change the variables in place, with about `evaluations` evaluations at most."""
+        """Minimise the loss over the variables, in place, with about `evaluations` evaluations at most."""
 
 
-class Reached(Exception):  # noqa: N818 (no error)
-    """The variables, as they are, reach the goal."""
+class GoalReached(Exception):  # noqa: N818 (no error)
+    """The loss at the current variables is at most the goal."""
 
 
 class Matching:
-    """The loss that is minimised, its variables, and a counter of evaluations.
+    """The loss to minimise, its variables, and a counter of evaluations.
 
     Arguments:
-        view: what is matched.
-        image: (1, channels, height, width), or other variables (1, ...) that `image` makes an image of.
-        label: probabilities where they are `known`, else logits, which are variables, too.
-        known: whether the label is.
-        goal: misfit at which the attack ends.
+        view: whose observation is matched.
+        image: (1, channels, height, width), or coordinates (1, ...) that a subclass maps to an image.
+        label: probabilities if `known`, else logits, which become variables, too.
+        known: whether the label is known.
+        goal: the misfit at which the attack ends.
     """
 
     def __init__(self, view: View, image: Tensor, label: Tensor, known: bool, goal: float) -> None:
@@ -140,7 +140,7 @@ class Matching:
 
     @property
     def image(self) -> Tensor:
-        """The image as it is now."""
+        """The image at the current variables."""
         return self.variables[0]
 
     def misfit(self) -> Tensor:
@@ -150,25 +150,25 @@ class Matching:
         return difference.square().sum() / self._size
 
     def estimate(self) -> Estimate:
-        """The variables as they are, after one start."""
+        """The result at the current variables, counted as one start."""
         image = self.image.detach()[0].nan_to_num().clamp(0, 1)
         misfit = float(self.misfit().detach())
         return Estimate(image, int(self.label.argmax()), misfit, self.evaluations, 1)
 
     def loss(self, misfit: Tensor) -> Tensor:
-        """What is minimised: the misfit."""
+        """The loss to minimise, from the misfit: here the misfit itself."""
         return misfit
 
     def score(self) -> float:
-        """By which the best start is kept, the lowest: the misfit."""
+        """The score of a start, of which the lowest is the best: the misfit."""
         return float(self.misfit().detach())
 
-    def differentiated(self) -> Tensor:
-        """The loss, with the gradients of the variables set. Raises Reached at the goal."""
+    def differentiate(self) -> Tensor:
+        """Compute the loss, and set the gradients of the variables. Raises GoalReached at the goal."""
         self.evaluations += 1
         misfit = self.misfit()
         if misfit <= self._goal:
-            raise Reached
+            raise GoalReached
         value = self.loss(misfit)
         for v, slope in zip(self.variables, torch.autograd.grad(value, self.variables), strict=True):
             v.grad = slope
@@ -182,7 +182,7 @@ class Matching:
 
 @dataclass(frozen=True)
 class LBFGS(Inversion):
-    """PyTorch's L-BFGS with a line search that keeps the strong Wolfe conditions; it remembers `history` steps."""
+    """PyTorch's L-BFGS, with a memory of `history` steps and a line search for the strong Wolfe conditions."""
 
     history: Count
 
@@ -190,7 +190,7 @@ class LBFGS(Inversion):
         self._steps(matching, self.evaluations)
 
     def _steps(self, matching: Matching, evaluations: int) -> None:
-        """Minimise, anew, with about so many evaluations."""
+        """Minimise with about `evaluations` evaluations, from an empty memory of steps."""
         optimiser = torch.optim.LBFGS(
             matching.variables,
             max_iter=evaluations,
@@ -200,12 +200,12 @@ class LBFGS(Inversion):
             tolerance_change=1e-16,
             line_search_fn="strong_wolfe",
         )
-        optimiser.step(matching.differentiated)  # type: ignore[no-untyped-call]
+        optimiser.step(matching.differentiate)  # type: ignore[no-untyped-call]
 
 
 @dataclass(frozen=True)
 class Adam(Inversion):
-    """Adam with a rate that falls from `rate` to zero along a cosine."""
+    """Adam with a learning rate that falls from `rate` to zero along a cosine."""
 
     rate: Positive
 
@@ -213,27 +213,27 @@ class Adam(Inversion):
         optimiser = torch.optim.Adam(matching.variables, lr=self.rate)
         schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, self.evaluations)
         for _ in range(self.evaluations):
-            matching.differentiated()
+            matching.differentiate()
             optimiser.step()
             schedule.step()
 
 
 @dataclass(frozen=True)
 class GradientDescent(Inversion):
-    """x ← x - η ∇L(x), as in song2023 §7.1; η starts at `rate`, is halved where the loss would not fall, and else
-    grows by a tenth."""
+    """Gradient descent x ← x - η ∇L(x), as in song2023 §7.1. η starts at `rate`; it is halved when the loss would not
+    fall, and grows by a tenth otherwise."""
 
     rate: Positive
 
     def _minimise(self, matching: Matching) -> None:
         variables = matching.variables
-        rate, lowest = self.rate, matching.differentiated()
+        rate, lowest = self.rate, matching.differentiate()
         best, slopes = matching.state()
         while matching.evaluations < self.evaluations:
             with torch.no_grad():
                 for v, value, slope in zip(variables, best, slopes, strict=True):
                     v.copy_(value - rate * slope)
-            loss = matching.differentiated()
+            loss = matching.differentiate()
             if loss < lowest:
                 rate, lowest = 1.1 * rate, loss
                 best, slopes = matching.state()

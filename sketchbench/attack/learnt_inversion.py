@@ -1,5 +1,5 @@
-"""Gradient inversion that is learnt from messages of public images: for messages that no differentiable map describes
-well, such as signs."""
+"""Gradient inversion by a regression learnt on messages of public images, for messages that no differentiable map
+describes well, such as signs."""
 
 import numpy as np
 import torch
@@ -7,32 +7,32 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sketchbench import seeds
-from sketchbench.attack.dense_networks import DenseNetworks, entered_first
+from sketchbench.attack.dense_networks import DenseNetworks, estimate_first_inputs
 from sketchbench.compressor.compressor import At, Compressor
 from sketchbench.kernels import Array
 from sketchbench.model.classification import Samples
 
-PENALTIES = (0.1, 1.0, 10.0, 100.0)  # weights of the squared coefficients, of which the best by leave-one-out is taken
+PENALTIES = (0.1, 1.0, 10.0, 100.0)  # weights of the squared coefficients; leave-one-out error chooses one
 
 
-def learnt_inversion(
+def invert_by_regression(
     decoded: Tensor, networks: DenseNetworks, compressor: Compressor, at: At, public: Samples
 ) -> Tensor:
-    """Images (T, 1, pixels) in [0, 1] of decoded updates (T, d), by ridge regression on what enters the first layer.
+    """Estimate the images (T, 1, pixels), in [0, 1], behind decoded updates (T, d), by ridge regression on estimates of
+    the first layer's inputs.
 
-    The regression is that of public images on the same features of their own messages, which the attacker makes with
-    the networks and the compressor.
+    The attacker fits the regression to public images: it makes their messages with the networks and the compressor.
 
     Arguments:
-        decoded: what the receiver makes of a message of one image.
-        networks: T of them.
+        decoded: the decoded message of one image in each trial, (T, d).
+        networks: T networks.
         compressor: of all clients.
-        at: when.
+        at: the round.
         public: n images for each network, (T, n, pixels), and their labels (T, n).
     """
     from sklearn.linear_model import RidgeCV  # 1.4 s that only this attack needs
 
-    if not compressor.keyed:  # what clients draw for themselves nobody else knows
+    if not compressor.keyed:  # the attacker does not know what clients draw for themselves
         at = at._replace(seed=seeds.key(at.seed, attack="public messages"))
     updates = at.kernels.asarray(networks.gradients(public.images[:, :, None], public.labels[:, :, None]).numpy())
     trials, clients, d = updates.shape
@@ -43,9 +43,9 @@ def learnt_inversion(
 
 
 def _features(decoded: Tensor, networks: DenseNetworks) -> NDArray[np.float64]:
-    """Of each of n decoded updates (n, d): what enters the first layer, and the same from 0 for the least of its values
-    to 1 for the largest, (n, 2 inputs)."""
-    entered, _ = entered_first(decoded.double(), (decoded != 0).double(), networks.layout)
+    """Features (n, 2 * inputs) of n decoded updates (n, d): the estimated inputs of the first layer, and the same
+    scaled to [0, 1]."""
+    entered, _ = estimate_first_inputs(decoded.double(), (decoded != 0).double(), networks.layout)
     least, most = entered.amin(dim=1, keepdim=True), entered.amax(dim=1, keepdim=True)
     return torch.cat([entered.clamp(-2, 2), (entered - least) / (most - least).clamp(min=1e-12)], dim=1).numpy()
 

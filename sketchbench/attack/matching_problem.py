@@ -1,4 +1,5 @@
-"""Losses with inputs to recover: those of song2023 §7 whose constants are known, and a small network."""
+"""Losses with private inputs to recover: bilinear ones, whose constants in song2023 §7 are known, and a small
+network."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 CONDITION = 2.0  # θ₂/θ₁ of the bilinear loss
-FEATURES = 3  # of each sample of the network
+FEATURES = 3  # of a sample of the network
 
 Loss = Callable[..., Tensor]  # F(w, x, data) of one trial, a scalar
 
@@ -20,10 +21,10 @@ class MatchingProblem(NamedTuple):
     Attributes:
         loss: F of a single trial, differentiable twice.
         w: the weights, (T, d), which the attacker knows.
-        data: whatever else the attacker knows of F, (T, ...).
+        data: further arguments of F, which the attacker knows, (T, ...).
         private: the private inputs x*, (T, m).
         start: the inputs x₀ that the attacker starts from, (T, m).
-        lipschitz: β, the Lipschitz constant of ∇_wF in x, (T,); None where it is not known.
+        lipschitz: β, the Lipschitz constant of ∇_wF in x, (T,); None if it is not known.
     """
 
     loss: Loss
@@ -40,7 +41,7 @@ class MatchingProblem(NamedTuple):
 
 
 def bilinear(random: torch.Generator, trials: int, d: int, *, lipschitz: float) -> MatchingProblem:
-    """F = wᵀA x with d weights and d inputs, for which all that song2023 §7 assumes is true.
+    """The bilinear loss F = wᵀA x with d weights and d inputs, for which all assumptions of song2023 §7 hold.
 
     The singular values of A fall geometrically from β = `lipschitz` to β/2; its singular vectors, w, x* and x₀ are
     random.
@@ -56,8 +57,8 @@ def bilinear(random: torch.Generator, trials: int, d: int, *, lipschitz: float) 
 def perceptron(random: torch.Generator, trials: int, d: int, *, samples: int) -> MatchingProblem:
     """The logistic loss of a perceptron with d/4 tanh units, on a batch of `samples` samples of 3 features.
 
-    The inputs are the features of the whole batch, m = 3 `samples`; the attacker knows the labels. d must be a
-    multiple of 4.
+    The private inputs are the features of the whole batch, m = 3 * `samples` numbers; the attacker knows the labels. d
+    must be a multiple of 4.
     """
     units = d // (FEATURES + 1)
 

@@ -1,7 +1,7 @@
-"""A membership game: did the victim's data hold one particular record, the canary?
+"""A membership game: does the victim's data contain one particular record, the canary?
 
-The attacker knows everything but the canary: all other records, the algorithm, and the operators of every round. From
-what private iterative sketching (song2023 Algorithm 2) sends, it computes the likelihood ratio of the two worlds.
+The attacker knows all other records, the algorithm, and the operators of every round. From the messages of private
+iterative sketching (song2023 Algorithm 2) it computes the likelihood ratio of two worlds: with and without the canary.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,12 +23,12 @@ Statistics = NDArray[np.float64]
 
 
 class Evidence(NamedTuple):
-    """What the attacker makes of each of some independent trainings.
+    """The attacker's evidence in each of some independent trainings.
 
     Attributes:
-        statistic: (trials,), monotone in the likelihood ratio for full batches: large with the canary.
-        visible: (trials,), the part of the canary's norm that the sketches leave visible, √(mean of ‖P u‖² over the
-            rounds), P the projection onto the rows of a round's operator; never more than 1.
+        statistic: (trials,), large with the canary; for full batches it is monotone in the likelihood ratio.
+        visible: (trials,), the part of the canary's norm that sketches show: √(mean of ‖P u‖² over the rounds), at most
+            1, where P projects onto the rows of a round's operator.
     """
 
     statistic: Statistics
@@ -36,18 +36,18 @@ class Evidence(NamedTuple):
 
 
 def most_visible(operators: Sequence[Sketch], kernels: Kernels) -> Array:
-    """The record that sketches show best: the unit vector u with the largest Σ_t ‖P_t u‖², for each training.
+    """The record that the sketches show best: the unit vector u with the largest Σ_t ‖P_t u‖², for each training.
 
-    P_t is the projection onto the rows of the operator of round t. Operators are public, and privacy is promised for
-    all records, so also for those that were chosen to fit them. Where b = d, or in a single round, all of u is visible:
-    ‖P u‖ = 1, and a sketch hides nothing of what is noisy.
+    P_t projects onto the rows of the operator of round t. Operators are public, and privacy is promised for all
+    records, so also for a record that is chosen to fit the operators. If b = d, or in a single round, ‖P u‖ = 1:
+    sketches hide nothing of u.
 
     Arguments:
-        operators: of each round, stacks of as many as there are trainings.
-        kernels: what computes.
+        operators: for each round, a stack of one operator per training.
+        kernels: backend.
 
     Returns:
-        (trainings, d), of any sign. O(d³) for each training.
+        u of each training, (trainings, d), with an arbitrary sign. O(d³) for each training.
     """
     xp = kernels.xp
     total: Array = 0
@@ -62,15 +62,15 @@ def worlds(
 ) -> tuple[Canary, Canary]:
     """Two neighbouring data sets: with the canary, and without.
 
-    With it, one record has the gradient u, a unit vector; without it, -u (neighbours `replace_one`) or none
-    (`add_remove`). All other records have none.
+    The canary's gradient is the unit vector u. Without the canary, its record has the gradient -u (neighbours
+    `replace_one`) or 0 (`add_remove`). All other records have the gradient 0.
 
     Arguments:
-        direction: u, (d,), or (trials, d) for one of its own in each trial.
-        neighbours: what the two data sets differ by.
-        clients: their number.
-        records: of each client.
-        kernels: what computes.
+        direction: u, (d,), or (trials, d) for a different u in each trial.
+        neighbours: how the two data sets differ.
+        clients: the number of clients.
+        records: the number of records of each client.
+        kernels: backend.
     """
     other = -direction if neighbours == "replace_one" else 0 * direction
     present, absent = (Canary(kernels, vector, clients, records) for vector in (direction, other))
@@ -78,12 +78,13 @@ def worlds(
 
 
 def likelihood_ratio(sent: Iterable[Round], direction: Vector, kernels: Kernels, *, rounds: int) -> Evidence:
-    """-Σ_t (R_t u)ᵀ (R_t R_tᵀ)⁻¹ y_t, of the sketches y_t that the victim, the first client, sends in each round.
+    """The statistic -Σ_t (R_t u)ᵀ (R_t R_tᵀ)⁻¹ y_t, where y_t is the sketch that the victim sends in round t.
 
     Arguments:
-        sent: what can be seen of some trainings, such as those of `PrivateSketching.run` in one of the `worlds`.
+        sent: the rounds of some trainings, such as those of `PrivateSketching.run` in one of the `worlds`; the victim
+            is the first client.
         direction: u, (d,) or (trials, d), the canary's gradient.
-        kernels: what computes.
+        kernels: backend.
         rounds: of each training.
 
     O(b² (b + d)) for each training and round.
@@ -104,5 +105,5 @@ def likelihood_ratio(sent: Iterable[Round], direction: Vector, kernels: Kernels,
 
 
 def _gram(R: Array, kernels: Kernels) -> Array:
-    """R Rᵀ, for each of a stack of matrices, invertible."""
+    """R Rᵀ + RIDGE I for each of a stack of matrices, which is invertible."""
     return R @ R.swapaxes(-1, -2) + RIDGE * kernels.xp.eye(R.shape[-2])

@@ -1,7 +1,7 @@
-"""Property inference from compressed messages: whether a client's batch holds images of certain classes only.
+"""Property inference from compressed messages: does a client's batch contain images of certain classes only?
 
-After Melis et al. 2019: the attacker makes messages of public batches with the networks, the compressor and the key of
-the round, learns to tell them apart, and is tested on messages of batches of other images.
+After Melis et al. 2019: the attacker makes messages of public batches with the network, the compressor and the key of
+the round, learns to classify them, and is tested on messages of batches of other images.
 """
 
 from dataclasses import dataclass
@@ -19,18 +19,18 @@ from sketchbench.kernels import Array
 from sketchbench.parameters import Checked, Count, Several
 
 Observed = Literal["server", "sum"]
-SEED = 0  # of the random projection, a part of the attack
-STRENGTH = 1e-2  # inverse weight of the squared norm in the logistic regression, whose features have unit variance
+SEED = 0  # of the attack's random projection
+STRENGTH = 1e-2  # C of the logistic regression, whose features have variance 1
 
 
 class Observation(NamedTuple):
-    """A round that is watched in T networks.
+    """A round that the attacker observes, in T networks.
 
     Attributes:
         compressor: of all clients.
-        networks: T of them.
-        at: when, with T trials.
-        clients: of whom the first is attacked; the others' batches have images of all classes.
+        networks: T networks.
+        at: the round, with T trials.
+        clients: the number of clients; the first is the victim, and the others' batches have images of all classes.
     """
 
     compressor: Compressor
@@ -41,15 +41,16 @@ class Observation(NamedTuple):
 
 @dataclass(frozen=True)
 class MessageProperty(Checked):
-    """What the attacker learns from, and is tested on.
+    """The attacker, and the messages that it learns from and is tested on.
 
     Arguments:
-        classes: of the data set; a batch with the property holds their images only, one without those of all classes.
-        batch: images of a client.
-        known: messages of training images, that it learns from; every other one has the property.
-        tested: messages of test images, that it is tested on.
-        others: batches of all classes, for each of the two, from which the other clients of a sum have theirs.
-        features: random projections of a message that it learns from, where a message has more numbers.
+        classes: classes of the data set. A batch with the property has images of these classes only; a batch without it
+            has images of all classes.
+        batch: images of a client's batch.
+        known: the number of messages, of training images, that the attacker learns from; half have the property.
+        tested: the number of messages, of test images, that it is tested on; half have the property.
+        others: the number of batches of all classes from which the other clients of a sum draw, in learning and test.
+        features: the largest number of features; longer messages are projected onto so many random directions.
     """
 
     classes: list[int]
@@ -60,16 +61,16 @@ class MessageProperty(Checked):
     features: Count
 
     def areas(self, watched: Observation, data: Dataset, random: np.random.Generator) -> dict[Observed, list[float]]:
-        """The area under the ROC curve in each of T networks, by what is observed: one message, or the sum of all
-        clients' messages, where these add up.
+        """The area under the ROC curve in each of T networks, by what the attacker observes: `server`, the victim's
+        message, or `sum`, the sum of all clients' messages, if messages add up.
 
         Arguments:
             watched: the round.
-            data: whose classes are told.
+            data: the data set, with the classes of the property.
             random: of the batches.
 
         Raises:
-            ValueError: for more clients than there are batches for, or no image of one of the classes.
+            ValueError: for more clients than there are batches for, or classes without an image.
         """
         if watched.clients > self.others + 1:
             raise ValueError(f"others={self.others} must be >= {watched.clients - 1}, all clients but one")
@@ -78,15 +79,16 @@ class MessageProperty(Checked):
             for split, count in ((data.train, self.known), (data.test, self.tested))
         ]
         single, mixed = (torch.cat(parts, dim=1) for parts in zip(*sides, strict=True))
-        found: dict[Observed, list[float]] = {"server": self._told(watched, single)}
+        areas: dict[Observed, list[float]] = {"server": self._test_attacker(watched, single)}
         if watched.compressor.adds_up:  # so that the mean message is that of the mean update
-            found["sum"] = self._told(watched, mixed)
-        return found
+            areas["sum"] = self._test_attacker(watched, mixed)
+        return areas
 
     def _updates(
         self, watched: Observation, data: Dataset, split: Split, count: int, random: np.random.Generator
     ) -> tuple[Tensor, Tensor]:
-        """Updates (T, count, d) of the victim, and the means over it and other clients."""
+        """`count` updates of the victim, and means of the updates of victim and other clients, each (T, count, d);
+        every other one has the property."""
         having = np.isin(split.labels, self.classes)
         if not having.any():
             raise ValueError(f"classes={self.classes} have no image in {data.label}")
@@ -105,23 +107,25 @@ class MessageProperty(Checked):
         share = torch.tensor((ranks < clients - 1) / clients, dtype=torch.float32)
         return own, own / clients + share @ pool
 
-    def _told(self, watched: Observation, updates: Tensor) -> list[float]:
-        """The areas of an attacker who learns from the messages of the first updates and is tested on the others."""
+    def _test_attacker(self, watched: Observation, updates: Tensor) -> list[float]:
+        """The area in each network of an attacker who learns from the messages of the first `known` updates, and is
+        tested on the messages of the others."""
         from sklearn.linear_model import LogisticRegression  # 1.4 s that only this attack needs
         from sklearn.metrics import roc_auc_score
 
-        features = self._projected(_features(watched, updates)).double().numpy()
+        features = self._project(_features(watched, updates)).double().numpy()
         truth = np.arange(self.known) % 2 == 0, np.arange(self.tested) % 2 == 0
-        found = []
+        areas = []
         for numbers in features:
             known = numbers[: self.known]
             scaled = (numbers - known.mean(axis=0)) / (known.std(axis=0) + 1e-30)
             model = LogisticRegression(C=STRENGTH).fit(scaled[: self.known], truth[0])
-            found.append(float(roc_auc_score(truth[1], model.decision_function(scaled[self.known :]))))
-        return found
+            areas.append(float(roc_auc_score(truth[1], model.decision_function(scaled[self.known :]))))
+        return areas
 
-    def _projected(self, features: Tensor) -> Tensor:
-        """(T, n, m) on at most so many random directions; a constant where m = 0."""
+    def _project(self, features: Tensor) -> Tensor:
+        """Project features (T, n, m) onto at most `features` random directions; for m = 0, return one constant
+        feature."""
         if not features.shape[2]:
             return features.new_zeros((*features.shape[:2], 1))
         if features.shape[2] <= self.features:
@@ -131,8 +135,8 @@ class MessageProperty(Checked):
 
 
 def _features(watched: Observation, updates: Tensor) -> Tensor:
-    """What the receiver makes of each message, (T, n, m): the numbers of messages that add up, since they mean the same
-    in all; else what it decodes. All are messages of the same round."""
+    """Features (T, n, m) of the messages of updates (T, n, d) in one round: the numbers of messages that add up, which
+    are comparable from message to message, else the decoded updates."""
     compressor, at = watched.compressor, watched.at
     x = at.kernels.asarray(updates.numpy())
     exchange = compressor.exchange(x, compressor.begin(x.shape[0], x.shape[1], at.kernels), at)
@@ -142,5 +146,5 @@ def _features(watched: Observation, updates: Tensor) -> Tensor:
 
 
 def _flat(part: Array, at: At) -> Tensor:
-    """(T, n, ...) as (T, n, m)."""
+    """An array (T, n, ...) as a tensor (T, n, m)."""
     return torch.as_tensor(at.kernels.to_numpy(part)).flatten(2).float()

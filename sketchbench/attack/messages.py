@@ -1,7 +1,7 @@
-"""What a party of double-blind learning can compute from its messages, and from nothing else (zhang2021 §6.3, A.1).
+"""What a party of double-blind learning can compute from its messages alone (zhang2021 §6.3, A.1).
 
-Steps are learning rates times gradients, by the name of the parameter; those of sketched layers have the shape
-(out, d).
+Steps are learning rates times gradients, by the name of the parameter; steps of sketched layers have the shape (out,
+d).
 """
 
 from collections.abc import Sequence
@@ -21,11 +21,12 @@ from sketchbench.model import autograd, sketched
 
 
 def full_steps(model: nn.Module, reply: Reply) -> Weights:
-    """The steps of a reply for all parameters: Γ Sᵀ for sketched layers, and the others as they are (zhang2021 A.1).
+    """The steps of all parameters from a client's reply: Γ Sᵀ for sketched layers, unchanged for all others (zhang2021
+    A.1).
 
     Arguments:
-        model: the server's or a client's, with the sketches of the broadcast that the reply is to: both know them.
-        reply: a client's, which the server and that client know.
+        model: the server's or a client's model, with the sketches of the broadcast that the reply answers.
+        reply: of a client; the server and that client know it.
     """
     operators = sketched.operators(model)
     with torch.no_grad():
@@ -36,40 +37,37 @@ def full_steps(model: nn.Module, reply: Reply) -> Weights:
 
 
 def full_weights(twin: nn.Module, message: Broadcast, option: Option, kernels: Kernels) -> Weights:
-    """A client's weights from a broadcast: W estimated for sketched layers (zhang2021 §6.3), and exact for all others.
-
-    Its model, `twin`, is left with the sketches of this broadcast.
+    """A client's estimate of all weights from a broadcast: estimated for sketched layers (zhang2021 §6.3), exact for
+    all others. The client's model `twin` keeps the sketches of this broadcast.
     """
     return message.weights | estimated_weights(twin, message, option, kernels)
 
 
-def update(
+def estimate_update(
     twin: nn.Module,
     old: Broadcast,
     new: Broadcast,
     option: Option,
     kernels: Kernels,
 ) -> Weights:
-    """A client's update between two broadcasts: W_old - W_new, estimated for sketched layers (zhang2021 §6.3), and
-    exact for all others.
-
-    Its model, `twin`, is left with the sketches of the old broadcast.
+    """A client's estimate of the update between two broadcasts, W_old - W_new: estimated for sketched layers (zhang2021
+    §6.3), exact for all others. The client's model `twin` keeps the sketches of the old broadcast.
     """
     after, before = (full_weights(twin, message, option, kernels) for message in (new, old))
     return {name: before[name] - after[name] for name in before}
 
 
-def of_the_other(update: Weights, own: Weights, share: float = 0.5) -> Weights:
-    """The step of the other of two clients, for the parameters of the update.
+def step_of_other_client(update: Weights, own: Weights, share: float = 0.5) -> Weights:
+    """The step of the other one of two clients, for the parameters of the update.
 
     Arguments:
         update: the weighted mean of both clients' steps.
         own: the attacking client's step.
-        share: its weight in the mean.
+        share: the weight of its step in the mean.
     """
     return {name: (update[name] - share * own[name]) / (1 - share) for name in update}
 
 
-def flattened(steps: Weights, names: Sequence[str]) -> Tensor:
-    """The entries of these parameters' steps, in one vector."""
+def flatten(steps: Weights, names: Sequence[str]) -> Tensor:
+    """The steps of these parameters as one vector."""
     return torch.cat([steps[name].flatten() for name in names])

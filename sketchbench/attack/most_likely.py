@@ -1,4 +1,4 @@
-"""Gradient inversion by an attacker who knows images of the same kind: the most likely image, given what is seen."""
+"""Gradient inversion with a prior of images: the search for the most likely image, given the view."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,23 +8,25 @@ from torch import Tensor
 
 from sketchbench import seeds
 from sketchbench.attack.inversion import LBFGS, Matching
-from sketchbench.attack.prior import Prior, flat
+from sketchbench.attack.prior import Prior, uniform_prior
 from sketchbench.attack.view import View
 from sketchbench.parameters import Count, NonNegative
 
-EDGE = 0.01  # difference of neighbouring pixels below which total variation counts squares
+EDGE = 0.01  # below this difference of neighbouring pixels total variation is smoothed to its square
 
 
 @dataclass(frozen=True)
 class MostLikely(LBFGS):
-    """Maximum a posteriori (MAP), under normal noise and a prior over images, by L-BFGS.
+    """The maximum a posteriori (MAP) image under normal noise and a prior of images, by L-BFGS.
 
-    It minimises ‖predicted - observed‖²/v + ‖z‖² + `variation` TV(x) over images x = mean + root z of `View.prior`,
-    where TV is the total variation of x - mean, and v the variance of the noise in each of m measurements. That is
-    what the view says of it, or ‖predicted - observed‖²/m where this is more, from what was found in the stage before,
-    of `stages`; in the first all that is seen counts as noise. So an exact view is matched exactly in the end, and what
-    can't be matched leads nowhere. The first start is at the mean of the prior, others are at random images from it;
-    the most likely result is kept.
+    The attack minimises ‖predicted - observed‖²/v + ‖z‖² + `variation` TV(x) over images x = mean + root z of
+    `View.prior`, where TV is the total variation of x - mean, and v the variance of the noise in each of m
+    measurements.
+
+    v is estimated in `stages`: it is ‖predicted - observed‖²/m for the image of the stage before, and at least the
+    variance that the view states; in the first stage all of the observation counts as noise. So an exact view is
+    matched exactly in the end, and the attack does not fit what no image can match. The first start is the mean of the
+    prior, further starts are random images from the prior, and the most likely result is kept.
     """
 
     uses_prior: ClassVar[bool] = True
@@ -34,13 +36,13 @@ class MostLikely(LBFGS):
 
     def _start(self, view: View, seed: int, start: int) -> "_Posterior":
         random = seeds.generator(seed, attack="start", start=start)
-        prior = view.prior or flat(view.shape, view.observed)
+        prior = view.prior or uniform_prior(view.shape, view.observed)
         z = torch.tensor(random.standard_normal((1, prior.mean.numel()))).to(view.observed)
         label, known = self._label(view, random)
         return _Posterior(prior, self.variation, view, z * min(start, 1), label, known, self.goal)
 
     def _minimise(self, matching: Matching) -> None:
-        assert isinstance(matching, _Posterior)  # as it was started
+        assert isinstance(matching, _Posterior)  # `_start` makes it
         for stage in range(self.stages):
             left = self.evaluations - matching.evaluations
             if left <= 0:
@@ -50,10 +52,10 @@ class MostLikely(LBFGS):
 
 
 class _Posterior(Matching):
-    """The logarithm of the posterior density, but for sign, scale and a constant."""
+    """The negative logarithm of the posterior density as the loss, up to scale and a constant."""
 
     def __init__(self, prior: Prior, variation: float, *given: object) -> None:
-        super().__init__(*given)  # type: ignore[arg-type]  # those of Matching
+        super().__init__(*given)  # type: ignore[arg-type]  # the arguments of Matching
         self._prior, self._variation = prior, variation
         self._noise = self.view.noise / float(self._size)
         self._weight = self._variance(1.0)
@@ -64,11 +66,11 @@ class _Posterior(Matching):
         return self._prior.images(self.variables[0])
 
     def loss(self, misfit: Tensor) -> Tensor:
-        """The misfit, and what speaks against the image beforehand, times the variance of the noise."""
+        """The misfit, plus the variance of the noise times -2 log of the prior density."""
         return misfit + self._weight * self._unlikely()
 
     def weigh(self) -> None:
-        """Take the variance of the noise from what is not matched."""
+        """Set the variance of the noise from the current misfit."""
         self._weight = self._variance(float(self.misfit().detach()))
 
     def score(self) -> float:
@@ -79,12 +81,12 @@ class _Posterior(Matching):
         return float(measurements * torch.log(torch.tensor(variance)) + misfit / variance + self._unlikely().detach())
 
     def _variance(self, misfit: float) -> float:
-        """Of the noise in each measurement, over ‖observed‖²."""
+        """The variance of the noise in each measurement over ‖observed‖²: from the misfit, at least that of the
+        view."""
         return max(self._noise, misfit) / self.view.observed.numel()
 
     def _unlikely(self) -> Tensor:
-        """-2 log of the prior density: ‖z‖², and the variation of what departs from the mean, so that the mean remains
-        the guess of who sees nothing."""
+        """-2 log of the prior density: ‖z‖² plus the total variation of x - mean, of which the mean is the minimum."""
         departure = self.image - self._prior.mean
         slopes = [departure.diff(dim=axis) for axis in (-1, -2)]
         variation = sum((slope.square() + EDGE**2).sqrt().sum() for slope in slopes)

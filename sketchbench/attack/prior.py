@@ -1,4 +1,4 @@
-"""What an attacker knows of images before it sees anything: public images of the same kind."""
+"""Priors: what an attacker knows of images before it sees a message."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-FLOOR = 0.02  # standard deviation that is left to every direction, of pixels in [0, 1]
+FLOOR = 0.02  # least standard deviation of a learnt prior in any direction, for pixels in [0, 1]
 
 
 class Prior(NamedTuple):
@@ -26,16 +26,18 @@ class Prior(NamedTuple):
         return self.mean + (z @ self.root).view(-1, *self.mean.shape)
 
 
-def flat(shape: tuple[int, ...], like: Tensor) -> Prior:
-    """Of who knows no images: independent pixels with the mean 1/2 and the variance 1/12 of uniform noise."""
+def uniform_prior(shape: tuple[int, ...], like: Tensor) -> Prior:
+    """The prior of an attacker who knows no images: independent pixels with the mean 1/2 and variance 1/12 of uniform
+    noise, on the device and in the precision of `like`."""
     pixels = int(np.prod(shape))
     return Prior(torch.full(shape, 0.5).to(like), torch.eye(pixels).to(like) / 12**0.5)
 
 
-def learnt(images: NDArray[np.float64], like: Tensor) -> Prior:
-    """The mean and covariance of images (n, channels, height, width), n >= 2, in the precision of `like`.
+def learn_prior(images: NDArray[np.float64], like: Tensor) -> Prior:
+    """The prior with the mean and covariance of images (n, channels, height, width), n >= 2, on the device and in the
+    precision of `like`.
 
-    Directions that hardly vary get the standard deviation `FLOOR`, so that no image is impossible. O(pixels³).
+    Directions of small variance get the standard deviation `FLOOR`, so that no image is impossible. O(pixels³).
     """
     flattened = images.reshape(len(images), -1)
     values, vectors = np.linalg.eigh(np.cov(flattened, rowvar=False))

@@ -1,7 +1,7 @@
-"""Property inference: does a batch contain images of a kind that the training is not about? (Melis et al. 2019)
+"""Property inference: does a batch contain images with a property that the training is not about? (Melis et al. 2019)
 
-A random forest learns it from gradients of the attacker's own batches, and is then applied to what the attacker can
-make of the victim's (`attack.watched_training`).
+A random forest learns from gradients of the attacker's own batches, and classifies the gradients that the attacker
+computes from the victim's messages (`attack.watched_training`).
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ Features = NDArray[np.float32]  # (n, features)
 
 @dataclass(frozen=True)
 class RandomForest(Checked):
-    """The classifier: scikit-learn's, with `trees` trees."""
+    """The attacker's classifier: scikit-learn's random forest with `trees` trees."""
 
     trees: Count = 50
 
@@ -32,10 +32,10 @@ class RandomForest(Checked):
         """The area under the ROC curve of a forest, on each of several sets of features.
 
         Arguments:
-            own: features to learn from, (n, features).
-            labels: which of them have the property, (n,).
-            seen: sets of features to classify, each (m, features).
-            truth: which of these have the property, (m,), the same for every set.
+            own: features of n batches to learn from, (n, features).
+            labels: whether each of these batches has the property, (n,).
+            seen: sets of features of m batches to classify, each (m, features).
+            truth: whether each of the m batches has the property, (m,), the same for every set.
             seed: of the forest.
 
         O(trees √features n log n) to learn.

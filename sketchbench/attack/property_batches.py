@@ -10,17 +10,17 @@ from torch import Tensor
 
 from sketchbench.parameters import Checked, Count, Range, Share
 
-TEN = 10  # rounds or batches, of which a fixed number have the property
+TEN = 10  # rounds or batches in a group, of which a fixed number have the property
 
 
 @dataclass(frozen=True)
 class PropertyBatches(Checked):
-    """What batches there are.
+    """The batches of a training, some of which have the property.
 
     Arguments:
         property_classes: the classes of the data set whose images have the property.
-        positive: how many of every ten batches contain such images.
-        share: the share of such images in these batches; the others contain none.
+        positive: how many of every ten batches have the property, that is contain images with it.
+        share: the share of images with the property in these batches; all other batches contain none.
         batch: images of a batch.
     """
 
@@ -31,26 +31,26 @@ class PropertyBatches(Checked):
 
     @property
     def images(self) -> int:
-        """How many images with the property are in a batch that has it, at least one."""
+        """The number of images with the property in a batch that has it, at least one."""
         return max(1, round(self.share * self.batch))
 
     def truth(self, rounds: int, random: np.random.Generator) -> NDArray[np.bool_]:
-        """Which rounds' batches have the property, (rounds,): of every ten rounds `positive`, in random order."""
+        """Draw which rounds' batches have the property, (rounds,): `positive` of every ten rounds, in random order."""
         tens = [random.permutation(TEN) < self.positive for _ in range(-(-rounds // TEN))]
         return np.concatenate(tens)[:rounds]
 
 
 class Party:
-    """The images of one party, from which it draws batches. The label to train for is the parity of the class.
+    """The images of one party, from which it draws batches. The label of an image is the parity of its class.
 
     Arguments:
         images: (n, channels, height, width).
         classes: of these images, (n,).
-        batches: what batches there are.
-        random: what batches are drawn with; parties may share it.
+        batches: the size of batches, and how many have the property.
+        random: the generator of batches; parties may share it.
 
     Raises:
-        ValueError: where there are too few images with the property, or without, for a batch.
+        ValueError: if there are too few images with or without the property for a batch.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Party:
         self._batches, self._random = batches, random
 
     def draw(self, has_property: bool) -> tuple[Tensor, Tensor]:
-        """A batch: images (batch, channels, height, width), and labels (batch,)."""
+        """Draw a batch, with the property or without: images (batch, channels, height, width), and labels (batch,)."""
         count = self._batches.images if has_property else 0
         chosen = [
             self._random.choice(self._positive, count, replace=False),

@@ -1,7 +1,7 @@
-"""What the server sees of protocols that sketch the gradient itself: R ∇F, with R and w public (song2023 §7.2).
+"""The server's views of protocols that sketch the gradient itself: R ∇F, with R and w public (song2023 §7.2).
 
-Sketches have the family's share b/d of the network's parameters. Views are functions of a victim, a family, the kernels
-and a seed of 64 bits, as conf/view has them.
+A family's ratio b/d is applied to the number of the network's parameters. Views are functions of a victim, a family,
+the kernels and a 64-bit seed, as conf/view has them.
 """
 
 from collections.abc import Mapping
@@ -11,14 +11,14 @@ from torch import Tensor
 from torch.utils import dlpack
 
 from sketchbench import seeds
-from sketchbench.attack.victim import Victim, clipped, gradient
+from sketchbench.attack.victim import Victim, clip_norm, gradient
 from sketchbench.attack.view import View
 from sketchbench.federated.compressed_sensing import CompressedSensingSGD
 from sketchbench.federated.iterative_sketching import IterativeSketching, Round
 from sketchbench.federated.private_sketching import PrivateSketching
 from sketchbench.kernels import Array, Kernels
 from sketchbench.model.autograd import sketch
-from sketchbench.model.sketched import resized
+from sketchbench.model.sketched import resize
 from sketchbench.privacy.calibration import calibrated_sigma
 from sketchbench.privacy.mechanism import mean_sensitivity
 from sketchbench.privacy.sampling import Sampling
@@ -28,13 +28,13 @@ from sketchbench.sketch.identity import Identity
 from sketchbench.sketch.operator import Sketch
 
 Facts = Mapping[str, float | str]
-RATE = 1.0  # of the client's step: public, and divided out
+RATE = 1.0  # learning rate of the client, which is public: messages are divided by it
 
 
 def iterative_sketching(victim: Victim, family: Family, kernels: Kernels, seed: int) -> View:
-    """The message of song2023 Algorithm 1 after one local step: R ∇F times the step."""
+    """The message of song2023 Algorithm 1 after one local step: R ∇F times the learning rate."""
     loss = victim.loss(kernels)
-    protocol = IterativeSketching(resized(family, loss.d), RATE)
+    protocol = IterativeSketching(resize(family, loss.d), RATE)
     rounds = protocol.run(loss, seeds.key(seed), trials=1, rounds=1)
     *_, last = rounds
     return _of_round(victim, family, last)
@@ -52,19 +52,19 @@ def private(
 ) -> View:
     """The message of song2023 Algorithm 2: the gradient, clipped to `clip`, plus noise, all sketched.
 
-    The batch is the victim's only record, and neighbours replace it. The attacker knows the clip.
+    The batch is the victim's only record, and neighbouring data sets replace it. The attacker knows the clip.
 
     Arguments:
-        victim: who is attacked.
+        victim: the client that is attacked.
         family: of the sketch.
-        kernels: what computes.
+        kernels: backend.
         seed: of noise and sketch.
-        clip: ℓ, the largest norm of the gradient.
-        epsilon: ε that the noise is calibrated to by the exact curve; None for no noise.
+        clip: ℓ, the norm to which the gradient is clipped.
+        epsilon: ε to which the noise is calibrated, by the exact curve; None for no noise.
         delta: δ of the calibration.
     """
     loss, sampling = victim.loss(kernels), Sampling("full", 1, 1)
-    iterative = IterativeSketching(resized(family, loss.d), RATE)
+    iterative = IterativeSketching(resize(family, loss.d), RATE)
     protocol = PrivateSketching(iterative, sampling, 1.0, clip)
     sigma = 0.0
     if epsilon is not None:
@@ -88,12 +88,12 @@ def private(
 def compressed_sensing(
     victim: Victim, family: Family, kernels: Kernels, seed: int, *, recovery: Recovery, rate: float
 ) -> View:
-    """What reaches the server in the first round of tang2021 Algorithm 1: Φ ∇F times the step.
+    """The message of the first round of tang2021 Algorithm 1: Φ ∇F times the learning rate.
 
-    recovery, rate: those of the protocol; neither changes what is seen.
+    The protocol's `recovery` and `rate` do not change the view.
     """
     loss = victim.loss(kernels)
-    phi = resized(family, loss.d).draw(seeds.key(seed), kernels=kernels)
+    phi = resize(family, loss.d).draw(seeds.key(seed), kernels=kernels)
     protocol = CompressedSensingSGD(recovery, rate)
     *_, last = protocol.run(loss, phi, seed, trials=1, rounds=1)
     assert last.sent is not None  # after a round
@@ -107,7 +107,7 @@ def _of_round(
     clip: float = float("inf"),
     facts: Facts | None = None,
 ) -> View:
-    """The view of the messages of a round."""
+    """The view of the victim's message in a round of iterative sketching."""
     assert last.messages is not None  # after a round
     assert last.operators is not None
     return _view(victim, family, last.operators, last.messages[0] / -RATE, clip, facts)
@@ -125,7 +125,7 @@ def _view(
     network = victim.network(None)
 
     def predicted(image: Tensor, label: Tensor) -> Tensor:
-        return sketch(R, clipped(gradient(network, image, label), clip)[None])[0]
+        return sketch(R, clip_norm(gradient(network, image, label), clip)[None])[0]
 
     observed = dlpack.from_dlpack(message[0])
     plain = isinstance(family, Identity)

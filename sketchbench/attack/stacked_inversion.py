@@ -1,6 +1,6 @@
-"""Gradient inversion of the messages of many trials at once: the ideas of `attack.inversion` and `attack.most_likely`.
+"""Gradient inversion of the messages of many trials at once, by the methods of `attack.inversion` and `most_likely`.
 
-All attackers know the network, the compressor, and the labels. Each image is reconstructed in [0, 1].
+All attackers know the network, the compressor, and the labels. Reconstructed pixels are in [0, 1].
 """
 
 from collections.abc import Callable, Iterator
@@ -12,8 +12,8 @@ from torch import Tensor
 
 from sketchbench import seeds
 from sketchbench.attack.compressed_message import Sight
-from sketchbench.attack.dense_networks import DenseNetworks, entered_first
-from sketchbench.attack.learnt_inversion import learnt_inversion
+from sketchbench.attack.dense_networks import DenseNetworks, estimate_first_inputs
+from sketchbench.attack.learnt_inversion import invert_by_regression
 from sketchbench.attack.prior import Prior
 from sketchbench.compressor.compressor import Compressor
 from sketchbench.model.classification import Samples
@@ -21,20 +21,20 @@ from sketchbench.parameters import Checked, Count, Positive
 
 Kind = Literal["gradient matching", "most likely", "closed form", "regression", "mean image"]
 MATCHED, MOST_LIKELY, CLOSED_FORM, REGRESSION, MEAN_IMAGE = get_args(Kind)
-CLEARLY = 100  # how many times the misfit of the most likely start must be that of another one, which then counts
+CLEARLY = 100  # a random start replaces the most likely one if its misfit is smaller by this factor
 
 
 class Target(NamedTuple):
-    """Images that one mean gradient was computed from, as far as the attacker knows them.
+    """What an attacker knows of the n images behind one mean gradient, in T trials.
 
     Attributes:
-        sight: what is seen of the gradient.
-        networks: T of them, with the projections of the attacker's key.
-        labels: classes of the n images in each trial, (T, n).
-        prior: public images of the kind.
+        sight: what the attacker sees of the gradient.
+        networks: T networks, with the projections of the key that the attacker knows or guesses.
+        labels: the classes of the n images in each trial, (T, n).
+        prior: of images, learnt from public ones.
         seed: of the starts.
         compressor: of all clients.
-        public: images of the kind for each network, (T, n, pixels), and their labels (T, n).
+        public: public images for each network, (T, p, pixels), and their labels (T, p).
     """
 
     sight: Sight
@@ -46,7 +46,7 @@ class Target(NamedTuple):
     public: Samples
 
     def misfit(self, images: Tensor) -> Tensor:
-        """‖predicted - seen‖² over ‖seen‖², or itself where only zeros are seen: (T,), of images (T, n, pixels)."""
+        """‖predicted - seen‖² over ‖seen‖² for images (T, n, pixels): (T,). If seen is 0, ‖predicted - seen‖² alone."""
         seen = self.sight.seen
         update = self.networks.gradients(images[:, None], self.labels[:, None])[:, 0]
         size = seen.square().sum(dim=1)
@@ -56,14 +56,15 @@ class Target(NamedTuple):
 
 @dataclass(frozen=True)
 class StackedAttacks(Checked):
-    """How images are searched for, in all trials at once, by Adam with a rate that falls to zero along a cosine.
+    """Attacks that reconstruct the images of all trials at once. The optimiser is Adam, with a learning rate that falls
+    to zero along a cosine.
 
     Arguments:
         steps: of Adam, from each start.
-        starts: of `matched`: the first is the most likely image.
-        stages: of `likely`, after each of which the variance of the noise is taken from what is not matched.
-        pixel_rate: at first, of pixels in [0, 1].
-        prior_rate: at first, of the standard normal coordinates of the prior.
+        starts: of `match_gradients`; the first one is the most likely image.
+        stages: of `find_most_likely`; after each stage the variance of the noise is estimated from the misfit.
+        pixel_rate: the initial learning rate for pixels in [0, 1].
+        prior_rate: the initial learning rate for standard normal coordinates of the prior.
     """
 
     steps: Count
@@ -73,39 +74,45 @@ class StackedAttacks(Checked):
     prior_rate: Positive
 
     def run(self, target: Target) -> dict[Kind, Tensor]:
-        """What each attack finds: images (T, n, pixels) in [0, 1]. The closed form is for single images only, and so
-        is the regression, of messages that are no linear function of the update; the mean image is what remains where
-        nothing else is better."""
-        likely = self.likely(target)
-        found: dict[Kind, Tensor] = {MOST_LIKELY: likely, MATCHED: self.matched(target, likely)}
-        found[MEAN_IMAGE] = target.prior.mean.flatten().expand(likely.shape)
+        """The reconstructions (T, n, pixels), in [0, 1], of each attack that applies.
+
+        The closed form applies to single images, the regression to single images behind messages that don't add up. The
+        mean image is the guess without a message.
+        """
+        likely = self.find_most_likely(target)
+        images: dict[Kind, Tensor] = {MOST_LIKELY: likely, MATCHED: self.match_gradients(target, likely)}
+        images[MEAN_IMAGE] = target.prior.mean.flatten().expand(likely.shape)
         if target.labels.shape[1] == 1:
-            found[CLOSED_FORM] = closed_form(target)
+            images[CLOSED_FORM] = closed_form(target)
         if target.labels.shape[1] == 1 and not target.compressor.adds_up:
             decoded, at = target.sight.decoded(), target.sight.at
-            found[REGRESSION] = learnt_inversion(decoded, target.networks, target.compressor, at, target.public)
-        return found
+            images[REGRESSION] = invert_by_regression(decoded, target.networks, target.compressor, at, target.public)
+        return images
 
-    def matched(self, target: Target, likely: Tensor) -> Tensor:
-        """The images with the least misfit that are found from the most likely ones, and from starts of uniform noise
-        (Zhu et al. 2019); in each trial the start with the least misfit is kept."""
-        found = []
+    def match_gradients(self, target: Target, likely: Tensor) -> Tensor:
+        """Gradient matching (Zhu et al. 2019): minimise the misfit from the most likely images and from uniform noise.
+
+        Each trial keeps the result from the most likely image, unless that from noise has a CLEARLY smaller misfit.
+        """
+        results = []
         for start in range(self.starts):
             random = seeds.generator(target.seed, attack="start", start=start)
             images = torch.tensor(random.random(likely.shape), dtype=torch.float32) if start else likely.clone()
             for _ in self._steps(images, self.pixel_rate, lambda x: target.misfit(x).sum()):
                 images.data.clamp_(0, 1)
             images = images.detach()
-            found.append((target.misfit(images), images))
-        misfits, several = (torch.stack(parts) for parts in zip(*found, strict=True))
+            results.append((target.misfit(images), images))
+        misfits, several = (torch.stack(parts) for parts in zip(*results, strict=True))
         misfits[1:] *= CLEARLY
         best = misfits.nan_to_num(nan=torch.inf).argmin(dim=0)
         return several[best, torch.arange(len(best))]
 
-    def likely(self, target: Target) -> Tensor:
-        """The most likely images, given what is seen: the least misfit / v + ‖z‖² over images mean + root z of the
-        prior. v, the variance of the noise in each measurement, is the misfit over their number: at first all that is
-        seen counts as noise, and then what the stage before did not match."""
+    def find_most_likely(self, target: Target) -> Tensor:
+        """The most likely images: minimise misfit / v + ‖z‖² over images mean + root z of the prior.
+
+        v, the variance of the noise in each of m measurements, is 1/m in the first stage, where all of the message
+        counts as noise, and then the misfit of the stage before over m.
+        """
         z = torch.zeros((*target.labels.shape, target.prior.mean.numel()))
         measurements = target.sight.measurements.clamp(min=1)
         variance = 1 / measurements
@@ -121,13 +128,13 @@ class StackedAttacks(Checked):
         return _images(target.prior, z).detach().clamp(0, 1)
 
     def _steps(self, variable: Tensor, rate: float, loss: Callable[[Tensor], Tensor]) -> Iterator[int]:
-        """The numbers of the steps, after each has changed the variable in place."""
+        """Minimise the loss over the variable in place, and yield the number of each step after it."""
         variable.requires_grad_()
         optimiser = torch.optim.Adam([variable], lr=rate)
         schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, self.steps)
         for step in range(self.steps):
             value = loss(variable)
-            if not value.requires_grad:  # nothing that is seen depends on the images
+            if not value.requires_grad:  # the message does not depend on the images
                 return
             (variable.grad,) = torch.autograd.grad(value, variable)
             optimiser.step()
@@ -136,22 +143,26 @@ class StackedAttacks(Checked):
 
 
 def closed_form(target: Target) -> Tensor:
-    """The image of a single client, from the first layer: ∂W is the outer product of ∂b and what enters the layer, so
-    that ∂W over ∂b is the image, where both are seen (Phong et al. 2018). With errors in what is decoded it is a
-    regression, whose standard errors say how far the prior counts; it fills in the pixels that are not seen, too.
+    """The image of a single client, (T, 1, pixels), from its gradient by the first layer (Phong et al. 2018).
+
+    `estimate_first_inputs` gives the inputs of the first layer with standard errors. The result is the mean of the
+    image given these inputs, so that the prior counts for more where errors are large, and fills in pixels that are not
+    seen.
 
     Raises:
-        ValueError: for more images than one.
+        ValueError: for more than one image.
     """
     if target.labels.shape[1] != 1:
-        raise ValueError(f"{target.labels.shape[1]} images in a gradient; the closed form is that of 1")
+        raise ValueError(f"the closed form needs the gradient of 1 image, not of {target.labels.shape[1]}")
     layout = target.networks.layout
-    entered, variance = entered_first(target.sight.decoded().double(), _dependent(target.sight, layout.d), layout)
-    return _conditioned(target, entered, variance)
+    entered, variance = estimate_first_inputs(
+        target.sight.decoded().double(), _visible_entries(target.sight, layout.d), layout
+    )
+    return _condition(target, entered, variance)
 
 
-def _conditioned(target: Target, entered: Tensor, variance: Tensor) -> Tensor:
-    """The mean of the image (T, 1, pixels) given what enters the first layer (T, pixels), with errors."""
+def _condition(target: Target, entered: Tensor, variance: Tensor) -> Tensor:
+    """The mean of the image (T, 1, pixels) given the inputs of the first layer (T, pixels) and their error variance."""
     mean, root = target.prior.mean.flatten().double(), target.prior.root.double()
     covariance = root @ root
     through = target.networks.first_projection
@@ -163,8 +174,8 @@ def _conditioned(target: Target, entered: Tensor, variance: Tensor) -> Tensor:
     return images.float().clamp(0, 1)[:, None]
 
 
-def _dependent(sight: Sight, d: int) -> Tensor:
-    """Which entries of the update the message depends on, as 0 and 1, (T, d)."""
+def _visible_entries(sight: Sight, d: int) -> Tensor:
+    """1 for each entry of the update on which the message depends, else 0, (T, d)."""
     update = torch.randn(len(sight.seen), d, generator=torch.Generator().manual_seed(0)).requires_grad_()
     predicted = sight.predicted(update)
     weights = torch.randn(predicted.shape, generator=torch.Generator().manual_seed(1))

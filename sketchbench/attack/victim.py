@@ -1,4 +1,4 @@
-"""Who is attacked: a client that takes one training step on a single image."""
+"""The victim of gradient inversion: a client that takes one training step on a single image."""
 
 import math
 from collections.abc import Callable
@@ -22,11 +22,11 @@ class Victim:
     """A client, its data, and its network.
 
     Attributes:
-        network: gives the network of the round, plain (None) or with sketched layers, always with the same weights,
-            which are public unless a protocol hides them.
-        samples: the victim's image and label, then those of the other client that takes part, the attacker where it is
-            a client; images float64.
-        classes: their number.
+        network: makes the network of the round, plain (None) or with layers sketched by a family, always with the same
+            weights, which are public unless a protocol hides them.
+        samples: the images, float64, and labels of two clients: the victim, and the other client of the round, who is
+            the attacker if a client attacks.
+        classes: the number of classes.
     """
 
     network: MakeNetwork
@@ -35,11 +35,11 @@ class Victim:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Channels, height and width."""
+        """Channels, height and width of an image."""
         return tuple(self.samples.images.shape[1:])
 
     def loss(self, kernels: Kernels) -> "ImageLoss":
-        """What the victim minimises, for the protocols on flat weights."""
+        """The victim's loss as a function of flat weights."""
         own = Samples(*(part[:1] for part in self.samples))
         return ImageLoss(kernels, self.network(None), own)
 
@@ -47,10 +47,10 @@ class Victim:
 def gradient(network: nn.Module, image: Tensor, label: Tensor) -> Tensor:
     """∇_w of the cross-entropy, flat (d,), in the order of the network's parameters.
 
-    It can be differentiated by the image and the probabilities.
+    The result is differentiable by the image and the probabilities.
 
     Arguments:
-        network: with its weights.
+        network: the network.
         image: (1, channels, height, width).
         label: the class (1,), or probabilities (1, classes).
     """
@@ -58,7 +58,7 @@ def gradient(network: nn.Module, image: Tensor, label: Tensor) -> Tensor:
 
 
 def gradients(network: nn.Module, image: Tensor, label: Tensor) -> dict[str, Tensor]:
-    """The same gradient by the names of the parameters, each in the parameter's shape."""
+    """The gradient of `gradient` by the name of the parameter, each in the parameter's shape."""
     named = dict(network.named_parameters())
     loss = nn.functional.cross_entropy(network(image), label)
     create = image.requires_grad or label.requires_grad
@@ -67,10 +67,7 @@ def gradients(network: nn.Module, image: Tensor, label: Tensor) -> dict[str, Ten
 
 
 def jacobian(network: nn.Module, image: Tensor, label: Tensor) -> Tensor:
-    """The derivative of the gradient by the pixels, (d, pixels), at one image and class.
-
-    All forward derivatives, one for each pixel, are taken at once.
-    """
+    """The derivative of the gradient by the pixels, (d, pixels), at one image and class, by forward differentiation."""
     weights = {name: value.detach() for name, value in network.named_parameters()}
 
     def loss(weights: dict[str, Tensor], image: Tensor) -> Tensor:
@@ -84,8 +81,8 @@ def jacobian(network: nn.Module, image: Tensor, label: Tensor) -> Tensor:
     return torch.func.jacfwd(flat)(image).flatten(1)
 
 
-def clipped(vector: Tensor, bound: float) -> Tensor:
-    """A vector (d,), shortened to the norm `bound` where it is longer."""
+def clip_norm(vector: Tensor, bound: float) -> Tensor:
+    """A vector (d,), scaled down to the norm `bound` if it is longer."""
     if bound == math.inf:
         return vector
     return vector / (vector.norm() / bound).clamp(min=1.0)
@@ -94,8 +91,8 @@ def clipped(vector: Tensor, bound: float) -> Tensor:
 class ImageLoss(EmpiricalRisk):
     """The loss of a network on the image of the only client, as a function of its flat weights.
 
-    It has no known minimum or constants that theorems could use. Gradients are computed one after the other for each
-    weight vector.
+    Its minimum, and the constants that theorems need, are unknown. Gradients of several weight vectors are computed one
+    after the other.
     """
 
     convexity = -np.inf
@@ -116,7 +113,7 @@ class ImageLoss(EmpiricalRisk):
 
     def batch_gradients(self, w: Array, shares: Array, bound: float = np.inf) -> Array:
         def own() -> Tensor:
-            return clipped(gradient(self._network, *self._own), bound)
+            return clip_norm(gradient(self._network, *self._own), bound)
 
         return shares * self._at_each(w, own)
 
@@ -124,7 +121,7 @@ class ImageLoss(EmpiricalRisk):
         return nn.functional.cross_entropy(self._network(self._own.images), self._own.labels)
 
     def _at_each(self, w: Array, value: Callable[[], Tensor]) -> Array:
-        """What `value` returns, (n,), with the network at each of the weights (..., d): (..., n)."""
+        """Evaluate `value`, which returns (n,), with the network at each of the weights (..., d): (..., n)."""
         xp = self.kernels.xp
         values = []
         for weights in w.reshape(-1, self.d):

@@ -1,4 +1,4 @@
-"""Views: what a party of a protocol sees of one training step on one image, and nothing else."""
+"""Views: what a party of a protocol sees of one training step on one image."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,18 +10,18 @@ from sketchbench.attack.prior import Prior
 
 @dataclass(frozen=True)
 class View:
-    """What an attack starts from: the messages of a protocol and public things, never the victim.
+    """The input of an attack: messages of a protocol and public knowledge, never the victim's data.
 
     Attributes:
-        observed: messages, or what the party computes from them, float64, (m,).
-        predicted: what they would be for an image (1, channels, height, width) and probabilities of its label
-            (1, classes), as far as the party knows; twice differentiable.
+        observed: the messages, or numbers that the party computes from them, float64, (m,).
+        predicted: a twice differentiable function from an image (1, channels, height, width) and the probabilities of
+            its label (1, classes) to the numbers that the party would observe.
         shape: channels, height and width of an image.
-        classes: their number.
-        nbytes: size of the messages about the victim's data.
-        output: the gradient by the biases of the last layer, (classes,), where it is seen.
-        noise: E‖noise‖² of what is observed, where it is known that there is some.
-        prior: what the attacker knows of images beforehand; None for nothing but that pixels are in [0, 1].
+        classes: the number of classes.
+        nbytes: bytes of the messages about the victim's data.
+        output: the gradient by the biases of the last layer, (classes,); None if the party does not see it.
+        noise: E‖noise‖² in the observation, as far as the party knows; 0 for none.
+        prior: the attacker's prior of images; None if it knows no more than that pixels are in [0, 1].
         facts: further columns of rows about the view.
     """
 
@@ -36,6 +36,6 @@ class View:
     facts: Mapping[str, float | str] = field(default_factory=dict)
 
 
-# What a config of conf/view gives: a function of a Victim, a Family, Kernels and a seed of 64 bits, which runs the
-# protocol with sketches of this family.
+# A config of conf/view: a function of a Victim, a Family, Kernels and a 64-bit seed, which runs the protocol with
+# sketches of this family.
 MakeView = Callable[..., View]

@@ -1,9 +1,9 @@
-"""Training by two clients, watched by the server and by one of the clients (zhang2021 §6.3 and Appendix A.2).
+"""Training by two clients, observed by the server and by one of the clients (zhang2021 §6.3 and Appendix A.2).
 
 The attacker wants to know which of the victim's batches have a property. In every round both clients take one step on
-one batch each. For some rounds the attacker computes gradients of batches of its own, whose kind it knows, with the
-model of that round; in the rounds after them it collects what it sees of the victim's. A classifier such as
-`attack.property.RandomForest` can then learn from the former, and be tested on the latter.
+one batch each. For some rounds the attacker computes gradients of its own batches with the model of the round; it knows
+which of these batches have the property. In later rounds it collects what it sees of the victim's gradients. A
+classifier such as `attack.property.RandomForest` learns from the attacker's gradients, and is tested on the victim's.
 """
 
 from abc import ABC, abstractmethod
@@ -17,26 +17,34 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from sketchbench import seeds
-from sketchbench.attack.messages import flattened, full_steps, of_the_other, update
+from sketchbench.attack.messages import estimate_update, flatten, full_steps, step_of_other_client
 from sketchbench.attack.property_batches import TEN, Party, PropertyBatches
-from sketchbench.federated.double_blind import Broadcast, Option, Weights, aggregate, broadcast, receive, respond
+from sketchbench.federated.double_blind import (
+    OPTIONS,
+    Broadcast,
+    Option,
+    Weights,
+    aggregate,
+    broadcast,
+    receive,
+    respond,
+)
 from sketchbench.kernels import Kernels
 from sketchbench.model import autograd, sketched
-from sketchbench.model.blind import blinded
-from sketchbench.model.networks import MakeModel, initialised
+from sketchbench.model.blind import make_blind
+from sketchbench.model.networks import MakeModel, initialise
 from sketchbench.parameters import Checked, Count, Natural, Positive, Range
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch
 
-CLIENT, SERVER = 0, 2  # places among the parties; the victim has 1
-OPTIONS: tuple[Option, ...] = ("I", "II")
+CLIENT, SERVER = 0, 2  # indices of the attackers among the parties; the victim is 1
 
 ByAttacker = dict[str, Tensor]  # features, (n,), by the attacker's name
 Operators = Mapping[str, Sketch]
 
 
 class Parties(NamedTuple):
-    """Whose data there are: the attacking client and the victim train, and the server can attack, too."""
+    """The data of the attacking client and of the victim, who train, and of the server, who also attacks."""
 
     client: Party
     victim: Party
@@ -45,11 +53,11 @@ class Parties(NamedTuple):
 
 @dataclass(frozen=True)
 class Phases(Checked):
-    """How many rounds of the training the attacker waits, learns and is tested.
+    """The numbers of rounds in which the attacker waits, learns and is tested.
 
     Arguments:
         warm_up: rounds before the attack.
-        fit_rounds: rounds that the attacker learns in, from ten batches of its own in each.
+        fit_rounds: rounds in which the attacker learns, from ten of its own batches in each.
         test_rounds: rounds in which it is tested on the victim's batch.
     """
 
@@ -59,24 +67,24 @@ class Phases(Checked):
 
     @property
     def first_test(self) -> int:
-        """The first round of the test."""
+        """The first round in which the attacker is tested."""
         return self.warm_up + self.fit_rounds
 
     @property
     def rounds(self) -> int:
-        """Of all phases."""
+        """The number of rounds of all phases."""
         return self.first_test + self.test_rounds
 
 
 @dataclass
 class Observations:
-    """What one attacker has to learn from, and is tested on.
+    """The data that one attacker learns from and is tested on.
 
     Attributes:
-        own: features of its own batches, each (n,).
-        labels: which of these have the property.
-        cases: what it sees of the victim's batches of all test rounds, each (n,): for some attackers in several cases,
-            that is by several ways to estimate the same features.
+        own: features of the attacker's own batches, each (n,).
+        labels: whether each of these batches has the property.
+        cases: features of the victim's batch in each test round, each (n,), by case: some attackers estimate the same
+            features in several ways.
     """
 
     own: list[Tensor] = field(default_factory=list)
@@ -86,16 +94,16 @@ class Observations:
 
 @dataclass(frozen=True)
 class WatchedTraining:
-    """One training, plain or double-blind, and what attackers see of it.
+    """One training, plain or double-blind, and the observations of its attackers.
 
     Arguments:
-        make: gives the network, for a `family` of its sketched layers, or None for plain ones.
-        family: the sketch: of the layers in double-blind training, and in plain training of whole gradients, at the
-            same b/d, by servers of the protocols of song2023 and tang2021.
-        kernels: what computes.
-        batches: what batches there are.
+        make: makes the network with layers sketched by `family`, or with plain layers for family=None.
+        family: of the sketches: of layers in double-blind training; in plain training, at the same b/d, of the whole
+            gradients in the protocols of song2023 and tang2021.
+        kernels: backend of the sketches.
+        batches: the size of batches, and how many have the property.
         phases: of the attack.
-        rate: of the clients' steps.
+        rate: learning rate of the clients.
     """
 
     make: MakeModel
@@ -108,22 +116,22 @@ class WatchedTraining:
     def run(
         self, parties: Parties, truth: NDArray[np.bool_], seed: int, *, blind: bool, device: str = "cpu"
     ) -> dict[str, Observations]:
-        """Train, and return what every attacker has to learn from and is tested on.
+        """Train, and return the observations of every attacker, by name.
 
-        Attackers of plain training are called `plain server`, `iterative sketching` and `compressed sensing`, all
-        servers, and `plain client`; those of double-blind training `server`, `server, whole reply`, `client` (cases
+        The attackers of plain training are the servers `plain server`, `iterative sketching` and `compressed sensing`,
+        and `plain client`. The attackers of double-blind training are `server`, `server, whole reply`, `client` (cases
         `client option I` and `client option II`) and `client, open parameters`.
 
         Arguments:
-            parties: whose batches are drawn.
-            truth: which of the victim's batches have the property, (rounds,).
-            seed: of the weights, sketches and kinds of the client's batches.
+            parties: the parties, who draw batches.
+            truth: whether the victim's batch of each round has the property, (rounds,).
+            seed: of the weights, of the sketches, and of which of the client's batches have the property.
             blind: whether layers are sketched, as in zhang2021.
-            device: where the tensors of the parties are.
+            device: of the parties' tensors.
         """
         make = partial(self.make, family=self.family if blind else None)
-        model = initialised(make, seeds.key(seed, what="weights")).to(device).train()
-        twin = blinded(initialised(make, 0)).to(device).train()
+        model = initialise(make, seeds.key(seed, what="weights")).to(device).train()
+        twin = make_blind(initialise(make, 0)).to(device).train()
         observer = (_BlindObserver if blind else _PlainObserver)(self, model, seed)
         random = seeds.generator(seed, what="own batches")
         message = self._broadcast(model, seed, 0)
@@ -149,7 +157,7 @@ class WatchedTraining:
         return broadcast(model, seeds.key(seed, round=t), self.kernels)
 
     def _learn(self, observer: "_Observer", twin: nn.Module, parties: Parties, operators: Operators) -> None:
-        """Ten gradients of the server's data, and ten of the client's."""
+        """Let the attackers learn from ten gradients of the server's data, and ten of the client's."""
         for place in range(TEN):
             kind = place < self.batches.positive
             reply = respond(twin, SERVER, *parties.server.draw(kind), self.rate)
@@ -159,7 +167,7 @@ class WatchedTraining:
 
 
 class _Observer(ABC):
-    """The attackers of one training, and what they have collected."""
+    """The attackers of one training, and their observations so far."""
 
     def __init__(self, training: WatchedTraining, model: nn.Module, seed: int) -> None:
         self.observations: dict[str, Observations] = {}
@@ -170,37 +178,37 @@ class _Observer(ABC):
         self._size = sum(parameter.numel() for parameter in model.parameters())
 
     def operators(self, t: int) -> Operators:
-        """What servers of other protocols sketch a whole gradient with in round t, by their names."""
+        """The operators with which protocols sketch a whole gradient in round t, by the attacker's name."""
         return {}
 
     @abstractmethod
     def server(self, steps: Weights, operators: Operators) -> ByAttacker:
-        """What servers see of a client's steps: (n,) each, by attacker."""
+        """The features (n,) of a client's steps that servers see, by attacker."""
 
     @abstractmethod
     def client(self, steps: Weights) -> ByAttacker:
-        """The same features of known steps as `estimates` gives of the victim's: (n,) each, by attacker."""
+        """The features (n,) of known steps, by attacker, as `estimates` has them for the victim's steps."""
 
     @abstractmethod
     def estimates(
         self, twin: nn.Module, old: Broadcast, new: Broadcast, own: Weights
     ) -> Iterator[tuple[str, str, Tensor]]:
-        """Attacker, case and features, (n,), of what the client sees of the victim's step between two broadcasts."""
+        """The client's estimates of the victim's step between two broadcasts: attacker, case and features (n,)."""
 
     def learn(self, features: ByAttacker, kind: bool) -> None:
-        """Note features of one of the attackers' own batches, and whether it has the property."""
+        """Add the features of an attacker's own batch, and whether it has the property (`kind`)."""
         for attacker, one in features.items():
             observations = self.observations.setdefault(attacker, Observations())
             observations.own.append(one)
             observations.labels.append(kind)
 
     def test_server(self, steps: Weights, operators: Operators) -> None:
-        """Note what servers see of the victim's steps."""
+        """Add the features of the victim's steps that servers see."""
         for attacker, features in self.server(steps, operators).items():
             self._test(attacker, attacker, features)
 
     def test_client(self, twin: nn.Module, old: Broadcast, new: Broadcast, own: Weights) -> None:
-        """Note what the client sees of the victim's step between two broadcasts."""
+        """Add the client's estimates of the victim's step between two broadcasts."""
         for attacker, case, features in self.estimates(twin, old, new, own):
             self._test(attacker, case, features)
 
@@ -208,15 +216,15 @@ class _Observer(ABC):
         self.observations[attacker].cases.setdefault(case, []).append(features)
 
     def _victims_steps(self, twin: nn.Module, old: Broadcast, new: Broadcast, own: Weights, option: Option) -> Weights:
-        """The client's estimate of the victim's step."""
-        return of_the_other(update(twin, old, new, option, self._training.kernels), own)
+        """The client's estimate of the victim's step between two broadcasts, by an option of zhang2021 §6.3."""
+        return step_of_other_client(estimate_update(twin, old, new, option, self._training.kernels), own)
 
 
 class _PlainObserver(_Observer):
-    """Everybody sees whole gradients, but for servers that get sketches of them."""
+    """Attackers of plain training: all see whole gradients, except servers of protocols that sketch them."""
 
     def operators(self, t: int) -> Operators:
-        family = sketched.resized(self._training.family, self._size)
+        family = sketched.resize(self._training.family, self._size)
         draw = partial(family.draw, kernels=self._training.kernels)
         return {
             "iterative sketching": draw(seeds.key(self._seed, what="iterative", round=t)),  # fresh in every round
@@ -224,7 +232,7 @@ class _PlainObserver(_Observer):
         }
 
     def server(self, steps: Weights, operators: Operators) -> ByAttacker:
-        whole = flattened(steps, self._all)
+        whole = flatten(steps, self._all)
         views = {"plain server": whole}
         for name, operator in operators.items():
             message = autograd.sketch(operator, whole)
@@ -232,28 +240,29 @@ class _PlainObserver(_Observer):
         return views
 
     def client(self, steps: Weights) -> ByAttacker:
-        return {"plain client": flattened(steps, self._all)}
+        return {"plain client": flatten(steps, self._all)}
 
     def estimates(
         self, twin: nn.Module, old: Broadcast, new: Broadcast, own: Weights
     ) -> Iterator[tuple[str, str, Tensor]]:
-        victims = self._victims_steps(twin, old, new, own, "I")  # nothing is hidden, so either option is exact
-        yield "plain client", "plain client", flattened(victims, self._all)
+        victims = self._victims_steps(twin, old, new, own, "I")  # without sketched layers either option is exact
+        yield "plain client", "plain client", flatten(victims, self._all)
 
 
 class _BlindObserver(_Observer):
-    """The server sees Γ Sᵀ of sketched layers, a client only estimates; all other parameters are open to both."""
+    """Attackers of double-blind training: of sketched layers the server sees Γ Sᵀ and a client sees estimates; of all
+    other parameters both see the gradients."""
 
     def server(self, steps: Weights, operators: Operators) -> ByAttacker:
         return {
-            "server": flattened(steps, self._hidden),
-            "server, whole reply": flattened(steps, self._all),
+            "server": flatten(steps, self._hidden),
+            "server, whole reply": flatten(steps, self._all),
         }
 
     def client(self, steps: Weights) -> ByAttacker:
         return {
-            "client": flattened(steps, self._hidden),
-            "client, open parameters": flattened(steps, self._open),
+            "client": flatten(steps, self._hidden),
+            "client, open parameters": flatten(steps, self._open),
         }
 
     def estimates(
@@ -261,6 +270,6 @@ class _BlindObserver(_Observer):
     ) -> Iterator[tuple[str, str, Tensor]]:
         estimates = {option: self._victims_steps(twin, old, new, own, option) for option in OPTIONS}
         for option, victims in estimates.items():
-            yield "client", f"client option {option}", flattened(victims, self._hidden)
-        exact = flattened(estimates["I"], self._open)  # either option has the open parameters as they are
+            yield "client", f"client option {option}", flatten(victims, self._hidden)
+        exact = flatten(estimates["I"], self._open)  # open parameters are the same in both options
         yield "client, open parameters", "client, open parameters", exact

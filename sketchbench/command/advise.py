@@ -15,22 +15,24 @@ NEEDED = ("compression", "case", "epsilon", "d", "accuracy", "accuracy_low", "ac
 
 
 @click.command("advise")
-@click.option("--bytes", "nbytes", required=True, type=float, help="That a client may send in a round.")
-@click.option("--parameters", required=True, type=int, help="Of the network.")
-@click.option("--epsilon", type=float, help="Privacy of each record against the server (default: none).")
+@click.option("--bytes", "nbytes", required=True, type=float, help="Bytes that a client may send in a round.")
+@click.option("--parameters", required=True, type=int, help="Number of the network's parameters.")
+@click.option("--epsilon", type=float, help="ε of each record against the server (default: no privacy).")
 @click.option(
     "--clients",
     type=OneOf([case.replace(" ", "_") for case in CASES]),
     default=CASES[0],
-    help="How images are dealt out (default: iid).",
+    help="How images are dealt to clients (default: iid).",
 )
-@click.option("--sums", is_flag=True, help="The server may only see the sum of the messages.")
-@click.option("--any-size", is_flag=True, help="Take the ratio of bytes as all that counts.")
+@click.option(
+    "--sums", is_flag=True, help="Only compressors whose messages can be summed, so that the server sees the sum alone."
+)
+@click.option("--any-size", is_flag=True, help="Also for networks of another size: count the ratio of bytes alone.")
 @click.option(
     "--frontier",
     type=click.Path(path_type=Path),
     multiple=True,
-    help=f"CSV; may be repeated (default: {FRONTIERS[0]}, and that of the paper scale).",
+    help=f"A frontier.csv with its seal; may be repeated (default: {FRONTIERS[0]}, and the paper scale's).",
 )
 def command(
     nbytes: float,
@@ -41,9 +43,9 @@ def command(
     any_size: bool,
     frontier: Sequence[Path],
 ) -> None:
-    """Say which compressors fit a budget of bytes, by the frontier that was measured.
+    """List the compressors that fit a budget of bytes, with the accuracies of their trainings in the frontier.
 
-    Intervals hold at once, except with probability 5 %. leak_server: decibels by which the best attack on one message
+    All intervals hold together with probability 95 %. leak_server: decibels by which the best attack on one message
     beats the mean image.
 
     \b
@@ -54,7 +56,7 @@ def command(
             raise ValueError(f"--{name}={value} must be > 0 and finite")
     question = Question(nbytes, parameters, epsilon, clients.replace("_", " "), sums, any_size)
     places = frontier or [path for path in FRONTIERS if path.exists()] or FRONTIERS[:1]
-    measured = pd.concat([read_table(path, NEEDED) for path in places], ignore_index=True)
+    measured = pd.concat([read_table(path, "frontier", NEEDED) for path in places], ignore_index=True)
     answer = advise(question, measured)
     rows = [dict(zip(SHOWN, SHOWN, strict=True)), *table(answer)]
     widths = {name: max(len(row[name]) for row in rows) for name in SHOWN}

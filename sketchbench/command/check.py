@@ -1,50 +1,71 @@
-"""`sketchbench check`: whether verdicts are the expected ones."""
+"""`sketchbench check`: compares verdicts with the expected ones, and with older ones."""
 
 import os
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
 
 from sketchbench.files import write_text
-from sketchbench.report.claim.check import annotations, changes, read_older, read_verdicts, summary, surprises
-from sketchbench.report.claim.origin import not_of_this_plan
-from sketchbench.report.claim.origin import summary as states
+from sketchbench.report.claim.check import annotations, changes, read_verdicts, summary, surprises
+from sketchbench.report.claim.state import not_of_this_plan
+from sketchbench.report.claim.state import summary as states
+from sketchbench.report.committed import differences, of_commit
 
 FILE = click.Path(path_type=Path)
 
 
 @click.command("check")
 @click.argument("verdicts", type=FILE, default=Path("reports/claims.csv"), metavar="[CLAIMS.CSV]")
-@click.option("--against", type=FILE, metavar="FILE", help="An older one; fail on a change, too.")
+@click.option(
+    "--against",
+    type=FILE,
+    metavar="CLAIMS.CSV",
+    help="Compare with an older claims.csv, in a folder of its own, with its seal.",
+)
+@click.option("--committed", is_flag=True, help="Compare all reports of the folder with those of git's HEAD.")
 @click.option(
     "--other-processor",
     is_flag=True,
-    help="The older one is of another machine: numbers may differ where their intervals still overlap.",
+    help="The older file is of another machine: a number may differ where its intervals overlap.",
 )
-@click.option("--current", is_flag=True, help="Fail where a verdict is not of the code of the last plan.")
-@click.option("--list", "only_list", is_flag=True, help="List what is found, and end with 0 all the same.")
-@click.option("--summary", "page", type=FILE, metavar="FILE", help="Write what is found as Markdown.")
+@click.option("--current", is_flag=True, help="Fail where a verdict is of older code than the last plan.")
+@click.option("--list", "only_list", is_flag=True, help="List the differences, with exit code 0.")
+@click.option("--summary", "page", type=FILE, metavar="FILE", help="Write the differences as Markdown.")
 def command(
-    verdicts: Path, against: Path | None, other_processor: bool, current: bool, only_list: bool, page: Path | None
+    verdicts: Path,
+    against: Path | None,
+    committed: bool,
+    other_processor: bool,
+    current: bool,
+    only_list: bool,
+    page: Path | None,
 ) -> None:
-    """Fail where a verdict is not the expected one, or not that of an older run.
+    """List verdicts that are not the expected ones, or differ from an older run; the exit code is then 1.
 
-    On GitHub's runners, what is found is annotated, and written into the summary of the job.
+    On GitHub's runners the list is also written as annotations and into the summary of the job.
 
     \b
     sketchbench check
-    sketchbench check reports/paper/claims.csv --against before.csv --current
+    sketchbench check reports/paper/claims.csv --against before/claims.csv --current
+    sketchbench check --committed
     """
-    found = read_verdicts(verdicts)
-    surprising, changed = surprises(found), changes(read_older(against), found) if against else []
-    old = not_of_this_plan(found) if current else []
+    rows = read_verdicts(verdicts)
+    old = not_of_this_plan(rows) if current else []
+    with ExitStack() as stack:
+        if committed:
+            folder = stack.enter_context(of_commit(verdicts.parent))
+            old += differences(folder, verdicts.parent)
+            against = folder / verdicts.name
+        changed = changes(read_verdicts(against), rows) if against else []
+    surprising = surprises(rows)
     for line in [*surprising, *changed, *old]:
         print(line)
-    not_run = int((found["verdict"] == "not run").sum())
-    counts = [f"{len(surprising)} surprises", f"{not_run} not run", *states(found)]
+    not_run = int((rows["verdict"] == "not run").sum())
+    counts = [f"{len(surprising)} surprises", f"{not_run} not run", *states(rows)]
     counts += [f"{len(changed)} changes"] if against else []
-    title = f"{len(found)} verdicts, {', '.join(counts)}"
+    title = f"{len(rows)} verdicts, {', '.join(counts)}"
     print(title)
     text = summary(title, surprising, changed, old)
     if page:

@@ -1,4 +1,4 @@
-"""`sketchbench costs SCALE`: what runs cost, from their records into conf/costs.csv."""
+"""`sketchbench costs SCALE`: time and memory of runs, from their records into conf/costs.csv."""
 
 from pathlib import Path
 
@@ -14,17 +14,19 @@ from sketchbench.plan import cost
 @click.argument("scale", type=OneOf(SCALES))
 @click.option("--results", type=click.Path(path_type=Path), help="The folder of the records (default: results/SCALE).")
 def command(scale: str, results: Path | None) -> None:
-    """Take what runs cost from the records of a scale, into conf/costs.csv; other rows stay.
+    """Write the time and memory of the runs of a scale, which stand in their records, into conf/costs.csv.
+
+    Rows of other scales and studies stay. `sketchbench plan` adds these times up.
 
     \b
     sketchbench costs quick
     """
     folder = results or Path("results") / scale
-    found = cost.measured(folder)
-    if not found:
-        said = f"{folder} has no records that say what they cost"
-        raise cost.CostError(f"{said}; run sketchbench results --config scale={scale}")
-    costs = cost.read(cost.FILE) | {cost.Key(scale, study): spent for study, spent in found.items()}
+    measured = cost.measured(folder)
+    if not measured:
+        remedy = f"run sketchbench results --config scale={scale}"
+        raise cost.CostError(f"{folder} has no records with their time and memory; {remedy}")
+    costs = cost.read(cost.FILE) | {cost.Key(scale, study): spent for study, spent in measured.items()}
     write_text(cost.FILE, cost.text(costs))
-    total = sum(spent.seconds * spent.runs for spent in found.values())
-    print(f"{len(found)} studies at {scale}: {cost.told(total)} of a core, into {cost.FILE}")
+    total = sum(spent.seconds * spent.runs for spent in measured.values())
+    print(f"{len(measured)} studies at {scale}: {cost.format_duration(total)} of a core, into {cost.FILE}")

@@ -14,15 +14,15 @@ ROOT = click.option("--root", help=f"The data root (default: ${VARIABLE}, else `
 
 @click.group("data", no_args_is_help=False)
 def command() -> None:
-    """Download data sets, or vouch for your copies."""
+    """Download data sets, or list the checksums of your copies."""
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
 
 
 @command.command("fetch")
 @click.argument("name", type=OneOf(sorted(SOURCES)))
 @ROOT
-def fetching(name: str, root: str | None) -> None:
-    """Download a data set, with its published checksums."""
+def fetch_data(name: str, root: str | None) -> None:
+    """Download a data set, and compare it with its published checksums."""
     place = fetch(name, root)
     print(f"{name} is in {place}; set {VARIABLE} to this folder")
 
@@ -30,6 +30,6 @@ def fetching(name: str, root: str | None) -> None:
 @command.command("checksum")
 @click.argument("name", type=OneOf(sorted(VOUCHED)))
 @ROOT
-def vouching(name: str, root: str | None) -> None:
-    """List the checksums of a copy that you trust, which vouch for it."""
+def vouch_for_data(name: str, root: str | None) -> None:
+    """Write the checksums of a copy that you trust beside it; later reads compare the copy with them."""
     print(f"the checksums of {name} are in {vouch(name, root)}")

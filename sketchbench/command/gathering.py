@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from sketchbench.files import clear, write_bytes
-from sketchbench.plan.plan import Plan, checkpoints_of
+from sketchbench.plan.plan import Plan
 from sketchbench.run import record
 from sketchbench.run.course import outcome_config
 
@@ -39,13 +39,12 @@ class Gathering:
     """
 
     def __init__(self, plan: Plan, *, dry: bool = False) -> None:
-        runs = [run for of_study in plan.runs.values() for run in of_study.values()]
         self._dry = dry
-        self._places = {unit.signature: Path(plan.record(unit)) for unit in plan.units}
+        self._places = {unit.signature: Path(unit.record) for unit in plan.units}
         self._configs = [outcome_config(unit.config) for unit in plan.units]
-        self._joined = {run.signature for run in runs if run.parts}
+        self._joined = {run.signature for run in plan.all_runs if run.trials}
         self._checkpoints = Path(plan.places.results, "checkpoints")
-        self._owners = {checkpoints_of(run) for run in runs}
+        self._owners = {run.checkpoints_name for run in plan.all_runs}
 
     def look_through(self, folder: Path) -> Iterator[Outcome]:
         """Take the records and checkpoints below a folder, in the order of their paths; links are passed over.
@@ -98,7 +97,7 @@ class Gathering:
         from sketchbench.federated import checkpoint  # a second and a half that records do without
 
         try:
-            content, rounds = checkpoint.verified(path)
+            content, rounds = checkpoint.verify(path)
         except (ValueError, OSError) as error:
             return Outcome(path, "damaged", str(error))
         position = max((i for i, part in enumerate(path.parts[:-1]) if part in self._owners), default=None)
@@ -107,7 +106,7 @@ class Gathering:
         place = self._checkpoints.joinpath(*path.parts[position:])
         if place.is_file():
             try:
-                known = checkpoint.verified(place)[1]
+                known = checkpoint.verify(place)[1]
             except (ValueError, OSError):
                 known = -1
             if known >= rounds:

@@ -1,4 +1,4 @@
-"""Groups of commands that are loaded when they are called, and wrong calls in one line that says what was meant."""
+"""A group that imports a command when it is called, and wrong calls explained in one line."""
 
 import gc
 import importlib
@@ -11,11 +11,11 @@ from sketchbench.parameters import did_you_mean
 
 
 class Lazy(click.Group):
-    """A group whose commands are modules beside it; each has its `command`, which is imported when it is called.
+    """A group whose commands are modules, each imported when its command is called.
 
     Arguments:
-        package: where the modules are.
-        commands: a line of help for each, by their names; `new-method` is in `new_method.py`.
+        package: the package with the modules, each of which has a click command `command`.
+        commands: a line of help by the name of each; `new-method` is in `new_method.py`.
     """
 
     def __init__(self, *args: Any, package: str, commands: Mapping[str, str], **settings: Any) -> None:
@@ -28,7 +28,7 @@ class Lazy(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self._help:
             return None
-        gc.disable()  # nothing that modules make while they are loaded is garbage; looking takes a tenth of the time
+        gc.disable()  # imports leave no garbage, and looking for it takes a tenth of their time
         try:
             module = importlib.import_module(f"{self._package}.{cmd_name.replace('-', '_')}")
         finally:
@@ -36,13 +36,13 @@ class Lazy(click.Group):
         return module.command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The lines of help, for which no command is imported."""
+        """Write the lines of help, without importing a command."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, line in self._help.items() if line])
 
 
 class OneOf(click.Choice[str]):
-    """One of some words, which says what may have been meant by another."""
+    """A choice of words, which suggests one of them for a mistyped word."""
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
         return f"{value!r} is not one of {', '.join(self.choices)}{did_you_mean(value, self.choices)}"
@@ -51,30 +51,30 @@ class OneOf(click.Choice[str]):
         return f"choose from {', '.join(self.choices)}"
 
 
-def told(error: click.UsageError) -> str:
-    """What is wrong with a call, with what may have been meant, and where help is."""
+def explain(error: click.UsageError) -> str:
+    """A wrong call in one line: the mistake, the word that may have been meant, and the command that shows help."""
     context = error.ctx
     if isinstance(error, click.NoSuchOption):
-        known = [name for param in context.command.params for name in param.opts] if context else []
-        said = f"no option {error.option_name}{did_you_mean(error.option_name, [*known, '--help'])}"
+        options = [name for param in context.command.params for name in param.opts] if context else []
+        mistake = f"no option {error.option_name}{did_you_mean(error.option_name, [*options, '--help'])}"
     elif isinstance(error, click.exceptions.NoSuchCommand):
-        said = f"no command {error.command_name}{_meant(error.command_name, context)}"
+        mistake = f"no command {error.command_name}{_suggestion(error.command_name, context)}"
     elif isinstance(error, click.BadParameter) and error.param and error.message:
-        said = f"{_name(error.param)}: {error.message}".rstrip(".")
+        mistake = f"{_name(error.param)}: {error.message}".rstrip(".")
     else:
-        said = error.format_message().rstrip(".")
-    return f"{said}; {context.command_path if context else 'sketchbench'} --help tells more"
+        mistake = error.format_message().rstrip(".")
+    return f"{mistake}; {context.command_path if context else 'sketchbench'} --help tells more"
 
 
 def _name(param: click.Parameter) -> str:
-    """An option as it is written, an argument as help calls it."""
+    """The name of an option as users type it, of an argument as help shows it."""
     return max(param.opts, key=len) if isinstance(param, click.Option) else str(param.name).upper()
 
 
-def _meant(name: str, context: click.Context | None) -> str:
-    """The command that may have been meant; an override alone is one of `run`."""
+def _suggestion(name: str, context: click.Context | None) -> str:
+    """`; did you mean ...?` of an unknown command, or nothing; an override alone is one of `run`."""
     if "=" in name:
         return f"; did you mean sketchbench run {name}?"
     group = context.command if context else None
-    known = group.list_commands(context) if context and isinstance(group, click.Group) else []
-    return did_you_mean(name, known)
+    commands = group.list_commands(context) if context and isinstance(group, click.Group) else []
+    return did_you_mean(name, commands)

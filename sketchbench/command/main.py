@@ -5,25 +5,24 @@ import sys
 
 import click
 
-from sketchbench.command.group import Lazy, told
+from sketchbench.command.group import Lazy, explain
 from sketchbench.command.program import USAGE, program
 from sketchbench.errors import one_line
 
-COMPLETE = "_SKETCHBENCH_COMPLETE"  # the variable by which a shell asks what may come next
+COMPLETE = "_SKETCHBENCH_COMPLETE"  # the variable by which a shell asks for completions
 COMMANDS = {
-    "run": "Run one task and print what it measured.",
+    "run": "Run one task on one method, and print its numbers.",
     "results": "Run the studies, and write verdicts, tables and figures.",
-    "plan": "List the studies, their runs, and how long they take.",
-    "check": "Fail where a verdict is not the expected one.",
-    "show": "Show a claim's evidence: what was measured, against which bound, by what.",
+    "plan": "List the studies with the number and the time of their runs.",
+    "check": "Compare verdicts with the expected ones, or with older ones.",
+    "show": "Show a claim with its verdicts, numbers and bounds.",
     "site": "Write the reports as a static site.",
-    "advise": "Say which compressors fit a budget of bytes, by what was measured.",
-    "new": "Write a method of your own that works, to begin from.",
-    "gather": "Bring in records that another machine made.",
-    "data": "Download data sets, or vouch for your copies.",
-    "costs": "Take what runs cost into conf/costs.csv.",
-    "completion": "Print what makes your shell complete commands.",
-    "step": "",  # hidden: what the workflow calls
+    "advise": "List the compressors that fit a budget of bytes.",
+    "new": "Write a method or a task of your own that works, to begin from.",
+    "gather": "Copy records that another machine made into results/.",
+    "data": "Download data sets, or list the checksums of your copies.",
+    "costs": "Write the time and memory of runs into conf/costs.csv.",
+    "step": "",  # hidden: the workflow's
 }
 
 
@@ -42,7 +41,7 @@ def sketchbench(context: click.Context) -> None:
     \b
     sketchbench run task=moments sketch=srht b=32   one task, in seconds
     sketchbench results --config scale=smoke        every study, in two minutes
-    sketchbench show S2 srht                        why a verdict is what it is
+    sketchbench show S2 srht                        the evidence for a verdict
     """
     if context.invoked_subcommand is None:
         print(context.get_help())
@@ -50,18 +49,17 @@ def sketchbench(context: click.Context) -> None:
 
 @program
 def main(arguments: list[str] | None = None) -> None:
-    """The program; its arguments are those of the command line by default. It ends as `program` says."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    if asked := os.environ.get(COMPLETE):
+    """The program; the arguments default to those of the command line. Its exit codes are those of `program`."""
+    if instruction := os.environ.get(COMPLETE):
         from click.shell_completion import shell_complete
 
-        sys.exit(shell_complete(sketchbench, {}, "sketchbench", COMPLETE, asked))
+        sys.exit(shell_complete(sketchbench, {}, "sketchbench", COMPLETE, instruction))
     try:
-        with sketchbench.make_context("sketchbench", given) as context:
+        with sketchbench.make_context("sketchbench", sys.argv[1:] if arguments is None else list(arguments)) as context:
             sketchbench.invoke(context)
     except click.exceptions.Exit as end:
         if end.exit_code:
             sys.exit(end.exit_code)
     except click.UsageError as error:
-        print(f"sketchbench: error: {one_line(told(error))}", file=sys.stderr)
+        print(f"sketchbench: error: {one_line(explain(error))}", file=sys.stderr)
         sys.exit(USAGE)

@@ -1,32 +1,95 @@
-"""`sketchbench new sketch NAME`: a method of one's own, to begin from."""
+"""`sketchbench new sketch NAME`: a method or a task of one's own, whose files work as they are."""
 
+import importlib.machinery
+import keyword
+import re
+import sys
 from pathlib import Path
+from string import Template
 
 import click
 
 from sketchbench.command.group import OneOf
-from sketchbench.command.template import TASKS, write
 from sketchbench.config.composition import METHODS
-from sketchbench.files import display_path
+from sketchbench.files import display_path, write_text
+from sketchbench.inspection.files import RESERVED
+from sketchbench.project import CONF, HOME, PROJECT
+
+TEXTS = Path(__file__).parent / "templates"
+TASK = "task"
+RUNS = {  # by kind: the task that measures a new method at once, and its sizes
+    "sketch": "task=moments sketch={}",
+    "recovery": "task=reconstruction recovery={} d=2000 b=1000 task.k=50",
+    "compressor": "task=compressor_contract compressor={}",
+}
 
 
 @click.command("new")
-@click.argument("kind", type=OneOf(METHODS))
+@click.argument("kind", type=OneOf([*METHODS, TASK]))
 @click.argument("name")
-@click.option(
-    "--folder", type=click.Path(path_type=Path), default=Path("mine"), help="Your own folder (default: mine)."
-)
-def command(kind: str, name: str, folder: Path) -> None:
-    """Write a method of your own that works, to begin from: a YAML file and a module.
+@click.option("--folder", type=click.Path(path_type=Path), help="Your own folder of methods (default: mine).")
+def command(kind: str, name: str, folder: Path | None) -> None:
+    """Write a method or a task of your own that works, to begin from.
 
-    NAME is that of the method: small letters, digits and _.
+    A method is a YAML file and a module in your own folder. A task is a part of the project: four files of the
+    checkout, for its module, its settings, a study that runs it, and a claim that judges it. NAME has small letters,
+    digits and _.
 
     \b
     sketchbench new sketch half_signs
     sketchbench new compressor mine_too --folder ~/methods
+    sketchbench new task lengths
     """
-    config, module = write(kind, name, folder)
-    task, sizes = TASKS[kind]
-    print(f"{display_path(config)} and {display_path(module)} are a {kind} that works. Make it yours, then:")
-    print(f"  sketchbench run --folder {folder} task={task} {kind}={name}{sizes}")
-    print(f"  sketchbench results --config folder={folder} only=mine")
+    if kind == TASK and folder:
+        raise click.UsageError("--folder is for methods: a task is a part of the project; leave it out")
+    if kind == TASK and HOME != PROJECT:
+        raise FileNotFoundError(
+            "a task is a part of the project, and this package is not in a checkout of it: `git clone` the project,"
+            " `pip install -e .` there, and run this again"
+        )
+    own = folder or Path("mine")
+    paths = write(kind, name, PROJECT if kind == TASK else own)
+    print(f"{', '.join(map(display_path, paths))}: a {kind} that works. Make it yours, then:")
+    if kind == TASK:
+        print(f"  sketchbench run task={name}")
+        print(f"  sketchbench results --config studies={name}")
+        print(f"  sketchbench show {paths[-1].stem}")
+    else:
+        print(f"  sketchbench run --folder {own} {RUNS[kind].format(name)}")
+        print(f"  sketchbench results --config folder={own} only=mine")
+
+
+def write(kind: str, name: str, folder: Path) -> list[Path]:
+    """Write the files of a new method or task; returns their paths.
+
+    Arguments:
+        kind: of `METHODS`, or `TASK`.
+        name: of the method or task, and of its module: small letters, digits and _.
+        folder: the user's own; of a task, the checkout of the project.
+
+    Raises:
+        ValueError: for a name that can't be, or that is taken; nothing is written.
+    """
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name) or name in RESERVED:
+        raise ValueError(f"name {name!r} must be small letters, digits and _, and no word of Python or YAML")
+    if (CONF / kind / f"{name}.yaml").exists():
+        raise ValueError(f"name {name!r} is that of {display_path(CONF / kind / f'{name}.yaml')}; choose another")
+    words = {"name": name, "label": name.replace("_", " ").capitalize(), "id": name.replace("_", "-")}
+    words["cls"] = "".join(part.capitalize() for part in name.split("_"))
+    if kind == TASK:
+        places = {
+            "task.py": folder / "sketchbench" / "task" / f"{name}.py",
+            "task.yaml": folder / "conf" / "task" / f"{name}.yaml",
+            "task.study.yaml": folder / "conf" / "study" / f"{name}.yaml",
+            "task.claim.yaml": folder / "conf" / "claim" / f"{words['id']}.yaml",
+        }
+    else:
+        elsewhere = [entry for entry in sys.path if Path(entry or ".").resolve() != folder.resolve()]
+        if name in sys.stdlib_module_names or importlib.machinery.PathFinder.find_spec(name, elsewhere) is not None:
+            raise ValueError(f"name {name!r} is that of a Python module that is installed; choose another")
+        places = {f"{kind}.yaml": folder / kind / f"{name}.yaml", f"{kind}.py": folder / f"{name}.py"}
+    if taken := next((path for path in places.values() if path.exists()), None):
+        raise ValueError(f"{display_path(taken)} exists already; choose another name, or remove it")
+    for text, path in places.items():
+        write_text(path, Template((TEXTS / f"{text}.txt").read_text(encoding="utf-8")).substitute(words))
+    return list(places.values())

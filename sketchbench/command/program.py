@@ -1,4 +1,4 @@
-"""What the command line programs share: whatever the user can mend ends as one line, and a bug says that it is one.
+"""The end of a command line program: one line for each mistake that the user can mend, and a traceback for a bug.
 
 @program
 def main(arguments: list[str] | None = None) -> None:
@@ -12,7 +12,7 @@ import sys
 import traceback
 from typing import Any, Protocol
 
-from sketchbench.errors import MISTAKES, FindingsError, message, one_line
+from sketchbench.errors import MISTAKES, FolderError, message, one_line
 from sketchbench.files import parse_json
 
 # Exit codes: of a wrong call, of SIGINT (128 + 2), and of sysexits.h EX_SOFTWARE, and EX_TEMPFAIL, which is no failure.
@@ -20,22 +20,22 @@ USAGE, INTERRUPTED, BUG, UNFINISHED = 2, 130, 70, 75
 
 
 class Main(Protocol):
-    """The function of a program; its arguments are those of the command line by default."""
+    """The function of a program; the arguments default to those of the command line."""
 
     def __call__(self, arguments: list[str] | None = None) -> None: ...
 
 
 def program(main: Main) -> Main:
-    """The program, which ends with one line on standard error and a non-zero exit code where it can't go on.
+    """Let a program end with one line on standard error and a non-zero exit code where it can't go on.
 
-    The codes: 1 for MISTAKES and too little memory, 2 for wrong options, 130 where it was interrupted, 70 for a bug,
-    which also shows its traceback. A reader that closes the pipe ends it with 1 and without a word.
+    The codes: 1 for MISTAKES and too little memory, 2 for wrong options, 130 for an interruption, 70 for a bug, which
+    shows its traceback. A reader that closes the pipe ends it with 1 and without a word.
     """
 
     @functools.wraps(main)
     def running(arguments: list[str] | None = None) -> None:
         if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(errors="backslashreplace")  # labels have letters that some terminals don't
+            sys.stdout.reconfigure(errors="backslashreplace")  # labels have letters that some terminals lack
         try:
             main(arguments)
             if sys.stdout:  # None where it was closed
@@ -48,8 +48,8 @@ def program(main: Main) -> Main:
             print("sketchbench: interrupted", file=sys.stderr)
             sys.exit(INTERRUPTED)
         except (MemoryError, RecursionError, *MISTAKES) as error:
-            told = map(one_line, str(error).splitlines()) if isinstance(error, FindingsError) else [message(error)]
-            sys.exit("\n".join(f"sketchbench: error: {line}" for line in told))
+            lines = map(one_line, str(error).splitlines()) if isinstance(error, FolderError) else [message(error)]
+            sys.exit("\n".join(f"sketchbench: error: {line}" for line in lines))
         except Exception:
             traceback.print_exc()
             print("sketchbench: this is a bug; please report it with the lines above", file=sys.stderr)
@@ -59,7 +59,7 @@ def program(main: Main) -> Main:
 
 
 def read_json_stdin(name: str) -> Any:
-    """What standard input says as JSON. Raises ValueError where it is closed, empty, or no JSON."""
+    """The JSON on standard input. Raises ValueError where standard input is closed, empty, or no JSON."""
     text = sys.stdin.read() if sys.stdin else ""
     if not text.strip():
         raise ValueError(f"{name} must come as JSON on standard input, which is empty")

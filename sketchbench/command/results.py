@@ -15,18 +15,18 @@ NEEDED = ("workflow/Snakefile", "workflow/run")
 @click.command("results", context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[SNAKEMAKE'S OPTION]...")
 def command(arguments: Sequence[str]) -> None:
-    """Run the studies, and write verdicts, tables and figures into reports/, as `make results` does.
+    """Run the studies, and write verdicts, tables and figures into reports/. `make results` is the same.
 
-    What is there and of this code stays; a run that was stopped goes on. It ends with a code other than 0 where a run
-    failed, or where a verdict is not the expected one. Options are Snakemake's; settings are those of
-    conf/workflow.yaml.
+    Runs whose configuration and code have not changed are not made again; a run that was stopped goes on. The exit code
+    is not 0 where a run failed, or where a verdict is not the expected one. Options are Snakemake's; --config sets the
+    settings of conf/workflow.yaml.
 
     \b
     sketchbench results --config scale=smoke                two minutes
     sketchbench results                                     scale=quick: 15 to 25 minutes on two cores
     sketchbench results --config studies=tails,norms
     sketchbench results --config folder=mine only=mine      your own methods, beside a few others
-    sketchbench results --dry-run                           what would be done
+    sketchbench results --dry-run                           list the jobs, and run none
     """
     places = [place for place in (Path.cwd(), PROJECT) if all((place / name).is_file() for name in NEEDED)]
     if not places:

@@ -16,23 +16,23 @@ from sketchbench.config import composition
 from sketchbench.config.composition import METHODS
 from sketchbench.config.overrides import product
 from sketchbench.errors import blame
-from sketchbench.inspection.check import check_folder
-from sketchbench.inspection.method import Method
+from sketchbench.inspection.check import Method, check_folder
+from sketchbench.kernels import NAMES
 from sketchbench.measure.column import CONTROLS
 from sketchbench.project import CONF
 from sketchbench.run import job
-from sketchbench.run.course import Unfinished, knows, told
+from sketchbench.run.course import Unfinished, can_resume, with_time_limit
 from sketchbench.run.execution import execute
 from sketchbench.run.signature import code_of, signature
 
-HIDDEN = {"minimum", "maximum", "skewness"}  # columns that a terminal has no room for
+HIDDEN = {"minimum", "maximum", "skewness"}  # columns for which a terminal has no room
 
 
 class Run(click.Command):
     """The command, whose help lists the groups with their options, and the default config."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        formatter.write(f"\n{describe(composition.user_folder(ctx.params.get('folder', '')))}\n")
+        formatter.write(f"\n{list_options(composition.user_folder(ctx.params.get('folder', '')))}\n")
 
 
 @click.command("run", cls=Run)
@@ -44,7 +44,7 @@ class Run(click.Command):
 @click.option("--cfg", type=OneOf(["job"]), help="Print the composed config, and run nothing.")
 @click.option("-m", "--multirun", is_flag=True, help="Run every combination of values given as lists, b=16,32.")
 def command(overrides: Sequence[str], folder: str, result: Path | None, cfg: str | None, multirun: bool) -> None:
-    """Run one task on one method, and print what it measured.
+    """Run one task on one method, and print the rows that it measured.
 
     Overrides are Hydra's: GROUP=OPTION chooses a file of conf/GROUP, KEY=VALUE sets a value.
 
@@ -52,7 +52,7 @@ def command(overrides: Sequence[str], folder: str, result: Path | None, cfg: str
     sketchbench run task=moments sketch=srht d=1000 b=50 'task.pairs=[random,flat]'
     sketchbench run --multirun sketch=srht,count_sketch b=16,32
     sketchbench run --cfg job task=tails sketch=sparse_embedding sketch.family.s=8
-    sketchbench run task=training task.minutes=9    ends then with code 75; the same command goes on
+    sketchbench run task=training task.minutes=9    9 minutes of it, exit code 75; the same command goes on
     """
     if multirun and result:
         raise click.UsageError("--result names one record; leave it or --multirun out")
@@ -65,17 +65,17 @@ def command(overrides: Sequence[str], folder: str, result: Path | None, cfg: str
     job.start_logging()
     if own:
         for chosen in configs:
-            check(own, chosen)
+            check_methods(own, chosen)
     try:
         for chosen in configs:
             config = composition.frozen(composition.compose(chosen, folder=own)).config
-            rows = measured(config, result, own)
-            said = [config[kind]["name"] for kind in METHODS if kind in config]
-            said += [f"{letter}={config[letter]}" for letter in "db" if letter in config]
-            print(", ".join([*said, f"{config['kernels']} kernels"]))
-            print(shown(rows), flush=True)
+            rows = run_config(config, result, own)
+            facts = [config[kind]["name"] for kind in METHODS if kind in config]
+            facts += [f"{letter}={config[letter]}" for letter in "db" if letter in config]
+            print(", ".join([*facts, f"{config['kernels']} kernels"]))
+            print(format_rows(rows), flush=True)
     except Unfinished as left:
-        print(f"sketchbench: to be gone on with, by the same command: {left}", file=sys.stderr)
+        print(f"sketchbench: unfinished; the same command goes on: {left}", file=sys.stderr)
         sys.exit(UNFINISHED)
     except (Exception, SystemExit) as error:
         if line := blame(error, own):
@@ -83,24 +83,25 @@ def command(overrides: Sequence[str], folder: str, result: Path | None, cfg: str
         raise
 
 
-def describe(folder: Path | None) -> str:
+def list_options(folder: Path | None) -> str:
     """The groups with their options, and the default config."""
     lines = ["Groups and their options:"]
-    for group in ("task", *METHODS, "kernels", "scale"):
+    for group in ("task", *METHODS, "scale"):
         places = [CONF / group] + ([folder / group] if folder else [])
         options = {str(path.relative_to(place).with_suffix("")) for place in places for path in place.rglob("*.yaml")}
         shown = sorted(option for option in options if not option.startswith(CONTROLS))
         more = f", and {len(options) - len(shown)} controls in conf/{group}" if len(shown) < len(options) else ""
         text = f"{group + ':':12s}{', '.join(shown)}{more}"
         lines += textwrap.wrap(text, 116, initial_indent="  ", subsequent_indent=" " * 14)
+    lines.append(f"  {'kernels:':12s}{', '.join(('auto', *NAMES))}")
     config = composition.compose([], folder=folder)
     lines += ["", "Keys, with their defaults:"]
     lines += [f"  {line}" for line in OmegaConf.to_yaml(config).splitlines()]
     return "\n".join(lines)
 
 
-def shown(rows: Sequence[Mapping[str, Any]], limit: int = 40) -> str:
-    """A short table of rows: the columns that say something, numbers to four digits."""
+def format_rows(rows: Sequence[Mapping[str, Any]], limit: int = 40) -> str:
+    """Rows as a short table: the columns that have values, numbers to four digits."""
     filled = (name for row in rows[:limit] for name, value in row.items() if value is not None)
     names = [name for name in dict.fromkeys(filled) if name not in HIDDEN]
     cells = [names] + [[_cell(row.get(name)) for name in names] for row in rows[:limit]]
@@ -115,8 +116,8 @@ def _cell(value: Any) -> str:
     return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def check(folder: Path, overrides: Sequence[str]) -> None:
-    """Check a user's folder, and of its methods the one that is chosen; raises FolderError for what is wrong."""
+def check_methods(folder: Path, overrides: Sequence[str]) -> None:
+    """Check the names in a user's folder, and the method that the overrides choose. Raises FolderError for mistakes."""
     chosen = (override.partition("=")[::2] for override in overrides)
     methods = [Method(kind, name) for kind, name in chosen if kind in METHODS]
     own = [method for method in methods if method.path(folder).is_file()]
@@ -124,18 +125,18 @@ def check(folder: Path, overrides: Sequence[str]) -> None:
     check_folder(folder, only=own, overrides=parameters)
 
 
-def measured(config: dict[str, Any], result: Path | None, folder: Path | None) -> Sequence[Mapping[str, Any]]:
-    """Run a config, and write its record where one is asked for.
+def run_config(config: dict[str, Any], result: Path | None, folder: Path | None) -> Sequence[Mapping[str, Any]]:
+    """Run a config, and write its record where `result` names a file; returns its rows.
 
-    With a time limit and no folder of checkpoints it takes one by its signature, and removes that when it is done.
+    A config with a time limit and no folder of checkpoints gets a folder named by its signature, removed at the end.
 
     Raises Unfinished where it has come to its time limit.
     """
     own = Path("results", "checkpoints", signature(config, folder))
-    minutes = config["task"]["minutes"] if knows(config) else None
+    minutes = config["task"]["minutes"] if can_resume(config) else None
     limited = bool(minutes) and config["task"]["checkpoints"] is None
     if limited:
-        config = told(config, minutes, str(own))
+        config = with_time_limit(config, minutes, str(own))
     rows = job.run(config, result, folder) if result else execute(config, code_of(config, folder))
     if limited:
         shutil.rmtree(own, ignore_errors=True)

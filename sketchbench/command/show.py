@@ -9,45 +9,42 @@ from typing import Any
 import click
 
 from sketchbench.command.group import OneOf
+from sketchbench.config import commands
 from sketchbench.parameters import choose
 from sketchbench.plan.selection import places_of
 from sketchbench.project import CONF, PROJECT
 from sketchbench.report import seal
 from sketchbench.report.claim.claims import Claim, read_claims
 from sketchbench.report.claim.control import NegativeControl
-from sketchbench.report.claim.origin import CODE, MADE
-from sketchbench.site import commands
-from sketchbench.site.page import Scale
-from sketchbench.site.provenance import dated, made_with
-from sketchbench.site.statistic import WORDS, name_of
-from sketchbench.site.verdicts import read
+from sketchbench.report.claim.state import CODE, commits_behind
+from sketchbench.report.evidence.outcomes import Scale, read_outcomes
+from sketchbench.report.evidence.provenance import dated, last_commit, made_with
+from sketchbench.report.evidence.statistic import WORDS, name_of
 
 SCALES = ("quick", "paper", "smoke")
-WIDTH = 48  # characters of a drawn interval
+WIDTH = 48  # characters of an interval
 Row = Mapping[Any, Any]
 
 
-class Id(click.ParamType[str]):
-    """The id of a claim, which a shell can complete."""
-
-    name = "claim"
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-        from click.shell_completion import CompletionItem
-
-        known = sorted(path.stem for path in (CONF / "claim").glob("*.yaml"))
-        return [CompletionItem(id) for id in known if id.startswith(incomplete)]
+def _complete_id(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """The ids of claims that begin like this, for a shell."""
+    return sorted(path.stem for path in (CONF / "claim").glob(f"{incomplete}*.yaml"))
 
 
 @click.command("show")
-@click.argument("claim", type=Id())
+@click.argument("claim", shell_complete=_complete_id)
 @click.argument("method", required=False)
-@click.option("--scale", type=OneOf(SCALES), help="One scale only (default: all that there are).")
-@click.option("--folder", type=click.Path(path_type=Path), metavar="DIR", help="Your own folder, and its reports.")
+@click.option("--scale", type=OneOf(SCALES), help="One scale only (default: every scale that has reports).")
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Your own folder of methods, whose reports are shown.",
+)
 def command(claim: str, method: str | None, scale: str | None, folder: Path | None) -> None:
-    """Show a claim's evidence: what is claimed, what was measured, against which bound, by what.
+    """Show a claim with its verdicts: for each method the statistic, its interval, the bound, the negative control.
 
-    With a METHOD (srht, fiht, ...) also where it comes from, and the commands that make this row again.
+    With a METHOD (srht, fiht, ...) also the commits of the code, and the commands that make this row again.
 
     \b
     sketchbench show S2
@@ -55,38 +52,40 @@ def command(claim: str, method: str | None, scale: str | None, folder: Path | No
     sketchbench show S2 mysketch --folder mine
     """
     known = {path.stem: path for path in (CONF / "claim").glob("*.yaml")}
-    (said,) = read_claims([known[choose("claim", claim, sorted(known))]])
-    asked = [_reports(name, folder) for name in ([scale] if scale else SCALES)]
-    rows = {one: _rows(one, claim) for one in asked if (one.reports / "claims.csv").is_file()}
+    (statement,) = read_claims([known[choose("claim", claim, sorted(known))]])
+    places = [_reports(name, folder) for name in ([scale] if scale else SCALES)]
+    rows = {place: _rows(place, claim) for place in places if (place.reports / "claims.csv").is_file()}
     if not rows:
-        again = f"sketchbench results --config scale={asked[0].name}{f' folder={folder} only=mine' if folder else ''}"
-        raise FileNotFoundError(f"{asked[0].reports / 'claims.csv'} is not there; run {again} first")
+        again = f"sketchbench results --config scale={places[0].name}{f' folder={folder} only=mine' if folder else ''}"
+        raise FileNotFoundError(f"{places[0].reports / 'claims.csv'} is not there; run {again} first")
     if method:
-        choose("method", method, {row["method"]: row for found in rows.values() for row in found if row["method"]})
-    print("\n".join(_heading(said)))
-    for one, found in rows.items():
-        for row in [row for row in found if method in (None, row["method"])]:
-            width = max(len(row["label"]) for row in found)
-            for line in _row(said, one, row, width):
+        choose(
+            "method", method, {row["method"]: row for verdicts in rows.values() for row in verdicts if row["method"]}
+        )
+    print("\n".join(_heading(statement)))
+    for place, verdicts in rows.items():
+        width = max((len(row["label"]) for row in verdicts), default=0)
+        for row in [row for row in verdicts if method in (None, row["method"])]:
+            for line in _row(statement, place, row, width):
                 print(line)
             if method and row["verdict"] != "not run":
-                for line in _origin(said, one, row, folder):
+                for line in _origin(statement, place, row, folder):
                     print(f"       {line}")
 
 
 def _reports(scale: str, folder: Path | None) -> Scale:
-    """Where those of a scale are: in the user's folder, or else here, or else in the project."""
+    """The reports of a scale: in the user's folder, or else in the current one, or else in the project."""
     place = Path(places_of(scale, folder, apart=False).reports)
     return Scale(scale, place if folder or Path("reports").is_dir() else PROJECT / place)
 
 
 def _rows(scale: Scale, claim: str) -> list[Row]:
-    verdicts = read(scale)
+    verdicts = read_outcomes(scale)
     return list(verdicts[verdicts["claim"] == claim].to_dict("records"))
 
 
 def _heading(claim: Claim) -> Iterator[str]:
-    """What is claimed, and how it is measured."""
+    """The claim's statement, and how it is measured."""
     yield f"{claim.id}: {claim.paper}, {claim.place} ({claim.role})"
     yield from _wrapped(claim.statement)
     yield ""
@@ -117,7 +116,7 @@ def _evidence(claim: Claim, row: Row) -> Iterator[str]:
     if math.isnan(row["statistic"]):
         yield "a time: its numbers differ from run to run, and are in times.csv beside claims.csv"
         return
-    yield drawn(row["statistic"], row["low"], row["high"], row["bound"])
+    yield draw_interval(row["statistic"], row["low"], row["high"], row["bound"])
     numbers = f"statistic {row['statistic']:.4g} in [{row['low']:.4g}, {row['high']:.4g}], bound {row['bound']:.4g}"
     more = [f"{name} {row[name]:.3g}" for name in ("slack", "tightness") if not math.isnan(row[name])]
     trials = f"{row['trials']:,.0f} trials" if row["trials"] else "computed, without trials"
@@ -136,11 +135,11 @@ def _control(control: NegativeControl | None, row: Row) -> str:
     return f"negative control: {row['negative_control']}: {row['negative_control_verdict']}{number}"
 
 
-def drawn(statistic: float, low: float, high: float, bound: float) -> str:
-    """An interval `├─●─┤` with its statistic, and the bound `┃`, on an axis that has all of them.
+def draw_interval(statistic: float, low: float, high: float, bound: float) -> str:
+    """Draw an interval `├─●─┤` with its statistic, and the bound `┃`, on an axis that holds all of them.
 
-    >>> drawn(1.0, 0.5, 1.5, 2.0).strip()
-    '├───────────────●───────────────┤              ┃'
+    >>> draw_interval(1.0, 0.5, 1.5, 2.0).strip()
+    '├───────────────●──────────────┤               ┃'
     """
     numbers = [value for value in (statistic, low, high, bound) if math.isfinite(value)]
     start, end = min(numbers), max(numbers)
@@ -160,15 +159,14 @@ def drawn(statistic: float, low: float, high: float, bound: float) -> str:
 
 def _origin(claim: Claim, scale: Scale, row: Row, folder: Path | None) -> Iterator[str]:
     """Where a row comes from, and what makes it again."""
-    made = sorted(row[MADE].split())
-    yield f"made by: {dated(made)}{f'; {row[CODE]}' if row[CODE] else ''}"
+    tables = scale.reports / "tables"
+    commits = commits_behind(claim, row["method"], tables) or last_commit(scale.reports / "claims.csv")
+    yield f"made by: {dated(commits)}{f'; {row[CODE]}' if row[CODE] else ''}"
     settings: dict[str, str] = {}
     for study in claim.studies:
-        place = seal.beside(scale.reports / "tables" / f"{study}.csv")
-        if place.is_file():
-            told = seal.read(place)
-            settings |= told.settings
-            yield f"with: {study}: {made_with(told)}"
+        if (table := tables / f"{study}.csv").is_file():
+            settings |= seal.read(seal.beside(table)).settings
+            yield f"with: {study}: {made_with(table)}"
     same = "".join(f" {name}={value}" for name, value in sorted(settings.items(), reverse=True))
     yield "again:"
     yield f"  {commands.workflow(scale.name, claim.studies)}{f' folder={folder} only=mine' if folder else ''}{same}"

@@ -1,1 +1,1 @@
-"""What a client does to its update before it sends it, and what the server makes of what arrives."""
+"""Compressors: how clients encode their updates as messages, and how the server decodes them."""

@@ -1,4 +1,4 @@
-"""Negative controls of the contract: each compressor here breaks one part of it, and what it breaks is its name."""
+"""Negative controls of the contract of compressors: each class breaks one part of it, which its name says."""
 
 import itertools
 from collections.abc import Sequence
@@ -19,32 +19,32 @@ _CALLS = itertools.count()
 class Unscaled(RandomK):
     """Rand-K without the factor d/k."""
 
-    def decode(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
-        return super().decode(message, at, heard) * message.parts["values"].dtype.type(self.k / self.layout.d)
+    def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
+        return super().decode(message, at, replies) * message.parts["values"].dtype.type(self.k / self.layout.d)
 
 
 @dataclass(frozen=True)
 class OtherOperator(Desketched):
-    """A sketch of which the server takes the operator of the next round for that of this one."""
+    """A sketch that the server desketches with the operator of the next round."""
 
-    def decode(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
-        return super().decode(message, at._replace(round=at.round + 1), heard)
+    def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
+        return super().decode(message, at._replace(round=at.round + 1), replies)
 
 
 @dataclass(frozen=True)
 class NoNorm(QSGD):
-    """QSGD whose server takes all norms for 1."""
+    """QSGD whose server decodes every message with the norm 1."""
 
-    def decode(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
+    def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
         ones = at.kernels.xp.ones_like(message.parts["norm"])
-        return super().decode(Message({**message.parts, "norm": ones}), at, heard)
+        return super().decode(Message({**message.parts, "norm": ones}), at, replies)
 
 
 @dataclass(frozen=True)
 class Smallest(TopK):
     """Top-K with the smallest entries in place of the largest."""
 
-    def encode(self, x: Array, memory: Memory, at: At, heard: Sequence[Reply]) -> Message:
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
         xp = at.kernels.xp
         places = xp.argsort(abs(x), axis=2)[..., : self.k]
         values = xp.take_along_axis(x, places, axis=2)
@@ -53,7 +53,7 @@ class Smallest(TopK):
 
 @dataclass(frozen=True)
 class Forgetful(TopK):
-    """Top-K whose clients forget what was not sent."""
+    """Top-K whose clients forget the entries that they did not send."""
 
     def exchange(self, x: Array, memory: Memory, at: At) -> Exchange:
         done = super().exchange(x, memory, at)
@@ -63,7 +63,7 @@ class Forgetful(TopK):
 
 @dataclass(frozen=True)
 class Doubled(TopK):
-    """Top-K whose clients remember twice what was not sent."""
+    """Top-K whose clients remember twice the entries that they did not send."""
 
     def exchange(self, x: Array, memory: Memory, at: At) -> Exchange:
         done = super().exchange(x, memory, at)
@@ -73,7 +73,7 @@ class Doubled(TopK):
 
 @dataclass(frozen=True)
 class TooLarge(TopK):
-    """Top-K with one entry more than fits."""
+    """Top-K that sends one entry more than the limit allows."""
 
     @property
     def k(self) -> int:
@@ -82,21 +82,21 @@ class TooLarge(TopK):
 
 @dataclass(frozen=True)
 class FalseSum(Int8):
-    """Integers in units of each client's own, which are said to add up."""
+    """Int8, whose clients scale by units of their own, though it claims that messages add up."""
 
     adds_up: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
 class HiddenSum(RandomK):
-    """Rand-K, whose messages add up, though it does not say so."""
+    """Rand-K, whose messages add up, though it claims that they do not."""
 
     adds_up: ClassVar[bool] = False
 
 
 @dataclass(frozen=True)
 class OfItsCalls(RandomK):
-    """Rand-K whose places depend on how often they were asked for."""
+    """Rand-K whose random places depend on the number of calls."""
 
     def _places(self, at: At) -> Array:
         return super()._places(at._replace(seed=at.seed + next(_CALLS)))
@@ -104,7 +104,7 @@ class OfItsCalls(RandomK):
 
 @dataclass(frozen=True)
 class SameEveryRound(RandomK):
-    """Rand-K with the places of the first round in all of them."""
+    """Rand-K that sends the places of the first round in every round."""
 
     def _places(self, at: At) -> Array:
         return super()._places(at._replace(round=0))

@@ -1,4 +1,4 @@
-"""A compressor at a budget of bytes, where that budget is its own."""
+"""A compressor at a budget of bytes, refused where another budget of the study gives the same messages."""
 
 from collections.abc import Sequence
 
@@ -6,37 +6,37 @@ import numpy as np
 
 from sketchbench import kernels, seeds
 from sketchbench.compressor.compressor import At, Compressor, MakeCompressor
-from sketchbench.compressor.message import Layout, limit_of
+from sketchbench.compressor.message import Layout, byte_limit
 from sketchbench.sketch.family import SizeError
 
-SEED = 0  # of an update whose message is measured
+SEED = 0  # of the update whose message is measured
 
 
 def at_budget(make: MakeCompressor, layout: Layout, compression: float, budgets: Sequence[float]) -> Compressor:
-    """The compressor for a budget, so that none is compared twice under two names.
+    """The compressor at one of the budgets that a study compares.
 
     Arguments:
-        make: called with `layout` and `limit`.
+        make: makes the compressor from `layout` and `limit`.
         layout: of the update.
-        compression: bytes of the dense float32 update over those that a client may send in a round.
-        budgets: all compressions that are compared.
+        compression: the budget: bytes of the dense float32 update over the bytes that a client may send in a round.
+        budgets: all compressions of the study.
 
     Raises:
-        SizeError: where no message fits, where it also fits into the next smaller budget, and where all may be sent and
-            the compressor would use that up, compressing nothing.
+        SizeError: for a budget that no message fits; for messages that also fit the next smaller budget, which would be
+            compared twice; and for a compression of at most 1 with an adjustable compressor, which would send all.
     """
-    compressor = make(layout=layout, limit=limit_of(layout, compression))
+    compressor = make(layout=layout, limit=byte_limit(layout, compression))
     name, size = type(compressor).__name__, round_nbytes(compressor)
     if compression <= 1 and compressor.adjustable:
         raise SizeError(f"{name} takes any budget, and compresses nothing where all bytes may be sent")
     smaller = min((other for other in budgets if other > compression), default=None)
-    if smaller is not None and size <= limit_of(layout, smaller):
+    if smaller is not None and size <= byte_limit(layout, smaller):
         raise SizeError(f"{name} sends {size} bytes, which fit into 1/{smaller:g} of the dense update, too; see there")
     return compressor
 
 
 def round_nbytes(compressor: Compressor) -> int:
-    """What one client sends in a round of a normal update. O(d), or what the compressor takes."""
+    """The bytes that one client sends in a round, measured on an update of normal entries. Takes one exchange."""
     loaded, layout = kernels.load("numpy"), compressor.layout
     normal = seeds.generator(SEED, part="size").standard_normal((1, 1, layout.d), dtype=np.float32)
     return compressor.exchange(normal, compressor.begin(1, 1, loaded), At(loaded, SEED, 0, 1)).bytes_up

@@ -1,4 +1,4 @@
-"""The compressor: what its messages are, and how a round of them becomes one step of the server."""
+"""The compressor: the messages that clients send in a round, and the server's step that they become."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -18,13 +18,13 @@ Feedback = Literal["none", "client", "server"]
 
 
 class At(NamedTuple):
-    """When a message is made.
+    """A round, in which messages are made.
 
     Arguments:
         kernels: backend of all arrays.
-        seed: root of what clients and server share (`key`), and of what each client draws for itself (`private`).
-        round: its number, from 0 on.
-        trials: T, independent of each other.
+        seed: root of the randomness that clients and server share (`key`), and of the clients' own (`private`).
+        round: the number of the round, from 0 on.
+        trials: T, independent trials that run side by side.
     """
 
     kernels: Kernels
@@ -33,20 +33,20 @@ class At(NamedTuple):
     trials: int
 
     def key(self, part: str, *, every_round: bool = True) -> int:
-        """64 bits that the server sends: anew in every round, or once; operator t of it is that of trial t."""
+        """The 64-bit key that the server sends, in every round or once. Trial t uses operator number t of the key."""
         return seeds.key(self.seed, compressor=part, round=self.round if every_round else -1)
 
     def private(self, part: str) -> np.random.Generator:
-        """Of what clients draw for themselves, for all trials and clients."""
+        """The generator of the clients' own randomness, for all trials and clients; the server does not know it."""
         return seeds.generator(self.seed, compressor=part, round=self.round)
 
 
 class Memory(NamedTuple):
-    """What is kept from round to round.
+    """What clients and server keep from one round to the next.
 
     Arguments:
-        clients: (T, C, d), what each client has not sent yet; None for compressors without such memory.
-        server: what the server keeps, as the compressor needs it; None for nothing.
+        clients: (T, C, d), the part of its updates that each client has not sent yet; None without error feedback.
+        server: the server's state, in whatever form the compressor needs; None for no state.
     """
 
     clients: Array | None = None
@@ -54,14 +54,14 @@ class Memory(NamedTuple):
 
 
 class Exchange(NamedTuple):
-    """What a round of messages gives.
+    """The result of a round.
 
     Arguments:
         step: (T, d), which all parties subtract from the weights.
         memory: for the next round.
-        messages: those of each phase.
-        bytes_up, bytes_down: sent and received by one client, with the key.
-        replies: to the messages of each phase.
+        messages: the clients' messages of each phase.
+        bytes_up, bytes_down: bytes that one client sends and receives, the key included.
+        replies: the server's reply of each phase.
     """
 
     step: Array
@@ -76,8 +76,8 @@ class Exchange(NamedTuple):
 class Compressor(Checked, ABC):
     """A way to send updates x, the learning rate times a gradient, in at most `limit` bytes.
 
-    A new one is a frozen dataclass with `encode`, `decode` and `lens`; one whose server does more than take the mean of
-    what it decodes extends `answer`, and one that does not take every limit extends `check`. Arrays are float32.
+    A new compressor is a frozen dataclass with the methods `encode`, `decode` and `lens`. It also overrides `answer` if
+    its step is not the mean of the decoded messages, and `check` if it refuses some limits. Arrays are float32.
 
     Arguments:
         layout: of the update.
@@ -85,15 +85,15 @@ class Compressor(Checked, ABC):
 
     Attributes:
         adds_up: the server needs no more than the sum of the clients' messages, so that secure aggregation can hide
-            each of them.
+            each single message.
         keyed: client and server share randomness, from a key.
-        adjustable: it sends more where it may; else its messages have one size.
-        fresh: the key is another one in every round; else one is sent before the first, for all of them.
-        unbiased: the mean of `decode` over that randomness is the update.
-        feedback: who remembers what was lost: each client, the server, or none.
-        conserves: with feedback, nothing is lost for good: what is remembered and the steps add up to the updates; at
-            the server, where the part `cells` is linear and the memory a sum of such parts, their sketches do.
-        phases: messages of a client in a round, each after the reply to the one before.
+        adjustable: messages grow with the limit; otherwise they have one size.
+        fresh: the server sends a new key in every round; otherwise one key serves all rounds.
+        unbiased: the mean of `decode` over all randomness is the update.
+        feedback: who remembers the part of the updates that was not sent: each `client`, the `server`, or `none`.
+        conserves: with feedback, the steps and the memory add up to the updates, so that nothing is lost for good. With
+            feedback at the server, their sketches do (the part `cells` of the messages, a linear sketch).
+        phases: the number of messages of a client in a round, each sent after the reply to the previous one.
 
     Raises:
         SizeError: where no message fits into the limit.
@@ -116,10 +116,10 @@ class Compressor(Checked, ABC):
         self.check()
 
     def check(self) -> None:
-        """Raise SizeError (see `needs`) where no message fits."""
+        """Raise SizeError (see `needs`) if no message fits into the limit."""
 
     def needs(self, nbytes: int) -> None:
-        """Raise SizeError where the limit is below so many bytes."""
+        """Raise SizeError if the limit is below `nbytes` bytes."""
         if nbytes > self.limit:
             raise SizeError(
                 f"{type(self).__name__} needs {nbytes} bytes for an update of {self.layout.d} entries, and may send "
@@ -128,12 +128,12 @@ class Compressor(Checked, ABC):
 
     @property
     def contraction(self) -> float | None:
-        """δ, for which E‖C(x) - x‖² <= (1 - δ)‖x‖² for all x, with C = decode ∘ encode; None where none is known."""
+        """A δ with E‖C(x) - x‖² <= (1 - δ)‖x‖² for all x, where C = decode ∘ encode; None if none is known."""
         return None
 
     def projections(self, at: At) -> list[Array | None]:
-        """What stands before the layers while a client takes its gradient: for each parameter of the layout None, or a
-        matrix for each trial (T, inputs, inputs)."""
+        """The matrices that multiply the inputs of the layers while a client takes its gradient: for each parameter of
+        the layout, (T, inputs, inputs), or None for inputs as they are."""
         return [None] * len(self.layout.shapes)
 
     def begin(self, trials: int, clients: int, kernels: Kernels) -> Memory:
@@ -143,53 +143,60 @@ class Compressor(Checked, ABC):
         return Memory(kernels.xp.zeros((trials, clients, self.layout.d), dtype="float32"))
 
     @abstractmethod
-    def encode(self, x: Array, memory: Memory, at: At, heard: Sequence[Reply]) -> Message:
-        """The messages of a phase.
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
+        """Encode the clients' messages of a phase.
 
         Arguments:
-            x: (T, C, d), the updates, with what the clients remember.
-            memory: before the round.
-            at: when.
-            heard: the replies to the phases before.
+            x: (T, C, d), the updates, plus the clients' memory.
+            memory: of clients and server before the round.
+            at: the round.
+            replies: of the earlier phases of the round.
         """
 
     @abstractmethod
-    def decode(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
-        """What the server makes of each message of the last phase by itself: (T, C, d); of the clients' mean message,
-        C = 1, where messages add up."""
+    def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
+        """Decode each message of the last phase by itself: (T, C, d). Where messages add up, the server decodes the
+        clients' mean message, with C = 1."""
 
-    def answer(self, message: Message, memory: Memory, at: At, heard: Sequence[Reply]) -> tuple[Reply, Memory]:
-        """The server's reply to the messages of a phase, and its memory: here the mean of what it decodes, all of whose
-        entries are sent."""
-        step = self.decode(message, at, heard).mean(axis=1)
+    def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:
+        """The server's reply to the messages of a phase, and the memory after it. By default the reply is the mean of
+        the decoded messages, sent as d numbers."""
+        step = self.decode(message, at, replies).mean(axis=1)
         return Reply(step, self.layout.nbytes), memory
 
     @abstractmethod
-    def lens(self, message: Message, at: At, heard: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        """What an attacker who knows the compressor matches, of messages with the parts of all phases and C = 1: the
-        numbers that were seen (T, m), on the CPU, and the map, differentiable, from updates (T, d) to what they would
-        be. The replies that were heard depend on the other clients' messages, too."""
+    def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        """The view of an attacker who knows the compressor: the m numbers of a message (T, m), on the CPU, and a
+        differentiable map that predicts them from updates (T, d).
+
+        Arguments:
+            message: with the parts of all phases, and C = 1.
+            at: the round.
+            replies: of the earlier phases, which depend on the other clients' messages, too.
+        """
 
     def exchange(self, x: Array, memory: Memory, at: At) -> Exchange:
-        """A round: messages of the updates (T, C, d), the server's step, and what is remembered."""
+        """Run a round: encode the updates (T, C, d), and compute the server's step and the memory after it."""
         carried = x if memory.clients is None else x + memory.clients
-        heard: list[Reply] = []
+        replies: list[Reply] = []
         messages: list[Message] = []
         server = memory
         for _ in range(self.phases):
-            message = self.encode(carried, memory, at, heard)
-            reply, server = self.answer(message.mean() if self.adds_up else message, server, at, heard)
-            heard.append(reply)
+            message = self.encode(carried, memory, at, replies)
+            reply, server = self.answer(message.mean() if self.adds_up else message, server, at, replies)
+            replies.append(reply)
             messages.append(message)
         if memory.clients is not None:
-            server = server._replace(clients=carried - self.delivered(message, at, heard))
+            server = server._replace(clients=carried - self.delivery(message, at, replies))
         key = KEY if self.keyed and (self.fresh or at.round == 0) else 0
         up = sum(message.nbytes for message in messages)
-        return Exchange(heard[-1].content, server, messages, up, key + sum(reply.nbytes for reply in heard), heard)
+        return Exchange(
+            replies[-1].content, server, messages, up, key + sum(reply.nbytes for reply in replies), replies
+        )
 
-    def delivered(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
-        """What a client takes for sent, (T, C, d): by default what the server decodes of its message."""
-        return self.decode(message, at, heard[:-1])
+    def delivery(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
+        """The part of its update that a client counts as sent, (T, C, d): by default its decoded message."""
+        return self.decode(message, at, replies[:-1])
 
 
-MakeCompressor = Callable[..., Compressor]  # what a config of conf/compressor gives; it wants layout and limit
+MakeCompressor = Callable[..., Compressor]  # a config of conf/compressor, called with layout and limit

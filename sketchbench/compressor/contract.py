@@ -1,4 +1,4 @@
-"""What every compressor must keep, whoever wrote it: measurements of one compressor, trial by trial."""
+"""The contract of compressors: measurements, trial by trial, of whether one keeps what every compressor must."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -16,30 +16,45 @@ from sketchbench.kernels import Array, Kernels
 
 Values = NDArray[np.float64]  # (trials,)
 KINDS = ("gaussian", "heavy-tailed", "sparse", "constant")
-TINY = 1e-30  # in place of 0, to divide by
-NONZEROS = 16  # entries for each that is not 0, of sparse vectors
+TINY = 1e-30  # a divisor in the place of 0
+NONZEROS = 16  # one of so many entries of a sparse vector is not 0
 
 
-class Found(NamedTuple):
-    """A mean: how far off it seemed to be in the first half of the draws, in standard errors, and the values of the
-    second half, which measure it."""
+class Deviation(NamedTuple):
+    """A mean that should be 0, measured on two halves of the draws.
+
+    Attributes:
+        score: its distance from 0 in the first half, in standard errors.
+        values: the values of the second half, (draws,).
+    """
 
     score: float
     values: Values
 
 
 class Bias(NamedTuple):
-    """How far decoded messages C(x) are from x, relative to ‖x‖: along x, and along the direction, and at the entry,
-    where the first half of the draws showed the largest mean deviation. All have mean 0 where E C(x) = x."""
+    """The deviation C(x) - x of decoded messages, relative to ‖x‖, whose mean is 0 if C is unbiased.
 
-    along: Found
-    direction: Found
-    entry: Found
+    Attributes:
+        along: its component along x.
+        direction: its component along the direction of the largest mean deviation in the first half of the draws.
+        entry: its entry with the largest mean deviation there, in standard errors.
+    """
+
+    along: Deviation
+    direction: Deviation
+    entry: Deviation
 
 
 class Rounds(NamedTuple):
-    """What some rounds have exchanged, in T trials: the sums of steps, of the clients' mean updates, both (T, d), and
-    of their mean messages' cells (T, b), where there are any; and the memory after them."""
+    """Sums over some rounds, in T trials.
+
+    Attributes:
+        steps: the server's steps, (T, d).
+        updates: the clients' mean updates, (T, d).
+        cells: the part `cells` of the clients' mean messages, (T, b); 0 for messages without that part.
+        memory: of clients and server after the rounds.
+    """
 
     steps: Array
     updates: Array
@@ -49,48 +64,48 @@ class Rounds(NamedTuple):
 
 @dataclass(frozen=True)
 class Subject:
-    """A compressor, and the randomness that it is looked at with."""
+    """A compressor that is tested, with the backend and the root seed of the test."""
 
     compressor: Compressor
     kernels: Kernels
     seed: int
 
     def random(self, part: str) -> np.random.Generator:
-        """Of the vectors."""
+        """The generator of test vectors for a part of the test."""
         return seeds.generator(self.seed, contract=part)
 
     def updates(self, part: str, trials: int, clients: int) -> Array:
-        """Normal vectors (T, C, d), float32, of lengths from 1 to 2 times that of the first client's."""
+        """Normal vectors (T, C, d), float32; standard deviations rise from 1 for the first client to 2 for the last."""
         shape = (trials, clients, self.compressor.layout.d)
         x = self.random(part).standard_normal(shape, dtype=np.float32)
         return self.kernels.asarray(x * np.linspace(1, 2, clients, dtype=np.float32)[:, None])
 
     def at(self, trials: int, number: int = 0, part: str = "rounds") -> At:
-        """A round."""
+        """The round with this number, for a part of the test."""
         return At(self.kernels, seeds.key(self.seed, contract=part), number, trials)
 
     def phases(self, x: Array, memory: Memory, at: At, summed: bool) -> tuple[list[Message], list[Reply]]:
-        """Messages and replies of a round, with what the server learns: all messages, or their mean."""
+        """The messages and replies of all phases of a round; the server gets the mean message if `summed`, else all."""
         messages: list[Message] = []
-        heard: list[Reply] = []
+        replies: list[Reply] = []
         server = memory
         for _ in range(self.compressor.phases):
-            messages.append(self.compressor.encode(x, memory, at, heard))
-            known = messages[-1].mean() if summed else messages[-1]
-            reply, server = self.compressor.answer(known, server, at, heard)
-            heard.append(reply)
-        return messages, heard
+            messages.append(self.compressor.encode(x, memory, at, replies))
+            received = messages[-1].mean() if summed else messages[-1]
+            reply, server = self.compressor.answer(received, server, at, replies)
+            replies.append(reply)
+        return messages, replies
 
-    def coded(self, x: Array, at: At) -> Array:
-        """C(x) of vectors (T, d), from the memory at the start, with one client: (T, d)."""
+    def compress(self, x: Array, at: At) -> Array:
+        """C(x) for vectors x (T, d): encode, answer and decode in the first round of a single client."""
         memory = self.compressor.begin(at.trials, 1, self.kernels)
-        messages, heard = self.phases(x[:, None], memory, at, summed=False)
-        return self.compressor.decode(messages[-1], at, heard[:-1])[:, 0]
+        messages, replies = self.phases(x[:, None], memory, at, summed=False)
+        return self.compressor.decode(messages[-1], at, replies[:-1])[:, 0]
 
 
 def vectors(kind: str, random: np.random.Generator, count: int, d: int) -> NDArray[np.float32]:
-    """Vectors (count, d) of a kind: normal entries, those of Student's t with 2 degrees of freedom, normal entries most
-    of which are 0, or signs."""
+    """Random vectors (count, d) of a kind: `gaussian` entries are normal, `heavy-tailed` ones have Student's t
+    distribution with 2 degrees of freedom, `sparse` vectors are normal with most entries 0, `constant` ones are ±1."""
     if kind == "heavy-tailed":
         x = random.standard_t(2, (count, d))
     elif kind == "constant":
@@ -104,7 +119,8 @@ def vectors(kind: str, random: np.random.Generator, count: int, d: int) -> NDArr
 
 
 def bias(subject: Subject, draws: int, block: int) -> Bias:
-    """How far the mean of C(x) is from a normal x, in blocks of so many draws."""
+    """The deviation of C(x) from one normal vector x over `draws` rounds with keys of their own, in blocks of `block`
+    draws."""
     d = subject.compressor.layout.d
     x = vectors("gaussian", subject.random("bias"), 1, d)
     size = float(np.linalg.norm(x))
@@ -112,7 +128,7 @@ def bias(subject: Subject, draws: int, block: int) -> Bias:
     for first in range(0, draws, block):
         count = min(block, draws - first)
         shared = subject.kernels.asarray(np.repeat(x, count, axis=0))
-        coded.append(_numpy(subject, subject.coded(shared, subject.at(count, part=f"bias {first}"))))
+        coded.append(_numpy(subject, subject.compress(shared, subject.at(count, part=f"bias {first}"))))
     off = (np.concatenate(coded) - x.astype(np.float64)) / size
     search, measure = off[: draws // 2], off[draws // 2 :]
     mean, error = search.mean(axis=0), search.std(axis=0) / len(search) ** 0.5
@@ -121,23 +137,25 @@ def bias(subject: Subject, draws: int, block: int) -> Bias:
     towards = mean / max(length, TINY)
     along = search @ x[0].astype(np.float64) / size
     return Bias(
-        Found(abs(along.mean()) / (along.std() / len(search) ** 0.5 + TINY), measure @ x[0].astype(np.float64) / size),
-        Found(length / (float(np.linalg.norm(error)) + TINY), measure @ towards),
-        Found(float(scores[worst]), measure[:, worst]),
+        Deviation(
+            abs(along.mean()) / (along.std() / len(search) ** 0.5 + TINY), measure @ x[0].astype(np.float64) / size
+        ),
+        Deviation(length / (float(np.linalg.norm(error)) + TINY), measure @ towards),
+        Deviation(float(scores[worst]), measure[:, worst]),
     )
 
 
 def losses(subject: Subject, kind: str, trials: int) -> Values:
-    """‖C(x) - x‖² / ‖x‖² of vectors of a kind."""
+    """‖C(x) - x‖² / ‖x‖² for random vectors x of a kind, (trials,)."""
     x = vectors(kind, subject.random(kind), trials, subject.compressor.layout.d)
-    coded = subject.coded(subject.kernels.asarray(x), subject.at(trials, part=kind))
+    coded = subject.compress(subject.kernels.asarray(x), subject.at(trials, part=kind))
     exact = x.astype(np.float64)
     lost: Values = ((_numpy(subject, coded) - exact) ** 2).sum(axis=1) / (exact**2).sum(axis=1)
     return lost
 
 
-def played(subject: Subject, trials: int, clients: int, rounds: int) -> Rounds:
-    """Rounds of normal updates."""
+def play_rounds(subject: Subject, trials: int, clients: int, rounds: int) -> Rounds:
+    """Run rounds of the compressor with normal updates, and sum what they exchange."""
     memory = subject.compressor.begin(trials, clients, subject.kernels)
     steps = updates = cells = subject.kernels.xp.zeros((1, 1))
     for number in range(rounds):
@@ -149,9 +167,9 @@ def played(subject: Subject, trials: int, clients: int, rounds: int) -> Rounds:
     return Rounds(steps, updates, cells, memory)
 
 
-def unaccounted(subject: Subject, rounds: Rounds) -> Values:
-    """How much of the updates is neither in the steps nor remembered, relative to them; of a server's memory the same
-    of their sketches."""
+def lost_share(subject: Subject, rounds: Rounds) -> Values:
+    """The length of the part of the updates that is neither in the steps nor in the memory, relative to the updates,
+    (T,). With feedback at the server, the same for the sketches of updates and steps."""
     if subject.compressor.feedback == "client":
         kept: Array = rounds.memory.clients
         return _relative(subject, rounds.steps + kept.mean(axis=1, dtype="float64"), rounds.updates)
@@ -161,8 +179,9 @@ def unaccounted(subject: Subject, rounds: Rounds) -> Values:
     return _relative(subject, sketched + rounds.memory.server, rounds.cells)
 
 
-def apart(subject: Subject, rounds: Rounds, clients: int, number: int) -> Values:
-    """How far the step from the mean message is from that from all messages, relative to it, in the next round."""
+def step_distance(subject: Subject, rounds: Rounds, clients: int, number: int) -> Values:
+    """The distance between the step from the mean message and the step from all messages, relative to the latter, in
+    round `number`, (T,)."""
     trials = len(rounds.steps)
     x, at = subject.updates("sum", trials, clients), subject.at(trials, number)
     one, other = (subject.phases(x, rounds.memory, at, summed)[1][-1].content for summed in (True, False))
@@ -170,60 +189,69 @@ def apart(subject: Subject, rounds: Rounds, clients: int, number: int) -> Values
 
 
 class Bytes(NamedTuple):
-    """Sizes in each trial (T,): of a client's messages; how many bytes `Exchange` says more or less, up and down."""
+    """Bytes in each trial, (T,).
+
+    Attributes:
+        sent: the most that a client sends, counted from the arrays of its messages.
+        up, down: the difference between the bytes that `Exchange` states and the counted bytes.
+    """
 
     sent: Values
     up: Values
     down: Values
 
 
-def sizes(subject: Subject, rounds: Rounds, clients: int, number: int) -> Bytes:
-    """Of the messages of the next round."""
+def message_sizes(subject: Subject, rounds: Rounds, clients: int, number: int) -> Bytes:
+    """Count the bytes of the messages and replies of round `number`."""
     compressor, trials = subject.compressor, len(rounds.steps)
     x, at = subject.updates("sizes", trials, clients), subject.at(trials, number)
     carried = x if rounds.memory.clients is None else x + rounds.memory.clients
-    messages, heard = subject.phases(carried, rounds.memory, at, summed=compressor.adds_up)
+    messages, replies = subject.phases(carried, rounds.memory, at, summed=compressor.adds_up)
     said = compressor.exchange(x, rounds.memory, at)
     parts = [part for message in messages for part in message.parts.values()]
     sent = np.array([sum(part[t, client].nbytes for part in parts) for t in range(trials) for client in range(clients)])
     key = KEY if compressor.keyed and (compressor.fresh or number == 0) else 0
-    down = said.bytes_down - key - sum(reply.nbytes for reply in heard)
+    down = said.bytes_down - key - sum(reply.nbytes for reply in replies)
     largest = sent.reshape(trials, clients).max(axis=1).astype(np.float64)
     return Bytes(largest, abs(largest - said.bytes_up), np.full(trials, float(abs(down))))
 
 
-def differs(subject: Subject, trials: int, clients: int) -> Values:
-    """Whether a trial's messages, or its step, are others in a second call with the same key: 1 or 0."""
-    x, found = subject.updates("sameness", trials, clients), []
+def detect_changes(subject: Subject, trials: int, clients: int) -> Values:
+    """1 for each trial whose messages or step change in a second call with the same key, else 0: (T,)."""
+    x, joined = subject.updates("sameness", trials, clients), []
     for _ in range(2):
         operators.forget()
         again = dataclasses.replace(subject, compressor=dataclasses.replace(subject.compressor))
         memory = again.compressor.begin(trials, clients, subject.kernels)
         done = again.compressor.exchange(x, memory, again.at(trials))
-        found.append(_joined([*done.messages, Message({"step": done.step[:, None]})]))
-    return 1.0 - _equal(subject, *found).astype(np.float64)
+        joined.append(_join([*done.messages, Message({"step": done.step[:, None]})]))
+    return 1.0 - _equal(subject, *joined).astype(np.float64)
 
 
-def renewed(subject: Subject, trials: int) -> tuple[Values, Values]:
-    """Whether the operator of a trial is not as it should be, 1 or 0: another one in the next round, or the same, as
-    the compressor says; and another one in the next trial. Seen by the messages of one vector."""
+def check_renewal(subject: Subject, trials: int) -> tuple[Values, Values]:
+    """Whether operators are drawn anew as the compressor claims, judged by the messages of one vector.
+
+    Returns:
+        Two arrays (T,) of 1 for a failure and 0 else: whether the next round's operator is the same though `fresh`, or
+        another though not `fresh`; and whether the next trial has the same operator.
+    """
     x = subject.kernels.xp.repeat(subject.updates("renewal", 1, 1), trials, axis=0)
     memory = subject.compressor.begin(trials, 1, subject.kernels)
     rounds = (subject.phases(x, memory, subject.at(trials, number), summed=False)[0] for number in (0, 1))
-    now, later = map(_joined, rounds)
+    now, later = map(_join, rounds)
     same = _equal(subject, now, later)
     shifted = Message({name: subject.kernels.xp.roll(part, 1, axis=0) for name, part in now.parts.items()})
     wrong = same if subject.compressor.fresh else ~same
     return wrong.astype(np.float64), _equal(subject, now, shifted).astype(np.float64)
 
 
-def _joined(messages: Sequence[Message]) -> Message:
-    """The parts of all phases."""
+def _join(messages: Sequence[Message]) -> Message:
+    """One message with the parts of all phases."""
     return Message({f"{phase} {name}": part for phase, one in enumerate(messages) for name, part in one.parts.items()})
 
 
 def _equal(subject: Subject, one: Message, other: Message) -> NDArray[np.bool_]:
-    """In which trials all parts are the same, bit for bit."""
+    """Whether all parts of two messages are equal bit for bit, in each trial (T,)."""
     equal: Sequence[Any] = [
         (_raw(subject, part) == _raw(subject, other.parts[name])).reshape(len(part), -1).all(axis=1)
         for name, part in one.parts.items()
@@ -239,8 +267,8 @@ def _numpy(subject: Subject, array: Array) -> Values:
     return _raw(subject, array).astype(np.float64)
 
 
-def _relative(subject: Subject, found: Array, wanted: Array) -> Values:
-    """The distance of vectors (T, n) over the length of the wanted ones; 0 where both are 0."""
-    ours, theirs = _numpy(subject, found), _numpy(subject, wanted)
+def _relative(subject: Subject, actual: Array, wanted: Array) -> Values:
+    """The distance between vectors (T, n), over the length of the wanted vectors, (T,); 0 where both are 0."""
+    ours, theirs = _numpy(subject, actual), _numpy(subject, wanted)
     distance, length = np.linalg.norm(ours - theirs, axis=1), np.linalg.norm(theirs, axis=1)
     return np.asarray(distance / np.where(distance > 0, np.maximum(length, TINY), 1.0))

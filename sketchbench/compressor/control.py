@@ -14,7 +14,7 @@ from sketchbench.kernels import Array
 
 @dataclass(frozen=True)
 class Silent(Compressor):
-    """Zeros, as many as fit; the step is 0."""
+    """As many zeros as fit into the limit; the step is 0."""
 
     adds_up: ClassVar[bool] = True
 
@@ -23,17 +23,17 @@ class Silent(Compressor):
 
     @property
     def words(self) -> int:
-        """Numbers of a message."""
+        """The number of words of a message."""
         return min(self.layout.d, self.limit // WORD)
 
-    def encode(self, x: Array, memory: Memory, at: At, heard: Sequence[Reply]) -> Message:
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
         return Message({"values": at.kernels.xp.zeros((*x.shape[:2], self.words), dtype="float32")})
 
-    def decode(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
+    def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
         return at.kernels.xp.zeros((*message.parts["values"].shape[:2], self.layout.d), dtype="float32")
 
-    def answer(self, message: Message, memory: Memory, at: At, heard: Sequence[Reply]) -> tuple[Reply, Memory]:
-        return Reply(self.decode(message, at, heard)[:, 0], WORD * self.words), memory
+    def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:
+        return Reply(self.decode(message, at, replies)[:, 0], WORD * self.words), memory
 
-    def lens(self, message: Message, at: At, heard: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+    def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
         return torch.as_tensor(at.kernels.to_numpy(message.parts["values"][:, 0])), lambda x: 0 * x[:, : self.words]

@@ -1,20 +1,69 @@
-"""The sketches that compressors send: their sizes, and the operators of a round, drawn once for all who apply them."""
+"""Compressors that send a sketch of the update, and the operators that client and server draw for it."""
 
 import functools
-from collections.abc import Callable
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
 
 from sketchbench import kernels as backends
-from sketchbench.compressor.compressor import At
+from sketchbench.compressor.compressor import At, Compressor, Memory
+from sketchbench.compressor.message import WORD, Message, Reply
+from sketchbench.kernels import Array
+from sketchbench.model import autograd
 from sketchbench.sketch.family import Family, SizeError
 from sketchbench.sketch.operator import Sketch
 
-MakeFamily = Callable[..., Family]  # what `family` in a config gives; it wants d and b
+MakeFamily = Callable[..., Family]  # the `family` of a config, called with d and b
 
 
-def fitted(make: MakeFamily, d: int, words: int) -> Family:
-    """The largest sketch of d entries with at most so many rows, and at most d, that a family takes.
+@dataclass(frozen=True)
+class SketchedUpdate(Compressor):
+    """A compressor whose message is Rx, the sketch of an update x by an operator R of each trial.
 
-    Raises SizeError where it takes none of them; with the reason for one row.
+    Arguments:
+        family: of R, which has as many rows as the limit has words, or the next smaller number that the family takes.
+    """
+
+    adds_up: ClassVar[bool] = True
+    keyed: ClassVar[bool] = True
+
+    family: MakeFamily
+
+    def check(self) -> None:
+        self.needs(WORD)
+        self.needs(WORD * self.sketch_family.b)
+
+    @functools.cached_property
+    def sketch_family(self) -> Family:
+        """The family of R with its sizes d and b."""
+        return fit_family(self.family, self.layout.d, self.limit // WORD)
+
+    @abstractmethod
+    def _key(self, at: At) -> int:
+        """The key that the operators of a round are drawn from."""
+
+    def operators(self, at: At) -> Sketch:
+        """The operators of a round, one for each trial."""
+        return stack(self.sketch_family, self._key(at), at)
+
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
+        return Message({"cells": self.operators(at).sketch(x, check_finite=False)})
+
+    def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        operators = self.operators(on_cpu(at))
+        cells = torch.as_tensor(at.kernels.to_numpy(message.parts["cells"][:, 0]))
+        return cells, lambda x: autograd.sketch(operators, x)
+
+
+def fit_family(make: MakeFamily, d: int, words: int) -> Family:
+    """The family of sketches of d entries with the largest number of rows that it takes: at most `words`, and at most
+    d.
+
+    Raises SizeError where it takes no such number, with the family's reason for refusing one row.
     """
     for b in range(min(d, words), 1, -1):
         try:
@@ -25,22 +74,22 @@ def fitted(make: MakeFamily, d: int, words: int) -> Family:
 
 
 def stack(family: Family, key: int, at: At) -> Sketch:
-    """Operators of all trials."""
+    """The operators of all trials, as one stack."""
     return _stack(family, key, at.trials, at.kernels.NAME)
 
 
 def singles(family: Family, key: int, at: At) -> tuple[Sketch, ...]:
-    """The same operators, one by one, for recoveries."""
+    """The operators of `stack` one by one, for recoveries, which take a single operator."""
     return _singles(family, key, at.trials, at.kernels.NAME)
 
 
 def forget() -> None:
-    """Draw all operators anew when they are next asked for."""
+    """Empty the caches of operators, so that the next call draws them anew."""
     _stack.cache_clear()
     _singles.cache_clear()
 
 
-@functools.lru_cache(maxsize=4)  # of a round, for the client's and the server's side
+@functools.lru_cache(maxsize=4)  # client and server of a round apply the same operators
 def _stack(family: Family, key: int, trials: int, kernels: str) -> Sketch:
     return family.draw(key, operators=trials, kernels=kernels)
 
@@ -51,5 +100,5 @@ def _singles(family: Family, key: int, trials: int, kernels: str) -> tuple[Sketc
 
 
 def on_cpu(at: At) -> At:
-    """The same round with kernels that torch's tensors on the CPU go through."""
+    """The same round with a backend on the CPU, where torch's tensors are."""
     return at if at.kernels.NAME != "cupy" else at._replace(kernels=backends.load("numba"))

@@ -1,4 +1,4 @@
-"""Updates as they are."""
+"""Uncompressed updates."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from sketchbench.kernels import Array
 
 @dataclass(frozen=True)
 class Plain(Compressor):
-    """All entries in float32."""
+    """No compression: a message is the update itself, in float32."""
 
     adds_up: ClassVar[bool] = True
     unbiased: ClassVar[bool] = True
@@ -27,11 +27,11 @@ class Plain(Compressor):
     def contraction(self) -> float:
         return 1.0
 
-    def encode(self, x: Array, memory: Memory, at: At, heard: Sequence[Reply]) -> Message:
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
         return Message({"values": x})
 
-    def decode(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
+    def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
         return message.parts["values"]
 
-    def lens(self, message: Message, at: At, heard: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+    def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
         return torch.as_tensor(at.kernels.to_numpy(message.parts["values"][:, 0])), lambda x: x

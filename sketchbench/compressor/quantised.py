@@ -1,4 +1,4 @@
-"""Every entry, with fewer bits than a float32 has."""
+"""Quantisation: every entry of the update, in fewer bits than a float32 has."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
@@ -10,27 +10,27 @@ from torch import Tensor
 
 from sketchbench.compressor.compressor import At, Compressor, Feedback, Memory
 from sketchbench.compressor.message import WORD, Message, Reply
-from sketchbench.compressor.packing import bits_of, of_bits, packed, packed_nbytes, unpacked
+from sketchbench.compressor.packing import from_bits, pack, packed_nbytes, to_bits, unpack
 from sketchbench.kernels import Array
 
 
 @dataclass(frozen=True)
 class Quantised(Compressor):
-    """What they have in common: a message is a number for the scale, and one of few levels for each entry. The server
-    needs each message, as scales differ, and sends the mean in float32.
+    """A compressor whose message is a scale, and one of few levels for each entry. Scales differ from client to client,
+    so that the server needs each message; it sends the mean in float32.
 
-    The map of `lens` is the identity, as rounding has no derivative: an attacker matches updates with what the server
-    decodes.
+    Rounding has no derivative. So the map of `lens` is the identity, and an attacker matches updates to the decoded
+    message.
     """
 
     adds_up: ClassVar[bool] = False
 
-    def lens(self, message: Message, at: At, heard: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        return torch.as_tensor(at.kernels.to_numpy(self.decode(message, at, heard)[:, 0])), lambda x: x
+    def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        return torch.as_tensor(at.kernels.to_numpy(self.decode(message, at, replies)[:, 0])), lambda x: x
 
 
-def _rounded(v: Array, at: At, part: str) -> Array:
-    """v up or down to an integer, at random, so that its mean is v; with randomness of the client's own."""
+def _round(v: Array, at: At, part: str) -> Array:
+    """Round v up or down to an integer at random, so that the mean is v, with the client's own randomness."""
     up = at.kernels.asarray(at.private(part).random(v.shape, dtype="float32"))
     up += v
     return at.kernels.xp.floor(up, out=up)
@@ -38,35 +38,35 @@ def _rounded(v: Array, at: At, part: str) -> Array:
 
 @dataclass(frozen=True)
 class Levels(Quantised):
-    """Stochastic rounding of x/‖x‖ to multiples of 1/s, for a norm that follows; unbiased."""
+    """Stochastic rounding of x/‖x‖ to multiples of 1/s, for the norm `scale`; unbiased."""
 
     unbiased: ClassVar[bool] = True
 
     @property
     @abstractmethod
     def s(self) -> int:
-        """Levels of each sign, beside 0."""
+        """The number of positive levels, and of negative ones."""
 
     @abstractmethod
     def scale(self, x: Array, at: At) -> Array:
-        """‖x‖ (T, C, 1), by which no entry is exceeded."""
+        """‖x‖, (T, C, 1), in a norm that no entry of x exceeds."""
 
     def levels(self, x: Array, norms: Array, at: At) -> Array:
-        """Integers from -s to s, in float32."""
+        """The rounded levels of x (T, C, d): integers from -s to s, in float32."""
         safe = at.kernels.xp.where(norms > 0, norms, 1)
-        return _rounded(x * (self.s / safe), at, type(self).__name__).clip(-self.s, self.s)
+        return _round(x * (self.s / safe), at, type(self).__name__).clip(-self.s, self.s)
 
-    def decoded(self, levels: Array, norms: Array) -> Array:
-        """The other way: (T, C, d), float32."""
+    def from_levels(self, levels: Array, norms: Array) -> Array:
+        """The entries (T, C, d), float32, of levels and norms (T, C, 1)."""
         return levels.astype("float32") * (norms / self.s)
 
 
 @dataclass(frozen=True)
 class QSGD(Levels):
-    """QSGD (Alistarh et al. 2017, §3.1): ‖x‖₂, and each entry rounded at random to a multiple of ‖x‖₂/s, for the
-    largest s that fits: with 3 levels five entries share a byte, else each has w bits and s = 2^(w-1) - 1.
+    """QSGD (Alistarh et al. 2017, §3.1): ‖x‖₂, and each entry rounded at random to a multiple of ‖x‖₂/s.
 
-    Its variance is at most min(d/s², √d/s)‖x‖₂² (Lemma 3.1).
+    s is the largest that fits: an entry has w bits and s = 2^(w-1) - 1, or, below 3 bits, s = 1 and five entries share
+    a byte. The variance is at most min(d/s², √d/s)‖x‖₂² (Lemma 3.1).
     """
 
     def check(self) -> None:
@@ -74,7 +74,7 @@ class QSGD(Levels):
 
     @property
     def width(self) -> int:
-        """Bits of an entry, from 3 to 16; 0 for three levels."""
+        """w, bits of an entry, from 3 to 16; 0 for the three levels -1, 0 and 1."""
         room = 8 * (self.limit - WORD) // self.layout.d
         return min(room, 16) if room >= 3 else 0
 
@@ -84,40 +84,40 @@ class QSGD(Levels):
 
     @property
     def variance(self) -> float:
-        """The bound of E‖C(x) - x‖² / ‖x‖²."""
+        """The upper bound of E‖C(x) - x‖² / ‖x‖² (Lemma 3.1)."""
         d = self.layout.d
         return min(d / self.s**2, d**0.5 / self.s)
 
     def scale(self, x: Array, at: At) -> Array:
         return at.kernels.xp.linalg.norm(x, axis=2, keepdims=True)
 
-    def encode(self, x: Array, memory: Memory, at: At, heard: Sequence[Reply]) -> Message:
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
         norms = self.scale(x, at)
         levels = self.levels(x, norms, at)
-        return Message({"norm": norms, "levels": self._sent(levels, at)})
+        return Message({"norm": norms, "levels": self._pack(levels, at)})
 
-    def _sent(self, levels: Array, at: At) -> Array:
-        """Levels as they travel."""
+    def _pack(self, levels: Array, at: At) -> Array:
+        """Pack levels into the integers that are sent."""
         xp = at.kernels.xp
         if self.width in (8, 16):
             return levels.astype(f"int{self.width}")
         if not self.width:
-            return packed(xp, (levels + 1).astype("uint8"), 3)
-        return packed(xp, bits_of(xp, (levels + self.s).astype("uint16"), self.width), 2)
+            return pack(xp, (levels + 1).astype("uint8"), 3)
+        return pack(xp, to_bits(xp, (levels + self.s).astype("uint16"), self.width), 2)
 
-    def decode(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
+    def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
         sent, norms, xp, d = message.parts["levels"], message.parts["norm"], at.kernels.xp, self.layout.d
         if self.width in (8, 16):
-            return self.decoded(sent, norms)
+            return self.from_levels(sent, norms)
         if not self.width:
-            return self.decoded(unpacked(xp, sent, 3, d).astype("float32") - 1, norms)
-        numbers = of_bits(xp, unpacked(xp, sent, 2, d * self.width), self.width)
-        return self.decoded(numbers.astype("float32") - self.s, norms)
+            return self.from_levels(unpack(xp, sent, 3, d).astype("float32") - 1, norms)
+        numbers = from_bits(xp, unpack(xp, sent, 2, d * self.width), self.width)
+        return self.from_levels(numbers.astype("float32") - self.s, norms)
 
 
 @dataclass(frozen=True)
 class Int8(Levels):
-    """Integers of 8 bits: multiples of the largest magnitude over 127, rounded at random, so that it is unbiased."""
+    """Integers of 8 bits: each entry is rounded at random to a multiple of the largest magnitude over 127; unbiased."""
 
     adjustable: ClassVar[bool] = False
 
@@ -131,18 +131,18 @@ class Int8(Levels):
     def scale(self, x: Array, at: At) -> Array:
         return abs(x).max(axis=2, keepdims=True)
 
-    def encode(self, x: Array, memory: Memory, at: At, heard: Sequence[Reply]) -> Message:
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
         norms = self.scale(x, at)
         return Message({"norm": norms, "levels": self.levels(x, norms, at).astype("int8")})
 
-    def decode(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
-        return self.decoded(message.parts["levels"], message.parts["norm"])
+    def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
+        return self.from_levels(message.parts["levels"], message.parts["norm"])
 
 
 @dataclass(frozen=True)
 class Float16(Quantised):
-    """Half precision, to the nearest, in units of a power of two between the largest magnitude and twice it, so that
-    no entry overflows and none that matters underflows."""
+    """Rounding to half precision. Entries are divided by a power of two between the largest magnitude and twice it, so
+    that none overflows, and only negligible ones underflow."""
 
     adjustable: ClassVar[bool] = False
 
@@ -151,22 +151,22 @@ class Float16(Quantised):
 
     @property
     def contraction(self) -> float:
-        """An entry is off by at most 2⁻¹¹ of itself, or 2⁻²⁵ units where it is subnormal."""
+        """From the error of an entry: at most 2⁻¹¹ of itself, or 2⁻²⁵ units where it is subnormal."""
         return 1 - 2.0**-22 - self.layout.d * 2.0**-48
 
-    def encode(self, x: Array, memory: Memory, at: At, heard: Sequence[Reply]) -> Message:
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
         xp = at.kernels.xp
         _, exponents = xp.frexp(abs(x).max(axis=2, keepdims=True))
         units = xp.ldexp(xp.float32(1), exponents).astype("float32")
         return Message({"unit": units, "values": (x / units).astype("float16")})
 
-    def decode(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
+    def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
         return message.parts["values"].astype("float32") * message.parts["unit"]
 
 
 @dataclass(frozen=True)
 class Sign(Quantised):
-    """EF-signSGD (Karimireddy et al. 2019, Algorithm 2): ‖x‖₁/d and the signs, with error feedback at the client."""
+    """EF-signSGD (Karimireddy et al. 2019, Algorithm 2): ‖x‖₁/d and all signs, with error feedback at the client."""
 
     adjustable: ClassVar[bool] = False
 
@@ -177,24 +177,24 @@ class Sign(Quantised):
 
     @property
     def contraction(self) -> float:
-        """The worst case; of an x it is ‖x‖₁² / (d‖x‖₂²)."""
+        """δ of the worst x; for a given x it is ‖x‖₁² / (d‖x‖₂²)."""
         return 1 / self.layout.d
 
-    def encode(self, x: Array, memory: Memory, at: At, heard: Sequence[Reply]) -> Message:
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
         xp = at.kernels.xp
         mean = abs(x).mean(axis=2, keepdims=True)
-        return Message({"mean": mean, "signs": packed(xp, (x >= 0).astype("uint8"), 2)})
+        return Message({"mean": mean, "signs": pack(xp, (x >= 0).astype("uint8"), 2)})
 
-    def decode(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
-        bits = unpacked(at.kernels.xp, message.parts["signs"], 2, self.layout.d)
+    def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
+        bits = unpack(at.kernels.xp, message.parts["signs"], 2, self.layout.d)
         return (2 * bits.astype("float32") - 1) * message.parts["mean"]
 
-    def lens(self, message: Message, at: At, heard: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        """The map is smooth, with tanh for the sign."""
-        seen, _ = super().lens(message, at, heard)
+    def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        """As of `Quantised`, but with tanh in the place of the sign, which makes the map smooth."""
+        seen, _ = super().lens(message, at, replies)
 
-        def sent(x: Tensor) -> Tensor:
+        def predict(x: Tensor) -> Tensor:
             mean = x.abs().mean(dim=1, keepdim=True)
             return mean * torch.tanh(x / mean.clamp_min(torch.finfo(x.dtype).tiny))
 
-        return seen, sent
+        return seen, predict

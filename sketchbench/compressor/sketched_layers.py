@@ -1,4 +1,4 @@
-"""Layers that are trained through sketches of their inputs (zhang2021)."""
+"""Updates of layers that compute with sketches of their inputs (zhang2021)."""
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +12,7 @@ from torch import Tensor
 
 from sketchbench.compressor.compressor import At, Compressor, Memory
 from sketchbench.compressor.message import WORD, Message, Reply
-from sketchbench.compressor.operators import MakeFamily, fitted, stack
+from sketchbench.compressor.operators import MakeFamily, fit_family, stack
 from sketchbench.kernels import Array
 from sketchbench.sketch.family import Family
 
@@ -21,10 +21,10 @@ class Part(NamedTuple):
     """A parameter in the flat update.
 
     Arguments:
-        name: of what is sent of it.
-        start, stop: where its entries lie.
-        outputs: its rows.
-        family: of the sketch of its columns, Sᵀ with s rows; None where it is sent as it is.
+        name: of its part of the message.
+        start, stop: the places of its entries.
+        outputs: the number of its rows.
+        family: of Sᵀ (s, inputs), which sketches its columns; None for a parameter that is sent uncompressed.
     """
 
     name: str
@@ -35,20 +35,22 @@ class Part(NamedTuple):
 
     @property
     def words(self) -> int:
-        """Numbers that are sent of it."""
+        """The number of words of its part of the message."""
         return self.outputs * self.family.b if self.family else self.stop - self.start
 
 
 @dataclass(frozen=True)
 class SketchedLayers(Compressor):
     """Double-blind collaborative learning (zhang2021 §4.2): every layer but the last computes x S Sᵀ Wᵀ with a matrix S
-    that is drawn anew in every round, so that its gradient is Γ Sᵀ; clients send Γ, and the other parameters as they
-    are, and the server sends W S. Only gradients of networks that are computed so (`projections`) are sent without
-    loss. Of others it takes what lies in the row space of Sᵀ. Options I and II of zhang2021 §6.3 are a curious client's
-    two estimates of the weights: messages and steps are the same.
+    that is drawn anew in every round, so that its gradient is Γ Sᵀ. Clients send Γ, and the other parameters
+    uncompressed; the server sends W S.
+
+    The message is lossless for gradients of layers that compute so (see `projections`); of any other update it keeps
+    the part in the row space of Sᵀ. Options I and II of zhang2021 §6.3, a client's two estimates of the weights, change
+    neither messages nor steps.
 
     Arguments:
-        family: of Sᵀ. All layers keep the same share s of their inputs, the largest that fits, rounded down.
+        family: of Sᵀ. All layers have the same ratio of sketch size s to inputs: the largest that fits the limit.
     """
 
     adds_up: ClassVar[bool] = True
@@ -57,34 +59,34 @@ class SketchedLayers(Compressor):
     family: MakeFamily
 
     def check(self) -> None:
-        smallest = self._parted(0, 1)
+        smallest = self._divide(0, 1)
         self.needs(WORD * sum(part.words for part in smallest))
 
-    def _parted(self, numerator: int, denominator: int) -> list[Part]:
-        """The parameters, with sketches of that share of the inputs, and of one at least."""
+    def _divide(self, numerator: int, denominator: int) -> list[Part]:
+        """Divide the update into its parameters, with sketches of numerator/denominator of the inputs, at least 1."""
         matrices = [number for number, shape in enumerate(self.layout.shapes) if len(shape) > 1]
         parts, start = [], 0
         for number, (shape, size) in enumerate(zip(self.layout.shapes, self.layout.sizes, strict=True)):
             family = None
             if number in matrices[:-1]:
                 inputs = size // shape[0]
-                family = fitted(self.family, inputs, max(1, inputs * numerator // denominator))
+                family = fit_family(self.family, inputs, max(1, inputs * numerator // denominator))
             parts.append(Part(f"parameter{number}", start, start + size, shape[0], family))
             start += size
         return parts
 
     @functools.cached_property
     def parts(self) -> list[Part]:
-        """The parameters, with the largest sketches that fit."""
+        """The parameters, with the largest sketches that fit the limit."""
         most = max((size // shape[0] for shape, size in zip(self.layout.shapes, self.layout.sizes, strict=True)))
         for numerator in range(most, -1, -1):
-            parts = self._parted(numerator, most)
+            parts = self._divide(numerator, most)
             if WORD * sum(part.words for part in parts) <= self.limit:
                 break
         return parts
 
     def _operators(self, at: At) -> Iterator[tuple[Part, Array | None]]:
-        """Each parameter with Sᵀ (T, s, inputs), float32; None where it is sent as it is."""
+        """Each parameter, and its Sᵀ (T, s, inputs), float32, or None if it is sent uncompressed."""
         for part in self.parts:
             if part.family is None:
                 yield part, None
@@ -93,14 +95,14 @@ class SketchedLayers(Compressor):
             yield part, drawn.materialize("float32")
 
     def _inverse(self, operator: Array, at: At) -> Array:
-        """S (Sᵀ S)⁺, which takes Γ Sᵀ to Γ: (T, inputs, s). In float64, on the CPU: it is small."""
-        found: NDArray[Any] = np.linalg.pinv(at.kernels.to_numpy(operator).astype(np.float64))
-        return at.kernels.asarray(found.astype(np.float32))
+        """S (Sᵀ S)⁺ (T, inputs, s), which maps Γ Sᵀ to Γ; computed in float64 on the CPU, as it is small."""
+        inverse: NDArray[Any] = np.linalg.pinv(at.kernels.to_numpy(operator).astype(np.float64))
+        return at.kernels.asarray(inverse.astype(np.float32))
 
     def projections(self, at: At) -> list[Array | None]:
         return [None if one is None else one.swapaxes(1, 2) @ one for _, one in self._operators(at)]
 
-    def encode(self, x: Array, memory: Memory, at: At, heard: Sequence[Reply]) -> Message:
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
         parts = {}
         for part, operator in self._operators(at):
             entries = x[..., part.start : part.stop]
@@ -110,7 +112,7 @@ class SketchedLayers(Compressor):
             parts[part.name] = entries
         return Message(parts)
 
-    def decode(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
+    def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
         pieces = []
         for part, operator in self._operators(at):
             sent = message.parts[part.name]
@@ -120,19 +122,19 @@ class SketchedLayers(Compressor):
             pieces.append(sent)
         return at.kernels.xp.concatenate(pieces, axis=2)
 
-    def answer(self, message: Message, memory: Memory, at: At, heard: Sequence[Reply]) -> tuple[Reply, Memory]:
-        step = self.decode(message.mean(), at, heard)[:, 0]
+    def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:
+        step = self.decode(message.mean(), at, replies)[:, 0]
         return Reply(step, WORD * sum(part.words for part in self.parts)), memory
 
-    def lens(self, message: Message, at: At, heard: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        known: list[tuple[Part, Tensor | None]] = []
+    def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        inverses: list[tuple[Part, Tensor | None]] = []
         for part, operator in self._operators(at):
             inverse = None if operator is None else at.kernels.to_numpy(self._inverse(operator, at))
-            known.append((part, None if inverse is None else torch.as_tensor(inverse)))
+            inverses.append((part, None if inverse is None else torch.as_tensor(inverse)))
 
-        def sent(x: Tensor) -> Tensor:
+        def predict(x: Tensor) -> Tensor:
             pieces = []
-            for part, inverse in known:
+            for part, inverse in inverses:
                 entries = x[:, part.start : part.stop]
                 if inverse is not None:
                     rows = entries.reshape(len(x), part.outputs, -1) @ inverse.to(x.dtype)
@@ -140,5 +142,5 @@ class SketchedLayers(Compressor):
                 pieces.append(entries)
             return torch.cat(pieces, dim=1)
 
-        pieces = [torch.as_tensor(at.kernels.to_numpy(message.parts[part.name][:, 0])) for part, _ in known]
-        return torch.cat(pieces, dim=1), sent
+        pieces = [torch.as_tensor(at.kernels.to_numpy(message.parts[part.name][:, 0])) for part, _ in inverses]
+        return torch.cat(pieces, dim=1), predict

@@ -1,4 +1,4 @@
-"""Some entries of the update: the largest ones, or random ones."""
+"""Sparsification: the largest entries of the update, or random ones."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,19 +24,19 @@ class TopK(Compressor):
 
     @property
     def _entry(self) -> int:
-        """Bytes of an entry and its place."""
+        """Bytes of an entry with its place."""
         return int(WORD + place_type(self.layout.d).itemsize)
 
     @property
     def k(self) -> int:
-        """Entries of a message."""
+        """The number of entries of a message."""
         return min(self.layout.d, self.limit // self._entry)
 
     @property
     def contraction(self) -> float:
         return self.k / self.layout.d  # Stich et al. 2018, Lemma A.1
 
-    def encode(self, x: Array, memory: Memory, at: At, heard: Sequence[Reply]) -> Message:
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
         flat = x.reshape(-1, self.layout.d)
         places = at.kernels.largest(flat, self.k)
         values = at.kernels.xp.take_along_axis(flat, places, axis=1)
@@ -45,17 +45,17 @@ class TopK(Compressor):
             {"values": values.reshape(shape), "places": places.reshape(shape).astype(place_type(self.layout.d))}
         )
 
-    def decode(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
+    def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
         xp, values = at.kernels.xp, message.parts["values"]
         dense = xp.zeros((*values.shape[:2], self.layout.d), dtype=values.dtype)
         xp.put_along_axis(dense, message.parts["places"].astype("int64"), values, axis=2)
         return dense
 
-    def answer(self, message: Message, memory: Memory, at: At, heard: Sequence[Reply]) -> tuple[Reply, Memory]:
-        step = self.decode(message, at, heard).mean(axis=1)
+    def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:
+        step = self.decode(message, at, replies).mean(axis=1)
         return Reply(step, sparse_nbytes(step)), memory
 
-    def lens(self, message: Message, at: At, heard: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+    def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
         values, places = (torch.as_tensor(at.kernels.to_numpy(message.parts[n][:, 0])) for n in ("values", "places"))
         at_places = places.long()
         return values, lambda x: x.gather(1, at_places)
@@ -63,8 +63,8 @@ class TopK(Compressor):
 
 @dataclass(frozen=True)
 class RandomK(Compressor):
-    """k random entries, the same for all clients of a round, times d/k, without feedback: unbiased (Rand-K; Wangni
-    et al. 2018). Their places follow from the key."""
+    """k random entries, times d/k, without feedback; unbiased (Rand-K; Wangni et al. 2018). Their places follow from
+    the key, and are the same for all clients of a round."""
 
     adds_up: ClassVar[bool] = True
     keyed: ClassVar[bool] = True
@@ -75,27 +75,27 @@ class RandomK(Compressor):
 
     @property
     def k(self) -> int:
-        """Entries of a message."""
+        """The number of entries of a message."""
         return min(self.layout.d, self.limit // WORD)
 
     def _places(self, at: At) -> Array:
-        """(T, k), ascending."""
+        """The places of the entries, (T, k), ascending."""
         return at.kernels.random_subset(at.key("random k"), 0, 0, at.trials, self.k, self.layout.d)
 
-    def encode(self, x: Array, memory: Memory, at: At, heard: Sequence[Reply]) -> Message:
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
         places = self._places(at)[:, None].astype("int64")
         return Message({"values": at.kernels.xp.take_along_axis(x, places, axis=2)})
 
-    def decode(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
+    def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
         xp, values = at.kernels.xp, message.parts["values"]
         dense = xp.zeros((*values.shape[:2], self.layout.d), dtype=values.dtype)
         places = xp.broadcast_to(self._places(at)[:, None].astype("int64"), values.shape)
         xp.put_along_axis(dense, places, values * values.dtype.type(self.layout.d / self.k), axis=2)
         return dense
 
-    def answer(self, message: Message, memory: Memory, at: At, heard: Sequence[Reply]) -> tuple[Reply, Memory]:
-        return Reply(self.decode(message, at, heard).mean(axis=1), WORD * self.k), memory
+    def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:
+        return Reply(self.decode(message, at, replies).mean(axis=1), WORD * self.k), memory
 
-    def lens(self, message: Message, at: At, heard: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+    def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
         places = torch.as_tensor(at.kernels.to_numpy(self._places(at))).long()
         return torch.as_tensor(at.kernels.to_numpy(message.parts["values"][:, 0])), lambda x: x.gather(1, places)

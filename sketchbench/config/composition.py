@@ -1,10 +1,11 @@
-"""Composing the config of a run with Hydra, and remembering what was composed.
+"""Configs of runs, composed by Hydra and remembered.
 
-Hydra takes 50 ms for a composition, and a plan needs hundreds of them. So a plan's resolved configs are kept in one
-file, under a digest of every YAML file that Hydra reads: an edited, a new or a removed file makes another digest, and
-everything is composed again. The file is only a memory: without it, or where it can't be written, nothing else changes.
+Hydra takes 50 ms for a composition, and a plan needs hundreds of them. So compositions are kept in one file, under a
+digest of every YAML file that Hydra reads: an edited, a new or a removed file makes another digest, and everything is
+composed again. Without the file, or where it can't be written, nothing else changes.
 """
 
+import copy
 import hashlib
 import json
 import os
@@ -18,11 +19,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
-from yaml import YAMLError
 
 from sketchbench import kernels
 from sketchbench.config.overrides import EACH, NOT_HYDRA, check, groups
-from sketchbench.errors import ConfigError
+from sketchbench.errors import ConfigError, one_line
 from sketchbench.files import write_text
 from sketchbench.parameters import choose, did_you_mean
 from sketchbench.project import CONF, HOME, PROJECT
@@ -32,76 +32,67 @@ from sketchbench.theory.known import Known
 if TYPE_CHECKING:  # half a second that planning from memory does without
     from omegaconf import DictConfig
 
-MEMORY = Path("results", "composed.json")  # beside the folder of configs; of an installed one, in the current folder
-# What a study compares: groups of configs, and what decides the outcome of a run in each of their files.
+MEMORY = Path("results", "composed.txt")  # beside the folder of configs; of an installed one, in the current folder
+# The kinds of methods that a study compares: groups of configs, with the keys that decide the outcome of a run.
 METHODS = {
     "sketch": ("name", "family", "theory"),
     "recovery": ("name", "algorithm", "sensing"),
     "compressor": ("name", "algorithm"),
 }
-SHOWN = ("label", "size")  # what else may be there
+SHOWN = ("label", "size")  # further keys of a method
 YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast where PyYAML was built with it
 THEORY = tuple(part.name for part in fields(Known))
 
 
 class Composed(NamedTuple):
-    """A resolved config, with all that decides the outcome and nothing else, and the label of its method."""
+    """A resolved config, with the keys that decide the outcome and no others, and the label of its method."""
 
     config: dict[str, Any]
     label: str
 
 
 class Composer:
-    """Makes resolved configs from Hydra overrides and further values.
+    """Makes resolved configs from Hydra's overrides and further values.
 
     Arguments:
         conf: the folder of config groups.
-        folder: a user's own, searched after it; None for none.
+        folder: the user's own, searched after it; None for none.
     """
 
     def __init__(self, conf: Path = CONF, folder: Path | None = None) -> None:
         self._conf, self._folder = conf, folder
         self._memory = MEMORY if conf == CONF and HOME != PROJECT else conf.parent / MEMORY
-        self._digest, self._remembers = _digest([conf, *([folder] if folder else [])])
+        self._digest = _digest([conf, *([folder] if folder else [])])
         self._bases: dict[tuple[str, ...], DictConfig] = {}
         self._methods: dict[str, DictConfig] = {}
-        self._known = self._recalled() if self._remembers else {}
-        self._news = False
-
-    def _recalled(self) -> dict[str, Any]:
-        """What was composed before from the same files; nothing where the memory is not whole."""
-        try:
-            stored = json.loads(self._memory.read_text(encoding="utf-8"))
-            text = stored["runs"]
-            if stored["digest"] == self._digest and stored["checksum"] == _checksum(text):
-                return dict(json.loads(text))
-        except (OSError, ValueError, KeyError, TypeError):
-            pass
-        return {}
+        self._composed: dict[str, Any] = {}
+        if self._digest:
+            with suppress(OSError, ValueError):  # a memory that is missing or damaged
+                checksum, _, text = self._memory.read_text(encoding="utf-8").partition("\n")
+                if checksum == _sha256(self._digest + text):
+                    self._composed = json.loads(text)
+        self._remembered = len(self._composed)
 
     def remember(self) -> None:
-        """Keep what was composed, where it can be kept."""
-        if self._news and self._remembers:
-            text = json.dumps(self._known)
-            whole = {"digest": self._digest, "checksum": _checksum(text), "runs": text}
+        """Write new compositions to the memory, where it can be written."""
+        if self._digest and len(self._composed) > self._remembered:
+            text = json.dumps(self._composed)
             with suppress(OSError):
-                write_text(self._memory, json.dumps(whole))
+                write_text(self._memory, f"{_sha256(self._digest + text)}\n{text}")
 
     def resolved(self, overrides: tuple[str, ...], values: Mapping[str, Any], place: str) -> Composed:
-        """The config that Hydra composes of these overrides, with `values` by dotted key, resolved.
+        """The resolved config that Hydra composes of overrides, with further values by dotted key.
 
         Raises:
-            ConfigError: in one line, which begins with `place` where a key of `values` is unknown.
+            ConfigError: in one line, which begins with `place` for an unknown key of `values`.
         """
         question = json.dumps([overrides, dict(values)])
-        if question not in self._known:
-            self._known[question] = self._composed(overrides, values, place)
-            self._news = True
-        return Composed(*json.loads(json.dumps(self._known[question])))
+        if question not in self._composed:
+            composed = self._compose(overrides, values, place)
+            self._composed[question] = json.loads(json.dumps(composed))  # as it is read from the memory
+        return Composed(*self._composed[question])
 
-    def _composed(self, overrides: tuple[str, ...], values: Mapping[str, Any], place: str) -> Composed:
-        import copy
-
+    def _compose(self, overrides: tuple[str, ...], values: Mapping[str, Any], place: str) -> Composed:
         from omegaconf import OmegaConf
         from omegaconf.errors import OmegaConfBaseException
 
@@ -110,12 +101,12 @@ class Composer:
             try:
                 OmegaConf.update(config, key, value, merge=False)
             except OmegaConfBaseException as error:
-                meant = did_you_mean(key, _keys(self._base(overrides)))
-                raise ConfigError(f"{place}: {key}: {str(error).splitlines()[0]}{meant}") from None
+                suggestion = did_you_mean(key, _keys(self._base(overrides)))
+                raise ConfigError(f"{place}: {key}: {str(error).splitlines()[0]}{suggestion}") from None
         return frozen(config)
 
     def _base(self, overrides: tuple[str, ...]) -> "DictConfig":
-        """What Hydra composes of these overrides.
+        """The config that Hydra composes of overrides.
 
         The file of a method fills its own section and no other. So a method is composed once, and then put in the place
         of another one of its group: a plan has ten times as many combinations as it has methods and tasks.
@@ -142,6 +133,7 @@ def compose(overrides: list[str], conf: Path = CONF, folder: Path | None = None)
     from hydra import compose as by_hydra
     from hydra import initialize_config_dir
     from hydra.errors import HydraException, MissingConfigException
+    from omegaconf import open_dict
     from omegaconf.errors import OmegaConfBaseException
 
     check(overrides, conf)
@@ -152,19 +144,26 @@ def compose(overrides: list[str], conf: Path = CONF, folder: Path | None = None)
     except MissingConfigException as error:
         known = f"; choose from {', '.join(error.options)}" if error.options else ""
         missing = error.missing_cfg_file or "a config"
-        meant = did_you_mean(missing.rpartition("/")[2], error.options or ())
-        raise ConfigError(f"{missing} is unknown{known}{meant}") from None
+        suggestion = did_you_mean(missing.rpartition("/")[2], error.options or ())
+        raise ConfigError(f"{missing} is unknown{known}{suggestion}") from None
     except (HydraException, OmegaConfBaseException) as error:
         message = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
-        meant = EACH if message.startswith("Ambiguous") else _meant(message, overrides, conf, folder)
-        raise ConfigError(f"{message}{meant}; --help lists the options and keys") from None
-    except YAMLError as error:
-        raise ConfigError(" ".join(str(error).split())) from None
-    return _named(config, conf, folder)
+        suggestion = EACH if message.startswith("Ambiguous") else _suggestion(message, overrides, conf, folder)
+        raise ConfigError(f"{message}{suggestion}; --help lists the options and keys") from None
+    except yaml.YAMLError as error:
+        raise ConfigError(one_line(str(error))) from None
+    choices = config.hydra.runtime.choices
+    with open_dict(config):
+        del config["hydra"]
+        for kind in METHODS:
+            if name := choices.get(kind):
+                load_method(kind, name, conf, folder)
+                config[kind].name = name
+    return config
 
 
-def _meant(message: str, overrides: list[str], conf: Path, folder: Path | None) -> str:
-    """The key that may have been meant by the one that Hydra's message names, among those that there are."""
+def _suggestion(message: str, overrides: list[str], conf: Path, folder: Path | None) -> str:
+    """`; did you mean KEY?`, by the unknown key in Hydra's message; "" where no key is like it."""
     wrong = re.search(r"Could not (?:override|append to config|delete from config\.) '\+*~?([^'=]+)", message)
     if not wrong:
         return ""
@@ -187,45 +186,44 @@ def _keys(config: "DictConfig") -> list[str]:
     return list(below(OmegaConf.to_container(config), ""))
 
 
-def _named(config: "DictConfig", conf: Path, folder: Path | None) -> "DictConfig":
-    """The config without Hydra's own part; what it chose as a method has the name of its file.
+def load_method(kind: str, name: str, conf: Path = CONF, folder: Path | None = None) -> dict[str, Any]:
+    """The content of a method's YAML file: the project's, or else the user's. Keys and values are checked by `frozen`.
 
     Raises:
-        ConfigError: for a file that gives its method another name.
+        ConfigError: in one line with the file, for one that is no YAML in UTF-8, maps no keys to values, or states
+            another name than its own.
     """
-    from omegaconf import open_dict
-
-    choices = config.hydra.runtime.choices
-    with open_dict(config):
-        del config["hydra"]
-        for kind in METHODS:
-            if config.get(kind):
-                check_name(method_file(kind, choices[kind], conf, folder), choices[kind])
-                config[kind].name = choices[kind]
-    return config
-
-
-def method_file(kind: str, name: str, conf: Path = CONF, folder: Path | None = None) -> Path:
-    """The YAML file of a method: the project's, or else the user's."""
     places = [place / kind / f"{name}.yaml" for place in (conf, folder) if place]
-    return next((path for path in places if path.is_file()), places[0])
-
-
-def check_name(path: Path, name: str) -> None:
-    """Raise ConfigError for a method's file that states another name than its own."""
-    content = yaml.load(path.read_text(encoding="utf-8"), YAML) if path.is_file() else None
-    stated = content.get("name", name) if isinstance(content, dict) else name
-    if stated != name:
+    path = next((place for place in places if place.is_file()), places[-1])
+    try:
+        content = yaml.load(path.read_text(encoding="utf-8"), YAML)
+    except yaml.MarkedYAMLError as error:
+        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise ConfigError(f"{path}{line}: {error.problem or error.context}; it must be YAML") from None
+    except (yaml.YAMLError, OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: {one_line(str(error))}; it must be YAML in UTF-8") from None
+    if not isinstance(content, dict):
+        raise ConfigError(f"{path}: {content!r:.60} must map the keys {', '.join(METHODS[kind])} to values")
+    if (stated := content.get("name", name)) != name:
         raise ConfigError(f"{path}: name: {stated!r} must be the file's name, {name}; correct it, or leave it out")
+    return content
+
+
+def own_methods(folder: Path) -> dict[str, list[str]]:
+    """The names of the methods in a user's folder, by kind."""
+    return {kind: sorted(path.stem for path in (folder / kind).glob("*.yaml")) for kind in METHODS}
 
 
 def frozen(config: "DictConfig") -> Composed:
-    """The part of a composed config that decides the outcome, resolved; with its keys in the order of those of a job's
-    file, so that a task which goes by it does the same in both.
+    """The part of a composed config that decides the outcome, resolved.
+
+    Keys are in alphabetical order, as in the file of a job, since a task may go by their order. `kernels=auto` becomes
+    the backend of this machine; a plan has decided before.
 
     Raises:
-        ConfigError: for a missing value, an interpolation that leads nowhere, or methods of two kinds at once.
-        ValueError: for an unknown key.
+        ConfigError: for a missing value, an interpolation that leads nowhere, a value of a wrong type, or methods of
+            two kinds at once.
+        ValueError: for an unknown key, or unknown kernels.
     """
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
@@ -233,59 +231,59 @@ def frozen(config: "DictConfig") -> Composed:
     try:
         resolved = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
     except OmegaConfBaseException as error:
-        raise ConfigError(str(error).splitlines()[0]) from None
+        key = f"{error.full_key}: " if error.full_key else ""
+        raise ConfigError(f"{key}{str(error).splitlines()[0]}; it must be a value, or lead to one") from None
     assert isinstance(resolved, dict)
     for key in ("task", "kernels", "seed"):
         if key not in resolved:
             raise ConfigError(f"{key} is not there; no run can do without")
-    _check_parts(resolved)
-    if len(both := [f"{kind}={resolved[kind]['name']}" for kind in METHODS if resolved.get(kind)]) > 1:
+    _check_mapping("task", resolved["task"])
+    kinds = [kind for kind in METHODS if resolved.get(kind) is not None]
+    for kind in kinds:
+        _check_method(kind, resolved[kind])
+    if len(kinds) > 1:
+        both = " and ".join(f"{kind}={resolved[kind]['name']}" for kind in kinds)
         raise ConfigError(
-            f"{' and '.join(both)} can't be compared in one run, of which a task takes one; leave out what you chose,"
+            f"{both} can't be compared in one run, of which a task takes one; leave out what you chose,"
             " or (in the file of a task of your own) override the other by null, as conf/task/reconstruction.yaml does"
         )
-    kept: dict[str, Any] = {
-        "task": resolved["task"],
-        "kernels": kernels.resolve(resolved["kernels"]["name"]),
-        "seed": resolved["seed"],
-    }
+    kept = {"task": resolved["task"], "kernels": kernels.resolve(resolved["kernels"]), "seed": resolved["seed"]}
     label = ""
-    for kind, keys in METHODS.items():
-        if method := resolved.get(kind):
-            _known_keys(method, keys + SHOWN, f"{kind} {method['name']}")
-            _known_keys(method.get("theory") or {}, THEORY, f"{kind} {method['name']}: theory")
-            kept[kind] = {key: method.get(key) for key in keys}
-            if kind in SENSING:
-                kept["d"] = resolved.get("d")
-                kept["b"] = method.get("size") or resolved.get("b")
-            label = method.get("label", method["name"])
+    for kind in kinds:
+        method = resolved[kind]
+        kept[kind] = {key: method.get(key) for key in METHODS[kind]}
+        if kind in SENSING:
+            kept |= {"d": resolved.get("d"), "b": method.get("size") or resolved.get("b")}
+        label = method.get("label", method["name"])
     return Composed(_in_order(kept), label)
 
 
 def _in_order(part: Any) -> Any:
-    """A part of a config with the keys of its mappings by the alphabet, as `batch.Run.payload` has them."""
+    """A part of a config with the keys of all mappings in alphabetical order."""
     if isinstance(part, dict):
         return {key: _in_order(part[key]) for key in sorted(part, key=str)}
     return [_in_order(one) for one in part] if isinstance(part, list) else part
 
 
-def _check_parts(config: dict[Any, Any]) -> None:
-    """ConfigError where a part that is a mapping was overridden by something else, or a method's name."""
-    parts = {"task": config, "kernels": config}
-    for kind, keys in METHODS.items():
-        if config.get(kind) is not None:
-            parts |= {kind: config} | ({keys[1]: config[kind]} if isinstance(config[kind], dict) else {})
-    for name, holder in parts.items():
-        if not isinstance(holder.get(name), dict):
-            raise ConfigError(f"{name}={holder.get(name)!r} must map keys to values; --help lists them")
-        if not isinstance(target := holder[name].get("_target_", ""), str):
-            raise ConfigError(f"{name}._target_={target!r} must be the name of a class, with its module")
-    for kind in METHODS:
-        method = config.get(kind)
-        if method and not isinstance(method.get("name"), str):
-            raise ConfigError(f"{kind}.name={method.get('name')!r} must be a text")
-        if method and not isinstance(method.get("theory") or {}, dict):
-            raise ConfigError(f"{kind}.theory={method['theory']!r} must map keys to values")
+def _check_method(kind: str, method: Any) -> None:
+    """Raise ValueError for the section of a method with an unknown key, or a value of a wrong type."""
+    _check_mapping(kind, method)
+    _check_mapping(METHODS[kind][1], method.get(METHODS[kind][1]))
+    if not isinstance(name := method.get("name"), str):
+        raise ConfigError(f"{kind}.name={name!r} must be a text")
+    _check_mapping(f"{kind}.theory", method.get("theory") or {})
+    for key in method:
+        choose(f"{kind} {name}: key", key, METHODS[kind] + SHOWN)
+    for key in method.get("theory") or {}:
+        choose(f"{kind} {name}: theory: key", key, THEORY)
+
+
+def _check_mapping(name: str, part: Any) -> None:
+    """Raise ConfigError for a part of a config that is no mapping, or with a `_target_` that is no text."""
+    if not isinstance(part, dict):
+        raise ConfigError(f"{name}={part!r} must map keys to values; --help lists them")
+    if not isinstance(target := part.get("_target_", ""), str):
+        raise ConfigError(f"{name}._target_={target!r} must be the name of a class, with its module")
 
 
 def user_folder(folder: str | Path) -> Path | None:
@@ -307,26 +305,21 @@ def user_folder(folder: str | Path) -> Path | None:
     return path
 
 
-def _known_keys(section: dict[str, Any], known: tuple[str, ...], name: str) -> None:
-    for key in section:
-        choose(f"{name}: key", key, known)
-
-
-def _checksum(text: str) -> str:
+def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _digest(folders: list[Path]) -> tuple[str, bool]:
-    """Of the YAML files that Hydra reads and of its version; and whether they alone decide what is composed, which
-    they don't where one refers to the environment or another thing outside by `${oc...}`."""
-    found = hashlib.sha256(f"{version('hydra-core')} {version('omegaconf')}".encode())
-    closed = True
+def _digest(folders: list[Path]) -> str:
+    """SHA-256 over the YAML files that Hydra reads, and its version; "" where they alone do not decide the composition,
+    since a file refers to the environment, say, by `${oc...}`."""
+    digest = hashlib.sha256(f"{version('hydra-core')} {version('omegaconf')}".encode())
     for folder in folders:
         for path in sorted(folder.rglob("*.yaml")):
             name = path.relative_to(folder)
             if name.parts[0] in NOT_HYDRA and folder == folders[0]:
                 continue
             content = path.read_bytes()
-            closed = closed and b"${oc." not in content
-            found.update(os.fsencode(f"{folder} {name} {len(content)} ") + content)
-    return found.hexdigest(), closed
+            if b"${oc." in content:
+                return ""
+            digest.update(os.fsencode(f"{folder} {name} {len(content)} ") + content)
+    return digest.hexdigest()

@@ -1,5 +1,8 @@
-"""Checking the overrides of the command line before Hydra takes them, as it takes some that change nothing or not what
-they seem to: a list of options, a key at the top that nothing reads, its own settings."""
+"""Overrides of the command line, checked before Hydra takes them.
+
+Hydra takes some that change nothing, or not what they seem to: a list of options, a key at the top that nothing reads,
+its own settings.
+"""
 
 import itertools
 import re
@@ -9,7 +12,7 @@ from pathlib import Path
 from sketchbench.errors import ConfigError
 from sketchbench.parameters import did_you_mean
 
-TOP = ("d", "b", "seed")  # keys that belong to no group
+TOP = ("d", "b", "kernels", "seed")  # keys that belong to no group
 NOT_HYDRA = ("study", "claim", "erratum", "figure", "printed")  # groups of conf that Hydra does not read
 EACH = ", --multirun takes each of several"
 OVERRIDE = re.compile(r"(\+\+|\+|~)?([^=]*)(?:=(.*))?", re.DOTALL)

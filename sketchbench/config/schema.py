@@ -1,4 +1,4 @@
-"""Checking what users write against the schemas of workflow/schemas, with errors of one line."""
+"""Users' YAML files, read and checked against workflow/schemas, with errors of one line."""
 
 import functools
 import math
@@ -67,8 +67,8 @@ class _Loader(yaml.SafeLoader):
 
 
 def _count(content: Any, place: str, left: int) -> int:
-    """How many of `left` values remain after those of the content; ValueError where they don't suffice, and for a
-    value that is none of JSON's."""
+    """The number of values that remain of `left` after those of the content; ValueError where it has more, and for a
+    value of a type that JSON lacks."""
     if left <= 0:
         raise SchemaError(f"it has more than {LARGEST} values, with those that aliases repeat")
     if isinstance(content, dict):
@@ -102,16 +102,16 @@ def validate(content: Any, schema: str, name: str) -> None:
     except jsonschema.ValidationError as error:
         place = "/".join(str(step) for step in error.absolute_path) or "the top"
         message = error.message if len(error.message) <= LONGEST else f"{error.message[:LONGEST]} ..."
-        raise SchemaError(f"{name}: at {place}: {message}{_meant(error)}") from None
+        raise SchemaError(f"{name}: at {place}: {message}{_suggestion(error)}") from None
 
 
-def _meant(error: jsonschema.ValidationError) -> str:
-    """What may have been meant by an unknown key or choice."""
+def _suggestion(error: jsonschema.ValidationError) -> str:
+    """`; did you mean NAME?` for an unknown key or choice; "" where no name is like it."""
     instance, rules = error.instance, error.schema
     if error.validator == "additionalProperties" and isinstance(instance, dict) and isinstance(rules, dict):
         known = rules.get("properties", {}).keys()
-        found = (did_you_mean(key, known) for key in instance.keys() - known)
-        return next((words for words in found if words), "")
+        suggestions = (did_you_mean(key, known) for key in instance.keys() - known)
+        return next(filter(None, suggestions), "")
     if error.validator == "enum":
         return did_you_mean(instance, list(error.validator_value))  # type: ignore[arg-type]
     return ""

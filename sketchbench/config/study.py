@@ -1,9 +1,9 @@
-"""Studies: conf/study read, with the settings of a scale, as the combinations that a plan makes runs of."""
+"""Studies: files of conf/study with the settings of one scale, as combinations of which a plan makes runs."""
 
 import copy
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,43 +15,37 @@ from sketchbench.measure.column import COLUMNS, Column
 from sketchbench.parameters import choose
 
 TRIALS = "task.trials"
-PARTS = ("axes", "set", "with")  # what a scale may change
-NO_METHOD = "any"  # of a study that compares nothing
+SECTIONS = ("axes", "set", "with")  # of a study, which a scale may change
+NO_METHOD = "any"  # the method of a study that compares nothing
 
 
 class Point(NamedTuple):
     """One combination of a study's axes.
 
-    parts: groups of the task with their options; values: settings by dotted key; columns: the axes by the names
-    that they have in tables; trials: how many of it are runs of their own; None: none is, and `values` say how many
-    there are.
+    Attributes:
+        groups: groups of the task's config, each with the option to take.
+        values: settings, by dotted key.
+        columns: the values of the axes, by their columns in tables.
     """
 
-    parts: dict[str, str]
+    groups: dict[str, str]
     values: dict[str, Any]
     columns: dict[str, Any]
-    trials: int | None
 
 
-class Some(NamedTuple):
-    """What is otherwise in some combinations: those with one of these values in each of the columns, of which `method`
-    is one. trials: how many are made of them, 0 for none; None: as many as of the others. set: settings by dotted key.
-    """
+class Variation(NamedTuple):
+    """Settings `set`, by dotted key, of the combinations that `where` matches: the values to match, by column."""
 
     where: dict[str, list[Any]]
-    trials: int | None = None
     set: Mapping[str, Any] = {}
 
-    def meets(self, columns: Mapping[str, Any]) -> bool:
-        """Whether a combination is one of them."""
+    def matches(self, columns: Mapping[str, Any]) -> bool:
+        """Whether a combination has one of the values in each column; `method` is a column, too."""
         return all(columns.get(name) in values for name, values in self.where.items())
 
 
-ALL_THE_SAME = Some({})
-
-
 class Long(NamedTuple):
-    """What the runs of a study take: hours of one processor core, and what this number is from."""
+    """The time that the runs of a study take: hours of one processor core, and the measurement behind this number."""
 
     hours: float
     measured: str
@@ -61,14 +55,21 @@ class Long(NamedTuple):
 class Study:
     """One file of conf/study at one scale.
 
-    kind: the group of the methods that it compares, a key of `METHODS`, or "" for none. methods: their names,
-    `all` for every file of the group. scales: those that it is for. needs: what a sketch's config must claim under
-    `theory`, one of these at least. groups: the config groups that an axis may name. together: how many of its runs
-    share a process at most; None: as many as those of other studies. always: whether it is run, of the methods that the
-    chosen studies have, when it is not chosen itself, and of each method at the first size that it takes. trials:
-    how many trials there are, each of them a run of its own; None: they are as many as `set` says, in one run. some:
-    what is otherwise in some combinations; the first that is met counts. long: what it takes, where that is more than a
-    day of two processor cores; None where it is less.
+    Attributes:
+        kind: the group of the methods that it compares, a key of `METHODS`; "" for a study without methods.
+        methods: the names of its methods, or `all` for every file of the group.
+        scales: the scales that have it.
+        needs: keys of a method's `theory`, of which a method must claim one at least to take part.
+        axes: the values of each axis, by dotted key or config group.
+        set: settings of all runs, by dotted key.
+        groups: groups of the task's config, each with the option to take.
+        group_axes: the axes that are config groups.
+        together: the largest number of its runs in one process; None: the number that settings give.
+        always: whether it is run with any studies that are chosen, on their methods, and on each method at the first
+            size that this method takes.
+        trial_runs: whether each trial is a run of its own.
+        variations: settings of some combinations; the first that matches counts.
+        long: the time that its runs take, where that is more than a day of two processor cores.
     """
 
     name: str
@@ -79,27 +80,28 @@ class Study:
     needs: tuple[str, ...]
     axes: dict[str, list[Any]]
     set: dict[str, Any]
-    parts: dict[str, str]
-    groups: frozenset[str] = field(default=frozenset())
+    groups: dict[str, str]
+    group_axes: frozenset[str] = frozenset()
     together: int | None = None
     always: bool = False
-    trials: int | None = None
-    some: tuple[Some, ...] = ()
+    trial_runs: bool = False
+    variations: tuple[Variation, ...] = ()
     long: Long | None = None
 
-    def asks_for(self, theory: Mapping[str, Any]) -> bool:
-        """Whether a method with this `theory` is one that it is for."""
+    def takes(self, theory: Mapping[str, Any]) -> bool:
+        """Whether a method with this `theory` takes part."""
         return not self.needs or any(theory.get(key) is not None for key in self.needs)
 
     def points(self, method: str) -> Iterator[Point]:
-        """Every combination of the axes for a method, in their order."""
-        for chosen in itertools.product(*self.axes.values()):
-            axes = dict(zip(self.axes, chosen, strict=True))
+        """Every combination of the axes for a method, in the order of the axes."""
+        for values in itertools.product(*self.axes.values()):
+            axes = dict(zip(self.axes, values, strict=True))
             columns = {key.rpartition(".")[2]: value for key, value in axes.items()}
-            some = next((some for some in self.some if some.meets({**columns, Column.METHOD: method})), ALL_THE_SAME)
-            parts = self.parts | {key: value for key, value in axes.items() if key in self.groups}
-            values = self.set | {key: value for key, value in axes.items() if key not in self.groups}
-            yield Point(parts, values | dict(some.set), columns, self.trials if some.trials is None else some.trials)
+            place = {**columns, Column.METHOD: method}
+            varied = next((variation.set for variation in self.variations if variation.matches(place)), {})
+            groups = self.groups | {key: value for key, value in axes.items() if key in self.group_axes}
+            settings = self.set | {key: value for key, value in axes.items() if key not in self.group_axes}
+            yield Point(groups, settings | dict(varied), columns)
 
 
 def names(conf: Path) -> list[str]:
@@ -108,11 +110,16 @@ def names(conf: Path) -> list[str]:
 
 
 def read(conf: Path, name: str, scale: str, *, gpu: bool = False) -> Study:
-    """A study, with what it takes from the one that it is `like`, with the settings of its scale, and with those that
-    it has there for a GPU, which does in minutes what takes a processor days.
+    """A study at a scale, with what it takes from the study that it is `like`.
+
+    Arguments:
+        conf: the folder of all configs.
+        name: of the study.
+        scale: a key of its `scales`, or another scale, at which nothing differs.
+        gpu: whether to apply the settings for a GPU, which does in minutes what takes a processor days.
 
     Raises:
-        SchemaError, ConfigError: in one line that names the file, for what does not fit.
+        SchemaError, ConfigError: in one line that names the file, for content that does not fit.
     """
     path = conf / "study" / f"{name}.yaml"
     text = _read(path)
@@ -122,25 +129,19 @@ def read(conf: Path, name: str, scale: str, *, gpu: bool = False) -> Study:
     special = text.get("scales", {}).get(scale, {})
     if gpu:
         special = _merged(special, special.get("gpu", {}))
-    axes, settings, parts = ({**text.get(part, {}), **special.get(part, {})} for part in PARTS)
+    axes, settings, groups = ({**text.get(section, {}), **special.get(section, {})} for section in SECTIONS)
     if "share" in text:
         axes |= _sizes(text["share"])
-    groups = frozenset(key for key in axes if (conf / key).is_dir())
-    for key in axes:
-        if key.rpartition(".")[2] not in COLUMNS:
+    columns = [key.rpartition(".")[2] for key in axes]
+    for key, column in zip(axes, columns, strict=True):
+        if column not in COLUMNS:
             raise ConfigError(
                 f"{path}: axis {key} has no column; add it, with its meaning, to sketchbench/measure/column.py,"
                 " or use `set`"
             )
-    some = tuple(Some(**some) for some in special.get("some", ()))
-    told_apart = [Column.METHOD.value, *(key.rpartition(".")[2] for key in axes)]
-    for column in (column for each in some for column in each.where):
-        try:
-            choose("some: where", column, told_apart)
-        except ValueError as error:
-            raise ConfigError(f"{path}: {error}") from None
-    if twice := sorted(axes.keys() & {key for each in some for key in each.set}):
-        raise ConfigError(f"{path}: some: set: {twice[0]} is an axis, whose values are under `axes`; leave it out")
+    variations = tuple(Variation(**variation) for variation in special.get("variations", ()))
+    for variation in variations:
+        _check_variation(path, variation, axes, [Column.METHOD.value, *columns])
     kind = next((kind for kind in METHODS if kind in text), "")
     return Study(
         name=name,
@@ -151,25 +152,36 @@ def read(conf: Path, name: str, scale: str, *, gpu: bool = False) -> Study:
         needs=tuple(text.get("needs", ())),
         axes=axes,
         set=settings,
-        parts=parts,
         groups=groups,
+        group_axes=frozenset(key for key in axes if (conf / key).is_dir()),
         together=text.get("together"),
         always=text.get("always", False),
-        trials=special.get("trials"),
-        some=some,
+        trial_runs="trials" in special,
+        variations=variations,
         long=Long(**special["long"]) if "long" in special else None,
     )
+
+
+def _check_variation(path: Path, variation: Variation, axes: Mapping[str, Any], columns: list[str]) -> None:
+    """Raise ConfigError for a variation by an unknown column, or of the value of an axis."""
+    for column in variation.where:
+        try:
+            choose("variations: where", column, columns)
+        except ValueError as error:
+            raise ConfigError(f"{path}: {error}") from None
+    for key in sorted(axes.keys() & variation.set.keys()):
+        raise ConfigError(f"{path}: variations: set: {key} is an axis, whose values are under `axes`; leave it out")
 
 
 def _read(path: Path) -> dict[str, Any]:
     text = load(path)
     if not isinstance(text, dict):
-        validate(text, "study", str(path))  # which refuses it
+        validate(text, "study", str(path))  # raises SchemaError
     return dict(text)
 
 
 def _model(path: Path, name: Any) -> dict[str, Any]:
-    """The study that another one is like; one that is itself like another would hide what a reader looks for."""
+    """The text of the study that another study is `like`; a chain of these is refused, which nobody could follow."""
     text = _read(path.with_name(f"{choose(f'{path}: like', name, names(path.parents[1]))}.yaml"))
     if "like" in text:
         raise ConfigError(f"{path}: like: study {name} is itself like {text['like']}; name that one")
@@ -177,7 +189,7 @@ def _model(path: Path, name: Any) -> dict[str, Any]:
 
 
 def _merged(model: dict[str, Any], text: dict[str, Any]) -> dict[str, Any]:
-    """The model with what the text says instead: mappings key by key, all else as a whole."""
+    """The model, overridden by the text: mappings key by key, other values as a whole."""
     merged = copy.deepcopy(model)
     for key, value in text.items():
         nested = isinstance(value, dict) and isinstance(merged.get(key), dict)
@@ -186,6 +198,6 @@ def _merged(model: dict[str, Any], text: dict[str, Any]) -> dict[str, Any]:
 
 
 def _sizes(share: float) -> dict[str, list[int]]:
-    """The smallest d and b with b/d = share, for what depends on the share only."""
+    """The smallest sizes with b/d = share."""
     fraction = Fraction(share).limit_denominator(1000)
     return {"d": [fraction.denominator], "b": [fraction.numerator]}

@@ -1,1 +1,1 @@
-"""Image data sets, and how their samples are dealt out to clients."""
+"""Image data sets, and partitions of their samples among clients."""

@@ -1,8 +1,4 @@
-"""`python -m sketchbench.dataset` is `sketchbench data`.
-
-It is what messages of the data sets name: their code is part of the signature of every run that uses them, and another
-spelling is no reason to do these again.
-"""
+"""`python -m sketchbench.dataset`, the same as `sketchbench data`; error messages of the data sets name it."""
 
 import runpy
 import sys

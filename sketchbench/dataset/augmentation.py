@@ -1,4 +1,4 @@
-"""Images flipped and turned at random."""
+"""Data augmentation: random flips and rotations of images."""
 
 import numpy as np
 
@@ -6,11 +6,11 @@ from sketchbench import seeds
 from sketchbench.dataset.dataset import Split
 
 
-def turned(split: Split, seed: int, degrees: float = 36.0) -> Split:
-    """Mirror every image with probability 1/2, and turn it about its centre by a uniform angle.
+def flip_and_rotate(split: Split, seed: int, degrees: float = 36.0) -> Split:
+    """Mirror every image with probability 1/2, and rotate it about its centre by a uniform angle.
 
-    tang2021 Appendix C.2 names flips and rotations without a range; a tenth of a full turn is that of its published
-    code. About 0.3 ms for each image of 3 × 32 × 32 pixels.
+    tang2021 Appendix C.2 names flips and rotations without a range; 36 degrees is that of its published code. It takes
+    about 0.3 ms for each image of 3 × 32 × 32 pixels.
 
     Arguments:
         split: images and labels.
@@ -18,9 +18,9 @@ def turned(split: Split, seed: int, degrees: float = 36.0) -> Split:
         degrees: largest angle, in either direction.
 
     Returns:
-        As many images, in the same order. Pixels from beyond an edge are reflections of those inside.
+        Equally many images, in the same order. Pixels from beyond an edge are reflected at the edge.
     """
-    from scipy.ndimage import rotate  # 0.2 s that few tasks need
+    from scipy.ndimage import rotate  # an import of 0.2 s, for few tasks only
 
     random = seeds.generator(seed, data="augmentation")
     mirrored = random.random(len(split.labels)) < 0.5

@@ -1,7 +1,7 @@
-"""Checksums of a copy of a data set for whose files none are published: written once, verified whenever it is read.
+"""Checksums for data sets without published ones: a list that is written once and verified at every read.
 
-A flipped bit in a photograph gives other pixels and no error, so a file that nothing vouches for is not read. The list
-is `SHA256SUMS` in the folder of the copy, in the format of `sha256sum`, so that `sha256sum --check` reads it, too.
+A flipped bit in a photograph changes pixels and raises no error, so a file without a checksum is not read. The list is
+`SHA256SUMS` in the folder of the data set, in the format that `sha256sum --check` reads.
 """
 
 import hashlib
@@ -9,16 +9,20 @@ import re
 from pathlib import Path
 
 NAME = "SHA256SUMS"
-LARGEST = 1 << 24  # bytes of a list; one of 13,234 faces has 1.6 million
+LARGEST = 1 << 24  # bytes of the largest list that is read; the list of 13,234 faces has 1.6 million
 _LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
 
 
-def bounded(path: Path, most: int, what: str) -> bytes:
-    """The bytes of a file.
+def read_bounded(path: Path, most: int, what: str) -> bytes:
+    """Read a file of at most `most` bytes.
+
+    Arguments:
+        path: the file.
+        most: largest number of bytes; no more are read.
+        what: name of the data set, with which error messages begin.
 
     Raises:
-        ValueError: where it can't be read, or has more than `most` bytes, of which no more are read; the message begins
-            with `what`, the data set.
+        ValueError: for a file that is larger or cannot be read.
     """
     try:
         with path.open("rb") as file:
@@ -30,16 +34,16 @@ def bounded(path: Path, most: int, what: str) -> bytes:
     return content
 
 
-class Verified:
-    """A folder of which only those files can be read that its list vouches for.
+class VerifiedFolder:
+    """A folder with a list of checksums, of which only files with the right checksum are read.
 
     Arguments:
-        folder: the folder with the list.
-        what: the data set, for messages.
-        command: what writes the list.
+        folder: the folder.
+        what: name of the data set, for messages.
+        command: command that writes the list, for messages.
 
     Raises:
-        ValueError: where there is no list, or it can't be read.
+        ValueError: for a folder without a list, or a list that cannot be read.
     """
 
     def __init__(self, folder: Path, what: str, command: str) -> None:
@@ -49,22 +53,22 @@ class Verified:
                 f"{what}: no published checksums vouch for the files in {folder}, and there is no {NAME}; if you trust "
                 f"this copy, write it once with `{command}`"
             )
-        text = bounded(folder / NAME, LARGEST, what).decode("utf-8", "replace")
+        text = read_bounded(folder / NAME, LARGEST, what).decode("utf-8", "replace")
         lines = [_LINE.fullmatch(line) for line in text.splitlines()]
         if not lines or None in lines:
             raise ValueError(f"{what}: {folder / NAME} is no list of checksums; write it again with `{command}`")
         self._sums = {line[2]: line[1] for line in lines if line}
 
     def read(self, path: Path, most: int) -> bytes:
-        """The bytes of a file of at most `most` bytes.
+        """Read a file of at most `most` bytes, and verify its checksum.
 
         Raises:
-            ValueError: for one that is larger, is not in the list, or is not what the list says.
+            ValueError: for a file that is larger, not in the list, or has another checksum.
         """
-        content = bounded(path, most, self._what)
-        known = self._sums.get(path.relative_to(self._folder).as_posix())
-        if known != hashlib.sha256(content).hexdigest():
-            wrong = "is not in" if known is None else "was changed: its checksum differs from that in"
+        content = read_bounded(path, most, self._what)
+        checksum = self._sums.get(path.relative_to(self._folder).as_posix())
+        if checksum != hashlib.sha256(content).hexdigest():
+            wrong = "is not in" if checksum is None else "was changed: its checksum differs from that in"
             raise ValueError(
                 f"{self._what}: {path} {wrong} {NAME}; get it again, or, if you trust it, run `{self._command}`"
             )

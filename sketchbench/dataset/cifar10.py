@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench.dataset.checksums import NAME as LISTED
-from sketchbench.dataset.checksums import Verified, bounded
-from sketchbench.dataset.dataset import Dataset, Split, data_root, fetching, missing
+from sketchbench.dataset.checksums import VerifiedFolder, read_bounded
+from sketchbench.dataset.dataset import Dataset, Split, data_root, how_to_fetch, missing_file
 
 SHAPE = (3, 32, 32)
 BATCHES = [f"data_batch_{k}" for k in range(1, 6)]
 VOUCHING = "python -m sketchbench.dataset checksum cifar10"
-# MD5 of the files of the Python version, as published with it. A pickle that is not one of them isn't opened.
+# Published MD5 of the files of the Python version; other pickles are not opened.
 CHECKSUMS = {
     "data_batch_1": "c99cafc152244af753f735de768cd75f",
     "data_batch_2": "d4bba439e000b95fd0a9bffe97cbabec",
@@ -34,22 +34,21 @@ BINARY = {
     "data_batch_5.bin": "26e2849e66a845b7f1e4614ae70f4889ae604628",
     "test_batch.bin": "67eb016db431130d61cd03c7ad570b013799c88c",
 }
-LARGEST = 10_000 * (1 + 3072) + (1 << 20)  # bytes of any of these files, of which pickles have some for names
+LARGEST = 10_000 * (1 + 3072) + (1 << 20)  # bytes of the largest file; a pickle has some for file names
 
 
 def load(root: str | None = None) -> Dataset:
     """50,000 training and 10,000 test images of 3 × 32 × 32 pixels, in 10 classes.
 
-    A binary version that is not the official one, such as one made from a mirror's images, is read only where a list of
-    its checksums is beside it (`python -m sketchbench.dataset checksum cifar10`); the data set's label says that it is
-    another copy.
+    A binary version with other checksums than the official one, such as one from a mirror's images, is read only with a
+    list of its checksums (`python -m sketchbench.dataset checksum cifar10`), and has another label.
 
     Arguments:
         root: the data root; see `data_root`.
 
     Raises:
-        FileNotFoundError: where a file is missing; the message says where it was looked for, and how to get it.
-        ValueError: for a file that is damaged, or that no checksum vouches for.
+        FileNotFoundError: for a missing file; the message names the folder and how to get the file.
+        ValueError: for a file that is damaged, or has no checksum.
     """
     base = data_root(root)
     binary, pickled = base / "cifar-10-batches-bin", base / "cifar-10-batches-py"
@@ -63,31 +62,31 @@ def load(root: str | None = None) -> Dataset:
                     f"CIFAR-10: {binary / others[0]} is not the official file: its checksum differs; get it again, or, "
                     f"if this is another copy that you trust, run `{VOUCHING}` once"
                 )
-            vouched = Verified(binary, "CIFAR-10", VOUCHING)
-            files = {name: vouched.read(binary / name, LARGEST) for name in BINARY}
-        *train, test = (_binary(binary / name, content) for name, content in files.items())
+            verified = VerifiedFolder(binary, "CIFAR-10", VOUCHING)
+            files = {name: verified.read(binary / name, LARGEST) for name in BINARY}
+        *train, test = (_read_binary(binary / name, content) for name, content in files.items())
     else:
         official = True
-        train = [_pickled(pickled, name) for name in BATCHES]
-        test = _pickled(pickled, "test_batch")
+        train = [_read_pickle(pickled, name) for name in BATCHES]
+        test = _read_pickle(pickled, "test_batch")
     whole = Split(*(np.concatenate(part) for part in zip(*train, strict=True)))
     label = "CIFAR-10" if official else "CIFAR-10 (a copy that is not the official one)"
     return Dataset(label, 10, 255, whole, test)
 
 
 def _content(folder: Path, name: str) -> bytes:
-    """The bytes of a file of the data set."""
+    """Read a file of the data set."""
     if not (folder / name).is_file():
-        raise missing(f"CIFAR-10: {name}", folder, fetching("cifar10"))
-    return bounded(folder / name, LARGEST, "CIFAR-10")
+        raise missing_file(f"CIFAR-10: {name}", folder, how_to_fetch("cifar10"))
+    return read_bounded(folder / name, LARGEST, "CIFAR-10")
 
 
 def _is(content: bytes, algorithm: str, checksum: str) -> bool:
     return hashlib.new(algorithm, content, usedforsecurity=False).hexdigest() == checksum
 
 
-def _binary(path: Path, content: bytes) -> Split:
-    """A file of records, each a label and then three planes of a colour."""
+def _read_binary(path: Path, content: bytes) -> Split:
+    """Read a binary file of records: a label, and then a plane of pixels for each of three colours."""
     size = 1 + int(np.prod(SHAPE))
     if not content or len(content) % size:
         raise ValueError(
@@ -97,8 +96,8 @@ def _binary(path: Path, content: bytes) -> Split:
     return _split(records[:, 1:], records[:, 0])
 
 
-def _pickled(folder: Path, name: str) -> Split:
-    """A file of the Python version, opened only if its checksum is the published one."""
+def _read_pickle(folder: Path, name: str) -> Split:
+    """Read a file of the Python version, whose checksum must be the published one."""
     content = _content(folder, name)
     if not _is(content, "md5", CHECKSUMS[name]):
         raise ValueError(f"CIFAR-10: {folder / name} is not the official file: its checksum differs; get it again")
@@ -110,7 +109,7 @@ def _pickled(folder: Path, name: str) -> Split:
 
 
 class _Arrays(pickle.Unpickler):
-    """Reads arrays, and runs no other code that a pickle may name."""
+    """An unpickler of arrays, which runs no other code that a pickle may name."""
 
     def find_class(self, module: str, name: str) -> Any:
         if (module.replace("._core.", ".core."), name) not in (
@@ -124,5 +123,5 @@ class _Arrays(pickle.Unpickler):
 
 
 def _split(pixels: NDArray[np.uint8], labels: NDArray[np.integer]) -> Split:
-    """Flat images and their labels."""
+    """The images and labels of flat pixels (n, 3072) and labels (n,)."""
     return Split(pixels.reshape(-1, *SHAPE), labels.astype(np.int64))

@@ -1,4 +1,4 @@
-"""What a data set is: labelled images in two parts that share none."""
+"""Data sets: labelled training and test images, without an image in both."""
 
 import hashlib
 import os
@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-VARIABLE = "SKETCHBENCH_DATA"  # the data root, where no option gives one
+VARIABLE = "SKETCHBENCH_DATA"  # environment variable with the data root, unless the option root is set
 
 
 class Split(NamedTuple):
@@ -31,14 +31,14 @@ class Dataset:
     """Training and test images.
 
     Arguments:
-        label: name in tables and pages, with what is special about this copy.
+        label: name in tables and pages, which says whether it is the official copy.
         classes: number of classes.
         white: largest value of a pixel.
         train: training samples.
         test: test samples.
 
     Raises:
-        ValueError: for images of another type or shape, none at all, or labels that are no classes.
+        ValueError: for images of another type or shape, no images, or labels outside 0 to classes - 1.
     """
 
     label: str
@@ -73,43 +73,49 @@ class Dataset:
 
     @property
     def whole(self) -> Split:
-        """The training samples and then the test samples, for experiments that test nothing."""
+        """The training samples followed by the test samples, for experiments without a test."""
         images = np.concatenate([self.train.images, self.test.images])
         return Split(images, np.concatenate([self.train.labels, self.test.labels]))
 
     def features(self, split: Split) -> NDArray[np.float64]:
-        """The images as rows of numbers in [0, 1]: (n, channels * height * width)."""
+        """The images of a split as rows of pixels in [0, 1]: (n, channels * height * width)."""
         return split.images.reshape(len(split.images), -1) / self.white
 
-    def repeated(self) -> int:
-        """Number of test images that are also training images, pixel by pixel. O(n) memory and time."""
+    def count_shared_images(self) -> int:
+        """Count the test images that equal a training image, pixel by pixel. O(n) memory and time."""
         seen = {image.tobytes() for image in self.train.images}
         return sum(image.tobytes() in seen for image in self.test.images)
 
     def check_disjoint(self) -> None:
-        """Raise ValueError where a test image is also a training image."""
-        if repeated := self.repeated():
+        """Raise ValueError unless training and test images differ."""
+        if shared := self.count_shared_images():
             raise ValueError(
-                f"{repeated} test images of {self.label} are also training images; use another copy of it, or "
+                f"{shared} test images of {self.label} are also training images; use another copy of it, or "
                 "another data set"
             )
 
 
-MakeDataset = Callable[[], Dataset]  # what a config of conf/dataset gives
+MakeDataset = Callable[[], Dataset]  # the function that a config of conf/dataset makes
 
 
 def data_root(root: str | None) -> Path:
-    """The data root: the option, else the environment variable, else `data` in the current folder."""
+    """The folder of all data sets: `root`, else the environment variable, else `data` in the current folder."""
     return Path(root or os.environ.get(VARIABLE) or "data").expanduser().absolute()
 
 
-def missing(what: str, folder: Path, remedy: str) -> FileNotFoundError:
-    """The error for a missing file: what it is, the folder in which it was looked for, and how to get it."""
+def missing_file(what: str, folder: Path, remedy: str) -> FileNotFoundError:
+    """The error for a missing file of a data set.
+
+    Arguments:
+        what: data set and file.
+        folder: folder where the file should be.
+        remedy: how to get it.
+    """
     return FileNotFoundError(
         f"{what} is not in {folder}; {remedy}, and set {VARIABLE} (or the option root) to the data root"
     )
 
 
-def fetching(name: str) -> str:
-    """How to get a data set with a command of this project."""
+def how_to_fetch(name: str) -> str:
+    """The end of an error message: how to get a data set with a command of this project."""
     return f"with internet, run `python -m sketchbench.dataset fetch {name}`; else put it there by hand"

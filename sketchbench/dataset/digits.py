@@ -1,4 +1,4 @@
-"""scikit-learn's handwritten digits: shipped with the library, so always there."""
+"""Handwritten digits that come with scikit-learn, so that no download is needed."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -8,17 +8,17 @@ import numpy as np
 from sketchbench import seeds
 from sketchbench.dataset.dataset import Dataset, Split
 
-TEST = 360  # the last fifth, in the library's order: mostly by other writers
-FILE = "datasets/data/digits.csv.gz"  # in scikit-learn: on every line the pixels of an image, and its class
+TEST = 360  # test images: the last fifth in the library's order, mostly by other writers
+FILE = "datasets/data/digits.csv.gz"  # in scikit-learn's folder; a line has the pixels of an image and its class
 
 
 def load() -> Dataset:
     """1,797 images of 8 × 8 pixels from 0 to 16, in 10 classes.
 
-    The same as `sklearn.datasets.load_digits` gives, without two seconds for importing that.
+    `sklearn.datasets.load_digits` returns the same images, but its import takes two seconds.
 
     Raises:
-        FileNotFoundError: where scikit-learn is not installed, or comes without the file.
+        FileNotFoundError: where scikit-learn or its file is missing.
     """
     numbers = np.loadtxt(_place(), delimiter=",", dtype=np.int64)
     images, labels = numbers[:, :-1].astype(np.uint8).reshape(-1, 1, 8, 8), numbers[:, -1].copy()
@@ -27,10 +27,10 @@ def load() -> Dataset:
 
 
 def mixed() -> Dataset:
-    """The same images, in one random order before the last fifth is taken: all writers are in both parts.
+    """The images of `load` in a fixed random order, so that training and test images are by the same writers.
 
-    A small network knows the digits of other writers 3 to 5 % less well, and not equally well from one training to the
-    next; so this is for differences of a percent between trainings.
+    The accuracy of small networks is 3 to 5 % lower for other writers, and varies more between trainings; so these are
+    for comparing trainings whose accuracies differ by a percent.
 
     Raises:
         FileNotFoundError: as `load`.
@@ -42,8 +42,9 @@ def mixed() -> Dataset:
 
 
 def _place() -> Path:
-    found = find_spec("sklearn")
-    folders = found.submodule_search_locations if found else None
+    """The path of scikit-learn's file."""
+    spec = find_spec("sklearn")
+    folders = spec.submodule_search_locations if spec else None
     places = [Path(folder) / FILE for folder in folders or ()]
     place = next((place for place in places if place.is_file()), None)
     if place is None:

@@ -1,4 +1,4 @@
-"""Downloading data sets from where they are published: only on request, with their published checksums."""
+"""Downloads of data sets from their publishers, on request only, with published checksums."""
 
 import hashlib
 import logging
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sketchbench.dataset import checksums, cifar10, lfw
-from sketchbench.dataset.dataset import VARIABLE, data_root, fetching, missing
+from sketchbench.dataset.dataset import VARIABLE, data_root, how_to_fetch, missing_file
 from sketchbench.files import write_text
 from sketchbench.parameters import choose
 
@@ -18,10 +18,10 @@ class File:
     """A file to download.
 
     Arguments:
-        url: where it is published.
-        checksum: `md5:...`, or None where none is published.
-        folder: folder of the data root that it belongs in.
-        archive: whether it is a tar file, to be unpacked there.
+        url: address.
+        checksum: `md5:...`; None if no checksum is published.
+        folder: its folder in the data root.
+        archive: whether it is a tar file, which is unpacked in that folder.
     """
 
     url: str
@@ -60,10 +60,10 @@ VOUCHED = {"cifar10": "cifar-10-batches-bin", "lfw": "lfw_home"}
 
 
 def fetch(name: str, root: str | None = None) -> Path:
-    """Download a data set, without the files that are already there.
+    """Download the missing files of a data set.
 
-    The images of LFW are downloaded by scikit-learn, which checks them; no checksum of its attributes is published.
-    What came is listed with its checksums, see `vouch`.
+    scikit-learn downloads and checks the images of LFW. Their attributes have no published checksum, so `fetch` lists
+    the checksums of all files of LFW (see `vouch`).
 
     Arguments:
         name: data set, a key of SOURCES.
@@ -87,7 +87,7 @@ def fetch(name: str, root: str | None = None) -> Path:
 
 
 def vouch(name: str, root: str | None = None) -> Path:
-    """Write the checksums of a copy of a data set as it is now, which vouch for it from now on.
+    """Write the list of checksums of a copy of a data set, which is verified from then on.
 
     Arguments:
         name: `lfw`, or `cifar10` for a binary version that is not the official one.
@@ -98,16 +98,16 @@ def vouch(name: str, root: str | None = None) -> Path:
 
     Raises:
         ValueError: for another name.
-        OSError: where the data set is not there, or the list can't be written.
+        OSError: where a file is missing, or the list cannot be written.
     """
     choose("dataset", name, VOUCHED)
     folder = data_root(root) / VOUCHED[name]
     files = lfw.files(folder) if name == "lfw" else [folder / file for file in cifar10.BINARY]
     if absent := next((file for file in files if not file.is_file()), None):
-        raise missing(f"{name}: {absent.name}", folder, fetching(name))
-    listed = folder / checksums.NAME
-    write_text(listed, "".join(f"{_sum(path)}  {path.relative_to(folder).as_posix()}\n" for path in sorted(files)))
-    return listed
+        raise missing_file(f"{name}: {absent.name}", folder, how_to_fetch(name))
+    sums = folder / checksums.NAME
+    write_text(sums, "".join(f"{_sum(path)}  {path.relative_to(folder).as_posix()}\n" for path in sorted(files)))
+    return sums
 
 
 def _sum(path: Path) -> str:
@@ -118,7 +118,7 @@ def _sum(path: Path) -> str:
 
 def _get(file: File, folder: Path) -> None:
     """Download a file into a folder."""
-    import pooch  # 0.3 s that only downloads need
+    import pooch  # an import of 0.3 s, for downloads only
 
     processor = pooch.Untar(extract_dir=".") if file.archive else None
     log.info("%s to %s", file.url, folder)
@@ -141,7 +141,7 @@ def _faces(base: Path) -> None:
 
 
 def _offline(what: str, folder: Path, error: OSError) -> OSError:
-    """The error for a failed download: what and why, and what to do."""
+    """The error for a failed download, with reason and remedy."""
     reason = str(error).splitlines()[0] if str(error) else type(error).__name__
     return OSError(
         f"can't get {what} ({reason}); with internet, run this again, or put it into {folder} by hand. The data root "

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench.dataset.checksums import bounded
-from sketchbench.dataset.dataset import Dataset, Split, data_root, fetching, missing
+from sketchbench.dataset.checksums import read_bounded
+from sketchbench.dataset.dataset import Dataset, Split, data_root, how_to_fetch, missing_file
 
 # SHA-256 of the official files, decompressed.
 CHECKSUMS = {
@@ -20,9 +20,8 @@ CHECKSUMS = {
     "t10k-images-idx3-ubyte": "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
     "t10k-labels-idx1-ubyte": "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
 }
-# Their bytes, decompressed; of what is longer no more are read.
-SLACK = 1 << 16  # what gzip adds to what it can't compress
-SIZES = {
+SLACK = 1 << 16  # bytes that gzip may add to incompressible data
+SIZES = {  # bytes of the official files, decompressed
     "train-images-idx3-ubyte": 16 + 60_000 * 28 * 28,
     "train-labels-idx1-ubyte": 8 + 60_000,
     "t10k-images-idx3-ubyte": 16 + 10_000 * 28 * 28,
@@ -37,7 +36,7 @@ def load(root: str | None = None) -> Dataset:
         root: the data root; see `data_root`.
 
     Raises:
-        FileNotFoundError: where a file is missing; the message says where it was looked for, and how to get it.
+        FileNotFoundError: for a missing file; the message names the folder and how to get the file.
         ValueError: for a file that is damaged, or not the official one.
     """
     folder = data_root(root) / "mnist"
@@ -50,14 +49,14 @@ def load(root: str | None = None) -> Dataset:
 
 
 def _read(folder: Path, name: str) -> NDArray[np.uint8]:
-    """The array of an IDX file of bytes."""
+    """Read the array in an IDX file of bytes."""
     for path in (folder / f"{name}.gz", folder / name):
         if path.is_file():
             break
     else:
-        raise missing(f"MNIST: {name}[.gz]", folder, fetching("mnist"))
+        raise missing_file(f"MNIST: {name}[.gz]", folder, how_to_fetch("mnist"))
     broken = ValueError(f"MNIST: {path} is no IDX file of bytes, or is cut off; get it again")
-    stored = bounded(path, SIZES[name] + SLACK, "MNIST")
+    stored = read_bounded(path, SIZES[name] + SLACK, "MNIST")
     try:
         content = gzip.GzipFile(fileobj=io.BytesIO(stored)).read(SIZES[name] + 1) if path.suffix == ".gz" else stored
     except (OSError, EOFError, zlib.error):

@@ -1,4 +1,4 @@
-"""Made-up images in the shapes of real ones: a smooth pattern per class, moved, dimmed and noisy."""
+"""Synthetic images in the shapes of real ones: a smooth pattern for each class, shifted, dimmed and noisy."""
 
 from typing import Literal
 
@@ -22,14 +22,14 @@ def load(
     minority: Probability | None = None,
     seed: int = 0,
 ) -> Dataset:
-    """Made-up images; the same parameters give the same ones.
+    """Synthetic images, determined by the parameters.
 
     Arguments:
-        like: real data set whose shape the images have.
+        like: real data set whose image shape is used.
         train: number of training images.
         test: number of test images.
         classes: number of classes.
-        noise: standard deviation of the noise of each pixel, where pixels range from 0 to 1.
+        noise: standard deviation of the noise in each pixel, for pixels from 0 to 1.
         minority: probability of the last class; None makes all classes equally likely.
         seed: root of patterns, labels and noise.
 
@@ -48,8 +48,8 @@ def load(
 
 
 def _patterns(random: np.random.Generator, classes: int, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """The positive part of smoothed noise, up to 1: (classes, channels, height, width)."""
-    from scipy.ndimage import gaussian_filter  # 0.2 s that only this data set needs
+    """A pattern for each class, the positive part of smoothed noise, up to 1: (classes, channels, height, width)."""
+    from scipy.ndimage import gaussian_filter  # an import of 0.2 s, for this data set only
 
     width = shape[-1] / 10
     smooth = gaussian_filter(random.standard_normal((classes, *shape)), (0, 0, width, width))
@@ -57,7 +57,7 @@ def _patterns(random: np.random.Generator, classes: int, shape: tuple[int, ...])
 
 
 def _images(random: np.random.Generator, patterns: NDArray[np.float64], noise: float) -> NDArray[np.uint8]:
-    """Patterns (n, channels, height, width), each moved by up to two pixels, dimmed by up to a half, and noisy."""
+    """Images of patterns (n, channels, height, width), shifted by up to 2 pixels, dimmed by up to 1/2, with noise."""
     count = len(patterns)
     images = np.empty_like(patterns)
     for i, shift in enumerate(random.integers(-2, 3, (count, 2))):

@@ -1,4 +1,4 @@
-"""A tiny real data set, for runs of many rounds: the first handwritten digits 0, 1 and 2, shrunk to four pixels."""
+"""A tiny real data set for runs of many rounds: handwritten digits 0, 1 and 2, shrunk to four pixels."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ EACH = 24  # images of a class: 20 to train with, 4 to test
 
 
 def load() -> Dataset:
-    """72 images of 2 × 2 pixels from 0 to 16, in 3 classes; each pixel is the mean of 4 × 4 of the original's."""
+    """60 training and 12 test images of 2 × 2 pixels from 0 to 16, in 3 classes; each pixel is the mean of 4 × 4."""
     whole = digits.load().whole
     first = [np.flatnonzero(whole.labels == digit)[:EACH] for digit in range(3)]
     test = EACH // 6
@@ -17,12 +17,12 @@ def load() -> Dataset:
         "thumbnails",
         3,
         16,
-        _shrunk(whole, np.concatenate([places[:-test] for places in first])),
-        _shrunk(whole, np.concatenate([places[-test:] for places in first])),
+        _shrink(whole, np.concatenate([places[:-test] for places in first])),
+        _shrink(whole, np.concatenate([places[-test:] for places in first])),
     )
 
 
-def _shrunk(whole: Split, places: np.ndarray) -> Split:
-    """These images (n, 1, 8, 8) as (n, 1, 2, 2)."""
+def _shrink(whole: Split, places: np.ndarray) -> Split:
+    """The images at these places, shrunk from (n, 1, 8, 8) to (n, 1, 2, 2)."""
     means = whole.images[places].reshape(-1, 1, 2, 4, 2, 4).mean(axis=(3, 5))
     return Split(means.round().astype(np.uint8), whole.labels[places])

@@ -1,1 +1,1 @@
-"""Federated optimisation with compressed communication."""
+"""Federated optimisation with compressed communication: algorithms, and trainings that use them."""

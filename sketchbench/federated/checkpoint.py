@@ -1,4 +1,4 @@
-"""Checkpoints: the state of a training on disk, so that a stopped one goes on."""
+"""Checkpoints: the state of a training on disk, from which a stopped training goes on."""
 
 import fcntl
 import functools
@@ -19,25 +19,25 @@ from sketchbench.run.course import Course, Unfinished
 
 log = logging.getLogger(__name__)
 MAGIC = "sketchbench checkpoint 1"
-LONGEST = 1000  # bytes of the first line
-SECONDS_BETWEEN_TRIES = 0.5  # to be alone with a folder
+LONGEST = 1000  # bytes that the first line may have
+SECONDS_BETWEEN_TRIES = 0.5  # to lock a folder
 
 
-def place(folder: str, *parts: Any) -> Path:
-    """The file in a folder of checkpoints for the training that these parts describe (see `described`)."""
-    text = repr([described(part) for part in parts])
+def path_of(folder: str, *parts: Any) -> Path:
+    """The path of a training's checkpoint, whose name is a hash of the parts that identify the training."""
+    text = repr([describe(part) for part in parts])
     return Path(folder) / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.pt"
 
 
-def described(value: Any) -> str:
-    """A text that is the same in every process, unlike the repr of a function.
+def describe(value: Any) -> str:
+    """The repr of a value; functions by module and name, as their repr differs from process to process.
 
-    >>> described(functools.partial(described, value=3))
-    "sketchbench.federated.checkpoint.described[]{'value': '3'}"
+    >>> describe(functools.partial(describe, value=3))
+    "sketchbench.federated.checkpoint.describe[]{'value': '3'}"
     """
     if isinstance(value, functools.partial):
-        keywords = {name: described(argument) for name, argument in sorted(value.keywords.items())}
-        return f"{described(value.func)}{[described(argument) for argument in value.args]}{keywords}"
+        keywords = {name: describe(argument) for name, argument in sorted(value.keywords.items())}
+        return f"{describe(value.func)}{[describe(argument) for argument in value.args]}{keywords}"
     if callable(value):
         return f"{value.__module__}.{value.__qualname__}"
     return repr(value)
@@ -55,12 +55,12 @@ def save(path: Path, content: dict[str, Any]) -> None:
 
 
 def load(path: Path) -> dict[str, Any] | None:
-    """What was saved, or None where there is nothing that can be used, so that the training starts anew.
+    """The content of a checkpoint, or None if there is no usable one, so that the training starts anew.
 
-    What is no whole checkpoint, or that of another training under this one's name, is renamed, with a line in the log.
-    Runs no code of the file.
+    A damaged checkpoint, or one of another training under this name, is renamed, and the log says so. No code in the
+    file is run.
 
-    Raises FileError (an OSError) where it can't be renamed.
+    Raises FileError (an OSError) if a file can't be renamed.
     """
     lines = clear(path)
     if path.is_file():
@@ -75,22 +75,22 @@ def load(path: Path) -> dict[str, Any] | None:
 
 
 @contextmanager
-def alone(folder: Path, course: Course) -> Iterator[None]:
-    """Work on the trainings of a folder while no other process does: several trials try the same learning rates, which
-    the first of them to come trains with. The others wait, and find its checkpoints.
+def lock_folder(folder: Path, course: Course) -> Iterator[None]:
+    """Lock a folder of checkpoints against other processes while its trainings run.
 
-    Where the file system knows no locks of folders, as over a network, nobody waits, and each does the work.
+    Trials that tune share a folder: the first process trains with every learning rate, and the others wait and find its
+    checkpoints. On a file system without locks of folders, such as some network ones, each process does the work.
 
     Raises:
-        Unfinished: where the time limit of the course is reached while waiting.
-        FileError: (an OSError) where the folder can't be made.
+        Unfinished: if the time limit of the course passes while waiting.
+        FileError: (an OSError) if the folder can't be made.
     """
     for line in clear(folder / "any"):
         log.warning("%s", line)
     make_folder(folder)
     number = os.open(folder, os.O_RDONLY)
     try:
-        while not _locked(number):
+        while not _try_lock(number):
             if course.over:
                 raise Unfinished(f"{folder} is worked on by another run")
             time.sleep(SECONDS_BETWEEN_TRIES)
@@ -99,8 +99,8 @@ def alone(folder: Path, course: Course) -> Iterator[None]:
         os.close(number)
 
 
-def _locked(number: int) -> bool:
-    """Whether this process has the lock of an open folder now, or there are none."""
+def _try_lock(number: int) -> bool:
+    """Try to lock an open folder; False if another process holds the lock. True on file systems without locks."""
     try:
         fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -110,39 +110,38 @@ def _locked(number: int) -> bool:
     return True
 
 
-def verified(path: Path) -> tuple[bytes, int]:
-    """The bytes of a whole checkpoint, and how far it is: the rounds that its training has made, or 0 where it is of
-    something else.
+def verify(path: Path) -> tuple[bytes, int]:
+    """The bytes of a checkpoint, and the number of rounds that its training has made (0 for one of a trial's values).
 
     Raises:
-        ValueError: for what is none, or is damaged.
-        OSError: for what can't be read.
+        ValueError: for a file that is damaged, or no checkpoint.
+        OSError: for a file that can't be read.
     """
     content = _read(path)
     return path.read_bytes(), int(content.get("t", 0))
 
 
 def _heading(path: Path, stored: bytes) -> bytes:
-    """The first line of a checkpoint: whose it is by its name (see `place`), the bytes that follow, and a checksum of
-    all that."""
+    """The first line of a checkpoint: its file name, the number of bytes that follow, and a checksum of both and of
+    these bytes."""
     about = f"{MAGIC} {path.name} {len(stored)}"
     return f"{about} {hashlib.sha256(about.encode() + stored).hexdigest()}\n".encode()
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """The content of a checkpoint; a ValueError says why there is none."""
+    """The content of a checkpoint. Raises ValueError for a file that is damaged or no checkpoint."""
     with path.open("rb") as file:
         line = file.readline(LONGEST)
         words = line.decode("utf-8", "replace").split(" ")
         if not line.startswith(MAGIC.encode()) or words[-2] != str(path.stat().st_size - len(line)):
-            raise ValueError("it is no checkpoint, or not a whole one")
+            raise ValueError("it is no checkpoint, or an incomplete one")
         stored = file.read()
     if line != _heading(path, stored):
         raise ValueError("it was changed, or belongs to another training")
     try:
         content = torch.load(io.BytesIO(stored), weights_only=True)
-    except Exception as error:  # whatever unpickling raises, such as on what another version wrote
+    except Exception as error:  # unpickling raises all kinds, such as for a file of another version
         raise ValueError(f"it can't be read ({type(error).__name__})") from None
     if not isinstance(content, dict):
-        raise ValueError(f"it holds a {type(content).__name__} in the place of a training")
+        raise ValueError(f"it holds a {type(content).__name__} instead of a dictionary")
     return content

@@ -1,7 +1,7 @@
-"""A training of a network from compressed gradients."""
+"""Training of a network from compressed gradients."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -13,9 +13,10 @@ from sketchbench import seeds
 from sketchbench.dataset.dataset import Dataset, Split
 from sketchbench.dataset.partition import MakeParts
 from sketchbench.federated.compressed_sensing import CompressedSensingSGD, Feedback, Momentum, Sent, ServerState
-from sketchbench.federated.compressors import Arm, check_case, compressor
+from sketchbench.federated.compressors import Arm, check_case, compressor_of
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.experiment import Experiment
+from sketchbench.federated.tuning import Procedure
 from sketchbench.kernels import Array, Kernels
 from sketchbench.model import classification
 from sketchbench.model.classification import Samples
@@ -24,7 +25,7 @@ from sketchbench.model.precision import Precision
 from sketchbench.objective.network import Inputs, Network
 from sketchbench.parameters import Checked, Count, Positive, Share
 
-LOST = 10.0  # times the loss at the start: a training has diverged that gets there
+LOST = 10.0  # a training has diverged when its loss exceeds that at the start by this factor
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,8 @@ class Compression(Checked):
     """How gradients are compressed.
 
     Arguments:
-        arms: by case, `fiht` and `count_sketch`, the compressions d/b.
-        k: entries of a step.
+        arms: the compressions d/b by case; the cases are `fiht` and `count_sketch`.
+        k: the number of entries of a step.
         feedback, momentum: as for `CompressedSensingSGD`.
     """
 
@@ -49,12 +50,12 @@ class Compression(Checked):
 
 
 @dataclass(frozen=True)
-class CompressedProcedure(Checked):
+class CompressedProcedure(Procedure):
     """How a network is trained from compressed gradients, whatever the learning rate.
 
     Arguments:
         batch, participation, inputs, precision: as for `Network`.
-        augmented: flips and turns every training image once, before they are dealt out.
+        augmented: whether every training image is flipped and turned once, before clients get them.
     """
 
     batch: Count
@@ -63,33 +64,31 @@ class CompressedProcedure(Checked):
     augmented: bool
     precision: Precision
 
-    def restricted(self, participation: float) -> "CompressedProcedure":
-        """The same with at most this share of the clients in a round."""
-        return replace(self, participation=min(participation, self.participation))
-
 
 @dataclass(frozen=True, kw_only=True)
 class CompressedExperiment(Experiment[ServerState]):
-    """SGD of one network from compressed gradients, in one trial. Its curve has the bytes of a client that takes part
-    in every round, and
+    """SGD of one network from compressed gradients, in one trial.
+
+    Its curve has the bytes that a client sends and receives if it takes part in every round, and the quantities
 
     `loss`, `train_accuracy`: on training samples;
     `accuracy`: on test samples;
-    `memory`, from round 1 on: ‖ε‖ over η‖z̄‖, the norm of what the server carries over to the next round, relative to
-    that of the step's worth of messages that arrived in this one.
+    `memory`, from round 1 on: ‖ε‖/(η‖z̄‖), the norm of the server's memory over that of the mean message times the
+    rate.
 
-    The training has diverged, and ends, where a gradient or loss is not finite, or the loss is ten times that at the
-    start: no training with feedback is known to come back from there, as its memory only grows.
+    A training has diverged, and ends, when a gradient or loss is not finite, or the loss is ten times that at the
+    start: the memory of error feedback only grows from there.
 
     Arguments:
-        kernels: of the sketches.
+        kernels: backend of the sketches.
         seed: root of all randomness of this training.
-        data: the samples; those to train with are augmented already.
-        judged: the samples that loss and accuracies are of, for training and test.
-        images: how many of either at most, the same in all rounds; None for all.
+        data: the samples; training samples are augmented already.
+        judged: the training and test samples that loss and accuracies are computed on.
+        images: the most samples of either, the same in all rounds; None for all.
         partition: deals the training samples out to the clients.
-        model: as a config of conf/model gives it.
-        procedure, compression, arm, rate: of the training.
+        model: makes the network; a config of conf/model.
+        procedure, compression, arm: how the network is trained, and its gradients compressed.
+        rate: the learning rate η.
     """
 
     kernels: Kernels
@@ -120,11 +119,11 @@ class CompressedExperiment(Experiment[ServerState]):
 
     @cached_property
     def _samples(self) -> tuple[Samples, Samples]:
-        """The samples that are judged, for training and test."""
-        train, test = (self._network.samples(*self._some(split)) for split in self.judged)
+        """The training and test samples that the network is evaluated on."""
+        train, test = (self._network.samples(*self._subset(split)) for split in self.judged)
         return train, test
 
-    def _some(self, split: Split) -> Split:
+    def _subset(self, split: Split) -> Split:
         count = len(split.labels)
         if self.images is None or self.images >= count:
             return split
@@ -138,12 +137,12 @@ class CompressedExperiment(Experiment[ServerState]):
 
     def _states(self, packed: Any | None) -> Iterator[ServerState]:
         how, network = self.compression, self._network
-        recovery, family = compressor(self.arm, network.d, how.k)
+        recovery, family = compressor_of(self.arm, network.d, how.k)
         algorithm = CompressedSensingSGD(
             recovery, self.rate, feedback=how.feedback, momentum=how.momentum, clients="mean"
         )
         sketch = family.draw(seeds.key(self.seed, family=repr(family)), kernels=self.kernels)
-        after = _unpacked(packed, self.kernels) if packed else None
+        after = _unpack(packed, self.kernels) if packed else None
         return algorithm.run(network, sketch, self.seed, trials=1, rounds=self.rounds, after=after)
 
     def _evaluate(self, at: ServerState, curve: Curve) -> None:
@@ -152,7 +151,7 @@ class CompressedExperiment(Experiment[ServerState]):
         train_scores, test_scores = torch.split(scores, [len(train.labels), len(test.labels)])
         loss = float(classification.loss(train_scores, train.labels))
         first = next(iter(curve.values["loss"].values())) if curve.values else loss
-        if not loss <= LOST * first:  # not a number is not
+        if not loss <= LOST * first:  # also for a loss that is not a number
             raise FloatingPointError(f"the loss is {loss}")
         values = {
             "loss": loss,
@@ -164,14 +163,14 @@ class CompressedExperiment(Experiment[ServerState]):
         curve.parameters = self._network.d
         curve.add(at.t, values, at.bytes_up, at.bytes_down)
 
-    def _packed(self, at: ServerState) -> Any:
+    def _pack(self, at: ServerState) -> Any:
         sent = None if at.sent is None else _tensors(at.sent, self.kernels)
         vectors = _tensors((at.w, at.error, at.received), self.kernels)
         return [at.t, *vectors, sent, at.bytes_up, at.bytes_down]
 
 
 def _norm(vectors: Array, kernels: Kernels) -> float:
-    """The norm of the only vector (1, b)."""
+    """The norm of the single vector in an array (1, b)."""
     return float(np.linalg.norm(kernels.to_numpy(vectors[0])))
 
 
@@ -179,8 +178,8 @@ def _tensors(arrays: Sequence[Array], kernels: Kernels) -> list[Tensor]:
     return [torch.tensor(kernels.to_numpy(array)) for array in arrays]
 
 
-def _unpacked(packed: list[Any], kernels: Kernels) -> ServerState:
-    """The state that was packed."""
+def _unpack(packed: list[Any], kernels: Kernels) -> ServerState:
+    """The state that `CompressedExperiment._pack` packed."""
     t, *vectors, sent, up, down = packed
     w, error, received = (kernels.asarray(part.numpy()) for part in vectors)
     exchanged = None if sent is None else Sent(*(kernels.asarray(part.numpy()) for part in sent))

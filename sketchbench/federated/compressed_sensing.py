@@ -1,4 +1,4 @@
-"""SGD with compressed sensing (tang2021 Algorithm 1): the server keeps what it could not recover."""
+"""SGD with compressed sensing (tang2021 Algorithm 1), with error feedback at the server."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ Momentum = Annotated[float, Range(0, 1, open_high=True)]
 
 
 class Sent(NamedTuple):
-    """What one round has exchanged, in T_r trials.
+    """The exchange of one round, in T_r trials.
 
     Arguments:
-        gradient: (T_r, d), the mean g of the clients' stochastic gradients, with momentum where there is any.
-        noise: (T_r, b), that of the channel, w, with momentum where there is any.
-        z: (T_r, b), what the server recovered the step from.
+        gradient: (T_r, d), the mean g of the clients' stochastic gradients, plus momentum times the last one.
+        noise: (T_r, b), the channel's noise w, plus momentum times the last one.
+        z: (T_r, b), the vector from which the server recovers the step.
         step: (T_r, d), Δ.
     """
 
@@ -39,10 +39,10 @@ class ServerState(NamedTuple):
     Arguments:
         t: the number of rounds.
         w: (T_r, d), the weights (x in the paper).
-        error: (T_r, b), the memory ε that is carried over to the next round.
-        received: (T_r, b), the mean of the messages that arrived, with momentum where there is any.
-        sent: what the last round exchanged; None at t = 0.
-        bytes_up, bytes_down: sent and received so far by a client that takes part in every round.
+        error: (T_r, b), the server's memory ε for the next round.
+        received: (T_r, b), the mean of the messages as they arrived, plus momentum times the last one.
+        sent: the exchange of the last round; None at t = 0.
+        bytes_up, bytes_down: bytes sent and received so far by a client that takes part in every round.
     """
 
     t: int
@@ -62,12 +62,12 @@ class CompressedSensingSGD(Checked):
     Arguments:
         recovery: of the step.
         rate: the learning rate η.
-        channel_noise: standard deviation W of the normal noise in every entry of the mean that arrives.
-        feedback: `subtract` keeps ε = z - ΦΔ; `zero` keeps z except for the cells where ΦΔ is not 0, as FetchSGD does
-            with a CountSketch; `none` keeps nothing.
-        momentum: the share of the last mean that is added to the next, at the server.
-        clients: `each` sketches every client's gradient, as the protocol says; `mean` sketches their mean, which is
-            the same except for rounding, because one linear sketch serves all, and N times faster.
+        channel_noise: standard deviation W of the normal noise in every entry of the mean message.
+        feedback: the server's memory: `subtract` keeps ε = z - ΦΔ; `zero` keeps z except in the cells where ΦΔ is not
+            0, as FetchSGD does with a CountSketch; `none` keeps nothing.
+        momentum: the factor of the last mean message that the server adds to the next.
+        clients: `each` sketches every client's gradient, as in the protocol; `mean` sketches their mean, N times faster
+            and the same except for rounding, because the sketch is linear and serves all clients.
     """
 
     recovery: Recovery
@@ -89,8 +89,9 @@ class CompressedSensingSGD(Checked):
     ) -> Iterator[ServerState]:
         """Run independent trials, all with one operator.
 
-        Trials differ in the noise of gradients and channel, which follows from the seed and the round only: two
-        algorithms with the same seed meet the same noise. O(trials clients d) memory; with clients=mean O(trials d).
+        Trials differ in the noise of gradients and channel. That noise depends on the seed and the round only, so that
+        two algorithms with the same seed meet the same noise. O(trials clients d) memory; with clients=mean O(trials
+        d).
 
         Arguments:
             objective: of d weights.
@@ -98,14 +99,14 @@ class CompressedSensingSGD(Checked):
             seed: of the noise.
             trials: T_r.
             rounds: T.
-            after: a state of an earlier run to go on from. It is the first one that is returned, and all are the same
-                as if that run had not been stopped.
+            after: a state of an earlier run to go on from, which is returned first. The states are the same as those of
+                a run that was not stopped.
 
         Returns:
             The states after 0 to T rounds.
 
         Raises:
-            ValueError: where the sizes of sketch and objective differ.
+            ValueError: if the sizes of sketch and objective differ.
             TypeError: for feedback=zero with a sketch that has no cells.
         """
         if sketch.d != objective.d:
@@ -143,9 +144,9 @@ class CompressedSensingSGD(Checked):
         received = message + fresh + self.momentum * at.received
         z = self.rate * received + at.error
         step = self.recovery.recover(sketch, z).x
-        error = self._kept(sketch, z, step)
+        error = self._next_memory(sketch, z, step)
         sent = Sent(mean, noise, z, step)
-        up, down = at.bytes_up + size, at.bytes_down + _bytes_of_sparse(step[0])
+        up, down = at.bytes_up + size, at.bytes_down + _sparse_nbytes(step[0])
         return ServerState(at.t + 1, at.w - step, error, received, sent, up, down)
 
     def _messages(self, objective: Problem, sketch: Sketch, w: Array, seed: int, t: int) -> tuple[Array, Array, int]:
@@ -161,38 +162,38 @@ class CompressedSensingSGD(Checked):
         messages = sketch.sketch(gradients, check_finite=False)
         return gradients.mean(axis=1), messages.mean(axis=1), messages[0, 0].nbytes
 
-    def _kept(self, sketch: Sketch, z: Array, step: Array) -> Array:
-        """The memory ε that is left after a step."""
+    def _next_memory(self, sketch: Sketch, z: Array, step: Array) -> Array:
+        """The server's memory ε after a step."""
         if self.feedback == "none":
             return 0 * z
         recovered = sketch.sketch(step, check_finite=False)
         return z - recovered if self.feedback == "subtract" else z * (recovered == 0)
 
 
-MakeSGD = Callable[..., CompressedSensingSGD]  # what a task's config gives; it wants recovery and rate
+MakeSGD = Callable[..., CompressedSensingSGD]  # from a task's config, called with recovery and rate
 
 
-def _bytes_of_sparse(step: Array) -> int:
-    """Bytes of a step as it is sent: its nonzeros with their places, or all entries where that is shorter."""
+def _sparse_nbytes(step: Array) -> int:
+    """Bytes of a step (d,) as it is sent: its nonzeros with their places, or all entries if that is less."""
     places = step.nonzero()[0].astype("int32")
     return min(places.nbytes + step[places].nbytes, step.nbytes)
 
 
-class Tracked(NamedTuple):
-    """The vectors of tang2021 Lemma 1 in a round, both (T_r, d): p, of which the server receives a sketch, and e, of
-    which its memory is a sketch after the round."""
+class LemmaVectors(NamedTuple):
+    """The vectors of tang2021 Lemma 1 in a round, each (T_r, d): the server recovers from a sketch of p, and its memory
+    after the round is a sketch of e."""
 
     p: Array
     e: Array
 
 
-def tracked(
+def track(
     states: Iterator[ServerState], algorithm: CompressedSensingSGD, sketch: Sketch
-) -> Iterator[tuple[ServerState, Tracked | None]]:
-    """The states, each with p and e of its last round by the recursion of tang2021 Lemma 1; None at t = 0.
+) -> Iterator[tuple[ServerState, LemmaVectors | None]]:
+    """Each state with the vectors p and e of its last round, by the recursion of tang2021 Lemma 1; None at t = 0.
 
-    They follow from the clients' mean gradient, which the server does not know. One desketch a round where the channel
-    is noisy.
+    The vectors are computed from the clients' mean gradient, which the server does not know. With a noisy channel each
+    round takes one desketch.
     """
     e: Array = 0.0
     for at in states:
@@ -204,4 +205,4 @@ def tracked(
         if algorithm.channel_noise:
             noise = sketch.desketch(at.sent.noise, check_finite=False)
             e = e + algorithm.rate * sketch.b / sketch.d * noise
-        yield at, Tracked(p, e)
+        yield at, LemmaVectors(p, e)

@@ -1,4 +1,4 @@
-"""Ways to compress gradients: a recovery for the server, and the family of sketches that it decodes."""
+"""Ways to compress gradients: the family of the sketch, and the server's recovery."""
 
 from typing import NamedTuple
 
@@ -13,11 +13,11 @@ from sketchbench.sketch.sparse import BlockSparseEmbedding
 from sketchbench.sketch.transform import SubsampledHadamard
 
 TABLE_ROWS = 5  # of a CountSketch (tang2021 Appendix C.2)
-COMPRESSING = ("fiht", "count_sketch")  # the cases of an arm beside no compression
+COMPRESSING = ("fiht", "count_sketch")  # the cases of an arm that compresses
 
 
 class Arm(NamedTuple):
-    """A way to compress in a comparison: its case, and its compression d/b."""
+    """A way to compress: the name of its case, and its compression d/b."""
 
     case: str
     compression: float
@@ -27,14 +27,14 @@ UNCOMPRESSED = Arm("uncompressed", 1.0)
 
 
 class Compressor(NamedTuple):
-    """What the server recovers with, and the family that the operator is drawn from."""
+    """The server's recovery, and the family that the operator is drawn from."""
 
     recovery: Recovery
     family: Family
 
 
-def uncompressed(d: int) -> Compressor:
-    """Gradients as they are."""
+def no_compression(d: int) -> Compressor:
+    """Uncompressed gradients: the identity as the sketch."""
     return Compressor(Desketch(d), Identity(d, d))
 
 
@@ -45,19 +45,19 @@ def fiht(d: int, k: int, compression: float) -> Compressor:
 
 
 def count_sketch(d: int, k: int, rows: int, columns: int) -> Compressor:
-    """A CountSketch of rows × columns cells, and its median."""
+    """A CountSketch of rows × columns cells, decoded by the median of an entry's cells."""
     return Compressor(CountSketchMedian(k), BlockSparseEmbedding(d, rows * columns, s=rows))
 
 
 def check_case(case: str) -> None:
-    """Raise ValueError for a case that is no way to compress."""
+    """Raise ValueError for a case that is not among COMPRESSING."""
     choose("arm", case, COMPRESSING)
 
 
-def compressor(arm: Arm, d: int, k: int) -> Compressor:
+def compressor_of(arm: Arm, d: int, k: int) -> Compressor:
     """The compressor of an arm, for d weights and steps of k entries."""
     if arm == UNCOMPRESSED:
-        return uncompressed(d)
+        return no_compression(d)
     if arm.case == "fiht":
         return fiht(d, k, arm.compression)
     return count_sketch(d, k, TABLE_ROWS, max(1, round(d / (TABLE_ROWS * arm.compression))))

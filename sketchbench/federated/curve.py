@@ -1,4 +1,4 @@
-"""What is kept of a training: measured quantities by round, and the sizes of messages."""
+"""The curve of a training: measured quantities by round, and the sizes of messages."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -8,15 +8,15 @@ import numpy as np
 
 @dataclass
 class Curve:
-    """Measurements of one training as it goes on, filled by `federated.experiment`.
+    """Measurements of one training by round, which `federated.experiment` adds as the training goes on.
 
     Arguments:
         parameters: number of weights of the network.
-        values: by quantity (such as `accuracy`), and then by round, the number that was measured.
-        bytes_up, bytes_down: by round, what has been sent and received until then, by those whom the experiment names.
-        roc: for two classes, the true positive rates after the last round, at `FALSE_POSITIVES`.
-        broadcasts, replies: bytes of every single message, in order, where the experiment counts them.
-        diverged: the last round before the training diverged; None where it has not.
+        values: the measured number by quantity (such as `accuracy`) and round.
+        bytes_up, bytes_down: bytes sent and received until each round; the experiment says by which clients.
+        roc: for two classes, the true positive rates after the last round, at the rates `FALSE_POSITIVES`.
+        broadcasts, replies: bytes of every message in order, if the experiment counts them.
+        diverged: the last round before the training diverged; None for one that has not.
     """
 
     parameters: int = 0
@@ -29,21 +29,20 @@ class Curve:
     diverged: int | None = None
 
     @classmethod
-    def of(cls, plain: dict[str, Any]) -> "Curve":
-        """The curve that `plain` describes."""
-        series = {name: dict(pairs) for name, pairs in plain["values"].items()}
-        sent = {name: dict(plain[name]) for name in ("bytes_up", "bytes_down")}
-        return cls(**{**plain, "values": series, **sent})
+    def from_dict(cls, content: dict[str, Any]) -> "Curve":
+        """The curve that `to_dict` turned into this dictionary."""
+        series = {name: dict(pairs) for name, pairs in content["values"].items()}
+        sent = {name: dict(content[name]) for name in ("bytes_up", "bytes_down")}
+        return cls(**{**content, "values": series, **sent})
 
-    @property
-    def plain(self) -> dict[str, Any]:
-        """All of it as numbers, texts, lists, and dictionaries by text: what is by round as pairs."""
+    def to_dict(self) -> dict[str, Any]:
+        """The curve as a dictionary that JSON can hold: series by round become lists of pairs (round, value)."""
         series = {name: [[t, value] for t, value in by_round.items()] for name, by_round in self.values.items()}
         sent = {name: [[t, value] for t, value in getattr(self, name).items()] for name in ("bytes_up", "bytes_down")}
         return {**asdict(self), "values": series, **sent}
 
     def add(self, t: int, values: dict[str, float], bytes_up: int, bytes_down: int) -> None:
-        """What was measured after round t."""
+        """Add the measurements after round t: values by quantity, and the bytes so far."""
         for quantity, value in values.items():
             self.values.setdefault(quantity, {})[t] = value
         self.bytes_up[t], self.bytes_down[t] = bytes_up, bytes_down
@@ -59,8 +58,8 @@ class Curve:
         last = self.rounds[-1] if self.rounds else None
         return {quantity: series[last] for quantity, series in self.values.items() if last in series}
 
-    def reached(self, target: float) -> int | None:
-        """The first evaluated round whose accuracy is at least the target, or None."""
+    def round_reaching(self, target: float) -> int | None:
+        """The first evaluated round whose accuracy is at least the target; None if there is none."""
         return next((t for t, accuracy in self.values["accuracy"].items() if accuracy >= target), None)
 
     def mean_from(self, quantity: str, first: float) -> float:

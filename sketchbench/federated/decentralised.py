@@ -1,4 +1,4 @@
-"""Averaging without a server: nodes of a graph talk to their neighbours only (song2023 §4)."""
+"""Averaging without a server: the nodes of a graph exchange messages with their neighbours only (song2023 §4)."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -11,29 +11,34 @@ Vectors = NDArray[np.float64]
 
 
 class Talk(NamedTuple):
-    """After t = 0, 1, ... rounds: every node's estimate of the mean, (N, b), and the bytes that all nodes together have
-    sent so far."""
+    """The state after t = 0, 1, ... rounds.
+
+    Attributes:
+        t: the number of rounds.
+        means: every node's estimate of the mean, (N, b).
+        bytes: bytes that all nodes together have sent so far.
+    """
 
     t: int
     means: Vectors
     bytes: int
 
 
-def relayed(graph: nx.Graph, messages: Vectors) -> Iterator[Talk]:
-    """Averaging by relaying: every node passes each message on to all its neighbours in the round after it received it
-    for the first time; its estimate is the mean of the messages that it knows.
+def average_by_relaying(graph: nx.Graph, messages: Vectors) -> Iterator[Talk]:
+    """Average by relaying: a node passes each message on to all its neighbours in the round after it first received it.
+    Its estimate is the mean of the messages that it has received.
 
     O(N² b) a round.
 
     Arguments:
-        graph: connected, without loops.
-        messages: (N, b), of the nodes in order.
+        graph: connected, without loops, of N nodes.
+        messages: (N, b), the nodes' own messages, in the order of the nodes.
 
     Returns:
-        All rounds, until no node has received a new message.
+        The state after each round, until no node receives a new message.
 
     Raises:
-        ValueError: for a graph with loops or in pieces, or with another number of nodes than messages.
+        ValueError: for a graph with loops or in pieces, or another number of messages than nodes.
     """
     adjacency = _adjacency(graph, messages)
     known = np.eye(len(messages), dtype=bool)
@@ -47,11 +52,11 @@ def relayed(graph: nx.Graph, messages: Vectors) -> Iterator[Talk]:
         t += 1
 
 
-def gossiped(graph: nx.Graph, messages: Vectors) -> Iterator[Talk]:
-    """Averaging by gossip: every node replaces its estimate by a weighted mean of its own and its neighbours', with
-    Metropolis weights. The estimates approach the mean, and never reach it.
+def average_by_gossip(graph: nx.Graph, messages: Vectors) -> Iterator[Talk]:
+    """Average by gossip: in each round a node replaces its estimate by a weighted mean of its own and its neighbours'
+    estimates, with Metropolis weights. The estimates approach the mean, and never reach it.
 
-    Arguments and errors as for `relayed`. Returns rounds without end. O(N² b) a round.
+    Arguments and errors are those of `average_by_relaying`; the rounds never end. O(N² b) a round.
     """
     adjacency = _adjacency(graph, messages)
     degrees = adjacency.sum(axis=1)
@@ -66,11 +71,11 @@ def gossiped(graph: nx.Graph, messages: Vectors) -> Iterator[Talk]:
 
 
 def _adjacency(graph: nx.Graph, messages: Vectors) -> NDArray[np.bool_]:
-    """The adjacency matrix (N, N) of a graph that is fit for averaging; else ValueError."""
+    """The adjacency matrix (N, N) of a graph. Raises ValueError for a graph that can't average N messages."""
     if len(graph) != len(messages):
         raise ValueError(f"{len(messages)} messages need as many nodes, not {len(graph)}")
     if not nx.is_connected(graph):
-        raise ValueError("the graph is in pieces, which can never agree; connect it")
+        raise ValueError("the graph is in pieces, whose nodes can never agree; connect them")
     if nx.number_of_selfloops(graph):
-        raise ValueError("the graph has loops; a node does not talk to itself")
+        raise ValueError("the graph has loops, edges from a node to itself; remove them")
     return nx.to_numpy_array(graph, dtype=bool)

@@ -1,4 +1,4 @@
-"""One training from start to end: evaluated as it goes on, and resumed from its checkpoint where it was stopped."""
+"""One training from start to end, evaluated as it goes on, and resumed from its checkpoint if it was stopped."""
 
 import logging
 import time
@@ -14,12 +14,12 @@ from sketchbench.parameters import Checked, Count
 from sketchbench.run.course import WHOLE, Course, Unfinished
 
 log = logging.getLogger(__name__)
-SECONDS_BETWEEN = 60.0  # two checkpoints of a training
+SECONDS_BETWEEN = 60.0  # from one checkpoint of a training to the next
 SECONDS_BETWEEN_LINES = 2.0
 
 
 class HasRound(Protocol):
-    """A state of a training that says after which round it is."""
+    """A state of a training, with the number t of the rounds before it."""
 
     @property
     def t(self) -> int: ...
@@ -30,16 +30,18 @@ State = TypeVar("State", bound=HasRound)
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment(Checked, ABC, Generic[State]):
-    """A training and how it is followed. The same experiment gives the same curve, stopped in between or not.
+    """A training, and the rounds in which it is evaluated. A training that was stopped and resumed has the same curve
+    as one that was not.
 
-    A new kind of training has four methods: `_identity`, `_states`, `_evaluate` and `_packed`.
+    A new kind of training implements `_identity`, `_states`, `_evaluate` and `_pack`.
 
     Arguments:
         rounds: of the training, at most.
-        evaluated: the rounds from 0 on after which the network is evaluated; None for all.
-        target: the training ends after the first evaluated round from 1 on whose accuracy reaches it; None for never.
+        evaluated: the rounds, from 0 on, after which the network is evaluated; None for all.
+        target: a test accuracy; the training ends after the first evaluated round t >= 1 that reaches it. None for
+            none.
         name: of the training in the log.
-        course: when it stops, and where a stopped training goes on from.
+        course: the time limit, and the folder of checkpoints from which a stopped training goes on.
     """
 
     rounds: Count
@@ -50,33 +52,34 @@ class Experiment(Checked, ABC, Generic[State]):
 
     @abstractmethod
     def _identity(self) -> tuple[Any, ...]:
-        """What else tells this training from others that have checkpoints in the same folder (see `described`)."""
+        """The parts, beside the fields of `Experiment`, that identify this training's checkpoint (see `path_of`)."""
 
     @abstractmethod
     def _states(self, packed: Any | None) -> Iterator[State]:
-        """States after round 0, 1, ..., `rounds`, or from the one on that `_packed` gave, that one included.
+        """The states after rounds 0, 1, ..., `rounds`; with a state that `_pack` packed, from that state on.
 
-        Raises FloatingPointError where the training has diverged.
+        Raises FloatingPointError when the training has diverged.
         """
 
     @abstractmethod
     def _evaluate(self, at: State, curve: Curve) -> None:
-        """Add to the curve. Raises FloatingPointError where the training has diverged."""
+        """Evaluate a state, and add the results to the curve. Raises FloatingPointError if the training has
+        diverged."""
 
     @abstractmethod
-    def _packed(self, at: State) -> Any:
-        """A state as numbers, texts, lists, dictionaries and tensors."""
+    def _pack(self, at: State) -> Any:
+        """Pack a state into numbers, texts, lists, dictionaries and tensors."""
 
     def run(self) -> Curve:
-        """The curve of the whole training, or until it reached the target or diverged.
+        """Train, and return the curve: of all rounds, or until the training reached the target or diverged.
 
         Raises:
-            Unfinished: where the time limit of the course is reached, one round after the start or later.
+            Unfinished: when the time limit of the course has passed; at least one round has been made by then.
         """
         path = self._path
         if path is None:
             return self._run(None)
-        with checkpoint.alone(path.parent, self.course):
+        with checkpoint.lock_folder(path.parent, self.course):
             return self._run(path)
 
     def _run(self, path: Path | None) -> Curve:
@@ -90,16 +93,16 @@ class Experiment(Checked, ABC, Generic[State]):
             for at in self._states(saved["state"] if saved else None):
                 t = at.t
                 first = t if first is None else first
-                if self._evaluated(t) and t not in curve.bytes_up:  # else the checkpoint was written here
+                if self._is_evaluated(t) and t not in curve.bytes_up:  # else the checkpoint was written here
                     self._evaluate(at, curve)
-                now, ended = time.monotonic(), self._ended(t, curve)
+                now, ended = time.monotonic(), self._has_ended(t, curve)
                 if ended or now - logged > SECONDS_BETWEEN_LINES:
                     self._log(t, curve)
                     logged = now
                 over = not ended and t > first and self.course.over
                 if ended or over or now - written > SECONDS_BETWEEN:
                     if path:
-                        checkpoint.save(path, {"t": t, "curve": asdict(curve), "state": self._packed(at)})
+                        checkpoint.save(path, {"t": t, "curve": asdict(curve), "state": self._pack(at)})
                     written = now
                 if over:
                     raise Unfinished(f"{self.name}: round {t} of {self.rounds} is done")
@@ -114,16 +117,16 @@ class Experiment(Checked, ABC, Generic[State]):
 
     @property
     def _path(self) -> Path | None:
-        """Of the checkpoint, which belongs to this training alone."""
+        """The path of this training's checkpoint; None without a folder of checkpoints."""
         if self.course.checkpoints is None:
             return None
         followed = (self.name, self.rounds, self.evaluated, self.target)
-        return checkpoint.place(self.course.checkpoints, self.course.code, *followed, *self._identity())
+        return checkpoint.path_of(self.course.checkpoints, self.course.code, *followed, *self._identity())
 
-    def _evaluated(self, t: int) -> bool:
+    def _is_evaluated(self, t: int) -> bool:
         return self.evaluated is None or t in self.evaluated
 
-    def _ended(self, t: int, curve: Curve) -> bool:
+    def _has_ended(self, t: int, curve: Curve) -> bool:
         if t == self.rounds:
             return True
         return self.target is not None and t > 0 and curve.latest["accuracy"] >= self.target

@@ -1,4 +1,4 @@
-"""Federated averaging, open or double-blind: some clients train for a while, and the server averages."""
+"""Federated averaging, plain or double-blind: some clients train locally, and the server averages their steps."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -31,12 +31,12 @@ Momentum = Annotated[float, Range(0, 1, open_high=True)]
 
 
 class FedAvgState(NamedTuple):
-    """What a training goes on from at the start of round t.
+    """The state at the start of round t, from which a stopped training goes on.
 
     Arguments:
         t: the round.
-        weights: the server's, by parameter.
-        bytes_up, bytes_down: sent and received so far by all clients together.
+        weights: the server's weights by parameter.
+        bytes_up, bytes_down: bytes sent and received so far by all clients together.
     """
 
     t: int
@@ -50,10 +50,10 @@ class FedAvgRound(NamedTuple):
 
     Arguments:
         t: the round.
-        model: the server's; the same object in all rounds, which changes.
-        broadcast: what the clients of this round are sent.
-        replies: what the clients of the round before have returned.
-        state: what a training goes on from here.
+        model: the server's model, one object that changes from round to round.
+        broadcast: the message to the clients of this round.
+        replies: of the clients of the previous round.
+        state: from which a stopped training goes on.
     """
 
     t: int
@@ -73,13 +73,12 @@ class FedAvg(Checked):
         rate: the learning rate.
         epochs: of local training in a round.
         batch: samples of a local step.
-        participation: the share of the clients in a round, chosen uniformly.
-        local_step: `sketch` is W̃ ← W̃ - η Γ. `weights` is the step that training with full weights would take through
-            these sketches, W ← W - η Γ Sᵀ, of which a client sees W̃ ← W̃ - η Γ SᵀS, about d/s times as long. A single
-            local step gives the same Γ either way; zhang2021 §4.2 defines no more than one, and the listing of its
-            Appendix E leads to `weights`.
-        momentum: of the local steps (heavy ball): a step is added to the last one times this. A client, which keeps
-            nothing between rounds, begins each round at rest.
+        participation: the share of the clients in a round, chosen uniformly at random.
+        local_step: `sketch` steps W̃ ← W̃ - η Γ; `weights` steps W ← W - η Γ Sᵀ, as a training with full weights would,
+            which on the client is W̃ ← W̃ - η Γ SᵀS, about d/s times as long. A first local step has the same Γ either
+            way. zhang2021 §4.2 defines a single step; the listing of its Appendix E amounts to `weights`.
+        momentum: of local steps (heavy ball): the factor of the last step that is added to the next. Each round starts
+            with no momentum, as clients keep nothing between rounds.
     """
 
     rate: Positive
@@ -105,16 +104,16 @@ class FedAvg(Checked):
 
         Arguments:
             model: the server's.
-            twin: a client's: `blind.blinded` of another instance.
+            twin: a client's: `blind.make_blind` of another instance of the model.
             samples: of all clients.
             parts: the indices of each client's samples.
-            seed: of all randomness, which follows from it and the round only.
+            seed: of all randomness, which depends on it and the round only.
             rounds: T.
-            kernels: of the sketches.
-            state: of an earlier run to go on from, as if that run had not been stopped.
+            kernels: backend of the sketches.
+            state: of an earlier run, to go on from as if that run had not been stopped.
 
         Returns:
-            The rounds 0 to T, or those from the state's on.
+            The rounds 0 to T, or, given a state, from the round of that state on.
 
         Raises:
             ValueError: for a model with buffers.
@@ -137,22 +136,22 @@ class FedAvg(Checked):
             yield FedAvgRound(t, model, message, replies, FedAvgState(t, weights, up, down))
             if t >= rounds:
                 return
-            chosen = self._chosen(len(parts), seed, t)
+            chosen = self._choose_clients(len(parts), seed, t)
             replies = [
-                self._reply(twin, message, client, samples, parts[client], seed, t, kernels) for client in chosen
+                self._train_client(twin, message, client, samples, parts[client], seed, t, kernels) for client in chosen
             ]
             aggregate(model, replies)
             up += sum(reply.nbytes for reply in replies)
             down += message.nbytes * len(replies)
             t += 1
 
-    def _chosen(self, clients: int, seed: int, t: int) -> list[int]:
-        """The numbers of a round's clients, at least one."""
+    def _choose_clients(self, clients: int, seed: int, t: int) -> list[int]:
+        """Draw the clients of round t, at least one, in ascending order."""
         count = max(1, round(self.participation * clients))
         random = seeds.generator(seed, what="participants", round=t)
         return sorted(random.choice(clients, count, replace=False).tolist())
 
-    def _reply(
+    def _train_client(
         self,
         twin: nn.Module,
         message: Broadcast,
@@ -163,7 +162,7 @@ class FedAvg(Checked):
         t: int,
         kernels: Kernels,
     ) -> Reply:
-        """Local training of one client."""
+        """Train one client from the broadcast, and return its reply."""
         receive(twin, message, kernels)
         random = seeds.generator(seed, what="local", round=t, client=client)
         places = torch.from_numpy(part).to(samples.labels.device)
@@ -188,7 +187,7 @@ class FedAvg(Checked):
 
 
 def _move(named: Mapping[str, Tensor], steps: Weights, through: Mapping[str, Sketch]) -> None:
-    """Take a local step of the parameters, times Sᵀ S for those with an operator S."""
+    """Take a local step of the parameters; steps of parameters with an operator S are multiplied by Sᵀ S."""
     with torch.no_grad():
         for name, parameter in named.items():
             step, operator = steps[name], through.get(name)

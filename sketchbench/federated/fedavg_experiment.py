@@ -1,8 +1,8 @@
-"""A training by FedAvg, open or double-blind, with what a client can make of the server's updates."""
+"""Training of a network by FedAvg, plain or double-blind, with a client's estimates of the server's updates."""
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
@@ -13,26 +13,26 @@ from sketchbench import seeds
 from sketchbench.dataset.dataset import Dataset, Split
 from sketchbench.dataset.partition import MakeParts
 from sketchbench.federated.curve import Curve
-from sketchbench.federated.double_blind import Option, Weights, estimated_weights
+from sketchbench.federated.double_blind import OPTIONS, Weights, estimated_weights
 from sketchbench.federated.experiment import Experiment
 from sketchbench.federated.fedavg import FedAvg, FedAvgRound, FedAvgState, LocalStepping, Momentum
+from sketchbench.federated.tuning import Procedure
 from sketchbench.kernels import Kernels
 from sketchbench.model import classification, sketched
 from sketchbench.model.autograd import device_of
-from sketchbench.model.blind import blinded
+from sketchbench.model.blind import make_blind
 from sketchbench.model.classification import Samples
-from sketchbench.model.networks import MakeModel, initialised
-from sketchbench.model.precision import Precision, computing_in
-from sketchbench.parameters import Checked, Count, Share
+from sketchbench.model.networks import MakeModel, initialise
+from sketchbench.model.precision import Precision, precision_context
+from sketchbench.parameters import Count, Share
 from sketchbench.sketch.family import Family
 
-OPTIONS: tuple[Option, ...] = ("I", "II")
-PLAIN = "plain"  # stands for the option where no layer is sketched
+PLAIN = "plain"  # in the place of the option for a network without sketched layers
 FALSE_POSITIVES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
 @dataclass(frozen=True)
-class FedAvgProcedure(Checked):
+class FedAvgProcedure(Procedure):
     """How a network is trained by FedAvg, whatever the learning rate.
 
     Arguments:
@@ -47,13 +47,9 @@ class FedAvgProcedure(Checked):
     precision: Precision
     momentum: Momentum = 0.0
 
-    def restricted(self, participation: float) -> "FedAvgProcedure":
-        """The same with at most this share of the clients in a round."""
-        return replace(self, participation=min(participation, self.participation))
-
 
 class Successive(NamedTuple):
-    """Round t and the one before it; None at the first one."""
+    """Round t, and the round before it, which is None for the first round of a run."""
 
     t: int
     before: FedAvgRound | None
@@ -62,25 +58,28 @@ class Successive(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class FedAvgExperiment(Experiment[Successive]):
-    """FedAvg of one network. Its curve has the bytes of all clients together, those of every message, and
+    """FedAvg of one network.
+
+    Its curve has the bytes of all clients together, the bytes of every message, and the quantities
 
     `accuracy`, `loss`: on the test samples; for two classes also `auc`, the area under the ROC curve, and `roc`;
-    `error I`, `cosine I`, `error II`, `cosine II`, after the rounds `estimated` and where layers are sketched: how far
-    a client's estimate Δ̂ by either option (zhang2021 §6.3) is from what the round before did to the sketched layers'
-    weights, Δ: ‖Δ̂ - Δ‖/‖Δ‖, and the absolute cosine of the angle between them;
-    `error plain`, `cosine plain`, where none are: the same of all weights, which a client then sees as they are.
+    `error I`, `cosine I`, `error II`, `cosine II`, after the rounds `estimated`, of a network with sketched layers: let
+    Δ be the last round's change of their weights, and Δ̂ a client's estimate of it by option I or II (zhang2021 §6.3);
+    then the error is ‖Δ̂ - Δ‖/‖Δ‖, and the cosine the absolute one of the angle between Δ̂ and Δ;
+    `error plain`, `cosine plain`: the same for a network without sketched layers, all of whose weights a client sees.
 
-    It never counts as diverged: a network that has overflown is evaluated as it is.
+    A training never counts as diverged: a network whose weights have overflown is evaluated as it is.
 
     Arguments:
-        kernels: of the sketches; their device trains.
+        kernels: backend of the sketches, on whose device the network is trained.
         seed: root of all randomness of this training.
         data: the samples.
         partition: deals the training samples out to the clients.
-        model: as a config of conf/model gives it.
-        family: of the sketched layers; None for a plain network.
-        procedure, rate: of the training.
-        estimated: the rounds, from 1 on, with a client's estimates.
+        model: makes the network; a config of conf/model.
+        family: of the sketches of the layers; None for a plain network.
+        procedure: how the network is trained.
+        rate: the learning rate.
+        estimated: the rounds, from 1 on, after which a client's estimates are measured.
     """
 
     kernels: Kernels
@@ -94,17 +93,17 @@ class FedAvgExperiment(Experiment[Successive]):
     estimated: Sequence[int] = ()
 
     def run(self) -> Curve:
-        with computing_in(self.procedure.precision, device_of(self.kernels)):
+        with precision_context(self.procedure.precision, device_of(self.kernels)):
             return super().run()
 
     @property
     def make(self) -> Callable[[], nn.Module]:
-        """Makes the network."""
+        """A function that makes the network."""
         return partial(self.model, shape=self.data.shape, classes=self.data.classes, family=self.family)
 
     @property
     def algorithm(self) -> FedAvg:
-        """FedAvg with the learning rate."""
+        """FedAvg with this procedure and learning rate."""
         how = self.procedure
         return FedAvg(self.rate, how.epochs, how.batch, how.participation, how.local_step, how.momentum)
 
@@ -114,8 +113,8 @@ class FedAvgExperiment(Experiment[Successive]):
 
     @cached_property
     def _twin(self) -> nn.Module:
-        """A client's network."""
-        return blinded(initialised(self.make, 0)).to(device_of(self.kernels))
+        """A client's network, into which broadcasts are loaded."""
+        return make_blind(initialise(self.make, 0)).to(device_of(self.kernels))
 
     def _identity(self) -> tuple[Any, ...]:
         network = (self.make, self.procedure.precision, self.kernels.NAME)
@@ -128,7 +127,7 @@ class FedAvgExperiment(Experiment[Successive]):
         return Samples(images, torch.tensor(split.labels, device=device))
 
     def _states(self, packed: Any | None) -> Iterator[Successive]:
-        model = initialised(self.make, seeds.key(self.seed, what="weights")).to(device_of(self.kernels))
+        model = initialise(self.make, seeds.key(self.seed, what="weights")).to(device_of(self.kernels))
         train = self._samples(self.data.train)
         parts = self.partition(labels=self.data.train.labels, seed=self.seed)
         state = FedAvgState(*packed) if packed else None
@@ -139,7 +138,7 @@ class FedAvgExperiment(Experiment[Successive]):
             assert now is not None
             yield Successive(now.t, before, now)
 
-    def _packed(self, at: Successive) -> Any:
+    def _pack(self, at: Successive) -> Any:
         return tuple(at.now.state)
 
     def _evaluate(self, at: Successive, curve: Curve) -> None:
@@ -158,7 +157,7 @@ class FedAvgExperiment(Experiment[Successive]):
         curve.replies += [reply.nbytes for reply in now.replies]
 
     def _estimates(self, before: FedAvgRound, now: FedAvgRound) -> dict[str, float]:
-        """The error and the cosine by each option, of all sketched layers together, or of all layers if none are."""
+        """Errors and cosines of a client's estimates, over all sketched layers, or all layers of a plain network."""
         messages = (before.broadcast, now.broadcast)
         names = [f"{name}.weight" for name, _ in sketched.layers(now.model)]
         estimates: dict[str, list[Weights]] = {
@@ -169,14 +168,14 @@ class FedAvgExperiment(Experiment[Successive]):
         if not names:
             names = list(now.state.weights)
             estimates = {PLAIN: [{name: message.weights[name] for name in names} for message in messages]}
-        truth = _joined({name: before.state.weights[name] - now.state.weights[name] for name in names})
+        truth = _join({name: before.state.weights[name] - now.state.weights[name] for name in names})
         values = {}
         for option, (old, new) in estimates.items():
-            estimate = _joined(old) - _joined(new)
+            estimate = _join(old) - _join(new)
             values[f"error {option}"] = float((estimate - truth).norm() / truth.norm())
             values[f"cosine {option}"] = float(abs(estimate @ truth) / (estimate.norm() * truth.norm()))
         return values
 
 
-def _joined(weights: Weights) -> Tensor:
+def _join(weights: Weights) -> Tensor:
     return torch.cat([value.flatten() for value in weights.values()]).double()

@@ -1,12 +1,12 @@
-"""Trainings of many networks at once, whose clients send compressed updates; with or without privacy.
+"""Trainings of many networks side by side, whose clients send compressed updates, with or without privacy.
 
-Trials by clients are the first axes of all arrays. Each trial has its own partition, start, batches, noise and
-operators, and the methods that are compared (`Arm`) share all of these.
+The first axes of all arrays are trials and clients. Each trial has its own partition, initial weights, batches, noise
+and operators, and the methods that are compared (`Arm`) share all of these.
 
-Privacy is that of a client's records against the server, which sees every single message: a client clips the gradient
-of each record, and adds to their mean all the noise that its own records need, before anything is compressed. So a
-message is made of what is private already, whatever the compressor does (post-processing). Under secure aggregation
-each of C clients could add 1/√C of that noise; this is not made use of.
+Privacy protects a client's records from the server, which sees every message: a client clips the gradient of each
+record, and adds to the mean all the noise that its records need, before it compresses. Messages are computed from
+these noisy gradients alone, so that every compressor is post-processing. Under secure aggregation each of C clients
+could add 1/√C of the noise; these trainings don't.
 """
 
 from collections.abc import Sequence
@@ -23,23 +23,23 @@ from sketchbench.dataset.dataset import Dataset, Split
 from sketchbench.dataset.partition import MakeParts
 from sketchbench.kernels import Array, Kernels
 from sketchbench.model.networks import MakeModel
-from sketchbench.objective.stacked import Batches, StackedPerceptron, perceptron, starts
+from sketchbench.objective.stacked import Batches, StackedPerceptron, initial_weights, perceptron
 from sketchbench.parameters import Checked, Positive
 from sketchbench.privacy.sampling import Sampling
 
-LARGEST = 1000.0  # weight of a training that has not diverged: a hundred times what sound ones reach
+LARGEST = 1000.0  # magnitude of a weight beyond which a training has diverged; others reach a hundredth of it
 
 
 @dataclass(frozen=True)
 class Federation:
-    """Clients with their records, and the networks that they start from, in T trials.
+    """Clients with their records, and the networks' initial weights, in T trials.
 
     Arguments:
-        network: T of them.
-        start: weights, float32 (T, d).
-        records: numbers of the training samples of each client, (T, C, n).
-        train, test: inputs, float32 (samples, p), and labels (samples,). Inputs are pixels, less the mean and over
-            the standard deviation of all pixels of all training images: two numbers that are taken for public.
+        network: T networks, stacked.
+        start: initial weights, float32 (T, d).
+        records: indices of each client's training samples, (T, C, n).
+        train, test: inputs, float32 (samples, p), and labels (samples,). Inputs are pixels, standardised by the mean
+            and the standard deviation of all pixels of all training images, which count as public.
     """
 
     network: StackedPerceptron
@@ -54,21 +54,21 @@ class Federation:
 
     @property
     def layout(self) -> Layout:
-        """Of an update."""
+        """The layout of an update."""
         return Layout(self.network.shapes)
 
     @property
     def clients(self) -> int:
-        """C."""
+        """C, the number of clients."""
         return self.records.shape[1]
 
     @property
     def owners(self) -> tuple[frozenset[int], ...]:
-        """The records of each client, in the first trial."""
+        """The records of each client in the first trial."""
         return tuple(frozenset(own.tolist()) for own in self.records[0])
 
     def batches(self, sampling: Sampling, random: np.random.Generator) -> Batches:
-        """A batch of every client, whose shares are 1/`sampling.batch` for each time that a record is drawn."""
+        """Draw a batch for every client; a record has a share of 1/`sampling.batch` for each time that it is drawn."""
         times = sampling.draw(random, self.records.shape[:2])
         largest = max(1, int((times > 0).sum(axis=-1).max()))
         places = np.argsort(times == 0, axis=-1, kind="stable")[..., :largest]
@@ -78,30 +78,37 @@ class Federation:
         inputs, labels = self.train
         return Batches(inputs[drawn], labels[drawn], asarray(shares))
 
-    def repeated(self, times: int) -> "Federation":
-        """All trials so many times over, one after another."""
+    def repeat(self, times: int) -> "Federation":
+        """The federation of all trials, repeated `times` times one after another."""
         start = self.kernels.xp.concatenate([self.start] * times)
         return replace(self, start=start, records=np.tile(self.records, (times, 1, 1)))
 
     def accuracy(self, w: Array) -> NDArray[np.float64]:
-        """On the test samples, of weights (T, d): (T,)."""
+        """The accuracy of weights (T, d) on the test samples, (T,)."""
         return np.asarray(self.kernels.to_numpy(self.network.accuracy(w, *self.test)))
 
 
-def federation(
+def make_federation(
     kernels: Kernels, data: Dataset, partition: MakeParts, model: MakeModel, trials: Sequence[int]
 ) -> Federation:
-    """The federation whose trials have these seeds, of 64 bits, for their partitions and starts.
+    """Make the federation of T trials.
+
+    Arguments:
+        kernels: backend of all arrays.
+        data: the data set.
+        partition: deals the training samples out to the clients.
+        model: makes the network, a perceptron.
+        trials: a 64-bit seed for each trial, of its partition and initial weights.
 
     Raises:
-        ValueError: where clients have unequally many records, or the model is no perceptron.
+        ValueError: if clients have unequally many records, or the model is no perceptron.
     """
     dealt = [partition(labels=data.train.labels, seed=seed) for seed in trials]
     counts = {len(own) for parts in dealt for own in parts}
     if len(counts) > 1:
         raise ValueError(
-            f"partition: clients have from {min(counts)} to {max(counts)} records, and those that train together need "
-            "equally many; choose the partition iid or one_class"
+            f"partition: clients have from {min(counts)} to {max(counts)} records, and to train side by side "
+            "they need equally many; choose the partition iid or one_class"
         )
     asarray, pixels = kernels.asarray, data.features(data.train)
     mean, sd = pixels.mean(), pixels.std()
@@ -111,7 +118,7 @@ def federation(
 
     return Federation(
         perceptron(kernels, model, data.shape, data.classes),
-        asarray(starts(lambda: model(shape=data.shape, classes=data.classes), trials)),
+        asarray(initial_weights(lambda: model(shape=data.shape, classes=data.classes), trials)),
         np.array(dealt),
         samples(data.train),
         samples(data.test),
@@ -120,11 +127,11 @@ def federation(
 
 @dataclass(frozen=True)
 class Gradients(Checked):
-    """How a client takes its gradient: the mean over a batch of its records.
+    """How a client computes its gradient: as the mean over a batch of its records.
 
     Arguments:
         sampling: of batches.
-        clip: norm that the gradient of a record is clipped to; None for no clipping.
+        clip: the norm to which the gradient of a record is clipped; None for no clipping.
     """
 
     sampling: Sampling
@@ -132,13 +139,13 @@ class Gradients(Checked):
 
 
 class Arm(NamedTuple):
-    """A method to compare.
+    """A method in a comparison.
 
     Arguments:
         compressor: of updates.
         rates: the learning rate of each trial, float32 (T,).
-        sigma: standard deviation of the noise that each client adds to every entry of its gradient. It is made of
-            float32 numbers by a generator that is no cryptographic one: good for measuring, not for protecting people.
+        sigma: standard deviation of the noise that each client adds to every entry of its gradient. The noise is of
+            float32 numbers from a generator that is not cryptographic: good for measuring, not for protecting people.
     """
 
     compressor: Compressor
@@ -147,14 +154,14 @@ class Arm(NamedTuple):
 
 
 class Trained(NamedTuple):
-    """What came out of an arm.
+    """The trainings of an arm, in T trials.
 
     Arguments:
-        w: weights, float32 (T, d); of what diverged, the last ones before.
-        diverged: (T,).
-        accuracy: on the test samples, in the mean over the last rounds, (T,); 0 of what diverged.
-        bytes_up: the most that a client sends in a round.
-        bytes_down: what it receives, in the mean over the rounds.
+        w: final weights, float32 (T, d); for trainings that diverged, the last weights before.
+        diverged: whether the training diverged, (T,).
+        accuracy: on the test samples, the mean over the last rounds, (T,); 0 for trainings that diverged.
+        bytes_up: the most bytes that a client sends in a round.
+        bytes_down: the mean number of bytes that a client receives in a round.
     """
 
     w: Array
@@ -169,20 +176,20 @@ def train(
 ) -> list[Trained]:
     """Train all arms, side by side.
 
-    In each round the server subtracts from the weights the step that the compressor makes of all clients' updates,
-    which are learning rates times gradients. A training has diverged where a weight would be larger than LARGEST, or
-    no number; its weights stay as they were, and its clients send updates of zero.
+    In each round clients send their learning rate times their gradient, compressed, and the server subtracts the
+    compressor's step from the weights. A training diverges when a weight would exceed LARGEST or be no number; from
+    then on its weights stay as they are, and its clients send updates of zero.
 
     Arguments:
-        clients: with their starts.
-        gradients: how clients take theirs.
-        arms: what is compared.
+        clients: with their records and initial weights.
+        gradients: how clients compute their gradients.
+        arms: the methods that are compared.
         seed: of batches, noise and operators.
-        rounds: >= 1.
-        judged: how many of them, the last ones, are evaluated.
+        rounds: at least 1.
+        judged: the number of the last rounds that are evaluated.
 
     Raises:
-        ValueError: for a message of more bytes than the compressor was allowed.
+        ValueError: for a message of more bytes than the compressor's limit.
     """
     random, noise = seeds.generator(seed, part="batches"), seeds.generator(seed, part="noise")
     kernels, shape = clients.kernels, (*clients.records.shape[:2], clients.layout.d)
@@ -193,14 +200,14 @@ def train(
         drawn = kernels.asarray(noise.standard_normal(shape, dtype=np.float32)) if private else None
         at = At(kernels, seed, number, shape[0])
         for training in trainings:
-            training.go_on(batches, drawn, at)
+            training.run_round(batches, drawn, at)
             if number >= rounds - judged:
                 training.evaluate()
     return [training.result(rounds) for training in trainings]
 
 
 class _Training:
-    """An arm on its way."""
+    """The trainings of one arm, round by round."""
 
     def __init__(self, clients: Federation, gradients: Gradients, arm: Arm) -> None:
         self._clients, self._clip, self._arm = clients, gradients.clip, arm
@@ -212,8 +219,8 @@ class _Training:
         self._up, self._down = 0, 0
         self._accuracies: list[NDArray[np.float64]] = []
 
-    def go_on(self, batches: Batches, noise: Array | None, at: At) -> None:
-        """A round, with standard normal noise (T, C, d)."""
+    def run_round(self, batches: Batches, noise: Array | None, at: At) -> None:
+        """Run a round, with standard normal noise (T, C, d), or None."""
         compressor, xp = self._arm.compressor, at.kernels.xp
         x = self._clients.network.gradients(self._w, batches, self._clip, compressor.projections(at))
         if noise is not None:
@@ -228,15 +235,15 @@ class _Training:
         self._up, self._down = max(self._up, exchange.bytes_up), self._down + exchange.bytes_down
         self._memory = exchange.memory
         after = self._w - exchange.step
-        self._sound &= abs(after).max(axis=1) <= LARGEST  # no number is not
+        self._sound &= abs(after).max(axis=1) <= LARGEST  # False for a weight that is not a number
         self._w = xp.where(self._sound[:, None], after, self._w)
 
     def evaluate(self) -> None:
-        """Note the accuracy of now."""
+        """Add the accuracy of the current weights."""
         self._accuracies.append(self._clients.accuracy(self._w))
 
     def result(self, rounds: int) -> Trained:
-        """After so many rounds."""
+        """The trainings after `rounds` rounds."""
         sound = np.asarray(self._clients.kernels.to_numpy(self._sound))
         accuracy = np.where(sound, np.mean(self._accuracies, axis=0), 0.0)
         return Trained(self._w, ~sound, accuracy, self._up, self._down / rounds)

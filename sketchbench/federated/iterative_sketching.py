@@ -1,4 +1,4 @@
-"""Iterative sketching (song2023 Algorithm 1): clients send sketches of their local progress."""
+"""Iterative sketching (song2023 Algorithm 1): clients send sketches of the changes by their local steps."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -15,24 +15,24 @@ Desketching = Literal["same", "paper"]
 
 
 class LocalStep(NamedTuple):
-    """Of all N clients in T_r trials, (T_r, N, d): the weights u before a local step, and the gradients there."""
+    """The weights of all N clients before a local step, and the gradients there, each (T_r, N, d)."""
 
     weights: Array
     gradients: Array
 
 
 class Round(NamedTuple):
-    """What can be seen after t = 0, 1, ..., T rounds, in T_r trials.
+    """The state after t = 0, 1, ..., T rounds, in T_r trials.
 
     Arguments:
         t: the number of rounds.
-        w: (T_r, d), the weights that all clients start the next round from.
-        local: (T_r, d), the mean over clients and local steps of the weights at which the last round took its
-            gradients; w itself at t = 0.
-        bytes_up, bytes_down: what a client has sent and received so far.
-        messages: (T_r, N, b), what the clients sent in the last round; None at t = 0.
-        operators: with which they sketched, one per trial; None at t = 0.
-        path: the local steps of the last round, where they are kept.
+        w: (T_r, d), the weights from which all clients start the next round.
+        local: (T_r, d), the mean of the weights at which the last round took its gradients, over clients and local
+            steps; w itself at t = 0.
+        bytes_up, bytes_down: bytes that a client has sent and received so far.
+        messages: (T_r, N, b), the clients' sketches in the last round; None at t = 0.
+        operators: of these sketches, one per trial; None at t = 0.
+        path: the local steps of the last round, if the run keeps them.
     """
 
     t: int
@@ -47,16 +47,17 @@ class Round(NamedTuple):
 
 @dataclass(frozen=True)
 class IterativeSketching(Checked):
-    """K local gradient steps per round; the server averages the sketches of the clients' changes and sends the average
-    to all, who desketch it.
+    """K local gradient steps per round; each client sends a sketch of its change of the weights. The server sends back
+    the average, which all clients desketch.
 
     Arguments:
         family: of the sketch; with Identity this is local gradient descent.
-        local_rate: size of a local step.
+        local_rate: the step size η of a local step.
         local_steps: K.
-        global_rate: factor of the average.
-        fresh: draw an operator for each round, as the paper assumes; False keeps the first.
-        desketch: `same` uses the operator that sketched; `paper` that of the next round, as line 9 is printed.
+        global_rate: the factor of the average.
+        fresh: whether each round draws a new operator, as the paper assumes; False keeps the first.
+        desketch: `same` desketches with the operator that sketched; `paper` with the next round's, as line 9 is
+            printed.
     """
 
     family: Family
@@ -85,15 +86,15 @@ class IterativeSketching(Checked):
             key: 64 bits, as from `seeds.key`, that the sketches are drawn from.
             trials: T_r.
             rounds: T.
-            gradients: the gradients that local steps follow at the clients' weights (T_r, N, d), such as noisy ones;
-                by default `objective.gradients`.
-            keep_path: keep every round's local steps, with K times the memory.
+            gradients: maps the clients' weights (T_r, N, d) to the gradients of local steps, such as noisy ones; by
+                default `objective.gradients`.
+            keep_path: whether rounds keep their local steps, which takes K times the memory.
 
         Returns:
-            What can be seen after 0 to T rounds.
+            The states after 0 to T rounds.
 
         Raises:
-            ValueError: where the sizes of family and objective differ.
+            ValueError: if the sizes of family and objective differ.
         """
         if self.family.d != objective.d:
             raise ValueError(f"the sketch's d={self.family.d} must be the objective's, {objective.d}")
@@ -120,7 +121,7 @@ class IterativeSketching(Checked):
             yield at
 
     def _operators(self, key: int, trials: int, kernels: Kernels) -> Iterator[tuple[Sketch, Sketch]]:
-        """For each round, the operators that sketch and those that desketch, one per trial."""
+        """For each round, the stack of operators that sketch and the stack that desketch, one operator per trial."""
         stacks = (self.family.draw(key, operators=trials, first=t * trials, kernels=kernels) for t in itertools.count())
         if not self.fresh:
             first = next(stacks)

@@ -1,4 +1,4 @@
-"""The two sides of song2023 Lemmas F.3-F.6 along the local steps of a round."""
+"""Both sides of the inequalities of song2023 Lemmas F.3-F.6, at the local steps of a round."""
 
 import functools
 import itertools
@@ -11,20 +11,22 @@ from sketchbench.theory.convergence import Assumptions
 from sketchbench.theory.local_steps import ClientAverages
 
 LEMMAS = ("F.3", "F.4", "F.5", "F.6")
-RESOLVED = 1e-9  # of f(w⁰) - f*: where less than that is left, both sides are mostly rounding
+RESOLVED = 1e-9  # share of f(w⁰) - f* below which both sides of a lemma are mostly rounding
 
 Path = list[ClientAverages]  # one for each local step of a round, whose entries are of shape (T_r,)
 
 
 def averages(round_: Round, objective: Objective) -> Path:
-    """The clients' averages at the local steps of a round whose path was kept."""
+    """The clients' averages at each local step of a round that kept its path."""
     return [_averages(step, objective) for step in round_.path]
 
 
 def ratios(path: Path, p: Assumptions, eta: float, objective: Objective) -> dict[str, Array]:
-    """By lemma: the smaller side over the larger one, the largest of the local steps, (T_r,).
+    """By lemma, the side that the lemma says is smaller over the other side: the largest ratio of all local steps,
+    (T_r,).
 
-    Lemma F.6 has no sides in a round of a single step. In trials that have converged up to rounding all are 0.
+    Lemma F.6 needs two local steps, and is left out for a round of one. Ratios are 0 in trials that have converged up
+    to rounding.
     """
     sides: dict[str, list[tuple[Array, Array]]] = {
         "F.3": [(at.squared_gradient, lemmas.most_gradient(p, at)) for at in path],
@@ -44,7 +46,7 @@ def ratios(path: Path, p: Assumptions, eta: float, objective: Objective) -> dict
 
 
 def difference_after_sketch(round_: Round, path: Path, p: Assumptions, eta: float, objective: Objective) -> Array:
-    """Lemma F.6 where a round ends and the sketch comes in: its smaller side less its larger one, (T_r,)."""
+    """Lemma F.6 at the end of a round, where the sketch enters: ‖w - w*‖² less the lemma's bound, (T_r,)."""
     away = round_.w - objective.kernels.asarray(objective.minimiser)
     return (away**2).sum(axis=-1) - lemmas.most_distance_after_sketch(p, eta, path)
 

@@ -1,4 +1,4 @@
-"""Trainings with a compressor beside the same ones without compression, each with its own best learning rate."""
+"""Trainings with a compressor beside the same trainings without compression, each method at its best learning rate."""
 
 import functools
 from collections.abc import Sequence
@@ -13,8 +13,8 @@ from sketchbench.compressor.compressor import Compressor
 from sketchbench.compressor.plain import Plain
 from sketchbench.dataset.dataset import Dataset
 from sketchbench.dataset.partition import MakeParts
-from sketchbench.federated.frontier import Arm, Federation, Gradients, federation, train
-from sketchbench.federated.tuning import held_out
+from sketchbench.federated.frontier import Arm, Federation, Gradients, make_federation, train
+from sketchbench.federated.tuning import hold_out
 from sketchbench.kernels import Kernels
 from sketchbench.model.networks import MakeModel
 from sketchbench.parameters import Checked, Count, NonEmptyList, Positive, Probability, choose
@@ -23,7 +23,7 @@ from sketchbench.privacy.mechanism import mean_step, private_training
 from sketchbench.privacy.sampling import Sampling
 
 Numbers = NDArray[np.float64]  # (trials,)
-calibrated = functools.cache(calibrated_sigma)  # the same for all compressors of a process
+calibrate = functools.cache(calibrated_sigma)  # a process calibrates the same noise for all compressors
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,10 @@ class Rounds(Checked):
     """How all networks are trained.
 
     Arguments:
-        batch: records of a client in a round; under privacy their expected number.
+        batch: records in a client's batch; with privacy the expected number.
         rounds: of a training.
-        judged: the last of them, over which accuracies are averaged: single rounds differ by the noise of batches.
-        stack: trials that are trained at once, as memory allows.
+        judged: the number of the last rounds, over which accuracies are averaged, as batches make single rounds noisy.
+        stack: the number of trials that are trained at once, as memory allows.
     """
 
     batch: Count
@@ -53,11 +53,11 @@ class RecordPrivacy(Checked):
     """Privacy of a client's records against the server.
 
     Arguments:
-        case: the partition that is trained with privacy, too.
-        epsilons: values of ε that the noise is calibrated to.
-        delta: δ, below 1 over a client's records.
-        clip: norm that the gradient of a record is clipped to.
-        accountant: one that knows Poisson batches.
+        case: the partition whose trainings are also made with privacy.
+        epsilons: values of ε to which the noise is calibrated.
+        delta: δ, below 1 over the number of a client's records.
+        clip: the norm to which the gradient of a record is clipped.
+        accountant: the name of an accountant for Poisson batches.
     """
 
     case: str
@@ -69,12 +69,12 @@ class RecordPrivacy(Checked):
 
 @dataclass(frozen=True)
 class RateChoice(Checked):
-    """How the learning rate of a compressor is chosen, for each setting by itself.
+    """How the learning rate of a method is chosen, for each setting by itself.
 
     Arguments:
-        rates: to choose from.
-        rounds: of a training that tries one.
-        trials: trainings that try one; they are none of those that are judged. All of all rates are one stack.
+        rates: the rates to choose from.
+        rounds: of a training that tries a rate.
+        trials: the number of trainings that try a rate, beside those that are judged. Those of all rates are one stack.
     """
 
     rates: NonEmptyList[Positive]
@@ -83,10 +83,10 @@ class RateChoice(Checked):
 
 
 class Setting(NamedTuple):
-    """What is trained.
+    """A partition, with or without privacy.
 
     Arguments:
-        case: the name of a partition.
+        case: the name of the partition.
         epsilon: ε; None without privacy.
     """
 
@@ -98,12 +98,13 @@ class Setting(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """What `trials` trainings of one method reach.
+    """The accuracy that the trainings of one method reach, and its cost.
 
     Arguments:
-        start, end: accuracies, (trials,); at the end 0 where one has diverged.
-        diverged: how many have.
-        bytes_up, bytes_down: of a client in a round; of received ones the mean.
+        start, end: accuracies before and after the training, (trials,); 0 at the end of one that diverged.
+        diverged: the number of trainings that diverged.
+        bytes_up: the most bytes that a client sends in a round.
+        bytes_down: the mean number of bytes that a client receives in a round.
         rate: the learning rate.
     """
 
@@ -116,7 +117,8 @@ class Reached(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """No compression, and the compressor, in the same trials, with noise of this standard deviation."""
+    """The trainings without compression and with the compressor, in the same trials, and the noise's standard deviation
+    sigma in both."""
 
     plain: Reached
     compressed: Reached
@@ -124,33 +126,35 @@ class Pair(NamedTuple):
 
 
 class Method(NamedTuple):
-    """A compressor after noise of this standard deviation."""
+    """A compressor, and the standard deviation sigma of the noise before it."""
 
     compressor: Compressor
     sigma: float
 
     def arm(self, rates: NDArray[Any]) -> Arm:
-        """With the learning rate of each trial."""
+        """The arm with the learning rate of each trial, (T,)."""
         return Arm(self.compressor, rates.astype(np.float32), self.sigma)
 
 
-KEPT = 32  # trainings without compression that a process remembers
+KEPT = 32  # groups of trainings without compression that a process caches
 _PLAIN: dict[tuple[Any, ...], list[Reached]] = {}
 
 
 @dataclass(frozen=True)
 class PairedTrainings:
-    """Trainings of the same networks by several methods: with the same partition, start, batches and noise, trial by
-    trial, none of which depends on a compressor.
+    """Trainings of the same networks by several methods. In each trial all methods have the same partition, initial
+    weights, batches and noise, none of which depends on the compressor.
 
     Arguments:
         kernels: backend of all arrays.
         seed: root of all randomness.
-        data: its training images are dealt out, its test images are judged.
-        model: a perceptron.
+        data: the data set: clients get the training images, and accuracy is that on the test images.
+        model: makes the network, a perceptron.
         partitions: by case.
-        training, privacy, tuning: see there.
-        trials: of each method.
+        training: batches and rounds.
+        privacy: of a client's records.
+        tuning: the choice of learning rates.
+        trials: the number of trainings of each method.
     """
 
     kernels: Kernels
@@ -171,36 +175,38 @@ class PairedTrainings:
         return self._federation(self.data, "training", case, trials)
 
     def pairs(self, settings: Sequence[Setting], compressor: Compressor) -> dict[Setting, Pair]:
-        """The trainings of settings that differ in ε alone: with the same batches, and noise but for its size.
+        """Train each setting without compression and with the compressor.
+
+        The settings may differ in ε alone: their trainings share batches, and noise up to its standard deviation.
 
         Raises:
-            ValueError: for a δ that is too large.
+            ValueError: for a δ of at least 1 over the number of a client's records.
         """
         layout = compressor.layout
         sigmas = [self._sigma(setting) for setting in settings]
         plain = Plain(layout=layout, limit=layout.nbytes)
-        # The same for all compressors that a process trains, a quarter of the time.
-        known = (repr(self._settings), self.data.digest, self.kernels.NAME, tuple(settings))
-        if known not in _PLAIN:
+        # Trainings without compression, a quarter of the time, are the same for all compressors of a process.
+        key = (repr(self._settings), self.data.digest, self.kernels.NAME, tuple(settings))
+        if key not in _PLAIN:
             if len(_PLAIN) >= KEPT:
                 _PLAIN.clear()
-            _PLAIN[known] = self._trained(settings[0], [Method(plain, sigma) for sigma in sigmas])
-        compressed = self._trained(settings[0], [Method(compressor, sigma) for sigma in sigmas])
-        return dict(zip(settings, map(Pair, _PLAIN[known], compressed, sigmas), strict=True))
+            _PLAIN[key] = self._train(settings[0], [Method(plain, sigma) for sigma in sigmas])
+        compressed = self._train(settings[0], [Method(compressor, sigma) for sigma in sigmas])
+        return dict(zip(settings, map(Pair, _PLAIN[key], compressed, sigmas), strict=True))
 
     @property
     def _settings(self) -> tuple[Any, ...]:
-        """What decides the trainings, beside the data and the kernels."""
+        """The fields that determine the trainings, beside the data and the kernels."""
         return (self.seed, self.model, self.partitions, self.training, self.privacy, self.tuning, self.trials)
 
-    def _trained(self, setting: Setting, methods: Sequence[Method]) -> list[Reached]:
-        """What each method reaches with the best of its rates."""
+    def _train(self, setting: Setting, methods: Sequence[Method]) -> list[Reached]:
+        """Train each method at its best rate, in stacks of trials."""
         rates = self._rates(setting, methods)
         stacks = [self._stack(setting, first, methods, rates) for first in range(0, self.trials, self.training.stack)]
-        return [_reached(parts, rate) for parts, rate in zip(zip(*stacks, strict=True), rates, strict=True)]
+        return [_join(parts, rate) for parts, rate in zip(zip(*stacks, strict=True), rates, strict=True)]
 
     def _stack(self, setting: Setting, first: int, methods: Sequence[Method], rates: Sequence[float]) -> list[Reached]:
-        """What each method reaches with its rate in the trials from this one on."""
+        """Train each method at its rate, in one stack of trials, from number `first` on."""
         count = min(self.training.stack, self.trials - first)
         clients = self.clients(setting.case, range(first, first + count))
         arms = [method.arm(np.full(count, rate)) for method, rate in zip(methods, rates, strict=True)]
@@ -214,15 +220,15 @@ class PairedTrainings:
         ]
 
     def _seed(self, setting: Setting, part: str, first: int = 0) -> int:
-        """Of batches, noise and operators."""
+        """The seed of batches, noise and operators."""
         private = str(setting.epsilon is not None)
         return seeds.key(self.seed, task="frontier", part=part, case=setting.case, private=private, first=first)
 
     def _rates(self, setting: Setting, methods: Sequence[Method]) -> list[float]:
-        """The learning rate of each method: all rates are tried at once, in one stack."""
+        """The best learning rate of each method; one stack tries all rates."""
         rates, trials = self.tuning.rates, self.tuning.trials
-        clients = self._federation(held_out(self.data, self.seed), "tuning", setting.case, range(trials))
-        tried = clients.repeated(len(rates))
+        clients = self._federation(hold_out(self.data, self.seed), "tuning", setting.case, range(trials))
+        tried = clients.repeat(len(rates))
         arms = [method.arm(np.repeat(rates, trials)) for method in methods]
         seed = self._seed(setting, "tuning")
         rounds, judged = self.tuning.rounds, min(self.training.judged, self.tuning.rounds)
@@ -232,10 +238,10 @@ class PairedTrainings:
 
     def _federation(self, data: Dataset, part: str, case: str, trials: Sequence[int]) -> Federation:
         keys = [seeds.key(self.seed, task="frontier", part=part, case=case, trial=trial) for trial in trials]
-        return federation(self.kernels, data, self.partitions[case], self.model, keys)
+        return make_federation(self.kernels, data, self.partitions[case], self.model, keys)
 
     def _gradients(self, clients: Federation, setting: Setting) -> Gradients:
-        """How these clients take their gradients."""
+        """Clipped gradients of Poisson batches with privacy, else unclipped ones of batches without replacement."""
         records = clients.records.shape[2]
         if setting.epsilon is None:
             return Gradients(Sampling("without_replacement", self.training.batch, records))
@@ -250,16 +256,16 @@ class PairedTrainings:
         if privacy.delta * records >= 1:
             raise ValueError(
                 f"privacy.delta={privacy.delta:g} must be < {1 / records:.3g}, 1 over the {records} records of a "
-                "client: a larger one allows to publish one of them"
+                "client: a larger δ permits a mechanism that publishes one of them"
             )
         step = mean_step(privacy.clip, 1.0, sampling, sampling.neighbours)
         rounds = self.training.rounds
         released = private_training(step, local_steps=1, rounds=rounds, records=clients.owners, sketch="compressed")
-        return calibrated(privacy.accountant, released, setting.epsilon, privacy.delta)
+        return calibrate(privacy.accountant, released, setting.epsilon, privacy.delta)
 
 
-def _reached(stacks: Sequence[Reached], rate: float) -> Reached:
-    """Of all stacks of a method together."""
+def _join(stacks: Sequence[Reached], rate: float) -> Reached:
+    """Join the results of a method's stacks of trials."""
     return Reached(
         np.concatenate([one.start for one in stacks]),
         np.concatenate([one.end for one in stacks]),

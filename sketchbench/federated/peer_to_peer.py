@@ -1,9 +1,8 @@
 """Decentralised double-blind learning: neighbours on a ring exchange sketched weights (zhang2021 Appendix D).
 
-The paper says that two neighbours agree upon a seed and exchange the sketches of their parameters, and not what they
-make of them. Here a node moves a little towards what it sees of its neighbour, W_i ← W_i + γ (W_j S - W_i S) Sᵀ for
-every neighbour j, and takes a gradient step: what it adds is small where the two agree, so that the sketches' noise
-dies down.
+In the paper two neighbours agree upon a seed and exchange sketches of their weights; it does not say how they use them.
+Here a node takes a step towards each neighbour j, W_i ← W_i + γ (W_j S - W_i S) Sᵀ, and a gradient step. The former is
+small if the two nodes agree, so that the noise of the sketches dies down.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,12 +15,18 @@ from numpy.typing import NDArray
 from sketchbench.parameters import Checked, Count, Positive
 
 Numbers = NDArray[np.float64]
-Sketches = Callable[[int], Numbers]  # from the round to R of each link, (N, b, d); link i is that of nodes i and i + 1
+Sketches = Callable[[int], Numbers]  # from a round to R of each link, (N, b, d); link i joins nodes i and i + 1
 
 
 class PeerRound(NamedTuple):
-    """The start of round t = 0, 1, ..., T: all nodes' weights, (N, out, d), the sketches of the round's links,
-    (N, b, d), and what node i sends over link i, (N, out, b)."""
+    """The start of round t = 0, 1, ..., T.
+
+    Attributes:
+        t: the round.
+        weights: of all nodes, (N, out, d).
+        sketches: R of each link, (N, b, d).
+        sent: the sketched weights that node i sends over link i, (N, out, b).
+    """
 
     t: int
     weights: Numbers
@@ -31,7 +36,7 @@ class PeerRound(NamedTuple):
 
 @dataclass(frozen=True)
 class PeerToPeer(Checked):
-    """Linear models on a ring of nodes, with one gradient step of the squared loss in a round.
+    """Linear models on a ring of nodes, with one gradient step on the squared loss per round.
 
     Arguments:
         rounds: T.
@@ -44,7 +49,10 @@ class PeerToPeer(Checked):
     mixing: Positive
 
     def run(self, weights: Numbers, features: Numbers, labels: Numbers, sketches: Sketches) -> Iterator[PeerRound]:
-        """Train from the given weights, (N, out, d), on each node's features (N, n, d) and labels (N, n, out)."""
+        """Train from initial weights (N, out, d) on each node's features (N, n, d) and labels (N, n, out).
+
+        Returns the start of each round, from 0 to T.
+        """
         for t in range(self.rounds + 1):
             R = sketches(t)
             sent = weights @ R.transpose(0, 2, 1)
@@ -56,17 +64,17 @@ class PeerToPeer(Checked):
             weights = weights + self.mixing * (towards - np.roll(towards, 1, axis=0)) - self.rate * gradients
 
 
-def unbiased(at: PeerRound) -> Numbers:
-    """Node 1's estimate of node 0's weights: W S Sᵀ (option I of zhang2021 §6.3)."""
+def estimate_unbiased(at: PeerRound) -> Numbers:
+    """Node 1's unbiased estimate of node 0's weights: W S Sᵀ (option I of zhang2021 §6.3)."""
     return np.asarray(at.sent[0] @ at.sketches[0])
 
 
-def nearest(at: PeerRound) -> Numbers:
-    """W S S⁺ (option II)."""
+def estimate_nearest(at: PeerRound) -> Numbers:
+    """Node 1's estimate of node 0's weights nearest to them: W S S⁺ (option II)."""
     return np.asarray(at.sent[0] @ np.linalg.pinv(at.sketches[0]).T)
 
 
-def completed(at: PeerRound) -> Numbers:
-    """Node 1's own weights, but for the part that it sees of node 0's: W_1 + (W_0 - W_1) S S⁺."""
+def estimate_from_own(at: PeerRound) -> Numbers:
+    """Node 1's estimate of node 0's weights from its own: W_1 + (W_0 - W_1) S S⁺, which is exact on the span of S."""
     own, R = at.weights[1], at.sketches[0]
     return np.asarray(own + (at.sent[0] - own @ R.T) @ np.linalg.pinv(R).T)

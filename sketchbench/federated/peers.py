@@ -1,4 +1,4 @@
-"""Algorithms that SGD with compressed sensing is compared with, on one objective and with the same step size."""
+"""Algorithms to compare with SGD with compressed sensing, on the same objective and with the same step size."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ Peer = Literal["uncompressed", "count_sketch", "desketch", "noiseless"]
 
 @dataclass(frozen=True)
 class Table(Checked):
-    """The size of a CountSketch: cells in `rows` rows of `columns` columns."""
+    """The size of a CountSketch: `rows` rows of `columns` cells."""
 
     rows: Count
     columns: Count
@@ -28,18 +28,21 @@ class Table(Checked):
 
 @dataclass(frozen=True)
 class Peers:
-    """The competitors of an algorithm.
+    """The competitors of an algorithm:
 
-    `uncompressed` and `count_sketch`, with the algorithm's feedback, momentum and channel, meet the same noise in the
-    gradients as the algorithm; `desketch`, which is RᵀR with a new randomised Hadamard sketch of the same b for each
-    round, unbiased and without feedback, meets other noise of the same distribution. `noiseless` is the algorithm
-    itself, with its sketch, over a channel without noise.
+    - `uncompressed`: SGD on uncompressed gradients.
+    - `count_sketch`: a CountSketch, with the algorithm's feedback, momentum and channel.
+    - `desketch`: RᵀR with a fresh randomised Hadamard sketch of the same b in each round, unbiased, without feedback.
+    - `noiseless`: the algorithm itself, with its sketch, over a channel without noise.
+
+    All meet the same noise in the gradients as the algorithm, except `desketch`, whose noise is drawn independently
+    from the same distribution.
 
     Arguments:
-        algorithm: whose competitors they are.
-        objective: that all of them minimise.
+        algorithm: to compare with.
+        objective: the function to minimise.
         family: of the algorithm's sketch.
-        sketch: the operator that the algorithm uses, drawn from it.
+        sketch: the operator of the algorithm, drawn from the family.
         table: the size of the CountSketch.
         seed: of the gradients' noise and the sketches.
     """
@@ -60,9 +63,9 @@ class Peers:
             silent = replace(algorithm, channel_noise=0.0)
             return silent.run(self.objective, self.sketch, self.seed, trials=trials, rounds=rounds)
         if peer == "uncompressed":
-            recovery, family = compressors.uncompressed(d)
+            recovery, family = compressors.no_compression(d)
             algorithm = CompressedSensingSGD(recovery, algorithm.rate, clients=algorithm.clients)
-            key = 0  # of the identity, which draws nothing
+            key = 0  # the identity draws nothing
         else:
             recovery, family = compressors.count_sketch(d, algorithm.recovery.k, self.table.rows, self.table.columns)
             algorithm = replace(algorithm, recovery=recovery)

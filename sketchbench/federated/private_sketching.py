@@ -1,4 +1,4 @@
-"""Private iterative sketching (song2023 Algorithm 2): noise at each local step, sketches on the wire."""
+"""Private iterative sketching (song2023 Algorithm 2): iterative sketching with noise in each local step."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,16 +14,15 @@ from sketchbench.privacy.sampling import Neighbours, Sampling
 
 @dataclass(frozen=True)
 class PrivateSketching(Checked):
-    """Iterative sketching whose local steps follow the mean gradient over a batch plus N(0, σ² I).
+    """Iterative sketching whose local steps use the mean gradient over a batch plus N(0, σ² I).
 
-    The noise is of float64 and NumPy's generators: good for measuring, not for protecting real people.
+    The noise is of float64 numbers from NumPy's generators: good for measuring, not for protecting real people.
 
     Arguments:
         algorithm: iterative sketching, with its rates.
         sampling: of each client's batches.
         sigma: σ; 0 for no noise.
-        bound: ℓ, to which longer gradients of a record are clipped. Finite, because without a bound on gradients no
-            noise is enough.
+        bound: ℓ, the norm to which the gradient of a record is clipped; finite, as no noise hides unbounded gradients.
     """
 
     algorithm: IterativeSketching
@@ -37,13 +36,13 @@ class PrivateSketching(Checked):
         Runs that differ in σ alone have the same batches, sketches and (scaled) noise.
 
         Arguments:
-            objective: whose clients have as many records as the sampling is for.
+            objective: with as many records per client as the sampling has.
             seed: of batches and noise.
             key: of the sketches, as for `IterativeSketching.run`.
             trials, rounds: as for `IterativeSketching.run`.
 
         Raises:
-            ValueError: for a sampling from another number of records.
+            ValueError: if the sampling has another number of records than a client.
         """
         self._check(objective)
         batches = seeds.generator(seed, part="batches")
@@ -58,10 +57,11 @@ class PrivateSketching(Checked):
         return self.algorithm.run(objective, key, trials=trials, rounds=rounds, gradients=gradients)
 
     def mechanism(self, objective: EmpiricalRisk, rounds: int, neighbours: Neighbours) -> Mechanism:
-        """What these rounds release about the records of all clients to the server, which sees every client's sketches.
+        """The mechanism that these rounds apply to the records of all clients: its output is every client's sketches,
+        which the server sees.
 
         Raises:
-            ValueError: where clients share records, or nothing is known of such batches for these neighbours.
+            ValueError: if clients share records, or no sensitivity is known for these batches and neighbours.
         """
         self._check(objective)
         return private_training(
@@ -75,4 +75,4 @@ class PrivateSketching(Checked):
     def _check(self, objective: EmpiricalRisk) -> None:
         count = objective.records.shape[1]
         if self.sampling.records != count:
-            raise ValueError(f"the sampling is from {self.sampling.records} records, and a client has {count}")
+            raise ValueError(f"sampling.records={self.sampling.records} must be {count}, the records of a client")

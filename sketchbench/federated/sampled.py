@@ -1,4 +1,4 @@
-"""Gradients of samples: each client's of some of its records, or of some clients only."""
+"""Stochastic gradients: over a sample of each client's records, or of a sample of the clients."""
 
 from dataclasses import dataclass
 
@@ -11,14 +11,14 @@ from sketchbench.parameters import Checked, Share
 
 @dataclass(frozen=True)
 class Sampled(Checked):
-    """Unbiased estimates of the clients' gradients, drawn without replacement for every call and trial.
+    """Unbiased estimates of the clients' gradients, from samples drawn without replacement for every call and trial.
 
     Arguments:
         objective: of N clients with n records each.
-        random: what the samples are drawn from.
-        records: a client takes this share of its records, at least one.
-        clients: this share of the clients takes part, at least one; their gradients count N over their number times,
-            those of the others are 0.
+        random: the generator of the samples.
+        records: the share of its records that each client uses, at least one record.
+        clients: the share of the clients that take part, at least one client; the gradients of m such clients are
+            multiplied by N/m, and the gradients of all others are 0.
     """
 
     objective: EmpiricalRisk
@@ -27,16 +27,17 @@ class Sampled(Checked):
     clients: Share
 
     def __call__(self, w: Array) -> Array:
-        """Gradients at the clients' weights (T, N, d): (T, N, d)."""
+        """Estimate the gradients (T, N, d) at the clients' weights (T, N, d)."""
         count, records = self.objective.records.shape
-        shares = _chosen(self.random, (len(w), count, records), self.records)
-        taking_part = _chosen(self.random, (len(w), count), self.clients) * count
+        shares = _draw_shares(self.random, (len(w), count, records), self.records)
+        taking_part = _draw_shares(self.random, (len(w), count), self.clients) * count
         asarray = self.objective.kernels.asarray
         return self.objective.batch_gradients(w, asarray(shares)) * asarray(taking_part)[..., None]
 
 
-def _chosen(random: np.random.Generator, shape: tuple[int, ...], share: float) -> np.ndarray:
-    """Along the last axis, m random entries are 1/m and the others 0, with m the rounded share of them."""
-    chosen = max(1, round(share * shape[-1]))
+def _draw_shares(random: np.random.Generator, shape: tuple[int, ...], share: float) -> np.ndarray:
+    """Draw weights of this shape: along the last axis, of length n, a random m = share * n of them are 1/m, the rest
+    0."""
+    count = max(1, round(share * shape[-1]))
     ranks = random.random(shape).argsort(axis=-1).argsort(axis=-1)
-    return (ranks < chosen) / chosen
+    return (ranks < count) / count

@@ -1,9 +1,9 @@
-"""What ties a run of iterative sketching to the theorems about it: their constants, and the quantities they bound."""
+"""The theorems on iterative sketching applied to a run: constants, step sizes, and the quantities that they bound."""
 
 from collections.abc import Callable, Iterator
 from typing import Literal
 
-from sketchbench.federated.iterative_sketching import Round
+from sketchbench.federated.iterative_sketching import IterativeSketching, Round
 from sketchbench.kernels import Array
 from sketchbench.objective.objective import Objective
 from sketchbench.parameters import choose
@@ -15,8 +15,8 @@ Alpha = Literal["claimed", "exact"]
 Measurements = Iterator[tuple[Round, Array]]
 
 
-def theorem_named(name: str) -> Theorem:
-    """The theorem of this place in song2023; ValueError for one that is unknown."""
+def find_theorem(name: str) -> Theorem:
+    """The theorem with this number in song2023, such as "F.9". Raises ValueError for an unknown number."""
     return THEOREMS[choose("theorem", name, THEOREMS)]
 
 
@@ -29,14 +29,15 @@ def assumptions(
     local_steps: int = 1,
     alpha: Alpha = "claimed",
 ) -> Assumptions:
-    """The constants that a theorem's step and bound are made of.
+    """The constants of an objective and a sketch, from which a theorem computes its step size and its bound.
 
     Arguments:
-        objective: with its constants.
-        theorem: whose requirement is checked.
-        family, known: the sketch, and what its config claims of it.
-        local_steps: K.
-        alpha: the sketch's variance parameter as its config claims it, or its exact one.
+        objective: whose constants are taken.
+        theorem: whose requirement on the objective's convexity is checked.
+        family: of the sketch.
+        known: the moments and bounds that the sketch's config states.
+        local_steps: K, local steps of a round.
+        alpha: `claimed` takes the variance parameter α that the config claims, `exact` the exact one.
 
     Raises:
         ValueError: for an objective that the theorem does not hold for, or a sketch without a variance parameter.
@@ -59,19 +60,37 @@ def assumptions(
     )
 
 
-def measured(theorem: Theorem, objective: Objective, rounds: Iterator[Round]) -> Measurements:
-    """Rounds of a run, each with the quantity (T_r,) that the theorem bounds (see `Theorem`)."""
+def algorithm_of(
+    theorem: Theorem,
+    objective: Objective,
+    family: Family,
+    known: Known,
+    *,
+    factor: float = 1.0,
+    local_steps: int = 1,
+    alpha: Alpha = "claimed",
+) -> tuple[IterativeSketching, Assumptions]:
+    """Iterative sketching with `factor` times the largest step size that a theorem allows, and the theorem's constants.
+
+    Arguments and errors are those of `assumptions`.
+    """
+    p = assumptions(objective, theorem, family, known, local_steps=local_steps, alpha=alpha)
+    return IterativeSketching(family, factor * theorem.rate(p), local_steps), p
+
+
+def measure(theorem: Theorem, objective: Objective, rounds: Iterator[Round]) -> Measurements:
+    """The rounds of a run, each with the values (T_r,) of the quantity that the theorem bounds, one for each trial."""
     return _MEASURED[theorem.measured](objective, rounds)
 
 
 def _excess(objective: Objective, rounds: Iterator[Round]) -> Measurements:
-    """f(w^t) - f*."""
+    """f(w^t) - f* at each round t."""
     for at in rounds:
         yield at, objective.loss(at.w) - objective.minimum
 
 
 def _average_excess(objective: Objective, rounds: Iterator[Round]) -> Measurements:
-    """f of the mean of the weights at which gradients were taken, less f*; from round 1 on."""
+    """f(w̄) - f* from round 1 on, where w̄ is the mean of the weights at which gradients were taken."""
     total: Array = 0
     for at in rounds:
         if at.t:
@@ -80,7 +99,7 @@ def _average_excess(objective: Objective, rounds: Iterator[Round]) -> Measuremen
 
 
 def _squared_gradient(objective: Objective, rounds: Iterator[Round]) -> Measurements:
-    """The mean of ‖∇f(w^s)‖² over s = 1, ..., t; from round 1 on."""
+    """The mean of ‖∇f(w^s)‖² over s = 1, ..., t, from round t = 1 on."""
     total: Array = 0
     for at in rounds:
         if at.t:

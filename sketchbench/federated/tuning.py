@@ -1,8 +1,8 @@
-"""The one rule for learning rates: the best one on held-out training samples is taken."""
+"""The choice of learning rates: the rate with the best training on held-out samples is taken."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self, cast
 
 import numpy as np
 
@@ -10,17 +10,31 @@ from sketchbench import seeds
 from sketchbench.dataset.dataset import Dataset, Split
 from sketchbench.parameters import Checked, Count, NonEmptyList, Positive, Share
 
-HELD_OUT = 10  # a tenth of the training samples is held out
+HELD_OUT = 10  # one of so many training samples is held out
+
+
+class Procedure(Checked):
+    """How a network is trained, whatever the learning rate; a base class of frozen dataclasses.
+
+    Attributes:
+        participation: the share of the clients that take part in a round.
+    """
+
+    participation: Share
+
+    def limit_participation(self, most: float) -> Self:
+        """The same procedure with at most this share of the clients in a round."""
+        return cast(Self, replace(cast(Any, self), participation=min(most, self.participation)))
 
 
 @dataclass(frozen=True)
 class Tuning(Checked):
-    """The learning rates to choose from, and how each of them is tried.
+    """The learning rates to choose from, and how a training tries each of them.
 
     Arguments:
-        rates: at least one; a single one is not tried.
-        rounds: of each trial training.
-        participation: the largest share of the clients in a round of it.
+        rates: at least one; a single rate is taken without a training.
+        rounds: of a training that tries a rate.
+        participation: the largest share of the clients in a round of such a training.
     """
 
     rates: NonEmptyList[Positive]
@@ -28,21 +42,21 @@ class Tuning(Checked):
     participation: Share = 1.0
 
     def best(self, data: Dataset, seed: int, merit: Callable[[Dataset, float], Any]) -> float:
-        """The rate whose training has the greatest merit; the first of those that draw.
+        """The rate with the greatest merit; of several, the first.
 
         Arguments:
-            data: whose training samples are split by `held_out`.
+            data: the data set, whose training samples `hold_out` splits.
             seed: of that split.
-            merit: of a training on the split data set, with this rate.
+            merit: trains on the split data set at a rate, and returns a number or a tuple: the larger, the better.
         """
         if len(self.rates) == 1:
             return self.rates[0]
-        split = held_out(data, seed)
+        split = hold_out(data, seed)
         return max(self.rates, key=lambda rate: merit(split, rate))
 
 
-def held_out(data: Dataset, seed: int) -> Dataset:
-    """The training samples alone, with a random tenth of them in the place of the test samples.
+def hold_out(data: Dataset, seed: int) -> Dataset:
+    """A data set of the training samples alone: a random tenth of them takes the place of the test samples.
 
     Arguments:
         data: the data set.

@@ -1,4 +1,4 @@
-"""A user's compressor: its class, its parameters, and what a round of it makes of updates."""
+"""A user's compressor: its class, its parameters, and what two rounds of it make of updates."""
 
 from contextlib import suppress
 from typing import Any
@@ -8,58 +8,54 @@ from hydra.utils import instantiate
 
 from sketchbench import kernels
 from sketchbench.compressor.compressor import At, Compressor
-from sketchbench.compressor.message import Layout, limit_of
+from sketchbench.compressor.message import Layout, byte_limit
 from sketchbench.inspection.findings import Findings
-from sketchbench.inspection.targets import arguments, subclass
+from sketchbench.inspection.targets import subclass
 from sketchbench.sketch.family import SizeError
 
-EXAMPLE = "my_compressors.Thinned"
+KEY = "algorithm"
 LAYOUT = Layout(((50, 64), (50,), (10, 50), (10,)))
 COMPRESSIONS = (7, 64)
 TRIALS, CLIENTS, ROUNDS = 2, 3, 2
 SEED = 54321
 
 
-def check_compressor(found: Findings, node: Any) -> None:
+def check_compressor(findings: Findings, node: Any) -> None:
     """Add the mistakes of a compressor's `algorithm`, where every entry may be sent, and at the compressions that it
     takes."""
-    if node is None:
-        found.add("algorithm", f"there is none; write algorithm: with a _target_ below it, such as {EXAMPLE}")
+    cls = subclass(findings, KEY, node, Compressor, example="my_compressors.Thinned", given=("layout", "limit"))
+    if cls is None:
         return
-    made = subclass(found, "algorithm", node, Compressor, EXAMPLE)
-    if made is None or not arguments(found, "algorithm", node, made, given=("layout", "limit")):
+    if not isinstance(getattr(cls, "adds_up", None), bool):
+        findings.add(KEY, f"{cls.__name__} must say `adds_up: ClassVar[bool] = True`, or False")
         return
-    for name in ("adds_up",):
-        if not isinstance(getattr(made, name, None), bool):
-            found.add("algorithm", f"{made.__name__} must say `{name}: ClassVar[bool] = True`, or False")
-            return
-    with found.running("algorithm"):
+    with findings.running(KEY):
         make = instantiate(dict(node), _partial_=True)
-        _check_rounds(found, make(layout=LAYOUT, limit=limit_of(LAYOUT, 1)))
+        _check_rounds(findings, make(layout=LAYOUT, limit=byte_limit(LAYOUT, 1)))
         for compression in COMPRESSIONS:
-            if found.lines:
-                return
-            with suppress(SizeError):
-                _check_rounds(found, make(layout=LAYOUT, limit=limit_of(LAYOUT, compression)))
+            if not findings.lines:
+                with suppress(SizeError):
+                    _check_rounds(findings, make(layout=LAYOUT, limit=byte_limit(LAYOUT, compression)))
 
 
-def _check_rounds(found: Findings, compressor: Compressor) -> None:
-    """What comes of two rounds of random updates."""
+def _check_rounds(findings: Findings, compressor: Compressor) -> None:
+    """The step and the bytes of each round of random updates."""
     loaded = kernels.load("numpy")
     random = np.random.default_rng(SEED)
     memory = compressor.begin(TRIALS, CLIENTS, loaded)
     for number in range(ROUNDS):
-        x = random.standard_normal((TRIALS, CLIENTS, LAYOUT.d)).astype("float32")
-        done = compressor.exchange(x, memory, At(loaded, SEED, number, TRIALS))
+        updates = random.standard_normal((TRIALS, CLIENTS, LAYOUT.d)).astype("float32")
+        done = compressor.exchange(updates, memory, At(loaded, SEED, number, TRIALS))
         step, memory = np.asarray(done.step), done.memory
+        mistake = ""
         if step.shape != (TRIALS, LAYOUT.d) or step.dtype != np.float32:
-            wanted = f"float32 of shape {(TRIALS, LAYOUT.d)}"
-            found.add("algorithm", f"a round gave a step of {step.dtype} and shape {step.shape}; it must be {wanted}")
-            return
-        if not np.isfinite(step).all():
-            found.add("algorithm", "a round of finite updates gave a step that is not; every entry must be finite")
-            return
-        if done.bytes_up > compressor.limit:
-            said = f"sends {done.bytes_up} bytes in a round, and may send {compressor.limit}"
-            found.add("algorithm", f"{type(compressor).__name__} {said}; raise SizeError in `check`, by `needs`")
+            condition = f"float32 of shape {(TRIALS, LAYOUT.d)}"
+            mistake = f"a round gave a step of {step.dtype} and shape {step.shape}; it must be {condition}"
+        elif not np.isfinite(step).all():
+            mistake = "a round of finite updates gave a step that is not; every entry must be finite"
+        elif done.bytes_up > compressor.limit:
+            sent = f"sends {done.bytes_up} bytes in a round, and may send {compressor.limit}"
+            mistake = f"{type(compressor).__name__} {sent}; raise SizeError in `check`, by `needs`"
+        if mistake:
+            findings.add(KEY, mistake)
             return

@@ -1,19 +1,19 @@
-"""What is wrong with one file, a line for each mistake."""
+"""The mistakes in one YAML file, a line for each."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sketchbench.errors import blame, describe
+from sketchbench.errors import blame, message
 from sketchbench.files import display_path
 
 
 class Findings:
-    """The mistakes of one YAML file, in the order in which they are found.
+    """The mistakes in one YAML file of a user's folder, in the order in which they are found.
 
     Arguments:
         path: the file.
-        folder: the user's own, whose code is blame for the errors that it raises.
+        folder: the user's folder, whose code is blamed for the errors that it raises.
     """
 
     def __init__(self, path: Path, folder: Path) -> None:
@@ -22,18 +22,15 @@ class Findings:
         self.unusable: set[str] = set()  # modules that can't be imported, of which one line is enough
 
     def add(self, key: str, mistake: str) -> None:
-        """A mistake: at which key, and what it is, with the value and what it must be. The same one counts once."""
+        """Add the mistake at a key: the value, and what it must be. The same line is added once."""
         line = f"{display_path(self.path)}: {key}: {mistake}"
         if line not in self.lines:
             self.lines.append(line)
 
     @contextmanager
     def running(self, key: str) -> Iterator[None]:
-        """Around what calls a user's code for the value at a key: whatever it raises is a mistake, and the block ends.
-
-        Also what would end the process, or is no error elsewhere: SystemExit, KeyboardInterrupt.
-        """
+        """Around a call of the user's code for the value at a key: an error, or SystemExit, is added as a mistake."""
         try:
             yield
-        except BaseException as error:
-            self.add(key, blame(error, self.folder) or describe(error))
+        except (Exception, SystemExit) as error:
+            self.add(key, blame(error, self.folder) or message(error))

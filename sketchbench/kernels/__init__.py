@@ -1,10 +1,9 @@
-"""Array kernels: one module per backend, the same functions in each, chosen by name.
+"""Kernels: random bits and array operations, with the same functions in one module for each backend.
 
-`numpy` is the reference and the fallback, `numba` the default on a CPU, `cupy` runs on a GPU.
-All random bits come from Philox4x32-10, a counter-based generator of integers, so the same key
-gives the same signs, buckets and rows on every backend, bit for bit, at any thread count; normal
-variates agree to rounding. A draw for many operators at once is a *stack*: its first axis counts
-the operators, and operator t depends on the key and on t only, not on how many are drawn with it.
+`numpy` is the reference, `numba` the default on a CPU, and `cupy` runs on a GPU. Random bits come from Philox4x32-10, a
+counter-based generator of integers, so a key gives the same signs, buckets and rows on every backend, bit for bit, at
+any number of threads; normal variates agree to rounding. A draw for many operators at once is a *stack*: the first axis
+counts operators, and operator t depends on the key and t only, not on the size of the stack.
 """
 
 import importlib
@@ -16,47 +15,58 @@ from typing import Any, Literal, Protocol, cast
 
 from sketchbench.parameters import choose
 
-Array = Any  # a NumPy or a CuPy array; which one depends on the backend
+Array = Any  # an array of the backend: NumPy's or CuPy's
 
-PRIME = 2**31 - 1  # a Mersenne prime, larger than any dimension: the modulus of polynomial_hash
+PRIME = 2**31 - 1  # a Mersenne prime, the modulus of polynomial_hash; dimensions are smaller
 NAMES = ("numpy", "numba", "cupy")
-Entries = Literal["gaussian", "signs"]  # of a dense random matrix
+Entries = Literal["gaussian", "signs"]  # distribution of the entries of a dense random matrix
 
 
 class Kernels(Protocol):
-    """What every backend module offers. T operators, N vectors, s nonzeros per column.
+    """The functions and names of a backend module.
 
-    Random draws take `key` (64 bits), `stream` (which of an operator's draws this is) and `first`,
-    the number of the first operator of the stack. Costs are counted for the whole stack.
+    Shapes are in terms of T operators, N vectors and s nonzeros per column. Random draws take `key` (64 bits), `stream`
+    (a number that tells draws of an operator apart, 0 to 2^32 - 1), `first` (the number of the first operator) and
+    `operators` (T). Costs are those of the whole stack.
+
+    Attributes:
+        NAME: name of the backend.
+        xp: its array module, `numpy` or `cupy`.
     """
 
     NAME: str
     xp: ModuleType
 
     def random_words(self, key: int, stream: int, first: int, operators: int, count: int) -> Array:
-        """Uniform 32-bit words, uint32, shape (T, count)."""
+        """Uniform 32-bit words, uint32 (T, count)."""
 
     def random_integers(self, key: int, stream: int, first: int, operators: int, count: int, bound: int) -> Array:
-        """The same words times bound, divided by 2^32: integers in [0, bound), int32 (T, count)."""
+        """Integers in [0, bound), int32 (T, count): ⌊word bound / 2^32⌋ for the words of `random_words`."""
 
     def random_subset(self, key: int, stream: int, first: int, operators: int, count: int, population: int) -> Array:
-        """Uniform draws of `count` >= 1 of range(population) without replacement, int32 (T, count), ascending: where
-        the numbers of 64 bits are smallest whose upper halves are the first `population` of 2 population
-        `random_words`, and whose lower halves are the rest. O(T population)."""
+        """Uniform samples of `count` >= 1 of range(population) without replacement, int32 (T, count), ascending.
+
+        Item i gets a key of 64 bits: word i of 2 population `random_words` is its upper half, word population + i the
+        lower half. The items of the smallest keys are the sample. O(T population).
+        """
 
     def integer_rows(
         self, key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int, bound: int
     ) -> Array:
-        """Random integers in [0, bound) in rows `row` to `row + rows` of T matrices, int32 (T, rows, d); row 0 is that
-        of `random_integers`."""
+        """Rows `row` to `row + rows` of T matrices of integers in [0, bound), int32 (T, rows, d).
+
+        Row 0 is `random_integers`.
+        """
 
     def sign_rows(self, key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int) -> Array:
-        """Random signs in rows `row` to `row + rows` of T sign matrices, int8 (T, rows, d)."""
+        """Rows `row` to `row + rows` of T matrices of random signs, int8 (T, rows, d)."""
 
     def gaussian_rows(self, key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int) -> Array:
-        """Standard normals, float64 (T, rows, d): the normal quantile of (word + 1/2) / 2^32.
+        """Rows `row` to `row + rows` of T matrices of standard normals, float64 (T, rows, d).
 
-        The granularity ends the tails at 6.3 and lowers the variance by less than 1e-8."""
+        They are normal quantiles of (word + 1/2) / 2^32. This granularity ends the tails at 6.3 and lowers the variance
+        by less than 1e-8.
+        """
 
     def dense_sketch(
         self,
@@ -68,112 +78,166 @@ class Kernels(Protocol):
         rows: int,
         x: Array,
     ) -> Array:
-        """E x for T matrices E of `rows` rows, those of `gaussian_rows` or of `sign_rows`, that are not
-        formed: x (T or 1, N, d) -> (T, N, rows). O(T rows d) to generate, O(N T rows d) to apply."""
+        """E x for T matrices E with the first `rows` rows of `gaussian_rows` or `sign_rows`, which are not stored.
+
+        x (T or 1, N, d) -> (T, N, rows). O(T rows d) to generate entries, O(N T rows d) to multiply.
+        """
 
     def dense_desketch(
         self, entries: Entries, key: int, stream: int, first: int, operators: int, d: int, y: Array
     ) -> Array:
-        """The transpose: y (T or 1, N, rows) -> (T, N, d)."""
+        """Eᵀ y for the matrices of `dense_sketch`: y (T or 1, N, rows) -> (T, N, d)."""
 
     def polynomial_hash(self, coefficients: Array, points: int) -> Array:
         """Polynomials modulo the Mersenne prime 2^31 - 1 at 0, 1, ..., points - 1.
 
-        coefficients: uint32 (T, rows, k), each below the prime; returns uint32 (T, rows, points).
+        Arguments:
+            coefficients: uint32 (T, rows, k), the highest power first, each below the prime.
+            points: number of points.
+
+        Returns:
+            uint32 (T, rows, points).
         """
 
     def distinct(self, words: Array, b: int) -> Array:
-        """Uniform draws without replacement from range(b), by Floyd's algorithm.
+        """Uniform samples of s of range(b) without replacement, by Floyd's algorithm.
 
-        words: uint32 (T, s, d), uniform; returns int32 (T, s, d), distinct along axis 1.
+        Arguments:
+            words: uniform words, uint32 (T, s, d).
+            b: size of the population.
+
+        Returns:
+            int32 (T, s, d), distinct along axis 1.
         """
 
     def prepare(self, buckets: Array, signs: Array, b: int) -> Any:
-        """The stack of sparse sign matrices whose column j holds signs[:, r, j] in row
-        buckets[:, r, j], in the form that `scatter` and `gather` of this backend like best.
+        """Make a stack of sparse matrices, in this backend's own form, for `scatter`, `gather`, `project` and `median`.
 
-        buckets: int32 (T, s, d) in [0, b); signs: int8 (T, s, d), 0 drops an entry.
+        Column j of matrix t has the entries signs[t, r, j] in the rows buckets[t, r, j], r = 0, ..., s - 1.
+
+        Arguments:
+            buckets: int32 (T, s, d) in [0, b).
+            signs: int8 (T, s, d), 1 or -1; 0 leaves an entry out.
+            b: number of rows.
         """
 
     def scatter(self, matrix: Any, x: Array, out: Array | None = None) -> Array:
-        """Apply: x (T or 1, N, d) -> (T, N, b), which is `out` where given (contiguous, of the dtype of
-        x; its content doesn't matter); the order of each sum is fixed. O(T N s d)."""
+        """Multiply by a stack of sparse matrices: x (T or 1, N, d) -> (T, N, b). O(T N s d).
+
+        The order of each sum is fixed. `out`, contiguous and of the dtype of x, is overwritten with the result.
+        """
 
     def gather(self, matrix: Any, y: Array) -> Array:
-        """Apply the transpose: y (T or 1, N, b) -> (T, N, d). O(T N s d)."""
+        """Multiply by the transposes of a stack of sparse matrices: y (T or 1, N, b) -> (T, N, d). O(T N s d)."""
 
     def project(self, matrix: Any, x: Array) -> Array:
         """`gather` of `scatter`: x (T or 1, N, d) -> (T, N, d), in one pass where that is faster."""
 
     def median(self, matrix: Any, y: Array) -> Array:
-        """Like `gather`, with the median over r (the mean of the middle two for even s) instead of the
-        sum: y (T or 1, N, b) -> (T, N, d)."""
+        """`gather` with the median over the s entries of a column in the place of the sum: (T or 1, N, b) -> (T, N, d).
+
+        For even s the median is the mean of the middle two.
+        """
 
     def collect(self, v: Array, at: Array) -> Array:
-        """Chosen entries: v (T or 1, N, d) and indices, int32 (T, N or 1, k), to (T, N, k). O(T N k)."""
+        """The entries of v (T or 1, N, d) at indices, int32 (T, N or 1, k): (T, N, k). O(T N k)."""
 
     def spread(self, at: Array, values: Array, out: Array, keep: bool = False) -> Array:
-        """The transpose of `collect`: values (T, N, k) are added to zeros, or to what is there (`keep`),
-        in `out` (T, N, d), contiguous, at indices in ascending order, int32 (T, N or 1, k). Returns `out`."""
+        """The transpose of `collect`: add values at indices to zeros, or to `out` itself with `keep`.
+
+        Arguments:
+            at: indices in ascending order, int32 (T, N or 1, k); repeats add up.
+            values: (T, N, k).
+            out: contiguous, (T, N, d); overwritten and returned.
+            keep: whether to add to the content of `out`.
+        """
 
     def largest(self, x: Array, k: int) -> Array:
-        """The k entries of largest magnitude in every row of x (N, d), which are finite: their indices,
-        int32 (N, k), in ascending order. Of equal magnitudes the first ones are taken. O(N d)."""
+        """The indices of the k entries of largest magnitude in every row of x (N, d), int32 (N, k), ascending. O(N d).
+
+        Entries must be finite. Of equal magnitudes the first ones are taken.
+        """
 
     def inner(self, u: Array, v: Array) -> Array:
-        """The inner products of rows: u and v (N, d), contiguous, to (N,), in their dtype. O(N d)."""
+        """The inner products of the rows of u and v (N, d), contiguous: (N,), in their dtype. O(N d)."""
 
     def add_to_scaled(self, u: Array, scale: Array, v: Array) -> Array:
-        """u + scale * v of rows (N, d), contiguous, with a factor for each, (N, 1), all of one dtype: it overwrites v,
-        and is returned. O(N d)."""
+        """u + scale * v for contiguous u and v (N, d) and factors (N, 1) of one dtype, written to v. O(N d)."""
 
     def scale_and_add(self, x: Array, scale: Array, terms: Sequence[tuple[Array, Array]]) -> Array:
-        """scale * x of rows x (N, d), contiguous, with a factor for each, (N, 1), plus sparse vectors: pairs of
-        indices, int32 (N, k), in ascending order, and values (N, k), all of one k. It overwrites x, and is returned.
-        O(N d)."""
+        """scale * x plus sparse vectors; overwrites and returns x. O(N d).
+
+        Arguments:
+            x: contiguous, (N, d).
+            scale: factors of the rows, (N, 1).
+            terms: sparse vectors with equally many nonzeros: indices, int32 (N, k), ascending, and values (N, k).
+        """
 
     def move_shared(self, at: Array, values: Array, others: Array, entries: Array) -> None:
-        """Make two sparse vectors, whose sum stays, disjoint: where a place of `others`, int32 (N, m), is
-        one of `at`, int32 (N, k), its entry is added to that of `values` (N, k), and becomes 0 in `entries` (N, m).
-        Places ascend, without repeats; values and entries are overwritten. O(N (k + m))."""
+        """Make the supports of two sparse vectors disjoint without changing their sum; overwrites both. O(N (k + m)).
+
+        Where an index of the second vector is also one of the first, its value is added to the first and set to 0.
+
+        Arguments:
+            at, values: first vectors: distinct ascending indices, int32 (N, k), and values (N, k).
+            others, entries: second vectors: distinct ascending indices, int32 (N, m), and values (N, m).
+        """
 
     def walsh_hadamard(self, x: Array) -> Array:
-        """Orthonormal Walsh-Hadamard transform of the last axis, a power of two long.
+        """The orthonormal Walsh-Hadamard transform of the last axis, whose length n is a power of two. O(size log n).
 
-        Works in place where it can, and returns the result. O(size log n)."""
+        It may overwrite x.
+        """
 
     def spread_hadamard(self, at: Array, values: Array, scale: float, out: Array) -> Array:
-        """`walsh_hadamard` of scale times a sparse vector: `spread` of values (T, N, k) at indices in ascending order,
-        int32 (T, N or 1, k), into `out` (T, N, n), contiguous, which is overwritten and may be what is returned."""
+        """`walsh_hadamard` of scale times sparse vectors: (T, N, n).
+
+        Arguments:
+            at: indices in ascending order, int32 (T, N or 1, k).
+            values: (T, N, k).
+            scale: factor.
+            out: contiguous, (T, N, n); overwritten, and perhaps returned.
+        """
 
     def hadamard_collect(self, x: Array, at: Array, scale: float) -> Array:
-        """scale times entries, `collect`ed at indices in ascending order, int32 (T, N or 1, k), of `walsh_hadamard` of
-        x (T or 1, N, n), which is overwritten: (T, N, k)."""
+        """scale times the entries of `walsh_hadamard(x)` at indices: (T, N, k).
+
+        Arguments:
+            x: (T or 1, N, n); overwritten.
+            at: indices in ascending order, int32 (T, N or 1, k).
+            scale: factor.
+        """
 
     def spread_hadamard_collect(
         self, terms: Sequence[tuple[Array, Array]], room: Array, at: Array, scale: float
     ) -> Array:
-        """The same of a sum of sparse vectors, pairs of indices and values as for `spread`: (T, N, k). `room` (T, N,
-        n), contiguous, is overwritten."""
+        """`hadamard_collect` of a sum of sparse vectors: (T, N, k).
+
+        Arguments:
+            terms: indices and values, as for `spread`.
+            room: contiguous memory (T, N, n); overwritten.
+            at: indices in ascending order, int32 (T, N or 1, k).
+            scale: factor.
+        """
 
     def cosine(self, x: Array) -> Array:
-        """Orthonormal DCT-II of the last axis. O(size log n)."""
+        """The orthonormal DCT-II of the last axis. O(size log n)."""
 
     def cosine_transpose(self, x: Array) -> Array:
-        """Its transpose, which is its inverse, the DCT-III."""
+        """The transpose and inverse of `cosine`, the DCT-III."""
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Array:
-        """An array to be filled, contiguous, that starts with a cache line: transforms in it are faster."""
+        """An uninitialised contiguous array that starts at a cache line, where transforms are faster."""
 
     def asarray(self, x: Any) -> Array:
-        """A NumPy array, moved to where this backend computes."""
+        """Move a NumPy array to the backend."""
 
     def to_numpy(self, x: Array) -> Any:
-        """The other way."""
+        """Move an array of the backend to NumPy."""
 
 
 def device_missing() -> str | None:
-    """Why CuPy kernels can't run here, or None if they can."""
+    """The reason why CuPy kernels cannot run here, or None if they can."""
     if importlib.util.find_spec("cupy") is None:
         return "CuPy is not installed (pip install 'sketchbench[gpu]')"
     import cupy
@@ -186,7 +250,10 @@ def device_missing() -> str | None:
 
 
 def resolve(name: str = "auto") -> str:
-    """The backend that a name stands for here: `auto` takes a GPU where there is one, else Numba.
+    """The backend of a name: `auto` is `cupy` with a GPU, else `numba`.
+
+    Raises:
+        ValueError: for an unknown name.
 
     >>> resolve("numpy")
     'numpy'
@@ -197,10 +264,11 @@ def resolve(name: str = "auto") -> str:
 
 
 def usable(name: str = "auto") -> str:
-    """The backend that a name stands for, which can run here.
+    """The backend of a name, if it can run here; there is no silent fallback.
 
-    Raises ValueError for an unknown name, and RuntimeError for `cupy` without a device and `numba`
-    without its compiler: nothing falls back in silence.
+    Raises:
+        ValueError: for an unknown name.
+        RuntimeError: for `cupy` without a device, or `numba` without its compiler.
     """
     name = resolve(name)
     if name == "cupy" and (reason := device_missing()):
@@ -213,11 +281,15 @@ def usable(name: str = "auto") -> str:
 
 
 def load(name: str = "auto") -> Kernels:
-    """The backend module of a name; errors as in `usable`, and RuntimeError where Numba finds no place for what it
-    compiles."""
-    chosen = usable(name)
+    """Import the backend module of a name: `numpy`, `numba`, `cupy` or `auto`.
+
+    Raises:
+        ValueError: for an unknown name.
+        RuntimeError: where the backend cannot run here, or Numba finds no folder for its cache.
+    """
+    backend = usable(name)
     try:
-        return cast(Kernels, importlib.import_module(f"{__name__}.{chosen}_kernels"))
+        return cast(Kernels, importlib.import_module(f"{__name__}.{backend}_kernels"))
     except RuntimeError as error:
         if "cannot cache function" not in str(error):
             raise

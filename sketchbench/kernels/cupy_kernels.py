@@ -1,8 +1,7 @@
-"""GPU kernels; see `Kernels` for the signatures and `numpy_kernels` for the reference.
+"""GPU kernels; `Kernels` documents the functions, and `numpy_kernels` defines their results.
 
-The CUDA source below is compiled at the first launch. Every thread owns the entries that it
-writes, and the order of each floating-point sum follows from the sizes alone; only integers, whose
-sums have no order, are counted with atomics. So the result does not depend on the schedule.
+The CUDA source below is compiled at the first launch. Every thread owns the entries that it writes, and the order of
+each floating-point sum depends on sizes only; atomics count integers only. So results do not depend on the schedule.
 """
 
 from collections.abc import Sequence
@@ -19,9 +18,9 @@ from sketchbench.kernels import Array, Entries, launch
 NAME = "cupy"
 xp = cupy
 
-_THREADS = 256  # per block
-_BLOCKS = 2**20  # at most, where threads stride
-_BUSY = 2**11  # blocks keep any GPU busy
+_THREADS = 256  # threads of a block
+_BLOCKS = 2**20  # most blocks of a kernel whose threads stride
+_BUSY = 2**11  # blocks that keep any GPU busy
 
 _CODE = r"""
 typedef unsigned int u32;
@@ -49,7 +48,7 @@ __device__ void philox(u32 (&c)[4], u64 key) {
     }
 }
 
-// What a random word turns into: `COUNT` entries, stored as `Out`, or as a `real` at once.
+// Conversions of a random word into `COUNT` entries, stored as `Out`, or used as a `real` at once.
 //
 // Where a dense matrix is applied, a warp takes 128 columns of a row at a time, four to a lane:
 // word w serves column `column(w, lane)`. Four normals come from one counter, the lane's own; 128
@@ -84,7 +83,7 @@ struct Normal {
     static __device__ int column(int word, int lane) { return 4 * lane + word; }
 };
 
-// The sum over LANES threads, 1, 32 or all THREADS of a block, by a fixed tree; the first gets it.
+// The sum over LANES threads, 1, 32 or all THREADS of a block, by a fixed tree, in the first thread.
 template <int LANES, class real>
 __device__ real reduce(real sum) {
     for (int half = LANES < 32 ? LANES / 2 : 16; half; half /= 2)
@@ -233,7 +232,7 @@ __global__ void gather(const int* buckets HOLDS(operators * s * d),
     }
 }
 
-// As `gather`, with an insertion sort of at most VALUES values; NaNs go last, and one is enough.
+// As `gather`, with the median by insertion sort of at most VALUES values; NaN if any value is.
 template <class real>
 __global__ void median(const int* buckets HOLDS(operators * s * d),
                        const signed char* signs HOLDS(operators * s * d),
@@ -265,7 +264,7 @@ __device__ int seat(int thread, int bit) {
     return seat(thread >> bit << (bit + 4) | (thread & ((1 << bit) - 1)));
 }
 
-// Those of the stages `low` to `high` of the butterfly that combine these 16 entries.
+// The stages from `low` to `high` of the butterfly that combine these 16 entries.
 template <class real>
 __device__ void butterfly(real (&v)[16], int bit, int low, int high) {
 #pragma unroll
@@ -346,9 +345,9 @@ __global__ void histogram(const real* __restrict__ x HOLDS(prefix * d), i64 d, i
         if (bins[i]) atomicAdd(&counts[n * BINS + i], bins[i]);
 }
 
-// Appends to prefix[n] these bits of the left[n]-th largest of the magnitudes counted, takes from
-// left[n] the number of those above it in these bits, and clears the counts. A block a row, a
-// thread a run of bins.
+// Finds the bin of the left[n]-th largest of the counted magnitudes, appends its bits to prefix[n],
+// subtracts from left[n] the number of magnitudes in higher bins, and clears the counts. A block
+// takes a row, a thread a run of bins.
 __global__ void descend(i64 shift, u32* counts HOLDS(blocks * BINS), u64* prefix HOLDS(blocks),
                         i64* left HOLDS(blocks)) {
     enum { RUN = BINS / THREADS };
@@ -374,9 +373,9 @@ __global__ void descend(i64 shift, u32* counts HOLDS(blocks * BINS), u64* prefix
     for (int i = 0; i < RUN; ++i) run[i] = 0;
 }
 
-// A warp takes SPAN entries of a row. First it counts those above the threshold and
-// those equal to it; then, given the sums of the counts of all spans before it, it writes the
-// indices of the entries above and of the first `ties` equal ones.
+// A warp takes SPAN entries of a row. `count` counts the entries above the threshold and equal to
+// it; `compact`, given the sums of the counts of all earlier spans, writes the indices of the
+// entries above and of the first `ties` equal ones.
 template <class real>
 __global__ void count(const real* x HOLDS(rows * d), i64 rows, i64 d, i64 spans,
                       const u64* threshold HOLDS(rows), i64* counts HOLDS(2 * rows * spans)) {
@@ -519,12 +518,12 @@ __global__ void dense_desketch(u64 key, i64 stream, i64 first, i64 operators, i6
 _REAL = {"float32": "float", "float64": "double"}
 _ENTRIES = {"gaussian": "Normal", "signs": "Sign"}
 _LINES = {"gaussian": 1, "signs": 4}  # as in the source: rows per block of `dense_sketch`
-_VECTORS = 4  # that the entries of a dense matrix, once generated, are applied to together
-_LANES = (1, 32, _THREADS)  # that `scatter` may give to a bucket
+_VECTORS = 4  # vectors by which a generated entry of a dense matrix is multiplied at a time
+_LANES = (1, 32, _THREADS)  # possible numbers of threads for a bucket in `scatter`
 _TILE = {"float32": 13, "float64": 12}  # as in the source: log2 of a tile of `hadamard`
-_STAGES = 8  # of `hadamard` in a strided pass, at most: its runs are 128 bytes long then
-_VALUES = 64  # that `median` can sort
-_BINS, _SPAN = 2048, 1024  # of `histogram`, eleven bits; of `count` and `compact`
+_STAGES = 8  # most stages of `hadamard` in a strided pass, whose runs are then 128 bytes long
+_VALUES = 64  # most values that `median` can sort
+_BINS, _SPAN = 2048, 1024  # bins of `histogram`, eleven bits; entries for a warp in `count` and `compact`
 _CONSTANTS = {"THREADS": _THREADS, "VALUES": _VALUES, "BINS": _BINS, "SPAN": _SPAN}
 _NAMES = [
     *(f"draw<{entry}>" for entry in ("Word", "Sign", "Normal")),
@@ -558,7 +557,7 @@ _MODULE = cupy.RawModule(code=_CODE, options=_OPTIONS, name_expressions=_NAMES)
 
 @cache
 def _kernel(name: str) -> Any:
-    """A compiled kernel; the first one compiles them all."""
+    """A compiled kernel, by name; the first call compiles all kernels."""
     return _MODULE.get_function(name)
 
 
@@ -568,7 +567,7 @@ def _parameters(name: str) -> tuple[launch.Parameter, ...]:
 
 
 def _run(name: str, blocks: int, *arguments: Any, threads: int = _THREADS) -> None:
-    """Run a kernel, with arguments that are what it takes. CuPy passes arrays as pointers, Python's ints as int64."""
+    """Run a kernel with arguments that it takes. CuPy passes arrays as pointers, and Python's integers as int64."""
     if blocks:
         launch.check(name, _parameters(name), blocks, arguments, cupy.cuda.runtime.getDevice())
         _kernel(name)((blocks,), (threads,), arguments)
@@ -585,7 +584,7 @@ def _ratio(size: int, step: int) -> int:
 
 
 def _draw(entry: str, step: int, key: int, stream: int, first: int, row: int, out: Array) -> Array:
-    """Fill out (T, rows, d) with random entries; one call of the generator gives `step`."""
+    """Fill `out` (T, rows, d) with random entries, of which one call of the generator makes `step`."""
     operators, rows, d = out.shape
     size = operators * rows * _ratio(d, step)
     place = (np.uint64(key), stream, first, operators, row, rows, d)
@@ -642,7 +641,7 @@ def distinct(words: Array, b: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class SparseMatrix:
-    """A stack of matrices by column, as drawn."""
+    """A stack of sparse matrices by column: buckets and signs, (T, s, d) each."""
 
     buckets: Array  # int32 (T, s, d)
     signs: Array  # int8 (T, s, d)
@@ -650,10 +649,11 @@ class SparseMatrix:
 
     @cached_property
     def by_bucket(self) -> tuple[Array, Array, Array]:
-        """The same entries sorted by bucket, then by r, then by column.
+        """The entries sorted by bucket, then by r, then by column.
 
-        Their columns, int32 (T s d), and signs, int8 (T s d); and int64 (T b + 1), where bucket k
-        of operator t begins at number t b + k.
+        Returns:
+            Columns, int32 (T s d); signs, int8 (T s d); and starts, int64 (T b + 1): bucket k of operator t begins at
+            entry starts[t b + k].
         """
         operators, _, d = self.buckets.shape
         offsets = self.b * cupy.arange(operators, dtype=np.int64)[:, None, None]
@@ -691,7 +691,7 @@ def project(matrix: SparseMatrix, x: Array) -> Array:
 
 def median(matrix: SparseMatrix, y: Array) -> Array:
     if (s := matrix.buckets.shape[1]) > _VALUES:
-        raise ValueError(f"a median of s={s} values exceeds the limit of {_VALUES} on a GPU")
+        raise ValueError(f"a median of s={s} values exceeds the limit of {_VALUES} on a GPU; use kernels=numba")
     return _by_column("median", matrix, y)
 
 
@@ -706,7 +706,7 @@ def _by_column(name: str, matrix: SparseMatrix, y: Array) -> Array:
 
 
 def _stride(v: Array) -> int:
-    """From one operator's vectors (T or 1, N, length) to the next one's; 0 if they are shared."""
+    """The distance from an operator's vectors (T or 1, N, length) to the next operator's; 0 if they are shared."""
     return 0 if v.shape[0] == 1 else v.shape[1] * v.shape[2]
 
 
@@ -775,9 +775,9 @@ def largest(x: Array, k: int) -> Array:
         _run("descend", rows, shift, counts, threshold, ties)
     spans = _ratio(d, _SPAN)
     blocks = _ratio(32 * rows * spans, _THREADS)
-    found = cupy.empty(2 * rows * spans, dtype=np.int64)
-    _run(f"count<{real}>", blocks, x, rows, d, spans, threshold, found)
-    before = cupy.cumsum(found) - found
+    totals = cupy.empty(2 * rows * spans, dtype=np.int64)
+    _run(f"count<{real}>", blocks, x, rows, d, spans, threshold, totals)
+    before = cupy.cumsum(totals) - totals
     _run(f"compact<{real}>", blocks, x, rows, d, spans, threshold, before, ties, k, out)
     return out
 
@@ -840,7 +840,7 @@ def dense_desketch(entries: Entries, key: int, stream: int, first: int, operator
 
 
 def _parts(blocks: int, most: int) -> int:
-    """Into how many parts to split long sums, so that there are enough blocks to fill a GPU."""
+    """The number of parts of long sums, at most `most`, so that there are enough blocks to fill a GPU."""
     return max(1, min(_ratio(_BUSY, blocks), most)) if blocks else 1
 
 

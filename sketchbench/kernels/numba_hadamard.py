@@ -1,10 +1,10 @@
 """The Walsh-Hadamard transform on a CPU, for `numba_kernels`.
 
-Its stages combine entries that are 1, 2, 4, ... apart, in this order, so every result is the same tree of additions
-as in `numpy_kernels`, whichever stages are done together: in registers, then in blocks that fit into the cache, then
-in panels, which are columns of those blocks. The exception are sparse vectors of which some entries are collected: as
-their last stages are cheap, these come first, and all else is done in one part of the result after the other, near the
-processor. Nothing here calls compiled code of another file, of whose edits Numba's cache would know nothing.
+Its stages combine entries at distances 1, 2, 4, ..., in this order, so every result is the same tree of additions as in
+`numpy_kernels`, however stages are grouped: in registers, then in blocks that fit into the cache, then in panels, which
+are columns of the blocks. `spread_hadamard_collect` is an exception for few entries: the last stages of sparse vectors
+are cheap, so they come first, and the result is made part by part in the cache. No function calls compiled code of
+another file, since Numba's cache does not notice edits there.
 """
 
 from collections.abc import Sequence
@@ -19,21 +19,23 @@ from numpy.typing import NDArray
 
 from sketchbench.kernels.threaded import Threaded, threads
 
-_BYTES = 32  # of a vector; where registers are shorter, the compiler takes several
-_LEAST, _MOST = 2**17, 2**20  # bytes of a block: an eighth of a transform, between these
-_UNIT = 2**12  # entries that are filled before they are transformed, at least, in the nearest cache
+_BYTES = 32  # bytes of a vector; where registers are shorter, the compiler uses several
+_LEAST, _MOST = 2**17, 2**20  # smallest and largest block in bytes; in between it is an eighth of a transform
+_UNIT = 2**12  # smallest number of entries that are filled and then transformed, in the nearest cache
 _PANEL = 2**17  # bytes of a panel
-_ROWS = 8  # of a panel, at most
-_PARTS, _NEAR = 8, 2**22  # in how many parts what is collected of a sparse vector is made, of at most so many bytes
-_WORTH_A_TEAM = 2**15  # entries; fewer are done before another thread has woken up
+_ROWS = 8  # most rows of a panel
+_PARTS, _NEAR = 8, 2**22  # parts of a result that is collected from a sparse vector, and the largest part in bytes
+_WORTH_A_TEAM = 2**15  # entries; with fewer, one thread has finished before others start
 _EIGHTS = 0o1111111111111  # the powers of eight
 
 
 def _butterfly(radix: int, lanes: bool = False) -> Any:
-    """A compiled function of (source, i, step, target, j, stride, width, scale): it combines `radix` rows of `width`
-    entries, a multiple of _BYTES, row r from source[i + r * step] on, and writes scale times the results from
-    target[j + r * stride] on. With `lanes`, those entries of a row are combined first that share a vector. No index is
-    checked."""
+    """A compiled function of (source, i, step, target, j, stride, width, scale) that combines `radix` rows.
+
+    Row r has `width` entries from source[i + r * step] on, a multiple of a vector's; scale times the result goes to
+    target[j + r * stride] on. With `lanes`, entries of a row that share a vector are combined first. Indices are not
+    checked.
+    """
 
     @intrinsic
     def combine(
@@ -54,8 +56,8 @@ def _butterfly(radix: int, lanes: bool = False) -> Any:
                     pointer = builder.bitcast(builder.gep(row, [c]), vector.as_pointer())
                     v.append(builder.load(pointer, align=real.bitwidth // 8))
                 if lanes:
-                    v = [_combined_lanes(builder, vector, part) for part in v]
-                for row, part in zip(targets, _combined(builder, v), strict=True):
+                    v = [_combine_lanes(builder, vector, part) for part in v]
+                for row, part in zip(targets, _combine(builder, v), strict=True):
                     pointer = builder.bitcast(builder.gep(row, [c]), vector.as_pointer())
                     builder.store(builder.fmul(part, factor), pointer, align=real.bitwidth // 8)
             return context.get_dummy_value()
@@ -72,14 +74,14 @@ def _places(context: Any, builder: Any, kind: Any, array: Any, first: Any, step:
 
 
 def _everywhere(builder: Any, vector: Any, value: Any) -> Any:
-    """A vector of equal lanes."""
+    """A vector with the value in every lane."""
     filled = ir.Constant(vector, ir.Undefined)
     for lane in range(vector.count):
         filled = builder.insert_element(filled, value, ir.IntType(32)(lane))
     return filled
 
 
-def _combined(builder: Any, v: list[Any]) -> list[Any]:
+def _combine(builder: Any, v: list[Any]) -> list[Any]:
     """The stages that combine vectors, lane by lane."""
     half = 1
     while half < len(v):
@@ -90,9 +92,9 @@ def _combined(builder: Any, v: list[Any]) -> list[Any]:
     return v
 
 
-def _combined_lanes(builder: Any, vector: Any, v: Any) -> Any:
-    """The stages within a vector. Lane i becomes the sum of lanes i and i ^ half, or, at the upper one of the two,
-    the difference: its own sign is flipped first."""
+def _combine_lanes(builder: Any, vector: Any, v: Any) -> Any:
+    """The stages within a vector. Of lanes i and i ^ half, the lower becomes their sum, the upper their difference,
+    for which its own sign is flipped first."""
     lanes, undefined = range(vector.count), ir.Constant(vector, ir.Undefined)
     bits = ir.IntType(64 if isinstance(vector.element, ir.DoubleType) else 32)
     integers = ir.VectorType(bits, vector.count)
@@ -111,13 +113,13 @@ _leaf, _two, _four, _eight = _butterfly(8, lanes=True), _butterfly(2), _butterfl
 
 @njit(cache=True)
 def _beside_eights(n: int) -> int:
-    """The power of two, 1, 2 or 4, whose product with a power of eight is n."""
+    """The factor 1, 2 or 4 of n, a power of two, beside its power of eight."""
     return 1 if n & _EIGHTS else 2 if n & 2 * _EIGHTS else 4
 
 
 @njit(cache=True)
 def _scalars(x: NDArray[Any], first: int, n: int, scale: Any) -> None:
-    """The transform of n entries of x, from `first` on, times scale, for an n that is too small for vectors."""
+    """Transform n entries of x from `first` on, times scale, without vectors, for small n."""
     h = 1
     while h < n:
         for i in range(first, first + n, 2 * h):
@@ -130,8 +132,10 @@ def _scalars(x: NDArray[Any], first: int, n: int, scale: Any) -> None:
 
 @njit(cache=True)
 def _close(x: NDArray[Any], first: int, n: int, unit: int, done: int, scale: Any) -> None:
-    """Of n entries of x, from `first` on, as many units as `done` are transformed: combine what has become complete,
-    and multiply all of it, in the end, by scale. n is a power of eight times `unit`."""
+    """Combine complete groups of eight units of x, after `done` units from `first` on are transformed.
+
+    n is a power of eight times `unit`. The last combination multiplies all n entries by scale.
+    """
     h = unit
     while done % 8 == 0:
         i = first + (done - 8) * h
@@ -141,8 +145,10 @@ def _close(x: NDArray[Any], first: int, n: int, unit: int, done: int, scale: Any
 
 @njit(cache=True)
 def _block(x: NDArray[Any], first: int, n: int, scale: Any) -> None:
-    """The same for every n. Eight parts are done one after the other, then combined, so that what is combined is in
-    the nearest cache that holds it."""
+    """Transform n entries of x from `first` on, times scale, for every n.
+
+    Eight parts are transformed one after the other and then combined, so that they are still in the nearest cache.
+    """
     width, one = _BYTES // x.itemsize, x.dtype.type(1)
     leaf = 8 * width
     if n < leaf:
@@ -165,7 +171,7 @@ def _block(x: NDArray[Any], first: int, n: int, scale: Any) -> None:
 def _panel(
     x: NDArray[Any], first: int, rows: int, h: int, y: NDArray[Any], j: int, stride: int, width: int, scale: Any
 ) -> None:
-    """All stages of 2, 4 or 8 rows of `width` entries, h apart, of x from `first` on, times scale: to y, from j on,
+    """Combine 2, 4 or 8 rows of `width` entries, h apart, of x from `first` on, times scale, into rows of y from j on,
     `stride` apart."""
     if rows == 2:
         _two(x, first, h, y, j, stride, width, scale)
@@ -177,7 +183,7 @@ def _panel(
 
 @Threaded
 def _blocks(x: NDArray[Any], n: int, size: int, scale: float) -> None:
-    """Transforms of every n entries of x, times scale; a thread takes `size` of them, a multiple of n, at a time."""
+    """Transform every n entries of x, times scale; a thread takes `size` entries, a multiple of n, at a time."""
     factor = x.dtype.type(scale)
     for block in prange(-(-x.shape[0] // size)):
         for first in range(block * size, min(x.shape[0], (block + 1) * size), n):
@@ -186,8 +192,10 @@ def _blocks(x: NDArray[Any], n: int, size: int, scale: float) -> None:
 
 @njit(cache=True)
 def _alone(x: NDArray[Any], scale: float) -> None:
-    """Transforms, times scale, of all vectors of a contiguous array (..., n), which is not reshaped in Python: that
-    would take as long as a short transform."""
+    """Transform all vectors of a contiguous array (..., n), times scale, on one thread.
+
+    It is reshaped here, since reshaping in Python takes as long as a short transform.
+    """
     flat, n = x.reshape(-1), x.shape[-1]
     for first in range(0, flat.shape[0], n):
         _block(flat, first, n, flat.dtype.type(scale))
@@ -195,7 +203,7 @@ def _alone(x: NDArray[Any], scale: float) -> None:
 
 @Threaded
 def _panels(x: NDArray[Any], rows: int, h: int, width: int, scale: float) -> None:
-    """The stages that combine `rows` blocks of h entries, in every rows * h entries of x; then the scale."""
+    """Combine `rows` blocks of h entries in every rows * h entries of x, times scale."""
     factor = x.dtype.type(scale)
     panels = h // width
     for index in prange(x.shape[0] // (rows * h) * panels):
@@ -220,8 +228,10 @@ def _blocks_of_sparse(
     h: int,
     scale: Any,
 ) -> None:
-    """As `_blocks`, of sums of sparse vectors that are times `weight` and not formed elsewhere: x (T, N, n), places
-    (T, N or 1, k) and values (T, N, k), of which starts[i] to starts[i + 1] are one term, in ascending order."""
+    """`_blocks` of `weight` times sums of sparse vectors, which are formed in x (T, N, n).
+
+    Term i has the places at[..., starts[i] : starts[i + 1]] (T, N or 1, k), ascending, and these values (T, N, k).
+    """
     operators, vectors, n = x.shape
     parts = n // h
     for index in prange(operators * vectors * parts):
@@ -244,17 +254,19 @@ def _blocks_of_sparse(
 
 @njit(cache=True)
 def _take(x: NDArray[Any], places: NDArray[np.int32], low: int, weight: Any, y: NDArray[Any]) -> None:
-    """weight times the entries `places` - low of x, to y."""
+    """Write weight times the entries `places` - low of x to y."""
     for i in range(y.shape[0]):
         y[i] = x[uintp(places[i] - low)] * weight
 
 
 @Threaded
-def _collected_panels(
+def _collect_panels(
     x: NDArray[Any], at: NDArray[np.int32], y: NDArray[Any], h: int, width: int, scale: Any, weight: Any
 ) -> None:
-    """As `_panels`, all of x (T, N, n) and without writing there: `weight` times the entries at these places, (T, N or
-    1, k), in ascending order, go to y (T, N, k)."""
+    """Do the last pass over x (T, N, n), and write only weight times its results at `at` to y.
+
+    at: places in ascending order, (T, N or 1, k); y: (T, N, k).
+    """
     operators, vectors, n = x.shape
     flat, rows = x.reshape(-1), n // h
     panels = h // width
@@ -270,7 +282,7 @@ def _collected_panels(
 
 @njit(cache=True)
 def _sign(r: int, q: int) -> int:
-    """Of entry (r, q) of the Walsh-Hadamard matrix."""
+    """The sign of entry (r, q) of the Walsh-Hadamard matrix."""
     both, sign = r & q, 1
     while both:
         both &= both - 1
@@ -279,7 +291,7 @@ def _sign(r: int, q: int) -> int:
 
 
 @Threaded
-def _collected_blocks(
+def _collect_blocks(
     terms: tuple[NDArray[np.int32], NDArray[Any], NDArray[np.int64]],
     room: NDArray[Any],
     at: NDArray[np.int32],
@@ -287,9 +299,12 @@ def _collected_blocks(
     n: int,
     weights: tuple[Any, Any],
 ) -> None:
-    """Of transforms of n entries, times weights[0], of sparse vectors (places, values and starts as in
-    `_blocks_of_sparse`): weights[1] times the entries `at`, to y (T, N, k), in ascending order. The result is made
-    block by block of as many entries as room (W, h) has columns; a thread works in a row of it."""
+    """Entries, at ascending places `at`, of transforms of sums of sparse vectors, to y (T, N, k).
+
+    Sparse vectors are places, values and starts as in `_blocks_of_sparse`. Transforms of n entries are multiplied by
+    weights[0], entries by weights[1]. The result is made in blocks of h entries; each of W threads works in a row of
+    `room` (W, h).
+    """
     (places, values, starts), (operators, vectors, _) = terms, y.shape
     workers, h = room.shape
     parts = n // h
@@ -314,8 +329,8 @@ def _collected_blocks(
 
 
 @Threaded
-def _collected(x: NDArray[Any], at: NDArray[np.int32], y: NDArray[Any], weight: Any) -> None:
-    """weight * x[t, n, at[t, n, :]]; x and `at` may be shared, by operators and by vectors."""
+def _collect_entries(x: NDArray[Any], at: NDArray[np.int32], y: NDArray[Any], weight: Any) -> None:
+    """Write weight * x[t, n, at[t, n, :]] to y[t, n]; operators may share x, and vectors `at`."""
     operators, vectors, _ = y.shape
     for index in prange(operators * vectors):
         t, m = index // vectors, index % vectors
@@ -324,8 +339,8 @@ def _collected(x: NDArray[Any], at: NDArray[np.int32], y: NDArray[Any], weight: 
 
 
 def _passes(n: int, itemsize: int) -> list[tuple[int, int, int]]:
-    """How a transform of n entries passes over memory: the size of a block, and, of each later pass, how many rows it
-    combines, how far they are apart, and how wide its panels are."""
+    """The passes over memory of a transform of n entries: first the size of a block, twice, and then for each pass over
+    panels the number of rows, their distance and their width."""
     h = max(_LEAST, min(_MOST, n * itemsize // 8)) // itemsize
     passes = [(h, h, 1)]
     while h < n:
@@ -378,16 +393,16 @@ def spread_hadamard_collect(
         y, real = np.empty((len(at), room.shape[1], at.shape[-1]), room.dtype), room.dtype.type
         workers = min(threads(), y.shape[0] * y.shape[1] * _PARTS)
         blocks = room.reshape(-1)[: workers * h].reshape(workers, h)
-        _collected_blocks(_joined(terms), blocks, at, y, n, (real(n**-0.5), real(scale)))
+        _collect_blocks(_join(terms), blocks, at, y, n, (real(n**-0.5), real(scale)))
         return y
     panels = _sparse_blocks(terms, 1.0, room)
     return _collect_last(room, panels, at, scale)
 
 
-def _joined(
+def _join(
     terms: Sequence[tuple[NDArray[np.int32], NDArray[Any]]],
 ) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.int64]]:
-    """The places and the values of all terms, one after the other, and where each term starts."""
+    """The places and values of all terms, one after the other, and the start of each term."""
     at, values = terms[0]
     if len(terms) > 1:
         at, values = (np.concatenate(parts, axis=-1) for parts in zip(*terms, strict=True))
@@ -397,9 +412,9 @@ def _joined(
 def _sparse_blocks(
     terms: Sequence[tuple[NDArray[np.int32], NDArray[Any]]], scale: float, out: NDArray[Any]
 ) -> list[tuple[int, int, int]]:
-    """The first pass over `out`, which is the sum of these terms times scale; the passes that are left."""
+    """Do the first pass over `out`, the sum of these terms times scale, and return the other passes."""
     n, real = out.shape[-1], out.dtype.type
-    at, values, starts = _joined(terms)
+    at, values, starts = _join(terms)
     (size, *_), *panels = _passes(n, out.itemsize)
     last = real(1.0 if panels else n**-0.5)
     _blocks_of_sparse(at, values, starts, real(scale), out, min(n, size), last)
@@ -409,18 +424,18 @@ def _sparse_blocks(
 def _collect_last(
     x: NDArray[Any], panels: list[tuple[int, int, int]], at: NDArray[np.int32], scale: float
 ) -> NDArray[Any]:
-    """What is left of a transform of x, of which only entries, times scale, are wanted."""
+    """Do the other passes of a transform of x, and return scale times the entries at places `at`."""
     if not panels:
         return _collect(x, at, scale)
     *others, (_, h, width) = panels
     for place in others:
         _panels(x.reshape(-1), *place, 1.0)
     y, real = np.empty((len(at), *x.shape[1:-1], at.shape[-1]), x.dtype), x.dtype.type
-    _collected_panels(x, at, y, h, width, real(x.shape[-1] ** -0.5), real(scale))
+    _collect_panels(x, at, y, h, width, real(x.shape[-1] ** -0.5), real(scale))
     return y
 
 
 def _collect(x: NDArray[Any], at: NDArray[np.int32], scale: float) -> NDArray[Any]:
     y = np.empty((len(at), x.shape[1], at.shape[-1]), x.dtype)
-    _collected(x, at, y, x.dtype.type(scale))
+    _collect_entries(x, at, y, x.dtype.type(scale))
     return y

@@ -1,10 +1,9 @@
-"""Compiled CPU kernels; see `Kernels` for the signatures and `numpy_kernels` for the reference.
+"""Compiled CPU kernels; `Kernels` documents the functions, and `numpy_kernels` defines their results.
 
-No compiled function calls one of another file: Numba's cache does not notice an edit of a callee there. So the
-Walsh-Hadamard transform, in `numba_hadamard`, the largest entries, in `numba_selection`, arithmetic, in
-`numba_vectors`, and all others, in here, share none. Loops run in parallel over
-operators, vectors and rows, and the order of every sum is fixed, so the result does not depend on the number of
-threads.
+Loops run in parallel over operators, vectors and rows, and the order of every sum is fixed, so results do not depend on
+the number of threads. Compiled functions call none of another file, since Numba's cache does not notice edits there; so
+`numba_hadamard` (Walsh-Hadamard transforms), `numba_selection` (largest entries), `numba_vectors` (arithmetic) and this
+module share none.
 """
 
 import math
@@ -116,14 +115,16 @@ def integer_rows(
     return out
 
 
-_SUBSET = 2**16  # of more, a subset is drawn without a word for each of them in memory
-_STRIPS = 16  # that a population is divided into, for threads
+_SUBSET = 2**16  # largest population whose random words are stored for a subset
+_STRIPS = 16  # parts of a population, for threads
 
 
 @Threaded
 def _count_digits(key: Any, stream: int, t: int, population: int, counts: NDArray[np.int64]) -> None:
-    """How often each value of the upper 16 bits occurs among words 0 to `population` of operator t: counts (strips,
-    2^16) in strips of equal length, a multiple of _DRAWN."""
+    """Count how often each value of the upper 16 bits occurs among words 0 to population - 1 of operator t.
+
+    counts: (strips, 2^16), for strips of equal length, a multiple of _DRAWN.
+    """
     share = -(-population // (counts.shape[0] * _DRAWN)) * _DRAWN
     for strip in prange(counts.shape[0]):
         words = np.empty(_DRAWN, np.uint32)
@@ -139,8 +140,8 @@ def _below_digit(
     key: Any, stream: int, t: int, population: int, digit: Any, counts: NDArray[np.int64], out: NDArray[np.int32],
     tied: NDArray[np.int32],
 ) -> None:  # fmt: skip
-    """The places of words whose upper 16 bits are below `digit`, to `out`, and where they are equal to it, to `tied`,
-    in ascending order. counts: as above."""
+    """Write the places of words whose upper 16 bits are below `digit` to `out`, and of those equal to it to `tied`, in
+    ascending order. counts: of `_count_digits`."""
     share = -(-population // (counts.shape[0] * _DRAWN)) * _DRAWN
     for strip in prange(counts.shape[0]):
         below, equal = int64(0), int64(0)
@@ -163,7 +164,7 @@ def _below_digit(
 
 @njit(cache=True)
 def _wide_words(key: Any, stream: int, t: int, population: int, at: NDArray[np.int32]) -> NDArray[np.uint64]:
-    """The 64 bits, of words i and population + i, for each i of `at`."""
+    """The numbers of 64 bits made of words i and population + i, for each i of `at`."""
     wide = np.empty(at.shape[0], np.uint64)
     for k in range(at.shape[0]):
         upper = _philox(at[k] // 4, 0, t, stream, key)[at[k] % 4]
@@ -174,7 +175,7 @@ def _wide_words(key: Any, stream: int, t: int, population: int, at: NDArray[np.i
 
 @njit(cache=True)
 def _merge(own: int, others: NDArray[np.int32], out: NDArray[np.int32]) -> None:
-    """Put `others` between the first `own` entries of `out`; both ascend, and so does the result."""
+    """Merge `others`, ascending, into the first `own` entries of `out`, ascending."""
     i, k = own - 1, others.shape[0] - 1
     for place in range(out.shape[0] - 1, -1, -1):
         if k < 0 or (i >= 0 and out[i] > others[k]):
@@ -247,7 +248,7 @@ def _central(q: Any) -> Any:
 
 @njit(cache=True, inline="always")
 def _outer(p: Any) -> Any:
-    """Minus the normal quantile of p, for exp(-25) < p < 0.075; a 32-bit word gives no less."""
+    """Minus the normal quantile of p, for exp(-25) < p < 0.075, the smallest p of a 32-bit word."""
     r = math.sqrt(-math.log(p)) - 1.6
     top = 7.74545014278341407640e-4 * r + 0.0227238449892691845833
     top = (top * r + 0.241780725177450611770) * r + 1.27045825245236838258
@@ -294,11 +295,12 @@ def gaussian_rows(
     return out
 
 
-_CHUNK = 2**10  # entries of a dense matrix at a time: a multiple of 128, small enough for the cache
+_CHUNK = 2**10  # entries of a dense matrix that are generated at a time: a multiple of 128, which fits into the cache
 
 
 @njit(cache=True, inline="always")
 def _entries(normal: bool, key: Any, stream: int, t: int, k: int, first: int, out: NDArray[np.float64]) -> None:
+    """Normals or signs: entries first, first + 1, ... of row k of matrix t."""
     if normal:
         _normals(key, stream, t, k, first, out)
     else:
@@ -421,9 +423,9 @@ def distinct(words: NDArray[np.uint32], b: int) -> NDArray[np.int32]:
     return out
 
 
-_WORTH_A_TEAM = 2**15  # products; fewer are done before other threads have woken up
-_COLUMNS = 2**14  # of a sparse matrix that a thread takes at a time
-_PARTS = 16  # partial sums of a scatter, at most
+_WORTH_A_TEAM = 2**15  # products; with fewer, one thread has finished before others start
+_COLUMNS = 2**14  # columns of a sparse matrix that a thread takes at a time
+_PARTS = 16  # largest number of partial sums of a scatter
 _SPREAD = 2**16  # entries of a vector that a thread fills at a time
 
 
@@ -457,8 +459,8 @@ def _sum_parts(parts: NDArray[Any], y: NDArray[Any]) -> None:
 
 
 def _parts(matrix: SparseMatrix, lines: int) -> int:
-    """In how many partial sums so many lines are scattered: the sizes alone decide, so that the sums are the
-    same on any number of threads."""
+    """The number of partial sums of a scatter of `lines` vectors. It depends on sizes only, so that sums do not depend
+    on the number of threads."""
     _, s, d = matrix.buckets.shape
     return max(1, min(_PARTS // max(lines, 1), s * d // (4 * matrix.b), d // _COLUMNS))
 
@@ -570,7 +572,7 @@ def collect(v: NDArray[Any], at: NDArray[np.int32]) -> NDArray[Any]:
 
 @njit(cache=True, inline="always")
 def _whole_run(places: NDArray[np.int32], i: int) -> int:
-    """The first index from i on whose place is another than the one before it."""
+    """The first index >= i whose place differs from the one before it."""
     while 0 < i < places.shape[0] and places[i] == places[i - 1]:
         i += 1
     return i
@@ -578,8 +580,8 @@ def _whole_run(places: NDArray[np.int32], i: int) -> int:
 
 @Threaded
 def _spread(at: NDArray[np.int32], values: NDArray[Any], out: NDArray[Any], keep: bool) -> None:
-    """A thread takes entries that are next to each other, and all of `out` from the first one's place to
-    that of the first one of the next thread."""
+    """A thread takes consecutive entries, and the part of `out` from the place of its first entry to that of the next
+    thread's."""
     operators, vectors, d = out.shape
     k = at.shape[2]
     chunks = max(1, d // _SPREAD)

@@ -1,7 +1,8 @@
-"""The entries of largest magnitude on a CPU, for `numba_kernels`.
+"""Entries of largest magnitude on a CPU, for `numba_kernels`.
 
-A sample says what magnitude the wanted entries have at least, most likely; those that have it are marked, and ordered
-as far as needed. Nothing here calls compiled code of another file, of whose edits Numba's cache would know nothing.
+A sample gives a magnitude that, most likely, slightly more than k entries reach; these are marked, and radix select
+finds the k largest among them. No function calls compiled code of another file, since Numba's cache does not notice
+edits there.
 """
 
 from collections.abc import Callable
@@ -16,16 +17,16 @@ from numpy.typing import NDArray
 
 from sketchbench.kernels.threaded import Threaded
 
-_WORDS = 2**7  # of 64 marks each, that a thread makes at a time
-_WORTH_A_TEAM = 2**16  # entries; fewer are done before another thread has woken up
-_SAMPLE = 2**13  # entries from which the magnitude of the wanted ones is guessed
-_MARGIN = 4  # standard deviations by which the guess is below it
-_FEW, _DIGIT, _MANY = 6, 12, 2**11  # bits of a digit of radix select, for fewer than so many keys, and for more
+_WORDS = 2**7  # words of 64 marks that a thread makes at a time
+_WORTH_A_TEAM = 2**16  # entries; with fewer, one thread has finished before others start
+_SAMPLE = 2**13  # entries of the sample
+_MARGIN = 4  # standard deviations by which the sample's magnitude is lowered
+_FEW, _DIGIT, _MANY = 6, 12, 2**11  # bits of a digit of radix select: _FEW for fewer than _MANY keys, else _DIGIT
 
 
-def _marked(context: Any, bits: Any, i: Any, magnitude: Any, least: Any) -> Any:
-    """Of 64 entries of `bits` from i on, which are at least `least` where `magnitude` has ones: entry j is bit j. No
-    index is checked."""
+def _mark_word(context: Any, bits: Any, i: Any, magnitude: Any, least: Any) -> Any:
+    """An intrinsic that compares 64 entries of `bits` from i on, masked by `magnitude`, with `least`: a word whose bit
+    j is 1 if entry i + j is at least that. Indices are not checked."""
     signature = types.uint64(bits, types.intp, bits.dtype, bits.dtype)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -42,14 +43,14 @@ def _marked(context: Any, bits: Any, i: Any, magnitude: Any, least: Any) -> Any:
 
 
 def _everywhere(builder: Any, vector: Any, value: Any) -> Any:
-    """A vector of equal lanes."""
+    """A vector with the value in every lane."""
     one = builder.insert_element(ir.Constant(vector, ir.Undefined), value, ir.IntType(32)(0))
     zeros = ir.Constant(ir.VectorType(ir.IntType(32), vector.count), [0] * vector.count)
     return builder.shuffle_vector(one, one, zeros)
 
 
 def _of_bits(operation: Callable[[Any, Any], Any]) -> Any:
-    """A compiled function of 64 bits, of what builds its instruction."""
+    """A compiled function of a word of 64 bits, given the function that builds its instruction."""
 
     @intrinsic
     def compute(context: Any, marks: Any) -> Any:
@@ -61,15 +62,17 @@ def _of_bits(operation: Callable[[Any, Any], Any]) -> Any:
     return compute
 
 
-_marks: Any = intrinsic(_marked)
-_lowest = _of_bits(lambda builder, marks: builder.cttz(marks, cgutils.true_bit))  # place of the lowest that is set
-_ones = _of_bits(lambda builder, marks: builder.ctpop(marks))  # how many are set
+_marks: Any = intrinsic(_mark_word)
+_lowest = _of_bits(lambda builder, marks: builder.cttz(marks, cgutils.true_bit))  # place of the lowest 1
+_ones = _of_bits(lambda builder, marks: builder.ctpop(marks))  # number of ones
 
 
 @njit(cache=True)
 def _threshold(keys: NDArray[np.uint64], wanted: int) -> Any:
-    """The wanted-th largest key, and how many of just that size belong to the largest: radix select, digit by digit
-    from the top bit in which keys differ, among those that agree so far."""
+    """The key of rank `wanted` from the top, and the number of keys equal to it among the `wanted` largest.
+
+    Radix select: digit by digit, from the highest bit in which keys differ, among keys that agree in higher digits.
+    """
     low, high = keys[0], keys[0]
     for key in keys:
         low, high = min(low, key), max(high, key)
@@ -88,7 +91,7 @@ def _threshold(keys: NDArray[np.uint64], wanted: int) -> Any:
             top -= uint64(1)
         low += top << shift
         high = low + (uint64(1) << shift) - uint64(1)
-        agreeing = np.empty(counts[top] + 1, np.uint64)  # one more, which is written but not kept
+        agreeing = np.empty(counts[top] + 1, np.uint64)  # the last one is scratch: each key is written, then counted
         filled = 0
         for key in keys:
             agreeing[filled] = key
@@ -99,8 +102,10 @@ def _threshold(keys: NDArray[np.uint64], wanted: int) -> Any:
 
 @Threaded
 def _guess(bits: NDArray[Any], magnitude: Any, wanted: int, least: NDArray[np.uint64]) -> None:
-    """For every row, a key that somewhat more than `wanted` entries reach, most likely: from a sample with one entry of
-    every stretch, at a place that differs from stretch to stretch. 0 where there is too little to sample from."""
+    """For every row, a key that slightly more than `wanted` entries reach, most likely; 0 for too few entries.
+
+    The sample has one entry of every stretch, at a place that differs from stretch to stretch.
+    """
     rows, d = bits.shape
     stretch = d // _SAMPLE
     expected = _SAMPLE * wanted / d
@@ -118,11 +123,12 @@ def _guess(bits: NDArray[Any], magnitude: Any, wanted: int, least: NDArray[np.ui
 
 @Threaded
 def _mark(
-    bits: NDArray[Any], magnitude: Any, least: NDArray[np.uint64], marks: NDArray[np.uint64], found: NDArray[np.int64]
+    bits: NDArray[Any], magnitude: Any, least: NDArray[np.uint64], marks: NDArray[np.uint64], totals: NDArray[np.int64]
 ) -> None:
-    """Which keys are at least least[n], a bit for each, marks (N, words), and how many of every chunk, found."""
+    """Mark the keys of row n that are at least least[n] by a bit each, marks (N, words), and count them by chunk,
+    totals (N, chunks)."""
     rows, d = bits.shape
-    chunks = found.shape[1]
+    chunks = totals.shape[1]
     for index in prange(rows * chunks):
         n, first, count = index // chunks, index % chunks * _WORDS, 0
         lowest = bits.dtype.type(least[n])
@@ -135,18 +141,18 @@ def _mark(
                 for i in range(start, d):
                     marks[n, word] |= uint64(bits[n, i] & magnitude >= lowest) << uint64(i - start)
             count += int64(_ones(marks[n, word]))
-        found[n, index % chunks] = count
+        totals[n, index % chunks] = count
 
 
 @Threaded
 def _choose(
-    bits: NDArray[Any], magnitude: Any, marks: NDArray[np.uint64], found: NDArray[np.int64], out: NDArray[np.int32]
+    bits: NDArray[Any], magnitude: Any, marks: NDArray[np.uint64], totals: NDArray[np.int64], out: NDArray[np.int32]
 ) -> None:
-    """The largest of what is marked; of all entries, where too few are."""
+    """The indices of the k largest entries among the marked ones, or among all where fewer than k are marked."""
     rows, k = out.shape
     for n in prange(rows):
         size = 0
-        for count in found[n]:
+        for count in totals[n]:
             size += count
         if size < k:
             size = bits.shape[1]
@@ -178,11 +184,11 @@ def largest(x: NDArray[Any], k: int) -> NDArray[np.int32]:
         return out
     width = 8 * x.dtype.itemsize
     bits = np.ascontiguousarray(x).view(f"uint{width}")
-    magnitude = bits.dtype.type(2 ** (width - 1) - 1)  # of their order are magnitudes: all bits but the sign
+    magnitude = bits.dtype.type(2 ** (width - 1) - 1)  # all bits but the sign; their order is that of magnitudes
     least, words = np.empty(rows, np.uint64), -(-d // 64)
-    marks, found = np.empty((rows, words), np.uint64), np.empty((rows, -(-words // _WORDS)), np.int64)
+    marks, totals = np.empty((rows, words), np.uint64), np.empty((rows, -(-words // _WORDS)), np.int64)
     alone = x.size <= _WORTH_A_TEAM
     (_guess.alone if alone or rows == 1 else _guess)(bits, magnitude, k, least)
-    (_mark.alone if alone else _mark)(bits, magnitude, least, marks, found)
-    (_choose.alone if alone or rows == 1 else _choose)(bits, magnitude, marks, found, out)
+    (_mark.alone if alone else _mark)(bits, magnitude, least, marks, totals)
+    (_choose.alone if alone or rows == 1 else _choose)(bits, magnitude, marks, totals, out)
     return out

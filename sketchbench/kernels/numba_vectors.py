@@ -1,7 +1,7 @@
 """Arithmetic of long vectors on a CPU, for `numba_kernels`.
 
-Sums go over chunks of a fixed length, one after the other, so they do not depend on the number of threads. Nothing here
-calls compiled code of another file, of whose edits Numba's cache would know nothing.
+Sums are over chunks of a fixed length, in order, so they do not depend on the number of threads. No function calls
+compiled code of another file, since Numba's cache does not notice edits there.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sketchbench.kernels.threaded import Threaded
 
 _CHUNK = 2**13  # entries that a thread takes at a time
-_WORTH_A_TEAM = 2**16  # entries; fewer are done before another thread has woken up
+_WORTH_A_TEAM = 2**16  # entries; with fewer, one thread has finished before others start
 
 
 @njit(cache=True, fastmath={"reassoc", "nsz"})  # lets the compiler sum in vectors
@@ -42,7 +42,7 @@ def inner(u: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
 
 
 @njit(cache=True)
-def _plus_scaled(u: NDArray[Any], scale: Any, v: NDArray[Any]) -> None:
+def _add_scaled(u: NDArray[Any], scale: Any, v: NDArray[Any]) -> None:
     for i in range(v.shape[0]):
         v[i] = u[i] + scale * v[i]
 
@@ -53,7 +53,7 @@ def _add_to_scaled(u: NDArray[Any], scale: NDArray[Any], v: NDArray[Any]) -> Non
     chunks = -(-d // _CHUNK)
     for index in prange(rows * chunks):
         n, start = index // chunks, index % chunks * _CHUNK
-        _plus_scaled(u[n, start : start + _CHUNK], scale[n, 0], v[n, start : start + _CHUNK])
+        _add_scaled(u[n, start : start + _CHUNK], scale[n, 0], v[n, start : start + _CHUNK])
 
 
 def add_to_scaled(u: NDArray[Any], scale: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
@@ -70,7 +70,7 @@ def _scale(x: NDArray[Any], scale: Any) -> None:
 
 @Threaded
 def _scale_and_add(x: NDArray[Any], scale: NDArray[Any], at: NDArray[np.int32], values: NDArray[Any]) -> None:
-    """With terms (M, N, k), which are added one after the other to a chunk that is in the nearest cache."""
+    """As `scale_and_add`, for M terms (M, N, k), which are added in order to one chunk at a time, in the cache."""
     rows, d = x.shape
     chunks = -(-d // _CHUNK)
     for index in prange(rows * chunks):

@@ -1,4 +1,4 @@
-"""The reference definition of every kernel, in plain NumPy; see `Kernels` for the signatures."""
+"""Reference kernels in plain NumPy; `Kernels` documents the functions."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ _LINE = 64  # bytes of a cache line
 
 
 def philox(counter: tuple[Any, Any, Any, Any], key: int) -> tuple[NDArray[np.uint64], ...]:
-    """Philox4x32-10 (Salmon et al. 2011): four 32-bit words, held in uint64, per counter."""
+    """Philox4x32-10 (Salmon et al. 2011): four 32-bit words, as uint64, for each counter."""
     c0, c1, c2, c3 = (np.asarray(c, dtype=np.uint64) for c in counter)
     k0, k1 = key & 0xFFFFFFFF, key >> 32
     for _ in range(10):
@@ -33,7 +33,7 @@ def philox(counter: tuple[Any, Any, Any, Any], key: int) -> tuple[NDArray[np.uin
 
 
 def _words(key: int, stream: int, first: int, operators: int, row: int, rows: int, count: int) -> NDArray[np.uint32]:
-    """Word i of row k of operator t is word i % 4 of counter (i // 4, k, t, stream)."""
+    """Words, uint32 (T, rows, count): word i of row k of operator t is word i % 4 of counter (i // 4, k, t, stream)."""
     calls = -(-count // 4)
     counter = (
         np.arange(calls)[None, None, :],
@@ -58,7 +58,10 @@ def random_subset(key: int, stream: int, first: int, operators: int, count: int,
 
 
 def smallest(words: NDArray[np.uint32], count: int) -> NDArray[np.int32]:
-    """Where the smallest are of the 64-bit numbers whose halves are the words (T, 2 n), int32 (T, count), ascending."""
+    """The indices of the `count` smallest of n numbers of 64 bits, int32 (T, count), ascending.
+
+    Upper halves are the first n of the words (T, 2 n), lower halves the last n.
+    """
     population = words.shape[1] // 2
     wide = words[:, :population].astype(np.uint64) << _HALF | words[:, population:]
     order = np.argpartition(wide, count - 1, axis=-1)
@@ -83,7 +86,7 @@ def gaussian_rows(
     key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int
 ) -> NDArray[np.float64]:
     words = _words(key, stream, first, operators, row, rows, d)
-    from scipy import special  # 0.2 s that every run would pay
+    from scipy import special  # an import of 0.2 s, for normals only
 
     return np.asarray(special.ndtri((words + 0.5) * 2.0**-32))
 
@@ -133,17 +136,17 @@ def polynomial_hash(coefficients: NDArray[np.uint32], points: int) -> NDArray[np
 
 def distinct(words: NDArray[np.uint32], b: int) -> NDArray[np.int32]:
     s = words.shape[-2]
-    chosen = np.empty(words.shape, dtype=np.int32)
+    sample = np.empty(words.shape, dtype=np.int32)
     for r in range(s):
         last = b - s + r
         draw = ((words[..., r, :].astype(np.uint64) * np.uint64(last + 1)) >> _HALF).astype(np.int32)
-        taken = (chosen[..., :r, :] == draw[..., None, :]).any(axis=-2)
-        chosen[..., r, :] = np.where(taken, last, draw)
-    return chosen
+        repeated = (sample[..., :r, :] == draw[..., None, :]).any(axis=-2)
+        sample[..., r, :] = np.where(repeated, last, draw)
+    return sample
 
 
 class SparseMatrix(NamedTuple):
-    """A stack of matrices with s entries, each a sign, in every column."""
+    """A stack of b x d matrices with s signs in every column: buckets (rows) and signs, (T, s, d) each."""
 
     buckets: NDArray[np.int32]
     signs: NDArray[np.int8]
@@ -261,7 +264,7 @@ def spread_hadamard_collect(
 
 
 def cosine(x: NDArray[Any]) -> NDArray[Any]:
-    from scipy import fft  # 0.1 s that most jobs don't need
+    from scipy import fft  # an import of 0.1 s, for cosine transforms only
 
     return np.asarray(fft.dct(x, norm="ortho", axis=-1))
 

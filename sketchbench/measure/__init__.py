@@ -1,1 +1,1 @@
-"""Summaries of trials, intervals around them, and the power behind trial counts."""
+"""Measurements: rows of results, summaries of trials, confidence intervals, and numbers of trials for a given power."""

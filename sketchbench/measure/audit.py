@@ -1,4 +1,4 @@
-"""What an attack proves about privacy: a lower bound of ε from counts, with a stated error rate."""
+"""Privacy audits: lower bounds of ε from the successes of an attack, with a stated error rate."""
 
 import math
 
@@ -10,24 +10,24 @@ from sketchbench.measure.interval import proportion_interval
 Statistics = NDArray[np.float64]
 
 
-def epsilon_proven(hits: int, false_alarms: int, trials: int, *, delta: float, error: float) -> float:
-    """A lower bound of the mechanism's ε at δ that is wrong with probability `error` at most.
+def epsilon_lower_bound(hits: int, false_alarms: int, trials: int, *, delta: float, error: float) -> float:
+    """A lower bound of the mechanism's ε at δ, which is wrong with probability at most `error`.
 
-    An attack guesses from the output of a run whether the canary was in the data. (ε, δ)-privacy allows
-    P(hit) <= exp(ε) P(false alarm) + δ; each probability is replaced by the less favourable end of its
-    Clopper-Pearson interval, beyond which it lies with probability error / 2 at most.
+    An attack guesses from the output of a run whether a record, the canary, was in the data. Under (ε, δ)-privacy
+    P(hit) <= exp(ε) P(false alarm) + δ. Each probability is replaced by the less favourable end of its Clopper-Pearson
+    interval, which it exceeds with probability at most error / 2.
 
     Arguments:
-        hits: number of runs with the canary that the attack takes for runs with it.
-        false_alarms: number of runs without the canary that the attack takes for runs with it.
+        hits: number of runs with the canary in which the attack guesses that it is there.
+        false_alarms: number of runs without the canary in which the attack guesses that it is there.
         trials: number of runs of either kind.
         delta: δ.
         error: probability that the bound is wrong.
 
     Returns:
-        The bound, at least 0.
+        The bound, >= 0.
 
-    >>> round(epsilon_proven(900, 10, 1000, delta=1e-5, error=1e-3), 2)
+    >>> round(epsilon_lower_bound(900, 10, 1000, delta=1e-5, error=1e-3), 2)
     3.54
     """
     hit = proportion_interval(hits, trials, error=error).low
@@ -36,22 +36,22 @@ def epsilon_proven(hits: int, false_alarms: int, trials: int, *, delta: float, e
 
 
 def strongest_threshold(with_canary: Statistics, without: Statistics, *, delta: float, error: float) -> float:
-    """The threshold of a statistic that proves the largest ε on some runs.
+    """The threshold of a statistic whose `epsilon_lower_bound` is the largest on some runs.
 
-    It must be used on other runs: on the same ones, the bound would be too large because of the choice.
+    Use it on other runs: on the same ones the bound would be too large, because of the choice.
 
     Arguments:
-        with_canary: the statistic of runs with the canary (trials,).
-        without: of runs without it (trials,).
+        with_canary: statistic of each run with the canary (trials,).
+        without: statistic of each run without the canary (trials,).
         delta: δ.
-        error: probability that the bound of `epsilon_proven` is wrong.
+        error: probability that the bound is wrong.
     """
     trials = with_canary.size
     tails = np.unique(np.geomspace(1, trials, 40).round().astype(int))
     candidates = np.unique(np.concatenate([np.sort(side)[-tails] for side in (with_canary, without)]))
 
-    def proven(threshold: float) -> float:
+    def bound(threshold: float) -> float:
         hits, alarms = (int((side >= threshold).sum()) for side in (with_canary, without))
-        return epsilon_proven(hits, alarms, trials, delta=delta, error=error)
+        return epsilon_lower_bound(hits, alarms, trials, delta=delta, error=error)
 
-    return float(max(candidates, key=proven))
+    return float(max(candidates, key=bound))

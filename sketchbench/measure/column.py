@@ -1,7 +1,7 @@
-"""The dictionary of columns: everything that may stand in a row of a task or a table, with its type, meaning and unit.
+"""The columns of rows and tables: name, type, meaning and unit of each.
 
-Whoever adds a column adds it here. Nothing here changes a number, so this module is no part of a run's signature (see
-`run.signature`): meanings and units can be reworded, and columns added, without making any run again.
+Add a new column here. This module is no part of a run's signature (see `run.signature`), since nothing in it changes a
+number: words can change, and columns can be added, without any run being made again.
 """
 
 from enum import StrEnum
@@ -9,15 +9,15 @@ from typing import Any
 
 from sketchbench.parameters import did_you_mean
 
-CONTROLS = "control/"  # begins the names of the methods that are broken on purpose
-TRIALS_THERE = "trials there"  # the quantity of a row that the table adds where trials that are runs are missing
+CONTROLS = "control/"  # prefix of the names of negative controls
+TRIALS_THERE = "trials there"  # quantity of the row that the table adds if trials that are runs are missing
 
 
 class Column(StrEnum):
-    """A column of a row or table: its name, the type of its values, its meaning, and its unit ("" where it has none).
+    """A column: its name, the type of its values, its meaning and its unit ("" for none).
 
-    The columns from CASE to SHARE are the axes: what tells two comparisons of one method apart, in the order in which
-    a comparison is named after them.
+    Columns from CASE to SHARE are the axes, which distinguish comparisons of one method; names of comparisons list
+    their values in this order.
     """
 
     meaning: str
@@ -30,89 +30,89 @@ class Column(StrEnum):
         member.kind, member.meaning, member.unit = kind, meaning, unit
         return member
 
-    # what was compared (written by the table, from the plan)
-    METHOD = "method", str, "config that is compared: a sketch, a recovery or a compressor; `any` where none is"
+    # the method (written by the table, from the plan)
+    METHOD = "method", str, "config that is compared: sketch, recovery or compressor; `any` if none is compared"
     LABEL = "label", str, "the method's name for people"
-    # what was measured
-    QUANTITY = "quantity", str, "what the row is about, as the task's documentation defines it"
+    # the quantity
+    QUANTITY = "quantity", str, "measured quantity, which the documentation of the task defines"
     # the axes
-    CASE = "case", str, "which of the task's cases: a pair of vectors, a theorem, an algorithm, a view"
-    LEMMA = "lemma", str, "lemma or theorem that the bound is from, by its number in the paper"
-    EPSILON = "epsilon", float, "ε that the noise is calibrated to, or that a lemma starts from"
+    CASE = "case", str, "case of the task: a pair of vectors, a theorem, an algorithm or a view"
+    LEMMA = "lemma", str, "number of the lemma or theorem with the bound, in the paper"
+    EPSILON = "epsilon", float, "ε to which the noise is calibrated, or ε of a single mechanism in a lemma"
     DELTA = "delta", float, "failure probability δ", "probability"
-    STEPS = "steps", int, "private steps that are composed", "count"
-    BATCH = "batch", int, "samples of a client's batch", "count"
-    D = "d", int, "dimension of the vectors that are sketched", "count"
+    STEPS = "steps", int, "number of composed private steps", "count"
+    BATCH = "batch", int, "samples in a client's batch", "count"
+    D = "d", int, "dimension of the sketched vectors", "count"
     B = "b", int, "sketch size", "count"
     S = "s", int, "nonzeros per column of a sparse embedding", "count"
     K = "k", int, "nonzeros of a vector, or coordinates of a support", "count"
-    NODES = "nodes", int, "nodes of a graph", "count"
+    NODES = "nodes", int, "number of nodes of the graph", "count"
     SEED = "seed", int, "root of all randomness of a run"
     COMPRESSION = (
         "compression",
         float,
-        "what there is over what is sent: d/b, or the bytes of an update over those allowed",
+        "compression: d/b, or bytes of an update over bytes that a client may send",
     )
-    AMOUNT = "amount", float, "norm of the noise or tail that was added", "as the signal"
-    CHANNEL_NOISE = "channel_noise", float, "standard deviation of each received entry", "as the entry"
-    LOCAL_STEPS = "local_steps", int, "local steps of a round", "count"
-    HETEROGENEITY = "heterogeneity", float, "how far apart the clients' minimisers are"
+    AMOUNT = "amount", float, "norm of the noise or tail added to the signal", "as the signal"
+    CHANNEL_NOISE = "channel_noise", float, "standard deviation of noise in each received entry", "as the entry"
+    LOCAL_STEPS = "local_steps", int, "local steps in a round", "count"
+    HETEROGENEITY = "heterogeneity", float, "spread of the clients' minimisers, a parameter of the objective"
     PARTICIPATION = "participation", float, "share of the clients in a round", "share"
     ROUND = "round", int, "number of rounds before the measurement", "count"
-    APPLICATIONS = "applications", int, "times that a decoder may apply Φ or Φᵀ, at most", "count"
-    SHARE = "share", float, "share of a batch's images that have the property", "share"
-    # further settings and facts
+    APPLICATIONS = "applications", int, "largest number of applications of Φ and Φᵀ by a decoder", "count"
+    SHARE = "share", float, "share of images with the property in a batch", "share"
+    # further settings
     ATTACK = "attack", str, "config of the attack"
-    READING = "reading", str, "which reading of the paper's words"
-    RANGE = "range", str, "whether the values are those that a lemma is proven for"
-    SAMPLING = "sampling", str, "how batches are drawn"
-    NEIGHBOURS = "neighbours", str, "which data sets count as neighbours"
-    ACCOUNTANT = "accountant", str, "what accounted for ε"
-    ROUNDS = "rounds", int, "rounds of a run, from start to end", "count"
-    RECORDS = "records", int, "records of a client", "count"
+    READING = "reading", str, "reading of an ambiguous statement of the paper"
+    RANGE = "range", str, "range of the settings: whether the lemma is proven for them, or how large ε is"
+    SAMPLING = "sampling", str, "sampling of batches: full, poisson, without_replacement or with_replacement"
+    NEIGHBOURS = "neighbours", str, "neighbouring data sets: replace_one or add_remove"
+    ACCOUNTANT = "accountant", str, "accountant that computed ε"
+    ROUNDS = "rounds", int, "rounds of a whole run", "count"
+    RECORDS = "records", int, "number of records of a client", "count"
     CLIENTS = "clients", int, "number of clients", "count"
-    NOISE = "noise", float, "noise in training, relative to what was accounted for"
+    NOISE = "noise", float, "noise in training over the noise that was accounted"
     SIGMA = "sigma", float, "standard deviation of the noise in each coordinate", "as the gradient"
-    SENSITIVITY = "sensitivity", float, "distance of neighbours' releases, at most", "as the gradient"
-    THRESHOLD = "threshold", float, "the level whose exceedances were counted", "as the quantity"
-    SUPPORT = "support", str, "where a recovery may choose entries"
-    LENGTH = "length", int, "entries of a vector", "count"
-    UNIT = "unit", float, "unit that the signal is measured in"
+    SENSITIVITY = "sensitivity", float, "largest distance of the releases of neighbouring data sets", "as the gradient"
+    THRESHOLD = "threshold", float, "level above which trials were counted", "as the quantity"
+    SUPPORT = "support", str, "coordinates that a recovery may set: `true` or `padded`"
+    LENGTH = "length", int, "number of entries of a vector", "count"
+    UNIT = "unit", float, "unit of the signal"
     DIAMETER = "diameter", int, "diameter of the graph", "count"
-    MEASUREMENTS = "measurements", str, "whether there are fewer of them than pixels, or more"
-    OBSERVED = "observed", int, "numbers that the attacker sees", "count"
-    PIXELS = "pixels", int, "numbers of an image", "count"
-    FALSE_POSITIVES = "false_positives", float, "share of class 0 taken for class 1", "share"
-    BYTES_UP = "bytes_up", int, "sent so far, by those whom the task names", "bytes"
-    BYTES_DOWN = "bytes_down", int, "received so far, by those whom the task names", "bytes"
-    BYTES_SEEN = "bytes_seen", int, "of what the attacker sees", "bytes"
-    # what came out
-    STATUS = "status", str, "`finite`, or why there is no number"
-    REASON = "reason", str, "why there is no number, in words"
-    EXACT = "exact", float, "the value that was derived, of what `mean` estimates", "as the quantity"
-    BOUND = "bound", float, "the value that the claim allows", "as the quantity"
+    MEASUREMENTS = "measurements", str, "whether measurements are fewer than pixels, or more"
+    OBSERVED = "observed", int, "numbers in the attacker's observation", "count"
+    PIXELS = "pixels", int, "numbers in an image: channels times pixels", "count"
+    FALSE_POSITIVES = "false_positives", float, "false-positive rate: share of class 0 that is classified as 1", "share"
+    BYTES_UP = "bytes_up", int, "bytes sent so far, by the senders that the task names", "bytes"
+    BYTES_DOWN = "bytes_down", int, "bytes received so far, by the receivers that the task names", "bytes"
+    BYTES_SEEN = "bytes_seen", int, "bytes of the attacker's observation", "bytes"
+    # results
+    STATUS = "status", str, "`finite`, or the kind of failure, such as `diverged`"
+    REASON = "reason", str, "reason of the failure, in words"
+    EXACT = "exact", float, "derived true value of what `mean` estimates", "as the quantity"
+    BOUND = "bound", float, "limit that the claim states for the quantity", "as the quantity"
     TRIALS = "trials", int, "independent trials behind the row", "count"
-    PLANNED = "planned", int, "trials that were planned, where some are not there yet (written by the table)", "count"
+    PLANNED = "planned", int, "planned number of trials, if some are missing (written by the table)", "count"
     MEAN = "mean", float, "mean over the trials", "as the quantity"
     SD = "sd", float, "standard deviation over the trials (divisor trials - 1)", "as the quantity"
-    SKEWNESS = "skewness", float, "skewness over the trials; 0 where nothing varies"
-    MINIMUM = "minimum", float, "least of the trials", "as the quantity"
-    MAXIMUM = "maximum", float, "largest of the trials", "as the quantity"
+    SKEWNESS = "skewness", float, "skewness over the trials; 0 if all are equal"
+    MINIMUM = "minimum", float, "smallest value of a trial", "as the quantity"
+    MAXIMUM = "maximum", float, "largest value of a trial", "as the quantity"
     COUNT = "count", int, "trials in which the event happened", "trials"
     POSITIVE_CONTROL = (
         "positive_control",
         int,
-        "trials in which the attack, or training, succeeds without defence",
+        "trials in which the attack or the training succeeds without the defence",
         "trials",
     )
-    VALUE = "value", float, "a number without randomness", "as the quantity"
+    VALUE = "value", float, "number without randomness, such as a count of operations", "as the quantity"
     CLAIMED = "claimed", float, "ε that the lemma claims"
-    EXACT_EPSILON = "exact_epsilon", float, "ε that is true, or an upper limit of it"
-    HITS = "hits", int, "runs with the canary that the attack recognises as such", "trials"
-    FALSE_ALARMS = "false_alarms", int, "runs without the canary that the attack takes for runs with it", "trials"
-    SHIFT = "shift", float, "distance of the two worlds' mean statistics", "standard deviations"
+    EXACT_EPSILON = "exact_epsilon", float, "true ε, or an upper bound of it"
+    HITS = "hits", int, "runs with the canary in which the attack guesses that it is there", "trials"
+    FALSE_ALARMS = "false_alarms", int, "runs without the canary in which the attack guesses that it is there", "trials"
+    SHIFT = "shift", float, "distance of the mean statistics with and without the canary", "standard deviations"
     # pictures
-    TRIAL = "trial", int, "which trial is shown"
+    TRIAL = "trial", int, "number of the trial in the picture"
     SHAPE = "shape", str, "channels x height x width of the picture"
     PICTURE = "picture", str, "pixels as bytes in base64"
 

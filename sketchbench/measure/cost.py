@@ -1,4 +1,4 @@
-"""What a computation costs: operations, which are counted, and seconds, measured side by side."""
+"""Costs of computations: arithmetic operations, counted, and seconds, measured in turns."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -8,15 +8,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def operations(function: Callable[[Any], Any], x: NDArray[Any]) -> int:
-    """The arithmetic operations of a function of NumPy arrays, counted while it computes: one for each entry that an
-    element-wise operation returns, and 2n for each entry of a product over n. Moves of entries cost nothing.
+def count_operations(function: Callable[[Any], Any], x: NDArray[Any]) -> int:
+    """Count the arithmetic operations of a function of a NumPy array while it computes.
 
-    Only what passes through NumPy's operations on arrays is counted, not compiled code of other libraries.
+    An element-wise operation counts 1 for each entry of its result, a matrix product over n terms 2n. Moving entries
+    counts nothing. NumPy's operations on arrays are counted, compiled code of other libraries is not.
 
-    >>> operations(lambda x: x + 2 * x, np.ones(5))
+    Arguments:
+        function: function of an array.
+        x: the array.
+
+    Raises:
+        NotImplementedError: for an operation that cannot be counted, such as a reduction.
+
+    >>> count_operations(lambda x: x + 2 * x, np.ones(5))
     10
-    >>> operations(lambda x: np.ones((3, 5)) @ x, np.ones(5))
+    >>> count_operations(lambda x: np.ones((3, 5)) @ x, np.ones(5))
     30
     """
     total = 0
@@ -25,23 +32,32 @@ def operations(function: Callable[[Any], Any], x: NDArray[Any]) -> int:
         def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
             nonlocal total
             if method != "__call__" or options:
-                raise NotImplementedError(f"{ufunc.__name__}.{method} with {list(options)} is not counted")
+                raise NotImplementedError(f"{ufunc.__name__}.{method} with {list(options)} cannot be counted")
             plain = [np.asarray(part) if isinstance(part, Counting) else part for part in inputs]
             result = np.asarray(ufunc(*plain))
             total += result.size * (2 * plain[0].shape[-1] if ufunc is np.matmul else 1)
             return result.view(Counting)
 
         def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-            result = super().__array_function__(function, types, args, kwargs)  # such as np.stack, which forgets
+            result = super().__array_function__(function, types, args, kwargs)  # np.stack, for example, loses the class
             return result.view(Counting)
 
     function(np.array(x).view(Counting))
     return total
 
 
-def side_by_side(work: Mapping[str, Callable[[], Any]], repetitions: int) -> dict[str, NDArray[np.float64]]:
-    """The seconds of several computations (repetitions,) each, which take turns, so that whatever slows down the
-    machine for a while slows down all of them. One round before, which may compile, is not measured."""
+def time_in_turns(work: Mapping[str, Callable[[], Any]], repetitions: int) -> dict[str, NDArray[np.float64]]:
+    """Measure several computations in turns, so that a slow phase of the machine slows down all of them.
+
+    A first round, in which code may be compiled, is not measured.
+
+    Arguments:
+        work: name -> function without arguments.
+        repetitions: number of measurements of each.
+
+    Returns:
+        Name -> seconds (repetitions,).
+    """
     seconds: dict[str, list[float]] = {name: [] for name in work}
     for repetition in range(repetitions + 1):
         for name, compute in work.items():
@@ -53,7 +69,7 @@ def side_by_side(work: Mapping[str, Callable[[], Any]], repetitions: int) -> dic
 
 
 def exponents(sizes: list[int], costs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The slopes of log cost over log size, (...), for costs of shape (..., sizes)."""
+    """Growth exponents (...): least-squares slopes of log cost over log size, for costs (..., sizes)."""
     logs = np.log(np.asarray(sizes, dtype=float))
     centred = logs - logs.mean()
     return np.asarray(np.log(costs) @ centred / (centred @ centred))

@@ -1,7 +1,7 @@
-"""Are random vectors independent of one another? A search for the strongest dependence, and a fair measurement of it.
+"""The strongest dependence of two random vectors: a search for it, and an unbiased measurement.
 
-The search takes the pair of features whose correlation over the first observations is largest. Other observations then
-measure that one pair: their products have mean 0 where the two are independent, whatever the search did, so that the
+The search returns the pair of features with the largest correlation over the first observations. Other observations
+measure this one pair: products of its features have mean 0 if the two are independent, whatever the search did, so the
 error rate is that of one ordinary interval.
 """
 
@@ -12,26 +12,32 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-# Kurtosis of a feature that is still used. Its skewness is then below 2.7, and that of a product of two below 7.1:
-# 4,000 products are enough for an interval.
+# The largest kurtosis of a feature that is used. Skewness is then below 2.7, and below 7.1 for a product of two
+# features, for which 4,000 products are enough for an interval.
 HEAVIEST = 8.0
-FEWEST = 8
+FEWEST = 8  # features that are used, whatever their kurtosis
 
 
 class Scale(NamedTuple):
-    """How features are standardised: which of them are used, their means, and their standard deviations (m,)."""
+    """A standardisation of M features, of which m are used.
 
-    kept: NDArray[np.intp]
+    Attributes:
+        used: numbers of the used features (m,).
+        mean: their means (m,).
+        sd: their standard deviations (m,).
+    """
+
+    used: NDArray[np.intp]
     mean: Floats
     sd: Floats
 
     def apply(self, features: Floats) -> Floats:
-        """Features (T, M) to standardised ones, (T, m)."""
-        return (features[:, self.kept] - self.mean) / self.sd
+        """Standardise the used ones of M features: (T, M) -> (T, m)."""
+        return (features[:, self.used] - self.mean) / self.sd
 
 
 class Strongest(NamedTuple):
-    """A pair of features, and their correlation in the search."""
+    """The strongest pair of a search: the number of a feature on either side, and their correlation."""
 
     left: int
     right: int
@@ -39,24 +45,24 @@ class Strongest(NamedTuple):
 
 
 def scale_of(features: Floats) -> Scale:
-    """The scale of features (T, M): those that vary are kept, but for very uneven ones where there are others.
+    """The standardisation of features (T, M), which uses features that vary, with a kurtosis of at most HEAVIEST.
 
-    A feature that is nearly always the same says little of dependence, and its products have too heavy tails for the
-    number of trials. Where all are such, the most even ones are kept.
+    A feature that is nearly constant shows little dependence, and its products have too heavy tails for an interval.
+    Where fewer than FEWEST features remain, those of the smallest kurtosis are used.
     """
     mean = features.mean(axis=0)
     centred = features - mean
     variance = (centred**2).mean(axis=0)
     varies = np.flatnonzero(variance > 1e-18 * (mean**2 + 1e-100))
     kurtosis = (centred[:, varies] ** 4).mean(axis=0) / variance[varies] ** 2
-    kept = varies[kurtosis <= HEAVIEST]
-    if len(kept) < FEWEST:
-        kept = np.sort(varies[np.argsort(kurtosis, kind="stable")[:FEWEST]])
-    return Scale(kept, mean[kept], variance[kept] ** 0.5)
+    used = varies[kurtosis <= HEAVIEST]
+    if len(used) < FEWEST:
+        used = np.sort(varies[np.argsort(kurtosis, kind="stable")[:FEWEST]])
+    return Scale(used, mean[used], variance[used] ** 0.5)
 
 
 def strongest(left: Floats, right: Floats) -> Strongest:
-    """The most correlated pair of a feature of the one and a feature of the other, both standardised, (T, m) each."""
+    """The most correlated pair of a feature of `left` and a feature of `right`, both standardised (T, m)."""
     correlations = left.T.astype(np.float32) @ right.astype(np.float32) / len(left)
     place = int(abs(correlations).argmax())
     row, column = divmod(place, correlations.shape[1])
@@ -64,6 +70,9 @@ def strongest(left: Floats, right: Floats) -> Strongest:
 
 
 def products(left: Floats, right: Floats, pair: Strongest) -> Floats:
-    """What has mean 0 where the pair is independent: its products, with the sign that the search found, (T,)."""
+    """Products of the two features of a pair, times the sign of their correlation in the search: (T,).
+
+    The mean is 0 if the features are independent.
+    """
     sign = -1.0 if pair.correlation < 0 else 1.0
     return sign * left[:, pair.left] * right[:, pair.right]

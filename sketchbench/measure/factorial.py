@@ -1,4 +1,4 @@
-"""Two-level factorial designs: which of several factors moves a response, from few runs."""
+"""Two-level factorial designs, which measure from few runs how much each of several factors changes a response."""
 
 import itertools
 import math
@@ -8,20 +8,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-# The columns beyond the first four, as products of these: with five and six factors no effect of one factor is mixed
-# with that of another one or of a pair (resolution IV and V; Box, Hunter & Hunter 2005, Table 6.22).
+# The columns of the fifth and sixth factor are products of others, such that no factor's effect is confounded with that
+# of another factor or of a pair (resolution V and IV; Box, Hunter & Hunter 2005, Table 6.22).
 BASIC = 4
 GENERATORS = {5: [[0, 1, 2, 3]], 6: [[0, 1, 2], [1, 2, 3]]}
 
 
 @dataclass(frozen=True)
 class Effect:
-    """What going from the low to the high level of a factor adds to the response, averaged over all other levels.
+    """The mean change of the response from the low to the high level of a factor, over all levels of the others.
 
     Attributes:
-        mean: the estimate.
-        error: its standard error, from what no factor explains.
-        freedom: degrees of freedom of that.
+        mean: estimate, in the unit of the response.
+        error: standard error, from the variance that no factor explains.
+        freedom: degrees of freedom of the standard error.
     """
 
     mean: float
@@ -30,10 +30,10 @@ class Effect:
 
 
 def design(factors: int) -> NDArray[np.int64]:
-    """The levels, -1 and 1, of every factor in every run: (16, factors), or (2^factors, factors) for fewer than four.
+    """The level, -1 or 1, of every factor in every run: (16, factors), or (2^factors, factors) for fewer than four.
 
     Arguments:
-        factors: from 1 to 6.
+        factors: number of factors, from 1 to 6.
 
     Raises:
         ValueError: for another number.
@@ -46,22 +46,25 @@ def design(factors: int) -> NDArray[np.int64]:
 
 
 def effects(names: Sequence[str], responses: NDArray[np.float64]) -> Mapping[str, Effect]:
-    """The effect of every factor, by least squares; replicates are blocks with a level of their own.
+    """Estimate the effect of every factor by least squares, with replicates as blocks.
 
     Arguments:
-        names: of the factors.
-        responses: (replicates, runs), in the order of `design`.
+        names: names of the factors.
+        responses: (replicates, runs), runs in the order of `design`.
+
+    Returns:
+        Name -> effect.
 
     Raises:
-        ValueError: where there are fewer runs than are needed to estimate the error.
+        ValueError: for another number of runs, or too few to estimate the error.
     """
     levels = design(len(names))
     replicates, runs = responses.shape
     freedom = replicates * runs - replicates - len(names)
     if runs != len(levels) or freedom < 1:
         raise ValueError(
-            f"{replicates} x {runs} responses must be replicates of {len(levels)}, and more than {len(names)} effects"
-            "; add replicates"
+            f"responses of shape {responses.shape} must be (replicates, {len(levels)}), and more than replicates + "
+            f"{len(names)} in number; add replicates"
         )
     centred = responses - responses.mean(1, keepdims=True)
     means = (levels * centred.mean(0)[:, None]).sum(0) * 2 / runs

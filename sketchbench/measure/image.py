@@ -1,18 +1,18 @@
-"""How close an image is to another one, by the measures of scikit-image."""
+"""Distances of two images, by scikit-image."""
 
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-EXACT = 1e-15  # a smaller mean squared error is taken for this one, so that no PSNR is infinite
+EXACT = 1e-15  # the smallest mean squared error in a PSNR, so that none is infinite
 
 
 class Likeness(NamedTuple):
-    """How close two images are.
+    """The similarity of two images.
 
     Attributes:
-        mse: mean squared error.
+        mse: mean squared error, for pixels in [0, 1].
         psnr: peak signal-to-noise ratio in dB, at most 150.
         ssim: structural similarity (Wang et al. 2004), 1 for equal images, around 0 for unrelated ones.
     """
@@ -23,11 +23,11 @@ class Likeness(NamedTuple):
 
 
 def likeness(image: NDArray[np.float64], truth: NDArray[np.float64]) -> Likeness:
-    """Compare two images.
+    """Measure the similarity of an image to the true one.
 
     Arguments:
         image: (channels, height, width) in [0, 1], at least 7 pixels high and wide.
-        truth: the image that it should be, of the same shape.
+        truth: true image, of the same shape.
 
     Raises:
         ValueError: for other shapes or values.

@@ -1,6 +1,6 @@
 """Confidence intervals with a stated error rate.
 
-`error` is always the probability that the interval misses the truth, both sides together.
+`error` is always the probability that the true value lies outside the interval, on either side.
 """
 
 from typing import NamedTuple
@@ -19,17 +19,21 @@ class Interval(NamedTuple):
 
 
 def normal_quantile(error: float) -> float:
-    """z such that a standard normal lies outside [-z, z] with this probability."""
+    """z such that a standard normal variable lies outside [-z, z] with probability `error`."""
     return float(-special.ndtri(_half(error)))
 
 
 def student_quantile(error: float, freedom: int) -> float:
-    """t such that Student's t with `freedom` degrees of freedom lies outside [-t, t] with this probability."""
+    """t such that Student's t with `freedom` degrees of freedom lies outside [-t, t] with probability `error`."""
     return float(-special.stdtrit(freedom, _half(error)))
 
 
 def _half(error: float) -> float:
-    """The probability that the truth lies beyond one given end of an interval."""
+    """error/2, the probability that the true value lies beyond a given end of the interval.
+
+    Raises:
+        ValueError: for an error that is no probability.
+    """
     if not 0 < error < 1:
         raise ValueError(f"error rate {error} must satisfy 0 < error < 1")
     return error / 2
@@ -38,20 +42,20 @@ def _half(error: float) -> float:
 def mean_interval(
     mean: float, sd: float, skewness: float, trials: int, *, error: float, scale: float = 0.0
 ) -> Interval:
-    """Interval of a mean over independent trials, corrected for skewness.
+    """The confidence interval of a mean over independent trials, corrected for skewness.
 
-    Hall's transformed t statistic (Hall 1992, Journal of the Royal Statistical Society B 54): the cubic transformation
-    removes the first-order effect of skewness, which spoils normal intervals far out in the tail, where simultaneous
-    intervals end (4 to 5 standard errors). The quantile is Student's, so the interval of few normal values is exact.
+    Hall's transformed t statistic (Hall 1992, Journal of the Royal Statistical Society B 54) removes the first-order
+    effect of skewness, which spoils normal intervals far out in the tail, where simultaneous intervals end (4 to 5
+    standard errors). The quantile is Student's, so that intervals of few normal values are exact.
 
     Arguments:
         mean: mean over the trials.
         sd: standard deviation over the trials, with the divisor trials - 1.
         skewness: skewness over the trials.
-        trials: number of trials.
-        error: probability that the interval misses the truth.
-        scale: size of the quantity. Its rounding error widens the interval, so that a quantity that never varies can
-            be compared with its exact value.
+        trials: number of trials, >= 2.
+        error: probability that the interval misses the true mean.
+        scale: size of the quantity. Its rounding error widens the interval, so that a constant quantity can be compared
+            with its exact value.
 
     Raises:
         ValueError: for fewer than 2 trials, or an error that is no probability.
@@ -76,12 +80,12 @@ def mean_interval(
 
 
 def proportion_interval(successes: int, trials: int, *, error: float) -> Interval:
-    """The Clopper-Pearson interval of a probability: it misses with probability `error` at most.
+    """The Clopper-Pearson interval of a probability, which misses it with probability at most `error`.
 
     Arguments:
         successes: number of trials in which the event happened.
         trials: number of trials.
-        error: probability that the interval misses the truth.
+        error: probability that the interval misses the true probability.
 
     Raises:
         ValueError: for more successes than trials, or no trials, or an error that is no probability.
@@ -89,7 +93,9 @@ def proportion_interval(successes: int, trials: int, *, error: float) -> Interva
     if not 0 < error < 1:
         raise ValueError(f"error={error} must be > 0 and < 1")
     if not 0 <= successes <= trials or trials < 1:
-        raise ValueError(f"{successes} of {trials} trials is no proportion")
+        raise ValueError(
+            f"{successes} of {trials} trials is no proportion; successes must be from 0 to trials, and trials >= 1"
+        )
     half = error / 2
     low = 0.0 if successes == 0 else special.betaincinv(successes, trials - successes + 1, half)
     high = 1.0 if successes == trials else special.betaincinv(successes + 1, trials - successes, 1 - half)
@@ -105,15 +111,15 @@ class Slope(NamedTuple):
 
 
 def log_slope(x: np.ndarray, mean: np.ndarray, standard_error: np.ndarray, *, error: float) -> Slope:
-    """Slope of log(mean) over log(x) by least squares, with the error that follows from those of the means.
+    """The least-squares slope of log(mean) over log(x), with an interval from the standard errors of the means.
 
-    The interval covers the noise in the means only: a curve that is no power law has a best slope all the same.
+    The interval covers noise in the means, not deviations from a power law.
 
     Arguments:
         x: abscissae, positive (points,).
         mean: means, positive (points,).
         standard_error: standard errors of the means (points,).
-        error: probability that the interval misses the truth.
+        error: probability that the interval misses the true slope.
 
     Raises:
         ValueError: for fewer than 2 points, or values that are not positive.

@@ -1,4 +1,4 @@
-"""How many trials a test needs, from the effect it must see and the errors it may make."""
+"""Numbers of trials that a test needs for a given effect, error rate and power."""
 
 import math
 
@@ -8,13 +8,13 @@ from sketchbench.measure.interval import normal_quantile
 
 
 def trials_for_mean(effect: float, *, sd: float, error: float, power: float) -> int:
-    """Number of trials that a two-sided z-test of a mean needs.
+    """The number of trials that a two-sided z-test of a mean needs.
 
     Arguments:
-        effect: shift of the mean that the test must notice, in the unit of `sd`.
+        effect: shift of the mean that the test must detect, in the unit of `sd`.
         sd: standard deviation of a trial.
         error: level of the single test, after Bonferroni's division.
-        power: probability with which the test notices the shift.
+        power: probability of detecting the shift, in [0.5, 1).
 
     Raises:
         ValueError: for values out of range.
@@ -28,7 +28,7 @@ def trials_for_mean(effect: float, *, sd: float, error: float, power: float) -> 
 
 
 def trials_for_zero(bound: float, *, error: float) -> int:
-    """Number of trials after which Clopper-Pearson's upper limit is below `bound` if there was no success at all.
+    """The number of trials without any success after which the Clopper-Pearson upper limit is below `bound`.
 
     Raises:
         ValueError: for a bound or an error that is no probability.

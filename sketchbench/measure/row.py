@@ -1,7 +1,7 @@
 """The row: what a task writes, and what tables, claims and figures read.
 
-A result is a list of rows, and a row says one thing: a quantity, where it was measured, and what came out. What may
-stand in a row is listed, with its meaning and unit, in `measure.column`.
+A result is a list of rows. A row states one thing: a quantity, the setting of its measurement, and the outcome.
+`measure.column` lists the columns of rows, with their meanings and units.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,13 +16,13 @@ from sketchbench.measure.summary import ROUNDING, summarize
 Value = bool | int | float | str | None
 Status = Literal["finite", "diverged", "unfinished", "accounted", "out of range", "refused"]
 
-MEDIAN = 0.5  # the bound of a count that is about the median trial: an event of at most half of them lies beyond it
+MEDIAN = 0.5  # bound of a count, for claims about the median trial: the event happens in at most half of the trials
 
 
 class Row(Mapping[str, Value]):
-    """One row, immutable: a mapping from column names to values, columns without a value left out.
+    """One row, immutable: a mapping from column names to values, without the columns that have no value.
 
-    It is made in two steps, first what it is about, then what came out:
+    A row is made in two steps, first the quantity and its setting, then the outcome:
 
     >>> row = Row("loss", case="srht", round=10, bound=1.0).mean([0.5, 0.7])
     >>> row["mean"], row["trials"], row.get("exact")
@@ -56,34 +56,35 @@ class Row(Mapping[str, Value]):
         columns = [f"{name}={value!r}" for name, value in self._values.items() if name != "quantity"]
         return f"Row({', '.join([repr(self['quantity']), *columns])})"
 
-    def but(self, **columns: Value) -> "Row":
-        """The row with further columns, or other values in those that it has."""
+    def replace(self, **columns: Value) -> "Row":
+        """The row with these columns added or replaced."""
         merged = {**self._values, **columns}
         return Row(cast(str, merged.pop("quantity")), **merged)  # where it is no text, Row refuses it
 
     def mean(self, values: ArrayLike) -> "Row":
-        """A mean over trials, with what its interval needs. Values (trials,); a single one has no spread.
+        """The row with mean, sd, skewness, minimum and maximum of values (trials,); a single value has no sd.
 
-        Raises FloatingPointError for a value that is not finite.
+        Raises:
+            FloatingPointError: for a value that is not finite.
         """
         measured = np.asarray(values, dtype=np.float64)
         if measured.size == 1:
             only = float(measured[0])
             if not np.isfinite(only):
                 raise FloatingPointError(f"the only trial gave {only}; results must be finite")
-            return self.but(trials=1, mean=only, minimum=only, maximum=only)
-        return self.but(**summarize(measured))
+            return self.replace(trials=1, mean=only, minimum=only, maximum=only)
+        return self.replace(**summarize(measured))
 
     def counted(self, count: int, trials: int) -> "Row":
-        """An event that happened in `count` of the trials. Raises ValueError for counts that can't be."""
+        """The row with the number of trials in which an event happened; ValueError unless 0 <= count <= trials."""
         if count != int(count) or trials != int(trials) or not 0 <= count <= trials:
             raise ValueError(f"count={count} of trials={trials} must be integers with 0 <= count <= trials")
-        return self.but(count=int(count), trials=int(trials))
+        return self.replace(count=int(count), trials=int(trials))
 
     def exceedances(self, values: ArrayLike, bound: float) -> "Row":
-        """How many of the values (trials,) exceed a bound by more than rounding, and the largest value of all."""
+        """The row with a bound, the number of values (trials,) above it by more than rounding, and their maximum."""
         measured = np.asarray(values, dtype=np.float64)
-        return self.but(
+        return self.replace(
             bound=float(bound),
             count=exceeding(measured, bound),
             trials=measured.size,
@@ -91,16 +92,16 @@ class Row(Mapping[str, Value]):
         )
 
     def number(self, value: float) -> "Row":
-        """A number without randomness. Raises FloatingPointError for one that is not finite."""
+        """The row with a number without randomness. Raises FloatingPointError if it is not finite."""
         if not np.isfinite(value):
-            raise FloatingPointError(f"value={value} must be finite; where there is no number, see `lost`")
-        return self.but(value=float(value))
+            raise FloatingPointError(f"value={value} must be finite; where there is no number, see `without_number`")
+        return self.replace(value=float(value))
 
-    def lost(self, status: Status, reason: str | None = None, trials: int | None = None) -> "Row":
-        """No number: the status says what happened, the reason why."""
-        return self.but(status=status, reason=reason, trials=trials)
+    def without_number(self, status: Status, reason: str | None = None, trials: int | None = None) -> "Row":
+        """The row with a status and a reason in the place of a number."""
+        return self.replace(status=status, reason=reason, trials=trials)
 
 
 def exceeding(values: Any, bound: float) -> int:
-    """How many values, of any array kind, exceed a bound by more than rounding."""
+    """The number of values (an array of any backend) that exceed a bound by more than rounding."""
     return int((values > bound * (1 + ROUNDING)).sum())

@@ -1,4 +1,4 @@
-"""How close vectors are to sparse ones."""
+"""Measures of sparsity, and tails of vectors beyond their k largest entries."""
 
 from typing import NamedTuple
 
@@ -9,27 +9,27 @@ Vectors = NDArray[np.float64]
 
 
 class Tail(NamedTuple):
-    """Norms (...) of the tail of x: ‖x - x^[k]‖₂ and ‖x - x^[k]‖₁."""
+    """Norms of the tail x - x^[k]: ℓ2 norms `two` and ℓ1 norms `one`, (...) each."""
 
     two: Vectors
     one: Vectors
 
 
 def sparsity(x: Vectors) -> Vectors:
-    """sp(x) = ‖x‖₁² / (‖x‖₂² d) along the last axis of x (..., d), in (0, 1] (tang2021 (4)). NaN for x = 0."""
+    """The sparsity sp(x) = ‖x‖₁² / (‖x‖₂² d) of vectors x (..., d), in (0, 1] (tang2021 (4)); NaN for x = 0."""
     x = x / np.max(abs(x), axis=-1, keepdims=True)  # otherwise squares could overflow
     return np.asarray(abs(x).sum(-1) ** 2 / ((x**2).sum(-1) * x.shape[-1]))
 
 
 def tail_constants(errors: Vectors, x: Vectors, k: int) -> Vectors:
-    """A lower bound of C_s of tang2021 Lemma 2 from each recovery of a vector.
+    """A lower bound of the constant C_s of tang2021 Lemma 2 from each recovery, (...).
 
     It is the smallest C with error <= (C + 1)‖x - x^[k]‖₂ + C/√k ‖x - x^[k]‖₁.
 
     Arguments:
-        errors: ‖recovered - x‖₂ (...).
-        x: the vectors (..., d).
-        k: number of entries that a recovery keeps.
+        errors: ‖estimate - x‖₂ (...).
+        x: true vectors (..., d).
+        k: number of nonzeros of the estimates.
     """
     two, one = tail_norms(x, k)
     return np.asarray((errors - two) / (two + one / np.sqrt(k)))

@@ -1,13 +1,13 @@
-"""The summary of many trials: count, mean, standard deviation, skewness and extremes."""
+"""Summaries of trials: number, mean, standard deviation, skewness and extremes."""
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-ROUNDING = 1e-9  # relative: what float64 sums over 10^6 terms can lose, with room to spare
+ROUNDING = 1e-9  # relative rounding error of a float64 sum over 10^6 terms, at most
 
 
 def summarize(values: ArrayLike) -> dict[str, float | int]:
-    """The moments of one measured quantity over its trials, as columns of a row.
+    """Summarise a quantity over its trials, as columns of a row.
 
     Arguments:
         values: (trials,), at least 2.
@@ -17,7 +17,7 @@ def summarize(values: ArrayLike) -> dict[str, float | int]:
         `maximum`.
 
     Raises:
-        FloatingPointError: for a non-finite value; a mean over the remaining trials would be biased.
+        FloatingPointError: for a non-finite value, since a mean over the other trials would be biased.
         ValueError: for fewer than 2 trials, or another shape.
     """
     v = np.asarray(values, dtype=np.float64)

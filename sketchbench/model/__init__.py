@@ -1,1 +1,1 @@
-"""Neural networks, and layers of them that are trained through sketches."""
+"""Neural networks, and layers that are trained through sketches."""

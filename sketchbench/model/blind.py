@@ -1,6 +1,7 @@
-"""A client's side of double-blind learning: layers that hold sketched weights W̃ = W S only (zhang2021 §4.2).
+"""Client models of double-blind learning, whose layers hold only sketched weights W̃ = W S (zhang2021 §4.2).
 
-Z = (X S) W̃ᵀ + bias, so that ∂L/∂W̃ = Gᵀ (X S) = Γ is what a client returns, and ∂L/∂X = G W̃ Sᵀ.
+A layer computes Z = (X S) W̃ᵀ + bias, so ∂L/∂W̃ = Gᵀ (X S) = Γ, which a client returns, and ∂L/∂X = G W̃ Sᵀ, for
+G = ∂L/∂Z.
 """
 
 import torch
@@ -11,21 +12,21 @@ from sketchbench.model.sketched import Sketched, SketchedConv2d, SketchedLinear
 
 
 class Blind(Sketched):
-    """A client's layer in place of a sketched one; its parameter `weight` is W̃, (out, s).
+    """A client's layer in the place of a sketched layer; its parameter `weight` is W̃, (out, s).
 
     Arguments:
-        layer: the server's layer, of which the shapes and the family of the sketch are taken, and no weights.
+        layer: the server's layer, whose shapes and family are used, but not its weights.
     """
 
     def __init__(self, layer: SketchedLinear | SketchedConv2d) -> None:
         super().__init__()
         self.family = layer.family
-        self.weight = nn.Parameter(torch.zeros(len(layer.weight), self.family.b, device=layer.weight.device))
+        self.weight = nn.Parameter(torch.zeros(len(layer.weight), self.family.b))
         self.bias = None if layer.bias is None else nn.Parameter(torch.zeros_like(layer.bias))
 
 
 class BlindLinear(Blind):
-    """The client's side of a `SketchedLinear`."""
+    """The client's layer for a `SketchedLinear`."""
 
     def forward(self, x: Tensor) -> Tensor:
         """(..., d) -> (..., out)."""
@@ -33,7 +34,7 @@ class BlindLinear(Blind):
 
 
 class BlindConv2d(Blind):
-    """The client's side of a `SketchedConv2d`: by associativity a convolution with the filters W̃ Sᵀ."""
+    """The client's layer for a `SketchedConv2d`: by associativity, a convolution with the filters W̃ Sᵀ."""
 
     def __init__(self, layer: SketchedConv2d) -> None:
         super().__init__(layer)
@@ -46,8 +47,8 @@ class BlindConv2d(Blind):
         return nn.functional.conv2d(x, filters, self.bias, self._stride, self._padding)
 
 
-def blinded(model: nn.Module) -> nn.Module:
-    """Replace every sketched layer of a model by its client's side, in place; parameters keep their names.
+def make_blind(model: nn.Module) -> nn.Module:
+    """Replace every sketched layer of a model by the client's layer, in place; parameters keep their names.
 
     Returns:
         The same model.
@@ -58,5 +59,5 @@ def blinded(model: nn.Module) -> nn.Module:
         elif isinstance(part, SketchedConv2d):
             setattr(model, name, BlindConv2d(part))
         else:
-            blinded(part)
+            make_blind(part)
     return model

@@ -1,4 +1,4 @@
-"""Labelled images, and what a network's scores say of them: losses, predicted classes, accuracies, ROC curves."""
+"""Classification by a network's scores: losses, predicted classes, accuracies and ROC curves."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-BATCH = 1000  # images that are evaluated at a time
+BATCH = 1000  # images per batch in evaluation
 
 
 class Samples(NamedTuple):
@@ -32,15 +32,15 @@ def loss(scores: Tensor, labels: Tensor) -> Tensor:
     return nn.functional.cross_entropy(scores, labels)
 
 
-def predicted(scores: Tensor) -> Tensor:
-    """The most probable classes for scores (n, classes) or (n, 1), int64 (n,)."""
+def predict_classes(scores: Tensor) -> Tensor:
+    """The most probable class for each row of scores (n, classes) or (n, 1), int64 (n,)."""
     return (scores[:, 0] > 0).long() if scores.shape[1] == 1 else scores.argmax(dim=1)
 
 
 def scores(model: nn.Module, images: Tensor) -> Tensor:
-    """A model's scores of images in evaluation, without sketches and gradients: float32 (n, classes).
+    """A model's scores of images in evaluation mode, so without sketches, and without gradients: float32 (n, classes).
 
-    The model is in the same mode afterwards as before.
+    The model's mode is restored.
     """
     before = model.training
     model.eval()
@@ -51,21 +51,21 @@ def scores(model: nn.Module, images: Tensor) -> Tensor:
 
 
 def accuracy(scores: Tensor, labels: Tensor) -> float:
-    """The share of labels (n,) that scores (n, classes) or (n, 1) predict."""
-    return float((predicted(scores) == labels).double().mean())
+    """The share of labels (n,) that scores (n, classes) or (n, 1) predict correctly."""
+    return float((predict_classes(scores) == labels).double().mean())
 
 
 def area_under_roc(scores: Tensor, labels: Tensor) -> float:
-    """The area under the ROC curve of two classes: how probably a sample of class 1 scores above one of class 0.
+    """The area under the ROC curve of two classes: the probability that class 1 scores above class 0.
 
     Arguments:
         scores: (n, 2) or (n, 1).
         labels: 0 or 1, (n,).
 
     Returns:
-        The area, which is 1/2 where some score is not finite: a network that has overflown predicts nothing.
+        The area; 1/2 if a score is not finite, since a network that has overflowed predicts nothing.
     """
-    from sklearn.metrics import roc_auc_score  # 1.4 s that only two classes need
+    from sklearn.metrics import roc_auc_score  # an import of 1.4 s, for two classes only
 
     margin = _margin(scores)
     if not margin.isfinite().all():
@@ -82,8 +82,8 @@ def true_positives(scores: Tensor, labels: Tensor, rates: Sequence[float]) -> li
         rates: false-positive rates.
 
     Returns:
-        The true-positive rate for each of them, interpolated linearly between thresholds as for the area; `rates`
-        itself where some score is not finite.
+        The true-positive rate for each of `rates`, interpolated linearly between thresholds; `rates` itself if a score
+        is not finite.
     """
     from sklearn.metrics import roc_curve
 
@@ -91,13 +91,13 @@ def true_positives(scores: Tensor, labels: Tensor, rates: Sequence[float]) -> li
     if not margin.isfinite().all():
         return list(rates)
     false, true, _ = roc_curve(labels.cpu().numpy(), margin.cpu().numpy())
-    # of a vertical piece of the curve, the upper end counts
+    # where the curve is vertical, take its upper end
     last = np.append(np.diff(false) > 0, True)
     return [float(rate) for rate in np.interp(rates, false[last], true[last])]
 
 
 def _margin(scores: Tensor) -> Tensor:
-    """How far two scores (n, 2), or a single one (n, 1), speak for class 1: (n,)."""
+    """The score of class 1 minus that of class 0, for scores (n, 2) or (n, 1): (n,)."""
     return scores[:, 0] if scores.shape[1] == 1 else scores[:, 1] - scores[:, 0]
 
 

@@ -1,4 +1,4 @@
-"""Batch normalisation of many clients' batches at once, none of which sees another's."""
+"""Batch normalisation of many clients' batches in one pass, each by its own mean and variance."""
 
 from typing import Self
 
@@ -7,10 +7,11 @@ from torch import Tensor, nn
 
 
 class ClientNorm(nn.BatchNorm2d):
-    """Batch normalisation that takes every `batch` consecutive images for those of one client.
+    """Batch normalisation of consecutive groups of `batch` images, each of one client.
 
-    In training, each client's images are normalised by their mean and variance. In evaluation all images are, by the
-    running mean and variance; these change only while `measuring`, to the averages over the clients of a pass.
+    In training, the images of a client are normalised by their own mean and variance. In evaluation, all images are
+    normalised by the running mean and variance; these change only while `measuring`, to the averages over the clients
+    of a pass.
 
     Attributes:
         batch: number of images of a client.
@@ -22,7 +23,7 @@ class ClientNorm(nn.BatchNorm2d):
 
     @classmethod
     def like(cls, layer: nn.BatchNorm2d) -> Self:
-        """A layer that shares the parameters of another one."""
+        """Make a layer that shares the parameters of another batch normalisation."""
         copy = cls(layer.num_features, layer.eps)
         copy.weight, copy.bias = layer.weight, layer.bias
         return copy
@@ -39,7 +40,7 @@ class ClientNorm(nn.BatchNorm2d):
         return torch.cat(normalised)
 
 
-def by_client(model: nn.Module) -> list[ClientNorm]:
+def normalise_by_client(model: nn.Module) -> list[ClientNorm]:
     """Replace every batch normalisation of a model by a `ClientNorm`, in place.
 
     Returns:
@@ -52,5 +53,5 @@ def by_client(model: nn.Module) -> list[ClientNorm]:
             setattr(model, name, norm)
             norms.append(norm)
         else:
-            norms += by_client(part)
+            norms += normalise_by_client(part)
     return norms

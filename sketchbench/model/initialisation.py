@@ -1,4 +1,4 @@
-"""Initial weights other than torch's own."""
+"""Initial weights as in the listing of zhang2021 Appendix E."""
 
 import math
 from collections.abc import Callable
@@ -10,12 +10,15 @@ from torch import nn
 Weights = Literal["torch", "listing"]
 
 
-def as_listed(model: nn.Module) -> nn.Module:
-    """The model, with every layer but the last drawn anew as the listing in zhang2021 Appendix E draws sketched layers.
+def initialise_as_listing(model: nn.Module) -> nn.Module:
+    """Draw every layer of a model but the last anew, as the listing in zhang2021 Appendix E draws sketched layers.
 
     Weights are uniform in ±√3/√n for dense layers and ±√6/√n for convolutions, biases in ±1/√n, for n inputs of an
-    output: √3 and √6 times as wide as torch's default. The last layer, which is never sketched, stays torch's. Draws
-    come from torch's generator.
+    output: √3 and √6 times as wide as torch's default. The last layer, which is never sketched, keeps its weights.
+    Random numbers come from torch's generator.
+
+    Returns:
+        The same model.
     """
     layers = [part for part in model.modules() if isinstance(part, nn.Linear | nn.Conv2d)]
     with torch.no_grad():
@@ -28,6 +31,6 @@ def as_listed(model: nn.Module) -> nn.Module:
     return model
 
 
-def listed(*, model: Callable[..., nn.Module], **settings: Any) -> nn.Module:
-    """The network that `model` makes with these settings, initialised `as_listed`."""
-    return as_listed(model(**settings))
+def network_as_listing(*, model: Callable[..., nn.Module], **settings: Any) -> nn.Module:
+    """Make the network `model(**settings)` and initialise it as the listing does."""
+    return initialise_as_listing(model(**settings))

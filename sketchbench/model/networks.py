@@ -1,8 +1,8 @@
-"""The networks of zhang2021 §6.2 and A.3, plain or with every layer but the last sketched.
+"""The networks of zhang2021 §6.2 and A.3, with plain layers or with all layers but the last sketched.
 
-Each function takes the `shape` of an image (channels, height, width), the number of `classes`, and the `family` of
-sketches, which also sets the share b/d of every layer's inputs that is kept (see `sketched.resized`); for None or
-Identity layers are plain. Networks return scores without softmax or sigmoid, which belong to the loss.
+Functions take the `shape` of an image (channels, height, width), the number of `classes`, and a `family` of sketches,
+whose share b/d sets the sketch size of every layer (see `sketched.resize`); None or Identity makes plain layers.
+Networks return scores, without softmax or sigmoid, which belong to the loss.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,20 +10,20 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import nn
 
-from sketchbench.model.sketched import SketchedConv2d, SketchedLinear, resized
+from sketchbench.model.sketched import SketchedConv2d, SketchedLinear, resize
 from sketchbench.parameters import Count, Positive, checked
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.identity import Identity
 
 Shape = tuple[int, int, int]
-MakeModel = Callable[..., nn.Module]  # what a config of conf/model gives; it wants shape, classes, family
+MakeModel = Callable[..., nn.Module]  # the function that a config of conf/model makes, of shape, classes, family
 
 
 @checked
 def mlp(
     shape: Shape, classes: int, family: Family | None = None, hidden: Sequence[Count] = (200, 200)
 ) -> nn.Sequential:
-    """Dense layers with ReLU between them, with `hidden` units; 199,210 parameters for MNIST."""
+    """A perceptron: dense layers of `hidden` units with ReLU, then one of scores; 199,210 parameters for MNIST."""
     inputs = shape[0] * shape[1] * shape[2]
     parts: list[nn.Module] = [nn.Flatten()]
     for outputs in hidden:
@@ -43,13 +43,13 @@ def cnn(
     pooled: Sequence[bool],
     hidden: Sequence[Count],
 ) -> nn.Sequential:
-    """Convolutions and dense layers with ReLU; for two classes a single score, that of class 1.
+    """A network of convolutions and dense layers with ReLU; for two classes it returns one score, that of class 1.
 
     With the settings of conf/model it has 582,026 parameters for MNIST, 670,434 for CIFAR-10, and 212,001 for LFW.
 
     Arguments:
-        shape, classes, family: as for all networks here.
-        filters: number of filters of each convolution. There is no padding, as in the listing of Appendix E.
+        shape, classes, family: as for all networks of the module.
+        filters: number of filters of each convolution, which has no padding, as in the listing of Appendix E.
         kernel: height and width of the filters.
         pooled: whether each convolution is followed by the maximum over 2 × 2 pixels.
         hidden: units of the dense layers.
@@ -67,7 +67,7 @@ def cnn(
     try:
         with torch.no_grad():
             inputs = first.eval()(torch.zeros(1, *shape)).numel()
-    except RuntimeError:  # nothing is left of the image on the way
+    except RuntimeError:  # a layer has no output
         raise ValueError(
             f"images of {shape[1]} × {shape[2]} are too small for {len(filters)} convolutions with "
             f"kernel={kernel} and pooled={list(pooled)}; choose a smaller network, such as small_cnn"
@@ -90,13 +90,13 @@ def sigmoid_cnn(
     strides: Sequence[Count],
     width: Positive,
 ) -> nn.Sequential:
-    """The network whose gradients are inverted (Zhu et al. 2019; zhang2021 A.3): padded convolutions with sigmoids.
+    """The network of inversion attacks (Zhu et al. 2019; zhang2021 A.3): padded convolutions with sigmoids.
 
-    It is smooth, so that gradients can be matched by gradient methods, and its weights are so large that every pixel
-    shows in the gradient.
+    It is smooth, so that gradient methods can match gradients, and its weights are so large that every pixel changes
+    the gradient.
 
     Arguments:
-        shape, classes, family: as for all networks here.
+        shape, classes, family: as for all networks of the module.
         filters: number of filters of each convolution.
         kernel: height and width of the filters, odd.
         strides: stride of each convolution.
@@ -117,15 +117,15 @@ def sigmoid_cnn(
     return model
 
 
-def initialised(make: Callable[[], nn.Module], seed: int) -> nn.Module:
-    """The model that `make` makes, initialised from this seed of 64 bits only; torch's generator is left as it was."""
+def initialise(make: Callable[[], nn.Module], seed: int) -> nn.Module:
+    """Call `make` with torch's generator at this seed of 64 bits, and restore the generator."""
     with torch.random.fork_rng():
         torch.manual_seed(seed % 2**63)
         return make()
 
 
 def parameters(model: nn.Module) -> int:
-    """The number of trainable parameters."""
+    """The number of trainable parameters of a model."""
     return sum(parameter.numel() for parameter in model.parameters())
 
 
@@ -133,7 +133,7 @@ def _dense(inputs: int, outputs: int, family: Family | None) -> nn.Module:
     """A dense layer, sketched or plain."""
     if family is None or isinstance(family, Identity):
         return nn.Linear(inputs, outputs)
-    return SketchedLinear(inputs, outputs, resized(family, inputs))
+    return SketchedLinear(inputs, outputs, resize(family, inputs))
 
 
 def _convolution(
@@ -147,5 +147,5 @@ def _convolution(
     """A convolution, sketched or plain."""
     if family is None or isinstance(family, Identity):
         return nn.Conv2d(channels, filters, kernel, stride, padding)
-    share = resized(family, channels * kernel**2)
+    share = resize(family, channels * kernel**2)
     return SketchedConv2d(channels, filters, kernel, share, padding, stride)

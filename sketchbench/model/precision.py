@@ -1,4 +1,4 @@
-"""The precision that a network is computed in."""
+"""Floating-point precision of a network's computations."""
 
 from contextlib import AbstractContextManager, nullcontext
 from typing import Literal, get_args
@@ -10,10 +10,10 @@ from sketchbench.parameters import choose
 Precision = Literal["float32", "bfloat16"]
 
 
-def computing_in(precision: Precision, device: torch.device | str) -> AbstractContextManager[None]:
-    """A context in which products and convolutions have this precision; weights, gradients and losses are float32.
+def precision_context(precision: Precision, device: torch.device | str) -> AbstractContextManager[None]:
+    """A context in which matrix products and convolutions have this precision; weights, gradients, losses are float32.
 
-    bfloat16 is torch's autocast: up to 5 times as fast on processors that have such products (with images in the
+    bfloat16 is torch's autocast: up to 5 times as fast on processors with bfloat16 products (with images in the
     channels-last layout), and no faster on others. Casts of weights are not cached, so that weights may change inside.
 
     Raises:
@@ -21,6 +21,6 @@ def computing_in(precision: Precision, device: torch.device | str) -> AbstractCo
     """
     choose("precision", precision, get_args(Precision))
     if precision == "float32":
-        return nullcontext()  # a training enters it in every round
+        return nullcontext()  # cheaper than a disabled autocast
     kind = torch.device(device).type
     return torch.autocast(kind, torch.bfloat16, cache_enabled=False)

@@ -8,7 +8,7 @@ from sketchbench.sketch.identity import Identity
 
 
 class Block(nn.Module):
-    """x + two convolutions of x with batch normalisation, then ReLU."""
+    """A residual block: ReLU of x plus two convolutions of x with batch normalisation."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -28,23 +28,23 @@ class Block(nn.Module):
 def residual(
     shape: Shape, classes: int, family: Family | None = None, blocks: int = 8, dropout: float = 0.5
 ) -> nn.Sequential:
-    """3 × 3 convolutions to 32 and 64 channels, 3 × 3 max-pooling, residual blocks of 64 channels, one more
-    convolution, the mean over positions, 256 units with dropout, and the scores.
+    """A residual network with 668,426 parameters for 3 channels and 10 classes.
 
-    The paper gives the number of parameters and no more. For 3 channels, 10 classes and 8 blocks of two convolutions
-    that number follows from biases everywhere and a batch normalisation after both convolutions of a block: 666,378
-    weights and biases and 16 × 128 scales and shifts. It does not depend on where ReLU stands in a block, nor on the
-    rate of the dropout: these are ours.
+    It has 3 × 3 convolutions to 32 and 64 channels, 3 × 3 max-pooling, residual blocks of 64 channels, one more
+    convolution, the mean over positions, 256 units with dropout, and scores. The paper only gives the number of
+    parameters, which follows from biases everywhere and a batch normalisation after both convolutions of 8 blocks:
+    666,378 weights and biases, and 16 × 128 scales and shifts. The places of ReLU in a block and the dropout rate, on
+    which that number does not depend, are ours.
 
     Arguments:
         shape: channels, height and width of an image.
         classes: number of classes.
-        family: None or Identity.
+        family: None or Identity; the gradients of this network are sketched, not its layers.
         blocks: number of residual blocks.
         dropout: probability that a unit is dropped.
 
     Raises:
-        ValueError: for a sketch, because layers of this network are not sketched: its gradients are.
+        ValueError: for another family.
     """
     if family is not None and not isinstance(family, Identity):
         raise ValueError(

@@ -1,9 +1,9 @@
-"""Dense and convolutional layers trained through sketches (zhang2021 §4 and Appendix B).
+"""Dense and convolutional layers that are trained through sketches (zhang2021 §4 and Appendix B).
 
-In training such a layer computes Z = (X S)(W S)ᵀ + bias for a drawn sketch S = Rᵀ of its inputs; in evaluation
-it is the plain layer. By associativity Z = (X S Sᵀ) Wᵀ = X (W S Sᵀ)ᵀ, so it is enough to send the smaller of the
-two factors through S Sᵀ and to leave the rest to torch. Function and gradients are the same,
-∂L/∂X = G (W S) Sᵀ and ∂L/∂W = Gᵀ (X S) Sᵀ (zhang2021 Eqs. 7, 8), at the cost of few sketched rows.
+In training mode a layer computes Z = (X S)(W S)ᵀ + bias for a sketch S = Rᵀ of its inputs; in evaluation mode it is the
+plain layer. By associativity Z = (X S Sᵀ) Wᵀ = X (W S Sᵀ)ᵀ, so the layer applies S Sᵀ to the factor with fewer rows and
+leaves the rest to torch. Outputs and gradients are the same: ∂L/∂X = G (W S) Sᵀ and ∂L/∂W = Gᵀ (X S) Sᵀ for G = ∂L/∂Z
+(zhang2021 Eqs. 7, 8).
 """
 
 import dataclasses
@@ -19,12 +19,12 @@ from sketchbench.sketch.operator import Sketch
 
 
 class Sketched(nn.Module):
-    """What sketched layers share.
+    """Base class of sketched layers.
 
     Attributes:
-        weight: (out, ...), whose d entries per output are sketched.
-        family: the family that operators are drawn from.
-        operator: the operator of the next forward passes; None before the first `draw`.
+        weight: weights (out, ...), with d entries for each output, which are sketched.
+        family: family of the operators.
+        operator: operator of the next forward passes; None before the first `draw`.
     """
 
     weight: Tensor
@@ -32,11 +32,11 @@ class Sketched(nn.Module):
     operator: Sketch | None = None
 
     def draw(self, key: int, kernels: Kernels | None = None) -> Sketch:
-        """Draw the operator of the next forward passes; a fresh one is due after every update of the weights.
+        """Draw the operator of the next forward passes; draw a fresh one after every update of the weights.
 
         Arguments:
-            key: 64 bits.
-            kernels: kernels of the operator; None for those that fit the device of the weights.
+            key: integer of 64 bits.
+            kernels: kernels of the operator; None for those of the device of the weights (`kernels_of`).
 
         Returns:
             The operator.
@@ -46,7 +46,7 @@ class Sketched(nn.Module):
 
     @property
     def current(self) -> Sketch:
-        """The operator.
+        """The operator of the next forward passes.
 
         Raises:
             RuntimeError: before the first `draw`.
@@ -56,18 +56,24 @@ class Sketched(nn.Module):
         return self.operator
 
     def _check(self) -> None:
-        """Raise ValueError unless the family fits the layer's inputs."""
+        """Raise ValueError unless the family's d is the number of the layer's inputs."""
         inputs = self.weight[0].numel()
         if self.family.d != inputs:
             raise ValueError(f"the sketch's d={self.family.d} must be the layer's inputs, {inputs}")
 
 
 class SketchedLinear(nn.Linear, Sketched):
-    """A dense layer, trained through a sketch of its `in_features` = d inputs.
+    """A dense layer, trained through a sketch of its d inputs.
+
+    Arguments:
+        in_features: number of inputs, d.
+        out_features: number of outputs.
+        family: family of the sketches, with the same d.
+        bias: whether the layer has a bias.
 
     Raises:
         ValueError: where the family's d is not the number of inputs.
-        RuntimeError: in training, before the first `draw`.
+        RuntimeError: from a forward pass in training mode before the first `draw`.
     """
 
     def __init__(self, in_features: int, out_features: int, family: Family, bias: bool = True) -> None:
@@ -87,9 +93,15 @@ class SketchedLinear(nn.Linear, Sketched):
 
 
 class SketchedConv2d(nn.Conv2d, Sketched):
-    """A convolution, trained through a sketch of its patches of d = channels * kernel² entries.
+    """A convolution, trained through a sketch of its patches of d = in_channels * kernel_size² entries.
 
-    There are many more patches than filters, so the filters go through S Sᵀ. Errors are those of `SketchedLinear`.
+    There are many more patches than filters, so S Sᵀ is applied to the filters. Errors are those of `SketchedLinear`.
+
+    Arguments:
+        in_channels, out_channels: channels of input and output.
+        kernel_size: height and width of the filters.
+        family: family of the sketches, with the same d.
+        padding, stride: as of torch's `Conv2d`.
     """
 
     def __init__(
@@ -119,7 +131,7 @@ def layers(model: nn.Module) -> Iterator[tuple[str, Sketched]]:
 
 
 def operators(model: nn.Module) -> dict[str, Sketch]:
-    """The current operators, by the names of the parameters that they sketch."""
+    """The current operator of every sketched layer, by the name of the parameter that it sketches."""
     return {f"{name}.weight": layer.current for name, layer in layers(model)}
 
 
@@ -128,30 +140,30 @@ def draw(model: nn.Module, key: int, kernels: Kernels | None = None) -> None:
 
     Arguments:
         model: model with sketched layers.
-        key: 64 bits, the key of the round.
-        kernels: kernels of the operators; None for those that fit the device of each layer.
+        key: integer of 64 bits, the key of the round.
+        kernels: kernels of the operators; None for those of the device of each layer.
     """
     for name, layer in layers(model):
         layer.draw(layer_key(key, name), kernels)
 
 
 def layer_key(key: int, name: str) -> int:
-    """The key that the operator of the layer of this name is drawn from, given the key of the round."""
+    """The key of the operator of the layer with this name, given the key of the round."""
     return seeds.key(key, layer=name)
 
 
-def resized(family: Family, d: int) -> Family:
-    """The same family for d inputs, with the same share b/d; b is rounded down, and at least 1.
+def resize(family: Family, d: int) -> Family:
+    """The family for d inputs with the same share b/d; b is rounded down, and at least 1.
 
-    Raises SizeError for a share above 1. A single operator may have b > d, as moments and tails are known of it; but a
-    network's layers are sketched to keep a share of what they send.
+    Raises:
+        SizeError: for a share above 1, with which a layer would not be compressed.
 
     >>> from sketchbench.sketch.count_sketch import CountSketch
-    >>> resized(CountSketch(784, 392), 25)
+    >>> resize(CountSketch(784, 392), 25)
     CountSketch(d=25, b=12, hashing='full')
     """
     require(
         family.b <= family.d,
-        f"sketch size b={family.b} must be <= d={family.d}: b/d is the share of every layer that is kept",
+        f"sketch size b={family.b} must be <= d={family.d}: b/d is the compressed share of every layer",
     )
     return dataclasses.replace(family, d=d, b=max(1, d * family.b // family.d))

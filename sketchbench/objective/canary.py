@@ -1,4 +1,4 @@
-"""The data set that is hardest to keep private: all records but one say nothing."""
+"""An objective for privacy audits: one record, the canary, has a gradient, and all others have none."""
 
 import numpy as np
 
@@ -8,15 +8,15 @@ from sketchbench.objective.problem import Vector
 
 
 class Canary(EmpiricalRisk):
-    """A record's loss is the inner product of w with a vector of that record, which is also its gradient.
+    """f_c is the mean of its records' losses wᵀv; v = 0 for all records but the first one of client 0, the canary.
 
-    Only the first record of the first client, the canary, has another vector than 0. An attacker who knows all other
-    records sees the canary in a batch as the largest shift that the bound on its norm allows, in the same direction
-    in each step: the worst case of which accountants speak. There is no minimum.
+    The gradient of a record's loss is v. An attacker who knows all other records sees a canary in a batch as the
+    largest shift that the bound on its norm allows, in the same direction in each step, which is the worst case of
+    privacy accounting. f has no minimum.
 
     Arguments:
         kernels: backend of all arrays.
-        canary: the canary's vector (d,), or (trials, d) where each of so many trials has its own.
+        canary: v of the canary (d,), or (trials, d) for a different one in each trial.
         clients: number of clients.
         records: number of records of each client.
     """

@@ -1,4 +1,4 @@
-"""What quadratic losses with diagonal curvature share."""
+"""The base class of quadratic losses with diagonal curvature."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ class Diagonal(Objective):
     """f_c(w) = ½ (w - x_c)ᵀ A_c (w - x_c) with diagonal A_c, from w⁰ = 0."""
 
     def _set(self, curvatures: Vector, centres: Vector) -> None:
-        """The diagonals of all A_c (N, d), and the x_c: (N, d), or (d,) where all clients have the same."""
+        """Set the diagonals of all A_c (N, d), and the x_c: (N, d), or (d,) for one that all clients share."""
         self.start = np.zeros(self.d)
         self.smoothness = float(abs(curvatures).max())
         self._curvatures, self._centres = self.kernels.asarray(curvatures), self.kernels.asarray(centres)

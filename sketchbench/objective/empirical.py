@@ -1,4 +1,4 @@
-"""Objectives whose clients hold records, of which a step may see a batch."""
+"""Objectives whose clients hold records, so that a step can use a batch of them."""
 
 import math
 from abc import abstractmethod
@@ -11,11 +11,11 @@ from sketchbench.objective.objective import Objective
 
 
 class EmpiricalRisk(Objective):
-    """f_c is the mean of the losses of client c's records, plus a penalty that depends on the weights only.
+    """An objective where f_c is the mean loss over client c's n records, plus a penalty of the weights.
 
     Attributes:
-        records: for every client, the numbers of its n records in the data set, (N, n).
-        record_bound: ℓ >= ‖∇ of the loss of any one record‖₂, at any weights.
+        records: numbers of every client's records in the data set, (N, n).
+        record_bound: ℓ, largest ℓ2 norm of the gradient of a single record's loss, at any weights.
     """
 
     records: NDArray[np.int64]
@@ -23,12 +23,12 @@ class EmpiricalRisk(Objective):
 
     @abstractmethod
     def batch_gradients(self, w: Array, shares: Array, bound: float = math.inf) -> Array:
-        """Weighted sums of the gradients of records, each clipped to a norm, plus the gradient of the penalty.
+        """The weighted sum of the clipped gradients of every client's records, plus the gradient of the penalty.
 
         Arguments:
             w: weights of every client (..., N, d).
-            shares: weight of each record in the sum (..., N, n).
-            bound: norm that a record's gradient is clipped to; the penalty's is not clipped.
+            shares: factor of each record's gradient in the sum (..., N, n).
+            bound: ℓ2 norm to which a record's gradient is clipped; the penalty's gradient is not clipped.
 
         Returns:
             Gradients (..., N, d).

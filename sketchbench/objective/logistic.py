@@ -1,4 +1,4 @@
-"""Multinomial logistic regression with ridge penalty on real data, split among clients."""
+"""Multinomial logistic regression with ridge penalty, on real data divided among clients."""
 
 import functools
 import operator
@@ -15,14 +15,14 @@ from sketchbench.parameters import Natural, Positive, checked
 
 Data = Literal["digits", "mnist", "thumbnails"]
 LOADERS = {"digits": digits.load, "mnist": mnist.load, "thumbnails": thumbnails.load}
-SPLIT = ("mnist",)  # data sets with official test images, which are left alone
-SOLVED = 1e-10  # norm of the gradient at the minimiser
+SPLIT = ("mnist",)  # data sets with official test images, which are not used
+SOLVED = 1e-10  # largest ℓ2 norm of the gradient at the minimiser
 
 
 def gradient(
     weights: NDArray[np.float64], features: NDArray[np.float64], labels: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Gradient of the mean cross-entropy loss of a linear model. O(samples p classes).
+    """The gradient of the mean cross-entropy of a linear model. O(samples p classes).
 
     Arguments:
         weights: flat (p * classes,).
@@ -39,28 +39,28 @@ def gradient(
 
 
 class Logistic(EmpiricalRisk):
-    """f_c(w) = mean cross-entropy over the client's samples + ridge/2 ‖w‖².
+    """f_c(w) = mean cross-entropy over client c's samples + ridge/2 ‖w‖².
 
-    Features are scaled to norm at most 1, and get a constant appended that makes the norm of both together 1; d is
-    the number of features, with the constant, times that of classes.
+    Feature vectors are scaled, and extended by one entry, to norm 1; d is the number of features, with that entry,
+    times the number of classes.
 
     μ is the ridge. L is the ridge plus half the largest eigenvalue of any client's second moment of features, because
-    a softmax's Hessian is at most 1/2. w* is computed by Newton's method. The gradient of a record's loss is its
+    the Hessian of a softmax is at most 1/2. w* is computed by Newton's method. The gradient of a record's loss is its
     features times a difference of two distributions over the classes, so its norm is at most √2.
 
     Arguments:
         kernels: backend of all arrays.
-        clients: number of clients; all get equally many samples, and what is left over is dropped.
-        seed: root of the order in which samples are dealt out.
+        clients: number of clients, with equally many samples; the remaining samples are dropped.
+        seed: root of the random order of the samples.
         data: data set.
-        ridge: weight of the penalty.
-        sorted: deal out samples sorted by class, which makes the clients as different as they can be, instead of at
+        ridge: factor of the penalty.
+        sorted: whether to divide samples sorted by class, so that clients differ as much as possible, instead of at
             random.
-        held_out: number of samples that go to no client: they are for `accuracy`.
+        held_out: number of samples that no client has, for `accuracy`.
 
     Raises:
         ValueError: for a parameter out of its range, or more clients than samples.
-        FloatingPointError: where the minimum is not found.
+        FloatingPointError: where Newton's method does not converge.
     """
 
     record_bound = 2**0.5
@@ -79,12 +79,12 @@ class Logistic(EmpiricalRisk):
         dataset = LOADERS[data]()
         samples = dataset.train if data in SPLIT else dataset.whole
         labels = samples.labels
-        features = _normalised(dataset.features(samples))
+        features = _normalise(dataset.features(samples))
         classes = int(labels.max()) + 1
         super().__init__(kernels, features.shape[1] * classes, clients)
-        dealt = len(labels) - held_out
-        if clients > dealt:
-            raise ValueError(f"clients={clients} must be <= {dealt}, the samples of {data} to deal out")
+        available = len(labels) - held_out
+        if clients > available:
+            raise ValueError(f"clients={clients} must be <= {available}, the samples of {data} without held_out")
         order = seeds.generator(seed, data="split", name=data).permutation(len(labels))
         held, order = order[:held_out], order[held_out:]
         if sorted:
@@ -100,7 +100,7 @@ class Logistic(EmpiricalRisk):
         self.convexity = ridge
         self.smoothness = ridge + 0.5 * float(np.linalg.eigvalsh(moments)[:, -1].max())
         self.start = np.zeros(self.d)
-        self.minimiser = self._minimised()
+        self.minimiser = self._minimise()
         self.minimum = float(self.loss(kernels.asarray(self.minimiser)))
 
     def loss(self, w: Array) -> Array:
@@ -113,16 +113,16 @@ class Logistic(EmpiricalRisk):
 
     def batch_gradients(self, w: Array, shares: Array, bound: float = np.inf) -> Array:
         xp = self.kernels.xp
-        features, targets, shares = self._taking_part(shares)
+        features, targets, shares = self._batches(shares)
         slopes = _softmax(features @ self._matrices(w), xp) - targets
-        if bound < self.record_bound:  # features have norm 1, so a gradient's norm is its slopes'
+        if bound < self.record_bound:  # features have norm 1, so the gradient's norm is that of its slopes
             norms = xp.sqrt(_sum(slopes**2))
             shares = shares * xp.minimum(1.0, bound / xp.maximum(norms, 1e-300))
         inner = features.swapaxes(-1, -2) @ (slopes * shares[..., None])
         return inner.reshape(w.shape) + self._ridge * w
 
-    def _taking_part(self, shares: Array) -> tuple[Array, Array, Array]:
-        """Features, targets and shares of the records in the batches; of all records where most are in one."""
+    def _batches(self, shares: Array) -> tuple[Array, Array, Array]:
+        """Features, targets and shares of the records with a share; of all records if most have one."""
         xp, count = self.kernels.xp, shares.shape[-1]
         largest = int((shares != 0).sum(axis=-1).max())
         if 2 * largest > count:
@@ -132,10 +132,10 @@ class Logistic(EmpiricalRisk):
         return self._features[clients, places], self._targets[clients, places], xp.take_along_axis(shares, places, -1)
 
     def accuracy(self, w: Array) -> Array:
-        """The share of the held-out samples whose class has the highest score: weights (..., d) to shares (...).
+        """The accuracy on the held-out samples, for weights (..., d): (...).
 
         Raises:
-            ValueError: where no samples are held out.
+            ValueError: for held_out=0.
         """
         features, labels = self._held
         if not len(labels):
@@ -144,15 +144,15 @@ class Logistic(EmpiricalRisk):
         return (scores.argmax(axis=-1) == labels).mean(axis=-1)
 
     def _scores(self, w: Array) -> Array:
-        """(..., N, samples, classes) for weights (..., N or 1, d)."""
+        """Scores (..., N, samples, classes) of the clients' samples, for weights (..., N or 1, d)."""
         return self._features @ self._matrices(w)
 
     def _matrices(self, w: Array) -> Array:
-        """Weights as matrices of features by classes."""
+        """Weights (..., d) as matrices (..., features, classes)."""
         return w.reshape(*w.shape[:-1], self._features.shape[-1], self._classes)
 
-    def _minimised(self) -> NDArray[np.float64]:
-        """The minimiser, up to a gradient of norm SOLVED, by a quasi-Newton method and then Newton's."""
+    def _minimise(self) -> NDArray[np.float64]:
+        """Compute the minimiser, to a gradient of norm SOLVED, by L-BFGS and then Newton's method."""
         from scipy.optimize import minimize
         from scipy.sparse.linalg import LinearOperator, cg
 
@@ -184,8 +184,8 @@ class Logistic(EmpiricalRisk):
         )
 
 
-def _normalised(features: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rows of norm 1: features divided by √2 times the largest norm, and a constant that fills up the norm."""
+def _normalise(features: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rows of norm 1: features divided by √2 times their largest norm, and an entry that completes the norm."""
     scaled = features / np.linalg.norm(features, axis=1).max()
     rest = np.sqrt(2 - (scaled**2).sum(axis=1, keepdims=True))
     return np.hstack([scaled, rest]) / np.sqrt(2)
@@ -198,12 +198,12 @@ def _softmax(scores: Any, xp: Any) -> Any:
 
 
 def _highest(scores: Any, xp: Any) -> Any:
-    """The maximum over the last axis, the classes: NumPy's own is slow where that axis is short."""
+    """The maximum over the last axis, the classes; NumPy's own is slow for a short axis."""
     return functools.reduce(xp.maximum, _columns(scores))
 
 
 def _sum(terms: Any) -> Any:
-    """The sum over the last axis. One after the other is NumPy's order for fewer than eight, and much faster so."""
+    """The sum over the last axis: for fewer than eight terms in NumPy's order, but much faster."""
     return functools.reduce(operator.add, _columns(terms)) if terms.shape[-1] < 8 else terms.sum(axis=-1)
 
 

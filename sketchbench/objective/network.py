@@ -1,4 +1,4 @@
-"""A network's cross-entropy on clients' images, on flat weights."""
+"""The cross-entropy of a network on clients' images, as a function of flat weights."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
@@ -16,45 +16,44 @@ from sketchbench.kernels import Array, Kernels
 from sketchbench.model import classification
 from sketchbench.model.autograd import device_of
 from sketchbench.model.classification import Samples
-from sketchbench.model.client_norm import by_client
-from sketchbench.model.networks import MakeModel, initialised
-from sketchbench.model.precision import Precision, computing_in
+from sketchbench.model.client_norm import normalise_by_client
+from sketchbench.model.networks import MakeModel, initialise
+from sketchbench.model.precision import Precision, precision_context
 from sketchbench.objective.problem import Problem
 from sketchbench.parameters import Count, Share, checked
 
 Inputs = Literal["unit", "centred"]
-POOLED = 200  # images that go through the network together
-MEASURED = 100  # batches that evaluation has its means and variances from
-KEPT = 2**24  # numbers of training images up to which they are kept as inputs
+POOLED = 200  # images per pass through the network
+MEASURED = 100  # largest number of batches for the means and variances of evaluation
+KEPT = 2**24  # largest number of pixels of all training images for which network inputs are stored
 
 Batches = Sequence[NDArray[np.int64]]  # for every client, the numbers of its samples
 
 
 class Network(Problem):
-    """f_c is the mean cross-entropy of a model on all samples of client c, in one batch and without dropout.
+    """A problem where f_c(w) is a network's mean cross-entropy on all samples of client c, without dropout.
 
-    Nothing else is known of it: no smoothness, convexity, bound or minimum, so no theorem about steps or rounds
-    applies.
+    Smoothness, convexity, gradient bounds and minimum are unknown, so no theorem about steps or rounds applies.
 
-    A stochastic gradient is that of a batch of every client that takes part, drawn without replacement, anew in every
-    round, with dropout. Its mean is ∇f where there is neither dropout nor batch normalisation.
+    A stochastic gradient uses a batch of every participating client, drawn without replacement in each round, and
+    dropout. Without dropout and batch normalisation its mean is ∇f.
 
-    Batch normalisation normalises every client's batch by itself, as a client does that sees no other. In evaluation
-    it uses averages of the means and variances of up to 100 clients' batches of training images, always the same
-    ones, at the weights that are evaluated: a function of w, of which nothing is sent or carried over.
+    Batch normalisation uses the mean and variance of each client's own batch in training. In evaluation it uses
+    averages of the means and variances of a fixed set of at most 100 clients' training batches at the current weights:
+    a function of w, of which nothing is sent or stored.
 
-    Gradients come in float64, as everything outside of the model.
+    Weights and gradients are float64; the model computes in float32 or less.
 
     Arguments:
         kernels: backend of all arrays; the model is on its device.
         seed: root of the initial weights, of the partition, and of the batches for evaluation.
-        data: data set, of which the training samples are dealt out.
-        model: called with `shape` and `classes`, gives the network.
-        partition: called with `labels` and `seed`, gives every client's samples.
-        batch: samples of a client's batch.
-        participation: share of the clients that take part in a round, drawn uniformly; at least one does.
-        inputs: `unit` scales pixels to [0, 1]; `centred` leaves them from 0 to `white`, and subtracts the mean of
-            their channel over the training images.
+        data: data set, whose training samples are divided among clients.
+        model: function of `shape` and `classes` that makes the network.
+        partition: function of `labels` and `seed` that returns every client's samples.
+        batch: samples in a client's batch.
+        participation: share of the clients in a round, drawn uniformly; at least one client participates.
+        inputs: `unit` scales pixels to [0, 1]; `centred` subtracts from pixels (0 to `white`) the mean of their channel
+            over the training images.
         precision: see `model.precision`.
 
     Raises:
@@ -76,8 +75,8 @@ class Network(Problem):
         precision: Precision = "float32",
     ) -> None:
         self._device = device_of(kernels)
-        initial = initialised(lambda: model(shape=data.shape, classes=data.classes), seeds.key(seed))
-        self._norms = by_client(initial)
+        initial = initialise(lambda: model(shape=data.shape, classes=data.classes), seeds.key(seed))
+        self._norms = normalise_by_client(initial)
         self._model = initial.to(self._device)
         self._dropouts = [part for part in initial.modules() if isinstance(part, nn.Dropout)]
         self._slots = list(_slots(self._model))
@@ -108,7 +107,7 @@ class Network(Problem):
         self._train_inputs = self._inputs(self._train.images) if few else None
         random = seeds.generator(seed, data="measured")
         measured = random.choice(np.arange(self.clients), min(self.clients, MEASURED), replace=False)
-        self._measured = self._drawn(np.sort(measured), random)
+        self._measured = self._draw_batches(np.sort(measured), random)
 
     def loss(self, w: Array) -> Array:
         return self._rows(w, lambda row, _: self._value(row)[None]).reshape(w.shape[:-1])
@@ -124,7 +123,7 @@ class Network(Problem):
         """As in `Problem`.
 
         Raises:
-            FloatingPointError: where a gradient is not finite: the training has diverged.
+            FloatingPointError: for a gradient that is not finite, after a divergence.
         """
         gradients = []
         for weights in w:
@@ -137,7 +136,7 @@ class Network(Problem):
         return self._finite(self.kernels.xp.stack(gradients))
 
     def stochastic_gradient(self, w: Array, random: np.random.Generator) -> Array:
-        """As in `Problem`. The batches are those of `stochastic_gradients`, the dropout is another.
+        """As in `Problem`, with the same batches as `stochastic_gradients` and other dropout.
 
         Raises:
             FloatingPointError: as `stochastic_gradients`.
@@ -163,10 +162,10 @@ class Network(Problem):
         if self._norms:
             self._mode(training=True, measuring=True, batch=self.batch)
             with torch.no_grad():
-                self._scored(weights, self._images(np.concatenate(self._measured)))
+                self._score(weights, self._images(np.concatenate(self._measured)))
         self._mode(training=False)
         with torch.no_grad():
-            parts = [self._scored(weights, self._inputs(part)) for part in torch.split(images, POOLED)]
+            parts = [self._score(weights, self._inputs(part)) for part in torch.split(images, POOLED)]
         return torch.cat(parts)
 
     def samples(self, images: NDArray[np.uint8], labels: NDArray[np.int64]) -> Samples:
@@ -174,14 +173,14 @@ class Network(Problem):
         return Samples(torch.tensor(images, device=self._device), torch.tensor(labels, device=self._device))
 
     def _draw(self, random: np.random.Generator) -> tuple[NDArray[np.int64], Batches, int]:
-        """The clients that take part, in ascending order, their batches, and a seed for dropout."""
+        """Draw a round: participating clients in ascending order, their batches, and a seed of dropout."""
         clients = np.arange(self.clients)
         if self.participants < self.clients:
             clients = np.sort(random.choice(clients, self.participants, replace=False))
-        return clients, self._drawn(clients, random), int(random.integers(2**62))
+        return clients, self._draw_batches(clients, random), int(random.integers(2**62))
 
-    def _drawn(self, clients: NDArray[np.int64], random: np.random.Generator) -> Batches:
-        """A batch of each of these clients, without replacement."""
+    def _draw_batches(self, clients: NDArray[np.int64], random: np.random.Generator) -> Batches:
+        """Draw a batch of each of these clients, without replacement."""
         samples = self._table[clients]
         keys = np.where(samples < 0, np.inf, random.random(samples.shape))
         places = keys.argsort(axis=1)[:, : self.batch]
@@ -192,59 +191,59 @@ class Network(Problem):
         self._mode(training=True)
         with torch.no_grad():
             weights = self._split(w)
-            terms = [self._mean_loss(weights, pooled) * len(pooled) for pooled in _pooled(self._parts)]
+            terms = [self._mean_loss(weights, pool) * len(pool) for pool in _pools(self._parts)]
         return torch.stack(terms).sum() / len(self._parts)
 
     def _slope(self, w: Tensor, batches: Batches, dropout: int | None = None) -> Tensor:
-        """The gradient of the mean loss over clients' batches, float32 (d,); `dropout` is its seed, None for none."""
-        if dropout is None or not self._dropouts:  # a seed takes torch as long as a small network
+        """The gradient of the mean loss over clients' batches, float32 (d,); `dropout` is a seed, or None."""
+        if dropout is None or not self._dropouts:  # setting a seed takes as long as a pass of a small network
             return self._sum_of_slopes(w, batches)
         with torch.random.fork_rng():
             torch.manual_seed(dropout)
             return self._sum_of_slopes(w, batches, dropping=True)
 
     def _sum_of_slopes(self, w: Tensor, batches: Batches, dropping: bool = False) -> Tensor:
-        """The gradient as in `_slope`, summed over pools of batches of one size."""
+        """The gradient of `_slope`, summed over pools of batches of equal size."""
         total = torch.zeros_like(w)
         self._mode(training=True, dropping=dropping)
         weights = [part.requires_grad_() for part in self._split(w)]
-        for pooled in _pooled(batches):
-            slopes = torch.autograd.grad(self._mean_loss(weights, pooled), weights)
+        for pool in _pools(batches):
+            slopes = torch.autograd.grad(self._mean_loss(weights, pool), weights)
             flat = torch.cat([slope.flatten() for slope in slopes])
-            total += flat * (len(pooled) / len(batches))
+            total += flat * (len(pool) / len(batches))
         return total
 
-    def _mean_loss(self, weights: Sequence[Tensor], pooled: Batches) -> Tensor:
-        """The mean loss over batches of one size, which are normalised one by one."""
+    def _mean_loss(self, weights: Sequence[Tensor], pool: Batches) -> Tensor:
+        """The mean loss over batches of equal size, each normalised by itself."""
         for norm in self._norms:
-            norm.batch = len(pooled[0])
-        numbers = np.concatenate(pooled)
+            norm.batch = len(pool[0])
+        numbers = np.concatenate(pool)
         labels = self._train.labels[torch.from_numpy(numbers).to(self._device)]
-        return classification.loss(self._scored(weights, self._images(numbers)), labels)
+        return classification.loss(self._score(weights, self._images(numbers)), labels)
 
-    def _scored(self, weights: Sequence[Tensor], inputs: Tensor) -> Tensor:
+    def _score(self, weights: Sequence[Tensor], inputs: Tensor) -> Tensor:
         """The model's scores of inputs, float32 (n, classes)."""
         for (part, name), value in zip(self._slots, weights, strict=True):
-            part._parameters[name] = value  # type: ignore[assignment]  # as functional_call does, with many checks
-        with computing_in(self._precision, self._device):
+            part._parameters[name] = value  # type: ignore[assignment]  # functional_call without its many checks
+        with precision_context(self._precision, self._device):
             scores: Tensor = self._model(inputs)
         return scores.float()
 
     def _images(self, numbers: NDArray[np.int64]) -> Tensor:
-        """The training images of these numbers, as inputs."""
+        """The network's inputs for the training images with these numbers."""
         places = torch.from_numpy(numbers).to(self._device)
         if self._train_inputs is not None:
             return self._train_inputs[places].contiguous(memory_format=torch.channels_last)
         return self._inputs(self._train.images[places])
 
     def _inputs(self, images: Tensor) -> Tensor:
-        """What the model takes for uint8 images: float32, centred and scaled."""
+        """The network's inputs for uint8 images: float32, centred and scaled."""
         scaled = (images.float() - self._mean) * self._scale
         return scaled.contiguous(memory_format=torch.channels_last)
 
     def _mode(self, *, training: bool, dropping: bool = False, measuring: bool = False, batch: int = 1) -> None:
-        """Put the model into training or evaluation, with or without dropout."""
-        if self._model.training != training:  # which goes through all of its parts
+        """Put the model into training or evaluation mode, with or without dropout."""
+        if self._model.training != training:  # since `train` visits all parts
             self._model.train(training)
         for part in self._dropouts:
             part.train(training and dropping)
@@ -258,32 +257,32 @@ class Network(Problem):
         return [view.contiguous(memory_format=torch.channels_last) if view.ndim == 4 else view for view in views]
 
     def _tensor(self, w: Array) -> Tensor:
-        """Weights (d,) in float32, copied, because the array may be shared or read-only."""
-        with np.errstate(over="ignore"):  # infinite weights show in their gradient
-            copied: Tensor = dlpack.from_dlpack(self.kernels.xp.array(w, dtype="float32"))
-        return copied
+        """A float32 copy of weights (d,), because the array may be shared or read-only."""
+        with np.errstate(over="ignore"):  # gradients at infinite weights are not finite
+            tensor: Tensor = dlpack.from_dlpack(self.kernels.xp.array(w, dtype="float32"))
+        return tensor
 
     def _rows(self, w: Array, function: Callable[[Tensor, int], Tensor]) -> Array:
-        """A function of every vector of w (..., d) and its number, with values (n,): float64 (..., n)."""
+        """Apply a function of weights (d,) and their number, with values (n,), to all w (..., d): float64 (..., n)."""
         flat = w.reshape(-1, self.d)
         values = torch.stack([function(self._tensor(row), i) for i, row in enumerate(flat)])
         return self.kernels.xp.from_dlpack(values.double()).reshape(*w.shape[:-1], -1)
 
     def _finite(self, gradients: Array) -> Array:
-        """The gradients, if they are finite."""
+        """Return the gradients if they are finite, and else raise FloatingPointError."""
         if not bool(self.kernels.xp.isfinite(gradients).all()):
-            raise FloatingPointError("a stochastic gradient is not finite: the training has diverged")
+            raise FloatingPointError("a stochastic gradient is not finite: the training has diverged; lower its rate")
         return gradients
 
 
 def _slots(model: nn.Module) -> Iterator[tuple[nn.Module, str]]:
-    """Where each of a model's parameters is: its module, and its name there, in the order of the parameters."""
+    """The module of each of a model's parameters and the name in it, in the order of the parameters."""
     for part in model.modules():
         yield from ((part, name) for name, value in part._parameters.items() if value is not None)
 
 
-def _pooled(batches: Batches) -> Iterator[Batches]:
-    """Consecutive batches of one size, as many as go through the network together."""
+def _pools(batches: Batches) -> Iterator[Batches]:
+    """Groups of consecutive batches of equal size, each with at most POOLED images (or one batch)."""
     first = 0
     while first < len(batches):
         size, last = len(batches[first]), first + 1

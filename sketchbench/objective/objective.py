@@ -1,4 +1,4 @@
-"""Problems of which everything is known that theorems ask for."""
+"""Problems with the constants that theorems need: smoothness, convexity, noise and minimum."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -9,18 +9,19 @@ import numpy as np
 from sketchbench.kernels import Array
 from sketchbench.objective.problem import Problem, Vector
 
-MakeObjective = Callable[..., "Objective"]  # what a config of conf/objective gives; it wants kernels and seed
+MakeObjective = Callable[..., "Objective"]  # the function that a config of conf/objective makes, of kernels and seed
 
 
 class Objective(Problem):
-    """A problem with its constants, which belong to the problem, not to a run; they are derived, never fitted.
+    """A problem with known constants, which are derived from its definition, never fitted to a run.
 
-    The noise of stochastic gradients does not depend on the weights.
+    The noise of stochastic gradients does not depend on the weights. To write an objective: `loss`, `gradients`, and
+    the attributes; `noise` and `mean_noise` for stochastic gradients.
 
     Attributes:
         smoothness: L, such that every ∇f_c is L-Lipschitz.
-        convexity: μ >= 0, such that every f_c is μ-strongly convex; -inf where they are not convex.
-        gradient_bound: G >= ‖∇f_c(w)‖₂ for all c and w; inf where there is no such bound.
+        convexity: μ >= 0, such that every f_c is μ-strongly convex; -inf if they are not convex.
+        gradient_bound: G >= ‖∇f_c(w)‖₂ for all c and w; inf for unbounded gradients.
         noise_energy: E‖noise‖² of the mean of all clients' stochastic gradients.
         minimiser: w*, a NumPy vector (d,).
         minimum: f(w*).
@@ -34,14 +35,11 @@ class Objective(Problem):
     minimum: float
 
     def noise(self, random: np.random.Generator, trials: int) -> Array:
-        """Draw what the clients' stochastic gradients add to their gradients: (trials, N, d), of mean 0.
-
-        By default nothing: a scalar 0.
-        """
+        """Draw the clients' noise, of mean 0, in stochastic gradients: (trials, N, d); a scalar 0 unless overridden."""
         return self.kernels.xp.zeros(())
 
     def mean_noise(self, random: np.random.Generator, trials: int) -> Array:
-        """Draw from the distribution of the mean of `noise` over the clients: (trials, d), by default a scalar 0."""
+        """Draw from the distribution of the clients' mean noise: (trials, d); a scalar 0 unless overridden."""
         return self.kernels.xp.zeros(())
 
     def stochastic_gradients(self, w: Array, random: np.random.Generator) -> Array:
@@ -52,12 +50,12 @@ class Objective(Problem):
 
     @cached_property
     def mean_smoothness(self) -> float:
-        """L of f itself, which can be smaller than that of its parts."""
+        """L of f itself, which may be smaller than that of the f_c."""
         return self.smoothness
 
     @cached_property
     def mean_convexity(self) -> float:
-        """μ of f itself, which can be larger than that of its parts."""
+        """μ of f itself, which may be larger than that of the f_c."""
         return self.convexity
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What federated optimisation minimises: a mean of clients' losses on flat vectors."""
+"""Problems of federated optimisation: means of clients' losses of flat weight vectors."""
 
 from abc import ABC, abstractmethod
 
@@ -12,16 +12,16 @@ Vector = NDArray[np.float64]
 
 
 class Problem(ABC):
-    """f(w) = (1/N) Σ_c f_c(w) on flat vectors of d weights, for N = `clients`.
+    """f(w) = (1/N) Σ_c f_c(w) for flat vectors of d weights and N clients.
 
-    Arrays are of the kernels' kind, in float64. Leading axes are kept, so that many trials are computed at once.
-    No constant is known here, such as smoothness or a minimum: see `Objective`.
+    Arrays are float64, of the kernels' kind. Leading axes are kept, so that many trials are computed at once. A problem
+    with constants, such as smoothness or a minimum, is an `Objective`.
 
     Attributes:
         kernels: backend of all arrays.
         d: number of weights.
-        clients: number of clients N.
-        start: w⁰, a NumPy vector (d,).
+        clients: number of clients, N.
+        start: initial weights w⁰, a NumPy vector (d,).
     """
 
     start: Vector
@@ -45,7 +45,7 @@ class Problem(ABC):
 
     @abstractmethod
     def gradients(self, w: Array) -> Array:
-        """∇f_c(w_c) of every client, where each client has other weights.
+        """∇f_c(w_c) of every client c at its own weights w_c.
 
         Arguments:
             w: weights of the clients (..., N, d).
@@ -61,18 +61,18 @@ class Problem(ABC):
 
     @abstractmethod
     def stochastic_gradients(self, w: Array, random: np.random.Generator) -> Array:
-        """Draw a stochastic gradient of every client that takes part, where each client has other weights.
+        """Draw a stochastic gradient of every participating client at its own weights.
 
         Arguments:
             w: weights of all clients (trials, N, d).
-            random: what batches, noise and participants are drawn from.
+            random: generator of batches, noise and participants.
 
         Returns:
-            Gradients (trials, M, d) of the M clients that take part; M = N unless participants are drawn.
+            Gradients (trials, M, d) of the M participating clients; M = N unless participants are sampled.
         """
 
     def stochastic_gradient(self, w: Array, random: np.random.Generator) -> Array:
-        """Draw from the distribution of the participants' mean gradient, where all clients have the same weights.
+        """Draw from the distribution of the participants' mean stochastic gradient, where all have the same weights.
 
         Arguments:
             w: weights (trials, d).

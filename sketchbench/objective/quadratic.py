@@ -1,4 +1,4 @@
-"""Quadratic losses with a chosen spectrum: everything about them is known exactly."""
+"""Quadratic losses with a chosen spectrum, whose constants are exact."""
 
 from typing import Annotated
 
@@ -14,17 +14,17 @@ from sketchbench.parameters import NonNegative, Range, checked
 class Quadratic(Diagonal):
     """f_c(w) = ½ (w - x_c)ᵀ A_c (w - x_c) with diagonal A_c = s_c A.
 
-    The scales s_c of the clients are spread evenly from 1/2 to 1, so L = 1, and f's smallest curvature is 3/4 of A's.
+    The clients' scales s_c are spaced evenly from 1/2 to 1, so L = 1, and the smallest curvature of f is 3/4 of A's.
 
     Arguments:
         kernels: backend of all arrays.
         d: number of weights.
         clients: number of clients.
-        seed: root of what is drawn: the order of the eigenvalues, and the x_c.
-        condition: the eigenvalues of A lie between 1 / condition and 1, spread evenly on a log scale.
+        seed: root of the order of the eigenvalues, and of the x_c.
+        condition: eigenvalues of A lie between 1 / condition and 1, spaced evenly on a log scale.
         flat: share of the eigenvalues that are 0 instead, so that f is convex, but not strongly.
-        heterogeneity: how far the minima x_c scatter around a common point, which is at distance 1 from w⁰ = 0 on
-            average; 0 makes it the minimum of all.
+        heterogeneity: root mean square distance of the x_c from a common point, which is at root mean square distance 1
+            from w⁰ = 0; with 0 all clients have the same minimum.
 
     Raises:
         ValueError: for a parameter out of its range.
@@ -51,7 +51,7 @@ class Quadratic(Diagonal):
         self.convexity = float(curvatures.min())
         total = curvatures.sum(axis=0)
         weighted = (curvatures * centres).sum(axis=0)
-        # Where nothing curves, any coordinate is a minimum: that of the start is the nearest.
+        # In coordinates without curvature every point is a minimum: take that of the start, the nearest.
         self.minimiser = np.divide(weighted, total, out=np.zeros(d), where=total > 0)
         self.minimum = float(self.loss(kernels.asarray(self.minimiser)))
 

@@ -1,4 +1,4 @@
-"""A smooth loss that is not convex, with known constants: residuals that stop counting when large."""
+"""A smooth, non-convex loss with known constants: squared residuals that saturate."""
 
 import numpy as np
 
@@ -14,8 +14,8 @@ STEEPEST = 3 * np.sqrt(3) / 8  # the largest slope of r² / (1 + r²)
 class Saturating(Objective):
     """f_c(w) = Σ_j a_j r²/(1 + r²) with r = w_j - x_cj (Geman and McClure's loss of robust statistics).
 
-    Its second derivative lies between -a_j/2 and 2 a_j. The scales a_j fall from 1/2 to 1/20, so L = 1. Coordinates
-    are independent, so each coordinate of the minimum is searched by itself, on a grid that Newton's method refines.
+    Its second derivative lies between -a_j/2 and 2 a_j. The scales a_j fall from 1/2 to 1/20, so L = 1. The minimum is
+    computed for each coordinate separately, on a grid that Newton's method refines.
 
     Arguments:
         kernels: backend of all arrays.
@@ -23,8 +23,8 @@ class Saturating(Objective):
         clients: number of clients.
         seed: root of the centres x_c.
         heterogeneity: standard deviation of the clients' centres around a common point, in each coordinate.
-        distance: of the common point from w⁰ = 0, in each coordinate. The loss is concave where it exceeds 1/√3, at
-            which it is steepest.
+        distance: distance of the common point from w⁰ = 0, in each coordinate. f_c is steepest at |r| = 1/√3, and
+            concave beyond.
 
     Raises:
         ValueError: for a parameter out of its range.
@@ -64,7 +64,7 @@ class Saturating(Objective):
         return self._scales * 2 * residual / (1 + residual**2) ** 2
 
     def _minimise(self, centres: Vector) -> Vector:
-        """The minimum in every coordinate (d,) for centres (N, d); it lies between the smallest and the largest."""
+        """The minimiser (d,) for centres (N, d), between the smallest and the largest centre in each coordinate."""
         low, high = centres.min(axis=0), centres.max(axis=0)
         share = np.linspace(0, 1, self.GRID)[:, None]
         grid = low + share * (high - low)

@@ -1,4 +1,4 @@
-"""The synthetic problem of tang2021 Appendix C.1: stochastic gradients that are nearly sparse."""
+"""The synthetic problem of tang2021 Appendix C.1, whose stochastic gradients are nearly sparse."""
 
 from typing import Annotated
 
@@ -12,26 +12,26 @@ from sketchbench.parameters import Count, NonNegative, Positive, Range, checked
 
 
 class SparseGradients(Diagonal):
-    """f_c(w) = ½ (w - w*)ᵀ A_c (w - w*) with diagonal A_c, normal w*, and noise in the gradients.
+    """f_c(w) = ½ (w - w*)ᵀ A_c (w - w*) with diagonal A_c and normal w*, and noisy gradients.
 
-    The mean A of all A_c has the diagonal exp(-j / decay) + floor in the active coordinates j = 1, ..., `active`. In
-    the others, A, every A_c and w* are 0. In the active ones, a client's curvature is normal around that of A with
-    variance 1 - 1/N, often negative: f is convex, its parts are not. A client's stochastic gradient adds
-    `smooth` A u + `spikes` b⊙v, with u and v standard normal and b Bernoulli of the rate `spike_rate`.
+    The mean A of all A_c has the diagonal exp(-j / decay) + floor in the active coordinates j = 1, ..., `active`, where
+    a client's curvatures are normal around it with variance 1 - 1/N, often negative: f is convex, the f_c are not. In
+    other coordinates A, every A_c and w* are 0. A client's stochastic gradient has the noise
+    `smooth` A u + `spikes` b⊙v, with u and v standard normal and b Bernoulli of rate `spike_rate`.
 
-    Large curvatures are few, and so are spikes, so gradients are nearly sparse. All constants are exact; those of f
-    itself are `mean_smoothness` and `mean_convexity`.
+    Gradients are nearly sparse, since large curvatures and spikes are few. All constants are exact; those of f itself
+    are `mean_smoothness` and `mean_convexity`.
 
     Arguments:
         kernels: backend of all arrays.
         d: number of weights.
-        clients: number of clients N.
-        seed: root of what is drawn: the curvatures and w*. Noise is drawn from the generator given with each call.
+        clients: number of clients, N.
+        seed: root of the curvatures and of w*.
         decay: number of coordinates over which the mean curvature falls e-fold.
-        floor: mean curvature of coordinates far beyond that.
+        floor: mean curvature far beyond `decay` coordinates.
         smooth: amplitude of the noise in proportion to the curvature (R₁ in the paper).
         spikes: amplitude of the noise in few coordinates (R₂).
-        spike_rate: probability that an entry has a spike (p_b).
+        spike_rate: probability of a spike in an entry (p_b).
         active: number of active coordinates; None for all.
 
     Raises:
@@ -72,7 +72,7 @@ class SparseGradients(Diagonal):
         self._spikes, self._spike_rate = spikes, spike_rate
         self.noise_energy = float(((self._amplitude**2).sum() + spikes**2 * spike_rate * d) / clients)
 
-    def loss(self, w: Array) -> Array:  # all clients share the minimiser, so that the mean curvature is enough
+    def loss(self, w: Array) -> Array:  # by the mean curvature, since all clients have the same minimiser
         return 0.5 * (self._mean * (w - self._centres) ** 2).sum(axis=-1)
 
     def gradient(self, w: Array) -> Array:
@@ -80,22 +80,22 @@ class SparseGradients(Diagonal):
 
     def noise(self, random: np.random.Generator, trials: int) -> Array:
         noise = self._amplitude * random.standard_normal((trials, self.clients, self.d))
-        places, values = self._drawn_spikes(random, trials)
+        places, values = self._draw_spikes(random, trials)
         noise.reshape(-1)[places] += values
         return self.kernels.asarray(noise)
 
     def mean_noise(self, random: np.random.Generator, trials: int) -> Array:
-        """As in `Objective`: a normal vector with 1/N of the variance, and the mean of all clients' spikes."""
+        """As in `Objective`, with one normal vector of 1/N of the variance and the mean of all clients' spikes."""
         noise = self._amplitude * random.standard_normal((trials, self.d)) / np.sqrt(self.clients)
-        places, values = self._drawn_spikes(random, trials)
+        places, values = self._draw_spikes(random, trials)
         trial, place = np.divmod(places, self.clients * self.d)
         np.add.at(noise, (trial, place % self.d), values / self.clients)
         return self.kernels.asarray(noise)
 
-    def _drawn_spikes(self, random: np.random.Generator, trials: int) -> tuple[np.ndarray, Vector]:
-        """Where b is 1, as flat places in (trials, N, d), and the noise there."""
+    def _draw_spikes(self, random: np.random.Generator, trials: int) -> tuple[np.ndarray, Vector]:
+        """Draw the spikes: flat indices into (trials, N, d), and values."""
         entries = trials * self.clients * self.d
-        # Given how many there are, all sets of places are equally likely.
+        # Given the number of spikes, all sets of places are equally likely.
         count = random.binomial(entries, self._spike_rate)
         places = random.choice(entries, count, replace=False, shuffle=False)
         return places, self._spikes * random.standard_normal(count)

@@ -1,8 +1,7 @@
-"""Perceptrons in a stack: the gradients of T networks on the batches of C clients each, all at once.
+"""Stacks of perceptrons: gradients of T networks on batches of C clients each, all at once.
 
-A perceptron's gradients are products of matrices, so they are written out here. For a small network that takes half
-the time of `torch.func.vmap` on a CPU, and a fortieth of it where the gradient of every record is clipped, since the
-norms of these are known without the gradients.
+Backpropagation is written as products of matrices. For a small network it takes half the time of `torch.func.vmap` on a
+CPU, and a fortieth where every record's gradient is clipped, since norms of gradients are computed without gradients.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,21 +12,21 @@ import numpy as np
 from torch import nn
 
 from sketchbench.kernels import Array, Kernels
-from sketchbench.model.networks import MakeModel, Shape, initialised
+from sketchbench.model.networks import MakeModel, Shape, initialise
 
-EVALUATED = 1000  # images at a time
+EVALUATED = 1000  # images per batch in evaluation
 
 Shapes = tuple[tuple[int, ...], ...]
 Projections = Sequence[Array | None]
 
 
 class Batches(NamedTuple):
-    """What C clients see of their records in each of T trials.
+    """Batches of B records with p features, of C clients in each of T trials.
 
     Arguments:
         inputs: float32 (T, C, B, p).
         labels: classes, integers (T, C, B).
-        shares: weight of each record in the client's gradient, float32 (T, C, B); 0 for what only fills up.
+        shares: factor of each record in the client's gradient, float32 (T, C, B); 0 for padding.
     """
 
     inputs: Array
@@ -36,11 +35,11 @@ class Batches(NamedTuple):
 
 
 class _Pass(NamedTuple):
-    """What a pass through the layers leaves behind, with the clients' records one after another.
+    """Results of a forward and a backward pass, with the clients' records one after another.
 
     Arguments:
-        inputs: of each layer, after its projection, (T, C B, inputs).
-        slopes: of the loss of each record in each layer's outputs, (T, C B, outputs).
+        inputs: inputs of each layer, after its projection, (T, C B, inputs).
+        slopes: derivatives of each record's loss by each layer's outputs, (T, C B, outputs).
     """
 
     inputs: list[Array]
@@ -49,11 +48,11 @@ class _Pass(NamedTuple):
 
 @dataclass(frozen=True)
 class StackedPerceptron:
-    """The cross-entropy of dense layers with ReLU between them, on flat weights in float32.
+    """The cross-entropy of dense layers with ReLU between them, as a function of flat weights in float32.
 
     Arguments:
         kernels: backend of all arrays.
-        shapes: of the parameters: a matrix (outputs, inputs) and its biases (outputs,), layer by layer.
+        shapes: shapes of the parameters: a matrix (outputs, inputs) and its biases (outputs,), layer by layer.
     """
 
     kernels: Kernels
@@ -67,27 +66,28 @@ class StackedPerceptron:
     def gradients(
         self, w: Array, batches: Batches, clip: float | None = None, projections: Projections | None = None
     ) -> Array:
-        """Sums of records' gradients, each times its share. O(T C B d).
+        """Sums of the gradients of a client's records, each times its share. O(T C B d).
 
         Arguments:
             w: weights, float32 (T, d).
-            batches: of C clients in each of T trials.
-            clip: norm that the gradient of a record is clipped to, before it is weighted; None for no clipping.
-            projections: for each of `shapes` None, or a matrix P, float32 (T, inputs, inputs): the layer sees Px in
-                the place of x; None for none at all.
+            batches: batches of C clients in each of T trials.
+            clip: ℓ2 norm to which the gradient of a record is clipped, before its share is applied; None for no
+                clipping.
+            projections: for each of `shapes` a matrix P, float32 (T, inputs, inputs), by which the layer's input x
+                becomes Px, or None; None for no projections.
 
         Returns:
-            float32 (T, C, d), new.
+            Gradients, float32 (T, C, d), in new memory.
         """
         xp, (trials, clients, batch) = self.kernels.xp, batches.labels.shape
         layers = list(self._layers(w))
-        seen = self._passed(layers, batches, projections or [None] * len(self.shapes))
+        both = self._run(layers, batches, projections or [None] * len(self.shapes))
         shares = batches.shares.reshape(trials, -1)
         if clip is not None:
-            shares = shares * xp.minimum(1.0, clip / xp.maximum(self._norms(seen), np.float32(1e-30)))
+            shares = shares * xp.minimum(1.0, clip / xp.maximum(self._norms(both), np.float32(1e-30)))
         gradients = xp.empty((trials, clients, self.d), dtype=w.dtype)
         parts = self._layers(gradients)
-        for inputs, slopes, (matrices, biases) in zip(seen.inputs, seen.slopes, parts, strict=True):
+        for inputs, slopes, (matrices, biases) in zip(both.inputs, both.slopes, parts, strict=True):
             weighted = (slopes * shares[..., None]).reshape(trials, clients, batch, -1)
             of_clients = inputs.reshape(trials, clients, batch, -1)
             xp.matmul(weighted.swapaxes(-1, -2), of_clients, out=matrices)
@@ -95,7 +95,7 @@ class StackedPerceptron:
         return gradients
 
     def accuracy(self, w: Array, inputs: Array, labels: Array) -> Array:
-        """The share of records whose class has the highest score, with plain layers.
+        """The accuracy without projections: the share of records whose class has the highest score.
 
         Arguments:
             w: weights, float32 (T, d).
@@ -116,7 +116,7 @@ class StackedPerceptron:
         return right / len(labels)
 
     def _layers(self, flat: Array) -> Iterator[tuple[Array, Array]]:
-        """Matrices (..., outputs, inputs) and biases (..., outputs): views of flat weights or gradients (..., d)."""
+        """Matrices (..., outputs, inputs) and biases (..., outputs) as views of flat weights or gradients (..., d)."""
         first = 0
         for (outputs, inputs), _ in zip(self.shapes[::2], self.shapes[1::2], strict=True):
             last = first + outputs * inputs
@@ -124,8 +124,8 @@ class StackedPerceptron:
             yield matrices, flat[..., last : last + outputs]
             first = last + outputs
 
-    def _passed(self, layers: Sequence[tuple[Array, Array]], batches: Batches, projections: Projections) -> _Pass:
-        """Through the layers and back.
+    def _run(self, layers: Sequence[tuple[Array, Array]], batches: Batches, projections: Projections) -> _Pass:
+        """Run a forward and a backward pass.
 
         Raises:
             ValueError: for the projection of a bias.
@@ -135,7 +135,7 @@ class StackedPerceptron:
             raise ValueError("a bias has no inputs, so its projection must be None; project matrices only")
         before = projections[::2]
         inputs: list[Array] = []
-        active: list[Array] = []  # the units that ReLU lets through, of each layer but the first one's inputs
+        active: list[Array] = []  # for each layer but the first, which of its inputs are positive
         outputs = batches.inputs.reshape(trials, -1, batches.inputs.shape[-1])
         for number, ((matrices, biases), projection) in enumerate(zip(layers, before, strict=True)):
             if number:
@@ -150,29 +150,29 @@ class StackedPerceptron:
         return _Pass(inputs, slopes)
 
     def _output_slopes(self, scores: Array, labels: Array) -> Array:
-        """Of the cross-entropy, in scores (T, n, classes): probabilities less 1 for the class."""
+        """Derivatives of the cross-entropy by scores (T, n, classes): probabilities, minus 1 for the class."""
         xp = self.kernels.xp
         probabilities = xp.exp(scores - scores.max(axis=-1, keepdims=True))
         probabilities /= probabilities.sum(axis=-1, keepdims=True)
         probabilities -= labels[..., None] == xp.arange(scores.shape[-1])
         return probabilities
 
-    def _norms(self, seen: _Pass) -> Array:
-        """Of each record's gradient, (T, C B): a layer's is the outer product of its slopes with its inputs and 1."""
+    def _norms(self, both: _Pass) -> Array:
+        """Norms of records' gradients, (T, C B); a layer's gradient is the outer product of slopes and (inputs, 1)."""
         xp = self.kernels.xp
 
         def squared(vectors: Array) -> Array:
             return xp.einsum("tni,tni->tn", vectors, vectors)
 
-        layers = zip(seen.inputs, seen.slopes, strict=True)
+        layers = zip(both.inputs, both.slopes, strict=True)
         return xp.sqrt(sum(squared(slopes) * (squared(inputs) + 1) for inputs, slopes in layers))
 
 
 def perceptron(kernels: Kernels, make: MakeModel, shape: Shape, classes: int) -> StackedPerceptron:
-    """The stacked form of the networks that a config of conf/model makes.
+    """The stacked form of the network that `make` makes, for images of this shape.
 
     Raises:
-        ValueError: where these are no plain dense layers with ReLU between them.
+        ValueError: for another network than dense layers with ReLU between them.
     """
     model = make(shape=shape, classes=classes)
     parts = list(model.children())
@@ -185,13 +185,13 @@ def perceptron(kernels: Kernels, make: MakeModel, shape: Shape, classes: int) ->
     return StackedPerceptron(kernels, tuple(tuple(value.shape) for value in model.parameters()))
 
 
-def starts(make: Callable[[], nn.Module], seeds: Sequence[int]) -> np.ndarray:
-    """Initial weights of a network for each seed of 64 bits, flat: float32 (T, d)."""
-    models = (initialised(make, seed) for seed in seeds)
+def initial_weights(make: Callable[[], nn.Module], seeds: Sequence[int]) -> np.ndarray:
+    """Flat initial weights of a network for each of T seeds of 64 bits: float32 (T, d)."""
+    models = (initialise(make, seed) for seed in seeds)
     flat = [[value.detach().numpy().ravel() for value in model.parameters()] for model in models]
     return np.stack([np.concatenate(values) for values in flat])
 
 
 def _scores(inputs: Array, matrices: Array, biases: Array) -> Array:
-    """(T or 1, n, inputs) to (T, n, outputs)."""
+    """The outputs of a dense layer, (T, n, outputs), for inputs (T or 1, n, inputs)."""
     return inputs @ matrices.swapaxes(-1, -2) + biases[:, None]

@@ -1,153 +1,180 @@
-"""Planned runs, and the batches in which they are done."""
+"""Planned runs, the batches in which processes do them, and the receipts of batches."""
 
+import itertools
 import json
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+import re
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from sketchbench.files import clear, remove, set_aside
-from sketchbench.plan import receipt
 from sketchbench.plan.cost import Cost
 from sketchbench.report.seal import digest
-from sketchbench.run.course import told
+from sketchbench.run.course import with_time_limit
 from sketchbench.run.signature import targets
+
+UNFINISHED = "-" * 16  # in a receipt, in the place of a signature
+RECEIPT = re.compile(r"(([0-9a-f]{16}|-{16}) .+\n)+")
 
 
 @dataclass(frozen=True)
 class Run:
-    """One planned run: its study, its name there (`srht/d640-b64`), its resolved config and the
-    signature of config and code. `columns` are what identifies it in tables. `cost` is what it is known
-    to cost; `parts` are its trials, where they are runs of their own. `minutes` is its time limit, and
-    `checkpoints` a folder."""
+    """One planned run.
+
+    Attributes:
+        study: the name of its study.
+        name: its name within the study: `srht/d640-b64`.
+        config: resolved; that of a trial has the number `trial`.
+        signature: of config and code.
+        columns: the values that identify it in tables.
+        record: the path of its record.
+        cost: the measured cost of a run of its study at its scale; None for a study that was never measured.
+        trials: of a run that joins the records of its trials, one run for each of them.
+        minutes: the time limit; None for none.
+        checkpoints: the folder of its checkpoints; None for none.
+    """
 
     study: str
     name: str
     config: dict[str, Any]
     signature: str
     columns: dict[str, Any]
+    record: str
     cost: Cost | None = None
-    parts: tuple["Run", ...] = ()
+    trials: tuple["Run", ...] = ()
     minutes: float | None = None
     checkpoints: str | None = None
 
     @property
     def needs_folder(self) -> bool:
-        """Whether it runs code of the user's own, outside this package."""
+        """Whether it runs code of the user's own folder."""
         return any(not target.startswith("sketchbench.") for target in targets(self.config))
 
     @property
+    def checkpoints_name(self) -> str:
+        """The name of its folder of checkpoints: its signature, or that of its first trial, which further trials leave
+        as it is. Checkpoints of other code or of another config are in another folder."""
+        return (self.trials or (self,))[0].signature
+
+    @property
     def seconds(self) -> float | None:
-        """How long it keeps a processor core busy, on average; None where that was never measured. Of a run that is
-        made of its trials it is nothing to speak of."""
-        if self.parts:
+        """Seconds of a processor core, on average; None for a run that was never measured. Joining trials takes 0."""
+        if self.trials:
             return 0.0
         return self.cost.seconds if self.cost else None
 
     @property
-    def payload(self) -> str:
-        """The config as JSON with sorted keys."""
-        return json.dumps(self.config, sort_keys=True)
+    def entry(self) -> dict[str, Any]:
+        """The description of the run for the job that does it."""
+        config = with_time_limit(self.config, self.minutes, self.checkpoints)
+        entry: dict[str, Any] = {
+            "name": self.name,
+            "record": self.record,
+            "signature": self.signature,
+            "config": config,
+        }
+        if self.trials:
+            entry["trials"] = [
+                {"trial": trial.config["trial"], "record": trial.record, "signature": trial.signature}
+                for trial in self.trials
+            ]
+        return entry
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Runs of a study that one process does, one after the other.
+    """Runs that one process does, one after the other.
 
-    Its receipt, written when all of their records are there, is what Snakemake sees. A batch begun again skips the
-    records that are there, so that what it costs to add a run, or to be killed, is that run.
+    Its receipt, written after all of their records, is the file that Snakemake sees. A batch that begins again skips
+    the runs with records, so that an added run, or a killed batch, costs one run.
+
+    Attributes:
+        receipt: its path.
+        runs: at least one.
+        needs: the receipts of the batches that must be done before; those of trials, for runs that join trials.
     """
 
     receipt: str
-    runs: dict[str, Run]  # by the paths of their records
-    trials: dict[str, dict[str, Run]] = field(default_factory=dict)  # of a run that is made of them, by the same paths
-    needs: tuple[str, ...] = ()  # the receipts of these trials
+    runs: Sequence[Run]
+    needs: tuple[str, ...] = ()
 
     @property
     def needs_folder(self) -> bool:
-        """Whether it runs code of the user's own."""
-        return any(run.needs_folder for run in self.runs.values())
+        """Whether it runs code of the user's own folder."""
+        return any(run.needs_folder for run in self.runs)
 
     @property
     def seconds(self) -> float | None:
-        """How long its runs keep a processor core busy, on average; None where one was never measured."""
-        seconds = [run.seconds for run in self.runs.values() if run.seconds is not None]
+        """Seconds of a processor core, on average; None where one of its runs was never measured."""
+        seconds = [run.seconds for run in self.runs if run.seconds is not None]
         return sum(seconds) if len(seconds) == len(self.runs) else None
 
     @property
     def mebibytes(self) -> int | None:
-        """The most memory that one of its runs needed, in MiB; None where one was never measured."""
-        peaks = [run.cost.mebibytes for run in self.runs.values() if run.cost]
+        """The highest memory of any of its runs, in MiB; None where one of them was never measured."""
+        peaks = [run.cost.mebibytes for run in self.runs if run.cost]
         return max(peaks) if len(peaks) == len(self.runs) else None
 
     @property
     def title(self) -> str:
-        """The names of its runs; of many, the first and the last."""
-        names = [run.name for run in self.runs.values()]
+        """The names of its runs; of three and more, the first and the last."""
+        names = [run.name for run in self.runs]
         return ", ".join(names) if len(names) < 3 else f"{names[0]} … {names[-1]} ({len(names)} runs)"
 
     @property
     def description(self) -> str:
-        """The file with what a job needs to know, beside the receipt."""
+        """The path of the file that describes its runs to the job, beside the receipt."""
         return str(Path(self.receipt).with_suffix(".json"))
 
     @property
     def payload(self) -> str:
-        """What a job needs to know of the runs, as JSON with sorted keys: the content of that file."""
-        return json.dumps([self._entry(path, run) for path, run in self.runs.items()], sort_keys=True)
-
-    def _entry(self, path: str, run: Run) -> dict[str, Any]:
-        config = told(run.config, run.minutes, run.checkpoints)
-        entry: dict[str, Any] = {"name": run.name, "record": path, "signature": run.signature, "config": config}
-        if path in self.trials:
-            entry["trials"] = [
-                {"trial": one.config["trial"], "record": place, "signature": one.signature}
-                for place, one in self.trials[path].items()
-            ]
-        return entry
+        """The content of that file: JSON with sorted keys."""
+        return json.dumps([run.entry for run in self.runs], sort_keys=True)
 
     @property
     def signatures(self) -> str:
-        """64 hex digits that change with its runs, and with what any of them depends on."""
+        """64 hex digits that change with the list of its runs and with the signature of any of them."""
         return digest(self._receipt)
 
     @property
     def _receipt(self) -> str:
-        return receipt.text({path: run.signature for path, run in self.runs.items()})
+        return receipt_text({run.record: run.signature for run in self.runs})
 
     def check(self) -> list[str]:
-        """Withdraw the receipt of a batch whose records are not all there, whole and as planned.
+        """Withdraw the receipt, unless all records are there, whole and as planned.
 
-        Snakemake sees files, not contents: a truncated or edited record would count as done. Records and receipts that
-        are not whole, or no files of their own, are renamed. Returns a line for each of those.
+        Snakemake sees files, not contents: a truncated or edited record would count as done. Damaged records and
+        receipts are renamed. Returns a line for each of them.
 
         Raises FileError where one can't be renamed.
         """
         from sketchbench.run import record  # a quarter of a second that a list of runs does without
 
-        lines, done, place = clear(Path(self.receipt)), True, Path(self.receipt)
-        for path, run in self.runs.items():
-            lines += clear(Path(path))
+        place, lines, done = Path(self.receipt), clear(Path(self.receipt)), True
+        for run in self.runs:
+            path, planned = Path(run.record), len(run.trials)
+            lines += clear(path)
             try:
-                made = record.read(Path(path)).provenance
-                done &= made["signature"] == run.signature and record.trials(made, len(run.parts)) == len(run.parts)
+                provenance = record.read(path).provenance
+                done &= provenance["signature"] == run.signature and record.trials(provenance, planned) == planned
             except record.RecordError as error:
                 done = False
-                if Path(path).exists():
-                    set_aside(Path(path))
+                if path.exists():
+                    set_aside(path)
                     lines.append(f"{error}; set aside, to be computed again")
         if place.is_file():
-            lines += self._withdraw(place, done)
+            lines += self._check_receipt(place, done)
         return lines
 
-    def _withdraw(self, place: Path, done: bool) -> list[str]:
-        """Remove a receipt, unless it is that of these runs and they are done; rename one that is no receipt at all."""
+    def _check_receipt(self, place: Path, done: bool) -> list[str]:
+        """Remove a receipt of other runs, or of runs that are not done; rename a file that is no receipt."""
         try:
             text = place.read_text(encoding="utf-8")
         except (OSError, ValueError):
             text = ""
-        if not receipt.FORM.fullmatch(text):
+        if not RECEIPT.fullmatch(text):
             set_aside(place)
             return [f"{place}: not a whole receipt; set aside, to be made again"]
         if not done or text != self._receipt:
@@ -155,36 +182,47 @@ class Batch:
         return []
 
 
-def batches(folder: str, runs: dict[str, Run], size: int, record: Callable[[Run], str]) -> Iterator[Batch]:
-    """Batches of at most `size` runs, of about equal numbers; those with code of the user's own apart from others.
+def receipt_text(signatures: Mapping[str, str], unfinished: Container[str] = ()) -> str:
+    """The content of a receipt: a line for each record, with its signature and path.
 
-    Runs that are neighbours in the order of names, and take about the same time, are in different batches. Where trials
-    are runs of their own they are in the place of theirs, first all trials 0, then all trials 1; last come batches that
-    make the records of runs of those of trials.
+    Arguments:
+        signatures: by the paths of records.
+        unfinished: the paths of the records that are not there yet.
+    """
+    return "".join(
+        f"{UNFINISHED if path in unfinished else signature} {path}\n" for path, signature in signatures.items()
+    )
+
+
+def unfinished_records(receipt: str) -> list[str]:
+    """The paths of the records that are not there yet, by the content of a receipt."""
+    return [line.partition(" ")[2] for line in receipt.splitlines() if line.startswith(UNFINISHED)]
+
+
+def batches(folder: str, runs: Sequence[Run], size: int) -> list[Batch]:
+    """Batches of at most `size` runs, of about equal numbers; runs of a user's code have batches of their own.
+
+    Neighbours in the order of names take about the same time, so they go to different batches. Trials come after the
+    other runs, first all trials 0, then all trials 1; the last batches join them.
 
     Arguments:
         folder: of the receipts.
-        runs: by the paths of their records.
         size: at least 1.
-        record: gives the path of a run's record.
     """
-    whole = {path: run for path, run in runs.items() if run.parts}
-    trials = {path: {record(part): part for part in run.parts} for path, run in whole.items()}
-    longest = max((len(run.parts) for run in whole.values()), default=0)
-    parts = [run.parts[number] for number in range(longest) for run in whole.values() if number < len(run.parts)]
-    first = {path: run for path, run in runs.items() if not run.parts} | {record(part): part for part in parts}
-    made = list(_divided(folder, first, size))
-    yield from made
-    needs = tuple(batch.receipt for batch in made)
-    for batch in _divided(folder, whole, max(len(whole), 1), len(made)):
-        yield replace(batch, trials={path: trials[path] for path in batch.runs}, needs=needs)
+    joining = [run for run in runs if run.trials]
+    by_number = itertools.zip_longest(*(run.trials for run in joining))
+    trials = [trial for same_number in by_number for trial in same_number if trial]
+    first = _divided(folder, [*(run for run in runs if not run.trials), *trials], size)
+    needs = tuple(batch.receipt for batch in first)
+    last = _divided(folder, joining, max(len(joining), 1), len(first))
+    return [*first, *(replace(batch, needs=needs) for batch in last)]
 
 
-def _divided(folder: str, runs: dict[str, Run], size: int, done: int = 0) -> Iterator[Batch]:
-    """Batches whose numbers begin after `done`."""
+def _divided(folder: str, runs: Sequence[Run], size: int, before: int = 0) -> list[Batch]:
+    """Batches that are numbered after the `before` first ones."""
+    groups: list[list[Run]] = []
     for own in (False, True):
-        paths = [path for path, run in runs.items() if run.needs_folder == own]
-        count = math.ceil(len(paths) / size)
-        for first in range(count):
-            done += 1
-            yield Batch(f"{folder}/{done}.done", {path: runs[path] for path in paths[first::count]})
+        chosen = [run for run in runs if run.needs_folder == own]
+        count = math.ceil(len(chosen) / size)
+        groups += [chosen[first::count] for first in range(count)]
+    return [Batch(f"{folder}/{number}.done", group) for number, group in enumerate(groups, before + 1)]

@@ -1,12 +1,12 @@
-"""What runs cost, as records of earlier ones measured it.
+"""The costs of runs, as records of earlier runs measured them.
 
-conf/costs.csv has a row for each study at each scale. A plan says how long it takes, longest batches are begun first,
-a cluster is asked for memory and time, and the time left is told, all from these numbers. They change no result.
+conf/costs.csv has a row for each study at each scale. The time that a plan takes, the order of its batches, the memory
+and time asked of a cluster and the time left follow from it; no result does.
 """
 
 import csv
 import io
-import statistics
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -18,13 +18,13 @@ COLUMNS = ("scale", "study", "runs", "seconds", "longest", "mebibytes")
 
 
 class CostError(ValueError):
-    """A file of costs that is none, or records without any; the message is for the user."""
+    """A damaged file of costs, or records without costs; the message is for the user."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Of a run of a study: seconds of a processor core on average, and the most of any run; the highest peak of a
-    process's resident memory, in MiB; from how many runs."""
+    """The cost of a run of a study: mean and maximum of the seconds of a processor core, the highest resident memory
+    of a process in MiB, and the number of runs that were measured."""
 
     seconds: float
     longest: float
@@ -33,14 +33,14 @@ class Cost:
 
 
 class Key(NamedTuple):
-    """What costs are known of."""
+    """Whose cost it is."""
 
     scale: str
     study: str
 
 
 def read(path: Path = FILE) -> dict[Key, Cost]:
-    """The known costs.
+    """The costs by scale and study.
 
     Raises CostError, in one line, for a file that is not there or has another form.
     """
@@ -62,9 +62,9 @@ def _cost(row: dict[str, str]) -> Cost:
 
 
 def measured(folder: Path) -> dict[str, Cost]:
-    """By study, what the runs cost whose records lie in a folder (such as results/quick).
+    """The costs by study, from the records in a folder such as results/quick, each of which is read.
 
-    Records that are damaged, or from before records had these numbers, are passed over. Reads every record.
+    Damaged records, and records without these numbers, are passed over.
     """
     from sketchbench.run import record  # a quarter of a second that a plan does without
 
@@ -81,11 +81,11 @@ def measured(folder: Path) -> dict[str, Cost]:
 
 def _summary(values: list[tuple[float, int]]) -> Cost:
     seconds = [value for value, _ in values]
-    return Cost(statistics.fmean(seconds), max(seconds), max(peak for _, peak in values), len(values))
+    return Cost(math.fsum(seconds) / len(seconds), max(seconds), max(peak for _, peak in values), len(values))
 
 
 def text(costs: dict[Key, Cost]) -> str:
-    """The costs as the file has them: seconds to two digits, so that the same machine gives nearly the same file."""
+    """The content of a file of costs; seconds have two digits, so that the same machine gives nearly the same file."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -94,8 +94,8 @@ def text(costs: dict[Key, Cost]) -> str:
     return out.getvalue()
 
 
-def told(seconds: float) -> str:
-    """A duration in words, in the unit that reads best."""
+def format_duration(seconds: float) -> str:
+    """A duration in words: in seconds, from two minutes on in minutes, from two hours on in hours."""
     for unit, size in (("hours", 3600), ("minutes", 60)):
         if seconds >= 2 * size:
             return f"{seconds / size:.3g} {unit}"

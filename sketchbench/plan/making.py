@@ -1,22 +1,18 @@
-"""From studies to runs: which runs exist, their frozen configs, and what code each depends on.
+"""From settings to a plan: which runs there are, their resolved configs, and the code behind each.
 
-`sketchbench plan --runs` lists the runs. Everything that decides a run's outcome is in its
-config and in its code digest; the two make its signature. Snakemake reruns a run when its
-signature changes, and tables refuse a record that bears another one.
+`sketchbench plan --runs` lists the runs. The outcome of a run is decided by its config and by the digest of its code;
+the two make its signature. Snakemake runs it again when its signature changes, and tables refuse a record with another.
 """
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from sketchbench import kernels, seeds
+from sketchbench import kernels
 from sketchbench.config import study
-from sketchbench.config.composition import METHODS, Composer, user_folder
+from sketchbench.config.composition import Composer, own_methods, user_folder
 from sketchbench.config.schema import SCALES, load, validate
 from sketchbench.errors import ConfigError
-from sketchbench.inspection import files
-from sketchbench.inspection.check import check_folder
-from sketchbench.inspection.supervision import SECONDS
 from sketchbench.parameters import choose
 from sketchbench.plan import cost
 from sketchbench.plan.expansion import Expansion
@@ -28,50 +24,75 @@ from sketchbench.report.standing import Table
 from sketchbench.run.digest import CodeDigest
 
 
-def from_settings(settings: dict[str, Any], main: bool = True) -> Plan:
-    """The plan of the workflow's settings (conf/workflow.yaml with what the user changed).
+def settings_with(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The workflow's settings (conf/workflow.yaml), with options of a command in the place of some; None: as it is.
 
-    Arguments:
-        settings: as the schema of the workflow has them.
-        main: whether this process decides what is made, and is not one of its jobs.
-
-    Raises ConfigError for a setting that the schema does not know, RuntimeError where CuPy is asked for, the jobs run
-    here, and there is no device, and FileError in a job that can't read what the main process wrote for it.
-    """
-    load(CONF / "workflow.yaml")  # Snakemake takes the last one of keys that are there twice
-    validate(settings, "workflow", "settings")
-    if settings["device"] == "here":
-        kernels.usable(settings["kernels"])
-    beside = settings["beside"] if settings["only"] else None
-    if beside is not None and not settings["folder"]:
-        raise ConfigError("only=mine needs folder=DIR as well, the folder of your own methods")
-    # also where all studies are chosen: those that are too long stay as they are
-    places = places_of(settings["scale"], user_folder(settings["folder"]), apart=beside is not None)
-    found = standing_file(places)
-    there = standing.find(Path(places.reports), settings["scale"]) if main else standing.recalled(Path(found))
-    plan = expand(
-        *(settings[name] for name in ("scale", "kernels", "seed", "studies", "folder")),
-        there=there,
-        together=settings["together"][settings["scale"]],
-        beside=beside,
-        seconds=settings["check_seconds"],
-    )
-    plan.minutes, plan.present = settings["minutes"] or None, settings["trials"] == "there"
-    return plan
-
-
-def from_options(options: Mapping[str, Any]) -> Plan:
-    """The plan of the workflow's settings but for some that a command was given, where nothing is run now.
-
-    Arguments:
-        options: by the names of the settings; None: as conf/workflow.yaml says.
-
-    Raises what `from_settings` does.
+    Raises SchemaError, ConfigError: see `check_settings`.
     """
     settings = load(CONF / "workflow.yaml")
     validate(settings, "workflow", "conf/workflow.yaml")
-    chosen = {name: value for name, value in options.items() if value is not None}
-    return from_settings({**settings, **chosen, "device": "elsewhere"})
+    settings |= {name: value for name, value in options.items() if value is not None}
+    check_settings(settings)
+    return dict(settings)
+
+
+def check_settings(settings: Mapping[str, Any]) -> None:
+    """Check the workflow's settings.
+
+    Raises:
+        SchemaError, ConfigError: for a setting that is unknown, or not together with another.
+    """
+    load(CONF / "workflow.yaml")  # refuses a key that is there twice, of which Snakemake takes the last one
+    validate(settings, "workflow", "settings")
+    if settings["only"] and not settings["folder"]:
+        raise ConfigError("only=mine needs folder=DIR as well, the folder of your own methods")
+
+
+def check_kernels(name: str, elsewhere: bool) -> None:
+    """Check that jobs will have the kernels of the plan.
+
+    Arguments:
+        name: the setting `kernels`.
+        elsewhere: whether jobs run on other machines than this one.
+
+    Raises:
+        ConfigError: for `auto` elsewhere, which this machine can't decide.
+        RuntimeError: for kernels that can't run here, where jobs do.
+    """
+    if not elsewhere:
+        kernels.usable(name)
+    elif name == "auto":
+        raise ConfigError(
+            "kernels=auto can't be decided here, as jobs run on other machines;"
+            " set kernels=numba, or kernels=cupy where they have GPUs"
+        )
+
+
+def from_settings(settings: Mapping[str, Any], main: bool = True) -> Plan:
+    """The plan of checked settings.
+
+    Arguments:
+        settings: see `check_settings`. The user's folder must have been checked, too (`inspection.check`).
+        main: whether this process decides on the runs; False in its jobs, which read what it decided.
+
+    Raises:
+        ConfigError, SchemaError: for mistakes in configs.
+        FileError: in a job that can't read what the main process wrote for it.
+    """
+    beside = settings["beside"] if settings["only"] else None
+    places = places_of(settings["scale"], user_folder(settings["folder"]), apart=beside is not None)
+    if main:
+        tables = standing.find_tables(Path(places.reports), settings["scale"])
+    else:
+        tables = standing.from_json(Path(standing_file(places)))
+    return expand(
+        *(settings[name] for name in ("scale", "kernels", "seed", "studies", "folder")),
+        tables=tables,
+        together=settings["together"][settings["scale"]],
+        beside=beside,
+        minutes=settings["minutes"] or None,
+        reuse_trials_only=settings["trials"] == "there",
+    )
 
 
 def expand(
@@ -84,61 +105,65 @@ def expand(
     conf: Path = CONF,
     together: int | Literal["all"] = 1,
     beside: Mapping[str, Sequence[str]] | None = None,
-    seconds: float = SECONDS,
-    there: Mapping[str, Table] | None = None,
+    tables: Mapping[str, Table] | None = None,
+    minutes: float | None = None,
+    reuse_trials_only: bool = False,
 ) -> Plan:
     """Expand studies into runs.
 
     Arguments:
         scale: a file of conf/scale.
-        kernels_name: the backend; `auto` takes what is there.
-        seed: the root of all randomness.
+        kernels_name: the backend; `auto` is decided here, by whether this machine has a GPU.
+        seed: the root of all randomness, >= 0.
         studies: `all`, or names separated by commas.
-        folder: a user's own, with `sketch/*.yaml` and perhaps modules; it is checked, and put on the module path.
+        folder: the user's own, with YAML files of methods and perhaps modules; it is put on the module path.
         conf: the folder of all configs.
-        together: how many runs of a study share a process at most, where the study does not say; `all`: all studies
-            share a few processes.
-        beside: by kind, the project's methods that a user's own are compared with, in the studies that take them up;
+        together: the largest number of runs in a process, where the study does not say; `all`: all studies share a few
+            processes.
+        beside: by kind, the project's methods that the user's own are compared with, in the studies that take them up;
             None: all methods of all studies.
-        seconds: how long the check of one of the user's methods may take.
-        there: the tables that are there, by study. Those of studies that were not chosen stay as they are.
+        tables: those that are there, by study. The tables of studies that were not chosen stay as they are.
+        minutes: the time limit of runs that can stop and go on; None for none.
+        reuse_trials_only: run no trials; join records from the trials that are there.
 
     Raises:
         ValueError: for an unknown study, in one line.
-        ConfigError, SchemaError: for whatever is wrong in the configs, in one line; for a user's folder in a line for
-            each mistake.
+        ConfigError, SchemaError: for mistakes in configs, in one line.
     """
     choose("scale", scale, SCALES)
-    seeds.key(seed)  # refuses what is no seed
-    user = user_folder(folder)
-    if user:
-        check_folder(user, conf, limit=seconds)
-    places, known = places_of(scale, user, apart=beside is not None), study.names(conf)
-    shared = together == "all"
-    plan = Plan(scale, kernels.resolve(kernels_name), seed, places, beside is None, known, shared=shared)
+    if seed < 0:
+        raise ValueError(f"seed={seed} must be >= 0")
+    user, all_studies = user_folder(folder), study.names(conf)
+    plan = Plan(
+        scale,
+        kernels.resolve(kernels_name),
+        seed,
+        places_of(scale, user, apart=beside is not None),
+        whole=beside is None,
+        all_studies=all_studies,
+        shared=together == "all",
+        reuse_trials_only=reuse_trials_only,
+    )
     gpu = plan.kernels == "cupy"
-    found = {name: study.read(conf, name, scale, gpu=gpu) for name in known}
+    read = {name: study.read(conf, name, scale, gpu=gpu) for name in all_studies}
     if studies == ALL:
-        chosen = [name for name, one in found.items() if gpu or not one.long]
+        chosen = [name for name, one in read.items() if gpu or not one.long]
     else:
-        chosen = [name.strip() for name in studies.split(",")]
-    for name in chosen:
-        choose("study", name, known)
-    planned = [found[name] for name in chosen]
-    others = [one for name, one in found.items() if name not in chosen]
-    always = [one for one in others if one.always and scale in one.scales]
-    there = {name: table for name, table in (there or {}).items() if name not in chosen}
+        chosen = [choose("study", name.strip(), all_studies) for name in studies.split(",")]
+    others = [one for name, one in read.items() if name not in chosen]
     composer = Composer(conf, user)
-    own = _own(composer, user) if user else {}
-    selection = selection_of([*planned, *others], conf, own, beside)
+    own = _claimed(composer, user) if user else {}
+    selection = selection_of([*(read[name] for name in chosen), *others], conf, own, beside)
     size = 1 if together == "all" else together
-    expansion = Expansion(plan, user, composer, CodeDigest(), size, selection, cost.read())
-    for one in planned:
-        expansion.add(one)
+    expansion = Expansion(plan, user, composer, CodeDigest(), size, selection, cost.read(), minutes)
+    tables = tables or {}
+    for name in chosen:
+        expansion.add(read[name])
     for one in others:
-        expansion.keep(one, there.get(one.name))
-    for one in always:
-        expansion.add_always(one, there.get(one.name))
+        expansion.keep(one, tables.get(one.name))
+    for one in others:
+        if one.always and scale in one.scales:
+            expansion.add_always(one, tables.get(one.name))
     for name, theory in own.get("sketch", {}).items():
         for measuring, key, reason in unjudged(conf, theory):
             plan.skipped.append(Skipped(measuring, f"{name}: theory.{key}", reason))
@@ -146,11 +171,12 @@ def expand(
     return plan
 
 
-def _own(composer: Composer, user: Path) -> Own:
-    """The user's methods by kind, each with what its config claims."""
-    found: dict[str, dict[str, dict[str, Any]]] = {kind: {} for kind in METHODS}
-    for kind, names in files.methods(user).items():
-        for name in names:
-            config = composer.resolved((f"{kind}={name}",), {}, "").config
-            found[kind][name] = config[kind].get("theory") or {}
-    return found
+def _claimed(composer: Composer, user: Path) -> Own:
+    """The user's methods by kind and name, each with the `theory` that its config claims; of sketches alone."""
+
+    def theory(kind: str, name: str) -> dict[str, Any]:
+        if kind != "sketch":
+            return {}
+        return composer.resolved((f"{kind}={name}",), {}, "").config[kind]["theory"] or {}
+
+    return {kind: {name: theory(kind, name) for name in names} for kind, names in own_methods(user).items()}

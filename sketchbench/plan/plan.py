@@ -1,4 +1,4 @@
-"""A plan: which runs there are, in which jobs, with which records, logs and reports."""
+"""A plan: the runs to do, in batches, with the places of their records, logs and reports."""
 
 import functools
 import json
@@ -10,20 +10,19 @@ from typing import Any
 from sketchbench.files import is_plain, write_text
 from sketchbench.kernels.device import recorded_name
 from sketchbench.measure.column import Column
-from sketchbench.plan import cost, receipt
-from sketchbench.plan.batch import Batch, Run, batches
+from sketchbench.plan import cost
+from sketchbench.plan.batch import Batch, Run, batches, unfinished_records
 from sketchbench.plan.selection import Places
 from sketchbench.report import standing
 from sketchbench.report.standing import Table
-from sketchbench.run.course import knows
 
-SHARED = "all"  # the place of a study in the receipts of what all studies share
-PROCESSES = 2  # that they share: more would start Python and load kernels for longer than they compute
+SHARED = "all"  # in the place of a study, where all studies share batches
+PROCESSES = 2  # that all studies share: more would start Python and load kernels for longer than they compute
 
 
 @dataclass(frozen=True)
 class Skipped:
-    """A combination that has no run, and why."""
+    """A combination without a run, and the reason."""
 
     study: str
     name: str
@@ -35,18 +34,17 @@ class Plan:
     """All runs of the chosen studies, and the combinations left out.
 
     Attributes:
-        places: the folders of its results, logs and reports.
-        whole: whether all methods of its studies run, and not a user's own beside a few others.
-        known: the names of all studies.
-        together: of each study, how many runs share a process at most.
-        shared: whether all studies share a few processes instead.
-        kinds: of each study, what it compares: `sketch`, `recovery`, `compressor`, or "" for nothing.
-        minutes: the time limit of a job of runs that know one; None for none.
-        present: whether of trials that are runs only those that are there count, and none is made.
-        standing: where only some studies were chosen, the tables of others, which are there and stay as they are.
-        older: of these, what is not of this plan.
-        besides: the studies that were not chosen, and could not have been, or are too long to be run unasked.
-        takes: of each study that is not run, and has no table or one of other code, what it would take to run it.
+        places: the folders of results, logs and reports.
+        whole: whether all methods run, and not a user's own beside a few others.
+        all_studies: the names of all studies, chosen or not.
+        shared: whether all studies share a few processes.
+        reuse_trials_only: whether no trial is run, and records are joined from the trials that are there.
+        together: the largest number of runs in a process, by study.
+        kinds: the group of the methods that a study compares, by study; "" for a study without methods.
+        standing: the tables of studies that were not chosen, which stay as they are.
+        older: of these, the methods whose rows are not of this plan, by study and reason.
+        besides: studies that were not chosen, and are not for this scale or too long to be run unasked.
+        efforts: runs and hours that a study would take, in words, by study without an up-to-date table.
     """
 
     scale: str
@@ -54,175 +52,165 @@ class Plan:
     seed: int
     places: Places
     whole: bool = True
-    known: list[str] = field(default_factory=list)
-    together: dict[str, int] = field(default_factory=dict)
+    all_studies: list[str] = field(default_factory=list)
     shared: bool = False
+    reuse_trials_only: bool = False
+    together: dict[str, int] = field(default_factory=dict)
     kinds: dict[str, str] = field(default_factory=dict)
-    minutes: float | None = None
-    present: bool = False
     runs: dict[str, dict[str, Run]] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
     standing: dict[str, Table] = field(default_factory=dict)
     older: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     besides: list[Skipped] = field(default_factory=list)
-    takes: dict[str, str] = field(default_factory=dict)
+    efforts: dict[str, str] = field(default_factory=dict)
 
     @property
     def tables(self) -> list[str]:
-        """The studies whose tables are judged: those that it makes and those that stay as they are."""
+        """The studies whose tables are judged: those that it makes and those that stay."""
         return sorted([*self.runs, *self.standing])
 
     @property
-    def current(self) -> list[str]:
-        """Those of them whose tables are wholly of this plan."""
-        return [name for name in self.tables if name not in self.older]
+    def up_to_date_tables(self) -> list[str]:
+        """The studies whose tables are wholly of this plan."""
+        return [study for study in self.tables if study not in self.older]
 
     @property
     def settings(self) -> dict[str, str]:
-        """What its records are made with, as seals of tables say it."""
+        """The settings of its records, as seals of tables have them."""
         return {"seed": str(self.seed), "kernels": recorded_name(self.kernels)}
 
-    def record(self, run: Run) -> str:
-        """The path of a run's record, relative to the project where it is in it."""
-        return f"{self.places.results}/{run.study}/{run.name}.parquet"
+    @property
+    def all_runs(self) -> list[Run]:
+        """The runs of all studies, without trials."""
+        return [run for runs in self.runs.values() for run in runs.values()]
 
     @property
     def units(self) -> list[Run]:
-        """What is run, study by study: runs, or in the place of one its trials, where these are runs of their own."""
-        return [unit for runs in self.runs.values() for run in runs.values() for unit in run.parts or (run,)]
+        """The runs that compute: all runs, with the trials in the place of each run that joins them."""
+        return [unit for run in self.all_runs for unit in run.trials or (run,)]
 
     @functools.cached_property
     def batches(self) -> dict[str, dict[str, Batch]]:
-        """The batches of each study, by their numbers; where all studies share processes, those of `all`."""
+        """Batches by number, by study; by `all` where all studies share them."""
         if self.shared:
-            size = math.ceil(len(self.units) / PROCESSES)
-            return {SHARED: self._batches(SHARED, list(self.runs), size)}
-        return {study: self._batches(study, [study], self.together[study]) for study in self.runs}
+            return {SHARED: self._batches(SHARED, self.all_runs, math.ceil(len(self.units) / PROCESSES))}
+        return {
+            study: self._batches(study, list(runs.values()), self.together[study]) for study, runs in self.runs.items()
+        }
 
-    def _batches(self, name: str, studies: list[str], size: int) -> dict[str, Batch]:
-        runs = {self.record(run): self._limited(run) for study in studies for run in self.runs[study].values()}
-        found = list(batches(f"{self.places.results}/{name}", runs, size, self.record))
-        if self.present and any(batch.needs for batch in found):
-            found = [self._present(batch) for batch in found]
-        return {Path(batch.receipt).stem: batch for batch in found if batch.runs}
+    def _batches(self, name: str, runs: list[Run], size: int) -> dict[str, Batch]:
+        made = batches(f"{self.places.results}/{name}", runs, size)
+        if self.reuse_trials_only:
+            made = [
+                replace(batch, runs=[run for run in batch.runs if "trial" not in run.config], needs=())
+                for batch in made
+            ]
+        return {Path(batch.receipt).stem: batch for batch in made if batch.runs}
 
-    def _limited(self, run: Run) -> Run:
-        """The run with its time limit, and a folder of checkpoints where it is long or has a limit."""
-        if not knows(run.config) or not (run.parts or self.minutes):
-            return run
-        checkpoints = f"{self.places.results}/checkpoints/{checkpoints_of(run)}"
-        parts = tuple(replace(part, minutes=self.minutes, checkpoints=checkpoints) for part in run.parts)
-        return replace(run, parts=parts, minutes=None if parts else self.minutes, checkpoints=checkpoints)
-
-    def _present(self, batch: Batch) -> Batch:
-        """The batch without trials that are not made, of which others are made of those that are there."""
-        return replace(batch, runs={p: run for p, run in batch.runs.items() if "trial" not in run.config}, needs=())
-
-    def receipts(self, study: str) -> list[str]:
-        """Of the batches that have runs of a study."""
-        found = self.batches[SHARED if self.shared else study].values()
-        return [batch.receipt for batch in found if any(run.study == study for run in batch.runs.values())]
+    @property
+    def all_batches(self) -> list[Batch]:
+        return [batch for numbered in self.batches.values() for batch in numbered.values()]
 
     @property
     def all_receipts(self) -> list[str]:
-        return [batch.receipt for found in self.batches.values() for batch in found.values()]
+        return [batch.receipt for batch in self.all_batches]
+
+    def receipts(self, study: str) -> list[str]:
+        """The receipts of the batches that have runs of a study."""
+        numbered = self.batches[SHARED if self.shared else study]
+        return [batch.receipt for batch in numbered.values() if any(run.study == study for run in batch.runs)]
 
     def manifest(self, study: str) -> str:
-        """What the table of a study needs to know of its runs, as JSON."""
+        """The description of a study's runs for the job that makes its table, as JSON."""
         return json.dumps(self._entries(study))
 
     def _entries(self, study: str) -> list[dict[str, Any]]:
         return [
-            {"record": self.record(run), "signature": run.signature, "columns": run.columns}
-            | ({Column.PLANNED.value: len(run.parts)} if run.parts else {})
+            {"record": run.record, "signature": run.signature, "columns": run.columns}
+            | ({Column.PLANNED.value: len(run.trials)} if run.trials else {})
             for run in self.runs[study].values()
         ]
 
     def unfinished(self) -> list[str]:
-        """What is to be gone on with, in a line or two, by the receipts that are there; nothing where all is done."""
-        places = [Path(place) for place in self.all_receipts]
-        texts = [place.read_text(encoding="utf-8") for place in places if place.is_file()]
-        left = {path for text in texts for path in receipt.unfinished(text)}
-        partly = left & {self.record(run) for runs in self.runs.values() for run in runs.values() if run.parts}
+        """Lines on the runs that the receipts call unfinished; none where all are done."""
+        texts = [Path(place).read_text(encoding="utf-8") for place in self.all_receipts if Path(place).is_file()]
+        left = {path for text in texts for path in unfinished_records(text)}
+        joining = left & {run.record for run in self.all_runs if run.trials}
         lines = []
-        if count := len(left - partly):
+        if count := len(left - joining):
             lines.append(f"{count} runs have come to their time limit; the same command goes on with them")
-        if partly:
-            lines.append(f"{len(partly)} runs are made of those of their trials that are there, or have none yet")
+        if joining:
+            lines.append(f"{len(joining)} runs are made of those of their trials that are there, or have none yet")
         return lines
 
     @property
     def facts(self) -> str:
-        """What the page of claims says of the run as a whole, as JSON."""
-        told = [*self.skipped, *self.besides]
-        left_out = [[s.study, s.name, s.reason] for s in sorted(told, key=lambda skipped: skipped.study)]
-        facts = {"scale": self.scale, "kernels": recorded_name(self.kernels), "seed": self.seed}
-        whole = self.whole and self.scale != "smoke"  # has all that the claims speak of
-        kinds, older = (dict(sorted(found.items())) for found in (self.kinds, self.older))
-        facts |= {"whole": whole, "skipped": left_out, "studies": self.known, "kinds": kinds, "older": older}
-        facts["takes"] = dict(sorted(self.takes.items()))
+        """The facts on the run as a whole that the page of claims states, as JSON."""
+        skipped = sorted([*self.skipped, *self.besides], key=lambda skipped: skipped.study)
+        facts = {
+            "scale": self.scale,
+            "kernels": recorded_name(self.kernels),
+            "seed": self.seed,
+            "whole": self.whole and self.scale != "smoke",  # all that the claims speak of is there
+            "skipped": [[one.study, one.name, one.reason] for one in skipped],
+            "studies": self.all_studies,
+            **{name: dict(sorted(getattr(self, name).items())) for name in ("kinds", "older")},
+            "takes": dict(sorted(self.efforts.items())),
+        }
         return json.dumps(facts)
 
     def describe(self) -> None:
-        """Write what jobs are to do to the files that they read it from; what is there and the same is left alone.
+        """Write the files that jobs read their work from; a file with the same content stays as it is.
 
         Raises FileError where one can't be written.
         """
-        texts = {batch.description: batch.payload for found in self.batches.values() for batch in found.values()}
+        texts = {batch.description: batch.payload for batch in self.all_batches}
         if self.shared:
             texts[self.manifests] = json.dumps({study: self._entries(study) for study in self.runs})
         texts[f"{self.places.logs}/runs.csv"] = self._logs()
-        texts[standing_file(self.places)] = standing.as_text(self.standing)
+        texts[standing_file(self.places)] = standing.to_json(self.standing)
         for name, text in texts.items():
             path = Path(name)
             if not (is_plain(path) and path.read_text(encoding="utf-8", errors="replace") == text):
                 write_text(path, text)
 
     def _logs(self) -> str:
-        """Of every run, as CSV, the log and the record; a log has those of all runs of its job, in their order."""
+        """A CSV table of the log and the record of every run. The runs of a batch share a log, in their order."""
         lines = [
-            f"{run.study},{run.name},{self.places.logs}/{name}/{number}.log,{path}"
-            for name, found in self.batches.items()
-            for number, batch in found.items()
-            for path, run in batch.runs.items()
+            f"{run.study},{run.name},{self.places.logs}/{name}/{number}.log,{run.record}"
+            for name, numbered in self.batches.items()
+            for number, batch in numbered.items()
+            for run in batch.runs
         ]
         return "\n".join(["study,run,log,record", *sorted(lines)]) + "\n"
 
     @property
     def summary(self) -> str:
-        """How many runs there are, in how many jobs, and how long they took when they were measured."""
+        """The numbers of runs and of jobs, and the time that runs took when they were measured, in a line."""
         units = self.units
-        known = [unit.seconds for unit in units if unit.seconds is not None]
-        jobs = sum(map(len, self.batches.values()))
-        unknown = f" (and {len(units) - len(known)} runs never measured)" if len(known) < len(units) else ""
-        counted = f"{len(units)} runs in {jobs} jobs, {len(self.skipped)} skipped"
-        return f"{counted}: {cost.told(sum(known))} of one processor core{unknown}"
+        seconds = [unit.seconds for unit in units if unit.seconds is not None]
+        unknown = f" (and {len(units) - len(seconds)} runs never measured)" if len(seconds) < len(units) else ""
+        counted = f"{len(units)} runs in {len(self.all_batches)} jobs, {len(self.skipped)} skipped"
+        return f"{counted}: {cost.format_duration(sum(seconds))} of one processor core{unknown}"
 
     @property
     def manifests(self) -> str:
         """The file of the manifests of all tables, where one process makes them all."""
         return f"{self.places.results}/manifests.json"
 
-    def left(self) -> dict[tuple[str, str], float | None]:
-        """Of each batch that has no receipt, by study and number, the seconds that its missing records are known to
-        take; None where one was never measured."""
-        left = {}
-        for name, found in self.batches.items():
-            for number, batch in found.items():
-                if not Path(batch.receipt).exists():
-                    missing = {path: run for path, run in batch.runs.items() if not Path(path).exists()}
-                    left[name, number] = Batch(batch.receipt, missing).seconds
-        return left
+    def seconds_left(self) -> dict[tuple[str, str], float | None]:
+        """Seconds that the missing records of a batch take, by study and number of the batches without a receipt; None
+        where a run was never measured."""
+        return {
+            (name, number): replace(batch, runs=[run for run in batch.runs if not Path(run.record).exists()]).seconds
+            for name, numbered in self.batches.items()
+            for number, batch in numbered.items()
+            if not Path(batch.receipt).exists()
+        }
 
     def check_records(self) -> list[str]:
-        """Prepare for a run of what is missing: see `Batch.check`. Returns a line for each damaged record."""
-        return [line for batches in self.batches.values() for batch in batches.values() for line in batch.check()]
-
-
-def checkpoints_of(run: Run) -> str:
-    """The name of a run's folder of checkpoints: its signature, or that of its first trial, which stays the same where
-    there are more of them. Checkpoints of other code or another config are in another folder."""
-    return (run.parts[0] if run.parts else run).signature
+        """Check the records and receipts of all batches: see `Batch.check`. Returns a line for each damaged file."""
+        return [line for batch in self.all_batches for line in batch.check()]
 
 
 def standing_file(places: Places) -> str:

@@ -1,4 +1,4 @@
-"""Which methods a study compares, a user's own among them, and where the results go."""
+"""The methods that a study compares, a user's own among them, and the folders of results."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,9 +14,9 @@ from sketchbench.measure.column import CONTROLS
 from sketchbench.parameters import choose
 from sketchbench.theory.known import ALWAYS
 
-ALL, MINE = "all", "mine"  # in a study's list: all methods of its kind, a user's among them; and a user's alone
+ALL, MINE = "all", "mine"  # in a study's list: all methods of its kind, with the user's; the user's alone
 Own = Mapping[str, Mapping[str, Mapping[str, Any]]]
-NAMED = {"tails": "lemma", "inner_products": "case"}  # studies of what a config claims by names: the column of these
+NAMED = {"tails": "lemma", "inner_products": "case"}  # keys of `theory` that claim by names: the column of a name
 
 
 class Places(NamedTuple):
@@ -28,8 +28,8 @@ class Places(NamedTuple):
 
 
 def places_of(scale: str, user: Path | None, apart: bool) -> Places:
-    """Where a run writes. With a folder of one's own reports go there, and `apart` from others' all the rest, too."""
-    # The quick scale is the one whose reports are committed, at the top.
+    """The folders of a run. Reports on a user's folder go there; with `apart`, records and logs, too."""
+    # The reports of the quick scale are committed, at the top.
     shared = Places(f"results/{scale}", f"logs/{scale}", "reports" if scale == "quick" else f"reports/{scale}")
     if user is None:
         return shared
@@ -39,13 +39,13 @@ def places_of(scale: str, user: Path | None, apart: bool) -> Places:
 
 @dataclass(frozen=True)
 class Selection:
-    """Which methods run.
+    """The methods of each study.
 
     Attributes:
-        ours: all of the project's by kind.
-        own: the user's by kind, each with the `theory` of its config, if it has one.
-        beside: those of ours, by kind, that the user's own are compared with; None: all methods of all studies.
-        needed: with `beside`, by study what claims on the user's methods hold these against.
+        ours: the project's methods by kind.
+        own: the user's methods by kind, each with the `theory` of its config.
+        beside: the project's methods, by kind, that the user's are compared with; None: all methods of all studies.
+        needed: with `beside`, the negative controls of the claims on the user's methods, by study.
     """
 
     ours: Mapping[str, Sequence[str]]
@@ -54,21 +54,21 @@ class Selection:
     needed: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def left_out(self, study: Study) -> str | None:
-        """Why a study is left out, or None."""
+        """The reason why a study is left out; None where it is not."""
         if self.beside is None or study.name in self.needed:
             return None
         if not _takes_up(study):
             return "only=mine: it compares a fixed list of methods"
-        asked = f" that claims {' or '.join(study.needs)} under `theory`" if study.needs else ""
-        return f"only=mine: the folder has no {study.kind}{asked}"
+        claiming = f" that claims {' or '.join(study.needs)} under `theory`" if study.needs else ""
+        return f"only=mine: the folder has no {study.kind}{claiming}"
 
     def methods(self, study: Study) -> list[str]:
         """The methods of a study that is not left out, each once."""
         listed = [study.methods] if isinstance(study.methods, str) else study.methods
         if self.beside is None:
-            meant = {ALL: [*self.ours.get(study.kind, ()), *self.own.get(study.kind, ())], MINE: self._own(study)}
-            named = [method for name in listed for method in (sorted(meant[name]) if name in meant else [name])]
-            return list(dict.fromkeys(named))
+            own = self._own(study)
+            lists = {ALL: sorted([*self.ours.get(study.kind, ()), *own]), MINE: own}
+            return list(dict.fromkeys(method for name in listed for method in lists.get(name, [name])))
         chosen = [name for name in listed if name.startswith(CONTROLS)]
         chosen += [name for name in self.needed.get(study.name, ()) if name in listed or ALL in listed]
         if _takes_up(study):
@@ -76,7 +76,7 @@ class Selection:
         chosen = chosen or [name for name in listed if name in self._beside(study)] or list(listed)
         return list(dict.fromkeys(chosen))
 
-    def _own(self, study: Study) -> Sequence[str]:
+    def _own(self, study: Study) -> list[str]:
         return sorted(self.own.get(study.kind, ()))
 
     def _beside(self, study: Study) -> Sequence[str]:
@@ -86,7 +86,7 @@ class Selection:
 def selection_of(
     studies: Sequence[Study], conf: Path, own: Own, beside: Mapping[str, Sequence[str]] | None
 ) -> Selection:
-    """What runs of these studies; the arguments are those of `Selection`.
+    """The methods of studies; further arguments are attributes of `Selection`.
 
     Raises:
         ValueError: for a method in `beside` that is not one of the project's.
@@ -97,11 +97,7 @@ def selection_of(
     for kind, names in beside.items():
         for name in names:
             choose(f"beside: {kind}", name, ours[kind])
-    taking = {
-        study.name
-        for study in studies
-        if _takes_up(study) and any(study.asks_for(theory) for theory in own.get(study.kind, {}).values())
-    }
+    taking = {one.name for one in studies if _takes_up(one) and any(map(one.takes, own.get(one.kind, {}).values()))}
     kinds = {study.name: study.kind for study in studies}
     needed = {name: methods for name, methods in _needed(conf, taking).items() if name in kinds}
     for study in studies:
@@ -112,13 +108,13 @@ def selection_of(
 
 
 def _takes_up(study: Study) -> bool:
-    """Whether a user's methods are in it."""
+    """Whether a user's methods take part in a study."""
     return bool({ALL, MINE} & set([study.methods] if isinstance(study.methods, str) else study.methods))
 
 
 def _needed(conf: Path, taking: set[str]) -> dict[str, list[str]]:
-    """The studies that take up a user's methods, and all others of the claims that judge them there, each with the
-    methods that are their negative controls."""
+    """The negative controls of claims on a user's methods, by study: studies that take these up, and all other studies
+    of the claims that judge them there."""
     from sketchbench.report.claim.control import read_controls  # half a second that other plans do without
 
     needed: dict[str, list[str]] = {name: [] for name in taking}
@@ -136,7 +132,7 @@ def _needed(conf: Path, taking: set[str]) -> dict[str, list[str]]:
 
 
 def _claims(conf: Path) -> Iterator[dict[str, Any]]:
-    """The claims that are about methods which they don't name. Checked for form where they are judged."""
+    """The claims that name no methods. Their form is checked where they are judged."""
     for path in sorted((conf / "claim").glob("*.yaml")):
         content = yaml.load(path.read_text(encoding="utf-8"), YAML)
         if isinstance(content, dict) and "methods" not in content and {"checks", "studies"} <= content.keys():
@@ -144,7 +140,7 @@ def _claims(conf: Path) -> Iterator[dict[str, Any]]:
 
 
 def unjudged(conf: Path, theory: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """What of a config's `theory` no claim reads: the study that measures it, the key, and what to do about it."""
+    """The names in a config's `theory` that no claim reads: the study that measures it, the key, and the remedy."""
     for study, column in NAMED.items():
         claimed = theory.get(study) or {}
         names: list[str] = []

@@ -1,4 +1,4 @@
-"""How much noise a mechanism needs."""
+"""Calibration: the noise with which a mechanism has a given ε."""
 
 import math
 
@@ -9,30 +9,41 @@ from sketchbench.privacy.accountant import epsilon
 from sketchbench.privacy.mechanism import Mechanism, steps, with_sigma
 from sketchbench.theory.privacy import OutOfRangeError
 
-PRECISION = 1e-5  # relative, of σ
-WIDEST = math.log(1e12)  # of σ over the sensitivity
+PRECISION = 1e-5  # relative precision of σ
+WIDEST = math.log(1e12)  # log of the largest σ over sensitivity that is tried
 
 
 @checked
 def calibrated_sigma(accountant: str, mechanism: Mechanism, goal: float, delta: float) -> float:
-    """The smallest σ at which this accountant gives the mechanism an ε of at most `goal`.
+    """The smallest σ, one for all releases, at which an accountant gives a mechanism an ε of at most `goal`.
 
-    The σ that the mechanism comes with plays no part; one σ is for all its releases. Larger than the
-    smallest by PRECISION at most. Raises what `epsilon` does, and ValueError for a goal <= 0 or where no
-    σ is enough. About ten accounts.
+    It is at most 1e-5 (relative) above the smallest one, and costs about ten calls of `epsilon`.
+
+    Arguments:
+        accountant: name in ACCOUNTANTS; see `sketchbench.privacy.accountant`.
+        mechanism: everything that is released; its own σ is ignored.
+        goal: ε, > 0.
+        delta: δ of the whole mechanism, 0 < δ < 1.
+
+    Returns:
+        σ, in the unit of the sensitivity.
+
+    Raises:
+        ValueError: for a goal out of its range, or where no σ is large enough.
+        RefusedError: where the accountant's theorem does not cover the mechanism.
     """
     if not 0 < goal < math.inf:
         raise ValueError(f"epsilon={goal} must be > 0 and finite: no finite noise gives less")
     sensitivity = max(own.gaussian.sensitivity for own in steps(mechanism))
 
     def excess(log_multiplier: float) -> float:
-        """log of the ε over the goal, for this σ over the sensitivity."""
+        """log(ε/goal) at a given log(σ/sensitivity)."""
         sigma = sensitivity * math.exp(log_multiplier)
         try:
-            found = epsilon(accountant, with_sigma(mechanism, sigma), delta)
+            spent = epsilon(accountant, with_sigma(mechanism, sigma), delta)
         except OutOfRangeError:  # too little noise for a lemma
             return 1.0
-        return math.log(max(found, 1e-300) / goal)
+        return math.log(max(spent, 1e-300) / goal)
 
     step = math.log(4)
     high = step
@@ -46,5 +57,5 @@ def calibrated_sigma(accountant: str, mechanism: Mechanism, goal: float, delta: 
     low = high - step
     while excess(low) <= 0:
         low, high = low - step, low
-    found = optimize.brentq(excess, low, high, xtol=PRECISION / 2)
-    return float(sensitivity * math.exp(found + PRECISION / 2))
+    root = optimize.brentq(excess, low, high, xtol=PRECISION / 2)
+    return float(sensitivity * math.exp(root + PRECISION / 2))

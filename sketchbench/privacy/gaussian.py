@@ -1,6 +1,6 @@
-"""The exact privacy curve of the Gaussian mechanism (Balle and Wang 2018, Theorem 8), in log space.
+"""The exact privacy curve of the Gaussian mechanism (Balle and Wang 2018, Theorem 8), computed in log space.
 
-μ is the sensitivity over σ; k releases are one with √k μ. With x = ε/μ - μ/2 and Mills' ratio
+μ is the sensitivity over σ; k releases with μ equal one with √k μ. With x = ε/μ - μ/2 and Mills' ratio
 m(x) = Φ(-x)/φ(x), the curve is δ = Φ(-x) - exp(ε) Φ(-x - μ) = φ(x) (m(x) - m(x + μ)).
 """
 
@@ -10,11 +10,16 @@ import numpy as np
 from scipy import optimize, special
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
-NEGLIGIBLE = 1e-25  # chance of something that then counts as no privacy
+NEGLIGIBLE = 1e-25  # events of a smaller probability are added to δ as if they gave the record away
 
 
 def log_delta(mu: float, epsilon: float) -> float:
-    """log of the smallest δ at which the mechanism is (ε, δ)-private. Relative error of δ about 1e-12."""
+    """log δ for the smallest δ at which the mechanism is (ε, δ)-private; δ has a relative error of about 1e-12.
+
+    Arguments:
+        mu: sensitivity over σ, > 0.
+        epsilon: ε >= 0.
+    """
     _check(mu=mu)
     if not epsilon >= 0:
         raise ValueError(f"epsilon={epsilon} must be >= 0")
@@ -31,12 +36,12 @@ def log_delta(mu: float, epsilon: float) -> float:
 
 
 def delta(mu: float, epsilon: float) -> float:
-    """The smallest δ at this ε; 0 where it is below the smallest float."""
+    """The smallest δ at which the mechanism with this μ is (ε, δ)-private; 0 where it is below the smallest float."""
     return math.exp(log_delta(mu, epsilon))
 
 
 def epsilon(mu: float, delta: float) -> float:
-    """The smallest ε >= 0 at this δ.
+    """The smallest ε >= 0 at which the mechanism with this μ is (ε, δ)-private, for 0 < δ < 1.
 
     >>> round(epsilon(1.0, 1e-5), 4)
     4.3772
@@ -50,7 +55,7 @@ def epsilon(mu: float, delta: float) -> float:
 
 
 def mu(epsilon: float, delta: float) -> float:
-    """The largest μ that is (ε, δ)-private: σ is the sensitivity over it.
+    """The largest μ at which the mechanism is (ε, δ)-private, so that σ = sensitivity/μ; for ε > 0 and 0 < δ < 1.
 
     >>> round(mu(1.0, 1e-5), 4)
     0.2681
@@ -61,20 +66,26 @@ def mu(epsilon: float, delta: float) -> float:
     def excess(log_mu: float) -> float:
         return log_delta(math.exp(log_mu), epsilon) - goal
 
-    low = math.log(min(epsilon, 1.0)) - 8  # x > 2900 there: δ is nothing
-    high = math.log(2 * epsilon + 2 * 40)  # x < -40: δ is 1
+    low = math.log(min(epsilon, 1.0)) - 8  # x > 2900, so that δ is 0
+    high = math.log(2 * epsilon + 2 * 40)  # x < -40, so that δ is 1
     return math.exp(float(optimize.brentq(excess, low, high, xtol=1e-14)))
 
 
 def resampled_delta(mu: float, epsilon: float, batch: int, records: int) -> float:
-    """An upper limit of δ at this ε for a release of the mean over a batch drawn with replacement.
+    """An upper bound of δ at a given ε for a Gaussian release of the mean over a batch drawn with replacement.
 
-    mu: for a record that is in the batch once. A record that is there j times, with chance w_j, moves
-    the mean by j μ at most: the outputs are P = Σ w_j P_j and Q = Σ w_j Q_j with P_0 = Q_0 = A, any
-    two of A, P_j and Q_j at most j μ apart. Of exp(ε) Q - P, the part w_0 (exp(ε) - 1) A is shared out
-    among j = 1, 2, ... in shares λ_j; then δ <= Σ w_j δ(j μ, ε_j), where exp(ε_j) = exp(ε) +
-    (exp(ε) - 1) λ_j w_0 / w_j. Shares that fall slowly or fast are tried. Equal shares of λ_j ∝ w_j are
-    Theorem 10 of Balle, Barthe and Gaboardi 2018, which is far from tight at small δ.
+    A record is in the batch j times with probability w_j, and then moves the mean by at most j μ. So outputs of
+    neighbouring data sets have the distributions P = Σ w_j P_j and Q = Σ w_j Q_j with P_0 = Q_0 = A, where any two of
+    A, P_j and Q_j are at most j μ apart. The part w_0 (exp(ε) - 1) A of exp(ε) Q - P is divided among j = 1, 2, ... in
+    shares λ_j with sum 1; then δ <= Σ w_j δ(j μ, ε_j), where exp(ε_j) = exp(ε) + (exp(ε) - 1) λ_j w_0 / w_j. The bound
+    is the best of three geometric sequences of shares. λ_j ∝ w_j is Theorem 10 of Balle, Barthe and Gaboardi 2018,
+    which is far from tight at small δ.
+
+    Arguments:
+        mu: sensitivity over σ for a record that is in the batch once, > 0.
+        epsilon: ε > 0.
+        batch: records in a batch.
+        records: records that a batch is drawn from.
     """
     from scipy import stats  # takes a second to import
 
@@ -100,7 +111,7 @@ def _mills(x: float | np.ndarray) -> float:
 
 
 def _slope(t: np.ndarray) -> np.ndarray:
-    """1 - t m(t) > 0; by its asymptotic series where the difference would cancel."""
+    """1 - t m(t) > 0, by its asymptotic series for t > 30, where the difference would cancel."""
     squared = np.maximum(t, 30.0) ** -2
     series = squared * (1 - squared * (3 - squared * (15 - squared * (105 - 945 * squared))))
     return np.where(t > 30.0, series, 1 - t * _mills(np.minimum(t, 30.0)))

@@ -1,7 +1,7 @@
-"""Mechanisms as data: what is released about the records, for accountants to interpret.
+"""Mechanisms as data: descriptions of everything that is released about the records, which accountants interpret.
 
-A mechanism knows nothing of ε and δ. Two data sets are neighbours if they differ in one record:
-replaced by another (`replace_one`), or there and not there (`add_remove`).
+A mechanism has no ε or δ of its own. Two data sets are *neighbours* if they differ in one record: one record is
+replaced by another (`replace_one`), or one data set has a record more (`add_remove`).
 """
 
 import math
@@ -13,7 +13,12 @@ from sketchbench.privacy.sampling import Neighbours, Sampling
 
 @dataclass(frozen=True)
 class GaussianRelease(Checked):
-    """A vector plus N(0, σ² I); neighbours' vectors are at most `sensitivity` apart (ℓ2 norm)."""
+    """The release of a vector plus N(0, σ² I) noise.
+
+    Arguments:
+        sensitivity: largest ℓ2 distance of the vectors of neighbouring data sets, > 0.
+        sigma: σ, standard deviation of the noise in each coordinate, > 0, in the unit of the sensitivity.
+    """
 
     sensitivity: Positive
     sigma: Positive
@@ -21,7 +26,14 @@ class GaussianRelease(Checked):
 
 @dataclass(frozen=True)
 class SampledGaussian(Checked):
-    """A Gaussian release of the mean over a batch; its sensitivity is for a record in the batch once."""
+    """A Gaussian release of the mean over a random batch of the records.
+
+    Arguments:
+        mechanism: release on a batch; its sensitivity is that of a record which is in the batch once.
+        sampling: how the batch is drawn.
+        neighbours: `replace_one` or `add_remove`; for random batches it must be `sampling.neighbours`, for which
+            amplification by this sampling is proven.
+    """
 
     mechanism: GaussianRelease
     sampling: Sampling
@@ -29,18 +41,24 @@ class SampledGaussian(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        known = self.sampling.neighbours
-        if self.sampling.kind != "full" and self.neighbours != known:
+        proven = self.sampling.neighbours
+        if self.sampling.kind != "full" and self.neighbours != proven:
             raise ValueError(
-                f"neighbours={self.neighbours} with sampling={self.sampling.kind}: amplification by it is "
-                f"known for neighbours={known}; use those, or another sampling"
+                f"neighbours={self.neighbours} with sampling={self.sampling.kind}: amplification by this sampling is "
+                f"known for neighbours={proven} only; use neighbours={proven}, or another sampling"
             )
 
 
 @dataclass(frozen=True)
 class Composed(Checked):
-    """The same release so many times on the same data, each with noise and a batch of its own; a later
-    one may depend on the answers of earlier ones."""
+    """The same mechanism several times on the same data, with independent noise and batches.
+
+    A later release may depend on the answers of earlier ones (adaptive composition).
+
+    Arguments:
+        mechanism: the repeated mechanism.
+        times: number of repetitions, >= 1.
+    """
 
     mechanism: "Mechanism"
     times: Count
@@ -48,10 +66,14 @@ class Composed(Checked):
 
 @dataclass(frozen=True)
 class Parallel:
-    """One release per client, each about the client's own records.
+    """One mechanism per client, each on the client's own records (parallel composition).
 
-    records: for each client, the numbers of its records in the data set. Raises ValueError where two
-    clients share one: it would be released twice, and the largest ε of a client would be too small.
+    Arguments:
+        mechanisms: one for each client.
+        records: numbers of each client's records in the data set.
+
+    Raises:
+        ValueError: where two clients share a record, which would be released twice.
     """
 
     mechanisms: tuple["Mechanism", ...]
@@ -60,8 +82,8 @@ class Parallel:
     def __post_init__(self) -> None:
         if len(self.mechanisms) != len(self.records) or not self.mechanisms:
             raise ValueError(
-                f"{len(self.mechanisms)} mechanisms and {len(self.records)} sets of records must be "
-                "as many, one of each for every client"
+                f"{len(self.mechanisms)} mechanisms and {len(self.records)} sets of records must be as many, and at "
+                "least one; give each client a mechanism and its records"
             )
         owner: dict[int, int] = {}
         for client, own in enumerate(self.records):
@@ -76,7 +98,12 @@ class Parallel:
 
 @dataclass(frozen=True)
 class PostProcessed:
-    """Whatever is made of a release without looking at the data again, such as its sketch."""
+    """A function of a release that does not use the data again, such as its sketch; its privacy is that of the release.
+
+    Arguments:
+        mechanism: the release.
+        by: description of the function, such as the name of a sketch.
+    """
 
     mechanism: "Mechanism"
     by: str
@@ -87,9 +114,12 @@ Mechanism = GaussianRelease | SampledGaussian | Composed | Parallel | PostProces
 
 @dataclass(frozen=True)
 class Steps:
-    """All releases that one record takes part in: a Gaussian one, perhaps on sampled batches, repeated.
+    """All releases that one record takes part in: repetitions of one Gaussian release.
 
-    times: of each composition around it, the outermost first, such as (T, K).
+    Arguments:
+        gaussian: the release.
+        sampled: the same on random batches; None for full batches.
+        times: repetitions by each composition around the release, the outermost first, such as (T, K).
     """
 
     gaussian: GaussianRelease
@@ -98,6 +128,7 @@ class Steps:
 
     @property
     def count(self) -> int:
+        """The number of releases."""
         return math.prod(self.times)
 
     @property
@@ -107,10 +138,9 @@ class Steps:
 
 
 def steps(mechanism: Mechanism) -> frozenset[Steps]:
-    """What any one record can take part in: one element, or several where clients differ.
+    """The releases that one record takes part in, one element for each kind of client.
 
-    Disjoint clients are alternatives, since a record is with one of them; what is post-processed
-    is what was released before.
+    A record belongs to one client, so clients are alternatives. Post-processing changes nothing.
     """
     match mechanism:
         case GaussianRelease():
@@ -143,10 +173,15 @@ def with_sigma(mechanism: Mechanism, sigma: float) -> Mechanism:
 
 
 def mean_sensitivity(bound: float, batch: int, neighbours: Neighbours) -> float:
-    """How far apart the means over neighbouring batches are, for vectors of norm at most `bound`.
+    """The ℓ2 sensitivity of the mean over a batch of vectors.
 
-    2ℓ/|batch| where a record is replaced, since both vectors may have norm ℓ and opposite directions;
-    ℓ/|batch| where it is there or not (the divisor stays).
+    It is 2ℓ/batch where a record is replaced, since two vectors of norm ℓ may have opposite directions, and ℓ/batch
+    where a record is added or removed, since the divisor stays.
+
+    Arguments:
+        bound: ℓ, largest norm of a record's vector.
+        batch: divisor of the mean.
+        neighbours: `replace_one` or `add_remove`.
     """
     return (2 if neighbours == "replace_one" else 1) * bound / batch
 
@@ -159,15 +194,27 @@ def private_training(
     records: tuple[frozenset[int], ...],
     sketch: str,
 ) -> Mechanism:
-    """What private iterative sketching releases (song2023 Algorithm 2), to a server that sees it all.
+    """Everything that private iterative sketching releases to the server (song2023 Algorithm 2).
 
-    T rounds of K steps on the own records of every client, all with the same noise, as sketches.
+    Arguments:
+        step: a client's local step, the same for all clients.
+        local_steps: K, steps of a client in a round.
+        rounds: T.
+        records: numbers of each client's records in the data set.
+        sketch: name of the sketch, which is post-processing.
     """
     clients = Parallel((Composed(step, local_steps),) * len(records), records)
     return PostProcessed(Composed(clients, rounds), sketch)
 
 
 def mean_step(bound: float, sigma: float, sampling: Sampling, neighbours: Neighbours) -> SampledGaussian:
-    """The mean of gradients of norm at most `bound` over a batch, plus noise: one local step."""
+    """The release of one local step: the mean over a batch of gradients of norm at most `bound`, plus noise.
+
+    Arguments:
+        bound: largest ℓ2 norm of a record's gradient, > 0.
+        sigma: standard deviation of the noise in each coordinate of the mean, > 0.
+        sampling: how the batch is drawn.
+        neighbours: `replace_one` or `add_remove`.
+    """
     sensitivity = mean_sensitivity(bound, sampling.batch, neighbours)
     return SampledGaussian(GaussianRelease(sensitivity, sigma), sampling, neighbours)

@@ -1,4 +1,4 @@
-"""How a batch is drawn: the same object draws the batches and tells the accountant about them."""
+"""Sampling of batches: the same object draws batches in training and describes them to the accountant."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -14,12 +14,18 @@ Neighbours = Literal["replace_one", "add_remove"]
 
 @dataclass(frozen=True)
 class Sampling(Checked):
-    """A batch of `batch` of a client's `records` records, drawn anew for every release.
+    """How batches of a client's records are drawn, a new batch for every release.
 
-    full: all of them. poisson: each record by itself, with probability batch/records, so that `batch`
-    is the expected size. without_replacement: so many different ones. with_replacement: so many
-    independent ones, a record perhaps more than once. Raises ValueError for sizes that can't be, TypeError
-    for what is no integer.
+    Arguments:
+        kind: `full`: all records. `poisson`: every record independently, with probability batch/records.
+            `without_replacement`: a uniform set of `batch` records. `with_replacement`: `batch` independent uniform
+            records, so that one may come more than once.
+        batch: size of a batch, 1 <= batch <= records; the expected size for `poisson`.
+        records: number of a client's records.
+
+    Raises:
+        ValueError: for a batch out of its range, or a full batch that is smaller than `records`.
+        TypeError: for a size that is no integer.
     """
 
     kind: Kind
@@ -38,19 +44,23 @@ class Sampling(Checked):
 
     @property
     def neighbours(self) -> Neighbours:
-        """Those for which an amplification by this sampling is known; any for full batches."""
+        """The neighbouring relation for which amplification by this sampling is proven; full batches allow both."""
         return "add_remove" if self.kind == "poisson" else "replace_one"
 
     @property
     def rate(self) -> float:
-        """The expected share of the records in a batch."""
+        """batch/records, the expected share of the records in a batch."""
         return self.batch / self.records
 
     def draw(self, random: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.float64]:
-        """How often each record is in the batch, for independent batches: (*shape, records).
+        """Draw independent batches: how often each record is in each batch, (*shape, records).
 
-        A batch's mean divides by `batch`, also where its true size is random: dividing by the true
-        size would give away how many records there are. O(records) for each batch.
+        The mean over a batch divides by `batch`, even where its true size is random: dividing by the true size would
+        reveal the number of records. It costs O(records) for each batch.
+
+        Arguments:
+            random: generator.
+            shape: leading axes, such as (trials, clients).
         """
         every = (*shape, self.records)
         match self.kind:

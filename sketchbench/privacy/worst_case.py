@@ -1,7 +1,7 @@
-"""The mechanisms that composition and sampling cost most: (ε, δ)-private, and no more, computed exactly.
+"""Exact ε of the (ε, δ)-private mechanisms that lose the most privacy under composition or sampling.
 
-A lemma about every (ε, δ)-private mechanism is about these. Each function says how private one of them is, so that a
-lemma that claims a smaller ε at that δ is wrong. Chances are sums over all outcomes; nothing is sampled.
+A lemma about all (ε, δ)-private mechanisms holds for these, so a lemma that claims a smaller ε at the same δ is wrong.
+Probabilities are sums over all outcomes; nothing is sampled.
 """
 
 import math
@@ -14,68 +14,67 @@ from scipy import optimize, special
 Chances = NDArray[np.float64]
 
 
-def response_delta(epsilon: float, each: float, delta: float, times: int) -> float:
-    """δ at ε of `times` randomised responses that give the truth away with probability δ, independent of each other.
+def composed_epsilon(each: float, delta: float, times: int, goal: float) -> float:
+    """The ε at δ = `goal` of `times` independent randomised responses about the same secret bit.
 
-    Each says the secret bit itself with probability δ, and else a bit that is true with odds exp(each) to 1. No
-    (each, δ)-private mechanisms compose to less privacy (Kairouz, Oh and Viswanath 2015, Theorem 3.3).
+    A response reveals the bit with probability δ, and otherwise answers truthfully with odds exp(each) to 1. No
+    composition of (each, δ)-private mechanisms is less private (Kairouz, Oh and Viswanath 2015, Theorem 3.3).
 
     Arguments:
-        epsilon: at which δ is wanted.
         each: ε of one response.
         delta: δ of one response.
-        times: their number. O(times).
+        times: number of responses; it costs O(times).
+        goal: δ of all responses together.
+
+    Returns:
+        ε; infinite where the bit is revealed with a probability above `goal`.
     """
-    return _response_delta(epsilon, each, delta, times, true_answers(each, times))
-
-
-def composed_epsilon(each: float, delta: float, times: int, goal: float) -> float:
-    """ε of these randomised responses together at δ = `goal`; infinite where they give more away than that."""
-    if _given_away(delta, times) > goal:
+    if _any_of(times, delta) > goal:
         return math.inf
     chances = true_answers(each, times)
     return _smallest(lambda epsilon: _response_delta(epsilon, each, delta, times, chances), goal)
 
 
 def true_answers(each: float, times: int) -> Chances:
-    """The chance of k = 0, ..., times true answers, if each has odds of exp(each) to 1."""
+    """The probability of k = 0, ..., times true answers, with odds of exp(each) to 1 for each: (times + 1,)."""
     k = np.arange(times + 1)
     ways = special.gammaln(times + 1) - special.gammaln(k + 1) - special.gammaln(times - k + 1)
     return np.asarray(np.exp(ways + k * each - times * np.logaddexp(0.0, each)))
 
 
 def _response_delta(epsilon: float, each: float, delta: float, times: int, chances: Chances) -> float:
+    """δ at ε of the responses of `composed_epsilon`, with `chances` of true answers."""
     k = np.arange(times + 1)
-    log_ratio = epsilon - (2 * k - times) * each  # of exp(ε) times the chance in the other world to that in this one
-    unknown = float(chances @ -np.expm1(np.minimum(log_ratio, 0.0)))
-    known = _given_away(delta, times)
-    return known + (1 - known) * unknown
+    log_ratio = epsilon - (2 * k - times) * each  # exp(ε) times the probability for the other bit, over that for this
+    hidden = float(chances @ -np.expm1(np.minimum(log_ratio, 0.0)))
+    revealed = _any_of(times, delta)
+    return revealed + (1 - revealed) * hidden
 
 
-def _given_away(delta: float, times: int) -> float:
-    """The chance of at least one of so many events of chance δ."""
-    return -math.expm1(times * math.log1p(-delta))
-
-
-def counter_delta(epsilon: float, each: float, delta: float, batch: int, records: int) -> float:
-    """δ at ε of a noisy counter, on a batch drawn with replacement, for a record that is replaced by one that counts.
-
-    Of a batch in which j records count, the counter gives each of these away with probability δ, and says `many` with
-    a probability p_j that grows as fast as (each, 0)-privacy allows: p_{j+1} = min(exp(each) p_j, 1 - exp(-each)
-    (1 - p_j)). So it is (each, δ)-private. p_0 = exp(-i each)/(1 + exp(each)) is tried for i = 0, 1, ..., batch.
-
-    Arguments:
-        epsilon: at which δ is wanted.
-        each: ε of the counter on a batch.
-        delta: δ of the counter on a batch.
-        batch: records of a batch.
-        records: that it is drawn from.
-    """
-    return max(_counter_delta(epsilon, *pair) for pair in _counters(each, delta, batch, records))
+def _any_of(times: int, chance: float) -> float:
+    """The probability that at least one of `times` independent events of probability `chance` happens."""
+    return -math.expm1(times * math.log1p(-chance))
 
 
 def sampled_epsilon(each: float, delta: float, batch: int, records: int, goal: float) -> float:
-    """ε of the best of these counters at δ = `goal`; infinite where they give more away than that."""
+    """The ε at δ = `goal` of the worst of several noisy counters, on a batch drawn with replacement.
+
+    Records either count or not; neighbouring data sets replace one record that doesn't by one that does. On a batch
+    with j records that count, a counter reveals each with probability δ, and otherwise answers `many` with a
+    probability p_j that grows as fast as (each, 0)-privacy allows: p_{j+1} = min(exp(each) p_j, 1 - exp(-each)
+    (1 - p_j)). So it is (each, δ)-private on the batch. The counters have p_0 = exp(-i each)/(1 + exp(each)) for
+    i = 0, 1, ..., batch.
+
+    Arguments:
+        each: ε of a counter on a batch.
+        delta: δ of a counter on a batch.
+        batch: records of a batch.
+        records: records that a batch is drawn from.
+        goal: δ of the counter with sampling.
+
+    Returns:
+        ε; infinite where a record is revealed with a probability above `goal`.
+    """
     pairs = list(_counters(each, delta, batch, records))
     if pairs[0][0][0] > goal:
         return math.inf
@@ -83,7 +82,7 @@ def sampled_epsilon(each: float, delta: float, batch: int, records: int, goal: f
 
 
 def _counters(each: float, delta: float, batch: int, records: int) -> list[tuple[Chances, Chances]]:
-    """For each counter, the chances of (given away, many, few) with the record that counts, and without."""
+    """For each counter, the probabilities of its outcomes (revealed, many, few), with and without the record."""
     counted = np.arange(batch + 1)
     ways = special.gammaln(batch + 1) - special.gammaln(counted + 1) - special.gammaln(batch - counted + 1)
     share = 1 / records
@@ -100,12 +99,13 @@ def _counters(each: float, delta: float, batch: int, records: int) -> list[tuple
     return pairs
 
 
-def _counter_delta(epsilon: float, there: Chances, absent: Chances) -> float:
-    return float(np.maximum(there - math.exp(epsilon) * absent, 0.0).sum())
+def _counter_delta(epsilon: float, present: Chances, absent: Chances) -> float:
+    """δ at ε for the probabilities of outcomes with the record present and absent."""
+    return float(np.maximum(present - math.exp(epsilon) * absent, 0.0).sum())
 
 
 def _smallest(delta: Callable[[float], float], goal: float) -> float:
-    """The smallest ε >= 0 at which δ, which falls with ε, is at most `goal`."""
+    """The smallest ε >= 0 at which `delta(ε)`, a decreasing function, is at most `goal`."""
     if delta(0.0) <= goal:
         return 0.0
     high = 1e-6

@@ -1,4 +1,14 @@
-"""Recovering sparse vectors from their sketches."""
+"""Recoveries: estimates of sparse vectors x from their sketches y = Φx + noise.
+
+>>> import numpy as np
+>>> from sketchbench.sketch import SubsampledHadamard
+>>> x = np.zeros(1024)
+>>> x[[3, 500, 900]] = 1.0, -2.0, 3.0
+>>> phi = SubsampledHadamard(1024, 128, signs=False).draw(key=7)
+>>> estimate = FIHT(k=3).recover(phi, phi.sketch(x)).x
+>>> bool(np.allclose(estimate, x))
+True
+"""
 
 from sketchbench.recovery.count_sketch import CountSketchMedian
 from sketchbench.recovery.desketch import Desketch

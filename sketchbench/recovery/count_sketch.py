@@ -1,19 +1,24 @@
-"""The decoding of CountSketch by medians (Charikar, Chen, Farach-Colton 2002; tang2021 Appendix C)."""
+"""Decoding of CountSketch by medians (Charikar, Chen, Farach-Colton 2002; tang2021 Appendix C)."""
 
 from dataclasses import dataclass
 
 from sketchbench.kernels import Array
-from sketchbench.recovery.recovery import Recovered, Recovery, thresholded
+from sketchbench.recovery.recovery import Recovered, Recovery, keep_largest
 from sketchbench.sketch.operator import Sketch
 from sketchbench.sketch.scattered import Scattered
 
 
 @dataclass(frozen=True)
 class CountSketchMedian(Recovery):
-    """The k largest of the medians over the rows of a CountSketch. O(r log(r) d) for each signal.
+    """The k entries of largest magnitude among medians over the rows of a CountSketch table.
 
-    A table of r rows and c columns is `BlockSparseEmbedding(d, b=r*c, s=r)`: each block of c cells is one row. For
-    even r the median is the mean of the middle two. Other kinds of sketches are refused with a TypeError.
+    A table of r rows and c columns is a sketch by `BlockSparseEmbedding(d, b=r*c, s=r)`, whose blocks are the rows.
+    Every row gives an estimate of every coordinate, sign * cell; their median (for even r, the mean of the middle two)
+    is off by much only where half of the rows have collisions with large entries (Charikar, Chen, Farach-Colton 2002).
+    It costs O(r log(r) d) for each signal, without iterations. Other sketches raise TypeError.
+
+    Arguments:
+        k: number of nonzeros of the estimates, 1 <= k <= d.
     """
 
     def _recover(self, sketch: Sketch, y: Array) -> Recovered:
@@ -22,4 +27,4 @@ class CountSketchMedian(Recovery):
                 f"the median decodes sketches with a few signed cells per coordinate, not "
                 f"{type(sketch).__name__}; use BlockSparseEmbedding or CountSketch"
             )
-        return thresholded(sketch.kernels, sketch.median(y), self.k)
+        return keep_largest(sketch.kernels, sketch.median(y), self.k)

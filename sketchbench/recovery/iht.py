@@ -8,8 +8,17 @@ from sketchbench.sketch.operator import Sketch
 
 @dataclass(frozen=True)
 class IHT(Iterative):
-    """Each iteration takes a gradient step, of the length that is optimal on the support of the last iterate, and
-    keeps the k largest entries. Three transforms per iteration.
+    """Iterative hard thresholding (Blumensath and Davies 2010), for sketches with orthogonal rows.
+
+    An iteration takes a gradient step of ‖y - Φx‖², of the length that is optimal on the support of the last iterate,
+    and keeps the k entries of largest magnitude. It costs three transforms for each iteration and signal, and takes
+    more iterations than FIHT.
+
+    Arguments:
+        k: number of nonzeros of the estimates, 1 <= k <= d.
+        stopping: unit of the threshold of ‖x‖₂ at which iterations stop, see `Iterative`: `paper` or `relative`.
+        support: coordinates that may be nonzero, see `Iterative`: `padded` or `true`.
+        iterations: largest number of iterations, >= 1.
     """
 
     def _next(self, phi: Sketch, signals: Signals, domain: int) -> Iterate:

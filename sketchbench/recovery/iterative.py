@@ -1,4 +1,4 @@
-"""What the iterative recoveries share: iterates, the bookkeeping of many signals at once, and when to stop."""
+"""The base class of iterative recoveries: many signals at once, each of which stops by itself."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -14,19 +14,19 @@ from sketchbench.sketch.operator import Sketch
 Stopping = Literal["paper", "relative"]
 Support = Literal["padded", "true"]
 
-SMALL = 1e-4  # norm of w below which iterations stop
-SETTLED = 0.01  # standard deviation over mean of the last WINDOW norms of w below which iterations stop
+SMALL = 1e-4  # iterations stop at this ‖w‖₂ or below
+SETTLED = 0.01  # iterations stop when the last WINDOW values of ‖w‖₂ have this standard deviation over mean, or less
 WINDOW = 4
-NEGLIGIBLE = 64  # ‖Φ direction‖ over ‖y‖, in units of the rounding error, below which no step is taken
+NEGLIGIBLE = 64  # ‖Φ direction‖/‖y‖ of the smallest step, in units of the rounding error
 
 
 class Iterate(NamedTuple):
     """N vectors with k nonzeros each.
 
     Attributes:
-        at: places of the nonzeros in ascending order, int32 (N, k).
-        values: the entries there (N, k).
-        residual: y - Φ of the vectors (N, b).
+        at: indices of the nonzeros in ascending order, int32 (N, k).
+        values: the nonzeros (N, k).
+        residual: y - Φx for the vectors x (N, b).
     """
 
     at: Array
@@ -38,29 +38,29 @@ class Point(NamedTuple):
     """N vectors w, each a sum of sparse vectors with disjoint supports.
 
     Attributes:
-        terms: the places, int32 (N, k), and values (N, k) of the sparse vectors.
+        terms: for each sparse vector, indices, int32 (N, k), and values (N, k).
         residual: y - Φw (N, b).
     """
 
     terms: tuple[tuple[Array, Array], ...]
     residual: Array
 
-    def rows(self, chosen: Array) -> "Point":
-        """Some of the vectors (booleans, (N,))."""
-        terms = tuple((at[chosen], values[chosen]) for at, values in self.terms)
-        return Point(terms, self.residual[chosen])
+    def rows(self, mask: Array) -> "Point":
+        """The vectors of a mask, booleans (N,)."""
+        terms = tuple((at[mask], values[mask]) for at, values in self.terms)
+        return Point(terms, self.residual[mask])
 
 
 class Signals(NamedTuple):
     """The N signals whose iterations have not stopped yet.
 
     Attributes:
-        number: their places among all signals (N,).
+        number: their numbers among all signals (N,).
         y: measurements (N, b).
         energy: ‖y‖₂² (N,).
         g: the last iterate.
         w: the point from which the next step starts.
-        norms: ‖w‖₂ of all points so far (N, s).
+        norms: ‖w‖₂ of all points so far (N, points).
     """
 
     number: Array
@@ -70,18 +70,18 @@ class Signals(NamedTuple):
     w: Point
     norms: Array
 
-    def rows(self, chosen: Array) -> "Signals":
-        """Some of the signals (booleans, (N,))."""
-        if chosen.all():
+    def rows(self, mask: Array) -> "Signals":
+        """The signals of a mask, booleans (N,)."""
+        if mask.all():
             return self  # without a copy
-        g = Iterate(*(part[chosen] for part in self.g))
-        w = self.w.rows(chosen)
-        return Signals(self.number[chosen], self.y[chosen], self.energy[chosen], g, w, self.norms[chosen])
+        g = Iterate(*(part[mask] for part in self.g))
+        w = self.w.rows(mask)
+        return Signals(self.number[mask], self.y[mask], self.energy[mask], g, w, self.norms[mask])
 
     def length(self, numerator: Array, denominator: Array) -> Array:
         """The length of a step, numerator / denominator, as a column (N, 1).
 
-        The denominator is ‖Φ direction‖₂². Where it is nothing but rounding error beside y, the length is 0.
+        The denominator is ‖Φ direction‖₂². Where that is no more than rounding error beside ‖y‖₂², the length is 0.
         """
         negligible = (NEGLIGIBLE * np.finfo(denominator.dtype).eps) ** 2 * self.energy
         counts = denominator > negligible
@@ -90,18 +90,19 @@ class Signals(NamedTuple):
 
 @dataclass(frozen=True)
 class Iterative(Recovery):
-    """Iterations that keep the k largest entries, on an operator whose rows are orthogonal.
+    """Base class of recoveries by iterations that keep k entries, for sketches with orthogonal rows.
 
-    They stop after `iterations`; or when the last four norms ‖w‖₂ have a standard deviation of at most 1 % of their
-    mean; or when the last of them is at most 1e-4. A new one is a frozen dataclass with one method, `_next`.
+    A signal's iterations stop after `iterations`; or when the last four norms ‖w‖₂ have a standard deviation of at most
+    1 % of their mean; or when the last norm is at most 1e-4. To write such a recovery: a frozen dataclass with one
+    method, `_next`.
 
     Arguments:
-        k: number of nonzeros.
-        stopping: `paper` takes that last threshold as it is (tang2021 Appendix E), so the answer depends on the unit
-            of the signal; `relative` takes it times ‖Φᵀy‖₂.
-        support: where the k entries are chosen: among all coordinates of the padded domain, whose tail is cut off at
-            the end (`padded`, tang2021 Appendix C), or among the d coordinates of the signal (`true`).
-        iterations: largest number of iterations.
+        k: number of nonzeros of the estimates, 1 <= k <= d.
+        stopping: unit of the threshold 1e-4. `paper`: 1, as in tang2021 Appendix E, so that estimates depend on the
+            scale of the signal; `relative`: ‖Φᵀy‖₂.
+        support: coordinates that may be nonzero. `true`: the d coordinates of the signal. `padded`: all coordinates of
+            the padded domain, of which the first d are returned (tang2021 Appendix C).
+        iterations: largest number of iterations, >= 1.
     """
 
     stopping: Stopping = "relative"
@@ -129,7 +130,7 @@ class Iterative(Recovery):
             signals = signals._replace(g=g, w=w, norms=norms)
             trace[signals.number, s] = left
             iterations[signals.number] = s + 1
-            stops = _settled(norms) | (norms[:, -1] <= small[signals.number])
+            stops = _are_stable(norms) | (norms[:, -1] <= small[signals.number])
             if s + 1 == self.iterations:
                 stops |= True
             if stops.any():
@@ -141,31 +142,40 @@ class Iterative(Recovery):
         return Recovered(x, iterations, trace[:, : s + 1])
 
     def _keep(self, phi: Sketch, y: Array, estimate: Array, domain: int) -> Iterate:
-        """The k largest of the first `domain` entries of an estimate."""
+        """The iterate of the k entries of largest magnitude among the first `domain` entries of an estimate (N, n)."""
         at = phi.kernels.largest(estimate[:, :domain], self.k)
-        return measured(phi, y, at, take(phi, estimate, at))
+        return iterate_at(phi, y, at, take(phi, estimate, at))
 
     @abstractmethod
     def _next(self, phi: Sketch, signals: Signals, domain: int) -> Iterate:
-        """The next iterate, with its support among the first `domain` coordinates."""
+        """The next iterate, whose nonzeros are among the first `domain` coordinates.
+
+        Arguments:
+            phi: Φ on its padded domain of n coordinates, with a workspace.
+            signals: N signals with their last iterates; `signals.w` may be overwritten.
+            domain: number of coordinates that may be nonzero.
+        """
 
     def _point(self, phi: Sketch, signals: Signals, g: Iterate) -> Point:
-        """Where the next step starts, after the iterate g: by default at g. The last iterate may be overwritten."""
+        """The point from which the next step starts, given the new iterate g: g itself, unless overridden.
+
+        `signals.g`, the last iterate, may be overwritten.
+        """
         return Point(((g.at, g.values),), g.residual)
 
 
-def measured(phi: Sketch, y: Array, at: Array, values: Array) -> Iterate:
-    """Sparse vectors, places and values (N, k), as iterates for measurements y (N, b)."""
+def iterate_at(phi: Sketch, y: Array, at: Array, values: Array) -> Iterate:
+    """The iterate of sparse vectors, indices and values (N, k), with residuals for measurements y (N, b)."""
     return Iterate(at, values, minus(phi, y, phi.sketch_sparse((at, values))))
 
 
 def minus(phi: Sketch, u: Array, v: Array) -> Array:
-    """u - v of rows (N, d); it overwrites v."""
+    """u - v for rows (N, d); overwrites v with it."""
     return phi.kernels.add_to_scaled(u, -phi.kernels.xp.ones((len(u), 1), dtype=u.dtype), v)
 
 
 def take(phi: Sketch, v: Array, at: Array) -> Array:
-    """Chosen entries (N, k) of v (N, d)."""
+    """The entries of v (N, d) at indices `at` (N, k): (N, k)."""
     return phi.kernels.collect(v[None], at[None])[0]
 
 
@@ -182,8 +192,8 @@ def _norms(phi: Sketch, w: Point) -> Array:
     return squared[:, None] ** 0.5
 
 
-def _settled(norms: Array) -> Array:
-    """Whether the last norms of each signal hardly vary, booleans (N,)."""
+def _are_stable(norms: Array) -> Array:
+    """Whether the last WINDOW norms of each signal vary by at most 1 %, booleans (N,)."""
     last = norms[:, -WINDOW:]
     full = last.shape[1] == WINDOW
     return (last.std(axis=1) <= SETTLED * last.mean(axis=1)) & full

@@ -1,7 +1,9 @@
-"""Decoders that FIHT is compared with, on a stored matrix, each within a number of applications of Φ and Φᵀ.
+"""Decoders that FIHT is compared with, each within a budget of applications of Φ and Φᵀ.
 
-What is counted is what an algorithm needs where Φ is a fast transform, which is not stored: products with Φ and Φᵀ.
-Two of the implementations are scikit-learn's.
+They work on a stored matrix, but the budget counts products with Φ and Φᵀ, as an algorithm needs them where Φ is a fast
+transform. Two of the implementations are scikit-learn's.
+
+Every decoder takes Φ (b, d), y (b,), k, the number of nonzeros, and `applications`, the budget; it returns x (d,).
 """
 
 import warnings
@@ -13,27 +15,25 @@ from numpy.typing import NDArray
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 Decoder = Callable[[Matrix, Vector, int, int], Vector]
-CG_STEPS = 3  # of a least squares problem (Needell and Tropp 2009)
+CG_STEPS = 3  # of conjugate gradients for each least squares problem (Needell and Tropp 2009)
 
 
 def orthogonal_matching_pursuit(phi: Matrix, y: Vector, k: int, applications: int) -> Vector:
-    """scikit-learn's. Each entry takes two applications: Φᵀ of the residual, and the new column of Φ.
-
-    Arguments of all decoders are Φ (b, d), y (b,), the number of entries, and that of applications; they return x (d,).
-    """
+    """scikit-learn's OMP. Each nonzero takes two applications: Φᵀ of the residual, and the new column of Φ."""
     from sklearn.linear_model import orthogonal_mp
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # it stops early where the residual vanishes
-        found = orthogonal_mp(phi, y, n_nonzero_coefs=max(1, min(k, applications // 2)), precompute=False)
-    return np.asarray(found)
+        warnings.simplefilter("ignore", RuntimeWarning)  # for stopping early, where the residual vanishes
+        x = orthogonal_mp(phi, y, n_nonzero_coefs=max(1, min(k, applications // 2)), precompute=False)
+    return np.asarray(x)
 
 
 def cosamp(phi: Matrix, y: Vector, k: int, applications: int) -> Vector:
-    """CoSaMP (Needell and Tropp 2009): least squares, by three steps of conjugate gradients, on the union of the last
-    support and the 2k largest entries of Φᵀ residual; of the solution the k largest are kept.
+    """CoSaMP (Needell and Tropp 2009).
 
-    An iteration takes the proxy, two applications for each step and one before them, and the residual: nine.
+    An iteration solves least squares, by three steps of conjugate gradients, on the union of the last support and the
+    2k largest entries of Φᵀ residual, and keeps the k largest entries of the solution. It takes nine applications: one
+    for the residual, one for Φᵀ of it, one before the steps, and two for each step.
     """
     x = np.zeros(phi.shape[1])
     for _ in range(applications // (2 * CG_STEPS + 3)):
@@ -48,10 +48,10 @@ def cosamp(phi: Matrix, y: Vector, k: int, applications: int) -> Vector:
 
 
 def lasso(phi: Matrix, y: Vector, k: int, applications: int, *, penalty: float) -> Vector:
-    """scikit-learn's LASSO by coordinate descent, argmin ½‖y - Φx‖² + penalty ‖x‖₁, of which the k largest are kept.
+    """The k largest entries of argmin ½‖y - Φx‖² + penalty ‖x‖₁, by scikit-learn's coordinate descent.
 
-    A sweep takes every column of Φ twice, for its inner product with the residual and for the change of that, so two
-    applications.
+    A sweep over the coordinates takes two applications: every column of Φ is used twice, for its inner product with the
+    residual and for the update of the residual.
     """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import Lasso
@@ -59,14 +59,14 @@ def lasso(phi: Matrix, y: Vector, k: int, applications: int, *, penalty: float) 
     sweeps = max(1, applications // 2)
     model = Lasso(penalty / len(y), fit_intercept=False, max_iter=sweeps, tol=1e-8)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # it is to stop before
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the budget ends before convergence
         x = np.array(model.fit(phi, y).coef_)
     x[np.argsort(-abs(x))[k:]] = 0
     return x
 
 
 def _least_squares(phi: Matrix, y: Vector, start: Vector) -> Vector:
-    """A few steps of conjugate gradients for min ‖y - Φx‖₂, from a start."""
+    """CG_STEPS steps of conjugate gradients for min ‖y - Φx‖₂, from `start`."""
     x = start.copy()
     residual = y - phi @ x
     slope = phi.T @ residual

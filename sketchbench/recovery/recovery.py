@@ -1,4 +1,4 @@
-"""A recovery finds a sparse x from measurements y = Φx + noise."""
+"""The base class of recoveries, which estimate sparse x from measurements y = Φx + noise."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -11,8 +11,8 @@ from sketchbench.kernels import Array, Kernels
 from sketchbench.parameters import Checked, Count
 from sketchbench.sketch.operator import Sketch
 
-WORKSPACE = 2**20  # entries of the signals that are recovered together
-HEADROOM = 1e3  # by which the largest measurement is below what can be squared and summed: estimates may be larger
+WORKSPACE = 2**20  # entries of signals that are recovered at a time
+HEADROOM = 1e3  # how much larger than measurements estimates may be without overflow of their squares
 
 
 class Recovered(NamedTuple):
@@ -20,9 +20,8 @@ class Recovered(NamedTuple):
 
     Attributes:
         x: the estimates (..., d).
-        iterations: number of iterations, int (...), 0 where nothing is iterated.
-        trace: the residual norm ‖y - Φx‖₂ after each iteration, NaN after the last one; as long as the largest number
-            of iterations.
+        iterations: number of iterations, int (...); 0 for recoveries without iterations.
+        trace: residual norms ‖y - Φx‖₂ after each iteration (..., most iterations), NaN after a signal's last one.
     """
 
     x: Array
@@ -30,17 +29,17 @@ class Recovered(NamedTuple):
     trace: Array
 
 
-MakeRecovery = Callable[..., "Recovery"]  # what a config of conf/recovery gives; it wants k
+MakeRecovery = Callable[..., "Recovery"]  # the function that a config of conf/recovery makes; its argument is k
 
 
 @dataclass(frozen=True)
 class Recovery(Checked, ABC):
-    """A way to recover vectors with at most k nonzeros (K in tang2021) from their sketches.
+    """Base class of recoveries: algorithms that estimate vectors with k nonzeros (K in tang2021) from their sketches.
 
-    A new one is a frozen dataclass with one method, `_recover`; the types of its fields say what values they may have.
+    To write one: a frozen dataclass with one method, `_recover`. Fields are checked against their types (`Checked`).
 
     Arguments:
-        k: number of nonzeros.
+        k: number of nonzeros of the estimates, 1 <= k <= d.
     """
 
     k: Count
@@ -48,19 +47,19 @@ class Recovery(Checked, ABC):
     def recover(self, sketch: Sketch, y: Array) -> Recovered:
         """Estimate signals x from measurements y = Φx + noise.
 
-        Signals are recovered in blocks, so that memory stays bounded.
+        Signals are recovered in blocks of WORKSPACE entries, so that memory stays bounded.
 
         Arguments:
-            sketch: Φ, one operator, which all signals share.
-            y: measurements (..., b).
+            sketch: Φ, a single operator, which all signals share.
+            y: measurements (..., b), float32 or float64.
 
         Returns:
-            The estimates, with leading axes as those of y.
+            Estimates with the leading axes of y, and their iterations.
 
         Raises:
             ValueError: for k > d, a stack of operators, a wrong length, a non-finite measurement, or one whose
                 square leaves the range of its dtype.
-            TypeError: for another kind of array, or a sketch that this recovery can't decode.
+            TypeError: for another kind of array, or a sketch that this recovery cannot decode.
         """
         if sketch.operators is not None:
             raise ValueError(
@@ -80,7 +79,7 @@ class Recovery(Checked, ABC):
             x[first : first + step] = block.x
             iterations.append(block.iterations)
             traces.append(block.trace)
-        trace = _joined(xp, traces)
+        trace = _join(xp, traces)
         return Recovered(
             x.reshape(*y.shape[:-1], sketch.d),
             xp.concatenate(iterations).reshape(y.shape[:-1]),
@@ -89,11 +88,11 @@ class Recovery(Checked, ABC):
 
     @abstractmethod
     def _recover(self, sketch: Sketch, y: Array) -> Recovered:
-        """As `recover`, for y of shape (N, b), already checked, with an operator that has a workspace."""
+        """Estimate N signals from measurements y (N, b), which are checked; the operator has a workspace."""
 
 
 def _check_range(xp: Any, signals: Array) -> None:
-    """ValueError for measurements (N, b) whose squares can't be summed in their dtype."""
+    """Raise ValueError for measurements (N, b) whose squares cannot be summed in their dtype."""
     if signals.size == 0:
         return
     largest, limits = xp.abs(signals).max(axis=1), np.finfo(signals.dtype)
@@ -105,8 +104,8 @@ def _check_range(xp: Any, signals: Array) -> None:
         )
 
 
-def _joined(xp: Any, traces: list[Array]) -> Array:
-    """The traces of all blocks, one below the other, each filled up with NaN to the longest."""
+def _join(xp: Any, traces: list[Array]) -> Array:
+    """The traces of all blocks, one below the other, each padded with NaN to the longest."""
     if len(traces) == 1:
         return traces[0]
     longest = max(trace.shape[1] for trace in traces)
@@ -116,14 +115,14 @@ def _joined(xp: Any, traces: list[Array]) -> Array:
 
 
 def best(kernels: Kernels, x: Array, k: int) -> Array:
-    """The best approximations of x (N, d) with k nonzeros, x^[k]: the entries of largest magnitude, else 0."""
+    """x^[k], the best approximations of x (N, d) with k nonzeros: entries of largest magnitude, and else 0."""
     at = kernels.largest(x, k)
     values = kernels.collect(x[None], at[None])
     return kernels.spread(at[None], values, kernels.xp.empty_like(x)[None])[0]
 
 
-def thresholded(kernels: Kernels, estimate: Array, k: int) -> Recovered:
-    """The k largest entries of estimates (N, d), as the result of a recovery without iterations."""
+def keep_largest(kernels: Kernels, estimate: Array, k: int) -> Recovered:
+    """The result of a recovery without iterations: the k entries of largest magnitude of estimates (N, d)."""
     xp, count = kernels.xp, len(estimate)
     x = best(kernels, estimate, k)
     return Recovered(x, xp.zeros(count, dtype="int64"), xp.empty((count, 0), dtype=x.dtype))

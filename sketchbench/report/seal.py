@@ -1,29 +1,28 @@
-"""Seals: what stands beside a report and says what its files contain, and what they were made of.
+"""Seals: a file beside each report, with the checksums of its files and of everything that they were made of.
 
-A table, the page of claims and a figure are files that anyone can edit, cut, swap or copy from elsewhere. Whoever
-writes one writes `NAME.seal` last, a small JSON file with the SHA-256 of each of its files, what they were made of, and
-a checksum of its own; whoever reads one verifies it first. A seal holds nothing that differs between machines or times,
-but that of a table names the commit of the code that it is from.
-It shows accidents and edits; it doesn't stop someone who makes a new seal for what they forged.
+A report is one or more files that anyone can edit, cut, swap or copy from elsewhere. The step that writes a report
+writes `NAME.seal` last, a small JSON file with a checksum of its own; `content` reads a report, and verifies its seal
+first. There is no other way to read one. Seals hold nothing that differs between
+machines or times, but those in `tables/origin`, which say where the rows of a table come from.
+They show accidents and edits; they don't stop someone who makes a new seal for what they forged.
 """
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sketchbench.files import FileError, clear, is_plain, remove, set_aside, write_text
+from sketchbench.files import clear, is_plain, remove, set_aside, write_text
 
 VERSION = 1
 LARGEST = 1 << 20  # bytes of a seal; one of 200 tables has 20,000
-KINDS = {"table": "a table", "times": "times of a table", "claims": "a page of claims", "figure": "a figure"}
-AGAIN = "run snakemake again, which makes it anew"
-WITHDRAWN = ".withdrawn"  # behind the name of a seal whose report is to be made again
-GONE = ".html"  # the ending of files that reports once had, too; seals from before still list them
-ORIGIN = ("commits", "settings", "machines")  # what the seal of a table says beside what every seal does
+KINDS = ("table", "times", "origin", "claims", "figure", "printed", "frontier", "history", "benchmarks")
+RESULTS = "sketchbench results"
+FORMATS = (".csv", ".md", ".svg", ".png", ".seal")  # of the files of a folder of reports
+FOLDERS = (".", "tables", "figures", "tables/origin")  # where they are in it
+UNSEALED = "times.csv"  # the verdicts on times, which git does not track and nothing reads
+OPTIONAL = ("settings", "commits", "machines")  # attributes that only some seals have
 
 
 class SealError(ValueError):
@@ -32,34 +31,33 @@ class SealError(ValueError):
 
 @dataclass(frozen=True)
 class Seal:
-    """What a seal says.
+    """The content of a seal.
 
     Attributes:
-        kind: a key of KINDS.
-        scale: the scale that the report is of.
-        made_of: the SHA-256 of each thing that it was made of, by name: what a table has of each method, the tables of
-            others.
-        files: the SHA-256 of each of its files, by file name.
-        commits: of a table, by method, the commit of the code that its records are from, several separated by spaces;
-            "" outside a checkout.
+        kind: one of KINDS.
+        scale: the scale of the report; "" where it has none.
+        made_of: the SHA-256 of each thing that the report was made of, by name: the records of each method for a table,
+            the tables for all else.
+        files: the SHA-256 of each file of the report, by file name.
         settings: of a table, `seed` and `kernels` of its records.
-        machines: of a table, `machine` and `versions` of its records, several separated by semicolons.
+        commits: of an origin, by method, the commits of the code behind the records, separated by spaces.
+        machines: of an origin, `machine` and `versions` of the records, several separated by semicolons.
     """
 
     kind: str
     scale: str
     made_of: Mapping[str, str]
     files: Mapping[str, str]
-    commits: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
+    commits: Mapping[str, str] = field(default_factory=dict)
     machines: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
         """The content of the file: JSON in one form only, so that every other byte is a damage."""
-        about = {"seal": VERSION, "kind": self.kind, "scale": self.scale}
-        parts = {name: dict(sorted(getattr(self, name).items())) for name in ("made_of", "files", *ORIGIN)}
-        content = {**about, **{name: part for name, part in parts.items() if part or name not in ORIGIN}}
+        parts = {name: dict(sorted(getattr(self, name).items())) for name in ("made_of", "files", *OPTIONAL)}
+        content = {"seal": VERSION, "kind": self.kind, "scale": self.scale}
+        content |= {name: part for name, part in parts.items() if part or name not in OPTIONAL}
         return json.dumps({**content, "checksum": digest(json.dumps(content))}, indent=1) + "\n"
 
 
@@ -73,90 +71,125 @@ def beside(path: Path) -> Path:
     return path.with_suffix(".seal")
 
 
-def write(
-    kind: str, scale: str, made_of: Mapping[str, str], files: Sequence[Path], **origin: Mapping[str, str]
-) -> None:
-    """Seal a report, after all of its files have been written; the seal stands beside the first.
+def write(kind: str, scale: str, made_of: Mapping[str, str], files: Sequence[Path], **more: Mapping[str, str]) -> None:
+    """Seal a report, after all of its files have been written; the seal stands beside the first of them.
 
-    Arguments are the attributes of `Seal`, but `files`, the paths of those; `origin`, of a table, is the last three.
+    Arguments are the attributes of `Seal`, except `files`: the paths of the report's files.
 
-    Raises FileError (an OSError) where it can't be written.
+    Raises FileError (an OSError) where the seal can't be written.
     """
     sums = {path.name: digest(path.read_bytes()) for path in files}
-    write_text(beside(files[0]), Seal(kind, scale, made_of, sums, **origin).text)
-    remove(_withdrawn(beside(files[0])))
+    write_text(beside(files[0]), Seal(kind, scale, made_of, sums, **more).text)
 
 
-def read(path: Path) -> Seal:
-    """A seal that is whole.
+def read(path: Path, again: str = RESULTS) -> Seal:
+    """A whole seal.
+
+    Arguments:
+        path: of the seal.
+        again: the command that makes it again, for the message.
 
     Raises:
-        SealError: for one that is missing, no file of its own, cut off or changed.
+        SealError: for a seal that is missing, a link, cut off or changed.
     """
     if not is_plain(path):
-        raise SealError(f"{path}: no such seal; {AGAIN}")
+        raise SealError(f"{path}: no such seal; run {again}")
     try:
         with path.open("rb") as file:
             text = file.read(LARGEST).decode("utf-8")
         content = json.loads(text)
         parts = (content[name] for name in ("kind", "scale", "made_of", "files"))
-        seal = Seal(*parts, **{name: content[name] for name in ORIGIN if name in content})
+        seal = Seal(*parts, **{name: content[name] for name in OPTIONAL if name in content})
         whole = seal.text == text
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         whole = False
     if not whole:
-        raise SealError(f"{path}: no whole seal, or changed since it was written; {AGAIN}")
+        raise SealError(f"{path}: no whole seal, or changed since it was written; run {again}")
     return seal
 
 
+def command(kind: str, scale: str | None, path: Path) -> str:
+    """The command that makes a report again; for a history, which only grows, the one that brings it back."""
+    if kind == "benchmarks":
+        return "make bench"
+    if kind == "history":
+        return f"git restore {path} {beside(path)}"
+    settings = [f"scale={scale}"] if scale else []
+    settings += [f"studies={path.stem}"] if kind in ("table", "times", "origin") else []
+    return f"{RESULTS} --config {' '.join(settings)}" if settings else RESULTS
+
+
 def content(path: Path, kind: str, scale: str | None = None) -> bytes:
-    """The bytes of a report's file, verified: they are what its seal says.
+    """The bytes of a file of a report whose files are all as its seal says. Everything that shows a report reads it by
+    this function.
 
     Arguments:
         path: the file.
-        kind: a key of KINDS, what the file must be.
+        kind: the kind of report that the file must belong to, one of KINDS.
         scale: the scale that it must be of; None for any.
 
     Raises:
         SealError: in one line, for a file that is missing, changed, cut off, swapped or of another kind or scale.
     """
+    again = command(kind, scale, path)
     if not path.is_file():
-        raise SealError(f"{path} is {'no file' if path.exists() else 'not there'}; run snakemake first")
+        raise SealError(f"{path} is {'no file' if path.exists() else 'not there'}; run {again}")
     if not beside(path).exists():
-        raise SealError(f"{path}: it has no seal ({beside(path).name}), so nobody knows whether it is whole; {AGAIN}")
-    seal = read(beside(path))
+        raise SealError(f"{path}: it has no seal ({beside(path).name}), so nobody can verify it; run {again}")
+    seal = read(beside(path), again)
     if seal.kind != kind:
-        raise SealError(f"{path}: it is {KINDS.get(seal.kind, seal.kind)}, not {KINDS[kind]}; name another file")
+        raise SealError(f"{path}: its seal is of kind {seal.kind}, not {kind}; name another file")
     if scale not in (None, seal.scale):
-        raise SealError(f"{path}: it is of scale={seal.scale}, not {scale}; name another file, or {AGAIN}")
+        raise SealError(f"{path}: it is of scale={seal.scale}, not {scale}; name another file, or run {again}")
+    for name in seal.files:
+        _matching(path.with_name(name), seal)
     return _matching(path, seal)
 
 
 def sums(paths: Iterable[Path]) -> dict[str, str]:
-    """What a report says that it was made of: of each table, by study, the SHA-256 that its seal gives it.
+    """What a report is made of: the SHA-256 of each table, by study, from the table's seal.
 
-    Raises SealError where a table has none.
+    Raises SealError where a table has no seal.
     """
     return {path.stem: read(beside(path)).files[path.name] for path in paths}
 
 
-def check(files: Sequence[Path], made_of: Mapping[str, str] | None, scale: str) -> list[str]:
-    """Prepare for a run that makes what is missing of a report: whatever is damaged is renamed.
+def damages(reports: Path) -> list[str]:
+    """Verify a whole folder of reports. O(bytes of the files).
 
-    Where a report is whole, but made of something else than is planned, its seal is withdrawn: Snakemake makes again
-    what misses a file, and until it does so `restore` can undo it. A report without a seal stays as it is.
-    O(bytes of the files).
+    Returns:
+        A line for each report that has no seal, differs from its seal or lacks a file.
+    """
+    lines = []
+    for folder in FOLDERS:
+        files = {path for path in (reports / folder).glob("*") if path.suffix in FORMATS and path.name != UNSEALED}
+        for place in sorted({beside(path) for path in files}):
+            own = {path for path in files if beside(path) == place} - {place}
+            try:
+                seal = read(place)
+                for path in sorted(own | {place.with_name(name) for name in seal.files}):
+                    _matching(path, seal)
+            except SealError as error:
+                lines.append(str(error))
+    return lines
+
+
+def check(files: Sequence[Path], made_of: Mapping[str, str] | None, scale: str) -> list[str]:
+    """Prepare for a run that makes what is missing of a report. O(bytes of the files).
+
+    A damaged file is renamed. A whole report that is made of something else than planned loses its seal: Snakemake
+    makes a report again that misses a file, and until then nothing reads it. A report without a seal stays as it is.
 
     Arguments:
-        files: all of the report, but for its seal.
-        made_of: what the report is to be made of, see `Seal`; None: whatever it is, it stays.
+        files: all files of the report except its seal.
+        made_of: what the report is to be made of, see `Seal`; None: anything.
         scale: the scale that it is to be of.
 
     Returns:
         A line for each damaged file.
 
     Raises:
-        FileError: where something damaged can't be renamed.
+        FileError: where a damaged file can't be renamed, or a seal can't be removed.
     """
     place = beside(files[0])
     lines = [line for path in (*files, place) for line in clear(path)]
@@ -172,35 +205,8 @@ def check(files: Sequence[Path], made_of: Mapping[str, str] | None, scale: str) 
         except SealError:
             lines.append(_rejected(path, "it is not what its seal says"))
     if made_of is not None and (seal.scale != scale or dict(seal.made_of) != dict(made_of)):
-        _withdraw(place)
+        remove(place)
     return lines
-
-
-def restore(folder: Path) -> None:
-    """Undo what `check` withdrew for a run that did not come to make it again, as one that was stopped: the report is
-    still there, whole, and another run may leave it as it is.
-
-    Arguments:
-        folder: of reports; those in the folders in it count, too.
-    """
-    for place in sorted([*folder.glob(f"*.seal{WITHDRAWN}"), *folder.glob(f"*/*.seal{WITHDRAWN}")]):
-        with suppress(SealError, OSError):
-            seal = read(place)
-            files = [place.with_name(name) for name in seal.files if not name.endswith(GONE)]
-            sealed = place.with_name(place.name.removesuffix(WITHDRAWN))
-            if not os.path.lexists(sealed) and all(is_plain(path) and _matching(path, seal) for path in files):
-                place.replace(sealed)
-
-
-def _withdraw(place: Path) -> None:
-    try:
-        place.replace(_withdrawn(place))
-    except OSError as error:
-        raise FileError(error.errno, f"{place} can't be renamed ({error.strerror}); remove it by hand") from None
-
-
-def _withdrawn(place: Path) -> Path:
-    return place.with_name(place.name + WITHDRAWN)
 
 
 def _rejected(path: Path, reason: str) -> str:
@@ -210,12 +216,13 @@ def _rejected(path: Path, reason: str) -> str:
 
 def _matching(path: Path, seal: Seal) -> bytes:
     """The bytes of a file that is as its seal says; SealError otherwise."""
+    again = f"run {command(seal.kind, seal.scale, path)}"
     if path.name not in seal.files:
-        raise SealError(f"{path}: its seal is one of {', '.join(seal.files)}: it was renamed or swapped; {AGAIN}")
+        raise SealError(f"{path}: its seal is one of {', '.join(seal.files)}: it was renamed or swapped; {again}")
     try:
         found = path.read_bytes()
     except OSError as error:
-        raise SealError(f"{path}: it can't be read ({error.strerror}); {AGAIN}") from None
+        raise SealError(f"{path}: it can't be read ({error.strerror}); {again}") from None
     if digest(found) != seal.files[path.name]:
-        raise SealError(f"{path}: it is not what its seal says: it was changed or cut off; {AGAIN}")
+        raise SealError(f"{path}: it is not what its seal says: it was changed or cut off; {again}")
     return found

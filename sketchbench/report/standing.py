@@ -1,13 +1,14 @@
-"""The tables that a run of some studies leaves as they are: which there are, and what of each is not of this plan.
+"""The reports in a folder: what each is made of, which of them a run makes again, and which it leaves as they are.
 
-Such a table takes part in the claims. Its rows are of this plan where its seal names the signatures that the plan has
-of their method; else they are of older code, say, until their study is run again.
+A run of some studies leaves the tables of others, and these take part in its claims. The rows of such a table are of
+the plan where its seal names the signatures that the plan has for their method; else they are of older code, say, until
+their study is run again.
 """
 
 import csv
 import io
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,6 @@ from typing import Any
 from sketchbench.files import FileError, is_plain
 from sketchbench.measure.column import Column
 from sketchbench.report import seal
-from sketchbench.report.reports import TABLE, files_of
 from sketchbench.report.seal import SealError
 
 # Why rows are not of this plan: another seed or other kernels were asked for, the study no longer has their method, or
@@ -23,15 +23,16 @@ from sketchbench.report.seal import SealError
 SEED, KERNELS, DROPPED, OLDER = "another seed", "other kernels", "an older plan", "older code"
 SETTINGS = (("seed", SEED), ("kernels", KERNELS))
 STATES = (OLDER, SEED, KERNELS, DROPPED)
-States = Mapping[str, Mapping[str, list[str]]]  # by study and state the methods; what is of this plan is not in it
+States = Mapping[str, Mapping[str, list[str]]]  # methods by study and state; methods of this plan are left out
+PLAN = "the plan"  # what claims are made of, beside tables; no study has a space in its name
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table that is there, whole.
+    """A whole table that a run leaves as it is.
 
     Attributes:
-        made_of: by method, what `reports.records_of` gave when it was made; "" where its seal doesn't say.
+        made_of: by method, what `table_inputs` gave when the table was made; "" where its seal doesn't say.
         settings: `seed` and `kernels` of its records; empty where its seal doesn't say.
     """
 
@@ -39,17 +40,17 @@ class Table:
     settings: Mapping[str, str]
 
     def states(self, planned: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, list[str]]:
-        """Its methods that are not of a plan, by the reason.
+        """The methods whose rows are not of a plan, by the reason.
 
         Arguments:
-            planned: what the plan's table would be made of.
+            planned: what the plan's table would be made of, by method.
             settings: `seed` and `kernels` of the plan.
         """
-        found: dict[str, list[str]] = {}
+        states: dict[str, list[str]] = {}
         for method in sorted(self.made_of):
             if self.made_of[method] != planned.get(method):
-                found.setdefault(self._reason(method in planned, settings), []).append(method)
-        return found
+                states.setdefault(self._reason(method in planned, settings), []).append(method)
+        return states
 
     def _reason(self, planned: bool, settings: Mapping[str, str]) -> str:
         for name, state in SETTINGS:
@@ -58,62 +59,119 @@ class Table:
         return OLDER if planned else DROPPED
 
 
-def origin_of(provenances: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, dict[str, str]]:
-    """Where the rows of a table come from, by the method and the provenance of each of its records: the `commits`,
-    `settings` and `machines` of `seal.Seal`."""
-    commits: dict[str, set[str]] = {}
-    settings: dict[str, set[str]] = {}
-    machines: dict[str, set[str]] = {}
-    for method, provenance in provenances:
-        commits.setdefault(method, set()).add(provenance.get("commit") or "")
-        config = provenance.get("config", {})
-        for name in (name for name, _ in SETTINGS if name in config):
-            settings.setdefault(name, set()).add(str(config[name]))
-        if "machine" in provenance:
-            machines.setdefault("machine", set()).add(provenance["machine"])
-        if versions := provenance.get("versions"):
-            told = ", ".join(f"{name} {number}" for name, number in sorted(versions.items()))
-            machines.setdefault("versions", set()).add(told)
-    return {"commits": _joined(commits), "settings": _joined(settings), "machines": _joined(machines, "; ")}
+def table_inputs(manifest: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """What a table is made of: by method, the digest of the signatures of its records and of the columns that the plan
+    adds to them.
+
+    Arguments:
+        manifest: of the table, see `Plan.manifest`. The paths of the records don't count.
+    """
+    entries: dict[str, list[Any]] = {}
+    for entry in manifest:
+        entries.setdefault(entry["columns"][Column.METHOD], []).append([entry["signature"], entry["columns"]])
+    return {method: seal.digest(json.dumps(listed, sort_keys=True)) for method, listed in entries.items()}
 
 
-def _joined(found: Mapping[str, set[str]], by: str = " ") -> dict[str, str]:
-    return {name: by.join(sorted(filter(None, told))) for name, told in found.items()}
+def claims_inputs(tables: Mapping[str, str], facts: str) -> dict[str, str]:
+    """What the page of claims is made of: the SHA-256 of each table by study, and that of the plan's facts, such as
+    which tables are of older code (see `Plan.facts`)."""
+    return {**tables, PLAN: seal.digest(facts)}
 
 
-def find(reports: Path, scale: str) -> dict[str, Table]:
+def printed_inputs(tables: Mapping[str, str], verdicts: str) -> dict[str, str]:
+    """What the table of printed numbers is made of: the SHA-256 of each table by study, and that of claims.csv."""
+    return {**tables, "claims.csv": verdicts}
+
+
+def check(
+    folder: Path,
+    scale: str,
+    manifests: Mapping[str, str],
+    figures: Mapping[str, Sequence[str]],
+    *,
+    facts: str,
+    standing: Iterable[str] = (),
+    printed: Sequence[str] = (),
+    frontier: Sequence[str] = (),
+) -> list[str]:
+    """Prepare for a run that makes what is missing: see `seal.check`. Reads every report once.
+
+    Arguments:
+        folder: of the reports.
+        scale: the scale that they are of.
+        manifests: by study, the manifest of its table as JSON.
+        figures: by name, the studies whose tables a figure is drawn from.
+        facts: what the plan says to the page of claims.
+        standing: the studies whose tables are used as they are.
+        printed: the studies whose tables are compared with printed numbers; none: no such comparison is made.
+        frontier: the studies whose tables the frontier is joined from; none: no frontier is made.
+
+    Returns:
+        A line for each damaged file.
+
+    Raises:
+        FileError: (an OSError) where a damaged file can't be renamed, or a seal can't be removed.
+    """
+    lines, tables = [], {}
+    for study, manifest in manifests.items():
+        place = folder / "tables" / f"{study}.csv"
+        lines += seal.check([place], table_inputs(json.loads(manifest)), scale)
+        tables[study] = _sum(place)
+    tables |= {study: _sum(folder / "tables" / f"{study}.csv") for study in standing}
+
+    def check_report(name: str, suffixes: Sequence[str], made_of: Mapping[str, str]) -> None:
+        lines.extend(seal.check([folder / f"{name}{suffix}" for suffix in suffixes], made_of, scale))
+
+    check_report("claims", (".csv", ".md"), claims_inputs(tables, facts))
+    if printed:
+        verdicts = _sum(folder / "claims.csv")
+        check_report("printed", (".csv",), printed_inputs({study: tables[study] for study in printed}, verdicts))
+    if frontier:
+        check_report("frontier", (".csv",), {study: tables[study] for study in frontier})
+    for name, studies in figures.items():
+        check_report(f"figures/{name}", (".svg", ".png"), {study: tables[study] for study in studies})
+    return lines
+
+
+def _sum(path: Path) -> str:
+    """The SHA-256 of a report that `seal.check` has found whole; empty where it is to be made."""
+    try:
+        return seal.read(seal.beside(path)).files[path.name] if path.is_file() else ""
+    except (SealError, KeyError):
+        return ""
+
+
+def find_tables(reports: Path, scale: str) -> dict[str, Table]:
     """The tables of a folder of reports that are whole, sealed and of this scale, by study. Reads each once.
 
-    Among them are those that a run which was stopped would have made again. Of others, and of those that can't be read,
-    nothing is said here; see `remarks`.
+    It says nothing of tables that are not; see `check_others`.
     """
-    found = {}
-    seal.restore(reports)
+    tables = {}
     for path in sorted((reports / "tables").glob("*.csv")):
         if is_plain(path) and is_plain(seal.beside(path)):
             try:
-                found[path.stem] = _read(path, scale)
-            except (SealError, UnicodeDecodeError, csv.Error, ValueError):
+                tables[path.stem] = _read(path, scale)
+            except (SealError, csv.Error, ValueError):
                 continue
-    return found
+    return tables
 
 
 def _read(path: Path, scale: str) -> Table:
     """A table; ValueError for one that is not whole, or has no column `method`."""
     rows = csv.reader(io.StringIO(seal.content(path, "table", scale).decode("utf-8")))
     place = next(rows, []).index(Column.METHOD)
-    origin = seal.read(seal.beside(path))
-    made_of = {method: origin.made_of.get(method, "") for method in sorted({row[place] for row in rows})}
-    return Table(made_of, dict(origin.settings))
+    own = seal.read(seal.beside(path))
+    made_of = {method: own.made_of.get(method, "") for method in sorted({row[place] for row in rows})}
+    return Table(made_of, dict(own.settings))
 
 
-def as_text(tables: Mapping[str, Table]) -> str:
+def to_json(tables: Mapping[str, Table]) -> str:
     """The tables as JSON, for the jobs of a run: while it goes on, tables change."""
     return json.dumps({study: asdict(table) for study, table in tables.items()}, sort_keys=True)
 
 
-def recalled(path: Path) -> dict[str, Table]:
-    """The tables of a file that has what `as_text` gives. Raises FileError where it can't be read."""
+def from_json(path: Path) -> dict[str, Table]:
+    """The tables of a file that has what `to_json` gives. Raises FileError where it can't be read."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         return {study: Table(**table) for study, table in content.items()}
@@ -121,36 +179,37 @@ def recalled(path: Path) -> dict[str, Table]:
         raise FileError(0, f"{path} can't be read ({error}); start snakemake again, which writes it") from None
 
 
-def remarks(reports: Path, scale: str, planned: Collection[str], standing: Iterable[str]) -> list[str]:
-    """Prepare for a run of some studies: of the tables of others, what is damaged is renamed, and the rest is left.
+def check_others(reports: Path, scale: str, planned: Collection[str], standing: Iterable[str]) -> list[str]:
+    """Prepare for a run of some studies: of the tables of others, damaged ones are renamed, and the rest is left.
 
     Arguments:
         reports: the folder of reports.
-        scale: that of the run.
-        planned: the studies whose tables it makes.
-        standing: those whose tables it uses as they are.
+        scale: the scale of the run.
+        planned: the studies whose tables the run makes.
+        standing: the studies whose tables the run uses as they are.
 
     Returns:
-        A line for each damaged file, and one for all tables each that have no seal, or are of no study at this scale.
+        A line for each damaged file, one for all tables without seals, and one for all tables of no study at this
+        scale.
 
     Raises:
-        FileError: where something damaged can't be renamed.
+        FileError: where a damaged file can't be renamed.
     """
     lines, unsealed, foreign = [], [], []
     used = set(standing)
     for study in sorted({path.stem for path in (reports / "tables").glob("*.csv")} - set(planned)):
         place = reports / "tables" / f"{study}.csv"
-        if is_plain(place) and not seal.beside(place).exists():
+        damaged = seal.check([place], None, scale)
+        if damaged:
+            lines += damaged
+        elif not seal.beside(place).exists():
             unsealed.append(study)
-            continue
-        damaged = seal.check(files_of(place, TABLE), None, scale)
-        lines += damaged
-        if study not in used and not damaged:
+        elif study not in used:
             foreign.append(study)
     if unsealed:
         lines.append(
             f"{reports}/tables: {', '.join(unsealed)}: without seals, so their verdicts read `not run`; run these"
-            " studies, or take committed tables as they are by sketchbench step adopt"
+            " studies, or bring committed seals back by git restore"
         )
     if foreign:
         lines.append(

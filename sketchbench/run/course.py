@@ -55,15 +55,17 @@ class _Settings(Checked):
     checkpoints: str | None
 
 
-def knows(config: dict[str, Any]) -> bool:
+def can_resume(config: dict[str, Any]) -> bool:
     """Whether the task of a resolved config can stop at a time limit and continue from checkpoints."""
     task = config.get("task")
     return isinstance(task, dict) and all(name in task for name in SETTINGS)
 
 
-def told(config: dict[str, Any], minutes: float | None = None, checkpoints: str | None = None) -> dict[str, Any]:
+def with_time_limit(
+    config: dict[str, Any], minutes: float | None = None, checkpoints: str | None = None
+) -> dict[str, Any]:
     """The config with a time limit (minutes) and a folder of checkpoints, if its task can resume; else unchanged."""
-    if not knows(config):
+    if not can_resume(config):
         return config
     return {**config, "task": {**config["task"], "minutes": minutes, "checkpoints": checkpoints}}
 

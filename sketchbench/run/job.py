@@ -12,13 +12,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sketchbench import kernels
 from sketchbench.errors import MISTAKES, ConfigError, blame, message
 from sketchbench.kernels.device import recorded_name
 from sketchbench.measure.row import Row
 from sketchbench.project import PROJECT, code_commit
 from sketchbench.run import record
-from sketchbench.run.course import Unfinished, knows, told
+from sketchbench.run.course import Unfinished, can_resume, with_time_limit
 from sketchbench.run.digest import CodeDigest
 from sketchbench.run.execution import execute, with_task
 from sketchbench.run.signature import code_of, signature
@@ -132,8 +131,8 @@ def available_trials(planned: list[dict[str, Any]]) -> list[Trial]:
 def _origin(config: dict[str, Any]) -> dict[str, Any]:
     """The part of a record's provenance that is the same for all runs of a process, with the config."""
     return {
-        "config": told(config),
-        "kernels": recorded_name(kernels.resolve(config["kernels"])),
+        "config": with_time_limit(config),
+        "kernels": recorded_name(config["kernels"]),
         "commit": _commit(),
         "machine": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
         "versions": {name: _version(name) for name in VERSIONS},
@@ -174,7 +173,7 @@ def start_logging() -> None:
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
 
 
-def work_off(batch: list[dict[str, Any]], folder: Path | None = None) -> Outcome:
+def run_batch(batch: list[dict[str, Any]], folder: Path | None = None) -> Outcome:
     """Do the runs of a batch whose records are not there, one after the other.
 
     Arguments:
@@ -224,10 +223,10 @@ def _do(entry: dict[str, Any], path: Path, folder: Path | None) -> None:
 def _with_time_left(config: dict[str, Any], seconds: float) -> dict[str, Any] | None:
     """The config with what is left of its time limit, which is that of a batch, after some seconds; None where nothing
     is left."""
-    if not knows(config) or not config["task"]["minutes"]:
+    if not can_resume(config) or not config["task"]["minutes"]:
         return config
     left = config["task"]["minutes"] - seconds / 60
-    return told(config, left, config["task"]["checkpoints"]) if left > 0 else None
+    return with_time_limit(config, left, config["task"]["checkpoints"]) if left > 0 else None
 
 
 def _is_there(path: Path, entry: dict[str, Any]) -> bool:

@@ -1,6 +1,6 @@
-"""Build the site: the pages that the modules make of the reports, beside docs/, given to MkDocs as Markdown.
+"""Build the site with MkDocs: the modules of this package write reports as Markdown pages, and docs/ is added.
 
-MkDocs is a subprocess, as it comes with an extra (`site`) that nothing else needs.
+MkDocs runs as a subprocess, as only the extra `site` installs it.
 """
 
 import hashlib
@@ -21,8 +21,9 @@ import yaml
 
 from sketchbench.files import write_bytes, write_text
 from sketchbench.project import PROJECT
+from sketchbench.report.evidence.outcomes import Scale
 from sketchbench.site import lists
-from sketchbench.site.page import Asset, Page, Scale, scales_of
+from sketchbench.site.page import Asset, Page, scales_of
 
 HERE = Path(__file__).parent
 MODULES = ("front", "claims", "errata", "printed", "frontier", "figures", "tables", "history", "glossary")
@@ -30,23 +31,23 @@ NAMES = {
     "index.md": "Start",
     "printed.md": "Printed",
     "frontier.md": "Frontier",
-}  # in the navigation, where the title is long
+}  # short names in the navigation, for long titles
 HOWTO, REFERENCE = "docs/howto", "docs/reference"
 DOCS = ("docs/tutorial.md", HOWTO, "docs/verdicts.md", "docs/notation.md", "docs/architecture.md", REFERENCE)
-# Nothing refers to them from a file: maps of sources, stemmers of other languages, the index that a server would fetch.
+# Files that no page refers to: source maps, stemmers of other languages, the index that only a server would send.
 UNUSED = ("assets/**/*.map", "assets/javascripts/lunr/**/*", "search/search_index.json", "sitemap.xml*")
 
-# What makes the search work from a file: the theme has it from outside, and here it is a file of the site.
+# The search needs this script to work from a file; the theme loads it from the network, the site has its own copy.
 WORKER, SHIM = "https://unpkg.com/iframe-worker/shim", HERE / "vendor" / "iframe-worker.js"
-# What stands in every page and need not: a script that is the same in all, a hidden list of headings, and what only
-# SVG in files needs.
+# Parts that every page repeats for no use: a script that all pages share, a hidden list of headings, an attribute that
+# only SVG files need.
 PALETTE = re.compile(r"<script>(var palette=.*?)</script>", re.DOTALL)
 HIDDEN = re.compile(
     r'<div class="md-sidebar md-sidebar--secondary"[^>]*hidden>.*?(?=<div class="md-content")', re.DOTALL
 )
 SCHEME, XMLNS = "assets/javascripts/scheme.js", ' xmlns="http://www.w3.org/2000/svg"'
-# What is the same in all pages of a depth, and does nothing without scripts: the theme's words, its switch between
-# light and dark, the search; and, of pages that are many, what a phone's menu lists.
+# Parts that are equal in all pages of a folder, and do nothing without scripts: the theme's words, the switch between
+# light and dark, the search; and, in folders of many pages, the list of a phone's menu.
 SHARED = (
     re.compile(r'<script id="__config".*?</script>', re.DOTALL),
     re.compile(r'<form class="md-header__option" data-md-component="palette">.*?</form>', re.DOTALL),
@@ -61,8 +62,8 @@ class SiteError(RuntimeError):
     """A site that can't be built; the message is for the user, in one line."""
 
 
-def made(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
-    """What all modules make, page by page, and what their lists share."""
+def all_pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
+    """The pages and assets of all modules, and the files that all lists share."""
     yield from lists.assets()
     yield Asset(f"{lists.FOLDER}/{SHIM.name}", SHIM.read_bytes())
     for name in MODULES:
@@ -71,31 +72,31 @@ def made(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
 
 
 def build(target: Path, root: Path = PROJECT) -> str:
-    """Build the site of the reports that are there.
+    """Build the site from the reports.
 
     Arguments:
-        target: its folder; what is in it is replaced.
-        root: of the project, with reports/, conf/ and docs/.
+        target: the folder of the site; files in it are replaced.
+        root: the folder of the project, with reports/, conf/ and docs/.
 
     Returns:
-        What was built, in a line.
+        One line: folder, number of pages, megabytes and seconds.
 
     Raises:
-        SiteError: where there is nothing to show, or MkDocs is missing or fails.
+        SiteError: where there are no reports, or MkDocs is missing or fails.
     """
     start = time.perf_counter()
     scales = scales_of(root / "reports")
     if not scales:
-        raise SiteError(f"{root / 'reports'} has no claims.csv to show; run snakemake first")
+        raise SiteError(f"{root / 'reports'} has no claims.csv to show; run sketchbench results")
     if not importlib.util.find_spec("mkdocs"):
-        raise SiteError("the site is made by MkDocs, which is not installed; `make site` installs it")
+        raise SiteError("MkDocs builds the site and is not installed; `make site` installs it")
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "source"
-        pages = write(made(scales, root / "conf"), source)
+        pages = write(all_pages(scales, root / "conf"), source)
         _copy(root / "docs", source / "docs")
         write_text(source / "site.css", (HERE / "theme" / "site.css").read_text(encoding="utf-8"))
         config = Path(folder) / "mkdocs.yml"
-        write_text(config, yaml.safe_dump(configured(pages, source, target), allow_unicode=True))
+        write_text(config, yaml.safe_dump(mkdocs_config(pages, source, target), allow_unicode=True))
         print(f"{len(pages)} pages written; MkDocs makes them HTML, in about 20 s", file=sys.stderr)
         _run(config)
     _finish(target)
@@ -117,16 +118,16 @@ def write(items: Iterator[Page | Asset], source: Path) -> list[Page]:
 
 
 def _front_matter(page: Page) -> str:
-    """What a page does without: the list of pages beside it, that of its headings where it has few, and, for a page of
-    a table, the search, which would find its numbers."""
+    """The YAML head of a page, which hides its list of pages, hides its list of headings where it has few, and keeps
+    the numbers of tables out of the search."""
     long = page.text.count("\n## ") > 1 and not page.path.startswith("claims/")
     hidden = ["navigation"] if long else ["navigation", "toc"]
     about = {"title": page.title, "hide": hidden, "search": {"exclude": page.path.startswith("tables/")}}
     return f"---\n{yaml.safe_dump(about)}---\n\n"
 
 
-def configured(pages: Sequence[Page], source: Path, target: Path) -> dict[str, Any]:
-    """The configuration of MkDocs for a folder of pages: ours, with the folders and the navigation."""
+def mkdocs_config(pages: Sequence[Page], source: Path, target: Path) -> dict[str, Any]:
+    """The configuration of MkDocs: mkdocs.yml beside this file, with the folders, styles, scripts and navigation."""
     top = [{NAMES.get(page.path, page.title): page.path} for page in pages if "/" not in page.path]
     docs = [entry for place in DOCS for entry in _entries(source / place, source)]
     return {
@@ -141,7 +142,7 @@ def configured(pages: Sequence[Page], source: Path, target: Path) -> dict[str, A
 
 
 def _entries(place: Path, source: Path) -> list[Any]:
-    """What the navigation has of a page or a folder of pages, where it is there."""
+    """The entries of the navigation for a page or a folder of pages; none where it is missing."""
     if place.is_file():
         return [str(place.relative_to(source))]
     files = [str(path.relative_to(source)) for path in sorted(place.rglob("*.md"))] if place.is_dir() else []
@@ -149,8 +150,8 @@ def _entries(place: Path, source: Path) -> list[Any]:
 
 
 def _finish(target: Path) -> None:
-    """Make what MkDocs wrote self-contained and small: no file that nothing refers to, no address outside, and no
-    indentation, which is half of a page."""
+    """Make the site of MkDocs self-contained and small: remove unused files, addresses of the network, and indentation,
+    which is half of a page."""
     for pattern in UNUSED:
         for path in target.glob(pattern):
             if path.is_file():
@@ -162,21 +163,21 @@ def _finish(target: Path) -> None:
             write_text(target / SCHEME, script)
         page = HIDDEN.sub("", page).replace('role="dialog">', 'role="dialog" aria-label="Search">')
         for part in (*SHARED, MENU) if path.parent.name in FOLDED else SHARED:
-            for found in part.findall(page):
-                page = page.replace(found, _shared(found, target, root))
+            for shared in part.findall(page):
+                page = page.replace(shared, _share(shared, target, root))
         page = PALETTE.sub(f'<script src="{root}{SCHEME}"></script>', page).replace(XMLNS, "")
         parts = KEPT.split(page)
         parts[::2] = [re.sub(r"\s*\n\s*", "\n", part) for part in parts[::2]]
         path.write_text("".join(parts), encoding="utf-8")
 
 
-def _shared(part: str, target: Path, root: str) -> str:
-    """A part that many pages have, as a script beside them all that writes it in its place.
+def _share(part: str, target: Path, root: str) -> str:
+    """Move a part that many pages repeat into a script, and return the HTML that loads the script in its place.
 
     Arguments:
-        part: HTML.
+        part: the HTML of the part.
         target: the folder of the site.
-        root: the way to it from the page.
+        root: the path from the page to the top of the site.
     """
     place = f"assets/javascripts/part-{hashlib.sha256(part.encode()).hexdigest()[:12]}.js"
     if not (target / place).exists():
@@ -192,7 +193,7 @@ def _copy(folder: Path, target: Path) -> None:
 
 
 def _run(config: Path) -> None:
-    """Run MkDocs; SiteError with its last words where it fails."""
+    """Run MkDocs. Raises SiteError with the last line of its output where it fails."""
     command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--config-file", str(config)]
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}  # the theme's own news, at every start
     done = subprocess.run(command, capture_output=True, text=True, cwd=PROJECT, env=environment, check=False)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sketchbench.report.claim.criteria import Verdict
-from sketchbench.site.verdicts import anchor, escaped, number
+from sketchbench.site.verdicts import anchor, escape, number
 
 Row = Mapping[Any, Any]
 WIDTH, LEFT, RIGHT = 440, 150, 14  # of the view box; it is as wide as a phone at least
@@ -33,11 +33,11 @@ class Axis:
 
     @property
     def right(self) -> int:
-        """Where it ends."""
+        """The x of the right end, in units of the view box."""
         return self.width - RIGHT
 
     def place(self, value: float) -> float:
-        """Where a value is, in units of the view box; the ends of the axis for what lies beyond them."""
+        """The x of a value, in units of the view box; values beyond the axis are placed at its ends."""
         to: Callable[[float], float] = math.log10 if self.logarithmic else float
         if self.logarithmic and value <= 0:
             return self.left
@@ -46,12 +46,12 @@ class Axis:
         return self.left + share * (self.right - self.left)
 
     def beyond(self, value: float) -> bool:
-        """Whether a value is outside."""
+        """Whether a value lies beyond the axis."""
         return not self.low <= value <= self.high
 
     @property
     def ticks(self) -> list[float]:
-        """A few round values."""
+        """Three to five round values within the axis."""
         if self.logarithmic:
             first, last = math.ceil(math.log10(self.low)), math.floor(math.log10(self.high))
             every = max(1, -(-(last - first + 1) // 5))
@@ -64,15 +64,15 @@ class Axis:
         return [round(index * step, 12) for index in range(first, math.floor(self.high / step + 1e-9) + 1)]
 
 
-def drawn(rows: Sequence[Row], names: Mapping[str, str], title: str, links: str = "", small: bool = False) -> str:
-    """The panels, one below the other; "" where no row has a number.
+def draw_panels(rows: Sequence[Row], names: Mapping[str, str], title: str, links: str = "", small: bool = False) -> str:
+    """The panels of a claim as SVG, one below the other; "" where no row has a number.
 
     Arguments:
-        rows: of the table of verdicts, one for each method.
-        names: by criterion, what its axis shows.
-        title: of the picture, for those who can't see it.
-        links: the page whose rows the methods lead to; "" for the one that the picture is on.
-        small: whether it stands in a column, and not on a page.
+        rows: rows of the table of verdicts, one for each method.
+        names: the label of the axis, by criterion.
+        title: a title of the picture, which screen readers read.
+        links: the address of the page with the methods' rows; "" for the page of the picture itself.
+        small: whether the picture stands in a narrow column.
     """
     panels = []
     for criterion in dict.fromkeys(row["criterion"] for row in rows):
@@ -87,13 +87,13 @@ def _panel(rows: Sequence[Row], criterion: str, name: str, title: str, links: st
     common = bool(bounds) and max(bounds) - min(bounds) <= 1e-6 * max(map(abs, bounds))
     divided = bool(bounds) and not common and min(bounds) > 0
     comparable = [_with_comparable_control(row) for row in rows]
-    shown = [_divided(row) if divided else row for row in comparable]
-    axis = _axis(shown)
+    scaled = [_relative_to_bound(row) if divided else row for row in comparable]
+    axis = _axis(scaled)
     axis = replace(axis, width=SMALL[0], left=SMALL[1]) if small else axis
     height = TOP + STEP * len(rows) + BOTTOM
     bottom = TOP + STEP * len(rows)
-    caption = escaped(f"{name}{', over the bound' if divided else ''}")
-    label = f"{escaped(title)}: {caption}"
+    caption = escape(f"{name}{', over the bound' if divided else ''}")
+    label = f"{escape(title)}: {caption}"
     parts = [f'<svg class="intervals" viewBox="0 0 {axis.width} {height}" role="group" aria-label="{label}">']
     exact = criterion == "equality"
     if divided or common:
@@ -106,34 +106,35 @@ def _panel(rows: Sequence[Row], criterion: str, name: str, title: str, links: st
         anchored = "end" if x > axis.right - 36 else "start" if x < axis.left + 30 else "middle"
         parts.append(f'<text x="{x:.1f}" y="{TOP - 8}" text-anchor="{anchored}">{word}</text>')
         parts.append(f'<line class="bound" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP - 4}" y2="{bottom}"/>')
-    for index, row in enumerate(shown):
+    for index, row in enumerate(scaled):
         parts += _row(row, rows[index], axis, TOP + STEP * (index + 0.5), not (divided or common), links)
     parts += _scale(axis, bottom)
     return f'<figure class="panel">{"".join(parts)}</svg><figcaption>{caption}</figcaption></figure>'
 
 
 def _with_comparable_control(row: Row) -> dict[Any, Any]:
-    """A row whose control's statistic is left out where it has no place on the axis: it is of another criterion, or
-    held against another bound. Tables of older runs don't say; there it is so of growth, which has several bounds."""
+    """The row, without the negative control's statistic where it has no place on the axis: where its criterion or bound
+    is another one. Older tables have no criterion of the control; for them it is left out for growth, which has
+    several bounds."""
     bound, criterion = row.get("negative_control_bound", math.nan), row.get("negative_control_criterion", "")
-    known = bool(criterion)
+    recorded = bool(criterion)
     same = criterion == row["criterion"] and math.isclose(bound, row["bound"], rel_tol=1e-6, abs_tol=1e-12)
     ratio = criterion == row["criterion"] != "growth" and bound > 0 and row["bound"] > 0
-    if (known and (same or ratio)) or (not known and row["criterion"] != "growth"):
+    if (recorded and (same or ratio)) or (not recorded and row["criterion"] != "growth"):
         scale = row["bound"] / bound if ratio and not same else 1.0
         return {**row, "negative_control_statistic": row["negative_control_statistic"] * scale}
     return {**row, "negative_control_statistic": math.nan}
 
 
-def _divided(row: Row) -> dict[Any, Any]:
-    """A row whose numbers are multiples of the bound."""
+def _relative_to_bound(row: Row) -> dict[Any, Any]:
+    """The row with its numbers divided by the bound."""
     names = ("statistic", "low", "high", "bound")
     control = row["negative_control_statistic"] / row["bound"]
     return {**row, **{name: row[name] / row["bound"] for name in names}, "negative_control_statistic": control}
 
 
 def _axis(rows: Sequence[Row]) -> Axis:
-    """An axis with all statistics and bounds, and with the intervals and controls that are not extremely far off."""
+    """An axis that holds all statistics and bounds, and the intervals and controls that are not extremely far away."""
     core = [v for row in rows for v in (row["statistic"], row["bound"]) if math.isfinite(v)] or [0.0, 1.0]
     ends = [v for row in rows for v in (row["low"], row["high"]) if math.isfinite(v)]
     controls = [v for row in rows if math.isfinite(v := row["negative_control_statistic"])]
@@ -149,20 +150,18 @@ def _axis(rows: Sequence[Row]) -> Axis:
     return Axis(low - margin, high + margin, False)
 
 
-def _row(row: Row, told: Row, axis: Axis, y: float, own_bound: bool, links: str) -> list[str]:
-    """A method: its name, its interval, its statistic, its control, and its bound where others have another."""
+def _row(row: Row, original: Row, axis: Axis, y: float, own_bound: bool, links: str) -> list[str]:
+    """The marks of a method: name, interval, statistic, negative control, and its own bound where bounds differ."""
     verdict = row["verdict"]
     kind = verdict.replace(" ", "-")
-    name = "measured" if told["method"] == "any" else str(told["label"] or told["method"])
+    name = "measured" if original["method"] == "any" else str(original["label"] or original["method"])
     most = 24 if axis.left == LEFT else 10
     short = name if len(name) <= most else f"{name[: most - 1]}…"
-    tip = (
-        f"{name}: {verdict}; {number(told['statistic'])} in [{number(told['low'])}, {number(told['high'])}], "
-        f"bound {number(told['bound'])}"
-    )
+    interval = f"[{number(original['low'])}, {number(original['high'])}]"
+    tip = f"{name}: {verdict}; {number(original['statistic'])} in {interval}, bound {number(original['bound'])}"
     parts = [
-        f'<a href="{links}#{anchor(told)}"><g class="{kind}"><title>{escaped(tip)}</title>',
-        f'<text x="{axis.left - 8}" y="{y + 3.5:.1f}" text-anchor="end">{escaped(short)}</text>',
+        f'<a href="{links}#{anchor(original)}"><g class="{kind}"><title>{escape(tip)}</title>',
+        f'<text x="{axis.left - 8}" y="{y + 3.5:.1f}" text-anchor="end">{escape(short)}</text>',
     ]
     low, high = axis.place(_or(row["low"], -math.inf)), axis.place(_or(row["high"], math.inf))
     parts.append(f'<line class="interval" x1="{low:.1f}" x2="{high:.1f}" y1="{y}" y2="{y}"/>')
@@ -178,9 +177,9 @@ def _row(row: Row, told: Row, axis: Axis, y: float, own_bound: bool, links: str)
         parts.append(f'<line class="bound" x1="{x:.1f}" x2="{x:.1f}" y1="{y - 6}" y2="{y + 6}"/>')
     control = row["negative_control_statistic"]
     if not math.isnan(control):
-        tip = f"negative control, {told['negative_control']}: {number(told['negative_control_statistic'])}"
+        tip = f"negative control, {original['negative_control']}: {number(original['negative_control_statistic'])}"
         x = axis.place(control)
-        parts.append(f'<g class="control"><title>{escaped(tip)}</title><path d="M{x - 4:.1f} {y}l4 -4 4 4 -4 4z"/></g>')
+        parts.append(f'<g class="control"><title>{escape(tip)}</title><path d="M{x - 4:.1f} {y}l4 -4 4 4 -4 4z"/></g>')
     return parts
 
 
@@ -189,7 +188,7 @@ def _or(value: float, other: float) -> float:
 
 
 def _mark(x: float, y: float, verdict: str) -> str:
-    """A disc for what holds, a cross for what fails, a ring for what remains open: not by colour alone."""
+    """A disc for `holds`, a cross for `fails` and `void`, a ring for all else: told apart without colour."""
     if verdict in ("fails", "void"):
         return f'<path class="cross" d="M{x - 4:.1f} {y - 4}l8 8m0 -8l-8 8"/>'
     return f'<circle class="{"disc" if verdict == "holds" else "ring"}" cx="{x:.1f}" cy="{y}" r="3.6"/>'

@@ -6,51 +6,65 @@ from typing import Any
 
 import pandas as pd
 
+from sketchbench.config import commands
 from sketchbench.report.claim.claims import Claim, read_claims
 from sketchbench.report.claim.page import ROLES
-from sketchbench.site import commands, provenance, verdicts
-from sketchbench.site.claim_picture import drawn
+from sketchbench.report.evidence.outcomes import Scale, read_outcomes
+from sketchbench.report.evidence.provenance import dated, last_commit, made_with
+from sketchbench.report.evidence.statistic import WORDS, axis_names, quantities, quantity
+from sketchbench.report.table import origin
+from sketchbench.site.claim_picture import draw_panels
 from sketchbench.site.lists import Column, listing
-from sketchbench.site.page import Asset, Page, Scale, table_address
-from sketchbench.site.statistic import WORDS, axis_names, quantities, quantity
-from sketchbench.site.verdicts import anchor, badge, claim_files, escaped, link, number, prose, typeset
+from sketchbench.site.page import Asset, Page, table_address
+from sketchbench.site.verdicts import anchor, badge, claim_files, escape, link, number, prose, typeset
 
 COLUMNS = (
-    Column("claim", "Claim", "the name of the claim; it leads to the evidence", link="link"),
+    Column("claim", "Claim", "name of the claim, with a link to its evidence", link="link"),
     Column("place", "Place", "lemma, theorem, table or figure of the paper"),
-    Column("method", "Method", "the sketch, recovery or compressor that the verdict is on"),
-    Column("verdict", "Verdict", "what follows from the measured interval; see How verdicts are made", kind="verdict"),
-    Column("tightness", "Tightness", "the bound over what was measured: 1 is sharp, 100 says little", kind="number"),
-    Column("paper", "Paper", "where the statement is from; `ours` for what no paper says"),
+    Column("method", "Method", "sketch, recovery or compressor that the verdict is about"),
+    Column(
+        "verdict",
+        "Verdict",
+        "what the measured interval says of the claim; see How verdicts are made",
+        kind="verdict",
+    ),
+    Column(
+        "tightness",
+        "Tightness",
+        "bound / measured value: at 1 the bound is sharp, at 100 it says little",
+        kind="number",
+    ),
+    Column("paper", "Paper", "paper that states the claim; `ours` where no paper does"),
     Column("role", "Role", "; ".join(f"{role}: {meaning}" for role, meaning in ROLES.items())),
-    Column("scale", "Scale", "quick: minutes on a laptop; paper: the papers' own sizes"),
-    Column("expected", "As expected", "yes, or the verdict that was expected in its place"),
-    Column("statement", "Statement", "what is claimed"),
-    Column("study", "Study", "what was run for it"),
+    Column("scale", "Scale", "size of the run; quick: minutes on a laptop; paper: the papers' own sizes"),
+    Column("expected", "As expected", "yes, or else the verdict that was expected"),
+    Column("statement", "Statement", "the claim in words and formulas"),
+    Column("study", "Study", "studies whose tables the verdict is made from"),
 )
-# What the search leaves out of a page: it finds a claim by its statement and reasons.
+# The search skips these sections; it finds a claim by its statement and reasons.
 UNFOUND = "{ data-search-exclude }"
 ANY = "METHOD"
+NO_TABLES = "<p>The tables of its studies have not been made.</p>"
 INTRODUCTION = """\
-Every verdict, one row for each claim and method. Type into a column to filter it; the address keeps the filter, so that
-a link leads to what you see. A claim's name leads to its evidence."""
+All verdicts, one row for each claim and method. Type into the head of a column to filter the list. The address of the
+page keeps the filter, so that you can share what you see. The name of a claim leads to its evidence."""
 READING = """\
-A line is a confidence interval, its mark what was measured: ● holds, × fails, ○ remains open. The vertical line is the
-value that it is held against; where a side is shaded, that side is allowed. ◇ is the **negative control**, which the
-claim does not speak of and which must therefore fail."""
+Each horizontal line is a confidence interval, and the mark on it is the measured value: ● holds, × fails, ○ remains
+open. The vertical line is the bound or the exact value; a shaded side is the side that the claim allows. ◇ is the
+**negative control**: something that the claim is not about, which must therefore fail."""
 
 
 def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
     """The list of all verdicts, then the claims in their order."""
     claims = read_claims(claim_files(conf))
-    found = pd.concat([verdicts.read(scale) for scale in scales], ignore_index=True)
-    yield Page("claims.md", "Claims", f"{INTRODUCTION}\n\n{_listed(claims, found)}")
+    outcomes = pd.concat([read_outcomes(scale) for scale in scales], ignore_index=True)
+    yield Page("claims.md", "Claims", f"{INTRODUCTION}\n\n{_verdict_list(claims, outcomes)}")
     for index, claim in enumerate(claims):
         beside = [claims[place].id for place in (index - 1, index + 1) if 0 <= place < len(claims)]
-        yield Page(f"claims/{claim.id}.md", f"{claim.id}: {claim.place}", _claim(claim, found, scales, conf, beside))
+        yield Page(f"claims/{claim.id}.md", f"{claim.id}: {claim.place}", _claim(claim, outcomes, scales, conf, beside))
 
 
-def _listed(claims: Sequence[Claim], found: pd.DataFrame) -> str:
+def _verdict_list(claims: Sequence[Claim], outcomes: pd.DataFrame) -> str:
     statements = {claim.id: claim.statement for claim in claims}
     rows: list[dict[str, Any]] = [
         {
@@ -60,22 +74,22 @@ def _listed(claims: Sequence[Claim], found: pd.DataFrame) -> str:
             "expected": row["expected"] if row["surprise"] else "yes",
             "link": link(row),
         }
-        for row in found.to_dict("records")
+        for row in outcomes.to_dict("records")
     ]
     roles = list(ROLES)
     rows.sort(key=lambda row: (row["verdict"] == "not run", row["scale"] != "quick", roles.index(row["role"])))
     return listing("claims", COLUMNS, rows)
 
 
-def _claim(claim: Claim, found: pd.DataFrame, scales: Sequence[Scale], conf: Path, beside: Sequence[str]) -> str:
-    every = found[found["claim"] == claim.id]
+def _claim(claim: Claim, outcomes: pd.DataFrame, scales: Sequence[Scale], conf: Path, beside: Sequence[str]) -> str:
+    every = outcomes[outcomes["claim"] == claim.id]
     own = every[every["verdict"] != "not run"]
     run = [scale for scale in scales if (own["scale"] == scale.name).any()]
     about = f"{claim.paper} · {claim.place} · {claim.role}: {ROLES[claim.role]}"
     blocks = [
-        f'<p class="meta">{escaped(about)}</p>',
+        f'<p class="meta">{escape(about)}</p>',
         f'<blockquote class="statement">{typeset(claim.statement) or "No statement."}</blockquote>',
-        *(_counted(own, scale) for scale in run),
+        *(_counts(own, scale) for scale in run),
         *_surprises(own),
     ]
     if not run:
@@ -83,48 +97,51 @@ def _claim(claim: Claim, found: pd.DataFrame, scales: Sequence[Scale], conf: Pat
         blocks.append(f"<p><strong>Not run yet</strong>: {prose(why)}.</p>")
     blocks += _evidence(claim, own, run)
     blocks += _table(own)
-    blocks += ["## Why it is expected so", f"<p>{prose(claim.reason) or 'No reason is given.'}</p>"]
+    blocks += ["## Why this verdict is expected", f"<p>{prose(claim.reason) or 'No reason is given.'}</p>"]
     blocks += [f"<p>At the scale {name}: {prose(other.reason)}</p>" for name, other in claim.scales.items()]
-    blocks += [f"## How it is measured {UNFOUND}", _measured(claim, scales)]
-    blocks += [f"## Make it again {UNFOUND}", *_again(claim, own, run or scales[:1], conf)]
-    sources = "".join(provenance.section(scale, claim.studies) for scale in run)
-    blocks += [f"## Where it comes from {UNFOUND}", sources or "<p>No table of its studies is there.</p>"]
+    blocks += [f"## How the claim is measured {UNFOUND}", _checks(claim, scales)]
+    blocks += [f"## Repeat the measurement {UNFOUND}", *_again(claim, own, run or scales[:1], conf)]
+    sources = "".join(_sources(scale, claim.studies) for scale in run)
+    blocks += [
+        f"## Which code and machine measured it {UNFOUND}",
+        sources or "<p>The tables of its studies have not been made.</p>",
+    ]
     around = " · ".join(f'<a href="{name}.html">{name}</a>' for name in beside)
     blocks.append(f'<p class="meta"><a href="../claims.html">All claims</a> · {around}</p>')
     return "\n\n".join(blocks)
 
 
-def _counted(own: pd.DataFrame, scale: Scale) -> str:
-    """The verdicts of a scale in a line."""
+def _counts(own: pd.DataFrame, scale: Scale) -> str:
+    """One line with the number of each verdict at a scale."""
     counts = own.loc[own["scale"] == scale.name, "verdict"].value_counts()
-    told = "".join(f"<span>{badge(str(verdict))} {count}</span>" for verdict, count in counts.items())
-    return f'<p class="counts"><span class="meta">{scale.name}</span>{told}</p>'
+    text = "".join(f"<span>{badge(str(verdict))} {count}</span>" for verdict, count in counts.items())
+    return f'<p class="counts"><span class="meta">{scale.name}</span>{text}</p>'
 
 
 def _surprises(own: pd.DataFrame) -> list[str]:
-    """What is not as expected, in red; or that all is, in plain words."""
+    """The verdicts that are not as expected, in red; a sentence where every verdict is as expected."""
     lines = [
-        f"<li>{escaped(row['label'])}, {row['scale']}: {badge(row['verdict'])}, expected {row['expected']}</li>"
+        f"<li>{escape(row['label'])}, {row['scale']}: {badge(row['verdict'])}, expected {row['expected']}</li>"
         for row in own[own["surprise"].astype(bool)].to_dict("records")
     ]
     if lines:
         return [f'<div class="alarm"><strong>Surprises</strong><ul>{"".join(lines)}</ul></div>']
-    return [] if own.empty else ['<p class="meta">As this project expects: no surprises.</p>']
+    return [] if own.empty else ['<p class="meta">All verdicts are as expected.</p>']
 
 
 def _evidence(claim: Claim, own: pd.DataFrame, run: Sequence[Scale]) -> list[str]:
-    """A picture for each scale."""
+    """A picture of the intervals for each scale."""
     names = axis_names(claim.checks)
     parts = []
     for scale in run:
         rows: Sequence[Mapping[Any, Any]] = own[own["scale"] == scale.name].to_dict("records")
-        if picture := drawn(rows, names, f"{claim.id}, {scale.name}"):
+        if picture := draw_panels(rows, names, f"{claim.id}, {scale.name}"):
             parts += [f"<p><strong>{scale.name}</strong></p>", picture]
     return [f"## Evidence {UNFOUND}", READING, *parts] if parts else []
 
 
 def _table(own: pd.DataFrame) -> list[str]:
-    """A row for each method and scale: the scales of a method below one another."""
+    """A table with a row for each method and scale; the scales of a method stand below one another."""
     if own.empty:
         return []
     names = (
@@ -142,12 +159,12 @@ def _table(own: pd.DataFrame) -> list[str]:
 
 
 def _table_row(row: Mapping[Any, Any], place: str) -> str:
-    control = escaped(row["negative_control"])
+    control = escape(row["negative_control"])
     if row["negative_control_verdict"]:
         control += f": {badge(row['negative_control_verdict'])} {number(row['negative_control_statistic'])}"
     interval = f"[{number(row['low'])}, {number(row['high'])}]"
     cells = (
-        *(escaped(row["label"] or row["method"]), row["scale"], badge(row["verdict"]), row["expected"]),
+        *(escape(row["label"] or row["method"]), row["scale"], badge(row["verdict"]), row["expected"]),
         *(number(row["statistic"]), interval, number(row["bound"]), number(row["slack"], 2)),
         *(number(row["tightness"], 3), f"{row['trials']:,.0f}" if row["trials"] == row["trials"] else ""),
     )
@@ -155,18 +172,18 @@ def _table_row(row: Mapping[Any, Any], place: str) -> str:
     return f'<tr{place}>{plain}<td class="wide">{typeset(row["case"])}</td><td class="wide">{control}</td></tr>'
 
 
-def _measured(claim: Claim, scales: Sequence[Scale]) -> str:
-    """The checks in words, each with its statistic and unit, its rows and its studies; data; negative controls."""
+def _checks(claim: Claim, scales: Sequence[Scale]) -> str:
+    """The checks in words, each with its statistic, unit, rows and studies; the negative controls; the data."""
     items = []
     for check in claim.checks:
         what, holds = WORDS[check.criterion]
-        found = [(name, quantity(name)) for name in quantities(check)]
+        selected = [(name, quantity(name)) for name in quantities(check)]
         defined = "; ".join(
-            f"<code>{name}</code>, {typeset(known.meaning)}{f' [{escaped(known.unit)}]' if known.unit else ''}"
-            for name, known in found
+            f"<code>{name}</code>, {typeset(each.meaning)}{f' [{escape(each.unit)}]' if each.unit else ''}"
+            for name, each in selected
         )
         others = {name: value for name, value in check.where.items() if name != "quantity"}
-        rows = f", where {escaped(', '.join(f'{name} = {_listed_values(v)}' for name, v in others.items()))}"
+        rows = f", where {escape(', '.join(f'{name} = {_alternatives(v)}' for name, v in others.items()))}"
         studies = ", ".join(_study(name, scales) for name in check.studies)
         over = f" over {check.settings.over}" if check.criterion == "growth" else ""
         items.append(
@@ -174,26 +191,26 @@ def _measured(claim: Claim, scales: Sequence[Scale]) -> str:
             f"The check (<code>{check.criterion}</code>) holds where {holds}. Studies: {studies}.</li>"
         )
     controls = [
-        f"<li>{'' if name == 'default' else f'of {escaped(name)}: '}{prose(control.reason or control.name)}</li>"
+        f"<li>{'' if name == 'default' else f'of {escape(name)}: '}{prose(control.reason or control.name)}</li>"
         for name, control in claim.controls.items()
     ]
-    told = f"<p>Negative control:</p><ul>{''.join(controls)}</ul>" if controls else "<p>No negative control yet.</p>"
-    return f"<ul>{''.join(items)}</ul>{told}<p>Data: {escaped(claim.dataset)}.</p>"
+    text = f"<p>Negative control:</p><ul>{''.join(controls)}</ul>" if controls else "<p>No negative control yet.</p>"
+    return f"<ul>{''.join(items)}</ul>{text}<p>Data: {escape(claim.dataset)}.</p>"
 
 
-def _listed_values(value: Any) -> str:
+def _alternatives(value: Any) -> str:
     return " or ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _study(name: str, scales: Sequence[Scale]) -> str:
-    """A study with links to its tables."""
-    there = [scale.name for scale in scales if (scale.reports / "tables" / f"{name}.csv").is_file()]
-    links = ", ".join(f'<a href="../{table_address(name, scale)}">{scale}</a>' for scale in there)
+    """The name of a study, with links to its tables."""
+    available = [scale.name for scale in scales if (scale.reports / "tables" / f"{name}.csv").is_file()]
+    links = ", ".join(f'<a href="../{table_address(name, scale)}">{scale}</a>' for scale in available)
     return f"{name} ({links})" if links else name
 
 
 def _again(claim: Claim, own: pd.DataFrame, run: Sequence[Scale], conf: Path) -> list[str]:
-    """The commands that make the rows again: all of them, one in the terminal, and single runs."""
+    """The commands that make the verdicts again, print the evidence in a terminal, and repeat single runs."""
     lines = [commands.workflow(scale.name, claim.studies) for scale in run]
     blocks = [f"```bash\n{chr(10).join([*lines, f'sketchbench show {claim.id}'])}\n```"]
     grouped: dict[str, list[str]] = {}
@@ -205,6 +222,25 @@ def _again(claim: Claim, own: pd.DataFrame, run: Sequence[Scale], conf: Path) ->
         for command, methods in grouped.items():
             lines += [f"# {', '.join(methods)}"] if len(methods) > 1 else []
             lines.append(command if len(methods) > 1 else command.replace(ANY, methods[0]))
-        text = f"The run behind each verdict alone, with a method in the place of {ANY}:"
+        text = f"The single run behind each verdict; write the name of a method in the place of {ANY}:"
         blocks.append(f"{text}\n\n```text\n{chr(10).join(lines)}\n```")
     return blocks
+
+
+def _sources(scale: Scale, studies: Sequence[str]) -> str:
+    """A table in HTML: commits and settings of the tables of these studies; "" where no table is there.
+
+    Raises SealError where the seal of one is damaged.
+    """
+    rows = "".join(_source(scale, study) for study in studies)
+    head = "<tr><th>scale</th><th>table</th><th>commit of the code</th><th>made with</th></tr>"
+    return f'<div class="box"><table>{head}{rows}</table></div>' if rows else ""
+
+
+def _source(scale: Scale, study: str) -> str:
+    table = scale.reports / "tables" / f"{study}.csv"
+    if not table.is_file():
+        return ""
+    link = f'<a href="../{table_address(study, scale.name)}">{study}</a>'
+    texts = [dated(origin.commits_of(table) or last_commit(table)), made_with(table)]
+    return f"<tr><td>{scale.name}</td><td>{link}</td>{''.join(f'<td>{escape(text)}</td>' for text in texts)}</tr>"

@@ -1,4 +1,4 @@
-"""The errata: what the papers print and is not so, what is true instead, and a counterexample in two numbers."""
+"""The errata: false statements of the papers, each with what is true instead and a counterexample in two numbers."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -7,60 +7,60 @@ import pandas as pd
 
 from sketchbench.report.claim.claims import read_claims
 from sketchbench.report.claim.erratum import Counterexample, Erratum, read_errata
-from sketchbench.site import verdicts
-from sketchbench.site.page import Asset, Page, Scale
-from sketchbench.site.verdicts import badge, claim_files, escaped, number, prose, typeset
+from sketchbench.report.evidence.outcomes import Scale, read_outcomes
+from sketchbench.site.page import Asset, Page
+from sketchbench.site.verdicts import badge, claim_files, escape, number, prose, typeset
 
 KINDS = {
-    "wrong": "not true as printed",
-    "vacuous": "true of nothing",
-    "contradictory": "contradicts another place of the paper",
-    "misprint": "plainly not meant",
+    "wrong": "the statement is false as printed",
+    "vacuous": "no case satisfies the conditions of the statement",
+    "contradictory": "the statement contradicts another place of the paper",
+    "misprint": "the print is plainly not what the authors meant",
 }
 
 
 def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
-    """One page with a section for each erratum, and a list of them on top."""
+    """One page: a table of all errata, then a section for each."""
     errata = read_errata(sorted((conf / "erratum").glob("*.yaml")), read_claims(claim_files(conf)))
-    found = pd.concat([verdicts.read(scale) for scale in scales], ignore_index=True)
-    yield Page("errata.md", "Errata", _page(errata, found))
+    outcomes = pd.concat([read_outcomes(scale) for scale in scales], ignore_index=True)
+    yield Page("errata.md", "Errata", _page(errata, outcomes))
 
 
-def _page(errata: Sequence[Erratum], found: pd.DataFrame) -> str:
+def _page(errata: Sequence[Erratum], outcomes: pd.DataFrame) -> str:
     if not errata:
-        return "There are none."
+        return "There are no errata."
     rows = "".join(
-        f'<tr><td>{escaped(erratum.paper)}</td><td><a href="#{erratum.id.lower()}">{escaped(erratum.place)}</a></td>'
+        f'<tr><td>{escape(erratum.paper)}</td><td><a href="#{erratum.id.lower()}">{escape(erratum.place)}</a></td>'
         f"<td>{erratum.kind}</td><td>{_numbers(erratum.counterexample)}</td></tr>"
         for erratum in errata
     )
-    head = "<tr><th>paper</th><th>place</th><th>kind</th><th>printed, and what is so</th></tr>"
+    head = "<tr><th>paper</th><th>place</th><th>kind</th><th>printed, and true value</th></tr>"
     kinds = "; ".join(f"<strong>{kind}</strong>: {meaning}" for kind, meaning in KINDS.items())
     blocks = [
-        f"{len(errata)} statements that are not so as printed, each with the smallest counterexample that we know. "
+        f"{len(errata)} statements that are false as printed, each with the smallest counterexample that we know. "
         f"{kinds}.",
         f'<div class="box"><table>{head}{rows}</table></div>',
     ]
     for erratum in errata:
-        blocks += _section(erratum, found)
+        blocks += _section(erratum, outcomes)
     return "\n\n".join(blocks)
 
 
-def _section(erratum: Erratum, found: pd.DataFrame) -> list[str]:
+def _section(erratum: Erratum, outcomes: pd.DataFrame) -> list[str]:
     parts = {
         "Printed": typeset(erratum.printed),
-        "Why it is not so": prose(erratum.why),
+        "Why this is false": prose(erratum.why),
         "Counterexample": _refutation(erratum.counterexample),
         "True instead": prose(erratum.corrected),
-        "Measured": _measured(erratum, found),
+        "Measured": _verdicts(erratum, outcomes),
     }
-    told = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in parts.items() if text)
+    text = "".join(f"<dt>{name}</dt><dd>{part}</dd>" for name, part in parts.items() if part)
     heading = f"## {erratum.paper}, {erratum.place}: {erratum.kind} {{#{erratum.id.lower()}}}"
-    return [heading, f'<dl class="erratum">{told}</dl>']
+    return [heading, f'<dl class="erratum">{text}</dl>']
 
 
 def _numbers(case: Counterexample | None) -> str:
-    """What the print allows, and what is so."""
+    """The printed value of a counterexample, and the true one."""
     if case is None:
         return ""
     return f'{case.relation} {number(case.printed)}, but <span class="fails">{number(case.measured)}</span>'
@@ -70,17 +70,17 @@ def _refutation(case: Counterexample | None) -> str:
     if case is None:
         return ""
     return f"{prose(case.statement)} Printed: {case.relation} {number(case.printed)}. " + (
-        f'It is <span class="fails">{number(case.measured)}</span>.'
+        f'True value: <span class="fails">{number(case.measured)}</span>.'
     )
 
 
-def _measured(erratum: Erratum, found: pd.DataFrame) -> str:
-    """The claims that measure it, with their verdicts counted."""
+def _verdicts(erratum: Erratum, outcomes: pd.DataFrame) -> str:
+    """The claims that measure an erratum, with the number of each verdict."""
     parts = []
     for name in erratum.claims:
-        own = found[(found["claim"] == name) & (found["verdict"] != "not run")]
+        own = outcomes[(outcomes["claim"] == name) & (outcomes["verdict"] != "not run")]
         counts = own["verdict"].value_counts()
-        told = ", ".join(f"{badge(str(verdict))} {count}" for verdict, count in counts.items()) or "not run yet"
+        text = ", ".join(f"{badge(str(verdict))} {count}" for verdict, count in counts.items()) or "not run yet"
         role = f" ({own['role'].iloc[0]})" if len(own) else ""
-        parts.append(f'<a href="claims/{name}.html">{name}</a>{role}: {told}')
-    return "; ".join(parts) or "no claim measures it"
+        parts.append(f'<a href="claims/{name}.html">{name}</a>{role}: {text}')
+    return "; ".join(parts) or "no claim measures this"

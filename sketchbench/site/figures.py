@@ -1,4 +1,4 @@
-"""The figures: each with its caption, what it is drawn from, and what its bands are; at all scales side by side."""
+"""The page of figures: each figure at every scale, with its caption, its tables, and the meaning of its bands."""
 
 import io
 import re
@@ -7,43 +7,45 @@ from pathlib import Path
 
 from PIL import Image
 
+from sketchbench.report import seal
+from sketchbench.report.evidence.outcomes import Scale
 from sketchbench.report.figure import foot
 from sketchbench.report.figure.catalogue import Entry, read_catalogue
 from sketchbench.report.table.reading import read_table
-from sketchbench.site.page import Asset, Page, Scale, table_address
+from sketchbench.site.page import Asset, Page, table_address
 from sketchbench.site.tables import claims_of
-from sketchbench.site.verdicts import escaped
+from sketchbench.site.verdicts import escape
 
-COLOURS = 48  # of a picture as pixels: as many as lines and letters need, at half the size of all
+COLOURS = 48  # of a figure shown as pixels: enough for its lines and letters, and half the bytes of all colours
 DIGITS = re.compile(r"(?<![\d.])([1-9]\d*\.\d\d)\d+")  # of an SVG: a hundredth of a point is enough
 SPACES = re.compile(r"([>\n])\s+(?=[<\w])")
-LARGEST = 40_000  # bytes of an SVG; a picture of more, such as of many curves, is shown as pixels
-BENCHMARKS = "benchmarks"  # of `make bench`, which is no study
-TIMES = "Seconds of kernels, recoveries and other libraries, by <code>make bench</code>; they differ by machine."
+LARGEST = 40_000  # bytes of an SVG; a larger figure, such as one of many curves, is shown as pixels
+BENCHMARKS = "benchmarks"  # the figure of `make bench`, which is no study
+TIMES = "Seconds of our kernels and recoveries and of other libraries, by <code>make bench</code> on one machine."
 INTRODUCTION = """\
-Every figure at the scales that it was drawn at, with the tables that it is drawn from and the claims that these judge.
-Open a figure to enlarge it."""
+Every figure at each scale that has been run, with its tables and the claims that are judged on these tables. Click a
+figure to enlarge it."""
 
 
 def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
-    """The page, and the pictures."""
+    """The page of figures, and the files of the figures."""
     catalogue = read_catalogue(conf / "figure")
     claimed = {scale.name: claims_of(scale) for scale in scales}
     blocks = [INTRODUCTION]
     for name, entry in catalogue.items():
-        drawn = [scale for scale in scales if place(scale, name).is_file()]
-        if not drawn:
+        available = [scale for scale in scales if place(scale, name).is_file()]
+        if not available:
             continue
         blocks += [f"## {name.replace('_', ' ').capitalize()} {{ #{name} }}", f"<p>{_caption(entry)}</p>"]
-        for scale in drawn:
+        for scale in available:
             picture = asset(scale, name)
             yield picture
-            blocks.append(shown(picture, name, scale, f"{_print(entry, scale)} {_links(entry, scale, claimed)}"))
+            blocks.append(figure_html(picture, name, scale, f"{_print(entry, scale)} {_links(entry, scale, claimed)}"))
     for scale in scales:
         if place(scale, BENCHMARKS).is_file():
             picture = asset(scale, BENCHMARKS)
             yield picture
-            blocks += [f"## Benchmarks {{ #{BENCHMARKS} }}", shown(picture, BENCHMARKS, scale, TIMES)]
+            blocks += [f"## Benchmarks {{ #{BENCHMARKS} }}", figure_html(picture, BENCHMARKS, scale, TIMES)]
     yield Page("figures.md", "Figures", "\n\n".join(blocks))
 
 
@@ -54,22 +56,28 @@ def place(scale: Scale, name: str) -> Path:
 
 def asset(scale: Scale, name: str) -> Asset:
     """A figure as the site has it: the SVG where it is small, or else the pixels of the PNG beside it, in WebP."""
-    svg = place(scale, name)
-    if svg.stat().st_size <= LARGEST:
-        short = DIGITS.sub(r"\1", svg.read_text(encoding="utf-8"))
+    svg = _content(scale, name, ".svg")
+    if len(svg) <= LARGEST:
+        short = DIGITS.sub(r"\1", svg.decode())
         return Asset(f"figures/{scale.name}/{name}.svg", SPACES.sub(r"\1", short).encode())
     pixels = io.BytesIO()
-    with Image.open(svg.with_suffix(".png")) as picture:
-        few = picture.convert("RGB").quantize(COLOURS, Image.Quantize.FASTOCTREE)  # which keeps those of thin lines
+    with Image.open(io.BytesIO(_content(scale, name, ".png"))) as picture:
+        few = picture.convert("RGB").quantize(COLOURS, Image.Quantize.FASTOCTREE)  # keeps thin lines' colours
         few.convert("RGB").save(pixels, "WEBP", lossless=True, method=6)
     return Asset(f"figures/{scale.name}/{name}.webp", pixels.getvalue())
 
 
-def shown(picture: Asset, name: str, scale: Scale, small: str = "") -> str:
+def _content(scale: Scale, name: str, suffix: str) -> bytes:
+    """The bytes of a figure in a format, verified."""
+    path = place(scale, name).with_suffix(suffix)
+    return seal.content(path, BENCHMARKS) if name == BENCHMARKS else seal.content(path, "figure", scale.name)
+
+
+def figure_html(picture: Asset, name: str, scale: Scale, small: str = "") -> str:
     """A figure in HTML, on white in both colour schemes, with small print below it."""
-    with Image.open(place(scale, name).with_suffix(".png")) as pixels:
-        width, height = pixels.size  # so that the page does not move once it is there
-    label = escaped(f"{name.replace('_', ' ')}, scale {scale.name}")
+    with Image.open(io.BytesIO(_content(scale, name, ".png"))) as pixels:
+        width, height = pixels.size  # so that the page does not move when it loads
+    label = escape(f"{name.replace('_', ' ')}, scale {scale.name}")
     image = f'<img src="{picture.path}" alt="{label}" width="{width}" height="{height}" loading="lazy">'
     return (
         f'<figure class="drawn" id="{name}-{scale.name}"><a href="{picture.path}">{image}</a>'
@@ -78,21 +86,21 @@ def shown(picture: Asset, name: str, scale: Scale, small: str = "") -> str:
 
 
 def _caption(entry: Entry) -> str:
-    """A caption as HTML; it has no other markup than *emphasis*."""
-    return re.sub(r"\*([^*\s][^*]*)\*", r"<em>\1</em>", escaped(entry.caption))
+    """A caption as HTML; *emphasis* is the only markup of captions."""
+    return re.sub(r"\*([^*\s][^*]*)\*", r"<em>\1</em>", escape(entry.caption))
 
 
 def _print(entry: Entry, scale: Scale) -> str:
     """The small print: scale, sizes, trials, data, and what bars and bands are."""
     places = [scale.reports / "tables" / f"{study}.csv" for study in entry.studies]
-    tables = [read_table(path, ()) for path in places if path.is_file()]
-    return escaped(foot.text(scale.name, tables, entry.at(scale.name).data, entry.bars))
+    tables = [read_table(path, "table", scale=scale.name) for path in places if path.is_file()]
+    return escape(foot.text(scale.name, tables, entry.at(scale.name).data, entry.bars))
 
 
 def _links(entry: Entry, scale: Scale, claimed: Mapping[str, Mapping[str, Sequence[str]]]) -> str:
-    """Where it comes from, and what rests on the same tables."""
-    there = [study for study in entry.studies if (scale.reports / "tables" / f"{study}.csv").is_file()]
-    tables = ", ".join(f'<a href="{table_address(study, scale.name)}">{study}</a>' for study in there)
-    names = dict.fromkeys(claim for study in there for claim in claimed[scale.name].get(study, ()))
+    """Links to the tables of a figure, and to the claims that are judged on these tables."""
+    studies = [study for study in entry.studies if (scale.reports / "tables" / f"{study}.csv").is_file()]
+    tables = ", ".join(f'<a href="{table_address(study, scale.name)}">{study}</a>' for study in studies)
+    names = dict.fromkeys(claim for study in studies for claim in claimed[scale.name].get(study, ()))
     claims = ", ".join(f'<a href="claims/{claim}.html">{claim}</a>' for claim in names)
     return " ".join([f"Tables: {tables}." if tables else "", f"Claims: {claims}." if claims else ""])

@@ -1,6 +1,6 @@
-"""The first page: what was found, whether the papers are right, and whether everything is as expected.
+"""The front page: three findings, the verdicts on the papers, and the verdicts that are not as expected.
 
-The two questions stay apart: a claim that fails, as expected, is an error of a paper and none of this project.
+These are two questions: a claim that fails, and is expected to fail, is an error of a paper and not of this project.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,21 +12,21 @@ import pandas as pd
 
 from sketchbench.report.claim.claims import Claim, read_claims
 from sketchbench.report.claim.page import PAPERS_ROLES
-from sketchbench.site import verdicts
-from sketchbench.site.claim_picture import drawn
-from sketchbench.site.page import Asset, Page, Scale
-from sketchbench.site.statistic import axis_names
-from sketchbench.site.verdicts import badge, claim_files, escaped, link, number, typeset
+from sketchbench.report.evidence.outcomes import Scale, read_outcomes
+from sketchbench.report.evidence.statistic import axis_names
+from sketchbench.site.claim_picture import draw_panels
+from sketchbench.site.page import Asset, Page
+from sketchbench.site.verdicts import badge, claim_files, escape, link, number, typeset
 
-# Findings that a sentence tells; where one no longer fails, another of its paper takes its place.
+# The claims of the three findings; where one no longer fails, another claim of its paper takes its place.
 TELLING = ("S19-printed", "T11", "Z12-open")
 HEADLINES = 3
 ALWAYS = ("holds", "fails", "inconclusive")
-SHOWN = (*ALWAYS, "vacuous", "void")
+COUNTED = (*ALWAYS, "vacuous", "void")
 INTRODUCTION = """\
 Three papers on sketching in federated learning make claims: how well a sketch keeps what it compresses, how training
 converges, what an attacker sees. This project measures every one of them, with confidence intervals and negative
-controls, and says whether it **holds**, **fails** or remains **inconclusive**."""
+controls, and says whether the claim **holds**, **fails** or remains **inconclusive**."""
 PAPERS = {
     "song2023": "sketching for convergence and privacy",
     "zhang2021": "double-blind learning with sketched weights",
@@ -35,59 +35,61 @@ PAPERS = {
 
 
 def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
-    """The first page."""
+    """The front page."""
     claims = {claim.id: claim for claim in read_claims(claim_files(conf))}
-    found = pd.concat([verdicts.read(scale) for scale in scales], ignore_index=True)
-    there = {path.stem for scale in scales for path in scale.reports.glob("*.csv")}
+    outcomes = pd.concat([read_outcomes(scale) for scale in scales], ignore_index=True)
+    reports = {path.stem for scale in scales for path in scale.reports.glob("*.csv")}
     blocks = [
         INTRODUCTION,
-        *_alarm(found),
-        _ways("frontier" in there),
+        *_alarm(outcomes),
+        _ways("frontier" in reports),
         "## Three findings",
-        _headlines(claims, found),
+        _headlines(claims, outcomes),
         "## Is the paper right?",
         f"One verdict for each claim and method, at the scale {scales[0].name}. A number leads to its verdicts.",
-        _papers(found[found["scale"] == scales[0].name], scales[0].name),
-        "What is true instead of a claim that fails stands among the [errata](errata.md).",
+        _papers(outcomes[outcomes["scale"] == scales[0].name], scales[0].name),
+        "The [errata](errata.md) say what is true instead of a claim that fails.",
         "## Is everything as expected?",
-        *sorted((_expected(found[found["scale"] == scale.name], scale) for scale in scales), key=_calm),
+        *sorted((_surprises(outcomes[outcomes["scale"] == scale.name], scale) for scale in scales), key=_calm),
     ]
     yield Page("index.md", "Is the paper right?", "\n\n".join(blocks))
 
 
-def listed(**filters: str) -> str:
-    """The address of the list of claims with this filter."""
+def claims_address(**filters: str) -> str:
+    """The address of the list of claims, filtered by these values of its columns."""
     return f"claims.html#{urlencode(filters)}"
 
 
-def _alarm(found: pd.DataFrame) -> list[str]:
-    """A line in red where there are surprises."""
-    count = int(found["surprise"].astype(bool).sum())
+def _alarm(outcomes: pd.DataFrame) -> list[str]:
+    """A red line with the number of surprises; no line without surprises."""
+    count = int(outcomes["surprise"].astype(bool).sum())
     text = f'<a href="#is-everything-as-expected">{count} verdicts are not as expected</a>'
     return [f'<p class="alarm"><strong class="fails">{text}</strong></p>'] if count else []
 
 
 def _calm(text: str) -> bool:
-    """Whether a part has no surprises; those with some come first."""
+    """Whether the block of a scale reports no surprises; blocks with surprises come first."""
     return 'class="calm"' in text
 
 
 def _ways(frontier: bool) -> str:
-    """Where a newcomer finds what he came for."""
+    """Links for the three questions that newcomers have."""
     ways = [("Does claim X hold?", "claims.html", "Search all claims by paper, theorem or words.")]
     if frontier:
         ways.append(
             ("Which compressor at N bytes?", "frontier.html", "Accuracy, bytes and leakage, with a decision list.")
         )
-    failing = listed(method="CountSketch", verdict="fails")
+    failing = claims_address(method="CountSketch", verdict="fails")
     ways.append(("What does method Y fail at?", failing, "CountSketch, for one; choose another in the list."))
     items = "".join(f'<li><a href="{to}"><strong>{name}</strong></a><br>{text}</li>' for name, to, text in ways)
     return f'<ul class="ways">{items}</ul>'
 
 
-def _headlines(claims: Mapping[str, Claim], found: pd.DataFrame) -> str:
-    """A few claims that fail as printed, one of each paper where there are such, with number and picture."""
-    failing = found[(found["verdict"] == "fails") & (found["role"] == "printed") & (found["expected"] != "any")]
+def _headlines(claims: Mapping[str, Claim], outcomes: pd.DataFrame) -> str:
+    """At most three claims that fail as printed, at most one of each paper, with their numbers and pictures."""
+    failing = outcomes[
+        (outcomes["verdict"] == "fails") & (outcomes["role"] == "printed") & (outcomes["expected"] != "any")
+    ]
     records = [row for row in failing.to_dict("records") if row["claim"] in claims]
     records.sort(key=lambda row: (row["claim"] not in TELLING, row["scale"] != "quick"))
     chosen: dict[str, Mapping[Any, Any]] = {}
@@ -96,61 +98,61 @@ def _headlines(claims: Mapping[str, Claim], found: pd.DataFrame) -> str:
     rows = sorted(chosen.values(), key=lambda row: str(row["claim"]))[:HEADLINES]
     if not rows:
         return "No claim fails as printed."
-    return f'<div class="findings">{"".join(_headline(claims[row["claim"]], row, found) for row in rows)}</div>'
+    return f'<div class="findings">{"".join(_headline(claims[row["claim"]], row, outcomes) for row in rows)}</div>'
 
 
-def _headline(claim: Claim, row: Mapping[Any, Any], found: pd.DataFrame) -> str:
-    same = (found["claim"] == claim.id) & (found["scale"] == row["scale"]) & (found["verdict"] != "not run")
-    rows: Sequence[Mapping[Any, Any]] = found[same].to_dict("records")
+def _headline(claim: Claim, row: Mapping[Any, Any], outcomes: pd.DataFrame) -> str:
+    same = (outcomes["claim"] == claim.id) & (outcomes["scale"] == row["scale"]) & (outcomes["verdict"] != "not run")
+    rows: Sequence[Mapping[Any, Any]] = outcomes[same].to_dict("records")
     names = axis_names(claim.checks)
     word = "exactly" if row["criterion"] == "equality" else "at most"
     return (
-        f'<section><h3><a href="{link(row)}">{escaped(claim.paper)}, {escaped(claim.place)}</a></h3>'
+        f'<section><h3><a href="{link(row)}">{escape(claim.paper)}, {escape(claim.place)}</a></h3>'
         f'<p class="statement">{typeset(claim.statement)}</p>'
         f"<p>{badge(row['verdict'])}. Printed: {word} <strong>{number(row['bound'])}</strong>. "
         f"Measured: <strong>{number(row['statistic'])}</strong>{_method(row)}.</p>"
-        f"{drawn(rows, names, claim.id, links=f'claims/{claim.id}.html', small=True)}</section>"
+        f"{draw_panels(rows, names, claim.id, links=f'claims/{claim.id}.html', small=True)}</section>"
     )
 
 
 def _method(row: Mapping[Any, Any]) -> str:
-    return "" if row["method"] == "any" else f" with {escaped(row['label'])}"
+    return "" if row["method"] == "any" else f" with {escape(row['label'])}"
 
 
-def _papers(found: pd.DataFrame, scale: str) -> str:
-    """The verdicts on what the papers say, counted by paper and verdict."""
-    papers = found[found["role"].isin(PAPERS_ROLES)]
-    shown = [name for name in SHOWN if name in ALWAYS or (papers["verdict"] == name).any()]
-    head = "".join(f"<th>{badge(verdict)}</th>" for verdict in shown)
+def _papers(outcomes: pd.DataFrame, scale: str) -> str:
+    """A table of the numbers of verdicts on the papers' statements, by paper and verdict."""
+    papers = outcomes[outcomes["role"].isin(PAPERS_ROLES)]
+    columns = [name for name in COUNTED if name in ALWAYS or (papers["verdict"] == name).any()]
+    head = "".join(f"<th>{badge(verdict)}</th>" for verdict in columns)
     rows = []
     for paper, about in PAPERS.items():
         for role in PAPERS_ROLES:
-            group = found[(found["paper"] == paper) & (found["role"] == role)]
+            group = outcomes[(outcomes["paper"] == paper) & (outcomes["role"] == role)]
             if len(group):
                 name = f"<strong>{paper}</strong>, {about}" if role == "printed" else "corrected"
-                cells = "".join(f"<td>{_count(group, scale, role, verdict)}</td>" for verdict in shown)
+                cells = "".join(f"<td>{_count(group, scale, role, verdict)}</td>" for verdict in columns)
                 rows.append(f"<tr><td>{name}</td><td>{group['claim'].nunique()}</td>{cells}</tr>")
     return f'<div class="box"><table><tr><th>paper</th><th>claims</th>{head}</tr>{"".join(rows)}</table></div>'
 
 
 def _count(group: pd.DataFrame, scale: str, role: str, verdict: str) -> str:
-    """How many verdicts of a paper's group there are, which leads to them."""
+    """The number of a group's rows with a verdict, as a link to these rows in the list of claims."""
     paper, count = group["paper"].iloc[0], int((group["verdict"] == verdict).sum())
-    address = escaped(listed(paper=paper, role=role, verdict=verdict, scale=scale))
+    address = escape(claims_address(paper=paper, role=role, verdict=verdict, scale=scale))
     return f'<a href="{address}" aria-label="{paper}, {role}: {count} {verdict}">{count}</a>' if count else "0"
 
 
-def _expected(found: pd.DataFrame, scale: Scale) -> str:
-    """The surprises of a scale, in red, or that there are none."""
-    run = found[found["verdict"] != "not run"]
-    left = found["claim"].nunique() - run["claim"].nunique()
+def _surprises(outcomes: pd.DataFrame, scale: Scale) -> str:
+    """The surprises of a scale, in red; a sentence where a scale has none."""
+    run = outcomes[outcomes["verdict"] != "not run"]
+    left = outcomes["claim"].nunique() - run["claim"].nunique()
     rest = f" {left} claims have not been run at this scale." if left else ""
     surprises = run[run["surprise"].astype(bool)].to_dict("records")
     if not surprises:
-        text = f"No surprises: all {len(run)} verdicts at the scale {scale.name} are those that were expected.{rest}"
+        text = f"No surprises: all {len(run)} verdicts at the scale {scale.name} are as expected.{rest}"
         return f'<p class="calm">{text}</p>'
     items = "".join(
-        f'<li><a href="{link(row)}">{row["claim"]}, {escaped(row["label"])}</a>: {badge(row["verdict"])}, expected '
+        f'<li><a href="{link(row)}">{row["claim"]}, {escape(row["label"])}</a>: {badge(row["verdict"])}, expected '
         f"{row['expected']}</li>"
         for row in surprises
     )

@@ -1,4 +1,4 @@
-"""The frontier: which method at N bytes a round, the decision list with its verdicts, and all that was measured."""
+"""The page of the frontier: the best compressor at N bytes a round, the decision list, and all measurements."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -8,59 +8,68 @@ from typing import Any
 import pandas as pd
 
 from sketchbench.report.claim.claims import Claim, read_claims
+from sketchbench.report.evidence.outcomes import Scale, read_outcomes
+from sketchbench.report.frontier import STUDIES
 from sketchbench.report.frontier.advise import SIZES, WORD
 from sketchbench.report.frontier.cells import MEANINGS, MEASURED
-from sketchbench.report.frontier.studies import STUDIES
-from sketchbench.site import figures, verdicts
+from sketchbench.report.table.reading import read_table
+from sketchbench.site import figures
 from sketchbench.site.lists import Column, Kind, listing
-from sketchbench.site.page import Asset, Page, Scale
-from sketchbench.site.verdicts import badge, claim_files, escaped, link, number, prose
+from sketchbench.site.page import Asset, Page
+from sketchbench.site.verdicts import badge, claim_files, escape, link, number, prose
 
 HERE = Path(__file__).parent
 SCRIPT = "frontier.js"
 INTRODUCTION = """\
-Which compressor gives the best accuracy where a client may send N bytes in a round? Say how many, and of how many
-parameters the network is; the answer is the most accurate of those that were measured at a budget that fits, with all
-that could not be told apart from it. Intervals hold at once for all rows, except with probability 5 %."""
+Which compressor gives the best accuracy where a client may send N bytes in a round? Enter the number of bytes and the
+number of parameters of your network. The answer is the most accurate compressor among those measured at a budget that
+fits, together with every compressor whose interval overlaps its interval. All intervals hold at once, except with
+probability 5 %."""
 DECISIONS = """\
-Each sentence was written down before the run that judges it; one that fails stays, as failed."""
+Each sentence was written before the run that judges it. A sentence that fails stays in the list, marked as failed."""
 NUMBERS = {"compression", "epsilon", "d", "bytes_up", "bytes_down", "trials", "ssim_server", "property_server"}
 NUMBERS |= {*MEASURED, "client_time", "server_time", "client_memory", "server_memory"}
-FEATURED = 16  # the budget of the answer that is shown first
+FEATURED = 16  # the budget of the first answer: the share of all bytes is one over it
 
 
 def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
-    """The page, its figures, and what answers its question; nothing where no frontier was measured."""
-    found = [(scale, _read(scale)) for scale in scales if (scale.reports / "frontier.csv").is_file()]
-    if not found:
+    """The page, its figures and its script; nothing where no frontier was measured."""
+    frames = [(scale, _read(scale)) for scale in scales if (scale.reports / "frontier.csv").is_file()]
+    if not frames:
         return
-    frontier = pd.concat([frame for _, frame in found], ignore_index=True)
+    frontier = pd.concat([frame for _, frame in frames], ignore_index=True)
     measured = frontier[frontier["accuracy"].notna()]
     yield Asset(SCRIPT, (HERE / SCRIPT).read_bytes())
-    blocks = [INTRODUCTION, _question(measured), "## By budget { #budgets }", *_budgets(measured)]
-    blocks += ["## What follows { #decisions }", DECISIONS, *_decisions(scales, conf), "## Figures { #figures }"]
-    for scale, _ in found:
+    blocks = [INTRODUCTION, _question(measured), "## Compare budgets { #budgets }", *_budgets(measured)]
+    blocks += [
+        "## Decide by these rules { #decisions }",
+        DECISIONS,
+        *_decisions(scales, conf),
+        "## Figures { #figures }",
+    ]
+    for scale, _ in frames:
         for place in sorted((scale.reports / "figures").glob("frontier*.svg")):
             picture = figures.asset(scale, place.stem)
             yield picture
-            more = f'What it shows: <a href="figures.html#{place.stem}">figures</a>.'
-            blocks.append(figures.shown(picture, place.stem, scale, more))
-    blocks += ["## All that was measured { #measured }", listing("frontier", _columns(measured), _rows(measured))]
+            more = f'Caption and tables: <a href="figures.html#{place.stem}">figures</a>.'
+            blocks.append(figures.figure_html(picture, place.stem, scale, more))
+    blocks += ["## All measurements { #measured }", listing("frontier", _columns(measured), _rows(measured))]
     refused = frontier[frontier["refused"].notna()]
     lines = dict.fromkeys(
         f"{row['label']} at 1/{row['compression']:g}: {row['refused']}" for row in refused.to_dict("records")
     )
-    said = "".join(f"<li>{escaped(line)}</li>" for line in lines)
-    blocks.append(f"<details><summary>Not measured, and why</summary><ul>{said}</ul></details>" if lines else "")
+    reasons = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    summary = "<summary>Combinations that were not measured, with reasons</summary>"
+    blocks.append(f"<details>{summary}<ul>{reasons}</ul></details>" if lines else "")
     yield Page("frontier.md", "Which compressor at N bytes?", "\n\n".join(blocks))
 
 
 def _read(scale: Scale) -> pd.DataFrame:
-    return pd.read_csv(scale.reports / "frontier.csv").assign(scale=scale.name)
+    return read_table(scale.reports / "frontier.csv", "frontier", scale=scale.name).assign(scale=scale.name)
 
 
 def _question(measured: pd.DataFrame) -> str:
-    """The form, the answer to the question that it starts with, and all answers as JSON."""
+    """The form, the answer to its first question, and all answers as JSON."""
     d = int(measured["d"].iloc[0])
     answers = [
         {
@@ -73,7 +82,7 @@ def _question(measured: pd.DataFrame) -> str:
         for (case, epsilon, size, budget), rows in _settings(measured)
     ]
     first = next((a for a in answers if a["compression"] == FEATURED and a["epsilon"] == "none"), answers[0])
-    cases = "".join(f"<option>{escaped(case)}</option>" for case in measured["case"].drop_duplicates())
+    cases = "".join(f"<option>{escape(case)}</option>" for case in measured["case"].drop_duplicates())
     levels = dict.fromkeys(answer["epsilon"] for answer in answers)
     options = "".join(f'<option value="{level}">{_level(str(level))}</option>' for level in levels)
     about = json.dumps({"answers": answers, "word": WORD, "sizes": SIZES}, ensure_ascii=False).replace("<", "\\u003c")
@@ -91,32 +100,32 @@ def _question(measured: pd.DataFrame) -> str:
 
 
 def _settings(measured: pd.DataFrame) -> Iterator[tuple[tuple[Any, ...], pd.DataFrame]]:
-    """The rows of every setting and budget, the most accurate first."""
+    """The rows of each setting and budget, the most accurate compressor first."""
     keys = ["case", "epsilon", "d", "compression"]
     for key, rows in measured.groupby(keys, dropna=False, sort=False):
         yield tuple(key), rows.sort_values("accuracy", ascending=False)
 
 
 def _answer(rows: pd.DataFrame, budget: float) -> str:
-    """The best of a budget, and what can't be told apart from it, in HTML."""
+    """The most accurate compressor of a budget, and those whose intervals overlap its interval, in HTML."""
     best, *others = rows.to_dict("records")
     level = [row for row in others if row["accuracy_high"] >= best["accuracy_low"]]
     least = others[-1] if others else best
-    found = f"<strong>{escaped(best['label'])}</strong>, {_accuracy(best)}, with {best['bytes_up']:,.0f} bytes a round"
+    winner = f"<strong>{escape(best['label'])}</strong>, {_accuracy(best)}, with {best['bytes_up']:,.0f} bytes a round"
     kept = f"; it {_leak(best)}" if not pd.isna(best["leak_server"]) else ""
     sums = "" if best["adds_up"] else "; its messages do not add up, so that the server sees each of them"
-    apart = "; ".join(f"{escaped(row['label'])}, {_accuracy(row)}" for row in level)
-    also = f" Not to be told apart from it: {apart}." if level else " The intervals of all others lie below."
-    worst = f" The last of {len(rows)} is {escaped(least['label'])}, {_accuracy(least)}." if others else ""
-    where = f"#compression={budget:g}&amp;case={escaped(best['case']).replace(' ', '+')}&amp;sort=-accuracy"
+    apart = "; ".join(f"{escape(row['label'])}, {_accuracy(row)}" for row in level)
+    also = f" Its interval overlaps with: {apart}." if level else " The intervals of all others lie below."
+    worst = f" The last of {len(rows)} is {escape(least['label'])}, {_accuracy(least)}." if others else ""
+    where = f"#compression={budget:g}&amp;case={escape(best['case']).replace(' ', '+')}&amp;sort=-accuracy"
     return (
-        f"At 1/{budget:g} of the bytes: {found}{kept}{sums}.{also}{worst} "
-        f'<a href="frontier.html{where}">All of this budget</a>. Again: <code>{escaped(best["command"])}</code>'
+        f"At 1/{budget:g} of the bytes: {winner}{kept}{sums}.{also}{worst} "
+        f'<a href="frontier.html{where}">All rows of this budget</a>. Repeat: <code>{escape(best["command"])}</code>'
     )
 
 
 def _accuracy(row: Mapping[Any, Any]) -> str:
-    """An accuracy with its interval, which rows of a single training lack."""
+    """An accuracy with its interval; of a single training, without."""
     interval = "" if pd.isna(row["accuracy_low"]) else f" ({row['accuracy_low']:.3f} to {row['accuracy_high']:.3f})"
     return f"accuracy {row['accuracy']:.3f}{interval}"
 
@@ -129,15 +138,15 @@ def _leak(row: Mapping[Any, Any]) -> str:
 
 
 def _budgets(measured: pd.DataFrame) -> Iterator[str]:
-    """A table for each size of network: the best of each budget, by setting."""
+    """A table for each size of network: the most accurate compressor of each budget, by setting."""
     for (scale, _), rows in measured.groupby(["scale", "d"], sort=False):
         settings = list(
             dict.fromkeys((case, _epsilon(e)) for case, e in zip(rows["case"], rows["epsilon"], strict=True))
         )
-        head = "".join(f"<th>{escaped(case)}, {_level(epsilon)}</th>" for case, epsilon in settings)
+        head = "".join(f"<th>{escape(case)}, {_level(epsilon)}</th>" for case, epsilon in settings)
         best = {
-            (case, _epsilon(epsilon), budget): found.iloc[0].to_dict()
-            for (case, epsilon, _, budget), found in _settings(rows)
+            (case, _epsilon(epsilon), budget): own.iloc[0].to_dict()
+            for (case, epsilon, _, budget), own in _settings(rows)
         }
         lines = []
         for budget in sorted(rows["compression"].unique()):
@@ -151,7 +160,7 @@ def _budgets(measured: pd.DataFrame) -> Iterator[str]:
 
 
 def _best(row: Mapping[Any, Any] | None) -> str:
-    return "" if row is None else f"{escaped(row['label'])}<br>{row['accuracy']:.3f}"
+    return "" if row is None else f"{escape(row['label'])}<br>{row['accuracy']:.3f}"
 
 
 def _epsilon(value: float) -> str:
@@ -163,23 +172,24 @@ def _level(epsilon: str) -> str:
 
 
 def decisive(claims: Iterable[Claim]) -> list[Claim]:
-    """The claims that are the decision list: our own, about the frontier's studies."""
+    """The claims of the decision list: our own claims about the frontier's studies."""
     return [claim for claim in claims if claim.role == "ours" and set(claim.studies) <= set(STUDIES)]
 
 
 def _decisions(scales: Sequence[Scale], conf: Path) -> Iterator[str]:
-    """The decision list: a sentence with its verdict, of several methods the verdict of each."""
-    found = pd.concat([verdicts.read(scale) for scale in scales], ignore_index=True)
+    """The decision list: each sentence with its verdict, or with one verdict for each method."""
+    outcomes = pd.concat([read_outcomes(scale) for scale in scales], ignore_index=True)
     items = []
     for claim in decisive(read_claims(claim_files(conf))):
-        own = found[(found["claim"] == claim.id) & (found["role"] != "control") & (found["verdict"] != "not run")]
+        own = outcomes[(outcomes["claim"] == claim.id) & (outcomes["role"] != "control")]
+        own = own[(own["verdict"] != "not run")]
         rows = own.to_dict("records")
-        each = "<br>".join(f'<a href="{link(row)}">{escaped(row["label"])}</a>: {_verdict(row)}' for row in rows)
+        each = "<br>".join(f'<a href="{link(row)}">{escape(row["label"])}</a>: {_verdict(row)}' for row in rows)
         said = " ".join(f"{badge(str(name))} {count}" for name, count in own["verdict"].value_counts().items())
         if len(rows) > 1:
             each = f"<details><summary>{said}</summary>{each}</details>"
         name = f'<a href="claims/{claim.id}.html">{claim.id}</a>'
-        items.append(f"<li>{name} <em>{escaped(claim.place)}</em>: {prose(claim.statement)}. {each or 'Not run.'}</li>")
+        items.append(f"<li>{name} <em>{escape(claim.place)}</em>: {prose(claim.statement)}. {each or 'Not run.'}</li>")
     yield f'<ol class="decisions">{"".join(items)}</ol>'
 
 
@@ -190,7 +200,7 @@ def _verdict(row: Mapping[Any, Any]) -> str:
 
 def _columns(measured: pd.DataFrame) -> list[Column]:
     names = [name for name in MEANINGS if name not in ("method", "refused") and measured[name].notna().any()]
-    return [*(_column(name) for name in names), Column("scale", "scale", "of the run")]
+    return [*(_column(name) for name in names), Column("scale", "scale", "size of the run: quick or paper")]
 
 
 def _column(name: str) -> Column:

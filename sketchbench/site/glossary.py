@@ -1,4 +1,4 @@
-"""The glossary: the words of verdicts, the criteria, the quantities, the scales, and the notation."""
+"""The glossary: the meanings of verdicts, terms, roles, criteria, quantities, columns and symbols."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -6,47 +6,48 @@ from pathlib import Path
 from sketchbench.measure.column import COLUMNS
 from sketchbench.project import PROJECT
 from sketchbench.report.claim.page import PAPERS_ROLES, ROLES
+from sketchbench.report.evidence.outcomes import Scale
+from sketchbench.report.evidence.statistic import WORDS, read_quantities
 from sketchbench.site.errata import KINDS
-from sketchbench.site.page import Asset, Page, Scale
-from sketchbench.site.statistic import WORDS, known
+from sketchbench.site.page import Asset, Page
 from sketchbench.site.verdicts import badge, prose, typeset
 
 VERDICTS = {
     "holds": "every number in the interval agrees with the claim, and the negative control fails the same checks",
     "fails": "every number in the interval contradicts the claim",
-    "inconclusive": "the interval straddles the bound: more trials would decide",
-    "vacuous": "it holds, but so it does for a negative control which the claim does not speak of",
-    "void": "the method breaks the contract that every method must keep, so what was measured of it says nothing",
-    "not run": "the tables of its studies are not there",
+    "inconclusive": "the bound lies inside the interval: more trials would decide",
+    "vacuous": "the claim holds, but the same checks also pass for a negative control, so that they prove nothing",
+    "void": "the method breaks the contract of all methods, so that its measurements say nothing",
+    "not run": "the tables of the claim's studies have not been made",
 }
 TERMS = {
     "claim": "a statement that can be measured, with its place in a paper, its checks and its expected verdict",
-    "expected": "the verdict that this project foresees, with its reason; `any` where times are compared",
+    "expected": "the verdict that this project predicts, with a reason; `any` where times are compared",
     "surprise": "a verdict that is not the expected one: a change in the code, or a discovery",
-    "as expected": "no surprise. A claim that fails as expected is an error of the paper, and not of this project",
-    "statistic": "the one number that was measured or computed for a verdict",
+    "as expected": "equal to the predicted verdict. A claim that fails as expected is the paper's error, not ours",
+    "statistic": "the number, measured or computed, that a verdict is about",
     "interval": "a confidence interval of the statistic; all of a run hold at once, except with probability 0.001",
-    "bound": "the value that a statistic is held against: what the paper allows, or for an equality the exact value",
-    "slack": "the distance from the interval to the bound, relative to the bound; negative where the claim is violated",
-    "tightness": "the bound over what was measured: 1 is sharp, and 100 says little",
+    "bound": "the value that the statistic is compared with: the paper's limit, or for an equality the exact value",
+    "slack": "the distance from the interval to the bound, divided by the bound; negative where the claim is violated",
+    "tightness": "the bound divided by the measured value: at 1 the bound is sharp, at 100 it says little",
     "drift": "a verdict that changed between commits, or a tightness that moved by more than 10 %",
-    "negative control": "what a claim does not speak of; it must fail the same checks, or the claim's passing is empty",
-    "positive control": "the same attack without the defence, which must succeed, or its failure says nothing",
+    "negative control": "a method or setting outside the claim; it must fail the same checks, or the claim is vacuous",
+    "positive control": "the same attack without the defence; where it fails, too, nothing is said about the defence",
     "family": "a distribution over sketching matrices, such as CountSketch",
-    "recovery": "what makes a sparse vector of its sketch, such as FIHT",
-    "compressor": "what turns an update into a message of few bytes, and back",
-    "method": "a family, recovery or compressor that is compared",
-    "study": "a task run for several methods and sizes; it has one table",
-    "seal": "a file beside a report with the checksums of what it is and what it was made of",
+    "recovery": "an algorithm that computes a sparse vector from its sketch, such as FIHT",
+    "compressor": "an algorithm that turns an update into a message of few bytes, and the message back into an update",
+    "method": "a family, recovery or compressor that a study compares",
+    "study": "a task that is run for several methods and sizes; its results are one table",
+    "seal": "a file beside a report, with the checksums of the report and of the files that it was made from",
     "scale": "how large a run is: `smoke` (does it run?), `quick` (minutes), `paper` (the papers' own sizes)",
 }
 
 
 def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
-    """One page."""
+    """The page of the glossary."""
     measured = {
         f"<code>{name}</code>": typeset(each.meaning) + (f" [{each.unit}]" if each.unit else "")
-        for name, each in known().items()
+        for name, each in read_quantities().items()
     }
     columns = {
         f"<code>{name}</code>": typeset(column.meaning) + (f" [{typeset(column.unit)}]" if column.unit else "")
@@ -54,19 +55,21 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
     }
     blocks = [
         "## Verdicts",
-        _listed({badge(name): prose(text) for name, text in VERDICTS.items()}),
+        _definitions({badge(name): prose(text) for name, text in VERDICTS.items()}),
         "## Terms",
-        _listed({name: prose(text) for name, text in TERMS.items()}),
+        _definitions({name: prose(text) for name, text in TERMS.items()}),
         "## Roles of claims",
-        _listed({name: prose(_role(name)) for name in ROLES}),
+        _definitions({name: prose(_role(name)) for name in ROLES}),
         "## Kinds of errata",
-        _listed(dict(KINDS)),
+        _definitions(dict(KINDS)),
         "## Criteria",
-        _listed({f"<code>{name}</code>": f"{what}; it holds where {holds}" for name, (what, holds) in WORDS.items()}),
+        _definitions(
+            {f"<code>{name}</code>": f"{what}; it holds where {holds}" for name, (what, holds) in WORDS.items()}
+        ),
         "## Quantities",
-        _listed(measured),
+        _definitions(measured),
         "## Columns of tables",
-        _listed(columns),
+        _definitions(columns),
         "## Notation",
         _notation(),
     ]
@@ -74,13 +77,13 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
 
 
 def _role(name: str) -> str:
-    return ROLES[name] + (" (the paper's own words count in *is the paper right?*)" if name in PAPERS_ROLES[:1] else "")
+    return ROLES[name] + (" (only these count in *Is the paper right?*)" if name in PAPERS_ROLES[:1] else "")
 
 
-def _listed(entries: Mapping[str, str]) -> str:
-    """Terms and what they mean, each a place that a link may lead to."""
-    told = "".join(f"<dt>{term}</dt><dd>{meaning}</dd>" for term, meaning in entries.items())
-    return f'<dl class="terms">{told}</dl>'
+def _definitions(entries: Mapping[str, str]) -> str:
+    """Terms and their meanings, in HTML."""
+    text = "".join(f"<dt>{term}</dt><dd>{meaning}</dd>" for term, meaning in entries.items())
+    return f'<dl class="terms">{text}</dl>'
 
 
 def _notation() -> str:
@@ -91,4 +94,4 @@ def _notation() -> str:
             lines = path.read_text(encoding="utf-8").splitlines()
             table = [line for line in lines if line.startswith("|")]
             return f'<div class="box" markdown="1">\n\n{chr(10).join(table)}\n\n</div>'
-    return "There is none."
+    return "The notation is missing."

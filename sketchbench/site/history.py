@@ -1,4 +1,4 @@
-"""The history: verdicts and tightness of every claim over the commits, with drifts marked."""
+"""The page of the history: verdict and tightness of every claim over the commits, with the drifts."""
 
 import itertools
 import math
@@ -9,35 +9,40 @@ from typing import Any
 import pandas as pd
 
 from sketchbench.report.claim.history import read
+from sketchbench.report.evidence.outcomes import Scale
 from sketchbench.site.lists import Column, listing
-from sketchbench.site.page import Asset, Page, Scale
-from sketchbench.site.verdicts import anchor, badge, escaped, number
+from sketchbench.site.page import Asset, Page
+from sketchbench.site.verdicts import anchor, badge, escape, number
 
 DRIFT = 0.1  # a relative change of tightness that is marked
 WIDTH, HEIGHT, EDGE = 150, 30, 5  # of a sparkline
 SHOWN = 60  # drifts with a picture; the list has all
 COLUMNS = (
-    Column("claim", "Claim", "it leads to the evidence of today", link="link"),
-    Column("method", "Method", "the method that the verdict is on"),
-    Column("scale", "Scale", "quick or paper"),
-    Column("verdict", "Verdict", "the latest one", kind="verdict"),
-    Column("drift", "Drift", "verdict: it changed; tightness: it moved by more than 10 %; empty: neither"),
-    Column("course", "Course", "the verdicts, in their order"),
-    Column("tightness", "Tightness", "the latest: the bound over what was measured", kind="number"),
-    Column("first", "At first", "the tightness that was recorded first", kind="number"),
-    Column("moved", "Moved", "the latest tightness over the first", kind="number"),
-    Column("changes", "Changes", "how many times verdict or tightness changed", kind="number"),
+    Column("claim", "Claim", "name of the claim, with a link to its present evidence", link="link"),
+    Column("method", "Method", "method that the verdict is about"),
+    Column("scale", "Scale", "size of the run: quick or paper"),
+    Column("verdict", "Verdict", "the latest verdict", kind="verdict"),
+    Column(
+        "drift",
+        "Drift",
+        "verdict: the verdict changed; tightness: it moved by more than 10 % in one step",
+    ),
+    Column("course", "Course", "all verdicts, the oldest first"),
+    Column("tightness", "Tightness", "the latest bound divided by the measured value", kind="number"),
+    Column("first", "At first", "the first recorded tightness", kind="number"),
+    Column("moved", "Moved", "the latest tightness divided by the first", kind="number"),
+    Column("changes", "Changes", "number of commits that changed verdict or tightness", kind="number"),
     Column("since", "Since", "the day of the latest change"),
-    Column("commit", "Commit", "of the latest change"),
+    Column("commit", "Commit", "the commit of the latest change"),
 )
 INTRODUCTION = """\
-Each run at a commit adds to `reports/history.csv` what has changed: a verdict, or a tightness by more than 0.1 %. A
-**drift** is a verdict that changed, or a tightness that moved by more than 10 % in one step, often because a study was
-given another size or a claim other checks. Comparisons of times have no history."""
+The file `reports/history.csv` records, commit by commit, each verdict that changed and each tightness that moved by
+more than 0.1 %. A **drift** is a change of verdict, or a tightness that moved by more than 10 % in one step, often
+because a study has a new size or a claim has new checks. Comparisons of times have no history."""
 
 
 def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
-    """One page; it says so where no history has been kept."""
+    """The page of the history."""
     history = read(scales[0].reports / "history.csv") if scales else pd.DataFrame()
     yield Page("history.md", "History", _page(history, conf) if len(history) else "No history has been kept yet.")
 
@@ -49,30 +54,34 @@ def _page(history: pd.DataFrame, conf: Path) -> str:
     courses.sort(key=lambda course: order[course["drift"]])
     drifting = [course for course in courses if course["drift"]]
     latest = history.iloc[-1]
-    told = (
+    summary = (
         f"{len(commits)} commits with reports, the latest {latest['commit']} ({latest['date']}). Of {len(courses)} "
         f"courses {len(drifting)} have a drift."
     )
     rows = "".join(_drift(course, commits) for course in drifting[:SHOWN])
     head = "<tr><th>claim</th><th>method</th><th>tightness over the commits</th><th>verdicts</th><th>moved</th></tr>"
-    table = f'<div class="box"><table>{head}{rows}</table></div>' if rows else "There are none."
-    note = f" The first {SHOWN} of {len(drifting)}; the list above has all." if len(drifting) > SHOWN else ""
-    blocks = [INTRODUCTION, told, "## All courses", listing("history", COLUMNS, courses)]
+    table = f'<div class="box"><table>{head}{rows}</table></div>' if rows else "No claim has drifted."
+    note = (
+        f" This table has the first {SHOWN} of {len(drifting)} drifts; the list above has all."
+        if len(drifting) > SHOWN
+        else ""
+    )
+    blocks = [INTRODUCTION, summary, "## All courses", listing("history", COLUMNS, courses)]
     return "\n\n".join([*blocks, f"## Drifts\n\n{LEGEND}{note}", table])
 
 
-LEGEND = "A line is the logarithm of the tightness, a mark a change: ● holds, × fails, ○ anything else."
+LEGEND = "Each line is the logarithm of the tightness, and each mark a change: ● holds, × fails, ○ any other verdict."
 
 
 def _course(rows: pd.DataFrame, conf: Path) -> dict[str, Any]:
-    """The course of a verdict: what the list shows of it, and its rows."""
+    """The course of a verdict over the commits: the cells of its row in the list, and its records."""
     records = rows.to_dict("records")
-    found = list(dict.fromkeys(row["verdict"] for row in records))
+    verdicts = list(dict.fromkeys(row["verdict"] for row in records))
     numbers = [row["tightness"] for row in records if _positive(row["tightness"])]
     steps = [after / before for before, after in itertools.pairwise(numbers)]
-    kinds = ["verdict"] * (len(found) > 1) + ["tightness"] * any(abs(step - 1) > DRIFT for step in steps)
+    kinds = ["verdict"] * (len(verdicts) > 1) + ["tightness"] * any(abs(step - 1) > DRIFT for step in steps)
     last = records[-1]
-    there = (conf / "claim" / f"{last['claim']}.yaml").is_file()
+    exists = (conf / "claim" / f"{last['claim']}.yaml").is_file()
     return {
         **{name: last[name] for name in ("claim", "method", "scale", "verdict", "commit")},
         "since": last["date"],
@@ -82,13 +91,13 @@ def _course(rows: pd.DataFrame, conf: Path) -> dict[str, Any]:
         "first": numbers[0] if numbers else math.nan,
         "moved": numbers[-1] / numbers[0] if numbers else math.nan,
         "changes": len(records) - 1,
-        "link": f"claims/{last['claim']}.html#{anchor({**last, 'label': ''})}" if there else None,
+        "link": f"claims/{last['claim']}.html#{anchor({**last, 'label': ''})}" if exists else None,
         "records": records,
     }
 
 
 def _changes(records: Sequence[Mapping[Any, Any]]) -> list[Mapping[Any, Any]]:
-    """The rows at which the verdict is another than before."""
+    """The rows whose verdict differs from the one before, and the first row."""
     return [row for place, row in enumerate(records) if place == 0 or row["verdict"] != records[place - 1]["verdict"]]
 
 
@@ -97,11 +106,11 @@ def _positive(value: float) -> bool:
 
 
 def _drift(course: Mapping[str, Any], commits: Mapping[str, int]) -> str:
-    name = escaped(f"{course['claim']} ({course['scale']})")
+    name = escape(f"{course['claim']} ({course['scale']})")
     link = f'<a href="{course["link"]}">{name}</a>' if course["link"] else name
     verdicts = " → ".join(badge(row["verdict"]) for row in _changes(course["records"]))
     moved = f"× {number(course['moved'], 3)}" if _positive(course["moved"]) else ""
-    cells = (link, escaped(course["method"]), sparkline(course["records"], commits), verdicts, moved)
+    cells = (link, escape(course["method"]), sparkline(course["records"], commits), verdicts, moved)
     return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 
 
@@ -109,8 +118,8 @@ def sparkline(records: Sequence[Mapping[Any, Any]], commits: Mapping[str, int]) 
     """The tightness over the commits as a small line, on a logarithmic axis, with a mark at each change.
 
     Arguments:
-        records: rows of a history, of one claim, method and scale.
-        commits: the place of each commit.
+        records: the rows of the history of one claim, method and scale.
+        commits: the position of each commit in time, from 0.
     """
     numbers = [math.log(row["tightness"]) for row in records if _positive(row["tightness"])]
     low, high = (min(numbers), max(numbers)) if numbers else (0.0, 0.0)
@@ -136,4 +145,4 @@ def _mark(x: float, y: float, row: Mapping[Any, Any]) -> str:
     shape = f'<circle class="{"disc" if row["verdict"] == "holds" else "ring"}" cx="{x:.1f}" cy="{y:.1f}" r="3"/>'
     if row["verdict"] == "fails":
         shape = f'<path class="cross" d="M{x - 3:.1f} {y - 3:.1f}l6 6m0 -6l-6 6"/>'
-    return f'<g class="{row["verdict"].replace(" ", "-")}"><title>{escaped(tip)}</title>{shape}</g>'
+    return f'<g class="{row["verdict"].replace(" ", "-")}"><title>{escape(tip)}</title>{shape}</g>'

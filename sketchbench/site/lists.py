@@ -1,9 +1,9 @@
 """Lists that a reader filters, sorts and saves: a table of Tabulator, with its data in the page.
 
-A page from a file can fetch nothing, so rows stand in it: as JSON, each text once, in gzip, which browsers read and
-which makes a table of 250 kB one of 40. The address after # holds what is filtered, as in
-`claims.html#verdict=fails&paper=song2023`: a link may lead to a part of a list. `find` looks into all columns, and
-`sort` is the column that rows are ordered by, with a - before it from the largest.
+A page that is opened from a file can load nothing, so the page holds the rows itself: as JSON, each text once, packed
+with gzip, which browsers unpack (40 kB for a table of 250 kB). The part of the address after # holds the filter, as in
+`claims.html#verdict=fails&paper=song2023`, so that a link can lead to a part of a list. The key `find` searches all
+columns; `sort` names the column that orders the rows, with a - before it for the largest first.
 """
 
 import base64
@@ -19,10 +19,10 @@ from typing import Any, Literal
 from sketchbench.site.page import Asset
 
 HERE = Path(__file__).parent
-FOLDER = "lists"  # of the site: what all of its lists share
-SCRIPT = f"{FOLDER}/lists.js"  # to be loaded by every page; it takes the rest where there is a list
+FOLDER = "lists"  # the folder, in the site, of the files that all lists share
+SCRIPT = f"{FOLDER}/lists.js"  # every page loads it; on a page with a list, it loads Tabulator
 STYLES = (f"{FOLDER}/tabulator_simple.min.css", f"{FOLDER}/lists.css")
-FEW = 40  # different texts of a column that are chosen from; of more, a part is typed
+FEW = 40  # a column with at most so many different texts is filtered by a menu, and otherwise by typing
 
 Kind = Literal["text", "number", "verdict"]
 
@@ -32,11 +32,11 @@ class Column:
     """A column of a list.
 
     Attributes:
-        name: its key in the rows, and in the address.
-        title: its heading.
-        meaning: what it holds, with the unit; shown over the heading, and below the list.
-        kind: numbers are aligned and compared; verdicts are coloured; anything else is text.
-        link: the key of the rows that has the address to which a cell leads, relative to the page (.html); "" for none.
+        name: the column's key in the rows, and in the address.
+        title: the column's heading.
+        meaning: what the column holds, with the unit; shown with the heading, and below the list.
+        kind: numbers are aligned and compared; verdicts are coloured; texts are neither.
+        link: the key, in the rows, of the address that a cell leads to, relative to the page (.html); "" for no link.
     """
 
     name: str
@@ -47,16 +47,16 @@ class Column:
 
 
 def listing(name: str, columns: Sequence[Column], rows: Sequence[Mapping[Any, Any]]) -> str:
-    """A list as HTML, which may stand in Markdown.
+    """A list as HTML, for a page in Markdown.
 
     Arguments:
-        name: of the list, in letters that a file name may have; the CSV that a reader saves has it.
-        columns: what is shown, in this order.
-        rows: values by the columns' names; None, NaN and a missing key are an empty cell. Numbers are shown with 6
-            digits, and saved with all.
+        name: the name of the list, and of the CSV file that a reader saves.
+        columns: the columns in their order.
+        rows: values by the columns' names; None, NaN and a missing key are an empty cell. A cell shows 6 digits of a
+            number; the CSV file has all digits.
     """
-    shown = [_data(column, rows) for column in columns]
-    content = json.dumps({"rows": len(rows), "columns": shown}, ensure_ascii=False, separators=(",", ":"))
+    cells_by_column = [_data(column, rows) for column in columns]
+    content = json.dumps({"rows": len(rows), "columns": cells_by_column}, ensure_ascii=False, separators=(",", ":"))
     label = html.escape(name.replace("_", " "))
     # One line, since a line of its own would end HTML in Markdown.
     return (
@@ -66,34 +66,34 @@ def listing(name: str, columns: Sequence[Column], rows: Sequence[Mapping[Any, An
         f'<button type="button" class="listing-save">Save as CSV</button>'
         f'<span class="listing-count" role="status">{len(rows)} rows</span></div>'
         f'<div class="listing-table" aria-label="{label}"></div>'
-        f"<noscript>The list is made by a script, which this browser does not run.</noscript>"
-        f'<script type="application/gzip">{_packed(content)}</script>'
+        f"<noscript>A script makes this list; this browser does not run scripts.</noscript>"
+        f'<script type="application/gzip">{_compress(content)}</script>'
         "<details><summary>What the columns mean</summary><dl></dl></details></div>"
     )
 
 
 def assets() -> Iterator[Asset]:
-    """What the lists of the site share: Tabulator, and what leads to it."""
+    """The files that all lists share: Tabulator, and our script and styles."""
     places = [HERE / "lists.js", HERE / "lists.css", *sorted((HERE / "vendor").glob("tabulator*"))]
     for place in places:
         yield Asset(f"{FOLDER}/{place.name}", place.read_bytes())
 
 
 def _data(column: Column, rows: Sequence[Mapping[Any, Any]]) -> dict[str, Any]:
-    """A column with its cells: numbers, or places in the list of its different texts; null for an empty one."""
+    """A column as JSON: its cells are numbers, or indices into the list of its different texts; null is empty."""
     about = {"name": column.name, "title": column.title, "meaning": column.meaning, "kind": column.kind}
     cells = [_plain(row.get(column.name)) for row in rows]
     if column.kind == "number":
         return {**about, "cells": cells}
-    texts, places = _coded(cells)
-    found = {**about, "texts": texts, "cells": places, "few": len(texts) <= FEW}
+    texts, places = _encode(cells)
+    content = {**about, "texts": texts, "cells": places, "few": len(texts) <= FEW}
     if column.link:
-        found["links"], found["linked"] = _coded([_plain(row.get(column.link)) for row in rows])
-    return found
+        content["links"], content["linked"] = _encode([_plain(row.get(column.link)) for row in rows])
+    return content
 
 
-def _coded(cells: Sequence[Any]) -> tuple[list[str], list[int | None]]:
-    """The different texts of cells, and the place of each cell's in them."""
+def _encode(cells: Sequence[Any]) -> tuple[list[str], list[int | None]]:
+    """The different texts of cells, and for each cell the index of its text."""
     texts: dict[str, int] = {}
     places = [None if cell is None else texts.setdefault(_text(cell), len(texts)) for cell in cells]
     return list(texts), places
@@ -104,7 +104,7 @@ def _text(cell: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has it; None for what is no number, and whole numbers without a point."""
+    """A value for JSON: None in the place of NaN, and whole numbers as integers."""
     value = value.item() if hasattr(value, "item") else value
     if not isinstance(value, float):
         return value
@@ -115,6 +115,6 @@ def _plain(value: Any) -> Any:
     return int(value) if value.is_integer() and abs(value) < 1e15 else value
 
 
-def _packed(content: str) -> str:
-    """A text as gzip in base64, the same on every machine."""
+def _compress(content: str) -> str:
+    """A text, packed with gzip, in base64; the same bytes on every machine."""
     return base64.b64encode(gzip.compress(content.encode(), mtime=0)).decode()

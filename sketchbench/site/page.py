@@ -1,23 +1,11 @@
-"""What the modules of the site exchange: where the reports are, and the pages that are made of them."""
+"""The values that the modules of the site exchange: scales with their reports, pages and assets."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
+from sketchbench.report.evidence.outcomes import Scale
 
-@dataclass(frozen=True)
-class Scale:
-    """The reports of one scale.
-
-    Attributes:
-        name: quick or paper.
-        reports: the folder with claims.csv, printed.csv, frontier.csv, tables/ and figures/; any may be missing.
-    """
-
-    name: str
-    reports: Path
-
-
-PLACES = {"quick": ".", "paper": "paper"}  # of each scale, in the folder of the reports
+PLACES = {"quick": ".", "paper": "paper"}  # the folder of each scale, in the folder of all reports
 
 
 def scales_of(reports: Path) -> list[Scale]:
@@ -31,9 +19,9 @@ class Page:
     """A page of the site.
 
     Attributes:
-        path: where it is, relative to the site, such as "claims/S2.md"; the generator makes claims/S2.html of it.
-        title: its heading, and its name in the navigation and the search.
-        text: Markdown, in which HTML may stand; without the heading. Links to other pages are relative paths (.md).
+        path: the path of the page in the site, such as "claims/S2.md", which becomes claims/S2.html.
+        title: the heading, which is also the name in the navigation and the search.
+        text: Markdown with HTML in it, without the heading. Links to other pages are relative paths (.md).
     """
 
     path: str
@@ -43,12 +31,12 @@ class Page:
 
 @dataclass(frozen=True)
 class Asset:
-    """A file that pages refer to, such as a picture: its place relative to the site, and its bytes."""
+    """A file that pages refer to, such as a picture: its path in the site, and its bytes."""
 
     path: str
     content: bytes
 
 
 def table_address(study: str, scale: str) -> str:
-    """Where the table of a study is, from the top of the site: on the study's page, the rows of a scale."""
+    """The address of a study's table at a scale, relative to the top of the site."""
     return f"tables/{study}.html#scale={scale}"

@@ -1,4 +1,4 @@
-"""The verdicts of a scale, as pages read them, and how they are written in HTML."""
+"""Texts, numbers and verdicts in HTML."""
 
 import html
 import re
@@ -8,41 +8,17 @@ from typing import Any
 
 import pandas as pd
 
-from sketchbench.report.claim.page import MARKS, surprising
-from sketchbench.site.page import Scale
-
-# What tables of older runs may be without.
-OPTIONAL = (
-    *("label", "case", "criterion", "made", "code", "method"),
-    *("negative_control", "negative_control_verdict", "negative_control_criterion"),
-)
-NUMBERS = (
-    *("statistic", "low", "high", "bound", "slack", "tightness", "trials"),
-    *("negative_control_statistic", "negative_control_bound"),
-)
+from sketchbench.report.claim.page import MARKS
 
 
-def read(scale: Scale) -> pd.DataFrame:
-    """The verdicts of a scale: texts without a value are "", numbers without one NaN. No rows where there are none."""
-    path = scale.reports / "claims.csv"
-    frame = pd.read_csv(path, keep_default_na=True) if path.is_file() else pd.DataFrame({"claim": []})
-    for name in ("claim", "paper", "place", "role", "verdict", "expected", "study", "dataset", *OPTIONAL):
-        frame[name] = frame[name].astype(object).fillna("").astype(str) if name in frame else ""
-    for name in NUMBERS:
-        frame[name] = pd.to_numeric(frame[name], errors="coerce") if name in frame else float("nan")
-    frame["scale"] = scale.name
-    frame["surprise"] = frame.index.isin(surprising(frame).index) if len(frame) else []
-    return frame
-
-
-def escaped(text: object) -> str:
-    """Text as HTML has it."""
+def escape(text: object) -> str:
+    """A text with the special characters of HTML escape."""
     return html.escape(str(text), quote=True)
 
 
 def typeset(text: str) -> str:
-    """A statement as HTML: indices, exponents and powers of ten are set as such."""
-    out = escaped(text)
+    """A statement as HTML, with indices, exponents and powers of ten set as in print."""
+    out = escape(text)
     out = re.sub(r"\b(\d+(?:\.\d+)?)e(-?\d+)\b", lambda m: f"{_times(m[1])}10<sup>{m[2].replace('-', '−')}</sup>", out)
     out = re.sub(r"\^\(([^()]*)\)|\^\{([^{}]*)\}|\^([\w*+]+)", lambda m: f"<sup>{m[1] or m[2] or m[3]}</sup>", out)
     return re.sub(r"(?<=\b[A-Za-zγηθσδεΔ])_(\w+)\b", r"<sub>\1</sub>", out)
@@ -55,34 +31,34 @@ def _times(mantissa: str) -> str:
 def prose(text: str) -> str:
     """A reason as HTML: typeset, with `code` and **bold** as Markdown has them."""
     parts = re.split(r"`([^`]+)`", text)
-    done = [typeset(part) if number % 2 == 0 else f"<code>{escaped(part)}</code>" for number, part in enumerate(parts)]
+    done = [typeset(part) if number % 2 == 0 else f"<code>{escape(part)}</code>" for number, part in enumerate(parts)]
     return re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", "".join(done))
 
 
 def badge(verdict: str) -> str:
-    """A verdict with its sign, in its colour."""
+    """A verdict in HTML, with its sign and its colour."""
     if verdict not in MARKS:
-        return f'<span class="any">{escaped(verdict)}</span>'
+        return f'<span class="any">{escape(verdict)}</span>'
     return f'<span class="{verdict.replace(" ", "-")}">{MARKS[verdict]} {verdict}</span>'
 
 
 def number(value: float, digits: int = 4) -> str:
-    """A number for people; "" where there is none."""
+    """A number with this many significant digits; "" for NaN."""
     if pd.isna(value):
         return ""
     return f"{value:.{digits}g}".replace("inf", "∞").replace("-", "−")
 
 
 def anchor(row: Mapping[Any, Any]) -> str:
-    """The name of the place of a method on the page of its claim."""
+    """The anchor of a method's row on the page of its claim."""
     return re.sub(r"[^a-z0-9]+", "-", str(row["method"] or row["label"] or "all").lower()).strip("-")
 
 
 def link(row: Mapping[Any, Any], root: str = "") -> str:
-    """The address of a row's evidence, from a page whose way to the site's folder is `root`."""
+    """The address of a row's evidence; `root` is the path from the page to the top of the site."""
     return f"{root}claims/{row['claim']}.html#{anchor(row)}"
 
 
 def claim_files(conf: Path) -> list[Path]:
-    """The claims that there are."""
+    """The files of all claims."""
     return sorted((conf / "claim").glob("*.yaml"))

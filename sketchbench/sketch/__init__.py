@@ -1,4 +1,11 @@
-"""Sketches: families (distributions) and the operators drawn from them."""
+"""Sketch families (distributions over b × d matrices) and the operators that are drawn from them.
+
+>>> import numpy as np
+>>> R = CountSketch(d=1000, b=50).draw(key=7)
+>>> y = R.sketch(np.ones(1000))
+>>> y.shape, R.desketch(y).shape
+((50,), (1000,))
+"""
 
 from sketchbench.sketch.ams import AMS
 from sketchbench.sketch.balanced import BalancedCountSketch

@@ -1,4 +1,4 @@
-"""AMS sketches: dense matrices of signs."""
+"""AMS sketches: dense matrices of random signs."""
 
 from dataclasses import dataclass
 
@@ -11,10 +11,17 @@ from sketchbench.sketch.hashing import Hashing, check_hashing, logarithm
 
 @dataclass(frozen=True)
 class AMS(Family):
-    """Entries +-1/sqrt(b), every row a sign function of its own (song2023 Definition D.4).
+    """R with entries ±1/√b, every row an independent function of signs (song2023 Definition D.4).
 
-    hashing: `full` for independent signs; `polynomial` for a 4-wise independent hash per row; `logarithmic` for a
-    ⌈log₂ d⌉-wise independent one.
+    E[RᵀR] = I. The estimate gᵀRᵀRh of gᵀh has the variance (‖g‖²‖h‖² + (gᵀh)² - 2Σ g_i²h_i²)/b
+    (`theory.second_moment.hashed`), and E‖RᵀRh - h‖² = (d - 1)/b ‖h‖². Sketching or desketching costs O(b d), to
+    generate signs and to multiply; large matrices are never stored.
+
+    Arguments:
+        d: dimension of the vectors, >= 1.
+        b: sketch size, >= 1.
+        hashing: randomness of the signs within a row. `full`: independent. `polynomial`: 4-wise independent, which the
+            second moments need. `logarithmic`: ⌈log₂ d⌉-wise independent, at least 4-wise.
     """
 
     hashing: Hashing = "full"

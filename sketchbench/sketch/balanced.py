@@ -1,4 +1,4 @@
-"""The permutation-based CountSketch of zhang2021 Appendix E: every bucket equally full."""
+"""CountSketch by a random permutation (zhang2021 Appendix E): all buckets are equally full."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -13,10 +13,18 @@ Remainder = Literal["refuse", "paper"]
 
 @dataclass(frozen=True)
 class BalancedCountSketch(Family):
-    """A random permutation deals the columns into b buckets of q = d // b, each with a sign.
+    """A random permutation deals d signed columns into b buckets of equal size q = d/b (zhang2021 Appendix E).
 
-    remainder: what to do where b does not divide d. `refuse` is an error; `paper` drops the last
-    d mod b columns of the permutation, as the paper's listing does, and E[RᵀR] is no longer I.
+    As in CountSketch, every column holds one random sign. R Rᵀ = q I: rows are orthogonal, which CountSketch's are,
+    too, with random norms. E[RᵀR] = I, the variance of gᵀRᵀRh is (q - 1)/(d - 1) (‖g‖²‖h‖² + (gᵀh)² - 2Σ g_i²h_i²)
+    (`theory.second_moment.balanced`), and ‖RᵀRh‖² has the mean q‖h‖². Sketching or desketching costs O(d), drawing
+    O(d log d).
+
+    Arguments:
+        d: dimension of the vectors, >= 1.
+        b: sketch size, b <= d.
+        remainder: treatment of a b that does not divide d. `refuse` raises SizeError; `paper` drops the last d mod b
+            columns of the permutation, as the listing of the paper does, and E[RᵀR] = I fails.
     """
 
     remainder: Remainder = "refuse"
@@ -31,7 +39,7 @@ class BalancedCountSketch(Family):
         )
 
     def _draw(self, draws: Draws) -> Scattered:
-        position = draws.permutation(BUCKETS, self.d)  # of each column
+        position = draws.permutation(BUCKETS, self.d)  # of each column in the deal
         kept = position < self.d - self.d % self.b
         signs = draws.signs(SIGNS, self.d) * kept
         return Scattered(draws.kernels, self.b, (position % self.b)[:, None], signs.astype("int8")[:, None])

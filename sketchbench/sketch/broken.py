@@ -1,4 +1,4 @@
-"""Negative controls of the contract: each family here breaks one part of it, and what it breaks is its name."""
+"""Negative controls of the contract: each family breaks one part of it, which its name says."""
 
 import dataclasses
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from sketchbench.sketch.operator import Sketch
 
 
 class Wrapped(Sketch):
-    """A sketch some of whose methods are `replaced`, by name, by functions of an inner sketch and vectors."""
+    """The sketch `inner` with other methods: `_sketch=f` makes `_sketch(x)` return f(inner, x)."""
 
     def __init__(self, inner: Sketch, **replaced: Callable[[Any, Array], Array]) -> None:
         super().__init__(inner.d, inner.b, inner.kernels, inner.operators)
@@ -38,7 +38,7 @@ class Wrapped(Sketch):
 
 @dataclass(frozen=True)
 class NotLinear(Family):
-    """AMS that takes entries above 100 for 100."""
+    """AMS that cuts entries of x at 100."""
 
     def _draw(self, draws: Draws) -> Sketch:
         inner = AMS(self.d, self.b)._draw(draws)
@@ -47,7 +47,7 @@ class NotLinear(Family):
 
 @dataclass(frozen=True)
 class NotTransposed(Family):
-    """AMS whose `desketch` is the transpose times 1 + 1e-6."""
+    """AMS whose `desketch` is (1 + 1e-6) Rᵀ."""
 
     def _draw(self, draws: Draws) -> Sketch:
         inner = AMS(self.d, self.b)._draw(draws)
@@ -56,7 +56,7 @@ class NotTransposed(Family):
 
 @dataclass(frozen=True)
 class NotProjected(Family):
-    """CountSketch whose `project` leaves x alone."""
+    """CountSketch whose `project` returns x + 0 RᵀRx."""
 
     def _draw(self, draws: Draws) -> Sketch:
         def project(inner: Sketch, x: Array) -> Array:
@@ -67,7 +67,7 @@ class NotProjected(Family):
 
 @dataclass(frozen=True)
 class OfItsStack(CountSketch):
-    """CountSketch whose key is mixed with the number of operators that are drawn together."""
+    """CountSketch whose operators depend on the size of their stack."""
 
     def _draw(self, draws: Draws) -> Any:
         return super()._draw(dataclasses.replace(draws, key=draws.key ^ draws.operators))
@@ -75,7 +75,7 @@ class OfItsStack(CountSketch):
 
 @dataclass(frozen=True)
 class HalfTheKey(CountSketch):
-    """CountSketch that takes the lower 32 bits of the key only."""
+    """CountSketch that uses the lower 32 bits of the key only."""
 
     def _draw(self, draws: Draws) -> Any:
         return super()._draw(dataclasses.replace(draws, key=draws.key & 2**32 - 1))
@@ -111,7 +111,7 @@ class Matrices(Sketch):
 
 @dataclass(frozen=True)
 class NextKey(CountSketch):
-    """CountSketch whose operator t of a key is operator t - 1 of the next key, but for every 2^31st key."""
+    """CountSketch with the same operators for neighbouring keys: number t + 1 of a key is number t of the next key."""
 
     def _draw(self, draws: Draws) -> Any:
         below = draws.key % 2**31
@@ -120,7 +120,7 @@ class NextKey(CountSketch):
 
 @dataclass(frozen=True)
 class Sloppy(Family):
-    """CountSketch that computes with numbers of 16 bits where it is given some of 32."""
+    """CountSketch that rounds float32 results to float16."""
 
     def _draw(self, draws: Draws) -> Sketch:
         def sketch(inner: Sketch, x: Array) -> Array:
@@ -132,7 +132,7 @@ class Sloppy(Family):
 
 @dataclass(frozen=True)
 class OddColumn(Family):
-    """CountSketch without its last column where d is odd."""
+    """CountSketch whose last column is 0 where d is odd."""
 
     def _draw(self, draws: Draws) -> Sketch:
         matrices = CountSketch(self.d, self.b)._draw(draws).materialize()

@@ -1,4 +1,4 @@
-"""Negative controls, which every check must reject: too little randomness, too few rows, and no sketch at all."""
+"""Negative controls: families with too little randomness, too few rows or R = 0, which claims must reject."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -17,26 +17,29 @@ from sketchbench.sketch.uniform import UniformSampling
 
 @dataclass(frozen=True)
 class EqualSigns(CountSketch):
-    """One sign for all columns: each sign is uniform, no two are independent."""
+    """CountSketch with the same random sign for all columns: each sign is uniform, no two are independent."""
 
     def _draw(self, draws: Draws) -> Scattered:
         rows = hashing.buckets(draws, self.hashing, self.d, self.b)
-        return _scattered(draws, self.b, rows, draws.signs(SIGNS, 1) + 0 * rows)
+        return _one_per_column(draws, self.b, rows, draws.signs(SIGNS, 1) + 0 * rows)
 
 
 @dataclass(frozen=True)
 class TiedSigns(CountSketch):
-    """The sign is the parity of the bucket, so colliding columns never cancel."""
+    """CountSketch whose signs are the parities of the buckets: columns that share a bucket never cancel."""
 
     def _draw(self, draws: Draws) -> Scattered:
         rows = hashing.buckets(draws, self.hashing, self.d, self.b)
-        return _scattered(draws, self.b, rows, 2 * (rows % 2) - 1)
+        return _one_per_column(draws, self.b, rows, 2 * (rows % 2) - 1)
 
 
 @dataclass(frozen=True)
 class PairwiseSigns(CountSketch):
-    """A random row of a Walsh-Hadamard matrix, with a random sign: the signs of i, j, k and l multiply
-    to 1 whenever the bits of i, j, k and l cancel."""
+    """CountSketch with signs that are 3-wise but not 4-wise independent.
+
+    They are a random row of a Walsh-Hadamard matrix, times a random sign: the signs of columns i, j, k and l multiply
+    to 1 whenever i ^ j ^ k ^ l = 0.
+    """
 
     def _draw(self, draws: Draws) -> Scattered:
         xp = draws.kernels.xp
@@ -45,11 +48,11 @@ class PairwiseSigns(CountSketch):
         for shift in (16, 8, 4, 2, 1):  # fold the parity of 32 bits into the lowest one
             bits = bits ^ bits >> xp.uint32(shift)
         signs = 2 * (bits & 1).astype("int8") - 1
-        return _scattered(draws, self.b, rows, signs * draws.signs(SIGNS, 1))
+        return _one_per_column(draws, self.b, rows, signs * draws.signs(SIGNS, 1))
 
 
 class _Nothing(Sketch):
-    """R = 0, for every operator of a stack."""
+    """A stack of operators R = 0."""
 
     def _sketch(self, x: Array) -> Array:
         return self.kernels.xp.zeros((self.operators or 1, x.shape[1], self.b), dtype=x.dtype)
@@ -60,7 +63,7 @@ class _Nothing(Sketch):
 
 @dataclass(frozen=True)
 class Zero(Family):
-    """R = 0: all messages are 0, and whoever follows them stands still."""
+    """R = 0: all messages are 0, and a training that follows them stands still."""
 
     random: ClassVar[bool] = False
 
@@ -70,7 +73,8 @@ class Zero(Family):
 
 @dataclass(frozen=True)
 class TiedBlocks(BlockSparseEmbedding):
-    """A column has the same row in every block, with the same sign: two columns have the inner product 0, 1 or -1."""
+    """Sparse embedding II with the same row and sign in all s blocks of a column: inner products of two columns are 0,
+    1 or -1, as for CountSketch."""
 
     def _draw(self, draws: Draws) -> Scattered:
         block = self.b // self.s
@@ -81,7 +85,7 @@ class TiedBlocks(BlockSparseEmbedding):
 
 
 class _FewRows(Sketch):
-    """A sketch of fewer rows, with rows of zeros below."""
+    """A sketch `inner` of fewer rows, followed by rows of zeros up to b."""
 
     def __init__(self, inner: Sketch, b: int) -> None:
         super().__init__(inner.d, b, inner.kernels, inner.operators)
@@ -99,7 +103,7 @@ class _FewRows(Sketch):
 
 @dataclass(frozen=True)
 class QuarterCountSketch(Family):
-    """CountSketch that uses a quarter of its rows: unbiased, with four times the variance. The other rows are zero."""
+    """CountSketch in the first quarter of the rows, the others being 0: unbiased, with four times the variance."""
 
     hashing: Hashing = "full"
 
@@ -110,7 +114,7 @@ class QuarterCountSketch(Family):
 
 @dataclass(frozen=True)
 class QuarterSampling(Family):
-    """Uniform sampling of a quarter of the coordinates: unbiased, with a larger variance. The other rows are zero."""
+    """Uniform sampling of b/4 coordinates, all other rows being 0: unbiased, with a larger variance."""
 
     def check(self) -> None:
         UniformSampling(self.d, self.b)
@@ -120,5 +124,5 @@ class QuarterSampling(Family):
         return _FewRows(few._draw(draws), self.b)
 
 
-def _scattered(draws: Draws, b: int, rows: Array, signs: Array) -> Scattered:
+def _one_per_column(draws: Draws, b: int, rows: Array, signs: Array) -> Scattered:
     return Scattered(draws.kernels, b, rows[:, None], signs.astype("int8")[:, None])

@@ -1,4 +1,4 @@
-"""CountSketch: one signed nonzero per column."""
+"""CountSketch: a family with one signed nonzero in every column."""
 
 from dataclasses import dataclass
 
@@ -11,10 +11,23 @@ from sketchbench.sketch.scattered import Scattered
 
 @dataclass(frozen=True)
 class CountSketch(Family):
-    """Column j holds one sign in a random row (song2023 Definition D.5, zhang2021 §2).
+    """R whose column j holds one random sign, in a random row (song2023 Definition D.5, zhang2021 §2).
 
-    hashing: `full` for independent buckets and signs; `polynomial` for 2-wise independent buckets
-    and 4-wise independent signs; `logarithmic` for ⌈log₂ d⌉-wise independence of both.
+    R x adds up the signed entries of x that share a row, its *bucket*. E[RᵀR] = I. The estimate gᵀRᵀRh of gᵀh has the
+    variance (‖g‖²‖h‖² + (gᵀh)² - 2Σ g_i²h_i²)/b, at most 2‖g‖²‖h‖²/b (`theory.second_moment.hashed`), and
+    E‖RᵀRh - h‖² = (d - 1)/b ‖h‖². Sketching or desketching a vector costs O(d); an operator stores d buckets and d
+    signs.
+
+    Arguments:
+        d: dimension of the vectors, >= 1.
+        b: sketch size, the number of buckets, >= 1.
+        hashing: randomness of buckets and signs. `full`: all independent. `polynomial`: buckets 2-wise and signs 4-wise
+            independent, which the second moments need. `logarithmic`: both ⌈log₂ d⌉-wise independent, at least 4-wise.
+
+    >>> import numpy as np
+    >>> R = CountSketch(d=6, b=3).draw(key=1)
+    >>> abs(R.materialize()).sum(axis=0)  # one nonzero in every column
+    array([1., 1., 1., 1., 1., 1.])
     """
 
     hashing: Hashing = "full"

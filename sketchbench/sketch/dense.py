@@ -1,4 +1,4 @@
-"""Operators with b x d random entries, generated when they are needed; only small ones are stored."""
+"""Operators with b x d random entries, which are generated when needed; only small matrices are stored."""
 
 from collections.abc import Callable, Iterator
 
@@ -10,12 +10,18 @@ WORKSPACE = 2**22  # entries of R at a time: 32 MiB in float64
 
 
 class Dense(Sketch):
-    """R given by `rows_of(row, rows)`, which returns rows `row` to `row + rows` as (T, rows, d).
+    """T operators R with arbitrary entries, given by a function that generates rows.
 
-    The entries must depend on the row's number only, so that every pass sees the same matrix.
-    Applying costs O(b d) to generate and O(N b d) to multiply; the workspace is bounded: blocks of
-    rows, at most WORKSPACE entries (or one row of every operator of the stack, if that is more).
-    A matrix that fits into one block is kept, so it is generated once.
+    Each application costs O(T b d) to generate entries and O(T N b d) to multiply, for N vectors. Rows are generated
+    in blocks of at most WORKSPACE entries (or one row of every operator, if that is more), so memory stays bounded. A
+    stack that fits into one block is generated once, and stored.
+
+    Arguments:
+        kernels: backend of all arrays.
+        d, b: dimension of the vectors, and sketch size.
+        operators: T.
+        rows_of: function of (row, rows) that returns rows `row` to `row + rows` of every R, real, of shape (T, rows,
+            d). Entries must depend on the row's number only, so that every application sees the same matrix.
     """
 
     def __init__(
@@ -43,14 +49,19 @@ class Dense(Sketch):
             yield row, row + rows, self._rows_of(row, rows).astype(dtype, copy=False)
 
     def _rows_of(self, row: int, rows: int) -> Array:
-        """What was given for these rows. Raises ValueError or TypeError for another shape, which NumPy might broadcast,
-        so that operators or rows share entries, and for what isn't real."""
+        """The block that `rows_of` generates, checked: of another shape NumPy might broadcast it, so that operators or
+        rows would share entries.
+
+        Raises:
+            ValueError: for another shape than (T, rows, d).
+            TypeError: for entries that are not real numbers.
+        """
         block = self._generate(row, rows)
         shape = (self._stack, rows, self.d)
         if getattr(block, "shape", None) != shape:
-            found = f"an array of shape {block.shape}" if hasattr(block, "shape") else type(block).__name__
+            result = f"an array of shape {block.shape}" if hasattr(block, "shape") else type(block).__name__
             raise ValueError(
-                f"rows_of({row}, {rows}) returned {found}; it must be of shape (operators, rows, d) = {shape}"
+                f"rows_of({row}, {rows}) returned {result}; it must be of shape (operators, rows, d) = {shape}"
             )
         if block.dtype.kind not in "biuf":
             raise TypeError(
@@ -72,10 +83,16 @@ class Dense(Sketch):
 
 
 class Generated(Dense):
-    """R = scale * E, with the entries of E as one of the kernels generates them.
+    """T operators R = scale * E with independent entries of E, standard normals or signs, that the kernels generate.
 
-    A matrix too large for the workspace is generated and applied at once, in the kernel: entries live
-    in the cache only, and N vectors share them.
+    A stack of more than WORKSPACE entries is generated and applied in one kernel: entries live in the cache only, and
+    N vectors share them.
+
+    Arguments:
+        draws: random bits of the operators.
+        d, b: dimension of the vectors, and sketch size.
+        entries: `gaussian` or `signs`.
+        scale: factor of all entries.
     """
 
     def __init__(self, draws: Draws, d: int, b: int, entries: Entries, scale: float) -> None:

@@ -1,20 +1,25 @@
-"""The random bits that operators are made of."""
+"""Random bits for operators, as arrays: words, signs, integers, normals, subsets, permutations, hash functions."""
 
 from dataclasses import dataclass
 
 from sketchbench.kernels import PRIME, Array, Entries, Kernels
 
-# Which of an operator's draws a random word belongs to.
-SIGNS, BUCKETS, ROWS, ENTRIES = range(4)
+SIGNS, BUCKETS, ROWS, ENTRIES = range(4)  # the streams of our families
 
 
 @dataclass(frozen=True)
 class Draws:
-    """The random bits of operators `first`, ..., `first + operators - 1` under one key.
+    """The random bits of T operators of one key: numbers `first` to `first + T - 1`.
 
-    Everything comes stacked: the first axis counts the operators, T of them. A `stream` is any number from 0 to
-    2^32 - 1: SIGNS, BUCKETS, ROWS and ENTRIES are 0 to 3. Draws from different streams are independent; two draws from
-    one stream share their bits, whatever is made of them.
+    The first axis of every array counts the operators. A `stream` is a number from 0 to 2^32 - 1; SIGNS, BUCKETS, ROWS
+    and ENTRIES name 0 to 3. Draws from different streams are independent. Two draws from the same stream use the same
+    bits, even by different methods.
+
+    Arguments:
+        key: integer of 64 bits.
+        first: number of the first operator.
+        operators: T.
+        kernels: backend of all arrays.
     """
 
     key: int
@@ -36,41 +41,48 @@ class Draws:
         return self.sign_rows(stream, 0, 1, count)[:, 0]
 
     def sign_rows(self, stream: int, row: int, rows: int, d: int) -> Array:
-        """Rows of T independent sign matrices, int8, shape (T, rows, d)."""
+        """Rows `row` to `row + rows` of T matrices of independent uniform signs, int8, shape (T, rows, d)."""
         return self.kernels.sign_rows(self.key, stream, self.first, self.operators, row, rows, d)
 
     def integer_rows(self, stream: int, row: int, rows: int, d: int, bound: int) -> Array:
-        """Rows of T matrices of independent uniform integers below bound <= 2^31, int32, shape (T, rows, d).
+        """Rows `row` to `row + rows` of T matrices of independent uniform integers, int32, shape (T, rows, d).
 
-        Row k is the same however many rows are asked for, and row 0 is `integers`. Uniform to a relative error of
-        bound / 2^32.
+        Integers are >= 0 and below bound <= 2^31, uniform to a relative error of bound / 2^32. Row k does not depend on
+        the number of rows per call; row 0 is `integers`.
         """
         place = (self.key, stream, self.first, self.operators)
         return self.kernels.integer_rows(*place, row, rows, d, bound)
 
     def gaussian_rows(self, stream: int, row: int, rows: int, d: int) -> Array:
-        """Rows of T independent standard normal matrices, float64, shape (T, rows, d)."""
+        """Rows `row` to `row + rows` of T matrices of independent standard normals, float64, shape (T, rows, d)."""
         return self.kernels.gaussian_rows(self.key, stream, self.first, self.operators, row, rows, d)
 
     def dense_sketch(self, entries: Entries, stream: int, rows: int, x: Array) -> Array:
-        """E x for T such matrices E of `rows` rows, not formed: (T or 1, N, d) -> (T, N, rows)."""
+        """E x for T matrices E, of `rows` rows of `gaussian_rows` or `sign_rows`, without storing E.
+
+        Arguments:
+            entries: `gaussian` or `signs`.
+            stream: of the entries.
+            rows: number of rows of E.
+            x: vectors (T or 1, N, d); 1 shares them among all operators.
+
+        Returns:
+            (T, N, rows), in the dtype of x.
+        """
         place = (self.key, stream, self.first, self.operators)
         return self.kernels.dense_sketch(entries, *place, rows, x)
 
     def dense_desketch(self, entries: Entries, stream: int, d: int, y: Array) -> Array:
-        """Eᵀ y: (T or 1, N, rows) -> (T, N, d)."""
+        """Eᵀ y for the matrices of `dense_sketch`: y (T or 1, N, rows) -> (T, N, d)."""
         place = (self.key, stream, self.first, self.operators)
         return self.kernels.dense_desketch(entries, *place, d, y)
 
     def integers(self, stream: int, count: int, bound: int) -> Array:
-        """Independent uniform integers below bound, int32, shape (T, count).
-
-        Uniform to a relative error of bound / 2^32.
-        """
+        """Independent integers from 0 to bound - 1, uniform to a relative error of bound / 2^32, int32, (T, count)."""
         return self.kernels.random_integers(self.key, stream, self.first, self.operators, count, bound)
 
     def subset(self, stream: int, count: int, population: int) -> Array:
-        """`count` of range(population) without replacement, sorted, int32, shape (T, count)."""
+        """A uniform sample of `count` of range(population), without replacement, sorted, int32, shape (T, count)."""
         place = (self.key, stream, self.first, self.operators)
         return self.kernels.random_subset(*place, count, population)
 
@@ -79,17 +91,18 @@ class Draws:
         return self.kernels.xp.argsort(self.wide_words(stream, count), axis=-1).astype("int32")
 
     def polynomials(self, stream: int, rows: int, independence: int) -> Array:
-        """Coefficients of uniform polynomials modulo the prime 2^31 - 1, uint32 (T, rows, k)."""
+        """k-wise independent hash functions, k = `independence`: for each of `rows` functions, the k coefficients of a
+        uniform polynomial modulo the prime 2^31 - 1, uint32 (T, rows, k)."""
         wide = self.wide_words(stream, rows * independence)
         shape = (self.operators, rows, independence)
         return (wide % self.kernels.xp.uint64(PRIME)).astype("uint32").reshape(shape)
 
     def hash_signs(self, polynomials: Array, points: int) -> Array:
-        """The lowest bit of the hash of 0..points-1 as a sign, int8, shape (T, rows, points)."""
+        """Signs of 0, ..., points - 1 by hash functions from `polynomials` (the lowest bit), int8 (T, rows, points)."""
         return 2 * (self._hash(polynomials, points) & 1).astype("int8") - 1
 
     def hash_integers(self, polynomials: Array, points: int, bound: int) -> Array:
-        """The hash of 0..points-1 scaled to integers below bound, int32 (T, rows, points)."""
+        """Integers below bound for 0, ..., points - 1 by hash functions from `polynomials`, int32 (T, rows, points)."""
         xp = self.kernels.xp
         products = xp.multiply(self._hash(polynomials, points), xp.uint64(bound), dtype="uint64")
         return (products >> xp.uint64(31)).astype("int32")

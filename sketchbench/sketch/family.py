@@ -1,4 +1,4 @@
-"""A sketch family is a distribution over matrices; drawing from it gives an operator."""
+"""The base class of sketch families: distributions over b × d matrices, from which operators are drawn."""
 
 from abc import ABC, abstractmethod
 from contextlib import suppress
@@ -14,11 +14,26 @@ from sketchbench.sketch.operator import Sketch
 
 @dataclass(frozen=True)
 class Family(ABC):
-    """A distribution over b x d sketching matrices; its fields are all that describes it.
+    """A distribution over sketching matrices R of shape (b, d), described completely by the fields of its class.
 
-    A new family is a frozen dataclass with one method, `_draw`; extend `check` where not every
-    size is possible. Scale the matrix so that E[RᵀR] = I. Its operators are random and independent
-    of one another, but for a family that sets `random` to False: all of its operators are the same.
+    `draw(key)` gives an operator R, or a stack of independent ones. Every family of the project but `Identity` is
+    random, and has E[RᵀR] = I, so that `R.desketch(R.sketch(x))` is an unbiased estimate of x.
+
+    To write a family: a frozen dataclass with one method, `_draw`, whose matrices are scaled to E[RᵀR] = I. Override
+    `check` where some sizes are impossible, and set the class attribute `random` to False where all operators are
+    equal.
+
+    Names are part of the random stream: keys are hashes of `repr(family)`, among others (`seeds.key`), so renaming a
+    class or a field changes every number that is computed with it.
+
+    Arguments:
+        d: dimension of the vectors, >= 1.
+        b: sketch size, >= 1; some families need b <= d.
+
+    Raises:
+        SizeError: for sizes that the family cannot have.
+        ValueError: for d < 1, b < 1, or another parameter out of its range.
+        TypeError: for a size that is not an `int`.
     """
 
     random: ClassVar[bool] = True
@@ -33,12 +48,12 @@ class Family(ABC):
             raise ValueError(f"dimension d={self.d} must be >= 1")
         if self.b < 1:
             raise ValueError(f"sketch size b={self.b} must satisfy 1 <= b (d={self.d})")
-        with suppress(NameError):  # types written as text, of names that are there for a type checker only
+        with suppress(NameError):  # annotations that are strings, with names imported for type checkers only
             parameters.check(self)
         self.check()
 
     def check(self) -> None:  # noqa: B027 (most families take every size)
-        """Raise SizeError (see `require`), naming value, condition and remedy, where sizes don't fit."""
+        """Raise SizeError for impossible sizes, with value, condition and remedy (see `require`); here, for none."""
 
     def draw(
         self,
@@ -48,21 +63,37 @@ class Family(ABC):
         first: int = 0,
         kernels: str | Kernels = "auto",
     ) -> Sketch:
-        """Draw one operator, or a stack of them: numbers `first`, `first + 1`, ... of this key.
+        """Draw one operator R, or a stack of T independent ones.
 
-        key: 64 bits, as from `seeds.key`. Operator t of a key is the same operator, however many
-        are drawn with it and on whichever kernels.
+        A key stands for 2^32 operators, numbered from 0. Operator t depends on the family, the key and t only: not on
+        the size of the stack, the number of threads or the kernels (Gaussian entries agree to rounding).
+
+        Arguments:
+            key: integer of 64 bits, such as `seeds.key` returns.
+            operators: T, the size of the stack; None for a single operator without a stack's axis.
+            first: number of the first operator, from 0 to 2^32 - 1.
+            kernels: where arrays live and computations run: `numpy`, `numba`, `cupy`, `auto`, or a loaded module.
+
+        Returns:
+            A `Sketch`, to which numbers from `first` on belong.
+
+        Raises:
+            SizeError: for a key, a number or a stack out of its range.
+            TypeError: for one that is not an `int`, or for `kernels` of another type.
         """
         for name, value in (("key", key), ("first", first), ("operators", 1 if operators is None else operators)):
             _integer(name, value)
         require(0 <= key < 2**64, f"key={key} must be an integer of 64 bits; see seeds.key")
         require(operators is None or operators >= 1, f"operators={operators} must be >= 1")
         last = first + (operators or 1)
-        require(first >= 0 and last <= 2**32, f"operators {first} to {last} exceed 0 to 2^32")
-        chosen = backends.load(kernels) if isinstance(kernels, str) else kernels
-        if not hasattr(chosen, "NAME"):
+        require(
+            first >= 0 and last <= 2**32,
+            f"operators {first} to {last} exceed 0 to 2^32, the numbers of a key's operators; use another key",
+        )
+        backend = backends.load(kernels) if isinstance(kernels, str) else kernels
+        if not hasattr(backend, "NAME"):
             raise TypeError(f"kernels={kernels!r} must be a name or a module of kernels")
-        draws = Draws(key, first, operators or 1, chosen)
+        draws = Draws(key, first, operators or 1, backend)
         sketch = self._draw(draws)
         if not isinstance(sketch, Sketch):
             raise TypeError(f"{type(self).__name__}._draw returned a {type(sketch).__name__}; it must return a Sketch")
@@ -71,22 +102,22 @@ class Family(ABC):
 
     @abstractmethod
     def _draw(self, draws: Draws) -> Sketch:
-        """The operators of these draws, on `draws.kernels`, as a stack of `draws.operators`."""
+        """Make the operators from random bits: a stack of `draws.operators` of them, on `draws.kernels`."""
 
 
 def _integer(name: str, value: int) -> None:
-    """TypeError unless the value is an integer of Python: one of NumPy would change what a family prints, and with it
-    the keys that are made of that."""
+    """Raise TypeError unless the value is Python's `int`: a NumPy integer has another repr, and keys are hashes of the
+    family's repr."""
     if isinstance(value, bool) or not isinstance(value, int):
         remedy = "; write int(...)" if hasattr(value, "__index__") and not isinstance(value, bool) else ""
         raise TypeError(f"{name}={value!r} must be an integer{remedy}")
 
 
 class SizeError(ValueError):
-    """Sizes that a family can't have; a study leaves such a combination out, with the reason."""
+    """Sizes that a family cannot have. A study skips such a combination of settings and reports the message."""
 
 
 def require(condition: bool, message: str) -> None:
-    """Raise SizeError with this message unless the condition on the sizes holds."""
+    """Raise SizeError(message) unless the condition holds."""
     if not condition:
         raise SizeError(message)

@@ -1,4 +1,4 @@
-"""How a hashing sketch gets its buckets and signs: full randomness, or the paper's hash functions."""
+"""Buckets and signs of hashing sketches: fully independent, or by the hash functions of the paper."""
 
 from typing import Literal, get_args
 
@@ -10,7 +10,7 @@ Hashing = Literal["full", "polynomial", "logarithmic"]
 
 
 def check_hashing(hashing: str) -> None:
-    """Raise ValueError for an unknown way of hashing."""
+    """Raise ValueError unless `hashing` is `full`, `polynomial` or `logarithmic`."""
     choose("hashing", hashing, get_args(Hashing))
 
 
@@ -20,7 +20,11 @@ def logarithm(points: int) -> int:
 
 
 def buckets(draws: Draws, hashing: Hashing, points: int, bound: int) -> Array:
-    """Buckets of `points` items, int32 (T, points): independent, 2-wise (song2023 D.5), or `logarithm(points)`-wise."""
+    """A bucket below `bound` for each of `points` items, int32 (T, points).
+
+    Independent for `full`; 2-wise independent for `polynomial` (song2023 Definition D.5); `logarithm(points)`-wise for
+    `logarithmic`.
+    """
     if hashing == "full":
         return draws.integers(BUCKETS, points, bound)
     independence = 2 if hashing == "polynomial" else logarithm(points)
@@ -28,7 +32,11 @@ def buckets(draws: Draws, hashing: Hashing, points: int, bound: int) -> Array:
 
 
 def signs(draws: Draws, hashing: Hashing, points: int) -> Array:
-    """Signs of `points` items, int8 (T, points): independent, 4-wise (song2023 D.5), or `logarithm(points)`-wise."""
+    """A sign for each of `points` items, int8 (T, points).
+
+    Independent for `full`; 4-wise independent for `polynomial` (song2023 Definition D.5); `logarithm(points)`-wise for
+    `logarithmic`.
+    """
     if hashing == "full":
         return draws.signs(SIGNS, points)
     independence = 4 if hashing == "polynomial" else logarithm(points)

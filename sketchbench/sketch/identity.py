@@ -1,4 +1,4 @@
-"""No compression: the baseline."""
+"""The identity as a sketch: no compression, the baseline of every comparison."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,7 +10,7 @@ from sketchbench.sketch.operator import Sketch
 
 
 class _Unchanged(Sketch):
-    """R = I, for every operator of a stack."""
+    """A stack of operators R = I."""
 
     def _sketch(self, x: Array) -> Array:
         return self.kernels.xp.repeat(x, (self.operators or 1) // x.shape[0], axis=0)
@@ -21,7 +21,12 @@ class _Unchanged(Sketch):
 
 @dataclass(frozen=True)
 class Identity(Family):
-    """R = I, so b = d."""
+    """R = I, without compression or randomness: the baseline of comparisons.
+
+    Arguments:
+        d: dimension of the vectors, >= 1.
+        b: sketch size, which must be d.
+    """
 
     random: ClassVar[bool] = False
 

@@ -1,4 +1,4 @@
-"""The sampled sketch: a fixed b x d matrix R that is applied, never formed."""
+"""Operators: drawn b x d matrices R, which are applied without being stored."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -14,13 +14,21 @@ if TYPE_CHECKING:
 
 
 class Sketch(ABC):
-    """A drawn sketching matrix R of shape (b, d), or a stack of T independent ones.
+    """A drawn sketching matrix R of shape (b, d), or a stack of T independent ones; `Family.draw` makes it.
 
-    One operator (`operators=None`) maps x of shape (..., d) to R x of shape (..., b), and back
-    with its transpose. A stack carries its T operators on the first axis: (T, ..., d) to
-    (T, ..., b), and a first axis of length 1 is shared by all of them.
+    A single operator (`operators=None`) maps x of shape (..., d) to R x of shape (..., b), and its transpose maps back.
+    A stack applies operator t to entry t of the first axis: (T, ..., d) to (T, ..., b); a first axis of length 1 is
+    shared by all operators.
 
-    Arrays are float32 or float64, of the kernels' own kind (NumPy, or CuPy for `kernels=cupy`).
+    Arrays are float32 or float64, and NumPy's, or CuPy's with `kernels=cupy`. Results have the dtype of the argument.
+
+    To write an operator: a subclass with `_sketch` and `_desketch`.
+
+    Arguments:
+        d: dimension of the vectors.
+        b: sketch size.
+        kernels: backend of all arrays.
+        operators: T; None for a single operator.
     """
 
     def __init__(self, d: int, b: int, kernels: Kernels, operators: int | None = None) -> None:
@@ -32,29 +40,36 @@ class Sketch(ABC):
     def sketch(self, x: Array, *, check_finite: bool = True) -> Array:
         """R x along the last axis: (..., d) -> (..., b), in the dtype of x.
 
-        Raises ValueError for a wrong length, TypeError for another dtype or kind of array; and, unless
-        `check_finite=False` (which saves a pass over x and one over the result), ValueError for a
-        non-finite entry of x, and OverflowError where sums of finite ones exceed the dtype's range.
+        Arguments:
+            x: vectors (..., d), float32 or float64.
+            check_finite: whether to look for non-finite entries, which takes a pass over x and one over the result.
+
+        Raises:
+            ValueError: for a wrong length, or a non-finite entry of x.
+            TypeError: for another dtype or kind of array.
+            OverflowError: where sums of finite entries exceed the range of the dtype.
         """
-        return self._applied(self._sketch, self.lift(x, self.d, "d", check_finite), x, self.b, check_finite)
+        return self._evaluate(self._sketch, self.lift(x, self.d, "d", check_finite), x, self.b, check_finite)
 
     def desketch(self, y: Array, *, check_finite: bool = True) -> Array:
-        """The transpose, Rᵀ y along the last axis: (..., b) -> (..., d); errors as in `sketch`.
+        """Rᵀ y along the last axis: (..., b) -> (..., d), with the arguments and errors of `sketch`.
 
-        For every family with E[RᵀR] = I, `desketch(sketch(x))` is an unbiased estimate of x
-        (song2023 Theorem 4.2).
+        Where E[RᵀR] = I, `desketch(sketch(x))` is an unbiased estimate of x (song2023 Theorem 4.2).
         """
-        return self._applied(self._desketch, self.lift(y, self.b, "b", check_finite), y, self.d, check_finite)
+        return self._evaluate(self._desketch, self.lift(y, self.b, "b", check_finite), y, self.d, check_finite)
 
     def project(self, x: Array, *, check_finite: bool = True) -> Array:
-        """RᵀR x along the last axis: (..., d) -> (..., d); `desketch` of `sketch` in one step, errors as there."""
-        return self._applied(self._project, self.lift(x, self.d, "d", check_finite), x, self.d, check_finite)
+        """RᵀR x along the last axis: (..., d) -> (..., d), with the arguments and errors of `sketch`."""
+        return self._evaluate(self._project, self.lift(x, self.d, "d", check_finite), x, self.d, check_finite)
 
     def sketch_sparse(self, *terms: tuple[Array, Array]) -> Array:
-        """R of a sum of sparse vectors, for one operator: (N, b).
+        """R x for sums x of sparse vectors, by a single operator: (N, b).
 
-        Each term is a pair of indices, int32 (N, k), in ascending order, and values (N, k), float32 or
-        float64; not checked. O(N k) beside what `sketch` costs.
+        It costs O(N k) more than `sketch` does for a dense x, or less.
+
+        Arguments:
+            terms: sparse vectors, as pairs of indices, int32 (N, k), in ascending order, and values (N, k), float32 or
+                float64; not checked.
         """
         values = terms[0][1]
         dense = self.kernels.xp.zeros((1, len(values), self.d), dtype=values.dtype)
@@ -63,24 +78,24 @@ class Sketch(ABC):
         return self._sketch(dense)[0]
 
     def with_workspace(self) -> "Sketch":
-        """The operator with memory of its own for what it computes, where that saves allocations.
+        """The same operator with memory for intermediate results, which saves allocations in inner loops.
 
-        What `desketch` returns is then good until its next call only: for inner loops.
+        The next call of `desketch` may overwrite the result of the last one.
         """
         return self
 
     def padded(self) -> "Sketch":
-        """The operator on the padded domain that it works on; itself where nothing is padded.
+        """The operator without its zero padding: for this operator Q P, with P padding d to n coordinates, Q.
 
-        Of R P, with P padding d to n coordinates, this is R: its domain has n coordinates, and its
-        transpose is not cut to the first d.
+        Its domain has n coordinates, and its transpose is not cut to the first d. An operator without padding returns
+        itself.
         """
         return self
 
     def materialize(self, dtype: DTypeLike = np.float64) -> Array:
-        """R as a dense array of shape (b, d), or (T, b, d) for a stack. O(T b d) memory.
+        """R as a dense array of shape (b, d), or (T, b, d) for a stack.
 
-        Applies whichever of R and Rᵀ takes fewer vectors: min(b, d) of them.
+        It costs the application of R or Rᵀ to min(b, d) vectors, and O(T b d) memory.
         """
         identity = self.kernels.xp.eye(min(self.b, self.d), dtype=dtype)
         vectors = identity if self.operators is None else identity[None]
@@ -89,26 +104,32 @@ class Sketch(ABC):
         return self.sketch(vectors).swapaxes(-1, -2)
 
     def as_linear_operator(self, dtype: DTypeLike = np.float64) -> "LinearOperator":
-        """R as a SciPy LinearOperator of shape (b, d) on NumPy arrays of real numbers; one operator only.
+        """R as a SciPy LinearOperator of shape (b, d), which takes and returns NumPy arrays of real numbers.
 
-        Raises ValueError for a stack, TypeError for another dtype than float32 or float64. The operator raises
-        TypeError for complex vectors, of which R, being real, is applied to both parts by hand.
+        Arguments:
+            dtype: float32 or float64.
+
+        Raises:
+            ValueError: for a stack.
+            TypeError: for another dtype; and, when the LinearOperator is applied, for complex vectors.
         """
         if self.operators is not None:
-            raise ValueError(f"a stack of {self.operators} operators is no single linear operator")
+            raise ValueError(
+                f"a stack of {self.operators} operators is no single linear operator; draw it without `operators`"
+            )
         if np.dtype(dtype) not in (np.float32, np.float64):
             raise TypeError(f"dtype={np.dtype(dtype)} must be float32 or float64")
 
         from scipy.sparse.linalg import LinearOperator  # 0.2 s that no task needs
 
         def rows(x: NDArray[Any]) -> Array:
-            """The columns of x as rows."""
+            """The columns of x as rows, on the backend."""
             if np.iscomplexobj(x):
                 raise TypeError(f"a vector of dtype {x.dtype} must be real; apply the operator to x.real and x.imag")
             return self.kernels.asarray(np.ascontiguousarray(x.T, dtype=dtype))
 
         def forward(x: NDArray[Any]) -> NDArray[Any]:
-            """Columns in, columns out."""
+            """R x for the columns of x (d, N): (b, N)."""
             return np.asarray(self.kernels.to_numpy(self.sketch(rows(x))).T)
 
         def transpose(y: NDArray[Any]) -> NDArray[Any]:
@@ -125,18 +146,25 @@ class Sketch(ABC):
 
     @abstractmethod
     def _sketch(self, x: Array) -> Array:
-        """R x for x of shape (T or 1, N, d), to (T, N, b); T = 1 without a stack."""
+        """R x for x of shape (T or 1, N, d): (T, N, b), where T = 1 for a single operator."""
 
     @abstractmethod
     def _desketch(self, y: Array) -> Array:
-        """Rᵀ y for y of shape (T or 1, N, b), to (T, N, d)."""
+        """Rᵀ y for y of shape (T or 1, N, b): (T, N, d)."""
 
     def _project(self, x: Array) -> Array:
-        """RᵀR x for x of shape (T or 1, N, d), to (T, N, d); what overrides it speaks for both of the above."""
+        """RᵀR x for x of shape (T or 1, N, d): (T, N, d). Override it where one pass is faster than two."""
         return self._desketch(self._sketch(x))
 
     def lift(self, v: Array, length: int, name: str, check_finite: bool) -> Array:
-        """Check v and give it the shape (T or 1, N, length)."""
+        """Check v (..., length) and reshape it to (T or 1, N, length); errors as in `sketch`.
+
+        Arguments:
+            v: vectors.
+            length: of the last axis, d or b.
+            name: of this length, for the message.
+            check_finite: whether to refuse non-finite entries.
+        """
         xp = self.kernels.xp
         if not isinstance(v, xp.ndarray):
             raise TypeError(
@@ -157,11 +185,11 @@ class Sketch(ABC):
             raise ValueError(f"entry {position} of the vector is {float(v[position])}; every entry must be finite")
         return v.reshape(1 if self.operators is None else v.shape[0], -1, length)
 
-    def _applied(
+    def _evaluate(
         self, operation: Callable[[Array], Array], lifted: Array, v: Array, length: int, check_finite: bool
     ) -> Array:
-        """What an operation makes of v, which was lifted, with the leading axes of v; OverflowError as in `sketch`."""
-        with np.errstate(over="ignore", invalid="ignore"):  # refused below, where that is asked for
+        """The result of an operation on `lifted`, with the leading axes of v; OverflowError as in `sketch`."""
+        with np.errstate(over="ignore", invalid="ignore"):  # refused below, if check_finite
             result = self.lower(operation(lifted), v, length)
         if check_finite and not bool(self.kernels.xp.isfinite(result).all()):
             raise OverflowError(
@@ -171,7 +199,7 @@ class Sketch(ABC):
         return result
 
     def lower(self, result: Array, v: Array, length: int) -> Array:
-        """Give a result of shape (T, N, length) the leading axes of the argument back."""
+        """Reshape a result (T, N, length) to the leading axes of the argument v."""
         if self.operators is None:
             return result.reshape(*v.shape[:-1], length)
         return result.reshape(self.operators, *v.shape[1:-1], length)

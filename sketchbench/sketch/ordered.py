@@ -1,4 +1,4 @@
-"""Negative control: rows of a Walsh-Hadamard matrix that are not random."""
+"""Negative control: the first rows of a Walsh-Hadamard matrix in the place of random rows."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,8 +10,7 @@ from sketchbench.sketch.transform import SubsampledHadamard
 
 @dataclass(frozen=True)
 class RowsInOrder(SubsampledHadamard):
-    """The first b rows of the transform. Columns that are a power of two >= b apart coincide. Without signs all are
-    the same."""
+    """The first b rows of the transform: columns whose distance is a power of two >= b are equal up to the sign."""
 
     random: ClassVar[bool] = False
 

@@ -1,4 +1,4 @@
-"""Operators that keep some coordinates of a signed and perhaps transformed vector."""
+"""Operators that sample coordinates of a vector, after random signs and, optionally, an orthogonal transform."""
 
 import copy
 from collections.abc import Callable
@@ -9,10 +9,19 @@ from sketchbench.sketch.operator import Sketch
 
 
 class Sampled(Sketch):
-    """R = scale * S H D P: zero padding P from d to n, signs D, a transform H, b sampled rows S.
+    """T operators R = scale * S H D P: zero padding P from d to n, signs D, a transform H, b sampled rows S.
 
-    rows: int32 (T, b) in [0, n), repeats allowed, in any order; signs: int8 (T, d), or None for no signs; `transform`
-    and `transpose` act on the last axis, n long, and may overwrite it. O(n) to apply, plus a transform.
+    Applying R or Rᵀ to a vector costs O(n) and one transform.
+
+    Arguments:
+        kernels: backend of all arrays.
+        d: dimension of the vectors.
+        n: length of the transform, >= d.
+        rows: sampled rows of H, int32 (T, b) in [0, n), in any order, with or without repeats.
+        scale: factor of all entries.
+        signs: diagonal of D, int8 (T, d); None for D = I.
+        transform: H along the last axis of arrays (T or 1, N, n), which it may overwrite; None for H = I.
+        transpose: Hᵀ, likewise.
     """
 
     def __init__(
@@ -52,12 +61,12 @@ class Sampled(Sketch):
         return working
 
     def sketch_sparse(self, *terms: tuple[Array, Array]) -> Array:
-        """As everywhere; without a dense vector beside the padded one."""
+        """As `Sketch.sketch_sparse`, without a dense vector beside the padded one."""
         values = terms[0][1]
         padded = self._empty("down", 1, len(values), values.dtype)
         if self._signs is not None:
             terms = tuple((at, entries * self._signs[0, 0][at]) for at, entries in terms)
-        return self._sampled_sparse([(at[None], entries[None]) for at, entries in terms], padded)[0]
+        return self._sample_sparse([(at[None], entries[None]) for at, entries in terms], padded)[0]
 
     def _sketch(self, x: Array) -> Array:
         vectors = x.shape[0] if self._signs is None else self._stack
@@ -67,7 +76,7 @@ class Sampled(Sketch):
             padded[..., : self.d] = x
         else:
             self.kernels.xp.multiply(x, self._signs, out=padded[..., : self.d])
-        return self._sampled(padded)
+        return self._sample(padded)
 
     def _desketch(self, y: Array) -> Array:
         xp = self.kernels.xp
@@ -76,43 +85,43 @@ class Sampled(Sketch):
         full = self._spread(y, full)[..., : self.d]
         return full if self._signs is None else full * self._signs
 
-    def _sampled(self, padded: Array) -> Array:
-        """scale * S H of vectors (T or 1, N, n), which are overwritten."""
+    def _sample(self, padded: Array) -> Array:
+        """scale * S H v for vectors v (T or 1, N, n), which are overwritten: (T, N, b)."""
         if self._transform:
             padded = self._transform(padded)
         y = self.kernels.collect(padded, self._rows)
         y *= y.dtype.type(self._scale)
         return y
 
-    def _sampled_sparse(self, terms: list[tuple[Array, Array]], room: Array) -> Array:
-        """scale * S H of sums of sparse vectors, pairs of places and values; in room (1, N, n) for them."""
+    def _sample_sparse(self, terms: list[tuple[Array, Array]], room: Array) -> Array:
+        """scale * S H v for sums v of sparse vectors, pairs of indices and values, formed in `room` (1, N, n)."""
         for number, (at, values) in enumerate(terms):
             self.kernels.spread(at, values, room, keep=number > 0)
-        return self._sampled(room)
+        return self._sample(room)
 
     def _spread(self, y: Array, room: Array) -> Array:
-        """Hᵀ Sᵀ scale y for y (T, N, b), in room (T, N, n) for it."""
+        """scale * Hᵀ Sᵀ y for y (T, N, b), computed in `room` (T, N, n)."""
         full = self.kernels.spread(self._rows, y * y.dtype.type(self._scale), room)
         return self._transpose(full) if self._transpose else full
 
     def _empty(self, name: str, operators: int, vectors: int, dtype: Any) -> Array:
-        """An array of n-vectors to be filled: a new one, or that of the workspace."""
+        """An uninitialised array (operators, vectors, n): new, or the workspace's array of this name."""
         shape = (operators, vectors, self._n)
         if self._workspace is None:
             return self.kernels.empty(shape, dtype)
-        kept = self._workspace.get(name)
-        if kept is None or kept.dtype != dtype or kept.size < operators * vectors * self._n:
-            kept = self._workspace[name] = self.kernels.empty(shape, dtype)
-        return kept.reshape(-1)[: operators * vectors * self._n].reshape(shape)
+        memory = self._workspace.get(name)
+        if memory is None or memory.dtype != dtype or memory.size < operators * vectors * self._n:
+            memory = self._workspace[name] = self.kernels.empty(shape, dtype)
+        return memory.reshape(-1)[: operators * vectors * self._n].reshape(shape)
 
 
 class SampledHadamard(Sampled):
-    """The same with the Walsh-Hadamard transform for H: zeros are not read before it, nor unsampled rows written."""
+    """`Sampled` with the Walsh-Hadamard transform for H: neither padding is read nor unsampled rows written."""
 
-    def _sampled(self, padded: Array) -> Array:
+    def _sample(self, padded: Array) -> Array:
         return self.kernels.hadamard_collect(padded, self._rows, self._scale)
 
-    def _sampled_sparse(self, terms: list[tuple[Array, Array]], room: Array) -> Array:
+    def _sample_sparse(self, terms: list[tuple[Array, Array]], room: Array) -> Array:
         return self.kernels.spread_hadamard_collect(terms, room, self._rows, self._scale)
 
     def _spread(self, y: Array, room: Array) -> Array:

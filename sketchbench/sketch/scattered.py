@@ -1,13 +1,20 @@
-"""Operators with a few signed nonzeros per column: hashing sketches."""
+"""Operators with a few signed nonzeros in every column, of hashing sketches."""
 
 from sketchbench.kernels import Array, Kernels
 from sketchbench.sketch.operator import Sketch
 
 
 class Scattered(Sketch):
-    """R = scale * (signs[r, j] in row buckets[r, j] of column j); O(s d) to apply either way.
+    """T operators R whose column j has the entries scale * signs[t, r, j] in the rows buckets[t, r, j], r = 0..s-1.
 
-    buckets: int32 (T, s, d) in [0, b); signs: int8 (T, s, d), where 0 drops an entry.
+    Entries in the same row add up. Applying R or Rᵀ to a vector costs O(s d).
+
+    Arguments:
+        kernels: backend of all arrays.
+        b: sketch size.
+        buckets: rows of the entries, int32 (T, s, d) in [0, b).
+        signs: int8 (T, s, d), 1 or -1; 0 leaves an entry out.
+        scale: factor of all entries.
     """
 
     def __init__(self, kernels: Kernels, b: int, buckets: Array, signs: Array, scale: float = 1.0) -> None:
@@ -16,27 +23,28 @@ class Scattered(Sketch):
         self._scale = scale
 
     def _sketch(self, x: Array) -> Array:
-        return self._scaled(self.kernels.scatter(self._matrix, x))
+        return self._times_scale(self.kernels.scatter(self._matrix, x))
 
     def _desketch(self, y: Array) -> Array:
-        return self._scaled(self.kernels.gather(self._matrix, y))
+        return self._times_scale(self.kernels.gather(self._matrix, y))
 
     def _project(self, x: Array) -> Array:
-        return self._scaled(self.kernels.project(self._matrix, x), 2)
+        return self._times_scale(self.kernels.project(self._matrix, x), 2)
 
-    def _scaled(self, result: Array, times: int = 1) -> Array:
+    def _times_scale(self, result: Array, times: int = 1) -> Array:
         return result if self._scale == 1.0 else result * result.dtype.type(self._scale**times)
 
     def median(self, y: Array) -> Array:
-        """For every coordinate, the median of what its s cells say of it: (..., b) -> (..., d).
+        """The median of s estimates of every coordinate: y (..., b) -> (..., d).
 
-        Where no other column meets coordinate j in a cell, sign * cell / scale is x_j. With one
-        nonzero in each of s blocks of rows (`BlockSparseEmbedding`) this is CountSketch's decoding of
-        s rows; `desketch` takes the mean of the same numbers where scale = s^-1/2. Errors as there.
+        The estimates of x_j are sign * y[bucket] / scale, for its s nonzeros; one is exact where no other column with a
+        nonzero coordinate shares the bucket. For even s the median is the mean of the middle two. With
+        `BlockSparseEmbedding` this is the decoding of a CountSketch with s rows. `desketch` is the mean of the same
+        estimates where scale = s^-1/2, and raises the same errors.
         """
         lifted = self.lift(y, self.b, "b", True)
 
         def decode(cells: Array) -> Array:
             return self.kernels.median(self._matrix, cells) / y.dtype.type(self._scale)
 
-        return self._applied(decode, lifted, y, self.d, True)
+        return self._evaluate(decode, lifted, y, self.d, True)

@@ -1,4 +1,4 @@
-"""Sparse embeddings: s signed nonzeros per column."""
+"""Sparse embeddings: families with s signed nonzeros in every column."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,19 @@ from sketchbench.sketch.scattered import Scattered
 
 @dataclass(frozen=True)
 class SparseEmbedding(Family):
-    """s entries +-1/sqrt(s) per column, rows without replacement (song2023 Definition D.6)."""
+    """Sparse embedding I: s entries ±1/√s in every column, in different rows (song2023 Definition D.6).
+
+    The s rows are a uniform sample without replacement, the signs are independent.
+
+    E[RᵀR] = I. The estimate gᵀRᵀRh of gᵀh has the variance (‖g‖²‖h‖² + (gᵀh)² - 2Σ g_i²h_i²)/b for every s
+    (`theory.second_moment.hashed`), and E‖RᵀRh - h‖² = (d - 1)/b ‖h‖²; a larger s makes tails lighter. Sketching or
+    desketching a vector costs O(s d).
+
+    Arguments:
+        d: dimension of the vectors, >= 1.
+        b: sketch size, >= 1.
+        s: number of nonzeros per column, 1 <= s <= b; s = 1 is CountSketch.
+    """
 
     s: int = 4
 
@@ -28,10 +40,19 @@ class SparseEmbedding(Family):
 
 @dataclass(frozen=True)
 class BlockSparseEmbedding(Family):
-    """s entries +-1/sqrt(s) per column, one in each of s blocks of b/s rows (Definition D.7).
+    """Sparse embedding II: s entries ±1/√s in every column, one in each of s blocks of b/s rows (song2023 Definition
+    D.7).
 
-    hashing: `full` for independent rows and signs; `polynomial` for rows 2-wise and signs 4-wise
-    independent over all s d nonzeros; `logarithmic` for ⌈log₂(s d)⌉-wise independence of both.
+    Blocks are CountSketches of b/s rows, so that medians over the blocks can be decoded (`CountSketchMedian`).
+    E[RᵀR] = I, and second moments and costs are those of `SparseEmbedding`.
+
+    Arguments:
+        d: dimension of the vectors, >= 1.
+        b: sketch size, a multiple of s.
+        s: number of blocks, and of nonzeros per column, 1 <= s <= b.
+        hashing: randomness of rows and signs, over all s d nonzeros. `full`: all independent. `polynomial`: rows
+            2-wise and signs 4-wise independent, which the second moments need. `logarithmic`: both
+            ⌈log₂(s d)⌉-wise independent, at least 4-wise.
     """
 
     s: int = 4

@@ -1,4 +1,4 @@
-"""Subsampled randomised orthogonal transforms: Walsh-Hadamard (SRHT) and cosine (SRCT)."""
+"""Subsampled randomised transforms: Walsh-Hadamard (SRHT) and cosine (SRCT)."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -13,11 +13,17 @@ from sketchbench.sketch.sampled import Sampled, SampledHadamard
 
 @dataclass(frozen=True)
 class SubsampledTransform(Family):
-    """sqrt(n/b) S H D P: padding P to n, random signs D, a transform H, b uniform rows S.
+    """R = √(n/b) S H D P: zero padding P to length n, random signs D, an orthonormal transform H, b uniform rows S.
 
-    replacement: draw the rows independently, instead of without replacement as in song2023
-    Definition D.3. signs: False leaves D out, which makes it the sensing matrix of tang2021
-    Proposition 1, for sparse vectors; E[RᵀR] = I all the same.
+    Base class of SRHT and SRCT; E[RᵀR] = I.
+
+    Arguments:
+        d: dimension of the vectors, >= 1.
+        b: sketch size, 1 <= b <= n; any b >= 1 with `replacement`.
+        replacement: whether rows are sampled independently, so that one may come twice; song2023 Definition D.3 samples
+            without replacement.
+        signs: False for D = I, the sensing matrix of tang2021 Proposition 1, for sparse vectors. E[RᵀR] = I holds, but
+            the variance for a given vector may be much larger.
     """
 
     operator: ClassVar[type[Sampled]] = Sampled
@@ -27,7 +33,7 @@ class SubsampledTransform(Family):
 
     @property
     def n(self) -> int:
-        """The length of the transform, at least d."""
+        """The length of the transform, >= d."""
         return self.d
 
     def check(self) -> None:
@@ -39,7 +45,7 @@ class SubsampledTransform(Family):
 
     @abstractmethod
     def _transforms(self, kernels: Kernels) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
-        """The orthonormal transform H of the last axis, and its transpose."""
+        """H and Hᵀ, as functions of arrays that transform the last axis."""
 
     def _draw(self, draws: Draws) -> Sampled:
         rows = draws.integers(ROWS, self.b, self.n) if self.replacement else draws.subset(ROWS, self.b, self.n)
@@ -51,9 +57,20 @@ class SubsampledTransform(Family):
 
 @dataclass(frozen=True)
 class SubsampledHadamard(SubsampledTransform):
-    """SRHT with the Walsh-Hadamard matrix of the next power of two, zero padded.
+    """SRHT: √(n/b) S H D P with the Walsh-Hadamard matrix H of the next power of two n >= d (song2023 Definition D.3).
 
-    pad: False refuses a d that is no power of two.
+    P pads vectors with zeros to length n, D has random signs, S samples b rows uniformly. E[RᵀR] = I. The estimate
+    gᵀRᵀRh of gᵀh has the variance ρ (‖g‖²‖h‖² + (gᵀh)² - 2Σ g_i²h_i²)/b (`theory.second_moment.sampled_hadamard`), and
+    E‖RᵀRh - h‖² = ρ (d - 1)/b ‖h‖², with ρ = (n - b)/(n - 1), or 1 with replacement. Sketching or desketching a vector
+    costs O(n log n).
+
+    Arguments:
+        d: dimension of the vectors, >= 1.
+        b: sketch size, 1 <= b <= n; any b >= 1 with `replacement`.
+        replacement: whether rows are sampled independently, so that one may come twice.
+        signs: False for D = I, the sensing matrix of tang2021 Proposition 1, for sparse vectors. E[RᵀR] = I holds, but
+            the variance for a given vector may be much larger.
+        pad: False refuses a d that is no power of two.
     """
 
     operator: ClassVar[type[Sampled]] = SampledHadamard
@@ -77,9 +94,19 @@ class SubsampledHadamard(SubsampledTransform):
 
 @dataclass(frozen=True)
 class SubsampledCosine(SubsampledTransform):
-    """The same with the orthonormal DCT-II.
+    """SRCT: √(n/b) S H D P with the orthonormal cosine transform (DCT-II) H of length n = d; ours.
 
-    pad: True pads to the next length with prime factors 2, 3 and 5 only, whose transform is fast.
+    D has random signs, S samples b rows uniformly. E[RᵀR] = I; the variance of gᵀRᵀRh is close to SRHT's, since entries
+    of H are not all of one size (`theory.second_moment.sampled_cosine`), and E‖RᵀRh - h‖² = (d/b - 1)‖h‖², or
+    (d - 1)/b ‖h‖² with replacement. Sketching or desketching a vector costs O(n log n).
+
+    Arguments:
+        d: dimension of the vectors, >= 1.
+        b: sketch size, 1 <= b <= n; any b >= 1 with `replacement`.
+        replacement: whether rows are sampled independently, so that one may come twice.
+        signs: False for D = I, a sensing matrix for sparse vectors; see `SubsampledHadamard`.
+        pad: whether to pad vectors with zeros to the next n whose only prime factors are 2, 3 and 5, for which the
+            transform is fast.
     """
 
     pad: bool = False
@@ -89,7 +116,7 @@ class SubsampledCosine(SubsampledTransform):
         if not self.pad:
             return self.d
 
-        from scipy.fft import next_fast_len  # 0.15 s that hardly any family needs
+        from scipy.fft import next_fast_len  # an import of 0.15 s, for this option only
 
         return int(next_fast_len(self.d, real=True))
 

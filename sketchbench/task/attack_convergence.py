@@ -1,4 +1,4 @@
-"""Gradient matching on losses whose constants are known: what song2023 §7 assumes, and how fast the attack is."""
+"""Gradient matching on losses with known constants: the assumptions of song2023 §7, and the speed of the attack."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -12,8 +12,8 @@ from sketchbench.attack.gradient_matching import (
     Evaluation,
     GradientMatching,
     non_critical_excess,
-    numbers,
     semi_smoothness_excess,
+    to_numpy,
 )
 from sketchbench.attack.matching_problem import FEATURES, MatchingProblem, bilinear, normal, perceptron
 from sketchbench.kernels import Kernels
@@ -26,7 +26,7 @@ from sketchbench.theory.known import Known
 
 log = logging.getLogger(__name__)
 
-# The derived constants and those that the paper prints, by what the name of a row ends with.
+# The derived constants and the paper's printed ones, by the suffix of a row's quantity.
 NON_CRITICAL = {"": leakage.non_critical, "_printed": leakage.non_critical_printed}
 SEMI_SMOOTHNESS = {"": leakage.semi_smoothness, "_printed": leakage.semi_smoothness_printed}
 
@@ -35,31 +35,42 @@ SEMI_SMOOTHNESS = {"": leakage.semi_smoothness, "_printed": leakage.semi_smoothn
 class AttackConvergence(Checked):
     """Gradient descent on L(x) = ‖R ∇_wF(w, x) - R ∇_wF(w, x*)‖², with a fresh operator, loss, x* and x₀ in each trial.
 
-    Cases: `bilinear, β = ...` for every β of `lipschitz`, where all that §7 assumes is true
+    Cases: `bilinear, β = ...` for every β of `lipschitz`, where all assumptions of §7 hold
     (`matching_problem.bilinear`), and `network`, a perceptron on `batch` samples, with fewer weights than inputs
     (`matching_problem.perceptron`).
 
     Rows that count the trials whose largest value over all inputs exceeds the bound 1:
 
-    - `non_critical`: ‖∇L‖² over its upper bound, and its lower bound over ‖∇L‖², at `points` inputs of the descent and
-      as many random ones, with the constants of Lemma 7.7 (`_printed`: of Lemma J.5).
+    - `non_critical`: the larger of ‖∇L‖² over its upper bound and its lower bound over ‖∇L‖², at `points` inputs of the
+      descent and as many random ones, with the constants of Lemma 7.7 (`non_critical_printed`: of Lemma J.5).
     - `semi_smoothness`: L(y) - L(x) - ⟨∇L(x), y - x⟩ over b‖y - x‖² + a‖y - x‖√L(x), for all pairs of these inputs,
-      x₀, x* and a neighbour of x* in the steepest direction, with b = τ²β² (`_printed`: τ²β). Where β is not known, it
-      is the largest ‖Φ‖ at these inputs, so that the bound is rather too strict.
+      x₀, x* and a neighbour of x* in the steepest direction, with b = τ²β² (`semi_smoothness_printed`: τ²β). An unknown
+      β is taken as the largest ‖Φ‖ at these inputs, which makes the bound rather too strict.
     - `condition`, `condition_printed`: a θ₂/θ₁², with the constants of Theorem 7.4 in the two readings above. Theorem
-      7.5 needs it below 1, and γ₁ > 0, so that operators of deficient rank are left out.
-    - `contraction`: of bilinear losses, L(x_{t+1}) over (1 - γ) L(x_t), for the largest step of Theorem 7.5 with a = 0
-      and b = τ²β²; for the same operators. `contraction_still`: the same of an attack that stays at x₀.
-    - `slowing`: in how many trials log L falls less than half as far in the second half of the `rounds` as in the
-      first. What converges linearly does not; the bound is that of a probability, 1/2.
+      7.5 needs it below 1, and γ₁ > 0; operators of deficient rank are left out.
+    - `contraction`: for bilinear losses and operators of full rank, L(x_{t+1}) over (1 - γ) L(x_t), with the largest
+      step of Theorem 7.5 for a = 0 and b = τ²β². `contraction_still`: the same for an attack that stays at x₀, a
+      negative control.
+
+    `slowing` counts the trials in which log L falls less than half as far in the second half of the `rounds` as in the
+    first, which linear convergence rules out; bound: 1/2, for a probability.
 
     Rows with a mean:
 
-    - `log_loss`: log₁₀ L(x_t)/L(x₀) in the descent of `rounds` rounds, with the step of Theorem 7.5 for bilinear losses
-      where γ₁ > 0, and else the safe step 1/(2β²γ₂²). For bilinear losses it is of operators of full rank, and the
-      bound is what the theorem promises.
-    - `recovered`: of bilinear losses, 1 - ‖x_t - x*‖²/‖x₀ - x*‖² after `recovery_rounds` safe steps. What R hides is
-      not recovered, so that the exact mean is E rank(R)/d. `recovered_still`: the same of an attack that stays at x₀.
+    - `log_loss`, by `round`: log₁₀ L(x_t)/L(x₀), with the step of Theorem 7.5 for bilinear losses with γ₁ > 0, and else
+      the safe step 1/(2β²γ₂²). For bilinear losses the row is about operators of full rank, and the bound is the
+      theorem's.
+    - `recovered`: for bilinear losses, 1 - ‖x_t - x*‖²/‖x₀ - x*‖² after `recovery_rounds` safe steps. No attack
+      recovers the part of x* that R hides, so that the exact mean is E rank(R)/d. `recovered_still`: the same for an
+      attack that stays at x₀, a negative control.
+
+    Arguments:
+        trials: independent attacks of each case.
+        lipschitz: values of β.
+        batch: samples in the batch of the perceptron.
+        rounds: of the descent.
+        recovery_rounds: safe steps before `recovered` is measured.
+        points: about how many rounds of the descent have rows.
     """
 
     family: Family
@@ -87,7 +98,7 @@ class AttackConvergence(Checked):
         operators = self.family.draw(key, operators=self.trials, kernels=self.kernels)
         rows: list[Row] = []
         for case, problem in self._problems():
-            rows += [row.but(case=case) for row in self._measured(GradientMatching(problem, operators))]
+            rows += [row.replace(case=case) for row in self._rows(GradientMatching(problem, operators))]
             log.info("%s: %d attacks", case, self.trials)
         return rows
 
@@ -102,7 +113,7 @@ class AttackConvergence(Checked):
         key = seeds.key(self.seed, data="attack_convergence", case=case, d=self.family.d)
         return torch.Generator().manual_seed(key % 2**63)
 
-    def _measured(self, attack: GradientMatching) -> Iterator[Row]:
+    def _rows(self, attack: GradientMatching) -> Iterator[Row]:
         problem = attack.problem
         private = attack.evaluate(problem.private)
         special = [private, attack.steepest_neighbour(private), attack.evaluate(problem.start)]
@@ -117,7 +128,7 @@ class AttackConvergence(Checked):
         yield from self._non_critical(attack, points)
         yield from self._semi_smoothness([*special, *points], constants)
         yield from self._condition(constants, attack.full_rank)
-        losses = np.stack([numbers(loss) for _, loss in path])
+        losses = np.stack([to_numpy(loss) for _, loss in path])
         logs = {t: np.log10(losses[t] / losses[0]) for t in shown}
         early, late = (np.log(losses[t] / losses[t + self.rounds // 2]) for t in (0, self.rounds // 2))
         yield Row("slowing", bound=MEDIAN).counted((late < early / 2).sum(), self.trials)
@@ -132,8 +143,8 @@ class AttackConvergence(Checked):
         yield Row("contraction").exceedances(ratios.max(axis=0)[kept], 1.0)
         yield Row("contraction_still").exceedances(1 / (1 - descent.rate[kept]), 1.0)
         *_, (last, _) = attack.descend(descent.safe, self.recovery_rounds)
-        yield self._recovered("recovered", attack, last)
-        yield self._recovered("recovered_still", attack, problem.start)
+        yield self._recovery_row("recovered", attack, last)
+        yield self._recovery_row("recovered_still", attack, problem.start)
 
     def _non_critical(self, attack: GradientMatching, points: Sequence[Evaluation]) -> Iterator[Row]:
         for suffix, between in NON_CRITICAL.items():
@@ -153,8 +164,8 @@ class AttackConvergence(Checked):
             values = leakage.condition_7_5(low[full_rank], high[full_rank], a[full_rank])
             yield Row(f"condition{suffix}").exceedances(values, 1.0)
 
-    def _recovered(self, quantity: str, attack: GradientMatching, x: torch.Tensor) -> Row:
+    def _recovery_row(self, quantity: str, attack: GradientMatching, x: torch.Tensor) -> Row:
         row, spectrum = Row(quantity), self.known.spectrum
         if spectrum is not None:
-            row = row.but(exact=float(spectrum(d=self.family.d, b=self.family.b).rank / self.family.d))
-        return row.mean(attack.recovered(x))
+            row = row.replace(exact=float(spectrum(d=self.family.d, b=self.family.b).rank / self.family.d))
+        return row.mean(attack.recovered_share(x))

@@ -1,4 +1,4 @@
-"""What it costs to reach a target with sketches, over what it costs without."""
+"""Rounds and bytes that iterative sketching takes to a target, relative to training without sketches."""
 
 import logging
 import math
@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench import seeds
-from sketchbench.federated.iterative_sketching import IterativeSketching
-from sketchbench.federated.theorems import assumptions, measured, theorem_named
+from sketchbench.federated.theorems import algorithm_of, find_theorem, measure
 from sketchbench.kernels import Kernels
-from sketchbench.measure.divergence import diverged
+from sketchbench.measure.divergence import has_diverged
 from sketchbench.measure.row import Row
 from sketchbench.objective.objective import MakeObjective, Objective
 from sketchbench.parameters import Checked, Count, Probability, Range, Several, Share
@@ -26,7 +25,8 @@ log = logging.getLogger(__name__)
 
 
 class Journey(NamedTuple):
-    """Rounds and bytes until a trial reached the target, (trials,), NaN where it did not; and the rows on the way."""
+    """Rounds, and bytes sent by a client, until each trial reached the target, both (trials,), with NaN for a trial
+    that never did; and the rows `curve`."""
 
     rounds: NDArray[np.float64]
     bytes: NDArray[np.float64]
@@ -35,21 +35,23 @@ class Journey(NamedTuple):
 
 @dataclass(frozen=True)
 class Communication(Checked):
-    """Iterative sketching with the largest step that the theorem allows, until what it bounds has fallen to
-    `target` times f(w⁰) - f*, beside the same without sketches and with the step for α = 0. Rows:
+    """Iterative sketching until the quantity that a theorem bounds has fallen to `target` times f(w⁰) - f*, beside the
+    same training without sketches, whose step size is the theorem's for α = 0. Rows:
 
-    `rounds`: of a trial with sketches over those without, against 2(1 + α) (see `theory.convergence`);
-    `bytes`: sent by a client, likewise, against 2(1 + α) b/d;
-    `increase`: the same ratio of bytes, against 1;
-    `curve`: what is bounded over f(w⁰) - f*, at about `points` rounds, by algorithm (`case`).
+    `rounds`: mean number of rounds with sketches over that without; bound: 2(1 + α) (see `theory.convergence`).
+    `bytes`: mean of the bytes that a client has sent by then, over those without sketches; bound: 2(1 + α) b/d.
+    `increase`: the same ratio of bytes; bound: 1.
+    `curve`, at about `points` rounds, by `case` (`sketch` or `no sketch`): mean of the quantity over f(w⁰) - f*.
 
-    Where a trial does not reach the target, or diverges, all ratios have the status `diverged`, and no mean.
+    Where a trial diverges or misses the target, the ratios have the status `diverged`, and no mean.
 
     Arguments:
-        theorem: by its place in song2023.
-        factor: of the largest step, with sketches.
-        rounds: the most without sketches.
-        patience: with sketches, at most `patience` (1 + α) times as many rounds as it took without.
+        theorem: its number in song2023.
+        factor: the step size with sketches, as a share of the largest one that the theorem allows.
+        rounds: the most rounds of the training without sketches.
+        target: the share of f(w⁰) - f* at which a training ends.
+        patience: with sketches, a training has at most `patience` (1 + α) times the rounds of that without.
+        points: about how many rounds have a row `curve`.
     """
 
     family: Family
@@ -90,33 +92,33 @@ class Communication(Checked):
     def _ratio(self, quantity: str, ratio: NDArray[np.float64], bound: float) -> Row:
         row, missing = Row(quantity, bound=bound), int(np.isnan(ratio).sum())
         if missing:
-            return row.lost("diverged", f"{missing} of the trials did not reach the target", self.trials)
-        return row.but(status="finite").mean(ratio)
+            return row.without_number("diverged", f"{missing} of the trials did not reach the target", self.trials)
+        return row.replace(status="finite").mean(ratio)
 
     def _journey(
         self, name: str, objective: Objective, family: Family, known: Known, trials: int, rounds: int
     ) -> Journey:
-        theorem = theorem_named(self.theorem)
+        theorem = find_theorem(self.theorem)
         factor = 1.0 if isinstance(family, Identity) else self.factor
-        algorithm = IterativeSketching(family, factor * theorem.rate(assumptions(objective, theorem, family, known)))
+        algorithm, _ = algorithm_of(theorem, objective, family, known, factor=factor)
         key = seeds.key(self.seed, task="communication", family=repr(family))
         states = algorithm.run(objective, key, trials=trials, rounds=rounds)
         shown = shown_rounds(rounds, self.points)
         arrived, sent = np.full((2, trials), np.nan)
         rows: list[Row] = []
-        for at, values in measured(theorem, objective, states):
+        for at, values in measure(theorem, objective, states):
             share = self.kernels.to_numpy(values) / objective.gap
-            if diverged(share, 1.0):
+            if has_diverged(share, 1.0):
                 log.info("%s: diverged in round %d", name, at.t)
                 break
             new = np.isnan(arrived) & (share <= self.target)
             arrived[new], sent[new] = at.t, at.bytes_up
             over = not np.isnan(arrived).any()
             if at.t in shown or over:
-                log.info("%s: round %d, %.3g of the loss left", name, at.t, share.mean())
+                log.info("%s: round %d, %.3g of the initial gap left", name, at.t, share.mean())
                 row = Row("curve", case=name, round=at.t, bytes_up=at.bytes_up, bytes_down=at.bytes_down)
                 rows.append(row.mean(share))
             if over:
-                log.info("%s: %d trials arrived within %d rounds", name, trials, at.t)
+                log.info("%s: all %d trials reached the target within %d rounds", name, trials, at.t)
                 break
         return Journey(arrived, sent, rows)

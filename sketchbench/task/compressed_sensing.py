@@ -1,4 +1,4 @@
-"""SGD with compressed sensing beside its competitors on one objective."""
+"""SGD with compressed sensing beside competing algorithms on one objective."""
 
 import functools
 import logging
@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench.federated.compressed_sensing import CompressedSensingSGD, MakeSGD, ServerState, Tracked, tracked
+from sketchbench.federated.compressed_sensing import CompressedSensingSGD, LemmaVectors, MakeSGD, ServerState, track
 from sketchbench.federated.iterative_sketching import Round
 from sketchbench.federated.peers import Peer, Peers, Table
 from sketchbench.kernels import Kernels
-from sketchbench.measure.divergence import diverged
+from sketchbench.measure.divergence import has_diverged
 from sketchbench.measure.row import MEDIAN, Row
 from sketchbench.measure.sparsity import sparsity
 from sketchbench.objective.objective import MakeObjective, Objective
@@ -24,20 +24,21 @@ from sketchbench.sketch.operator import Sketch
 from sketchbench.task import trials
 
 log = logging.getLogger(__name__)
-LATE = 0.1  # the share of the rounds after which transients are over
-SETTLED = 0.35, 0.65  # where sp(p) settles: "around 0.5" (tang2021 §4.1)
-SHARE = 0.5  # of the first loss: what a run that converges falls below
+LATE = 0.1  # rounds beyond this share of all are late: transients are over
+SETTLED = 0.35, 0.65  # the interval in which sp(p) settles: "around 0.5" (tang2021 §4.1)
+SHARE = 0.5  # a run that converges ends below this share of its first loss
 
 Numbers = NDArray[np.float64]  # (trials,)
 
 
 class ShownRound(NamedTuple):
-    """A round that is shown: what it measured, and the bytes that a client has sent and received.
+    """The measurements of a round that has rows.
 
     Arguments:
         t: the round.
-        loss: f(w(t)); None where the algorithm has diverged.
-        p, gradient: sp of p(t) (tang2021 Lemma 1) and of the mean gradient; None where they are not tracked.
+        bytes_up, bytes_down: bytes that a client has sent and received so far.
+        loss: f(w(t)) in each trial, (trials,); None if the algorithm has diverged.
+        p, gradient: sp of p(t) (tang2021 Lemma 1) and of the mean gradient, (trials,); None for peers.
     """
 
     t: int
@@ -50,23 +51,32 @@ class ShownRound(NamedTuple):
 
 @dataclass(frozen=True)
 class CompressedSensing(Checked):
-    """`trials` runs of `rounds` rounds with the step 1/√rounds: the recovery under test, with error feedback at the
-    server and noise in the channel, beside `peers` (see `federated.peers`). Rows, at about `points` rounds:
+    """`trials` runs of `rounds` rounds with the step size 1/√rounds: the recovery under test, with error feedback at
+    the server and noise in the channel, beside `peers` (see `federated.peers`). Rows, at about `points` rounds:
 
-    `loss`: f(w(t)), by algorithm (`case`), with the bytes that a client has sent and received;
-    `worse`: in how many trials the loss is not below that of the CountSketch, late, against 1/2 of all;
-    `difference`: their difference, trial by trial;
-    `final`: the last loss; `share`: that over the first; both of the recovery under test and the peer `noiseless`;
-    `added`: where that peer runs, the last loss less the peer's, trial by trial; bound: W, so that it grows;
-    `sparsity`, `gradient_sparsity`: sp of p(t) (tang2021 Lemma 1) and of the mean gradient, the latter against 2k/d;
-    `start`: sp(p(1)) against 2k/d; `settled`: late, sp(p(t)) against 0.65, and -sp(p(t)) against -0.35.
+    `loss`, by algorithm (`case`): mean of f(w(t)), with the bytes that a client has sent and received so far.
+    `worse`, in late rounds (after a tenth of all): in how many trials the loss is not below that of the peer
+    `count_sketch`; bound: 1/2, for a probability.
+    `difference`, in late rounds: mean of the loss less that of the peer `count_sketch`, trial by trial.
+    `sparsity`: mean of sp(p(t)), with p(t) of tang2021 Lemma 1.
+    `gradient_sparsity`: mean sp of the clients' mean gradient; bound: 2k/d.
+    `start`: mean of sp(p(1)); bound: 2k/d.
+    `settled`, in late rounds: mean of sp(p(t)), bound: 0.65 (case `above`), and of -sp(p(t)), bound: -0.35 (`below`).
+
+    Rows about whole runs, for the recovery under test and the peer `noiseless`:
+
+    `final`: mean of the last loss.
+    `share`: mean of the last loss over the first; bound: 1/2.
+    `added`: mean of the last loss less that of the peer `noiseless`, trial by trial; bound: W, the channel's noise.
 
     An algorithm that diverges ends with a row of the status `diverged`, and no mean.
 
     Arguments:
         k: entries of a step.
-        algorithm: of the recovery under test, without recovery and rate.
-        table: of the CountSketch.
+        algorithm: the algorithm under test, called with recovery and rate.
+        peers: names of the competing algorithms.
+        table: the size of the CountSketch.
+        points: about how many rounds have rows.
     """
 
     family: Family
@@ -86,19 +96,19 @@ class CompressedSensing(Checked):
         objective = self.objective(kernels=self.kernels, seed=self.seed)
         algorithm = self.algorithm(recovery=self.recovery(k=self.k), rate=float(self.rounds**-0.5))
         sketch = trials.fixed_operator(self.family, self.kernels, self.seed, "compressed sensing")
-        tested = list(self._tested(objective, algorithm, sketch))
+        tested = list(self._run_recovery(objective, algorithm, sketch))
         rows = [row for shown in tested for row in self._round("recovery", shown)]
         peers = Peers(algorithm, objective, self.family, sketch, self.table, self.seed)
         for name in self.peers:
             states = peers.run(name, trials=self.trials, rounds=self.rounds)
-            competing = list(self._followed(name, objective, ((at, None) for at in states)))
+            competing = list(self._follow(name, objective, ((at, None) for at in states)))
             rows += [row for shown in competing for row in self._round(name, shown)]
             if name == "count_sketch":
-                rows += _compared(tested, competing, self._late)
+                rows += _compare(tested, competing, self._late)
             if name == "noiseless":
                 rows += self._end(name, competing)
                 rows += [
-                    _added(case, ends, competing, algorithm.channel_noise)
+                    _added_row(case, ends, competing, algorithm.channel_noise)
                     for case, ends in (("recovery", tested), (name, competing))
                 ]
         return rows + self._end("recovery", tested)
@@ -107,28 +117,36 @@ class CompressedSensing(Checked):
     def _late(self) -> int:
         return max(1, round(LATE * self.rounds))
 
-    @functools.cached_property  # it is asked for in every round
-    def _shown(self) -> set[int]:
+    @functools.cached_property  # every round uses it
+    def _shown_rounds(self) -> set[int]:
         """The rounds that have rows."""
         spread = trials.shown_rounds(self.rounds, self.points)
         return {0, *spread, self._late, max(1, self.rounds // 2), self.rounds}
 
-    def _tested(self, objective: Objective, algorithm: CompressedSensingSGD, sketch: Sketch) -> Iterator[ShownRound]:
-        states = algorithm.run(objective, sketch, self.seed, trials=self.trials, rounds=self.rounds)
-        return self._followed("recovery", objective, tracked(states, algorithm, sketch))
-
-    def _followed(
-        self, name: str, objective: Objective, states: Iterator[tuple[ServerState | Round, Tracked | None]]
+    def _run_recovery(
+        self, objective: Objective, algorithm: CompressedSensingSGD, sketch: Sketch
     ) -> Iterator[ShownRound]:
-        """The rounds that are shown, until the end or until the algorithm has diverged."""
+        states = algorithm.run(objective, sketch, self.seed, trials=self.trials, rounds=self.rounds)
+        return self._follow("recovery", objective, track(states, algorithm, sketch))
+
+    def _follow(
+        self, name: str, objective: Objective, states: Iterator[tuple[ServerState | Round, LemmaVectors | None]]
+    ) -> Iterator[ShownRound]:
+        """Measure the rounds that have rows, until the end or until the algorithm diverges.
+
+        Arguments:
+            name: of the algorithm in the log.
+            objective: with the loss.
+            states: of the algorithm, each with the vectors of tang2021 Lemma 1, or None.
+        """
         for at, vectors in states:
             loss = self.kernels.to_numpy(objective.loss(at.w))
             sent = (at.t, at.bytes_up, at.bytes_down)
-            if diverged(loss, objective.gap):
+            if has_diverged(loss, objective.gap):
                 log.info("%s: diverged in round %d", name, at.t)
                 yield ShownRound(*sent, None)
                 return
-            if at.t not in self._shown:
+            if at.t not in self._shown_rounds:
                 continue
             log.info("%s: round %d of %d, loss %.4g", name, at.t, self.rounds, loss.mean())
             if vectors is None or not isinstance(at, ServerState) or at.sent is None:
@@ -142,12 +160,12 @@ class CompressedSensing(Checked):
         t = shown.t
         row = Row("loss", round=t, case=name, bytes_up=shown.bytes_up, bytes_down=shown.bytes_down)
         if shown.loss is None:
-            yield row.lost("diverged", "a loss is not finite, or has grown a million times")
+            yield row.without_number("diverged", "a loss is not finite, or has grown a million times")
             return
-        yield row.but(status="finite").mean(shown.loss)
+        yield row.replace(status="finite").mean(shown.loss)
         if shown.p is None or shown.gradient is None:
             return
-        sparse = 2 * self.k / self.family.d  # what (7) of tang2021 could allow at the very best
+        sparse = 2 * self.k / self.family.d  # the largest sparsity that condition (7) of tang2021 can allow
         yield Row("sparsity", round=t).mean(shown.p)
         yield Row("gradient_sparsity", round=t, bound=sparse).mean(shown.gradient)
         if t == 1:
@@ -161,22 +179,22 @@ class CompressedSensing(Checked):
         first, last = shown[0].loss, shown[-1].loss
         share = Row("share", round=self.rounds, case=case, bound=SHARE)
         if first is None or last is None:
-            return [share.lost("diverged", "the recovery diverged before the last round", self.trials)]
+            return [share.without_number("diverged", "the recovery diverged before the last round", self.trials)]
         return [Row("final", round=self.rounds, case=case).mean(last), share.mean(last / first)]
 
 
-def _added(case: str, noisy: Sequence[ShownRound], silent: Sequence[ShownRound], channel_noise: float) -> Row:
-    """What noise in the channel adds to the last loss, in the same trials."""
+def _added_row(case: str, noisy: Sequence[ShownRound], silent: Sequence[ShownRound], channel_noise: float) -> Row:
+    """The row `added`: the last loss with noise in the channel, less that without noise, in the same trials."""
     last, without = noisy[-1], silent[-1]
     row = Row("added", round=last.t, case=case, bound=channel_noise)
     if last.loss is None or without.loss is None:
-        return row.lost("diverged", "a recovery diverged before the last round")
+        return row.without_number("diverged", "a recovery diverged before the last round")
     return row.mean(last.loss - without.loss)
 
 
-def _compared(tested: Sequence[ShownRound], peer: Sequence[ShownRound], late: int) -> Iterator[Row]:
-    """The recovery against a peer in the same trials, until the peer diverges; where the recovery has diverged, it is
-    worse in all trials."""
+def _compare(tested: Sequence[ShownRound], peer: Sequence[ShownRound], late: int) -> Iterator[Row]:
+    """The rows `worse` and `difference` in late rounds, until the peer diverges. A recovery that has diverged is worse
+    in all trials."""
     losses = {shown.t: shown.loss for shown in tested}
     for shown in peer:
         if shown.t < late or shown.loss is None:

@@ -1,4 +1,4 @@
-"""Networks trained from compressed gradients: FIHT and CountSketch beside no compression."""
+"""Training of networks from compressed gradients: FIHT and CountSketch beside no compression."""
 
 import functools
 import logging
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sketchbench import seeds
-from sketchbench.dataset.augmentation import turned
+from sketchbench.dataset.augmentation import flip_and_rotate
 from sketchbench.dataset.dataset import Dataset, MakeDataset
 from sketchbench.dataset.partition import MakeParts
 from sketchbench.federated.compressed_experiment import CompressedExperiment, CompressedProcedure, Compression
@@ -24,21 +24,23 @@ from sketchbench.run.course import Course
 from sketchbench.task.repeated import Repeated, Values
 
 log = logging.getLogger(__name__)
-LATE = 0.8  # the share of the rounds after which accuracies count as those of the end
+LATE = 0.8  # rounds beyond this share of all count as the end of a training
 
-Curves = dict[Arm, list[Curve]]  # one for each trial
+Curves = dict[Arm, list[Curve]]  # a curve for each trial
 
 
 @dataclass(frozen=True)
 class CompressedJudging(Checked):
-    """What trainings are judged by.
+    """The evaluation of trainings, and the losses of accuracy that claims allow.
 
     Arguments:
-        points: how many rounds are evaluated, evenly spread, beside the start.
-        images: how many test images, and training images, the same in all rounds; None for all.
-        allowed_loss: of test accuracy, by compression.
-        refuting_loss: of test accuracy; declared in advance: a single training that loses more refutes the claim that
-            none is lost, as that is several times what trainings differ by. None that loses less confirms it.
+        points: the number of rounds that are evaluated, evenly spread, beside the start.
+        images: how many test images, and as many training images, the network is evaluated on, the same in all rounds;
+            None for all.
+        allowed_loss: the loss of test accuracy that compression may cause.
+        refuting_loss: the loss of test accuracy with which a single training refutes the claim that compression loses
+            none. It was declared in advance, and is several times the difference between trainings. A smaller loss in
+            a single training does not confirm the claim.
     """
 
     points: Count
@@ -49,32 +51,35 @@ class CompressedJudging(Checked):
 
 @dataclass(frozen=True)
 class CompressedTraining(Checked, Repeated):
-    """tang2021 §4.2: SGD of a network whose clients send compressed gradients (`CompressedSensingSGD`), in `trials`
-    trainings of each arm. The arms are `uncompressed`, and `fiht` and `count_sketch`, both with feedback, at the
-    compressions d/b given for them. Trial by trial, all arms have the same partition, the same initial weights and the
-    same batches in each round; each has one operator in all rounds. Rows, by arm (`case` and `compression`):
+    """SGD of a network whose clients send compressed gradients (tang2021 §4.2; `CompressedSensingSGD`), in `trials`
+    trainings of each arm.
 
-    `loss`, `train_accuracy`, `accuracy`, `memory` (see `CompressedExperiment`): at the evaluated rounds, with the bytes
-    of a client that takes part in all of them; where a training has diverged by then, a row with the status `diverged`
+    The arms are `uncompressed`, and `fiht` and `count_sketch`, both with feedback, at the compressions d/b of each. In
+    each trial all arms have the same partition, initial weights and batches; an arm keeps one operator in all rounds.
+    The end of a training is the last fifth of its rounds. Rows, by arm (`case` and `compression`):
+
+    `loss`, `train_accuracy`, `accuracy`, `memory` (see `CompressedExperiment`), at the evaluated rounds: means, with
+    the bytes of a client that takes part in all rounds. Once a training has diverged, a row has the status `diverged`,
     and no mean.
-    `accuracy_loss`: accuracy uncompressed less that of the arm, in the mean over the rounds from four fifths on,
-    with the `count` of the trials that lose more than `allowed_loss`; one that diverges has the accuracy 0 then.
-    `great_loss`: the same against `refuting_loss`, with the largest of them.
-    `survives`: in how many trials the loss, in the mean over the same rounds, is below the one at the start, and below
-    that of guessing, the logarithm of the number of classes.
-    `not_behind`: in how many trials the accuracy at the end is not below that of FIHT at the highest of its
-    compressions; of that FIHT itself it is all of them.
-    `lead`: the arm's accuracy less that of this FIHT, in the mean over the evaluated rounds that both have seen, so
-    long as neither has diverged. Ends say little where most trainings diverge, and two that have draw.
-    `ahead`: in how many trials the lead is positive.
+    `accuracy_loss`: mean of the accuracy at the end of the uncompressed training less that of the arm, which is 0 for a
+    training that diverged, and the `count` of trials that lose more than `allowed_loss`.
+    `great_loss`: in how many trials that loss exceeds the bound `refuting_loss`, and the largest loss.
+    `survives`: in how many trials the loss at the end is below that at the start, and below that of guessing, which is
+    the logarithm of the number of classes.
+    `not_behind`: in how many trials the accuracy at the end is not below that of FIHT at its highest compression; for
+    that arm itself, all of them.
+    `lead`: mean of the arm's accuracy less that of FIHT at its highest compression, averaged over the evaluated rounds
+    before either diverged. It tells arms apart even if most trainings diverge and end alike.
+    `ahead`: in how many trials that lead is positive.
 
-    The bound of these counts is that of a probability, 1/2: they are about the median training. A single trial has no
-    standard deviation, and can't show anything of a probability.
+    The bound of counts without another one is 1/2, for a probability: they are about the median training. A single
+    trial has no standard deviation, and shows nothing about a probability.
 
-    The learning rate of all arms is the one whose uncompressed training has the lowest loss on held-out training
+    All arms have the same learning rate: the one whose uncompressed training has the lowest loss on held-out training
     images.
-    A trial stops within a training where the time limit of its course is reached, and goes on from there. It trains
-    with every learning rate, unless another trial has done so in the same folder of checkpoints.
+
+    When the time limit of its course has passed, a trial stops within a training, and goes on from there later. Each
+    trial tries every learning rate, unless another one has done so in the same folder of checkpoints.
     """
 
     kernels: Kernels
@@ -91,13 +96,15 @@ class CompressedTraining(Checked, Repeated):
     trials: Count
 
     def trial(self, number: int) -> Values:
-        """The curves by arm, and the number of classes."""
+        """Train all arms; returns their curves by arm, and the number of classes."""
         experiment = replace(self._experiment, course=self.course.within(f"trial{number}"))
-        trained = {_name(arm): self._run(replace(experiment, arm=arm), f"trial {number}").plain for arm in self._arms}
+        trained = {
+            _name(arm): self._run(replace(experiment, arm=arm), f"trial {number}").to_dict() for arm in self._arms
+        }
         return {**trained, "classes": experiment.data.classes}
 
     def rows(self, values: Sequence[Values]) -> list[Row]:
-        curves = {arm: [Curve.of(one[_name(arm)]) for one in values] for arm in self._arms}
+        curves = {arm: [Curve.from_dict(one[_name(arm)]) for one in values] for arm in self._arms}
         return list(self._rows(curves, chance=math.log(values[0]["classes"])))
 
     @property
@@ -107,14 +114,14 @@ class CompressedTraining(Checked, Repeated):
 
     @functools.cached_property
     def _experiment(self) -> CompressedExperiment:
-        """The uncompressed training, with the learning rate."""
+        """The uncompressed training, with the learning rate of all arms."""
         data = self.dataset()
         data.check_disjoint()
         if self.training.augmented:
-            data = replace(data, train=turned(data.train, self.seed))
+            data = replace(data, train=flip_and_rotate(data.train, self.seed))
         experiment = CompressedExperiment(
             rounds=self.rounds,
-            evaluated=self._shown,
+            evaluated=self._shown_rounds,
             course=self.course.within("tuning"),
             kernels=self.kernels,
             seed=self.seed,
@@ -133,8 +140,8 @@ class CompressedTraining(Checked, Repeated):
         return experiment
 
     @property
-    def _shown(self) -> list[int]:
-        """The rounds that are evaluated, with 0."""
+    def _shown_rounds(self) -> list[int]:
+        """The rounds that are evaluated, from 0 on."""
         return np.unique(np.linspace(0, self.rounds, self.judging.points + 1).round().astype(int)).tolist()
 
     def _run(self, experiment: CompressedExperiment, name: str) -> Curve:
@@ -143,9 +150,10 @@ class CompressedTraining(Checked, Repeated):
         return replace(experiment, name=title, seed=seed).run()
 
     def _rate(self, experiment: CompressedExperiment) -> float:
-        """The learning rate of all arms."""
-        rounds, procedure = self.tuning.rounds, self.training.restricted(self.tuning.participation)
-        evaluated = [*(t for t in self._shown if t < rounds), rounds]
+        """Choose the learning rate of all arms by uncompressed trainings."""
+        rounds = self.tuning.rounds
+        procedure = self.training.limit_participation(self.tuning.participation)
+        evaluated = [*(t for t in self._shown_rounds if t < rounds), rounds]
         tried = replace(experiment, rounds=rounds, evaluated=evaluated, procedure=procedure)
 
         def merit(data: Dataset, rate: float) -> float:
@@ -160,7 +168,7 @@ class CompressedTraining(Checked, Repeated):
         for arm, trained in curves.items():
             where: dict[str, Value] = {"case": arm.case, "compression": arm.compression, "d": trained[0].parameters}
             for row in self._curves(trained):
-                yield row.but(**where)
+                yield row.replace(**where)
             survivors = sum(self._survives(curve, chance) for curve in trained)
             yield Row("survives", bound=MEDIAN, **where).counted(survivors, len(trained))
             ends = [self._end(curve) for curve in trained]
@@ -178,22 +186,22 @@ class CompressedTraining(Checked, Repeated):
                 yield Row("ahead", bound=MEDIAN, **where).counted(sum(lead > 0 for lead in leads), len(leads))
 
     def _curves(self, trained: Sequence[Curve]) -> Iterator[Row]:
-        """Rows until the first training has diverged."""
-        for t in self._shown:
+        """The rows of the evaluated rounds, up to the first one before which a training has diverged."""
+        for t in self._shown_rounds:
             reached = [curve for curve in trained if t in curve.bytes_up]
             for quantity in ("loss", "train_accuracy", "accuracy", *(["memory"] if t else [])):
                 row = Row(quantity, round=t)
                 if len(reached) < len(trained):
                     reason = f"{len(trained) - len(reached)} of the trainings have diverged"
-                    yield row.lost("diverged", reason, len(trained))
+                    yield row.without_number("diverged", reason, len(trained))
                     continue
-                row = row.but(status="finite", bytes_up=reached[0].bytes_up[t], bytes_down=reached[0].bytes_down[t])
+                row = row.replace(status="finite", bytes_up=reached[0].bytes_up[t], bytes_down=reached[0].bytes_down[t])
                 yield row.mean([curve.values[quantity][t] for curve in reached])
             if len(reached) < len(trained):
                 return
 
     def _end(self, curve: Curve) -> float:
-        """The accuracy at the end; 0 of a training that diverged."""
+        """The accuracy at the end of a training; 0 for one that diverged."""
         return 0.0 if curve.diverged is not None else curve.mean_from("accuracy", LATE * self.rounds)
 
     def _survives(self, curve: Curve, chance: float) -> bool:
@@ -204,13 +212,12 @@ class CompressedTraining(Checked, Repeated):
 
 
 def _name(arm: Arm) -> str:
-    """Of an arm in what a trial gives."""
+    """The name of an arm in a trial's values."""
     return f"{arm.case} {arm.compression:g}"
 
 
 def _lead(curve: Curve, other: Curve) -> float:
-    """By how much a training is more accurate than another in the mean over the evaluated rounds that both have seen,
-    without the start; 0 where there are none."""
+    """A training's accuracy less another's, averaged over the evaluated rounds t >= 1 of both; 0 if there are none."""
     values, others = curve.values["accuracy"], other.values["accuracy"]
     common = [t for t in values if t in others and t > 0]
     return float(np.mean([values[t] - others[t] for t in common])) if common else 0.0

@@ -1,4 +1,4 @@
-"""What every compressor must keep before what is learnt through it is worth measuring."""
+"""The contract of compressors: what every compressor must keep before trainings with it are worth measuring."""
 
 import itertools
 import logging
@@ -13,7 +13,7 @@ from sketchbench import seeds
 from sketchbench.compressor import contract
 from sketchbench.compressor.compressor import MakeCompressor
 from sketchbench.compressor.contract import Subject, Values
-from sketchbench.compressor.message import WORD, Layout, limit_of
+from sketchbench.compressor.message import WORD, Layout, byte_limit
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row, Value
 from sketchbench.measure.summary import ROUNDING
@@ -23,22 +23,22 @@ from sketchbench.task import trials
 
 log = logging.getLogger(__name__)
 Compression = Annotated[float, Range(1)]
-FEW = 400  # draws, below which a mean is not worth measuring
+FEW = 400  # draws below which a mean is not worth measuring
 APPLICATIONS = 20  # of an operator in a trial
-Size = dict[str, Value]  # columns
-EVENT = 0.5  # between what is 0 and what is 1
+Size = dict[str, Value]  # the columns d and compression
+EVENT = 0.5  # the threshold of an indicator that is 0 or 1
 
 
 @dataclass(frozen=True)
 class Budget(Checked):
-    """How much is measured.
+    """The numbers of draws, vectors and trials.
 
     Arguments:
-        draws: of messages of one vector, whose mean is looked at; none where `entries` allow fewer than FEW.
-        vectors: of each kind, whose loss is looked at; as many more tell where.
+        draws: messages of one vector, whose mean tests for bias; no test if `entries` allow fewer than FEW draws.
+        vectors: of each kind, whose loss is measured; as many more vectors choose the worst size.
         trials, clients, rounds: of exchanges.
-        entries: of the matrices of all draws, d times the words of a message each, that there may be; and of all
-            trials, each applied APPLICATIONS times, but of 2 trials at least.
+        entries: the most entries of all matrices together, with d times the words of a message for each draw, or for
+            each of APPLICATIONS uses in a trial. They limit draws and trials, but to no fewer than 2.
     """
 
     draws: Several
@@ -49,15 +49,20 @@ class Budget(Checked):
     entries: Positive
 
     def within(self, subject: Subject) -> "Budget":
-        """With the draws and trials that one compressor may have."""
+        """The budget of one compressor, whose size limits draws and trials."""
         most = int(self.entries / (subject.compressor.layout.d * max(1, subject.compressor.limit // WORD)))
         trials = min(self.trials, most // APPLICATIONS)
         return replace(self, draws=max(2, min(self.draws, most)), trials=max(2, trials))
 
 
 class Candidate(NamedTuple):
-    """A mean at one size: how far off a search showed it to be, what the row is about, and the values that measure it,
-    which the search did not see."""
+    """A mean at one size.
+
+    Attributes:
+        score: the deviation that a search found on other draws, which chooses the size with the largest one.
+        row: the row without its mean.
+        values: the values whose mean is measured.
+    """
 
     score: float
     row: Row
@@ -66,29 +71,36 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True)
 class CompressorContract(Checked):
-    """Measures whether a compressor keeps what it says and what a training relies on, on networks of each layout (d)
-    and at each compression. A row is about all of these that it takes, and names the one that is furthest off; of one
-    that is refused at all of them there is one row, `bytes`, with the reason. Means, at the size where other draws
-    showed them furthest off:
+    """Tests whether a compressor C keeps its statements, and what every training relies on, at each size: a layout of a
+    network's parameters (d) and a compression. Sizes that the compressor refuses are left out; if it refuses all, there
+    is a single row `bytes` with the status `refused` and the reason.
 
-        along, direction, entry: of what says that it is unbiased, how far the mean of C(x) is from x, relative to ‖x‖:
-            along x, and where other draws found it furthest off (see `contract.bias`); `exact`: 0.
-        loss: of what states a δ, ‖C(x) - x‖² / ‖x‖², by kind of vectors (`case`); bound: 1 - δ, and rounding.
+    Means at the size with the largest deviation, which other draws choose:
 
-    Counts of trials, at all sizes together; `maximum` is in units of what is allowed:
+        along, direction, entry: for a compressor that states that it is unbiased, C(x) - x relative to ‖x‖: along x, in
+            the direction, and at the entry, of the largest mean deviation (see `contract.bias`); exact: 0.
+        loss: for a compressor that states a δ, ‖C(x) - x‖²/‖x‖², by kind of vectors (`case`); bound: 1 - δ, plus
+            rounding.
 
-        feedback: of what conserves, those where a share of the updates above `tolerance` is lost or doubled.
-        summed: of what says that messages add up, those where the mean message gives a step that is off by more than
-            `tolerance`. not_summed: of the others, those where it isn't, so that they do add up.
-        bytes: those with a client's messages above the limit. bytes_up, bytes_down: where others are told.
-        sameness: those where a second call with the same key gives another message or step.
-        renewal, neighbours: with a key, those whose operator is not another one in the next round (or not the same, as
-            the compressor says), and not another one in the next trial; where less than all is sent.
+    Counts of trials at all sizes together in which the compressor fails, with the size of the worst one; `maximum` is
+    in units of what is allowed, and the bound is 1:
+
+        feedback: error feedback loses or doubles more than `tolerance` of the updates, though it states that it
+            conserves them.
+        summed: messages are stated to add up, but the step from their mean is off by more than `tolerance`.
+        not_summed: messages are stated not to add up, but the step from their mean is not off.
+        bytes: a client's messages exceed the limit.
+        bytes_up, bytes_down: the stated numbers of bytes differ from the counted ones.
+        sameness: a second call with the same key gives another message or step.
+        renewal: the next round's operator is the same though `fresh`, or another though not `fresh`; for compressors
+            with a key, at compressions above 1.
+        neighbours: the next trial has the same operator; likewise.
 
     Arguments:
         layouts: of networks: the shapes of their parameters.
-        compressions: bytes of an update in float32 over those of a message.
-        tolerance: relative, of what float32 rounds.
+        compressions: bytes of a float32 update over bytes of a message.
+        budget: the numbers of draws, vectors and trials.
+        tolerance: the relative error that float32 rounding may cause.
     """
 
     compressor: MakeCompressor
@@ -100,7 +112,7 @@ class CompressorContract(Checked):
     tolerance: Positive
 
     def run(self) -> list[Row]:
-        """Measure; returns the rows."""
+        """Measure all sizes; returns the rows of counts, then those of means."""
         events: dict[str, list[tuple[Size, Values]]] = defaultdict(list)
         means: dict[tuple[Value, Value], list[Candidate]] = defaultdict(list)
         reason = ""
@@ -114,52 +126,52 @@ class CompressorContract(Checked):
             budget = self.budget.within(subject)
             for name, values in self._events(subject, budget, keyed=compression > 1):
                 events[name].append((size, values))
-            for one in (*self._unbiased(subject, budget.draws), *_contracting(subject, budget.vectors)):
-                means[one.row["quantity"], one.row.get("case")].append(one._replace(row=one.row.but(**size)))
+            for one in (*self._biases(subject, budget.draws), *_losses(subject, budget.vectors)):
+                means[one.row["quantity"], one.row.get("case")].append(one._replace(row=one.row.replace(**size)))
             log.info("d=%d, compression %g", subject.compressor.layout.d, compression)
         if not events:
-            return [Row("bytes").lost("refused", reason)]
+            return [Row("bytes").without_number("refused", reason)]
         furthest = [max(several, key=lambda one: one.score) for several in means.values()]
-        return [*(_counted(*item) for item in events.items()), *(one.row.mean(one.values) for one in furthest)]
+        return [*(_count(*item) for item in events.items()), *(one.row.mean(one.values) for one in furthest)]
 
     def _subject(self, layout: Layout, compression: float) -> Subject:
-        made = self.compressor(layout=layout, limit=limit_of(layout, compression))
+        made = self.compressor(layout=layout, limit=byte_limit(layout, compression))
         seed = seeds.key(self.seed, task="compressor contract", compression=f"{compression:g}", d=layout.d)
         return Subject(made, self.kernels, seed)
 
     def _events(self, subject: Subject, budget: Budget, keyed: bool) -> Iterator[tuple[str, Values]]:
-        """What is counted in each trial, in units of what is allowed."""
+        """The quantities that are counted, with their values in each trial, in units of what is allowed."""
         compressor, clients, number = subject.compressor, budget.clients, budget.rounds
-        rounds = contract.played(subject, budget.trials, clients, number)
+        rounds = contract.play_rounds(subject, budget.trials, clients, number)
         if compressor.feedback != "none" and compressor.conserves:
-            yield "feedback", contract.unaccounted(subject, rounds) / self.tolerance
-        distance = contract.apart(subject, rounds, clients, number) / self.tolerance
+            yield "feedback", contract.lost_share(subject, rounds) / self.tolerance
+        distance = contract.step_distance(subject, rounds, clients, number) / self.tolerance
         if compressor.adds_up:
             yield "summed", distance
         else:
             yield "not_summed", (distance <= 1) / EVENT
-        sizes = contract.sizes(subject, rounds, clients, number)
+        sizes = contract.message_sizes(subject, rounds, clients, number)
         yield "bytes", sizes.sent / compressor.limit
         yield "bytes_up", sizes.up / EVENT
         yield "bytes_down", sizes.down / EVENT
-        yield "sameness", contract.differs(subject, budget.trials, clients) / EVENT
+        yield "sameness", contract.detect_changes(subject, budget.trials, clients) / EVENT
         if compressor.keyed and keyed:
-            renewal, neighbours = contract.renewed(subject, budget.trials)
+            renewal, neighbours = contract.check_renewal(subject, budget.trials)
             yield "renewal", renewal / EVENT
             yield "neighbours", neighbours / EVENT
 
-    def _unbiased(self, subject: Subject, draws: int) -> Iterator[Candidate]:
-        """What the mean is off; at an entry, which may hardly ever be sent, only of all draws."""
+    def _biases(self, subject: Subject, draws: int) -> Iterator[Candidate]:
+        """The deviations of the mean of C(x). `entry` needs all draws, as a compressor may seldom send an entry."""
         if not subject.compressor.unbiased or draws < FEW:
             return
-        found = contract.bias(subject, draws, max(1, trials.WORKSPACE // (4 * subject.compressor.layout.d)))
-        for name, one in found._asdict().items():
+        deviations = contract.bias(subject, draws, max(1, trials.WORKSPACE // (4 * subject.compressor.layout.d)))
+        for name, one in deviations._asdict().items():
             if name != "entry" or draws == self.budget.draws:
                 yield Candidate(one.score, Row(name, exact=0.0), one.values)
 
 
-def _contracting(subject: Subject, count: int) -> Iterator[Candidate]:
-    """What vectors of each kind lose; the first half of them tells how near this is to what is stated."""
+def _losses(subject: Subject, count: int) -> Iterator[Candidate]:
+    """The losses of vectors of each kind; the first half of the vectors gives the score."""
     contraction = subject.compressor.contraction
     if contraction is None:
         return
@@ -169,7 +181,7 @@ def _contracting(subject: Subject, count: int) -> Iterator[Candidate]:
         yield Candidate(float(lost[:count].mean()) / bound, Row("loss", case=kind, bound=bound), lost[count:])
 
 
-def _counted(quantity: str, found: list[tuple[Size, Values]]) -> Row:
-    """In how many trials at all sizes more happens than is allowed, and where most."""
-    size = max(found, key=lambda one: float(one[1].max()))[0]
-    return Row(quantity, **size).exceedances(np.concatenate([values for _, values in found]), 1.0)
+def _count(quantity: str, parts: list[tuple[Size, Values]]) -> Row:
+    """Count the trials, over all sizes, whose value exceeds 1; the row names the size with the largest value."""
+    size = max(parts, key=lambda part: float(part[1].max()))[0]
+    return Row(quantity, **size).exceedances(np.concatenate([values for _, values in parts]), 1.0)

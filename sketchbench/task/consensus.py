@@ -1,4 +1,4 @@
-"""How many rounds it takes until all nodes of a graph have the mean of their sketches."""
+"""The number of rounds until all nodes of a graph know the mean of their sketches."""
 
 import logging
 import math
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench import seeds
-from sketchbench.federated.decentralised import Talk, gossiped, relayed
+from sketchbench.federated.decentralised import Talk, average_by_gossip, average_by_relaying
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
 from sketchbench.parameters import Checked, NonEmptyList, Range
@@ -31,22 +31,22 @@ EXACT = 1e-9  # relative distance that rounding can explain
 
 @dataclass(frozen=True)
 class Consensus(Checked):
-    """Measures after how many rounds every node of a graph has the mean of all nodes' sketches (song2023 §4).
+    """Measures after how many rounds every node of a graph knows the mean of all nodes' sketches (song2023 §4).
 
-    Each node starts with the sketch of a random vector, all by the same operator, and talks to its neighbours only. The
-    numbers have no spread, since they depend on the graph alone.
+    Each node starts with the sketch of a random vector, all by the same operator, and exchanges messages with its
+    neighbours only. The numbers have no spread, since they depend on the graph alone.
 
     Rows for each graph (`case`) and number of `nodes`:
-        relayed: rounds until all nodes have the mean up to rounding, if they pass on what they hear; bound: the
-            diameter.
-        gossiped: rounds until all nodes have it up to `tolerance`, if they average with their neighbours; bound:
+        relayed: rounds until all nodes have the mean up to rounding, by passing on each other's messages; bound: the
+            diameter of the graph.
+        gossiped: rounds until all nodes have the mean up to `tolerance`, by averaging with their neighbours; bound:
             ln(1/tolerance) times the diameter.
-        bytes: what a node has sent, in the mean over the nodes, when all have the mean by relaying.
+        bytes: bytes that a node has sent by the end of the relaying, in the mean over the nodes.
 
     Arguments:
         graphs: names of graphs.
-        nodes: numbers of nodes, squares of at least 4, so that all graphs can be built of them.
-        tolerance: largest distance of a node's vector from the mean, relative to the largest norm of a sketch.
+        nodes: numbers of nodes, which are squares of at least 4, so that a grid has as many rows as columns.
+        tolerance: the largest distance of a node's estimate from the mean, relative to the largest norm of a sketch.
 
     Raises:
         ValueError: for a number of nodes that is no square.
@@ -66,7 +66,7 @@ class Consensus(Checked):
                 raise ValueError(f"nodes={nodes} must be a square number, which a grid needs")
 
     def run(self) -> list[Row]:
-        """Measure; O(nodes² b) for each round."""
+        """Measure all graphs. O(nodes² b) for each round."""
         return [row for graph in self.graphs for nodes in self.nodes for row in self._rows(graph, nodes)]
 
     def _rows(self, name: GraphName, nodes: int) -> list[Row]:
@@ -74,8 +74,8 @@ class Consensus(Checked):
         graph, messages = GRAPHS[name](nodes), self._messages(nodes)
         diameter = nx.diameter(graph)
         patience = math.log(1 / self.tolerance) * diameter
-        relay = _first_agreement(relayed(graph, messages), messages, EXACT)
-        gossip = _first_agreement(gossiped(graph, messages), messages, self.tolerance)
+        relay = _first_agreement(average_by_relaying(graph, messages), messages, EXACT)
+        gossip = _first_agreement(average_by_gossip(graph, messages), messages, self.tolerance)
         log.info("%s of %d nodes: %d rounds by relaying, %d by averaging", name, nodes, relay.t, gossip.t)
         graph_columns = {"case": name, "nodes": nodes, "diameter": diameter}
         return [
@@ -94,6 +94,6 @@ class Consensus(Checked):
 
 
 def _first_agreement(rounds: Iterator[Talk], messages: NDArray[np.float64], tolerance: float) -> Talk:
-    """The first round after which each node's vector is as close to the mean of the messages as demanded."""
+    """The first round after which each node's estimate is within `tolerance` of the mean of the messages."""
     mean, largest = messages.mean(axis=0), np.linalg.norm(messages, axis=1).max()
     return next(talk for talk in rounds if np.linalg.norm(talk.means - mean, axis=1).max() <= tolerance * largest)

@@ -1,4 +1,4 @@
-"""What every sketch family must keep before anything else is worth measuring."""
+"""The contract of sketches: what every sketch family must keep before anything else is worth measuring."""
 
 import dataclasses
 import logging
@@ -12,57 +12,65 @@ from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
 from sketchbench.parameters import Checked, Count, NonEmptyList, Several, Share
 from sketchbench.sketch.contract import algebra, independence, sameness, unbiased
-from sketchbench.sketch.contract.independence import Found, Independence
+from sketchbench.sketch.contract.independence import Dependence, Independence
 from sketchbench.sketch.contract.probes import MOST, Floats, Subject
 from sketchbench.sketch.family import Family
 from sketchbench.task import trials
 
 log = logging.getLogger(__name__)
-ALONE = 4  # operators at each size that are looked at singly, too
-KEYS = 1000  # that are drawn from at random, to find operators that come twice
-APPLICATIONS = 8  # of a stack to all probes, at a time
-LATE = (2**24, 2**31 - 10, 2**32 - 20)  # numbers of operators where float32, int32 and uint32 end
-BEYOND = 20  # operators there
-PAIRED = 2**24  # entries of the operators that are tested for independence, at a time
-LARGE = 512  # entries of an operator from which on two are never equal by chance
+ALONE = 4  # operators at each size that are also drawn and tested one by one
+KEYS = 1000  # random keys, in the search for repeated operators
+APPLICATIONS = 8  # of a stack to all probes at a time
+LATE = (2**24, 2**31 - 10, 2**32 - 20)  # numbers of operators near the largest float32, int32 and uint32 integers
+BEYOND = 20  # operators tested from each of these numbers on
+PAIRED = 2**24  # entries of the operators that are tested for independence at a time
+LARGE = 512  # entries beyond which two random operators are never equal by chance
 QUANTITIES = ("linearity", "transpose", "projection", "precision")
 
 
 @dataclass(frozen=True)
 class Contract(Checked):
-    """Measures whether a family keeps what everything else here relies on, at many sizes.
+    """Tests at many sizes whether a sketch family keeps what all measurements rely on.
 
-    Most rows count operators that break it; errors are in units of what rounding can explain, so that 1 is allowed:
+    Rows that count broken operators, with errors in units of what rounding can explain; bound: 1:
 
-        linearity: R and Rᵀ are linear, whatever is in the batch; twice the same; the argument is left alone.
-        transpose: ⟨Rx, y⟩ = ⟨x, Rᵀy⟩, and the dense matrix and SciPy's operator agree.
-        projection: `project` is `desketch` of `sketch`; so are `padded`, `with_workspace` and `sketch_sparse`.
-        precision: float32 gives the numbers of float64, in float32.
-        sameness: a key and a number decide the operator: drawn alone, in stacks of other sizes, on the other CPU
+        linearity: R and Rᵀ are linear, whatever else is in the batch; repeated calls agree; arguments are not changed.
+        transpose: ⟨Rx, y⟩ = ⟨x, Rᵀy⟩, and the dense matrix and SciPy's operator agree with R.
+        projection: `project` is `desketch` of `sketch`; `padded`, `with_workspace` and `sketch_sparse` agree with R.
+        precision: float32 input gives the results of float64, in float32.
+        sameness: key and number determine the operator: drawn alone, in stacks of other sizes, on the other CPU
             backend, after other draws, with other global states, and in another process with other threads.
-        bit_repeats: the share of operators that stay the same when a bit of the key changes; bound: a half.
-        stack_repeats, key_repeats: whether an operator is an earlier one of its stack, or of another key; left out of a
-            family that has so few operators that some are equal by chance.
 
-    Rows linearity_rate, transpose_rate, projection_rate, precision_rate and sameness_rate are the same counts, to bound
-    the probability of a broken operator by `rate`. Means, exactly 0 where operators are independent, of products of the
-    two features (standardised) that other operators showed to be the most dependent; see
-    `sketchbench.sketch.contract.independence`:
+    Rows linearity_rate, transpose_rate, projection_rate, precision_rate and sameness_rate have the same counts, to
+    bound the probability of a broken operator by `rate`.
 
-        stack_dependence, key_dependence, bit_dependence: of operators of one stack; of neighbouring keys; of keys that
-            differ in a bit. A family that is not random has instead of these rows the share of operators that differ.
+    Rows that count repeated operators:
 
-    And the means of what E[RᵀR] = I says, where the first half of the operators found it most violated, `exact`:
+        bit_repeats: for each bit of the key, the share of operators that stay the same if the bit changes; bound: 1/2.
+        stack_repeats, key_repeats: operators that equal an earlier one of the same stack, or of another key; left out
+            for a family with so few operators that some are equal by chance.
 
-        gram: an entry of RᵀR, ‖Ru‖² in the worst direction u, and the mean of its diagonal, one size each.
+    Means of the product of the two standardised features that are most dependent, chosen on other operators; exact: 0,
+    for independent operators (see `sketchbench.sketch.contract.independence`):
 
-    A family at a size that it refuses (by any ValueError) is left out.
+        stack_dependence: of two operators of one stack.
+        key_dependence: of operators of neighbouring keys.
+        bit_dependence: of operators of keys that differ in one bit.
+            For a family that is not random, these rows have the share of operators that differ from the first.
+
+    Means of quantities whose expectation follows from E[RᵀR] = I, the most violated ones by the first half of the
+    operators, measured on the second half; exact: the expectation:
+
+        gram: by `case`, an entry of RᵀR, ‖Ru‖² in a direction u, and the mean of the diagonal of RᵀR.
+
+    Sizes that the family refuses (by any ValueError) are left out.
 
     Arguments:
-        sizes: pairs [d, b] beside the family's own size; what it refuses is left out. The first that it takes gets
-            most of the operators.
-        operators: how many at that size. fewer: how many at each other one, at most.
-        rate: of broken operators, that is to be excluded.
+        sizes: pairs [d, b] beside the family's own size. The first one that the family takes gets most of the
+            operators.
+        operators: the number of operators at that size.
+        fewer: the most operators at each other size.
+        rate: the probability of a broken operator that is to be excluded.
     """
 
     family: Family
@@ -80,12 +88,12 @@ class Contract(Checked):
                 raise ValueError(f"sizes={size} must be a pair [d, b]")
 
     def run(self) -> list[Row]:
-        """Measure; returns the rows."""
+        """Test all sizes; returns the rows on single operators, on independence, and on bias."""
         subjects = list(self._subjects())
-        return [*self._operators(subjects), *self._independence(subjects), *self._unbiased(subjects)]
+        return [*self._operators(subjects), *self._independence(subjects), *self._gram(subjects)]
 
     def _subjects(self) -> Iterator[Subject]:
-        """The family at every size that it takes, without repetition."""
+        """The family at every size that it takes, each once."""
         key = seeds.key(self.seed, task="contract", family=repr(self.family))
         for d, b in dict.fromkeys([*map(tuple, self.sizes), (self.family.d, self.family.b)]):
             try:
@@ -95,7 +103,7 @@ class Contract(Checked):
             yield Subject(family, self.kernels, key)
 
     def _count(self, subject: Subject, main: bool, share: int = 1) -> int:
-        """How many operators there are at a size; `share` times fewer where each costs much."""
+        """The number of operators at a size; `share` divides it at other sizes than the main one."""
         fits = trials.WORKSPACE // (subject.d * subject.b)
         if main:
             return min(self.operators, max(self.fewer, 2 * fits))
@@ -130,7 +138,7 @@ class Contract(Checked):
         subject, random = subjects[0], self.family.random
         pairs = max(2, min(self.operators // 5, PAIRED // (subject.d * subject.b)))
         if not random:
-            yield from self._constant(subject, pairs)
+            yield from self._no_randomness(subject, pairs)
             return
         search = Independence(subject, pairs)
         bits, same = search.of_bits()
@@ -140,7 +148,7 @@ class Contract(Checked):
         yield from self._repeats(subjects)
 
     def _repeats(self, subjects: list[Subject]) -> Iterator[Row]:
-        """How many operators come twice, at the largest size of which a stack fits into memory."""
+        """The rows on repeated operators, at the largest size whose stack fits into memory."""
         fitting = [one for one in subjects if one.d * one.b <= trials.WORKSPACE // KEYS]
         large = max(fitting or subjects[:1], key=lambda one: one.d * one.b)
         own, random = min(KEYS, self.operators), seeds.generator(self.seed, task="contract keys")
@@ -149,19 +157,19 @@ class Contract(Checked):
         far = [int(key) for key in random.integers(2**64, size=own, dtype=np.uint64)]
         others = independence.sketches(large, far, None)
         if independence.few_operators(others, stack[1:]):
-            return  # operators of other keys, and other numbers, are the same by chance
+            return  # operators are equal by chance
         late = [independence.sketches(large, [large.key], BEYOND, first) for first in LATE]
         keys = [stack[:own], independence.sketches(large, near, own), others]
         for kind, results in (("stack", np.concatenate([stack, *late])), ("key", np.concatenate(keys))):
-            found = independence.repeated(results)
+            repeats = independence.repeat_flags(results)
             if large.d * large.b < LARGE:  # some may be equal by chance, but not most
-                found = found.mean(keepdims=True)
-            yield Row(f"{kind}_repeats", **_size(large)).exceedances(found, 0.5)
+                repeats = repeats.mean(keepdims=True)
+            yield Row(f"{kind}_repeats", **_size(large)).exceedances(repeats, 0.5)
 
-    def _constant(self, subject: Subject, pairs: int) -> Iterator[Row]:
-        """That all operators are equal, of a family that says so."""
+    def _no_randomness(self, subject: Subject, pairs: int) -> Iterator[Row]:
+        """The rows of a family that is not random, all of whose operators must be equal."""
         wanted = subject.matrices(subject.key, 1)
-        changed = [key for key, _ in independence.changed(subject.key)]
+        changed = [key for key, _ in independence.key_changes(subject.key)]
         parts = {
             "stack": subject.matrices(subject.key, pairs),
             "key": np.concatenate([subject.matrices(subject.key + step, 2) for step in range(1, 65)]),
@@ -172,10 +180,10 @@ class Contract(Checked):
             yield Row(f"{kind}_dependence", case="not random", exact=0.0).mean(differ.astype(float))
             yield Row(f"{kind}_repeats", case="not random").exceedances(differ, 0.5)
 
-    def _unbiased(self, subjects: list[Subject]) -> Iterator[Row]:
-        """Of all sizes the one that is furthest off."""
+    def _gram(self, subjects: list[Subject]) -> Iterator[Row]:
+        """The rows `gram`, each at the size with the largest deviation."""
         counts = [(one, self._count(one, one is subjects[0]) // 2) for one in subjects]
-        # Where memory allows only few operators, what seems off is mostly chance, and would hide what is.
+        # The few operators of a size that takes much memory deviate by chance, which would hide true deviations.
         most = [(one, count) for one, count in counts if 2 * count >= min(self.fewer, self.operators) - 1]
         found = [(one, unbiased.deviations(one, count)) for one, count in most or counts[:1]]
         for kind in ("entry", "direction", "trace"):
@@ -184,11 +192,11 @@ class Contract(Checked):
 
 
 def _size(subject: Subject) -> dict[str, int]:
-    """The columns that say at which size a row was measured."""
+    """The columns with the size of a subject."""
     return {"d": subject.d, "b": subject.b}
 
 
-def _dependence(kind: str, found: Found) -> Row:
-    """The mean product of the most dependent pair."""
+def _dependence(kind: str, found: Dependence) -> Row:
+    """The row with the mean product of the most dependent pair of features."""
     values = np.nan_to_num(np.clip(found.products, -MOST, MOST))
     return Row(f"{kind}_dependence", case=found.where, exact=0.0).mean(values)

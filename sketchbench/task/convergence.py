@@ -1,17 +1,17 @@
-"""Iterative sketching against the theorems about it."""
+"""Runs of iterative sketching beside the bounds of the theorems about it."""
 
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from sketchbench import seeds
-from sketchbench.federated.iterative_sketching import Desketching, IterativeSketching
-from sketchbench.federated.theorems import Alpha, assumptions, measured, theorem_named
+from sketchbench.federated.iterative_sketching import Desketching
+from sketchbench.federated.theorems import Alpha, algorithm_of, find_theorem, measure
 from sketchbench.kernels import Kernels
-from sketchbench.measure.divergence import diverged
+from sketchbench.measure.divergence import has_diverged
 from sketchbench.measure.row import Row
 from sketchbench.objective.objective import MakeObjective, Objective
 from sketchbench.parameters import Checked, Count, Positive, Several
@@ -21,18 +21,17 @@ from sketchbench.theory.convergence import Theorem
 from sketchbench.theory.known import Known
 
 log = logging.getLogger(__name__)
-RESOLVED = 1e-5  # of f(w⁰) - f*: below that a verdict would rest on its tolerance for rounding, 1e-9, or on rare runs
+RESOLVED = 1e-5  # share of f(w⁰) - f*: a bound below it leaves a verdict to rounding (tolerance 1e-9) or to rare runs
 
 
 @dataclass(frozen=True)
 class StepSize(Checked):
-    """The step size, and what is claimed for it.
+    """The step size, and whether the theorem's bound is claimed for it.
 
     Arguments:
-        factor: of the largest step that the theorem allows.
-        alpha: which variance parameter of the sketch that step is for: the one that its config claims, or its exact
-            one.
-        claim: `theorem` gives the theorem's bounds; `none` allows a larger step, and gives no bounds.
+        factor: the step size over the largest one that the theorem allows.
+        alpha: the variance parameter of the sketch in the theorem: `claimed` by its config, or `exact`.
+        claim: `theorem` writes the theorem's bounds; `none` allows factors above 1, and writes no bounds.
     """
 
     factor: Positive
@@ -50,7 +49,7 @@ class StepSize(Checked):
 
 @dataclass(frozen=True)
 class Operators(Checked):
-    """Which operators the rounds use.
+    """The operators of the rounds.
 
     Arguments:
         fresh, desketch: as for `IterativeSketching`.
@@ -62,14 +61,20 @@ class Operators(Checked):
 
 @dataclass(frozen=True)
 class Convergence(Checked):
-    """`trials` independent runs for each theorem. Rows, at about `points` rounds, evenly spread on a log scale:
-    what the theorem bounds, by its name (see `theory.convergence`), against its bound, with the bytes that a client has
-    sent and received. A run that diverges ends with a row of the status `diverged`, and no mean; one whose bound falls
-    below 1e-5 of f(w⁰) - f* ends there, without a row for that round.
+    """`trials` independent runs of iterative sketching for each theorem.
+
+    The quantity of a row is the one that the theorem bounds: `excess`, `average_excess` or `squared_gradient` (see
+    `theory.convergence`). Rows by theorem (`case`) at about `points` rounds, evenly spread on a log scale: its mean
+    over the trials, the theorem's bound, and the bytes that a client has sent and received so far.
+
+    Runs that diverge end with a row of the status `diverged`, and no mean. Runs end without a further row when the
+    bound falls below 1e-5 (f(w⁰) - f*).
 
     Arguments:
-        theorems: by their places in song2023.
-        local_steps: K of the theorems that are about more than one.
+        theorems: their numbers in song2023.
+        rounds: of a run.
+        local_steps: K, for the theorems about several local steps.
+        points: about how many rounds have a row.
     """
 
     family: Family
@@ -86,33 +91,34 @@ class Convergence(Checked):
     points: Count
 
     def run(self) -> list[Row]:
-        theorems = [theorem_named(name) for name in self.theorems]
+        theorems = [find_theorem(name) for name in self.theorems]
         objective = self.objective(kernels=self.kernels, seed=self.seed)
         return [row for theorem in theorems for row in self._rows(objective, theorem)]
 
     def _rows(self, objective: Objective, theorem: Theorem) -> Iterator[Row]:
         steps = 1 if theorem.single_step else self.local_steps
-        p = assumptions(objective, theorem, self.family, self.known, local_steps=steps, alpha=self.step.alpha)
-        eta = self.step.factor * theorem.rate(p)
-        fresh, desketch = self.operators.fresh, self.operators.desketch
-        algorithm = IterativeSketching(self.family, eta, steps, fresh=fresh, desketch=desketch)
+        factor, alpha = self.step.factor, self.step.alpha
+        algorithm, p = algorithm_of(
+            theorem, objective, self.family, self.known, factor=factor, local_steps=steps, alpha=alpha
+        )
+        algorithm = replace(algorithm, fresh=self.operators.fresh, desketch=self.operators.desketch)
         key = seeds.key(self.seed, task=f"convergence {theorem.place}", family=repr(self.family))
         rounds = algorithm.run(objective, key, trials=self.trials, rounds=self.rounds)
         shown = shown_rounds(self.rounds, self.points)
-        for at, array in measured(theorem, objective, rounds):
+        for at, array in measure(theorem, objective, rounds):
             values = self.kernels.to_numpy(array)
-            lost = diverged(values, objective.gap)
+            lost = has_diverged(values, objective.gap)
             if at.t not in shown and not lost:
                 continue
             row = Row(theorem.measured, case=theorem.place, round=at.t, bytes_up=at.bytes_up, bytes_down=at.bytes_down)
             if self.step.claim == "theorem":
-                bound = float(theorem.bound(p, eta, np.array(at.t)))
+                bound = float(theorem.bound(p, algorithm.local_rate, np.array(at.t)))
                 if bound < RESOLVED * objective.gap:
                     break
-                row = row.but(bound=bound)
+                row = row.replace(bound=bound)
             if lost:
                 log.info("%s: diverged in round %d", theorem.place, at.t)
-                yield row.lost("diverged", "it is not finite, or has grown a million times", self.trials)
+                yield row.without_number("diverged", "it is not finite, or has grown a million times", self.trials)
                 return
-            yield row.but(status="finite").mean(values)
+            yield row.replace(status="finite").mean(values)
         log.info("%s: %d trials, %d rounds", theorem.place, self.trials, self.rounds)

@@ -1,4 +1,4 @@
-"""A recovery beside other decoders, at an equal number of applications of Φ and Φᵀ."""
+"""A recovery beside other decoders, at equal numbers of applications of Φ and Φᵀ."""
 
 import logging
 from dataclasses import dataclass, replace
@@ -26,19 +26,22 @@ Errors = NDArray[np.float64]  # (trials,)
 
 @dataclass(frozen=True)
 class Decoders(Checked):
-    """`trials` sparse signals with noise through one operator. Each decoder may apply Φ and Φᵀ so many times, all
-    together, as `applications` says. Rows for each of these numbers:
+    """Measures the error of decoders that recover `trials` sparse signals with noise from their sketches by one
+    operator. Each decoder may apply Φ and Φᵀ a limited number of times, counted together. Rows for each limit in
+    `applications`:
 
     relative_error: mean of ‖x - x̂‖²/‖x‖², by decoder (`case`): the recovery under test (`recovery`), `iht`, `omp`,
-        `cosamp` and `lasso`. That of the LASSO is for the one of the `penalties` with the least mean, which only who
-        knows the signals can choose.
-    behind: for how many signals it is larger than that of each of the others; bound: that of a probability, 1/2.
-    control_behind: the same for what recovers nothing.
-    difference: mean of the recovery's less that of each of the others.
+        `cosamp` and `lasso`. The LASSO has the best one of the `penalties`, which takes knowledge of the signals.
+    behind, by other decoder (`case`): for how many signals the recovery's error is larger than the decoder's; bound:
+        1/2, for a probability.
+    control_behind: the same for a recovery of nothing, a negative control.
+    difference, by other decoder: mean of the recovery's relative error less the decoder's.
 
     Arguments:
-        k: large entries of a signal, and entries that are recovered.
-        noise: standard deviation of what is added to every entry.
+        trials: number of signals.
+        k: large entries of a signal, and entries that decoders recover.
+        noise: standard deviation of the noise in every entry of a signal.
+        applications: limits on the number of applications of Φ and Φᵀ.
         penalties: of the LASSO, in units of ½‖y - Φx‖².
     """
 
@@ -54,38 +57,40 @@ class Decoders(Checked):
 
     def run(self) -> list[Row]:
         sketch = trials.fixed_operator(self.family, self.kernels, self.seed, "decoders")
-        x = signals.sparse(self.family.d, self.k, self.trials, self.seed, noise=self.noise)
+        x = signals.draw_sparse(self.family.d, self.k, self.trials, self.seed, noise=self.noise)
         y = sketch.sketch(self.kernels.asarray(x))
         phi = np.asarray(self.kernels.to_numpy(sketch.materialize()))
         rows = []
         for budget in self.applications:
             tested, nothing = (
-                signals.relative_error(x, self._iterated(recovery, sketch, y, budget))
+                signals.relative_error(x, self._recover(recovery, sketch, y, budget))
                 for recovery in (self.recovery(k=self.k), Nothing(self.k))
             )
-            found = {"iht": self._iterated(IHT(self.k), sketch, y, budget)}
-            found |= self._stored(phi, np.asarray(self.kernels.to_numpy(y)), x, budget)
+            estimates = {"iht": self._recover(IHT(self.k), sketch, y, budget)}
+            estimates |= self._other_estimates(phi, np.asarray(self.kernels.to_numpy(y)), x, budget)
             rows.append(Row("relative_error", case="recovery", applications=budget).mean(tested))
-            for case, estimate in found.items():
+            for case, estimate in estimates.items():
                 other = signals.relative_error(x, estimate)
                 rows.append(Row("relative_error", case=case, applications=budget).mean(other))
                 for name, error in (("behind", tested), ("control_behind", nothing)):
                     row = Row(name, case=case, applications=budget, bound=MEDIAN)
                     rows.append(row.counted(int((error > other).sum()), self.trials))
                 rows.append(Row("difference", case=case, applications=budget).mean(tested - other))
-            log.info("%d applications: %d decoders of %d signals", budget, len(found) + 1, self.trials)
+            log.info("%d applications: %d decoders of %d signals", budget, len(estimates) + 1, self.trials)
         return rows
 
-    def _iterated(self, recovery: Recovery, sketch: Sketch, y: Array, budget: int) -> NDArray[Any]:
-        """The estimates of as many iterations as stay within the budget, where any are iterated."""
+    def _recover(self, recovery: Recovery, sketch: Sketch, y: Array, budget: int) -> NDArray[Any]:
+        """Recover the signals; an iterative recovery does as many iterations as the budget of applications allows."""
         if isinstance(recovery, Iterative):
             costs = [applications(replace(recovery, iterations=n), sketch, y[0]) for n in (1, 2)]
             each = max(1, costs[1] - costs[0])
             recovery = replace(recovery, iterations=max(1, 1 + (budget - costs[0]) // each))
         return np.asarray(self.kernels.to_numpy(recovery.recover(sketch, y).x))
 
-    def _stored(self, phi: NDArray[Any], y: NDArray[Any], x: NDArray[Any], budget: int) -> dict[str, NDArray[Any]]:
-        """The estimates of the decoders on the stored matrix, by name."""
+    def _other_estimates(
+        self, phi: NDArray[Any], y: NDArray[Any], x: NDArray[Any], budget: int
+    ) -> dict[str, NDArray[Any]]:
+        """The estimates (trials, d) of the decoders that need Φ as a matrix, by name."""
 
         def all_by(decoder: peers.Decoder) -> NDArray[Any]:
             return np.stack([decoder(phi, measured, self.k, budget) for measured in y])
@@ -99,14 +104,14 @@ class Decoders(Checked):
 
 
 def applications(recovery: Recovery, sketch: Sketch, y: Array) -> int:
-    """How often a recovery applies Φ or Φᵀ to recover a signal from y (b,)."""
+    """Count how often a recovery applies Φ or Φᵀ to recover a signal from y (b,)."""
     meter = Meter(sketch)
     recovery.recover(cast(Sketch, meter), y)
     return len(meter.calls)
 
 
 class Meter:
-    """An operator that counts how often it is applied; all else is the operator's."""
+    """An operator that records its applications, and otherwise acts as the operator it wraps."""
 
     def __init__(self, operator: Sketch, calls: list[str] | None = None) -> None:
         self.operator = operator

@@ -1,4 +1,4 @@
-"""Gradient descent on quadratics, against the rate that is claimed for it (song2023 Theorem K.3)."""
+"""Gradient descent on quadratics, beside its claimed rate (song2023 Theorem K.3)."""
 
 import logging
 from dataclasses import dataclass
@@ -16,16 +16,17 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Descent(Checked):
-    """`trials` runs on L(x) = xᵀAx from normal starts, with the largest step that Theorem K.3 allows. Rows for each
-    condition number of A (`case`), with the largest of all steps of a run for each trial, which no trial may exceed:
+    """`trials` runs of gradient descent on L(x) = xᵀAx from normal starts, with the largest step size that Theorem K.3
+    allows. Rows for each condition number of A (`case`), with the largest value over the steps of a run, and in how
+    many runs it exceeds the bound:
 
-    `distance`: what a step leaves of ‖x‖, against the theorem as printed;
-    `squared`: what it leaves of ‖x‖², against what the proof has;
-    `squared still`: the same for a step of 0, a negative control.
+    `distance`: the ratio of ‖x‖ after a step to ‖x‖ before; bound: the theorem's, as printed.
+    `squared`: the ratio of ‖x‖² after a step to ‖x‖² before; bound: the one that the proof shows.
+    `squared still`: the same for the step size 0, a negative control.
 
     Arguments:
         d: length of x.
-        conditions: the eigenvalues of A lie between 1 and these, evenly spread.
+        conditions: condition numbers of A, whose eigenvalues are evenly spread from 1 to the condition number.
         steps: of a run.
     """
 
@@ -42,8 +43,8 @@ class Descent(Checked):
         eta = descent.largest_step(1.0, condition)
         left, still = self._left(condition, eta), self._left(condition, 0.0)
         case = f"condition {condition:g}"
-        printed, proven = descent.left_printed(1.0, eta), descent.left_proven(1.0, eta)
-        log.info("%s: %.4g left at most, %.4g as printed", case, left.max(), printed)
+        printed, proven = descent.contraction_printed(1.0, eta), descent.contraction_proven(1.0, eta)
+        log.info("%s: a step leaves at most %.4g of the norm, the printed bound is %.4g", case, left.max(), printed)
         return [
             Row("distance", case=case).exceedances(left, printed),
             Row("squared", case=case).exceedances(left**2, proven),
@@ -51,7 +52,7 @@ class Descent(Checked):
         ]
 
     def _left(self, condition: float, eta: float) -> np.ndarray:
-        """The largest share of its norm that a step leaves of x, (trials,)."""
+        """The largest ratio of ‖x‖ after a step to ‖x‖ before, (trials,)."""
         random = seeds.generator(self.seed, task="descent", d=self.d)
         x, worst = random.standard_normal((self.trials, self.d)), np.zeros(self.trials)
         for _ in range(self.steps):

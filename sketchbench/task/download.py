@@ -1,4 +1,5 @@
-"""What a round of SGD with compressed sensing sends down, against d/K (tang2021 §4.2)."""
+"""The bytes that a round of SGD with compressed sensing sends to a client, beside a compression of d/K (tang2021
+§4.2)."""
 
 import logging
 from dataclasses import dataclass
@@ -17,12 +18,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Download(Checked):
-    """One run of `rounds` rounds. Row `download`: the most that a round sends to a client, over `k` entries of the
-    weights' type, which is what a compression of d/K allows; bound: 1. Cases:
+    """One run of `rounds` rounds.
 
-    message: the bytes of the step as it is sent, values with their places.
-    values: those of its values alone.
-    whole: those of all weights.
+    Row `download`, by `case`: the most bytes that a round sends to a client, over the bytes of `k` entries of the
+    weights' type, which a compression of d/K allows; bound: 1. The cases:
+        message: the step as it is sent, values with their places.
+        values: the nonzero values of the step alone.
+        whole: all weights.
 
     Arguments:
         k: entries of a step.
@@ -52,5 +54,5 @@ class Download(Checked):
             }
             most = {case: max(most[case], size) for case, size in sent.items()}
             before = at.bytes_down
-        log.info("%d rounds, %s bytes at most", self.rounds, most)
+        log.info("%d rounds, bytes of a round at most: %s", self.rounds, most)
         return [Row("download", case=case, bound=1.0).number(size / (self.k * entry)) for case, size in most.items()]

@@ -1,4 +1,4 @@
-"""SGD with compressed sensing against tang2021 Theorem 1 and Lemma 4, where their condition can hold."""
+"""SGD with compressed sensing beside the bounds of tang2021 Theorem 1 and Lemma 4, in a setting that they cover."""
 
 import logging
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench.federated.compressed_sensing import CompressedSensingSGD, tracked
+from sketchbench.federated.compressed_sensing import CompressedSensingSGD, track
 from sketchbench.kernels import Array, Kernels
 from sketchbench.measure.row import Row
 from sketchbench.measure.sparsity import sparsity
@@ -28,8 +28,14 @@ Vectors = NDArray[np.float64]
 
 
 class Seen(NamedTuple):
-    """Of every trial (trials,): the means over the rounds of ‖∇f(x(t))‖² and ‖e(t)‖², f(x̄) - f*, and the largest
-    sp(p(t))."""
+    """Measurements of each trial, each (trials,).
+
+    Attributes:
+        squared_gradient: the mean of ‖∇f(x(t))‖² over the rounds.
+        excess: f(x̄) - f* at the mean x̄ of the weights.
+        memory: the mean of ‖e(t)‖² over the rounds.
+        densest: the largest sp(p(t)) of all rounds.
+    """
 
     squared_gradient: Vectors
     excess: Vectors
@@ -39,20 +45,22 @@ class Seen(NamedTuple):
 
 @dataclass(frozen=True)
 class FeedbackBound(Checked):
-    """`trials` runs of `rounds` rounds with the step 1/(L√T), all with one operator. Rows:
+    """`trials` runs of T = `rounds` rounds with the step size 1/(L√T), all with one operator. Rows:
 
-    `squared_gradient`: the mean over rounds of ‖∇f(x(t))‖², and `average_excess`: f(x̄) - f*, against Theorem 1 as
-    `printed` and as `corrected` (`case`);
-    `memory_energy`: the mean over rounds of ‖e(t)‖² without the multiple of ‖∇f(x(t))‖² that Lemma 4 allows, against
-    the rest of that bound;
-    `condition`: in how many runs (7) does not hold in every round, and the largest sp(p(t));
-    `tail_constant`, `noise_constant`: C_s and C_n of Lemma 2 (see `probes`), from `probes` signals of each kind, none
-    of them from a run.
+    `squared_gradient`, by `case`: mean of ‖∇f(x(t))‖² over rounds and trials; bound: Theorem 1, `printed` or
+    `corrected`.
+    `average_excess`, by `case`: mean of f(x̄) - f* at the mean x̄ of the weights; bound: likewise.
+    `memory_energy`: mean of ‖e(t)‖² over the rounds, less the multiple of ‖∇f(x(t))‖² that Lemma 4 allows; bound: the
+    rest of the lemma's bound.
+    `condition`: in how many runs sp(p(t)) exceeds the limit of condition (7) in some round, and the largest sp(p(t)).
+    `tail_constant`, `noise_constant`: C_s and C_n of Lemma 2, from `probes` signals of each kind that no run contains
+    (see `task.probes`).
 
     Arguments:
         k: entries of a step.
-        channel_noise: standard deviation of every entry that the server receives.
-        gamma: γ of the condition.
+        channel_noise: standard deviation of the noise in every entry that the server receives.
+        gamma: γ of condition (7).
+        probes: number of signals of each kind, for the constants.
     """
 
     family: Family
@@ -90,11 +98,11 @@ class FeedbackBound(Checked):
             gamma=self.gamma,
             rounds=self.rounds,
         )
-        seen = self._measured(objective, sketch, recovery, setting.rate)
+        seen = self._measure(objective, sketch, recovery, setting.rate)
         log.info("%d trials, %d rounds", self.trials, self.rounds)
         return [
-            *self._bounded("printed", setting, seen),
-            *self._bounded("corrected", setting.corrected, seen),
+            *self._theorem_1("printed", setting, seen),
+            *self._theorem_1("corrected", setting.with_channel_noise, seen),
             Row("memory_energy", round=self.rounds, bound=setting.memory_energy).mean(
                 seen.memory - setting.memory_slope * seen.squared_gradient
             ),
@@ -103,20 +111,20 @@ class FeedbackBound(Checked):
             Row("noise_constant", mean=noise, trials=self.probes),
         ]
 
-    def _bounded(self, case: str, setting: Setting, seen: Seen) -> Iterator[Row]:
-        """The rows of the two bounds of Theorem 1."""
+    def _theorem_1(self, case: str, setting: Setting, seen: Seen) -> Iterator[Row]:
+        """The rows of both bounds of Theorem 1 in one reading."""
         row = partial(Row, round=self.rounds, case=case)
         yield row("squared_gradient", bound=setting.squared_gradient).mean(seen.squared_gradient)
         yield row("average_excess", bound=setting.average_excess).mean(seen.excess)
 
-    def _measured(self, objective: Objective, sketch: Sketch, recovery: Recovery, rate: float) -> Seen:
+    def _measure(self, objective: Objective, sketch: Sketch, recovery: Recovery, rate: float) -> Seen:
         algorithm = CompressedSensingSGD(recovery, rate, self.channel_noise)
         states = algorithm.run(objective, sketch, self.seed, trials=self.trials, rounds=self.rounds)
         squared: Array = 0.0
         total: Array = 0.0
         memory: Array = 0.0
         densest = np.zeros(self.trials)
-        for at, vectors in tracked(states, algorithm, sketch):
+        for at, vectors in track(states, algorithm, sketch):
             if vectors is not None:
                 densest = np.maximum(densest, sparsity(self.kernels.to_numpy(vectors.p)))
             if at.t < self.rounds:

@@ -1,4 +1,4 @@
-"""Whether the server's memory is a sketch of what it did not recover (tang2021 Lemma 1, and Theorem 1's proof)."""
+"""Test of the identity that the server's memory is a sketch of e(t) (tang2021 Lemma 1, and the proof of Theorem 1)."""
 
 import logging
 from collections import defaultdict
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench.federated.compressed_sensing import CompressedSensingSGD, tracked
+from sketchbench.federated.compressed_sensing import CompressedSensingSGD, track
 from sketchbench.kernels import Array, Kernels
 from sketchbench.measure.row import Row
 from sketchbench.objective.objective import MakeObjective
@@ -18,19 +18,24 @@ from sketchbench.task import trials
 
 log = logging.getLogger(__name__)
 Deviations = NDArray[np.float64]  # (trials,)
-EXACT = 1e-9  # relative: far above what rounds of rounding add up to, far below any other error
+EXACT = 1e-9  # relative deviation far above rounding in all rounds, and far below any other error
 
 
 @dataclass(frozen=True)
 class FeedbackIdentity(Checked):
-    """Runs of SGD with compressed sensing over a noisy channel. Rows: the largest deviation over all rounds,
-    relative to ‖z(t)‖₂, of ε from Φe (`memory`) and of z from Φp + ηw (`target`), with p and e by the
-    recursion of the lemma; how many of the trials deviate beyond rounding. `virtual`: the same for the step of
-    Φx̃ = Φx - ε, which is -ηΦg as Theorem 1's proof has it (case `printed`), or -ηΦ(g + (Q/d)Φᵀw) (`corrected`).
+    """Runs of SGD with compressed sensing over a noisy channel, with the vectors p and e by the lemma's recursion.
+
+    Rows with the largest deviation of all rounds, relative to ‖z(t)‖₂, and in how many trials it exceeds the bound
+    1e-9, which is for rounding:
+
+    `memory`: of the memory ε from Φe.
+    `target`: of z from Φp + ηw.
+    `virtual`: of the step of Φx̃ = Φx - ε from -ηΦg, as in the proof of Theorem 1 (case `printed`), or from
+    -ηΦ(g + (Q/d)Φᵀw) (case `corrected`).
 
     Arguments:
         k: entries of a step.
-        channel_noise: standard deviation of every entry that the server receives.
+        channel_noise: standard deviation of the noise w in every entry that the server receives.
     """
 
     family: Family
@@ -50,16 +55,16 @@ class FeedbackIdentity(Checked):
         states = algorithm.run(objective, sketch, self.seed, trials=self.trials, rounds=self.rounds)
         worst: dict[tuple[str, str | None], Deviations] = defaultdict(lambda: np.zeros(self.trials))
         before: Array = 0.0
-        for at, vectors in tracked(states, algorithm, sketch):
+        for at, vectors in track(states, algorithm, sketch):
             virtual = sketch.sketch(at.w) - at.error
             if at.sent is not None and vectors is not None:
                 sent, step = at.sent, algorithm.rate * sketch.sketch(at.sent.gradient)
-                heard = sketch.sketch(sketch.desketch(sent.noise)) * sketch.b / sketch.d
+                returned = sketch.sketch(sketch.desketch(sent.noise)) * sketch.b / sketch.d
                 for about, difference in (
                     (("memory", None), at.error - sketch.sketch(vectors.e)),
                     (("target", None), sent.z - sketch.sketch(vectors.p) - algorithm.rate * sent.noise),
                     (("virtual", "printed"), virtual - before + step),
-                    (("virtual", "corrected"), virtual - before + step + algorithm.rate * heard),
+                    (("virtual", "corrected"), virtual - before + step + algorithm.rate * returned),
                 ):
                     worst[about] = np.maximum(worst[about], self._norm(difference) / self._norm(sent.z))
             before = virtual
@@ -67,5 +72,5 @@ class FeedbackIdentity(Checked):
         return [Row(name, case=case).exceedances(values, EXACT) for (name, case), values in worst.items()]
 
     def _norm(self, v: Array) -> Deviations:
-        """‖v‖₂ along the last axis."""
+        """‖v‖₂ along the last axis, in NumPy."""
         return np.asarray(np.linalg.norm(self.kernels.to_numpy(v), axis=-1))

@@ -1,4 +1,4 @@
-"""What a recovery promises of all signals through one operator: tang2021 Lemma 3, and the form of Appendix D."""
+"""Error bounds of a recovery for all signals through one operator: tang2021 Lemma 3, and the form of Appendix D."""
 
 import logging
 import math
@@ -21,25 +21,25 @@ from sketchbench.theory.compressed_sensing import sparsity_limit
 
 log = logging.getLogger(__name__)
 
-NOISE = (0.0, 0.1, 1.0)  # norms, relative to the signal
+NOISE = (0.0, 0.1, 1.0)  # norms of the noise, relative to the signal
 
 
 @dataclass(frozen=True)
 class ForAll(Checked):
-    """Measures errors of recovering signals that are as hard as the bounds allow, through one operator Φ.
+    """Measures the errors of recovering signals that are as hard as the bounds allow, through one operator Φ.
 
     Rows:
-        lemma_3: how many signals have an error above √(γ/2)‖x‖ + C_n‖w‖, and the largest error over that; bound: 1. The
-            signals have as many equal entries as condition (7) allows at γ, which leaves the largest tail, or
-            magnitudes that fall geometrically (`case`); the noise w is 0 or has a random direction.
+        lemma_3: the largest error over √(γ/2)‖x‖ + C_n‖w‖, and for how many signals that exceeds the bound 1. The
+            signals (`case`) have as many `equal` entries as condition (7) allows at γ, which leaves the largest tail,
+            or `geometric` magnitudes; the noise w is 0, or has a random direction.
         c_1: mean of the smallest C₁ with error <= C₁/√k ‖x - x^[m]‖₁, for k + 1 equal entries or a dense tail,
-            whichever needs more: m = k as Appendix D has it (`case` printed), or m = k/2 (`corrected`).
-        tail_constant, noise_constant: C_s and C_n, see `probes`.
+            whichever needs the larger one; m = k as in Appendix D (case `printed`), or m = k/2 (case `corrected`).
+        tail_constant, noise_constant: C_s and C_n of Lemma 2, see `task.probes`.
 
     Arguments:
-        trials: signals of each kind.
+        trials: number of signals of each kind.
         k: entries that are recovered, an even number below d.
-        gamma: γ of (7).
+        gamma: γ of condition (7).
     """
 
     family: Family
@@ -51,7 +51,7 @@ class ForAll(Checked):
     gamma: Probability
 
     def run(self) -> list[Row]:
-        """Measure. Raises ValueError for a k that is odd or not below d."""
+        """Recover all signals; returns the rows. Raises ValueError for a k that is odd or not below d."""
         if self.k % 2 or self.k >= self.family.d:
             raise ValueError(f"k={self.k} must be even, and < d={self.family.d}")
         sketch = trials.fixed_operator(self.family, self.kernels, self.seed, "for all")
@@ -69,11 +69,11 @@ class ForAll(Checked):
         limit = sparsity_limit(self.k, sketch.d, tail, self.gamma)
         count = min(sketch.d, math.floor(limit * sketch.d))
         if count < 1:
-            return  # no signal is so sparse: the lemma promises nothing with such constants
+            return  # no signal is sparse enough for the lemma at these constants
         decay = np.exp(-np.arange(sketch.d) / max(1.0, count / 2.1))
         for case, magnitudes in (("equal", np.arange(sketch.d) < count), ("geometric", decay)):
             x = self._signals(np.asarray(magnitudes, dtype=float))
-            assert not exceeding(sparsity(x), limit)  # else the lemma says nothing of them
+            assert not exceeding(sparsity(x), limit)  # the lemma requires it
             length = np.linalg.norm(x, axis=-1)
             ratios = []
             for size in NOISE:
@@ -84,7 +84,7 @@ class ForAll(Checked):
 
     def _appendix_d(self, sketch: Sketch, recovery: Recovery) -> Iterator[Row]:
         equal = self._signals((np.arange(sketch.d) <= self.k).astype(float))
-        dense = signals.sparse(sketch.d, self.k, self.trials, self.seed, noise=0.05)
+        dense = signals.draw_sparse(sketch.d, self.k, self.trials, self.seed, noise=0.05)
         for case, kept in (("printed", self.k), ("corrected", self.k // 2)):
             needed = [errors(sketch, recovery, x, 0.0) * self.k**0.5 / tail_norms(x, kept).one for x in (equal, dense)]
             yield Row("c_1", case=case).mean(np.maximum(*needed))
@@ -98,4 +98,4 @@ class ForAll(Checked):
     def _directions(self, b: int) -> signals.Signals:
         """Random vectors of norm 1, (trials, b)."""
         random = seeds.generator(self.seed, data="directions", b=b)
-        return signals.unit(random.standard_normal((self.trials, b)))
+        return signals.normalise(random.standard_normal((self.trials, b)))

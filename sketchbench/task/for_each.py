@@ -1,4 +1,4 @@
-"""What a recovery promises of one signal that does not depend on the operator: tang2021 Equation (8)."""
+"""Error bound of a recovery for a signal that does not depend on the operator: tang2021 Equation (8)."""
 
 import logging
 from dataclasses import dataclass
@@ -20,10 +20,12 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ForEach(Checked):
-    """Measures how often ‖A(Φx) - x‖ exceeds (1 + ς)‖x - x^[k]‖, over fresh operators Φ. Rows, both with the bound 1/d:
+    """Measures how often the error of a recovery A, ‖A(Φx) - x‖, exceeds (1 + ς)‖x - x^[k]‖, over fresh operators Φ.
 
-    `for_each`: for one signal x with k large entries, `fixed` before Φ is drawn; and for one that is `chosen` after it:
-    a unit entry beside the k - 1 coordinates that share most of its measurements.
+    Row `for_each`, by `case`: in how many trials it does; bound: 1/d, for the probability. The cases:
+        fixed: one signal x with k large entries, independent of Φ.
+        chosen: for each Φ a signal with large entries at coordinate 0 and at the k - 1 coordinates that share most of
+            its measurements.
 
     Arguments:
         trials: number of operators.
@@ -40,9 +42,9 @@ class ForEach(Checked):
     excess: Positive
 
     def run(self) -> list[Row]:
-        """Measure. Raises ValueError for k > d."""
+        """Draw the operators, and recover both signals; returns the two rows. Raises ValueError for k > d."""
         d, recovery = self.family.d, self.recovery(k=self.k)
-        (fixed,) = signals.sparse(d, self.k, 1, self.seed, noise=0.05)
+        (fixed,) = signals.draw_sparse(d, self.k, 1, self.seed, noise=0.05)
         tail = 0.05 * seeds.generator(self.seed, data="tail", d=d).standard_normal(d)
         key = seeds.key(self.seed, task="for each", family=repr(self.family))
         exceeded = {"fixed": 0, "chosen": 0}
@@ -57,7 +59,8 @@ class ForEach(Checked):
         return [Row("for_each", case=case, bound=1 / d).counted(n, self.trials) for case, n in exceeded.items()]
 
     def _colliding(self, sketch: Sketch) -> signals.Signals:
-        """Entries of 1 at coordinate 0 and of ±1 at the k - 1 others whose measurements are most like its own, (d,)."""
+        """A vector (d,) with 1 at coordinate 0, ±1 at the k - 1 coordinates whose measurements are most like it, else
+        0."""
         alone = np.zeros(sketch.d)
         alone[0] = 1
         alike = self.kernels.to_numpy(sketch.desketch(sketch.sketch(self.kernels.asarray(alone[None]))))[0]

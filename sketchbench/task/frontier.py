@@ -1,4 +1,4 @@
-"""The frontier: the accuracy that a compressor reaches at a budget of bytes, with and without privacy."""
+"""The frontier: the accuracy that trainings with a compressor reach at a budget of bytes, with and without privacy."""
 
 import logging
 from collections.abc import Iterator
@@ -20,13 +20,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class FrontierJudging(Checked):
-    """What trainings are judged by.
+    """Losses and gains of accuracy that claims allow, and the budgets of the study.
 
     Arguments:
-        budgets: all compressions of the study: see `at_budget` for what is refused.
-        allowed_loss: of accuracy, in the mean.
-        great_loss: of accuracy, in a single training.
-        least_gain: of accuracy, from the start to the end of a training.
+        budgets: all compressions of the study; `at_budget` refuses messages that also fit a smaller budget.
+        allowed_loss: the loss of accuracy by compression that is allowed in the mean.
+        great_loss: the loss of accuracy that is allowed in a single training.
+        least_gain: the gain of accuracy, from the start to the end, below which a training has failed.
     """
 
     budgets: NonEmptyList[Positive]
@@ -37,39 +37,42 @@ class FrontierJudging(Checked):
 
 @dataclass(frozen=True)
 class Frontier(Checked):
-    """`trials` trainings with updates that are compressed to a budget of bytes, beside the same ones without
-    compression: with the same partition, start, batches and noise, trial by trial, none of which depends on the
-    compressor. They are made for each of `partitions`, and for `privacy.case` also at each ε.
+    """`trials` trainings with updates compressed to a budget of bytes, beside the same trainings without compression.
 
-    The privacy is that of single records, and local: each client protects its own against a server that sees every
-    message (see `federated.frontier`). Its batches are Poisson samples, the noise is calibrated to all rounds, and
-    what the choice of the learning rate reveals is not accounted for.
+    In each trial both have the same partition, initial weights, batches and noise, none of which depends on the
+    compressor. Settings are each of `partitions` without privacy, and `privacy.case` at each ε.
 
-    The learning rate of either method is, for each setting by itself, the one of `tuning.rates` with the highest
-    accuracy on a held-out tenth of the training images.
+    Privacy is local, and protects single records: each client protects its own from a server that sees every message
+    (see `federated.frontier`). Batches are Poisson samples, the noise is calibrated to all rounds, and the leakage by
+    the choice of the learning rate is not accounted for.
 
-    Rows, by `case`, and by `epsilon` where there is privacy:
+    Each method has its own learning rate in each setting: the one of `tuning.rates` with the highest accuracy on a
+    held-out tenth of the training images.
 
-    `accuracy`: on the test images, in the mean over the last `training.judged` rounds, 0 where a training diverged,
-    with the bytes of a client and round (received ones in the mean over the rounds, and rounded);
-    `accuracy_loss`: the accuracy without compression less this one; bound: `judging.allowed_loss`;
-    `lost`: in how many trainings that is more than `judging.great_loss`; bound: 1/2, as it is about the median one;
-    `kept`: in how many it is not; bound: 1/2;
-    `gain`: accuracy at the end less that at the start, with the `count` of the trainings that gain less than
-    `judging.least_gain`; bound: 1/2, of that count;
-    `over_noise`, with privacy: what compression takes away from the accuracy of private training, less what privacy
-    takes away from that of training without compression; bound: 0; `costlier`: in how many trainings it is more than
-    0; bound: 1/2;
-    `diverged`: how many trainings did; bound: 1/2;
+    Rows, by `case`, the partition (`iid, private` for one with privacy), and by `epsilon`:
+
+    `accuracy`: on the test images, averaged over the last `training.judged` rounds, 0 for a training that diverged,
+    with the bytes that a client sends (at most) and receives (in the mean) in a round.
+    `accuracy_loss`: mean of the accuracy without compression less that with it; bound: `judging.allowed_loss`.
+    `lost`, `kept`: in how many trainings that loss exceeds `judging.great_loss`, or does not; bound: 1/2, for a
+    probability: they are about the median training.
+    `gain`: mean of the accuracy at the end less that at the start, and the `count` of trainings that gain less than
+    `judging.least_gain`; the bound 1/2 is for the count.
+    `over_noise`, with privacy: mean of the loss of accuracy by compression, less the loss by privacy in trainings
+    without compression; bound: 0.
+    `costlier`, with privacy: in how many trainings that difference is above 0; bound: 1/2.
+    `diverged`: the number of trainings that diverged; bound: 1/2.
     `rate`: the learning rate.
 
-    Where there is privacy, `case` says so: `iid, private`. A compressor that has no use for the budget (see
-    `compressor.budget`) has a single row `accuracy` with the status `refused`.
+    If the compressor refuses the budget (see `compressor.budget`), there is a single row `accuracy` with the status
+    `refused`.
 
     Arguments:
-        compressor: called with `layout` and `limit`.
-        compression: bytes of the dense float32 update over those of the budget.
+        compressor: makes the compressor from `layout` and `limit`.
+        compression: bytes of the dense float32 update over bytes of the budget.
         partitions: by case.
+        training: batches and rounds.
+        trials: trainings of each method.
     """
 
     compressor: MakeCompressor
@@ -89,7 +92,8 @@ class Frontier(Checked):
         """Train; returns the rows of each setting.
 
         Raises:
-            ValueError: for a model that is no perceptron, clients with unequally many records, or δ too large.
+            ValueError: for a model that is no perceptron, clients with unequally many records, or a δ of at least 1
+                over the number of a client's records.
         """
         trainings = self._trainings
         layout = trainings.clients(self.privacy.case, [0]).layout
@@ -97,13 +101,13 @@ class Frontier(Checked):
         try:
             compressor = at_budget(self.compressor, layout, self.compression, self.judging.budgets)
         except SizeError as error:
-            log.info("refused: %s", error)
-            return [Row("accuracy", **about).lost("refused", str(error))]
+            log.info("the budget is refused: %s", error)
+            return [Row("accuracy", **about).without_number("refused", str(error))]
         private = [Setting(self.privacy.case, float(epsilon)) for epsilon in self.privacy.epsilons]
         groups = [*([Setting(case)] for case in self.partitions), *([private] if private else [])]
         pairs = {setting: pair for group in groups for setting, pair in trainings.pairs(group, compressor).items()}
         reference = pairs[Setting(self.privacy.case)].plain
-        return [row.but(**about) for setting, pair in pairs.items() for row in self._rows(setting, pair, reference)]
+        return [row.replace(**about) for setting, pair in pairs.items() for row in self._rows(setting, pair, reference)]
 
     @property
     def _trainings(self) -> PairedTrainings:
@@ -122,7 +126,7 @@ class Frontier(Checked):
         )
 
     def _rows(self, setting: Setting, pair: Pair, reference: Reached) -> Iterator[Row]:
-        """The rows of a setting; the reference has neither compression nor privacy."""
+        """The rows of a setting; `reference` is the training with neither compression nor privacy."""
         plain, own, sigma = pair
         log.info("%s: accuracy %.3f at rate %g", setting, own.end.mean(), own.rate)
         about: dict[str, Value] = {"case": setting.case, "rounds": self.training.rounds}

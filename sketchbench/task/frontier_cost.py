@@ -1,4 +1,4 @@
-"""What a compressor costs: the time of a round for client and server, and what each keeps in memory."""
+"""The cost of a compressor: run time of client and server in a round, and bytes that each keeps in memory."""
 
 import itertools
 import logging
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sketchbench import seeds
 from sketchbench.compressor.budget import at_budget
 from sketchbench.compressor.compressor import At, Compressor, MakeCompressor, Memory
-from sketchbench.compressor.message import Layout, limit_of
+from sketchbench.compressor.message import Layout, byte_limit
 from sketchbench.compressor.plain import Plain
 from sketchbench.kernels import Array, Kernels
 from sketchbench.measure.row import Row
@@ -27,25 +27,27 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class FrontierCost(Checked):
-    """Rounds of a perceptron's gradients on normal inputs, with the compressor and without any, in turns on one
-    machine. Rows:
+    """Rounds of a perceptron's gradients on normal inputs, with the compressor and without, alternating on one machine.
 
-        client_time: of a client's gradient, message and memory, over that of the gradient and message uncompressed.
-        server_time: of what the server makes of the messages, over that of their mean.
-        client_memory, server_memory: bytes that are kept from round to round, over those of an update.
+    Rows:
+        client_time: time of a client's gradient, message and memory, over that of its gradient and uncompressed
+            message.
+        server_time: time in which the server computes the reply, over that without compression.
+        client_memory, server_memory: bytes of the memory kept from round to round, over bytes of an update.
 
-    Times are medians of the rounds' ratios, as other work on the machine makes single rounds late; clients compute one
-    after the other, and what is shared, such as drawing an operator, counts for each side that does it. A compressor
-    that has no use for the budget (see `compressor.budget`) has a row that says so.
+    Times are medians over the rounds of each round's ratio, because other work on the machine delays single rounds.
+    Clients compute one after the other; work that both sides need, such as drawing an operator, counts for the side
+    that does it. If the compressor refuses the budget (see `compressor.budget`), there is a single row `client_time`
+    with the status `refused`.
 
     Arguments:
-        compressor: called with a layout and a limit of bytes.
-        compression: the bytes of an update over those that a client may send.
-        budgets: all compressions of the study: see `at_budget` for what is refused.
-        layers: inputs, hidden units and classes of the perceptron.
+        compressor: makes the compressor from `layout` and `limit`.
+        compression: bytes of an update over bytes that a client may send.
+        budgets: all compressions of the study; `at_budget` refuses messages that also fit a smaller budget.
+        layers: numbers of inputs, hidden units and classes of the perceptron.
         clients: of a round.
-        batch: records of a client's gradient.
-        rounds: that are timed, after one that is not.
+        batch: records in the batch of a client.
+        rounds: the number of rounds that are timed, after one that is not.
     """
 
     compressor: MakeCompressor
@@ -59,13 +61,13 @@ class FrontierCost(Checked):
     rounds: Several
 
     def run(self) -> list[Row]:
-        """Measure; the rows are those of the class."""
+        """Time the rounds; returns the four rows."""
         layout = _perceptron(self.layers)
         try:
             compressor = at_budget(self.compressor, layout, self.compression, self.budgets)
         except SizeError as error:
-            return [Row("client_time", d=layout.d).lost("refused", str(error))]
-        plain = Plain(layout, limit_of(layout, 1))
+            return [Row("client_time", d=layout.d).without_number("refused", str(error))]
+        plain = Plain(layout, byte_limit(layout, 1))
         sides = {name: _Timed(made) for name, made in (("plain", plain), ("compressed", compressor))}
         seconds = np.array([self._round(number, layout, sides) for number in range(self.rounds + 1)])[1:]
         gradient, plain_client, plain_server, client, server = seconds.T
@@ -76,7 +78,8 @@ class FrontierCost(Checked):
         return At(self.kernels, seeds.key(self.seed, task="frontier cost"), number, 1)
 
     def _round(self, number: int, layout: Layout, sides: dict[str, "_Timed"]) -> tuple[float, ...]:
-        """The seconds of the clients' gradients, and of client and server, without and with the compressor."""
+        """Seconds of all clients' gradients, then of clients and server without compression, then with the
+        compressor."""
         random = seeds.generator(self.seed, task="frontier cost", round=number)
         shape = (1, self.clients, self.batch)
         xp = self.kernels.xp
@@ -87,7 +90,7 @@ class FrontierCost(Checked):
         )
         w = xp.asarray(0.1 * random.standard_normal((1, layout.d)), dtype="float32")
         network = StackedPerceptron(self.kernels, layout.shapes)
-        gradients, taken = _timed(self.kernels, partial(network.gradients, w, batches))
+        gradients, taken = _time(self.kernels, partial(network.gradients, w, batches))
         return (taken, *(part for side in sides.values() for part in side.round(gradients, self._at(number))))
 
     def _rows(
@@ -103,26 +106,26 @@ class FrontierCost(Checked):
 
 @dataclass
 class _Timed:
-    """The rounds of one compressor, timed on either side."""
+    """A compressor whose rounds are timed, on the clients' and on the server's side."""
 
     compressor: Compressor
     memory: Memory | None = None
     _server: list[float] = field(default_factory=list)
 
     def round(self, x: Array, at: At) -> tuple[float, float]:
-        """The seconds of the clients and of the server."""
+        """Run a round; returns the seconds of all clients and of the server."""
         if self.memory is None:
             self.memory = self.compressor.begin(1, x.shape[1], at.kernels)
             answer = self.compressor.answer
 
             def timed(*arguments: Any) -> Any:
-                result, taken = _timed(at.kernels, partial(answer, *arguments))
+                result, taken = _time(at.kernels, partial(answer, *arguments))
                 self._server.append(taken)
                 return result
 
             object.__setattr__(self.compressor, "answer", timed)  # a frozen instance of our own
         self._server.clear()
-        done, taken = _timed(at.kernels, partial(self.compressor.exchange, x, self.memory, at))
+        done, taken = _time(at.kernels, partial(self.compressor.exchange, x, self.memory, at))
         self.memory = done.memory
         server = sum(self._server)
         return taken - server, server
@@ -135,8 +138,8 @@ def _perceptron(layers: Sequence[int]) -> Layout:
     )
 
 
-def _timed(kernels: Kernels, compute: Callable[[], Any]) -> tuple[Any, float]:
-    """What a computation gives, and the seconds that it took, on a device, too."""
+def _time(kernels: Kernels, compute: Callable[[], Any]) -> tuple[Any, float]:
+    """Run a computation; returns its result and its seconds, including those of a GPU."""
     start = time.perf_counter()
     result = compute()
     if kernels.NAME == "cupy":
@@ -145,7 +148,7 @@ def _timed(kernels: Kernels, compute: Callable[[], Any]) -> tuple[Any, float]:
 
 
 def _nbytes(kept: Any) -> int:
-    """Bytes of all arrays in a memory, of one trial."""
+    """Bytes of all arrays in the memory of one trial."""
     if kept is None:
         return 0
     if hasattr(kept, "nbytes"):

@@ -1,6 +1,5 @@
-"""What compressed messages tell of the images behind them, at a number of bytes."""
+"""The leakage of compressed messages at a budget of bytes: attacks on the images behind them."""
 
-import base64
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,12 +12,11 @@ from numpy.typing import NDArray
 from sketchbench import seeds
 from sketchbench.attack.compressed_message import PLACES, VICTIM, Place, Round, Sight, Unseen
 from sketchbench.attack.message_property import MessageProperty, Observation
-from sketchbench.attack.message_scene import Scene, drawn, pixels
-from sketchbench.attack.message_scene import networks as drawn_networks
+from sketchbench.attack.message_scene import Scene, draw_networks, draw_scene, pixels
 from sketchbench.attack.stacked_inversion import Kind, StackedAttacks, Target
 from sketchbench.compressor.budget import at_budget
 from sketchbench.compressor.compressor import At, Compressor, MakeCompressor
-from sketchbench.compressor.message import limit_of
+from sketchbench.compressor.message import byte_limit
 from sketchbench.compressor.plain import Plain
 from sketchbench.dataset.dataset import MakeDataset
 from sketchbench.kernels import Kernels
@@ -27,17 +25,18 @@ from sketchbench.measure.row import MEDIAN, Row, Value
 from sketchbench.model.networks import MakeModel
 from sketchbench.parameters import Checked, Natural, NonEmptyList, Positive, Probability, Several
 from sketchbench.sketch.family import SizeError
+from sketchbench.task.inversion import picture_columns
 
-CHANCE = 0.5  # the area under the ROC curve of an attack that knows nothing
+CHANCE = 0.5  # area under the ROC curve of a random guess
 log = logging.getLogger(__name__)
 
 
 class Found(NamedTuple):
-    """What the chosen attack found from one place.
+    """The reconstructions of the best attack from one place.
 
     Attributes:
-        likenesses: of the reconstructions in each trial that is judged.
-        images: these reconstructions (trials, pixels).
+        likenesses: of the reconstruction to the victim's image, in each judged trial.
+        images: the reconstructions, (trials, pixels).
         columns: of all rows about them.
     """
 
@@ -48,14 +47,14 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True)
 class LeakageJudging(Checked):
-    """What leakage is judged by.
+    """The thresholds of leakage, and the budgets of the study.
 
     Arguments:
-        least: PSNR over that of the mean image, in dB, from which on an image counts as recovered.
-        control: the same, from which on one does without compression.
-        told: the area under the ROC curve from which on a message is said to tell the property.
+        least: the PSNR less that of the mean image, in dB, from which on an image counts as recovered.
+        control: the same threshold for the control without compression.
+        told: the area under the ROC curve from which on a message is said to reveal the property.
         pictures: the number of trials whose images are kept.
-        budgets: all compressions of the study: see `at_budget` for what is refused.
+        budgets: all compressions of the study; `at_budget` refuses messages that also fit a smaller budget.
     """
 
     least: Positive
@@ -67,33 +66,41 @@ class LeakageJudging(Checked):
 
 @dataclass(frozen=True)
 class FrontierLeakage(Checked):
-    """What an attacker learns from the messages of the first round of `clients` clients, each of which computes one
-    gradient at freshly drawn weights and sends it by `compressor` in 1/`compression` of its bytes.
+    """Attacks on the messages of the first round of `clients` clients, each of which computes one gradient at freshly
+    drawn weights, and sends it by `compressor` in 1/`compression` of its bytes.
 
     Gradient inversion: each client has a batch of a single test image, the easiest case for an attacker, who also knows
-    the label, the weights, the compressor, and the training images. The clients' images have different classes as long
-    as these suffice. Of the attacks of `StackedAttacks` the one with the highest mean PSNR in `choosing` further trials
-    counts (column `attack`), so that no choice is made by what is judged: it is an upper bound of what these attacks
-    find, and of no others. Rows by `case`, from where the first client's image is attacked (see
-    `compressed_message.Round.sight`: server, sum, another client, eavesdropper), with `bytes_seen`:
+    the label, the weights, the compressor, and the training images. The clients' images have different classes, unless
+    there are more clients than classes. The rows are about one attack of `StackedAttacks` (column `attack`): the one
+    with the highest mean PSNR in `choosing` further trials, so that the choice does not depend on the judged trials.
+    Rows by `case`, the place from which the first client's image is attacked (`server`, `sum`, `another client` or
+    `eavesdropper`; see `compressed_message.Round.sight`), with `bytes_seen`:
 
-    - `psnr` (dB), `ssim` of the reconstruction; also of the training images' mean, `mean image`.
-    - `lead`: PSNR less that of the mean image; bound 0. `beyond`: that less `judging.least`; bound 0.
-    - `leaks`: in how many trials the lead is below `judging.least`: few where the median trial leaks more.
-      `hidden`: in how many it is above: few where the median trial hides the image. The bound of both is 1/2.
-    - `picture`: of the first trials, the image, and what the server finds; the value is the PSNR.
+    - `psnr` (dB), `ssim`: of the reconstruction; the case `mean image` is the mean of the training images.
+    - `lead`: mean PSNR less that of the mean image, in dB; bound: 0.
+    - `beyond`: mean of the lead less `judging.least`, in dB; bound: 0.
+    - `leaks`: in how many trials the lead is below `judging.least`; few if the median trial leaks; bound: 1/2.
+    - `hidden`: in how many trials the lead is above `judging.least`; few if the median trial hides the image; bound:
+      1/2.
+    - `picture`: the images of the first trials, and the server's reconstructions; the value is the PSNR.
 
-    The column `positive_control` has the number of trials in which gradient matching, which starts from the most likely
-    image, too, recovers the image from the client's message without compression, with a lead of `judging.control`.
+    The column `positive_control` has the number of trials in which gradient matching recovers the image from the
+    client's uncompressed message, with a lead above `judging.control`.
 
-    Property inference (`inference`): whether a client's batch holds images of certain classes only. Rows by `case`,
-    server and sum:
+    Property inference (`inference`): the attacker tells whether a client's batch has images of certain classes only.
+    Rows by `case`, `server` and `sum`:
 
-    - `property_auc`: the area under the ROC curve, with the value of who knows nothing in `exact`.
-    - `untold`: in how many trials it is below `judging.told`; bound: 1/2.
+    - `property_auc`: mean area under the ROC curve; exact: 1/2, the area without knowledge.
+    - `untold`: in how many trials the area is below `judging.told`; bound: 1/2.
 
-    Where messages don't add up there are no rows of their sum but a `psnr` with the status `refused`; where the
-    compressor has no use for the budget (see `compressor.budget`), a single such row.
+    If messages don't add up, the sum has a single row `psnr` with the status `refused`; if the compressor refuses the
+    budget (see `compressor.budget`), so has the whole task.
+
+    Arguments:
+        compressor: makes the compressor from `layout` and `limit`.
+        compression: bytes of the dense float32 update over bytes of the budget.
+        choosing: trials that choose the attack.
+        trials: trials that are judged.
     """
 
     compressor: MakeCompressor
@@ -119,14 +126,14 @@ class FrontierLeakage(Checked):
         try:
             compressor = at_budget(self.compressor, layout, self.compression, self.judging.budgets)
         except SizeError as error:
-            return [Row("psnr", compression=self.compression).lost("refused", str(error))]
-        rows = [*self._inverted(compressor), *self._inferred(compressor)]
-        return [row.but(compression=self.compression) for row in rows]
+            return [Row("psnr", compression=self.compression).without_number("refused", str(error))]
+        rows = [*self._inversion_rows(compressor), *self._inference_rows(compressor)]
+        return [row.replace(compression=self.compression) for row in rows]
 
     @cached_property
     def _scene(self) -> Scene:
-        """The same for all compressors: first the trials in which attacks are chosen, then those that are judged."""
-        return drawn(self.dataset(), self.model, self.seed, self.clients, self.choosing + self.trials)
+        """The networks and images, the same for all compressors: first `choosing` trials, then the judged ones."""
+        return draw_scene(self.dataset(), self.model, self.seed, self.clients, self.choosing + self.trials)
 
     @property
     def _judged(self) -> slice:
@@ -135,47 +142,47 @@ class FrontierLeakage(Checked):
     def _at(self, purpose: str, trials: int) -> At:
         return At(self.kernels, seeds.key(self.seed, task="leakage", purpose=purpose), 0, trials)
 
-    def _inverted(self, compressor: Compressor) -> Iterator[Row]:
-        """All rows of gradient inversion."""
+    def _inversion_rows(self, compressor: Compressor) -> Iterator[Row]:
+        """The rows of gradient inversion."""
         scene = self._scene
         mean = pixels(scene.prior.mean.expand(self.trials, *scene.data.shape))
         guesses = scene.likenesses(mean, self._judged)
         yield from _likenesses({"case": "mean image"}, guesses)
         yield from self._pictures("original", pixels(scene.images[self._judged, VICTIM]))
-        control = int((_leads(self._uncompressed(), guesses) > self.judging.control).sum())
-        found: dict[Place, Found] = {}
+        control = int((_leads(self._control(), guesses) > self.judging.control).sum())
+        results: dict[Place, Found] = {}
         watched = self._round(compressor)
         for place in PLACES:
-            if place == "eavesdropper" and not compressor.keyed:  # it knows all that the server does
-                found[place] = found["server"]
+            if place == "eavesdropper" and not compressor.keyed:  # without a key it knows all that the server does
+                results[place] = results["server"]
             else:
                 try:
-                    found[place] = self._attacked(compressor, watched.sight(place))
+                    results[place] = self._attack(compressor, watched.sight(place))
                 except Unseen as reason:
-                    yield Row("psnr", case=place).lost("refused", str(reason))
+                    yield Row("psnr", case=place).without_number("refused", str(reason))
                     continue
-            yield from self._rows(place, found[place], guesses, control)
-        yield from self._pictures("server", found["server"].images)
+            yield from self._rows(place, results[place], guesses, control)
+        yield from self._pictures("server", results["server"].images)
 
     def _round(self, compressor: Compressor) -> Round:
-        """All trials, with the gradients of the compressor's own networks."""
+        """The round of all trials, with gradients of the networks that the compressor projects."""
         at = self._at("round", len(self._scene.images))
-        networks = self._scene.networks.projected(compressor.projections(at), self.kernels)
+        networks = self._scene.networks.with_projections(compressor.projections(at), self.kernels)
         return Round(compressor, at, self.kernels.asarray(self._scene.updates(networks)))
 
     def _target(self, compressor: Compressor, sight: Sight) -> Target:
-        """What an attacker starts from."""
+        """The input of the attacks on a sight."""
         scene = self._scene
-        networks = scene.networks.projected(compressor.projections(sight.at), self.kernels)
+        networks = scene.networks.with_projections(compressor.projections(sight.at), self.kernels)
         seed = seeds.key(self.seed, attack="inversion")
         labels = scene.labels[:, sight.clients]
         return Target(sight, networks, labels, scene.prior, seed, compressor, scene.public)
 
-    def _attacked(self, compressor: Compressor, sight: Sight) -> Found:
-        """By the attack that is the best in the further trials."""
+    def _attack(self, compressor: Compressor, sight: Sight) -> Found:
+        """Run all attacks; returns the judged reconstructions of the best attack in the `choosing` trials."""
         scene, learning = self._scene, slice(0, self.choosing)
         several = self.attacks.run(self._target(compressor, sight))
-        images = {kind: pixels(found[:, VICTIM]) for kind, found in several.items()}
+        images = {kind: pixels(one[:, VICTIM]) for kind, one in several.items()}
 
         def merit(kind: Kind) -> float:
             return float(np.mean([one.psnr for one in scene.likenesses(images[kind][learning], learning)]))
@@ -190,12 +197,12 @@ class FrontierLeakage(Checked):
         }
         return Found(scene.likenesses(found, self._judged), found, columns)
 
-    def _uncompressed(self) -> list[Likeness]:
-        """What gradient matching finds without compression."""
+    def _control(self) -> list[Likeness]:
+        """The likenesses of gradient matching's reconstructions without compression, in the judged trials."""
         layout = self._scene.networks.layout
-        plain = Plain(layout, limit_of(layout, 1))
+        plain = Plain(layout, byte_limit(layout, 1))
         target = self._target(plain, self._round(plain).sight("server"))
-        found = self.attacks.matched(target, self.attacks.likely(target))
+        found = self.attacks.match_gradients(target, self.attacks.find_most_likely(target))
         return self._scene.likenesses(pixels(found[self._judged, VICTIM]), self._judged)
 
     def _rows(self, place: Place, found: Found, guesses: list[Likeness], control: int) -> Iterator[Row]:
@@ -209,11 +216,11 @@ class FrontierLeakage(Checked):
         yield Row("leaks", bound=MEDIAN, **columns).counted((leads < self.judging.least).sum(), self.trials)
         yield Row("hidden", bound=MEDIAN, **columns).counted((leads > self.judging.least).sum(), self.trials)
 
-    def _inferred(self, compressor: Compressor) -> Iterator[Row]:
-        """The rows of property inference, in the networks of as many trials."""
+    def _inference_rows(self, compressor: Compressor) -> Iterator[Row]:
+        """The rows of property inference, in the networks of the judged trials."""
         data, at = self._scene.data, self._at("property", self.trials)
-        networks = drawn_networks(data, self.model, self.seed, range(self.choosing, self.choosing + self.trials))
-        networks = networks.projected(compressor.projections(at), self.kernels)
+        networks = draw_networks(data, self.model, self.seed, range(self.choosing, self.choosing + self.trials))
+        networks = networks.with_projections(compressor.projections(at), self.kernels)
         random = seeds.generator(self.seed, data="property")
         areas = self.inference.areas(Observation(compressor, networks, at, self.clients), data, random)
         for observed, values in areas.items():
@@ -222,13 +229,11 @@ class FrontierLeakage(Checked):
             yield Row("untold", case=observed, bound=MEDIAN).counted(missed, self.trials)
 
     def _pictures(self, case: str, images: NDArray[np.float64]) -> Iterator[Row]:
-        """Of the trials that are shown, from images of all that are judged, (trials, pixels)."""
-        shape = "x".join(map(str, self._scene.data.shape))
+        """The rows `picture` of the first trials, from the images of all judged trials (trials, pixels)."""
         likenesses = self._scene.likenesses(images, self._judged)
         for trial in range(self.judging.pictures):
-            levels = np.round(255 * images[trial]).astype(np.uint8)
-            picture = base64.b64encode(levels.tobytes()).decode()
-            yield Row("picture", case=case, trial=trial, shape=shape, picture=picture).number(likenesses[trial].psnr)
+            columns = picture_columns(images[trial].reshape(self._scene.data.shape))
+            yield Row("picture", case=case, trial=trial, **columns).number(likenesses[trial].psnr)
 
 
 def _leads(found: list[Likeness], guesses: list[Likeness]) -> NDArray[np.float64]:

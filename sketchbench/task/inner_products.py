@@ -15,8 +15,7 @@ from sketchbench.sketch.family import Family
 from sketchbench.task import trials
 from sketchbench.theory.known import ALWAYS, Known
 
-BATCHES = 50  # of trials: enough to trust an interval of the mean of their quantiles
-FACTORS = {"unnamed": 2.0}  # the factor of the threshold that a reading allows, where it is not 1
+FACTORS = {"unnamed": 2.0}  # the factor of the threshold that a reading allows, if it is not 1
 
 
 @dataclass(frozen=True)
@@ -24,14 +23,14 @@ class InnerProducts(Checked):
     """Measures M, the largest |⟨R_i, R_j⟩| of two different columns of R, with a fresh R in every trial.
 
     Rows:
-        largest: mean of M; bound: what M never exceeds, where that is known, with the number of trials that exceed it.
+        largest: mean of M; for a family with a sure upper bound of M, that bound, and in how many trials M exceeds it.
         scaled: mean of M √b / √(log d), which stays bounded as d and b grow if M scales like √(log d / b).
-        exceedance: for each reading of the lemma (`case`) and δ, how often M reaches the `threshold`; bound: 2δ, the
-            probability that the lemma allows.
-        constant: for each reading and δ, the (1 - 2δ)-quantile of M over the threshold: the smallest factor at which
-            the lemma would hold. The mean over 50 batches of trials; left out where a batch has no trial beyond its
-            quantile on average. Bound: 1; for the reading `unnamed`, which leaves a factor open, 2: what the lemma's
-            proof needs, since √(2 log(2n²/δ)) <= 2 √(log(n/δ)) for δ <= 1/2.
+        exceedance, by reading of the lemma (`case`) and δ: in how many trials M reaches the lemma's `threshold`; bound:
+            2δ, the probability that the lemma allows.
+        constant, by reading and δ: the (1 - 2δ)-quantile of M over the threshold, which is the smallest factor of the
+            threshold at which the lemma would hold; mean over 50 batches of trials, left out if 2δ of a batch is less
+            than one trial. Bound: 1, or 2 for the reading `unnamed`, which leaves a factor open: the factor of the
+            lemma's proof, since √(2 log(2n²/δ)) <= 2 √(log(n/δ)) for δ <= 1/2.
 
     Arguments:
         trials: number of operators.
@@ -54,7 +53,7 @@ class InnerProducts(Checked):
             raise ValueError(f"inner products of two columns need d >= 2, not d={self.family.d}")
 
     def run(self) -> list[Row]:
-        """Measure; O(trials d² b)."""
+        """Draw the operators, and measure M of each. O(trials d² b)."""
         d, b, xp = self.family.d, self.family.b, self.kernels.xp
         key = seeds.key(self.seed, task="inner_products", family=repr(self.family))
         diagonal = xp.arange(d)
@@ -79,9 +78,8 @@ class InnerProducts(Checked):
                 level = float(threshold(delta, d=self.family.d, b=self.family.b))
                 exceedance = Row("exceedance", case=reading, delta=delta, threshold=level, bound=2 * delta)
                 yield exceedance.counted((maxima >= level).sum(), maxima.size)
-                if 2 * delta * (maxima.size // BATCHES) >= 1:
-                    batches = maxima[: maxima.size // BATCHES * BATCHES].reshape(BATCHES, -1)
-                    quantiles = np.quantile(batches, 1 - 2 * delta, axis=1, method="higher")
+                if 2 * delta * (maxima.size // trials.BATCHES) >= 1:
+                    quantiles = trials.batch_quantiles(maxima, 1 - 2 * delta)
                     allowed = FACTORS.get(reading, 1.0)
                     constant = Row("constant", case=reading, delta=delta, threshold=level, bound=allowed)
                     yield constant.mean(quantiles / level)

@@ -1,4 +1,4 @@
-"""Gradient inversion: what attacks recover of single images from what a party sees."""
+"""Gradient inversion: attacks that reconstruct a single image from a party's view of a training step."""
 
 import base64
 import dataclasses
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sketchbench import seeds
 from sketchbench.attack.attempt import Attempt, attempt, draw_victim, pixels
 from sketchbench.attack.inversion import Inversion
-from sketchbench.attack.prior import Prior, learnt
+from sketchbench.attack.prior import Prior, learn_prior
 from sketchbench.attack.victim import Victim
 from sketchbench.attack.view import MakeView
 from sketchbench.dataset.dataset import Dataset, MakeDataset
@@ -29,19 +29,19 @@ from sketchbench.run.course import WHOLE, Course
 from sketchbench.sketch.family import Family, require
 from sketchbench.task.repeated import Repeated, Values
 
-Columns = Mapping[str, Value]  # of a row
+Columns = Mapping[str, Value]  # columns of a row
 log = logging.getLogger(__name__)
 
 
 class Case(NamedTuple):
-    """What is attacked in every trial.
+    """A view that is attacked in every trial.
 
     Attributes:
         name: of the view, or `control`.
         make: makes the view of a victim.
-        family: the sketches of the protocol.
+        family: of the protocol's sketches.
         columns: of all rows of the case.
-        still: whether nothing is done: a negative control, of which nothing is shown.
+        still: whether the attack stays at its start, as a negative control; it has no pictures and likenesses.
     """
 
     name: str
@@ -53,13 +53,13 @@ class Case(NamedTuple):
 
 @dataclass(frozen=True)
 class Assessment(Checked):
-    """How the recovered images are judged, and how many are kept.
+    """The thresholds by which attempts are judged, and the number of images that are kept.
 
     Arguments:
-        level: PSNR of a success, in dB.
-        gain: PSNR over that of the mean image, in dB, from which on an image is better than that.
-        allowed_effort: evaluations relative to those of the control.
-        matched: loss relative to ‖observed‖², up to which what was seen is matched.
+        level: the PSNR from which on an attempt is a success, in dB.
+        gain: an attempt is better than the mean image if its PSNR is so many dB above that of the mean image.
+        allowed_effort: the ratio of evaluations to those of the control that an attempt may take.
+        matched: the loss, relative to ‖observed‖², up to which the observation counts as matched.
         pictures: the number of trials whose images are kept.
     """
 
@@ -70,38 +70,52 @@ class Assessment(Checked):
     pictures: Natural
 
     def reached(self, attempts: Sequence[Attempt]) -> int:
-        """How many attempts succeeded."""
+        """The number of attempts that succeeded."""
         return sum(one.likeness.psnr >= self.level for one in attempts)
 
     def better(self, attempts: Sequence[Attempt], guesses: Sequence[Likeness]) -> int:
-        """How many attempts are better than the mean image."""
+        """The number of attempts that are better than the mean image, whose likenesses are `guesses`."""
         pairs = zip(attempts, guesses, strict=True)
         return sum(one.likeness.psnr >= guess.psnr + self.gain for one, guess in pairs)
 
     def laborious(self, one: Attempt, plain: Attempt) -> bool:
-        """Whether an attempt took too many evaluations for what it reached, beside the control's."""
+        """Whether an attempt failed, or took too many evaluations beside the control `plain`."""
         return one.likeness.psnr < self.level or one.evaluations > self.allowed_effort * plain.evaluations
 
 
 @dataclass(frozen=True)
 class ImageInversion(Checked, Repeated):
-    """`attack` on `views` of `trials` training steps, each of freshly drawn weights on a test image, and on `control`,
-    a view of the same steps without a defence.
+    """An attack on views of `trials` training steps, each with freshly drawn weights and a test image, and on
+    `control`, a view of the same steps without a defence.
 
     Rows by `case`, the name of the view or `control`:
 
-    - `mse`, `psnr` (dB), `ssim` of the recovered image; `evaluations` of the gradient over all starts, `starts`, and
-      `seconds`, which are those of the machine.
-    - `failure`: in how many trials the PSNR is below `assessment.level`; `better`: in how many it is above that of the
-      mean training image, a guess that needs no view, by at least `assessment.gain`, and `hidden`: in how many it is
-      not; `effort`: in how many the attack took more than `assessment.allowed_effort` times the evaluations of the
-      control, or failed; `unmatched`: in how many its loss is above `assessment.matched`. The bound of each is 1/2:
-      they are about the median trial. The column `positive_control` has the number of the same trials in which the
-      control reached the level, without which a verdict on a defence would mean nothing.
-    - `picture`: the images of the first trials as bytes in base64; the value is the PSNR. Among the cases are
-      `original` and `mean image`.
+    - `mse`, `psnr` (dB), `ssim`: means over the reconstructions; also of the mean training image (case `mean image`).
+    - `evaluations`, `starts`: mean numbers of gradient evaluations over all starts, and of starts.
+    - `seconds`: mean run time on this machine.
+    - `picture`: the images of the first trials as bytes in base64, also of the cases `original` and `mean image`; the
+      value is the PSNR.
 
-    A trial is the smallest part of it that a time limit can divide: an attack on a victim is not stopped in between.
+    Counts of trials, with the bound 1/2, for a probability, as they are about the median trial:
+
+    - `failure`: the PSNR is below `assessment.level`.
+    - `better`: the PSNR is above that of the mean training image, a guess without a view, by at least
+      `assessment.gain`. `hidden`: it is not.
+    - `effort`: the attack failed, or took more than `assessment.allowed_effort` times the evaluations of the control.
+    - `unmatched`: the loss is above `assessment.matched`.
+
+    Their column `positive_control` has the number of trials in which the attack on the control reaches the level: if
+    it is small, the attack is too weak to judge a defence.
+
+    A run can stop between trials when its time limit has passed, but not within one.
+
+    Arguments:
+        family: of the protocols' sketches.
+        attack: the attack.
+        control: makes the view without a defence.
+        views: make the views, by name.
+        trials: number of training steps.
+        assessment: the thresholds of the counts.
     """
 
     family: Family
@@ -124,14 +138,14 @@ class ImageInversion(Checked, Repeated):
             raise ValueError(f"pictures={self.assessment.pictures} must be <= trials={self.trials}")
 
     def trial(self, number: int) -> Values:
-        """The attempts of all cases, what they are compared with, and the images of a trial that is shown."""
+        """Attack all cases of a trial; returns the attempts, the likeness of the mean image, and the kept images."""
         data = self._data
         victim = draw_victim(data, self.model, self.kernels, self.seed, trial=number)
         truth = pixels(victim.samples.images[0])
         mean = data.features(data.train).mean(axis=0).reshape(data.shape)
         guess = likeness(mean, truth)
         return {
-            "cases": [self._attacked(case, victim, number) for case in self._cases(victim)],
+            "cases": [self._attack(case, victim, number) for case in self._cases(victim)],
             "mean image": {"likeness": [*guess], **self._picture(mean, number)},
             "original": {"likeness": [*likeness(truth, truth)], **self._picture(truth, number)},
             **self._further(victim, number),
@@ -144,9 +158,9 @@ class ImageInversion(Checked, Repeated):
         rows: list[Row] = []
         for position, case in enumerate(values[0]["cases"]):
             columns, attempts = case["columns"], _attempts(values, position)
-            rows += self._judged(columns, attempts, control, guesses)
+            rows += self._counts(columns, attempts, control, guesses)
             if not case["still"]:
-                rows += self._measured(columns, attempts)
+                rows += self._means(columns, attempts)
                 pictures += _pictures(columns, position, values)
         rows += _likenesses({"case": "mean image"}, guesses)
         return [*rows, *self._further_rows(values), *pictures]
@@ -157,33 +171,33 @@ class ImageInversion(Checked, Repeated):
 
     @functools.cached_property
     def _prior(self) -> Prior | None:
-        """What the attacker knows of images, from the training images, which none of the victims' is among."""
+        """The attacker's prior, learnt from the training images; victims have test images."""
         if not self.attack.uses_prior:
             return None
         data = self._data
         images = data.features(data.train).reshape(-1, *data.shape)
-        return learnt(images, torch.zeros(1, dtype=torch.float64, device=device_of(self.kernels)))
+        return learn_prior(images, torch.zeros(1, dtype=torch.float64, device=device_of(self.kernels)))
 
     def _cases(self, victim: Victim) -> Iterator[Case]:
-        """What is attacked: the control first."""
+        """The cases of a trial, the control first."""
         yield Case("control", self.control, self.family, {})
-        yield from self._defended(victim)
+        yield from self._defences(victim)
 
-    def _defended(self, victim: Victim) -> Iterator[Case]:
-        """What is attacked beside the control."""
+    def _defences(self, victim: Victim) -> Iterator[Case]:
+        """The cases beside the control."""
         for name, make in self.views.items():
             yield Case(name, make, self.family, {})
 
     def _further(self, victim: Victim, number: int) -> Values:
-        """Further values of the same trial."""
+        """Further values of a trial, which subclasses measure."""
         return {}
 
     def _further_rows(self, values: Sequence[Values]) -> list[Row]:
-        """Further rows of these."""
+        """The rows of the further values of all trials."""
         return []
 
-    def _attacked(self, case: Case, victim: Victim, number: int) -> Values:
-        """One attempt, and the columns of all rows of the case."""
+    def _attack(self, case: Case, victim: Victim, number: int) -> Values:
+        """Attack one case; returns the attempt, and the columns of all rows of the case."""
         axes: dict[str, int | str] = {"trial": number, "family": repr(case.family), "case": case.name}
         view = case.make(victim, case.family, self.kernels, seeds.key(self.seed, **axes))
         start = seeds.key(self.seed, attack="inversion", trial=number)
@@ -204,12 +218,12 @@ class ImageInversion(Checked, Repeated):
             **self._picture(one.image, number),
         }
 
-    def _measured(self, columns: Columns, attempts: list[Attempt]) -> Iterator[Row]:
+    def _means(self, columns: Columns, attempts: list[Attempt]) -> Iterator[Row]:
         yield from _likenesses(columns, [one.likeness for one in attempts])
         for quantity in ("evaluations", "starts", "seconds"):
             yield Row(quantity, **columns).mean([getattr(one, quantity) for one in attempts])
 
-    def _judged(
+    def _counts(
         self, columns: Columns, attempts: list[Attempt], control: list[Attempt], guesses: list[Likeness]
     ) -> Iterator[Row]:
         judge = self.assessment
@@ -227,23 +241,28 @@ class ImageInversion(Checked, Repeated):
             yield row.counted(count, len(attempts))
 
     def _picture(self, image: NDArray[np.float64], number: int) -> Values:
-        """The columns that show an image, where this trial is shown."""
+        """The columns of the row `picture`, if the images of this trial are kept."""
         if number >= self.assessment.pictures:
             return {}
-        levels = np.round(255 * image).astype(np.uint8)
-        picture = base64.b64encode(levels.tobytes()).decode()
-        return {"picture": {"trial": number, "shape": "x".join(map(str, levels.shape)), "picture": picture}}
+        return {"picture": {"trial": number, **picture_columns(image)}}
+
+
+def picture_columns(image: NDArray[np.float64]) -> dict[str, str]:
+    """The columns of an image (channels, height, width) in [0, 1]: its shape, and its pixels as bytes in base64."""
+    levels = np.round(255 * image).astype(np.uint8)
+    picture = base64.b64encode(levels.tobytes()).decode()
+    return {"shape": "x".join(map(str, levels.shape)), "picture": picture}
 
 
 def _attempts(values: Sequence[Values], position: int) -> list[Attempt]:
-    """One for each trial, of the case at this position."""
-    found = [one["cases"][position] for one in values]
-    plain = [{name: case[name] for name in Attempt._fields} for case in found]
+    """The attempts of all trials at the case in this position."""
+    cases = [one["cases"][position] for one in values]
+    plain = [{name: case[name] for name in Attempt._fields} for case in cases]
     return [Attempt(**{**one, "likeness": Likeness(*one["likeness"])}) for one in plain]
 
 
 def _pictures(columns: Columns, place: str | int, values: Sequence[Values]) -> Iterator[Row]:
-    """The images of a case, by its position, or of `original` or `mean image`, in the trials that are shown."""
+    """The rows `picture` of a case: `place` is its position, or `original` or `mean image`."""
     for one in values:
         shown = one["cases"][place] if isinstance(place, int) else one[place]
         if "picture" in shown:

@@ -1,4 +1,4 @@
-"""How far a sketch is from an isometry on sparse vectors."""
+"""The deviation of sketches from isometries on sparse vectors."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,21 +13,21 @@ from sketchbench.sketch.family import Family
 from sketchbench.task import trials
 from sketchbench.theory.isometry import proposition_1
 
-KINDS = 3  # of supports
+KINDS = 3  # kinds of supports
 
 
 @dataclass(frozen=True)
 class Isometry(Checked):
-    """Measures how far R is from preserving the norm of sparse vectors.
+    """Measures how much R changes the norm of sparse vectors: δ_S, the largest |‖Rx‖² - 1| of unit vectors x on a
+    support S. The restricted isometry constant δ_k is the largest δ_S of all supports of k coordinates.
 
-    Every trial has a fresh R and three supports S of k coordinates: random ones, a block, and an arithmetic progression
-    as wide as d allows, which rows of a transform that are not random enough can't tell apart. δ_S is the largest
-    |‖Rx‖² - 1| of unit vectors x on S. It is at most the restricted isometry constant δ_k, the largest δ_S of all.
+    Every trial has a fresh R and three supports of k coordinates: random ones, a block, and an arithmetic progression
+    over all d, which rows of a transform that are not random enough can't tell apart.
 
     Rows:
-        isometry: mean of δ_S of the random supports. Bound: the shape of tang2021 Proposition 1, whose constant the
-            paper does not give.
-        constant: mean of the largest of the three δ_S, over that shape: a lower bound of the constant.
+        isometry: mean of δ_S of random supports; bound: the formula of tang2021 Proposition 1, with the constant 1, as
+            the paper gives none.
+        constant: mean of the largest of the three δ_S over that formula, a lower bound of its constant.
 
     Arguments:
         trials: number of operators.
@@ -49,7 +49,7 @@ class Isometry(Checked):
             raise ValueError(f"number of nonzeros k={self.k} must satisfy k <= d={self.family.d}")
 
     def run(self) -> list[Row]:
-        """Measure, by the eigenvalues of R_SᵀR_S; returns the two rows."""
+        """Measure δ_S from the eigenvalues of R_SᵀR_S; returns the two rows."""
         d, b = self.family.d, self.family.b
         key = seeds.key(self.seed, task="isometry", family=repr(self.family))
         random = seeds.generator(self.seed, data="supports", d=d, k=self.k)
@@ -66,14 +66,14 @@ class Isometry(Checked):
             gram = self.kernels.to_numpy(columns @ columns.swapaxes(-1, -2))
             constants.append(abs(np.linalg.eigvalsh(gram) - 1).max(axis=-1))
         bound = proposition_1(d=d, b=b, k=self.k)
-        found = np.concatenate(constants)
+        largest = np.concatenate(constants)
         return [
-            Row("isometry", bound=bound).mean(found[:, 0]),
-            Row("constant").mean(found.max(axis=1) / bound),
+            Row("isometry", bound=bound).mean(largest[:, 0]),
+            Row("constant").mean(largest.max(axis=1) / bound),
         ]
 
     def _supports(self, random: np.random.Generator, starts: np.random.Generator) -> Iterator[np.ndarray]:
-        """A random support, a block and a progression, (k,) each."""
+        """A random support, a block, and an arithmetic progression: the coordinates of each, (k,)."""
         d = self.family.d
         yield random.choice(d, self.k, replace=False)
         for stride in (1, d // self.k):

@@ -1,4 +1,4 @@
-"""What a sketched layer costs beside a plain one, counted and timed (zhang2021 §4.3)."""
+"""The cost of a sketched layer beside a plain one: multiplications and run time (zhang2021 §4.3)."""
 
 import logging
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from sketchbench import seeds
 from sketchbench.kernels import Array, Kernels
-from sketchbench.measure.cost import side_by_side
+from sketchbench.measure.cost import time_in_turns
 from sketchbench.measure.row import MEDIAN, Row
 from sketchbench.model import autograd
 from sketchbench.model.sketched import SketchedLinear
@@ -26,26 +26,27 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class LayerCost(Checked):
-    """A forward and a backward pass of a dense layer, with gradients of inputs and weights, through a CountSketch of
-    its d inputs, which is drawn before. Cases:
+    """Measures a forward and a backward pass of a dense layer, with gradients by inputs and weights, through a
+    CountSketch S of its d inputs, relative to the plain layer. Drawing S does not count. Cases:
 
-    printed: X S and W S, and their product, as zhang2021 §4.3 counts it.
-    one factor: `model.sketched.SketchedLinear`, which sends the smaller factor through S Sᵀ.
-    twice: the plain layer, two times.
+    printed: X S, W S and their product, as zhang2021 §4.3 counts the cost.
+    one factor: `model.sketched.SketchedLinear`, which applies S Sᵀ to the smaller factor.
+    twice: the plain layer, two times: a negative control.
 
-    Rows for each case and `batch`:
-        multiplications: of the products, and one for each entry that passes through S or Sᵀ, over those of the plain
-            layer; bound: 1.
-        slower: in how many repetitions it takes no less time than the plain layer; bound: a probability of 1/2.
-        seconds: over those of the plain layer, mean of the repetitions.
+    Rows by `case` and `batch`:
+        multiplications: of matrix products, and one for each entry that S or Sᵀ is applied to, over the multiplications
+            of the plain layer; bound: 1.
+        slower: in how many repetitions the pass takes no less time than the plain layer's; bound: 1/2, for a
+            probability.
+        seconds: mean over the repetitions of the run time, over that of the plain layer.
 
     Arguments:
         outputs: of the layer.
-        batches: numbers of samples.
-        repetitions: of all measurements of time.
+        batches: numbers of samples in a batch.
+        repetitions: of each measurement of time.
 
     Raises:
-        TypeError: for another sketch, each of whose columns may have more than one entry.
+        TypeError: for another sketch than a CountSketch, as its columns may have more than one entry.
     """
 
     family: Family
@@ -67,7 +68,7 @@ class LayerCost(Checked):
         passes = self._passes(batch)
         plain, *cases = (name for name in passes)
         counts = {name: step.count() for name, step in passes.items()}
-        seconds = side_by_side(passes, self.repetitions)
+        seconds = time_in_turns(passes, self.repetitions)
         log.info("batch of %d: %s multiplications", batch, counts)
         for case in cases:
             yield Row("multiplications", case=case, batch=batch, bound=1.0).number(counts[case] / counts[plain])
@@ -76,7 +77,7 @@ class LayerCost(Checked):
             yield Row("seconds", case=case, batch=batch).mean(seconds[case] / seconds[plain])
 
     def _passes(self, batch: int) -> dict[str, "Pass"]:
-        """The passes by case, the plain one first."""
+        """The passes by case, that of the plain layer first."""
         d, device = self.family.d, autograd.device_of(self.kernels)
         key = seeds.key(self.seed, task="layer cost")
         random = torch.Generator().manual_seed(key % 2**63)
@@ -86,17 +87,17 @@ class LayerCost(Checked):
         plain = nn.Linear(d, self.outputs).to(device)
         factor = SketchedLinear(d, self.outputs, self.family).to(device)
         factor.operator = cast(Sketch, meter)
-        made = partial(Pass, x=x, slope=slope, meter=meter)
+        make = partial(Pass, x=x, slope=slope, meter=meter)
         return {
-            "plain": made(plain),
-            "printed": made(Printed(plain, cast(Sketch, meter))),
-            "one factor": made(factor),
-            "twice": made(plain, times=2),
+            "plain": make(plain),
+            "printed": make(Printed(plain, cast(Sketch, meter))),
+            "one factor": make(factor),
+            "twice": make(plain, times=2),
         }
 
 
 class Printed(nn.Module):
-    """Z = (X S)(W S)ᵀ + bias, with both sketches computed."""
+    """Z = (X S)(W S)ᵀ + bias, computed from both sketches."""
 
     def __init__(self, plain: nn.Linear, operator: Sketch) -> None:
         super().__init__()
@@ -108,7 +109,7 @@ class Printed(nn.Module):
 
 
 class Meter:
-    """A CountSketch that counts the entries that pass through it."""
+    """A CountSketch that counts the entries of vectors that S or Sᵀ is applied to."""
 
     def __init__(self, operator: Sketch) -> None:
         self.operator, self.kernels, self.entries = operator, operator.kernels, 0
@@ -129,7 +130,7 @@ class Meter:
 
 @dataclass(frozen=True)
 class Pass:
-    """A forward and a backward pass of a layer, `times` times."""
+    """A forward and a backward pass of a layer, repeated `times` times."""
 
     layer: nn.Module
     x: Tensor
@@ -146,7 +147,7 @@ class Pass:
             torch.cuda.synchronize()
 
     def count(self) -> int:
-        """The multiplications of a pass."""
+        """Run the pass, and count its multiplications."""
         before = self.meter.entries
         with FlopCounterMode(display=False) as flops:
             self()

@@ -1,4 +1,4 @@
-"""The lemmas behind the theorems on local steps, along the path of a run (song2023 Lemmas F.3-F.6)."""
+"""The lemmas behind the theorems on local steps, checked in the rounds of a run (song2023 Lemmas F.3-F.6)."""
 
 import logging
 from dataclasses import dataclass
@@ -6,9 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sketchbench import seeds
-from sketchbench.federated.iterative_sketching import IterativeSketching
 from sketchbench.federated.local_lemmas import LEMMAS, averages, difference_after_sketch, ratios
-from sketchbench.federated.theorems import assumptions, theorem_named
+from sketchbench.federated.theorems import algorithm_of, find_theorem
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
 from sketchbench.objective.objective import MakeObjective
@@ -22,15 +21,18 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class LocalLemmas(Checked):
-    """Runs with the step of Theorem F.9. Rows:
+    """Runs of iterative sketching with the step size of Theorem F.9, whose lemmas are checked in every round. Rows:
 
-    `ratio`, by lemma: of its smaller side over its larger one, the largest of all rounds and local steps, against
-    1, which no trial may exceed (see `theory.local_steps`);
-    `difference`: at about `points` rounds, of the two sides of F.6 where a round ends and the sketch comes in, which is
-    about means, against 0.
+    `ratio`, by `lemma`: the side of the inequality that the lemma says is smaller, over the other side: the largest
+    ratio over all rounds and local steps, and in how many trials it exceeds the bound 1 (see `theory.local_steps`).
+    `difference`, at about `points` rounds: the two sides of Lemma F.6 at the end of a round, where the sketch enters:
+    mean of ‖w - w*‖² less the lemma's bound; bound: 0.
 
     Arguments:
-        local_steps: K.
+        trials: independent runs, which differ in their sketches.
+        rounds: of a run.
+        local_steps: K, local steps of a round.
+        points: about how many rounds have a row `difference`.
     """
 
     family: Family
@@ -45,10 +47,9 @@ class LocalLemmas(Checked):
 
     def run(self) -> list[Row]:
         objective = self.objective(kernels=self.kernels, seed=self.seed)
-        theorem = theorem_named("F.9")
-        p = assumptions(objective, theorem, self.family, self.known, local_steps=self.local_steps)
-        eta = theorem.rate(p)
-        algorithm = IterativeSketching(self.family, eta, self.local_steps)
+        theorem = find_theorem("F.9")
+        algorithm, p = algorithm_of(theorem, objective, self.family, self.known, local_steps=self.local_steps)
+        eta = algorithm.local_rate
         key = seeds.key(self.seed, task="local lemmas", family=repr(self.family))
         shown = shown_rounds(self.rounds, self.points)
         worst = {lemma: np.zeros(self.trials) for lemma in LEMMAS}

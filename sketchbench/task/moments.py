@@ -1,4 +1,4 @@
-"""Bias and second moment of gᵀRᵀRh over pairs of vectors (g, h)."""
+"""Bias and second moment of gᵀRᵀRh for pairs of vectors (g, h)."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -16,7 +16,7 @@ from sketchbench.task import trials, vectors
 from sketchbench.task.worst_pair import worst_pair
 from sketchbench.theory.known import Known
 
-# g = h = a unit vector at a random one of up to PLACES places, a new one for every trial
+# the pair g = h, a basis vector at a random one of up to PLACES coordinates in every trial
 ROAMING = "roaming_spike"
 PLACES = 1024
 WORST = "worst"  # the pair that `worst_pair` finds for the family
@@ -28,17 +28,18 @@ class Moments(Checked):
 
     Rows for each pair (`case`):
         inner_product: mean of gᵀRᵀRh; exact: gᵀh.
-        embedding_constant: mean of b (gᵀRᵀRh - gᵀh)², which is the a of song2023 Definition 4.1; exact: b times the
-            exact variance, where it is known; bound: the a that is claimed of the family.
-        exact_constant: where both are known, b times the exact variance, without randomness; bound: the claimed a.
+        embedding_constant: mean of b (gᵀRᵀRh - gᵀh)², the a of song2023 Definition 4.1; exact: b times the exact
+            variance, if it is known; bound: the a that the family's config claims.
+        exact_constant: b times the exact variance, a value without randomness, if it and a claimed a are known; bound:
+            the claimed a.
 
-    Without bias E[(gᵀRᵀRh)²] - (gᵀh)² = E[(gᵀRᵀRh - gᵀh)²]. The right side is measured, since it varies much less, and
-    a biased operator fails it all the same.
+    For an unbiased R, E[(gᵀRᵀRh)²] - (gᵀh)² = E[(gᵀRᵀRh - gᵀh)²]. The right side is measured, as it varies much less,
+    and also detects bias.
 
     Arguments:
         trials: number of operators.
-        pairs: names of `vectors.pair`; `roaming_spike`: g = h, a unit vector at another random place in each trial;
-            `worst`: what `worst_pair` finds for the family, with operators other than those that measure.
+        pairs: names of `vectors.pair`; `roaming_spike` is g = h, a basis vector at a random coordinate in each trial;
+            `worst` is the pair that `worst_pair` finds for the family, with other operators than the measured ones.
     """
 
     family: Family
@@ -49,7 +50,7 @@ class Moments(Checked):
     pairs: NonEmptyList[Literal[vectors.Pair, "roaming_spike", "worst"]]
 
     def run(self) -> list[Row]:
-        """Measure; returns two or three rows for each pair."""
+        """Draw the operators, and measure; returns two or three rows for each pair."""
         d, b, known, xp = self.family.d, self.family.b, self.known, self.kernels.xp
         fixed = [name for name in self.pairs if name != ROAMING]
         pairs = [self._pair(name) for name in fixed]
@@ -67,7 +68,7 @@ class Moments(Checked):
                     xp.concatenate([xp.broadcast_to(side, (len(spikes), *side.shape[1:])), spikes], axis=1)
                     for side in (g, h)
                 )
-            products.append((trials.desketched(sketch, right) * left).sum(axis=-1))
+            products.append((trials.sketch_and_desketch(sketch, right) * left).sum(axis=-1))
         measured = self.kernels.to_numpy(xp.concatenate(products))
         rows: list[Row] = []
         for index, (name, (g_one, h_one)) in enumerate(zip(fixed, pairs, strict=True)):
@@ -85,7 +86,7 @@ class Moments(Checked):
         return vectors.pair(name, self.family.d, self.seed)
 
     def _spikes(self, sketch: Sketch, places: NDArray[np.int64], random: np.random.Generator) -> Array:
-        """A unit vector at a random place for each operator of a stack, (T, 1, d)."""
+        """A basis vector at a random coordinate for each operator of a stack, (T, 1, d)."""
         xp, count = self.kernels.xp, sketch.operators or 1
         spikes = xp.zeros((count, 1, self.family.d))
         drawn = places[random.integers(0, len(places), count)]
@@ -93,7 +94,7 @@ class Moments(Checked):
         return spikes
 
     def _mean_moment(self, places: NDArray[np.int64]) -> float:
-        """The exact second moment for g = h = a unit vector, averaged over its place."""
+        """The exact second moment for g = h, a basis vector, averaged over its coordinate."""
         assert self.known.second_moment is not None
         total, step = 0.0, max(1, trials.WORKSPACE // self.family.d)
         for start in range(0, len(places), step):
@@ -104,7 +105,8 @@ class Moments(Checked):
         return total / len(places)
 
     def _rows(self, name: str, products: NDArray[np.float64], inner: float, moment: float | None) -> list[Row]:
-        """The rows of a pair, from its products (trials,), the exact gᵀh, and the exact second moment if known."""
+        """The rows of a pair, from the products gᵀRᵀRh (trials,), `inner` gᵀh, and the exact second moment, if
+        known."""
         b, claimed = self.family.b, self.known.embedding_constant
         exact = None if moment is None else b * (moment - inner**2)
         constant = Row("embedding_constant", case=name, exact=exact, bound=claimed)

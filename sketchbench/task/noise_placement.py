@@ -1,4 +1,4 @@
-"""Noise before sketching or after it (song2023 Section 7.2): what each proves to an attacker, and what it costs."""
+"""Noise before sketching or after it (song2023 §7.2): an audit of its privacy, and the power of the noise."""
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
@@ -14,16 +14,19 @@ from sketchbench.privacy import gaussian
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch
 from sketchbench.task import trials as blocks
-from sketchbench.task.privacy_audit import audited
+from sketchbench.task.privacy_audit import audit
 
 Placement = Literal["before", "after", "unscaled", "halved"]
 
 
 class Setting(NamedTuple):
-    """Drawn operators, with what it takes to release sketches of vectors of length 1/2.
+    """Operators of T trials.
 
-    operators: a stack; R: the same as matrices (T, b, d); norm: their spectral norms (T,); shown: R u (T, b) of the
-    unit vectors u that each shows best.
+    Attributes:
+        operators: as a stack.
+        R: as matrices, (T, b, d).
+        norm: their spectral norms, (T,).
+        shown: R u of each, (T, b), where u is the unit vector with the largest ‖R u‖.
     """
 
     operators: Sketch
@@ -34,22 +37,24 @@ class Setting(NamedTuple):
 
 @dataclass(frozen=True)
 class NoisePlacement(Checked):
-    """A single release, private at the same (ε, δ) by the exact curve, with the noise before the sketch or after it.
+    """A single release of a vector g, private at the same (ε, δ) by the exact curve, with noise before or after the
+    sketch.
 
-    Vectors of two neighbouring data sets are 1 apart at most. *before*: R(g + N(0, σ² I)), which is private however R
-    is drawn. *after*: R g + N(0, ‖R‖² σ² I), as R stretches the distance by its spectral norm ‖R‖, at most. The
-    attacker knows R and has to tell ½u from -½u by the likelihood ratio; u is the right singular vector of the largest
-    singular value, so that neither release shows less of it than its account assumes. Rows, by `case`:
+    The vectors of neighbouring data sets have a distance of at most 1. With noise *before* the sketch, the release is
+    R(g + N(0, σ² I)), which is private whatever R is. With noise *after*, it is R g + N(0, ‖R‖² σ² I), as R stretches
+    distances by at most its spectral norm ‖R‖. The attacker knows R, and tells ½u from -½u by the likelihood ratio,
+    where u is the right singular vector of the largest singular value, so that both releases show all of u that their
+    accounts assume. Rows, by `case`:
 
-        audit: hits and false alarms in half of the `trials` of each world, with the accounted ε as the bound. Cases:
-            before, after; and two controls: *unscaled*, after the sketch for the sensitivity of what is not sketched,
-            R g + N(0, σ² I), and *halved*, before it with half of σ.
-        noise: the power of the noise in what is desketched, E‖Rᵀ noise‖² for the drawn R, after over before:
-            ‖R‖² ‖R‖_F²/‖RᵀR‖_F² in each trial, with the number of those above 1.
+        audit: hits and false alarms in the second half of the `trials` of each world; value: the ε that they prove;
+            bound: the accounted ε. The cases are `before`, `after`, and two negative controls: `unscaled`, with
+            R g + N(0, σ² I), and `halved`, with half of σ before the sketch.
+        noise (case `after`): the power of the noise in desketched releases, E‖Rᵀ noise‖² given R, after over before,
+            which is ‖R‖² ‖R‖_F²/‖RᵀR‖_F²: its mean, and in how many trials it exceeds 1.
 
     Arguments:
-        trials: releases in each world, an even number; half of them choose the threshold.
-        epsilon: accounted ε.
+        trials: releases in each world, an even number; the first half chooses the attacker's threshold.
+        epsilon: the accounted ε.
         delta: δ.
     """
 
@@ -66,15 +71,15 @@ class NoisePlacement(Checked):
             raise ValueError(f"trials={self.trials} must be even: one half chooses a threshold, the other is counted")
 
     def run(self) -> list[Row]:
-        rows = [self._audited(placement) for placement in get_args(Placement)]
+        rows = [self._audit(placement) for placement in get_args(Placement)]
         ratios = np.concatenate([self._ratio(setting) for setting in self._settings("noise", "cost")])
         return [*rows, Row("noise", case="after").mean(ratios).exceedances(ratios, 1.0)]
 
-    def _audited(self, placement: Placement) -> Row:
-        """What the attacker proves about one of the releases."""
-        there, absent = (self._statistics(placement, world) for world in ("present", "absent"))
+    def _audit(self, placement: Placement) -> Row:
+        """The row `audit` of one placement of the noise."""
+        present, absent = (self._statistics(placement, world) for world in ("present", "absent"))
         row = Row("audit", case=placement, delta=self.delta, bound=self.epsilon, sensitivity=1.0, sigma=self._sigma)
-        return audited(row, there, absent)
+        return audit(row, present, absent)
 
     @property
     def _sigma(self) -> float:
@@ -95,17 +100,17 @@ class NoisePlacement(Checked):
         return settings
 
     def _statistics(self, placement: Placement, world: str) -> Statistics:
-        """The logarithm of the likelihood ratio, but for a positive factor, of every trial (trials,)."""
+        """The logarithm of the likelihood ratio up to a positive factor, in each trial, (trials,)."""
         sign = 1 if world == "present" else -1
         random = seeds.generator(self.seed, task="placement", name=f"{placement} {world}", family=repr(self.family))
-        found = []
+        statistics = []
         for setting in self._settings(placement, world):
             sent = sign * setting.shown / 2 + self._noise(placement, setting, random)
-            found.append(self.kernels.to_numpy((setting.shown * sent).sum(axis=-1) / setting.norm**2))
-        return np.concatenate(found)
+            statistics.append(self.kernels.to_numpy((setting.shown * sent).sum(axis=-1) / setting.norm**2))
+        return np.concatenate(statistics)
 
     def _noise(self, placement: Placement, setting: Setting, random: np.random.Generator) -> Array:
-        """The noise in a release (T, b)."""
+        """The noise in the releases of T trials, (T, b)."""
         trials, b, d = setting.R.shape
         asarray = self.kernels.asarray
         match placement:
@@ -118,8 +123,8 @@ class NoisePlacement(Checked):
                 return asarray(self._sigma * random.standard_normal((trials, b)))
 
     def _ratio(self, setting: Setting) -> Statistics:
-        """The power of desketched noise, after over before (T,): for N(0, τ² I) it is τ²‖R‖_F², for R N(0, σ² I) it is
-        σ²‖RᵀR‖_F²."""
+        """The power of desketched noise, after over before the sketch, (T,): the power of Rᵀ N(0, τ² I) is τ²‖R‖_F²,
+        that of RᵀR N(0, σ² I) is σ²‖RᵀR‖_F²."""
         R = setting.R
         gram = R @ R.swapaxes(-1, -2)
         ratio = setting.norm**2 * (R**2).sum(axis=(-1, -2)) / (gram**2).sum(axis=(-1, -2))

@@ -1,4 +1,4 @@
-"""The mean squared norm of a desketched sketch."""
+"""The mean squared norm of desketched sketches, ‖RᵀRh‖²."""
 
 from dataclasses import dataclass
 
@@ -18,9 +18,9 @@ from sketchbench.theory.known import Known
 class Norms(Checked):
     """Measures the squared norm of RᵀRh for unit vectors h, with a fresh R in every trial.
 
-    A row for each h (`case`):
-        squared_norm: mean of ‖RᵀRh‖²; exact: its expectation, where it is known; bound: 1 + a d/b (song2023
-            Theorem 4.2(4)), where an embedding constant a is claimed of the family.
+    Row for each h (`case`):
+        squared_norm: mean of ‖RᵀRh‖²; exact: its expectation, if it is known; bound: 1 + a d/b (song2023
+            Theorem 4.2(4)), if the family's config claims an embedding constant a.
 
     Arguments:
         trials: number of operators.
@@ -35,13 +35,13 @@ class Norms(Checked):
     pairs: NonEmptyList[vectors.Pair]
 
     def run(self) -> list[Row]:
-        """Measure; returns one row for each h."""
+        """Draw the operators, and measure; returns one row for each h."""
         d, b = self.family.d, self.family.b
         h = np.array([vectors.pair(name, d, self.seed)[1] for name in self.pairs])
         key = seeds.key(self.seed, task="norms", family=repr(self.family))
         squares = []
         for sketch in trials.operators(self.family, key, self.kernels, self.trials, len(h)):
-            back = trials.desketched(sketch, self.kernels.asarray(h[None]))
+            back = trials.sketch_and_desketch(sketch, self.kernels.asarray(h[None]))
             squares.append((back**2).sum(axis=-1))
         measured = self.kernels.to_numpy(self.kernels.xp.concatenate(squares))
         a = self.known.embedding_constant
@@ -49,8 +49,8 @@ class Norms(Checked):
         for index, name in enumerate(self.pairs):
             row = Row("squared_norm", case=name)
             if self.known.norm:
-                row = row.but(exact=float(self.known.norm(h[index], b=b)))
+                row = row.replace(exact=float(self.known.norm(h[index], b=b)))
             if a is not None:
-                row = row.but(bound=float(norm.bound(h[index], b=b, embedding_constant=a)))
+                row = row.replace(bound=float(norm.bound(h[index], b=b, embedding_constant=a)))
             rows.append(row.mean(measured[:, index]))
         return rows

@@ -1,11 +1,11 @@
-"""What one round of iterative sketching does to the weights and the loss (song2023 Lemmas F.2 and G.1)."""
+"""The change of weights and loss in one round of iterative sketching (song2023 Lemmas F.2 and G.1)."""
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sketchbench import seeds
-from sketchbench.federated.iterative_sketching import Desketching, IterativeSketching, Round
-from sketchbench.federated.theorems import assumptions, theorem_named
+from sketchbench.federated.iterative_sketching import IterativeSketching, Round
+from sketchbench.federated.theorems import algorithm_of, find_theorem
 from sketchbench.kernels import Array, Kernels
 from sketchbench.measure.row import Row
 from sketchbench.objective.objective import MakeObjective, Objective
@@ -20,15 +20,17 @@ EXACT = 1e-12  # relative distance that rounding can explain
 
 @dataclass(frozen=True)
 class OneRound(Checked):
-    """The first round of `trials` runs. Rows:
+    """The first round of `trials` runs of iterative sketching. Rows:
 
-    `residual`, by case: the distance between the two sides of Lemma F.2's third equation over the step that they
-    make, against rounding; `as sketched`, or `line 9`, desketched by another operator, a negative control;
-    `change`, by reading: f(w¹) - f(w⁰) against Lemma G.1, as printed and as derived, for the exact α.
+    `residual`, by `case`: the distance between the two sides of the third equation of Lemma F.2, relative to the
+    length of the step, and in how many trials it exceeds the bound, which is for rounding. The cases: `as sketched`,
+    where the server's answer is desketched by the operator that sketched; `line 9`, where another operator desketches
+    it, as the paper's listing has it: a negative control.
+    `change`, by `reading`: mean of f(w¹) - f(w⁰); bound: that of Lemma G.1, `printed` or `derived`, for the exact α.
 
     Arguments:
-        factor: of the largest step that Theorem G.2 allows.
-        local_steps: K.
+        factor: the step size, as a share of the largest one that Theorem G.2 allows.
+        local_steps: K, local steps of the round.
     """
 
     family: Family
@@ -42,14 +44,22 @@ class OneRound(Checked):
 
     def run(self) -> list[Row]:
         objective = self.objective(kernels=self.kernels, seed=self.seed)
-        theorem = theorem_named("G.2-corrected")
-        p = assumptions(objective, theorem, self.family, self.known, local_steps=self.local_steps, alpha="exact")
-        eta = self.factor * theorem.rate(p)
-        start, after = self._round(objective, eta, "same")
-        _, other = self._round(objective, eta, "paper")
+        theorem = find_theorem("G.2-corrected")
+        algorithm, p = algorithm_of(
+            theorem,
+            objective,
+            self.family,
+            self.known,
+            factor=self.factor,
+            local_steps=self.local_steps,
+            alpha="exact",
+        )
+        eta = algorithm.local_rate
+        start, after = self._round(objective, algorithm)
+        _, other = self._round(objective, replace(algorithm, desketch="paper"))
         square = float((objective.gradient(start.w[:1]) ** 2).sum())
         change = self.kernels.to_numpy(objective.loss(after.w) - objective.loss(start.w))
-        log.info("the loss changes by %.3g on average", change.mean())
+        log.info("one round changes the loss by %.3g in the mean", change.mean())
         bounds = {
             reading: most_change(p, eta, square, printed=reading == "printed") for reading in ("printed", "derived")
         }
@@ -59,15 +69,15 @@ class OneRound(Checked):
             *(Row("change", reading=reading, bound=bound).mean(change) for reading, bound in bounds.items()),
         ]
 
-    def _round(self, objective: Objective, eta: float, desketch: Desketching) -> tuple[Round, Round]:
-        """The states before and after the first round, with its path."""
-        algorithm = IterativeSketching(self.family, eta, self.local_steps, desketch=desketch)
+    def _round(self, objective: Objective, algorithm: IterativeSketching) -> tuple[Round, Round]:
+        """The states before and after the first round, the latter with its local steps."""
         key = seeds.key(self.seed, task="one round", family=repr(self.family))
         start, after = algorithm.run(objective, key, trials=self.trials, rounds=1, keep_path=True)
         return start, after
 
     def _residual(self, start: Round, after: Round, eta: float) -> Array:
-        """‖w¹ - (ū - ηḡ + η(I - RᵀR)Σḡ)‖ over ‖ηΣḡ‖, with ū and ḡ those of the last local step, (trials,)."""
+        """‖w¹ - (ū - ηḡ + η(I - RᵀR)Σḡ)‖ over ‖ηΣḡ‖, (trials,), with the clients' mean weights ū and mean
+        gradient ḡ at the last local step."""
         assert after.operators is not None
         gradients = [step.gradients.mean(axis=1) for step in after.path]
         total = sum(gradients[1:], gradients[0])

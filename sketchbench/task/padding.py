@@ -1,4 +1,4 @@
-"""What it costs if a recovery chooses the support among the padded coordinates."""
+"""The error of a recovery that may choose padded coordinates, beside one that may not."""
 
 import logging
 from collections.abc import Iterator
@@ -26,14 +26,14 @@ class Padding(Checked):
 
     Rows for each kind of signals (`case`):
         relative_error: for both supports, the mean of ‖x - x̂‖² / ‖x‖².
-        wasted: for both supports, the mean share of the k entries that were chosen in the padding.
-        ratio: mean of the relative error with `true` over the one with `padded`; bound: as in `signals`.
+        wasted: for both supports, the mean share of the k entries that the recovery chose in the padding.
+        ratio: mean of the relative error with `true` over the one with `padded`; bound: that of `signals`.
 
     Arguments:
-        recovery: FIHT or IHT, since they have a parameter `support`.
+        recovery: FIHT or IHT, which have a parameter `support`.
         trials: number of signals of each kind.
         k: nonzeros of a sparse signal, and entries that are recovered.
-        signals: bound on the ratio, by kind of `signals.draw`.
+        signals: the bound of the ratio by kind of signals (see `signals.draw`).
 
     Raises:
         ValueError: for another recovery.
@@ -53,7 +53,7 @@ class Padding(Checked):
             raise ValueError("task padding needs a recovery with a `support`: FIHT or IHT")
 
     def run(self) -> list[Row]:
-        """Measure; returns five rows for each kind of signals."""
+        """Recover the signals with both supports; returns five rows for each kind."""
         sketch = trials.fixed_operator(self.family, self.kernels, self.seed, "padding")
         return [row for kind in self.signals for row in self._rows(kind, sketch)]
 

@@ -1,4 +1,4 @@
-"""What a node learns of its neighbour's updates from sketched weights (zhang2021 Appendix D)."""
+"""A node's estimates of its neighbour's updates from sketched weights (zhang2021 Appendix D)."""
 
 import itertools
 from dataclasses import dataclass
@@ -18,21 +18,26 @@ from sketchbench.sketch.family import Family
 from sketchbench.task.trials import blocks, shown_rounds
 
 Numbers = NDArray[np.float64]
-OPTIONS = {"option I": peer_to_peer.unbiased, "option II": peer_to_peer.nearest, "own weights": peer_to_peer.completed}
-PLAIN = "plain"  # nodes that exchange their weights as they are
-TINY = 1e-12
+OPTIONS = {
+    "option I": peer_to_peer.estimate_unbiased,
+    "option II": peer_to_peer.estimate_nearest,
+    "own weights": peer_to_peer.estimate_from_own,
+}
+PLAIN = "plain"  # the case in which nodes exchange unsketched weights
+TINY = 1e-12  # a divisor in the place of 0
 
 
 @dataclass(frozen=True)
 class Ring(Checked):
-    """Nodes and data. Node i's labels are those of the linear model W* + `heterogeneity` · E_i, plus normal noise of
-    standard deviation 1/10, where W*, E_i and the features are normal; all nodes start from the same normal weights.
+    """The nodes of a ring and their data. Node i has normal features, and labels of the linear model
+    W* + `heterogeneity` E_i plus normal noise of standard deviation 1/10, where W* and E_i are normal. All nodes start
+    from the same normal weights.
 
     Arguments:
-        nodes: on the ring.
-        outputs: of the models.
+        nodes: number of nodes on the ring.
+        outputs: of the linear models.
         samples: of a node.
-        heterogeneity: how far apart the nodes' models are.
+        heterogeneity: standard deviation of the entries of the difference between a node's model and W*.
     """
 
     nodes: Annotated[int, Range(3)]
@@ -40,8 +45,8 @@ class Ring(Checked):
     samples: Count
     heterogeneity: NonNegative
 
-    def made(self, d: int, random: np.random.Generator) -> tuple[Numbers, Numbers, Numbers]:
-        """The start (N, out, d), features (N, n, d) and labels (N, n, out)."""
+    def draw(self, d: int, random: np.random.Generator) -> tuple[Numbers, Numbers, Numbers]:
+        """Draw initial weights (N, out, d), features (N, n, d) and labels (N, n, out)."""
         shape = (self.nodes, self.outputs, d)
         start, shared = random.standard_normal((2, 1, self.outputs, d))
         models = shared + self.heterogeneity * random.standard_normal(shape)
@@ -52,14 +57,23 @@ class Ring(Checked):
 
 @dataclass(frozen=True)
 class PeerToPeerLearning(Checked):
-    """`trials` trainings of `PeerToPeer`, each link with a fresh sketch in every round, and what node 1 makes of what
-    node 0 sends: an estimate Δ̂ of Δ, by which node 0's weights have changed in a round. Rows for `points` rounds:
+    """`trials` trainings of `PeerToPeer`, in which each link draws a fresh sketch S in every round. Node 1 estimates Δ,
+    the change of node 0's weights in a round, as the difference Δ̂ of two rounds' estimates of the weights.
 
-    `error`: by case, mean of ‖Δ̂ - Δ‖/‖Δ‖. The cases are the differences of two rounds' estimates of the weights: by
-    `option I`, W S Sᵀ; by `option II`, W S S⁺; by `own weights`, W_1 + (W_0 - W_1) S S⁺; and `plain`, where nodes
-    exchange their weights as they are.
-    `inverse_error`: one over that, and how often it exceeds 1, so that the estimate is nearer than one of zero.
-    `loss`: mean loss of all nodes, over that at the start; cases `sketched` and `plain`.
+    Rows at about `points` rounds:
+
+    `error`, by `case`: mean of ‖Δ̂ - Δ‖/‖Δ‖. The cases are the estimates of node 0's weights W_0: `option I`, W_0 S Sᵀ;
+    `option II`, W_0 S S⁺; `own weights`, W_1 + (W_0 - W_1) S S⁺; and `plain`, for nodes that exchange unsketched
+    weights.
+    `inverse_error`, by `case`: mean of 1/error, and in how many trials it exceeds 1, so that Δ̂ is nearer to Δ than 0
+    is.
+    `loss`, by `case` (`sketched` or `plain`): mean loss of all nodes, over that at the start.
+
+    Arguments:
+        family: of S.
+        points: about how many rounds have rows.
+        ring: nodes and data.
+        learning: the algorithm.
     """
 
     family: Family
@@ -72,13 +86,13 @@ class PeerToPeerLearning(Checked):
 
     def run(self) -> list[Row]:
         shown = shown_rounds(self.learning.rounds, self.points)
-        found: dict[tuple[str, str, int], list[float]] = {}
+        measured: dict[tuple[str, str, int], list[float]] = {}
         for first, count in blocks(self.trials, self.ring.nodes * self.ring.outputs * self.family.d):
             for trial in range(first, first + count):
                 for key, value in self._trial(trial, shown).items():
-                    found.setdefault(key, []).append(value)
+                    measured.setdefault(key, []).append(value)
         rows = []
-        for (quantity, case, t), values in found.items():
+        for (quantity, case, t), values in measured.items():
             rows.append(Row(quantity, case=case, round=t).mean(values))
             if quantity == "error":
                 inverse = 1 / np.maximum(values, TINY)
@@ -86,10 +100,10 @@ class PeerToPeerLearning(Checked):
         return rows
 
     def _trial(self, trial: int, shown: list[int]) -> dict[tuple[str, str, int], float]:
-        """What is measured in one trial, by quantity, case and round."""
+        """The measurements of one trial, by quantity, case and round."""
         d = self.family.d
-        weights, features, labels = self.ring.made(d, seeds.generator(self.seed, data="ring", d=d, trial=trial))
-        found = {}
+        weights, features, labels = self.ring.draw(d, seeds.generator(self.seed, data="ring", d=d, trial=trial))
+        values = {}
         for case in ("sketched", PLAIN):
             sketches = partial(self._draw, trial) if case == "sketched" else self._whole
             rounds = self.learning.run(weights, features, labels, sketches)
@@ -97,22 +111,22 @@ class PeerToPeerLearning(Checked):
                 if before.t == 0:
                     start = _loss(before, features, labels)
                 if now.t in shown:
-                    found["loss", case, now.t] = _loss(now, features, labels) / start
-                    options = OPTIONS if case == "sketched" else {PLAIN: peer_to_peer.unbiased}
+                    values["loss", case, now.t] = _loss(now, features, labels) / start
+                    options = OPTIONS if case == "sketched" else {PLAIN: peer_to_peer.estimate_unbiased}
                     for name, estimate in options.items():
                         update = before.weights[0] - now.weights[0]
                         error = np.linalg.norm(estimate(before) - estimate(now) - update)
-                        found["error", name, now.t] = float(error / np.linalg.norm(update))
-        return found
+                        values["error", name, now.t] = float(error / np.linalg.norm(update))
+        return values
 
     def _draw(self, trial: int, t: int) -> Numbers:
-        """R of each link in a round."""
+        """R of each link in round t, (nodes, b, d)."""
         key = seeds.key(self.seed, task="peer to peer", family=repr(self.family), trial=trial, round=t)
         stack = self.family.draw(key, operators=self.ring.nodes, kernels=self.kernels)
         return np.asarray(self.kernels.to_numpy(stack.materialize()))
 
     def _whole(self, t: int) -> Numbers:
-        """R = I."""
+        """R = I for each link, (nodes, d, d)."""
         return np.broadcast_to(np.eye(self.family.d), (self.ring.nodes, self.family.d, self.family.d))
 
 

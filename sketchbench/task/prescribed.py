@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sketchbench import seeds
 from sketchbench.federated.iterative_sketching import IterativeSketching
-from sketchbench.federated.theorems import assumptions, theorem_named
+from sketchbench.federated.theorems import assumptions, find_theorem
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
 from sketchbench.objective.objective import MakeObjective, Objective
@@ -20,13 +20,15 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Prescribed(Checked):
-    """`trials` runs for each target ε, with the step and the number of rounds that the theorem gives for it. Rows:
+    """`trials` runs of iterative sketching for each target ε, with the step size and the number T of rounds that
+    song2023 Theorem F.10 prescribes for it.
 
-    `excess`, by target (`case`): f(w^T) - f* after those rounds, against ε.
+    Row `excess`, by target (`case`): mean of f(w^T) - f*; bound: ε.
 
     Arguments:
-        targets: ε over σ²/(16(1 + α)²μ), from which on the theorem's rate is linear. The clients must differ.
-        local_steps: K; the theorem's proof has 1.
+        targets: values of ε, in units of the threshold σ²/(16(1 + α)²μ) above which the theorem's rate is linear; the
+            heterogeneity σ² of the clients must be above 0.
+        local_steps: K, local steps of a round; the theorem's proof has 1.
     """
 
     family: Family
@@ -40,7 +42,7 @@ class Prescribed(Checked):
 
     def run(self) -> list[Row]:
         objective = self.objective(kernels=self.kernels, seed=self.seed)
-        p = assumptions(objective, theorem_named("F.9"), self.family, self.known, local_steps=self.local_steps)
+        p = assumptions(objective, find_theorem("F.9"), self.family, self.known, local_steps=self.local_steps)
         if p.heterogeneity == 0:
             raise ValueError("heterogeneity=0 must be > 0, as targets are in proportion to it")
         return [self._row(objective, p, share) for share in self.targets]

@@ -1,4 +1,4 @@
-"""ε over the rounds of private training, and the noise for a given ε, by every accountant."""
+"""ε of private training over its rounds, and the noise for a given ε, by every accountant."""
 
 import logging
 from collections.abc import Iterator
@@ -21,25 +21,25 @@ log = logging.getLogger(__name__)
 class PrivacyAccounting(Checked):
     """Computes ε of private iterative sketching (song2023 Algorithm 2), and the noise for a given ε, by accountant.
 
-    There is no randomness. Neighbouring data sets are those that the sampling of batches has an amplification for, and
-    differ in one replaced record where batches are full.
+    There is no randomness. Neighbouring data sets are those for which the sampling of batches amplifies privacy; for
+    full batches they differ in one replaced record.
 
     Rows for each `sampling` and accountant (`case`):
-        epsilon: ε after each number of `rounds`; the status is `out of range` where a lemma's condition is not met.
-        sigma: the σ with which each of `epsilons` holds after the last round.
-    An accountant that has no theorem for the sampling has one row `epsilon` of the status `refused`, with the reason.
+        epsilon: ε after each number of `rounds`; the status is `out of range` if the condition of a lemma is not met.
+        sigma: the smallest σ with which each of `epsilons` holds after the last round.
+    An accountant without a theorem for the sampling has one row `epsilon` with the status `refused`, and the reason.
 
     Arguments:
         accountants: names of `privacy.accountant.ACCOUNTANTS`.
-        multipliers: noise multiplier, σ over the sensitivity, by sampling.
-        rounds: numbers of rounds, T, in ascending order.
+        multipliers: noise multipliers, σ over the sensitivity, by sampling.
+        rounds: numbers of rounds T, in ascending order.
         local_steps: private steps of a round, K.
-        batch: samples of a batch, where it is not full.
+        batch: samples of a batch that is not full.
         records: records of a client.
         clients: number of clients.
         bound: largest norm of a record's gradient, ℓ.
         delta: δ of the whole training.
-        epsilons: values of ε to compute σ for; may be empty.
+        epsilons: values of ε for which σ is computed; may be empty.
     """
 
     accountants: NonEmptyList[str]
@@ -72,26 +72,26 @@ class PrivacyAccounting(Checked):
             log.info("sampling=%s: accounted by %s", kind, accountant)
         except RefusedError as error:
             log.info("sampling=%s: refused by %s", kind, accountant)
-            yield Row("epsilon", case=accountant, sampling=kind).lost("refused", str(error))
+            yield Row("epsilon", case=accountant, sampling=kind).without_number("refused", str(error))
 
     def _epsilons(self, kind: Kind, accountant: str) -> Iterator[Row]:
-        """ε for the noise that is given."""
+        """The rows `epsilon`, for the given noise multiplier."""
         for rounds in self.rounds:
             mechanism, row = self._training("epsilon", kind, accountant, rounds)
             try:
-                yield row.but(status="accounted").number(accounted(accountant, mechanism, self.delta))
+                yield row.replace(status="accounted").number(accounted(accountant, mechanism, self.delta))
             except OutOfRangeError as error:
-                yield row.lost("out of range", str(error))
+                yield row.without_number("out of range", str(error))
 
     def _sigmas(self, kind: Kind, accountant: str) -> Iterator[Row]:
-        """σ for the values of ε that are given."""
+        """The rows `sigma`, for the given values of ε."""
         for goal in self.epsilons:
             mechanism, row = self._training("sigma", kind, accountant, self.rounds[-1])
             sigma = calibrated_sigma(accountant, mechanism, goal, self.delta)
-            yield row.but(epsilon=goal, sigma=sigma, status="accounted").number(sigma)
+            yield row.replace(epsilon=goal, sigma=sigma, status="accounted").number(sigma)
 
     def _training(self, quantity: str, kind: Kind, accountant: str, rounds: int) -> tuple[Mechanism, Row]:
-        """What is released in that many rounds, and the settings of a row about it."""
+        """The mechanism of a training of `rounds` rounds, and the columns of a row about it."""
         batch = self.records if kind == "full" else self.batch
         sampling = Sampling(kind, batch, self.records)
         neighbours = sampling.neighbours
@@ -102,4 +102,4 @@ class PrivacyAccounting(Checked):
         clients = tuple(frozenset(numbers[c :: self.clients]) for c in range(self.clients))
         mechanism = private_training(step, local_steps=self.local_steps, rounds=rounds, records=clients, sketch="any")
         row = Row(quantity, case=accountant, sampling=kind, neighbours=neighbours, batch=batch, round=rounds)
-        return mechanism, row.but(sensitivity=sensitivity, delta=self.delta, sigma=sigma)
+        return mechanism, row.replace(sensitivity=sensitivity, delta=self.delta, sigma=sigma)

@@ -1,4 +1,4 @@
-"""A membership game on what private training releases, against its accounts."""
+"""An audit of private training: the ε that a membership attack proves, beside the accounted ε."""
 
 import logging
 import math
@@ -12,7 +12,7 @@ from sketchbench.attack.membership import Evidence, Statistics, likelihood_ratio
 from sketchbench.federated.iterative_sketching import IterativeSketching
 from sketchbench.federated.private_sketching import PrivateSketching
 from sketchbench.kernels import Kernels
-from sketchbench.measure.audit import epsilon_proven, strongest_threshold
+from sketchbench.measure.audit import epsilon_lower_bound, strongest_threshold
 from sketchbench.measure.row import Row
 from sketchbench.objective.canary import Canary
 from sketchbench.parameters import Checked, Count, NonNegative, Positive, Probability, Several
@@ -24,10 +24,10 @@ from sketchbench.sketch.family import Family
 from sketchbench.task import trials as blocks
 
 log = logging.getLogger(__name__)
-ERROR = 1e-3  # of the ε that a row says is proven
-STRICT = 1e-7  # error at which the threshold is chosen: about that of a claim, for which rare events prove little
-BOUND = 1.0  # ℓ, of gradients, which is also the canary's norm
-LARGEST_SHIFT = 1e9  # what is written where there is hardly any noise
+ERROR = 1e-3  # error probability of the ε that a row says is proven
+STRICT = 1e-7  # error probability in the choice of the threshold, about that of a claim: rare events prove little
+BOUND = 1.0  # ℓ, the bound of gradients, which is also the norm of the canary's
+LARGEST_SHIFT = 1e9  # the largest shift that is written, for trainings with hardly any noise
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ class AuditedTraining(Checked):
     """The training that is audited.
 
     Arguments:
-        clients: their number; the first is the victim.
-        records: of each client.
-        batch: records of a batch, where it is not all of them.
+        clients: the number of clients; the first one is the victim.
+        records: the number of records of each client.
+        batch: records of a batch that is not full.
         rounds: of communication.
         local_steps: of a round.
     """
@@ -50,7 +50,7 @@ class AuditedTraining(Checked):
 
 
 class Account(NamedTuple):
-    """What is accounted for: how batches are drawn, what accounts for ε, the mechanism, and its σ."""
+    """The privacy account of a training: the sampling of batches, the accountant's name, the mechanism, and its σ."""
 
     sampling: Sampling
     accountant: str
@@ -59,8 +59,14 @@ class Account(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Trials that are trained together, whatever the noise: their number, the keys of their sketches and of their
-    training, and the canary's gradients (trials, d), those that their operators show best."""
+    """Trials that are trained together, the same for every level of noise.
+
+    Attributes:
+        trials: their number.
+        key: of their sketches.
+        training: seed of their batches and noise.
+        direction: the canary's gradient in each trial, (trials, d), which the trial's operators show best.
+    """
 
     trials: int
     key: int
@@ -70,17 +76,25 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class PrivacyAudit(Checked):
-    """Whether an attacker who knows everything but one record can prove more than the accounted ε.
+    """Tests whether an attacker who knows all records but one, the canary, proves more than the accounted ε.
 
-    The standard deviation σ of the noise is calibrated by each sampling's accountant to `epsilon` at the first of
-    `deltas`; training uses σ times each of `noises`, which is 1 for what was accounted for. The attack is
-    `attack.membership`, on `trials` trainings in each of the two worlds, with the record that their operators show
-    best. The first half of them chooses the threshold above which it says that the canary was there; the second half is
-    counted. Rows, for each of `noises`:
+    Each sampling's accountant calibrates the standard deviation σ of the noise to `epsilon` at the first of `deltas`.
+    Trainings use σ times each of `noises`, of which 1 is the accounted noise. The attack is `attack.membership`, on
+    `trials` trainings in each of two worlds, with and without the canary: the record that the operators show best. The
+    first half of the trainings chooses the threshold above which the attack says that the canary is there; the second
+    half is counted. Rows by sampling (`case`), for each of `noises`:
 
-    - `audit`, per sampling and δ: hits, false alarms, and the distance of the two worlds' mean statistics (`shift`);
-      the ε proven at 99.9 % (`value`), and the accounted one (`bound`).
-    - `visible`, per sampling: the part of the canary's norm that the sketches leave visible (`Evidence.visible`).
+    - `audit`, for each δ: numbers of hits and false alarms, and the distance of the worlds' mean statistics (`shift`,
+      in standard deviations); value: the ε that they prove with confidence 99.9 %; bound: the accounted ε.
+    - `visible`: mean of the part of the canary's norm that the sketches show (`Evidence.visible`).
+
+    Arguments:
+        trials: trainings in each world, an even number.
+        samplings: the accountant's name by sampling of batches.
+        training: the training that is audited.
+        epsilon: to which the noise is calibrated.
+        deltas: values of δ.
+        noises: factors of σ.
     """
 
     family: Family
@@ -102,18 +116,18 @@ class PrivacyAudit(Checked):
         rows: list[Row] = []
         for kind, accountant in self.samplings.items():
             account = self._account(kind, accountant)
-            found = {present: self._blocks(account.sampling, present) for present in (True, False)}
+            both = {present: self._blocks(account.sampling, present) for present in (True, False)}
             for noise in self.noises:
-                rows += self._rows(account, noise, found)
+                rows += self._rows(account, noise, both)
             log.info("%s batches: %d trainings in each world", kind, self.trials)
         return rows
 
     def _account(self, kind: Kind, accountant: str) -> Account:
-        """The noise that is needed with this sampling."""
+        """The privacy account of a training with this sampling."""
         trained = self.training
         sampling = Sampling(kind, trained.records if kind == "full" else trained.batch, trained.records)
         canary = Canary(self.kernels, np.ones(self.family.d), trained.clients, trained.records)
-        # the mechanism that is accounted for is that of the very object that trains, at another σ
+        # the account is of the object that trains, at another σ
         mechanism = self._training(sampling, 1.0).mechanism(canary, trained.rounds, sampling.neighbours)
         sigma = calibrated_sigma(accountant, mechanism, self.epsilon, self.deltas[0])
         return Account(sampling, accountant, with_sigma(mechanism, sigma), sigma)
@@ -123,7 +137,7 @@ class PrivacyAudit(Checked):
         return PrivateSketching(algorithm, sampling, sigma, bound=BOUND)
 
     def _blocks(self, sampling: Sampling, present: bool) -> list[Block]:
-        """The trials of one world: that with the canary, or the other."""
+        """The trials of one world, with the canary (`present`) or without, in blocks."""
         trained, kernels, found = self.training, self.kernels, []
         name = f"{sampling.kind} {'present' if present else 'absent'}"
         size = trained.clients * self.family.d * max(self.family.d, trained.records)
@@ -138,7 +152,7 @@ class PrivacyAudit(Checked):
         return found
 
     def _evidence(self, world: list[Block], sampling: Sampling, sigma: float, present: bool) -> Evidence:
-        """What the attacker makes of all trials in a world."""
+        """Train all trials of a world; returns the attacker's evidence."""
         trained, kernels, parts = self.training, self.kernels, []
         training = self._training(sampling, sigma)
         for count, key, noise, direction in world:
@@ -149,40 +163,46 @@ class PrivacyAudit(Checked):
             parts.append(likelihood_ratio(sent, direction, kernels, rounds=trained.rounds))
         return Evidence(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
-    def _rows(self, account: Account, noise: float, found: dict[bool, list[Block]]) -> list[Row]:
-        """What is visible, and a row for each δ."""
+    def _rows(self, account: Account, noise: float, blocks_by_world: dict[bool, list[Block]]) -> list[Row]:
+        """The row `visible`, and a row `audit` for each δ."""
         sampling = account.sampling
-        there, absent = (
-            self._evidence(world, sampling, noise * account.sigma, present) for present, world in found.items()
+        present, absent = (
+            self._evidence(world, sampling, noise * account.sigma, with_canary)
+            for with_canary, world in blocks_by_world.items()
         )
         settings = Row("visible", case=sampling.kind, neighbours=sampling.neighbours, noise=float(noise))
-        rows = [settings.mean(np.concatenate([there.visible, absent.visible]))]
-        about = settings.but(
+        rows = [settings.mean(np.concatenate([present.visible, absent.visible]))]
+        about = settings.replace(
             quantity="audit",
             sensitivity=mean_sensitivity(BOUND, sampling.batch, sampling.neighbours),
             sigma=float(account.sigma),
         )
         for delta in self.deltas:
-            row = about.but(delta=delta, bound=float(accounted(account.accountant, account.mechanism, delta)))
-            rows.append(audited(row, there.statistic, absent.statistic))
+            row = about.replace(delta=delta, bound=float(accounted(account.accountant, account.mechanism, delta)))
+            rows.append(audit(row, present.statistic, absent.statistic))
         return rows
 
 
-def audited(row: Row, present: Statistics, absent: Statistics) -> Row:
-    """The row with what an attack proves at its δ, from a statistic (trials,) in each of two worlds, trials even.
+def audit(row: Row, present: Statistics, absent: Statistics) -> Row:
+    """Complete a row `audit` with the ε that an attack proves at the row's δ, from its statistic in two worlds.
 
-    The first half of the trials chooses the threshold above which the attack says that the canary was there; the
-    second half is counted.
+    The first half of the trials chooses the threshold above which the attack says that the canary is there; the second
+    half is counted.
+
+    Arguments:
+        row: with δ.
+        present, absent: the statistic in the worlds with and without the canary, (trials,), for an even number of
+            trials.
     """
     (choosing_in, counted_in), (choosing_out, counted_out) = np.split(present, 2), np.split(absent, 2)
     delta, trials = float(cast(float, row["delta"])), counted_in.size
     threshold = strongest_threshold(choosing_in, choosing_out, delta=delta, error=STRICT)
     hits, alarms = (int((side >= threshold).sum()) for side in (counted_in, counted_out))
-    row = row.but(hits=hits, false_alarms=alarms, trials=trials, shift=_shift(counted_in, counted_out))
-    return row.number(epsilon_proven(hits, alarms, trials, delta=delta, error=ERROR))
+    row = row.replace(hits=hits, false_alarms=alarms, trials=trials, shift=_shift(counted_in, counted_out))
+    return row.number(epsilon_lower_bound(hits, alarms, trials, delta=delta, error=ERROR))
 
 
 def _shift(present: Statistics, absent: Statistics) -> float:
-    """The distance of the mean statistics (trials,) of two worlds, in standard deviations; LARGEST_SHIFT at most."""
+    """The distance of the mean statistics (trials,) of two worlds, in standard deviations; at most LARGEST_SHIFT."""
     spread = math.sqrt((present.var() + absent.var()) / 2)
     return min(float(present.mean() - absent.mean()) / max(spread, 1e-12), LARGEST_SHIFT)

@@ -1,4 +1,4 @@
-"""Inversion of private gradients, over ε (song2023 §6, §7)."""
+"""Inversion of private gradients, at several ε (song2023 §6, §7)."""
 
 import functools
 from collections.abc import Iterator
@@ -11,15 +11,15 @@ from sketchbench.task.inversion import Case, ImageInversion
 
 @dataclass(frozen=True)
 class PrivateInversion(ImageInversion):
-    """The same for every view with its noise calibrated to each of `epsilons`, by the mechanism that makes it.
+    """`ImageInversion` of each view at each of `epsilons`, to which the view calibrates its noise.
 
-    The control has no noise. Rows have the further columns epsilon, delta, sigma, sensitivity, neighbours and
-    accountant.
+    The control has no noise. Rows are those of `ImageInversion`, with the further columns epsilon, delta, sigma,
+    sensitivity, neighbours and accountant.
     """
 
     epsilons: list[Positive]
 
-    def _defended(self, victim: Victim) -> Iterator[Case]:
+    def _defences(self, victim: Victim) -> Iterator[Case]:
         for epsilon in self.epsilons:
             for name, make in self.views.items():
                 yield Case(name, functools.partial(make, epsilon=epsilon), self.family, {})

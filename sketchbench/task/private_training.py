@@ -1,4 +1,4 @@
-"""What privacy costs: the loss and accuracy of private training over ε."""
+"""The cost of privacy: loss and accuracy of private training at several ε."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -24,21 +24,21 @@ from sketchbench.theory.known import Known
 
 log = logging.getLogger(__name__)
 NONE = "none"  # the case without noise
-LOOKED_AT = 10  # rounds from one look at the progress to the next, as a loss takes longer than a round
-HARDLY = 0.1  # our reading of noise that hardly affects convergence: a tenth of the progress is lost
+LOOKED_AT = 10  # rounds from one test of the progress to the next, as computing a loss takes longer than a round
+HARDLY = 0.1  # our reading of "noise hardly affects convergence": it costs at most a tenth of the progress
 
 Numbers = NDArray[np.float64]  # (trials,)
 
 
 @dataclass(frozen=True)
 class Privacy(Checked):
-    """How much noise there is.
+    """The privacy of trainings, and their noise.
 
     Arguments:
-        accountant: one that knows the sampling.
-        epsilons: values of ε that σ is calibrated to.
+        accountant: the name of an accountant for the sampling.
+        epsilons: values of ε to which σ is calibrated.
         delta: δ.
-        noises: standard deviation of the noise that is added, relative to what is accounted for.
+        noises: factors of σ that trainings use; 1 is the accounted noise.
     """
 
     accountant: str
@@ -49,28 +49,28 @@ class Privacy(Checked):
 
 @dataclass(frozen=True)
 class PrivateTraining(Checked):
-    """Private iterative sketching with one local step and the largest step size of Theorem E.1, with σ
-    calibrated to each ε at δ, and without noise (case none): `trials` runs of each, with the
-    same batches and sketches. It trains until the runs without noise have closed the share `progress` of the gap
-    f(w⁰) - f*, so that all methods are compared at equal progress. After the last round, rows
+    """Private iterative sketching with one local step and the largest step size of Theorem E.1: `trials` runs with σ
+    calibrated to each ε at δ, and `trials` runs without noise, with the same batches and sketches.
 
-    `excess`: f(w) - f*, against Theorem E.1 with the variance of noise and batches;
-    `cost`: what noise adds to the loss of the same run without noise, against what that bound adds for it;
-    `lost`: that cost over what the run without noise gained on the start, against HARDLY;
-    `accuracy`: on the samples that are held out;
-    `start`: f(w⁰) - f*, against the bound of `excess`, which whoever stands still must not meet.
+    All runs have as many rounds as the runs without noise need to close the share `progress` of the gap f(w⁰) - f*. The
+    sensitivity is that of the neighbours for which the sampling amplifies privacy. Rows after the last round, by ε
+    (`case`, or `none` without noise) and factor of the noise, with the bounds of the accounted noise:
 
-    Each for every noise; the bounds are those of the noise that is accounted for. The sensitivity is that of
-    the neighbours for which the sampling amplifies privacy.
+    `excess`: mean of f(w) - f*; bound: Theorem E.1, with the variance of noise and batches.
+    `cost`: mean of the loss less that of the same run without noise; bound: the part of that bound due to the noise.
+    `lost`: mean of that cost over the progress of the run without noise; bound: 1/10.
+    `accuracy`: mean accuracy on held-out samples.
+    `start`: f(w⁰) - f*; bound: that of `excess`. A negative control: a run that does not move must not meet the bound.
 
     Arguments:
-        sampling: of batches; wants the records of a client.
-        alpha: the sketch's variance parameter as its config claims it, or its exact one, for the step and the bounds.
+        sampling: makes the sampling of batches, from the number of a client's records.
+        alpha: the sketch's variance parameter for step and bounds: `claimed` by its config, or `exact`.
         privacy: ε, δ and the noise.
-        clip: ℓ, to which records' gradients are clipped, and then no bounds are known; None takes the bound that they
-            have anyway, and clips none.
+        clip: ℓ, the norm to which records' gradients are clipped; no bounds are then known. None uses the bound that
+            the objective's gradients have, and clips none.
         rounds: the most rounds.
-        progress: of the runs without noise; None trains for all rounds.
+        progress: the share of the gap that runs without noise must close; None trains for all rounds.
+        trials: runs of each kind.
     """
 
     family: Family
@@ -87,10 +87,10 @@ class PrivateTraining(Checked):
     trials: Several
 
     def run(self) -> list[Row]:
-        """Train; returns the rows of the case none, and of each ε and noise in turn.
+        """Train; returns the rows of the case `none`, then of each ε and factor of the noise in turn.
 
         Raises:
-            ArithmeticError: where `rounds` are too few for the progress.
+            ArithmeticError: if `rounds` are too few for the progress.
         """
         objective = self.objective(kernels=self.kernels, seed=self.seed)
         p = assumptions(objective, THEOREMS["E.1"], self.family, self.known, alpha=self.alpha)
@@ -107,12 +107,12 @@ class PrivateTraining(Checked):
             private = replace(training, sigma=sigma)
             for noise in self.privacy.noises:
                 *_, last = self._rounds(objective, replace(private, sigma=noise * sigma), noiseless.t)
-                found = self._rows(objective, p, private, last, f"{epsilon:g}", baseline)
-                rows += [row.but(epsilon=epsilon, noise=float(noise)) for row in found]
+                of_noise = self._rows(objective, p, private, last, f"{epsilon:g}", baseline)
+                rows += [row.replace(epsilon=epsilon, noise=float(noise)) for row in of_noise]
         return rows
 
     def _noiseless(self, objective: Logistic, training: PrivateSketching) -> Round:
-        """The first round, of those that are looked at, after which runs without noise have made their progress."""
+        """The first round, among every LOOKED_AT-th, after which the runs without noise have made their progress."""
         for at in self._rounds(objective, training, self.rounds):
             if self.progress is None or at.t % LOOKED_AT:
                 continue
@@ -126,7 +126,7 @@ class PrivateTraining(Checked):
         return at
 
     def _rounds(self, objective: Logistic, training: PrivateSketching, rounds: int) -> Iterator[Round]:
-        """The rounds of a training."""
+        """The states of a training after 0 to `rounds` rounds."""
         key = seeds.key(self.seed, task="private training", family=repr(self.family))
         return training.run(objective, self.seed, key, trials=self.trials, rounds=rounds)
 
@@ -142,7 +142,16 @@ class PrivateTraining(Checked):
         case: str,
         baseline: Numbers,
     ) -> Iterator[Row]:
-        """The rows of one ε, or of none; `training` has the σ of the bounds, `baseline` is the excess without noise."""
+        """The rows of one ε, or without noise.
+
+        Arguments:
+            objective: the objective.
+            p: its constants.
+            training: with the σ of the bounds.
+            last: the state after the last round.
+            case: of the rows.
+            baseline: f(w) - f* of the runs without noise, (trials,).
+        """
         excess, sampling = self._excess(objective, last), training.sampling
         measured = {"excess": excess, "start": np.full(self.trials, objective.gap)}
         if case != NONE:
@@ -167,7 +176,8 @@ class PrivateTraining(Checked):
         log.info("epsilon %s: sigma %.3g, %d rounds, excess %.3g", case, training.sigma, last.t, excess.mean())
 
     def _bounds(self, objective: Logistic, p: Assumptions, training: PrivateSketching, rounds: int) -> dict[str, float]:
-        """By quantity, where there is one; the variance of gradients is that of the mean of all clients."""
+        """The bounds by quantity, with the variance of the clients' mean gradient; quantities without one are left
+        out."""
         if self.clip is not None:
             return {"lost": HARDLY}
         noise = objective.d * training.sigma**2 / objective.clients

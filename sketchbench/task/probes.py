@@ -1,4 +1,4 @@
-"""The constants C_s and C_n of a recovery (tang2021 Lemma 2) with one operator."""
+"""The constants C_s and C_n of a recovery with one operator (tang2021 Lemma 2), measured on probe signals."""
 
 from collections.abc import Iterator
 
@@ -11,20 +11,20 @@ from sketchbench.sketch.operator import Sketch
 from sketchbench.task import signals
 from sketchbench.theory.compressed_sensing import Constants, orthogonal_constants
 
-SIZES = (0.01, 0.1, 1.0)  # norms of the tails and noise of probes, relative to the signal
+SIZES = (0.01, 0.1, 1.0)  # norms of the probes' tails and noise, relative to the signal
 
 
 def constants(sketch: Sketch, recovery: Recovery, count: int, seed: int) -> Constants:
-    """C_s and C_n: derived where Φ is orthogonal, and else the largest that some signals need.
+    """C_s and C_n: derived for an orthogonal Φ, else the largest constants that probe signals need.
 
-    Those are lower limits of what any signal needs. The noise of a probe is spread over all measurements, or looks like
-    that of k wrong coordinates, which is worse.
+    Measured constants are lower limits of the true ones. A probe's noise is spread over all measurements, or is the
+    sketch of k wrong coordinates, which is worse.
 
     Arguments:
         sketch: Φ, one operator.
         recovery: of k entries.
-        count: number of signals of each kind.
-        seed: that they are drawn from.
+        count: number of probe signals of each kind.
+        seed: of the probe signals.
     """
     if sketch.b == sketch.d:
         matrix = sketch.kernels.to_numpy(sketch.materialize())
@@ -34,26 +34,26 @@ def constants(sketch: Sketch, recovery: Recovery, count: int, seed: int) -> Cons
 
 
 def errors(sketch: Sketch, recovery: Recovery, x: signals.Signals, w: signals.Signals | float) -> signals.Signals:
-    """‖A(Φx + w) - x‖₂ (N,), for signals x (N, d) and noise w (N, b)."""
+    """The errors ‖A(Φx + w) - x‖₂ of a recovery A, (N,), for signals x (N, d) and noise w (N, b)."""
     y = sketch.sketch(sketch.kernels.asarray(x)) + sketch.kernels.asarray(w + np.zeros((len(x), sketch.b)))
     recovered = sketch.kernels.to_numpy(recovery.recover(sketch, y).x)
     return np.asarray(np.linalg.norm(recovered - x, axis=-1))
 
 
 def _tail_constant(sketch: Sketch, recovery: Recovery, count: int, seed: int) -> float:
-    """The smallest C_s >= 0 for signals with a dense tail, of several sizes."""
+    """The smallest C_s >= 0 for signals with a dense tail, over tails of several sizes."""
     largest = 0.0
     for size in SIZES:
-        x = signals.sparse(sketch.d, recovery.k, count, seed, noise=size)
+        x = signals.draw_sparse(sketch.d, recovery.k, count, seed, noise=size)
         needed = tail_constants(errors(sketch, recovery, x, 0.0), x, recovery.k)
         largest = max(largest, float(needed.max()))
     return largest
 
 
 def _noise_constant(sketch: Sketch, recovery: Recovery, count: int, seed: int) -> float:
-    """The smallest C_n for exactly sparse signals and noise of both kinds."""
+    """The smallest C_n for exactly sparse signals, over noise of both kinds and several sizes."""
     largest = 0.0
-    x = signals.sparse(sketch.d, recovery.k, count, seed, noise=0.0)
+    x = signals.draw_sparse(sketch.d, recovery.k, count, seed, noise=0.0)
     for noise in _noises(sketch, recovery.k, count, seed):
         for size in SIZES:
             w = size * noise * np.linalg.norm(x, axis=-1, keepdims=True)
@@ -64,8 +64,8 @@ def _noise_constant(sketch: Sketch, recovery: Recovery, count: int, seed: int) -
 
 
 def _noises(sketch: Sketch, k: int, count: int, seed: int) -> Iterator[signals.Signals]:
-    """The noise of the probes, spread over all measurements, and looking like k wrong coordinates: (count, b)."""
+    """The two kinds of noise, each (count, b): spread over all measurements, and sketches of k wrong coordinates."""
     d, b = sketch.d, sketch.b
     yield seeds.generator(seed, data="feedback bound", d=d, b=b).standard_normal((count, b))
-    wrong = signals.sparse(d, k, count, seed, first=count, noise=0.0)
+    wrong = signals.draw_sparse(d, k, count, seed, first=count, noise=0.0)
     yield sketch.kernels.to_numpy(sketch.sketch(sketch.kernels.asarray(wrong)))

@@ -1,4 +1,4 @@
-"""Property inference from what the protocols send: zhang2021 §6.3 and Appendix A.2."""
+"""Property inference from the messages of protocols (zhang2021 §6.3 and Appendix A.2)."""
 
 import logging
 from collections.abc import Iterator
@@ -21,40 +21,52 @@ from sketchbench.model.networks import MakeModel
 from sketchbench.parameters import Checked, Count, NonNegative, Positive, Several
 from sketchbench.sketch.family import Family
 
-CHANCE = 0.5  # the area under the ROC curve of an attack that knows nothing
-TOLD = 0.65  # the least mean area of an attack that is said to know something
-SURELY_TOLD = 0.75  # an area that chance hardly reaches in a single training
+CHANCE = 0.5  # area under the ROC curve of a random guess
+TOLD = 0.65  # the least mean area of an attack that is said to infer the property
+SURELY_TOLD = 0.75  # an area that a random guess hardly reaches in a single training
 SHUFFLED = "shuffled labels"
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class PropertyInference(Checked):
-    """Two clients train a network to tell even from odd classes; an attacker wants to know which of the victim's
-    batches contain images of certain other classes.
+    """Two clients train a network to tell even from odd classes; an attacker infers which of the victim's batches
+    contain images of certain classes.
 
-    Each trial is a training of its own, plain and double-blind, watched as `attack.watched_training` says; given the
-    data set, trials are independent. `batches` says what is trained on, `phases` how long the attacker learns and is
-    tested, `trees` how many its random forest has. Rows:
+    Each trial trains a plain and a double-blind network, observed as in `attack.watched_training`; given the data set,
+    trials are independent. Cases are the attackers:
 
-    - `auc`: the area under the ROC curve, by case. Without a defence: `plain server`, `plain client`. The server of
-      double-blind training: `server` from Γ Sᵀ of the sketched layers, `server, whole reply` with the other parameters,
-      which are sent as they are. The client: `client option I`, `client option II` from its estimates of the update of
-      the sketched layers between two broadcasts; `client, open parameters` from the other parameters alone. Servers of
-      plain training: `iterative sketching` from RᵀR∇F with a fresh R in every round (song2023), `compressed sensing`
-      from Φ∇F with one Φ for all rounds (tang2021); b/d as for the layers.
-    - `auc_loss`: of the plain cases, 1 - area, and in how many trials it exceeds `allowed_loss`.
-    - `no_leak`: in how many trials the area is at most 3/4, which an attack that knows nothing hardly
-      exceeds. `shortfall`: 0.65 - area, in the mean at most the bound 0
-      where an attack tells something: midway between knowing nothing and 0.8.
-    - `no_loss`: of the server's cases, and of `plain server` as a negative control, area - that of `plain server`, and
-      in how many trials it is at least 0.
+    - `plain server`, `plain client`: of plain training, without a defence.
+    - `iterative sketching`: a server that sees RᵀR∇F with a fresh R in every round (song2023).
+    - `compressed sensing`: a server that sees Φ∇F with one Φ for all rounds (tang2021).
+    - `server`: of double-blind training, from Γ Sᵀ of the sketched layers; `server, whole reply` also sees the steps of
+      all other parameters.
+    - `client option I`, `client option II`: a client, from its estimates of the sketched layers' update between two
+      broadcasts; `client, open parameters`: from the other parameters alone.
+    - `shuffled labels`: the plain server, whose classifier learnt from labels in random order: a negative control.
 
-    The case `shuffled labels` is a negative control: the plain server's forest, which has learnt from labels in random
-    order. The bound of the counts is that of a probability, 1/2: they are about the median training. The column
-    `positive_control` has the number of trials in which the attack succeeds without a defence, with a loss of at most
-    `allowed_loss`, in the plain case where there are fewer. Where that can't be shown to be most trials, the attack is
-    too weak to show that anything is safe from it.
+    Rows by `case`:
+
+    - `auc`: mean area under the ROC curve; exact, for clients: 1/2, the area of a random guess.
+    - `auc_loss`, for the plain cases: mean of 1 - area, and the `count` of trials in which it exceeds `allowed_loss`.
+    - `no_leak`: in how many trials the area is at most 3/4, which a random guess hardly exceeds.
+    - `shortfall`: mean of 0.65 - area, which is midway between 1/2 and 0.8; bound: 0, which an attack that infers the
+      property does not exceed.
+    - `no_loss`, for double-blind servers, and `plain server` as a negative control: mean of the area less that of
+      `plain server`, and the `count` of trials in which that is at least 0.
+
+    The bound of counts is 1/2, for a probability, as they are about the median training. The column `positive_control`
+    has the number of trials in which the attack on plain training has a loss of at most `allowed_loss`, in the plain
+    case with the fewest: unless these are shown to be most trials, the attack is too weak to judge a defence.
+
+    Arguments:
+        family: of the sketches: of layers, and at the same b/d of whole gradients.
+        batches: the size of batches, and how many have the property.
+        phases: the rounds in which the attacker waits, learns and is tested.
+        rate: learning rate of the clients.
+        trees: of the attacker's random forest.
+        trials: pairs of trainings.
+        allowed_loss: the 1 - area up to which an attack has succeeded.
     """
 
     family: Family
@@ -110,25 +122,25 @@ class PropertyInference(Checked):
                 tested = truth[self.phases.first_test :]
                 areas |= self._areas(one, tested, forest_seed)
                 if attacker == "plain server":
-                    areas[SHUFFLED] = self._shuffled(one, tested, forest_seed)
+                    areas[SHUFFLED] = self._shuffled_area(one, tested, forest_seed)
         return areas
 
     def _parties(self, data: Dataset, trial: int) -> Parties:
-        """Each with a third of the training images; the batches are the same in every training of a trial."""
+        """The parties, with a third of the training images each; both trainings of a trial have the same batches."""
         order = seeds.generator(self.seed, data="property", trial=trial).permutation(len(data.train.labels))
         random = seeds.generator(self.seed, data="batches", trial=trial)
         images = torch.tensor(data.train.images, device=device_of(self.kernels)).float() / data.white
         thirds = np.array_split(order, 3)
         return Parties(*(Party(images[part], data.train.labels[part], self.batches, random) for part in thirds))
 
-    def _shuffled(self, observations: Observations, truth: NDArray[np.bool_], seed: int) -> float:
-        """Of an attacker who knows its own batches, but not which is which."""
+    def _shuffled_area(self, observations: Observations, truth: NDArray[np.bool_], seed: int) -> float:
+        """The area of an attacker who learns from its own batches with their labels in random order."""
         labels = seeds.generator(seed, what=SHUFFLED).permutation(observations.labels)
         (area,) = self._areas(replace(observations, labels=list(labels)), truth, seed).values()
         return area
 
     def _areas(self, observations: Observations, truth: NDArray[np.bool_], seed: int) -> dict[str, float]:
-        """Of the cases of one attacker."""
+        """The area under the ROC curve for each case of one attacker."""
         own, *views = (
             torch.stack(features).cpu().numpy() for features in (observations.own, *observations.cases.values())
         )

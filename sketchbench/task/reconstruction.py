@@ -19,25 +19,25 @@ from sketchbench.task import signals, trials
 
 @dataclass(frozen=True)
 class Reconstruction(Checked):
-    """Measures error, effort and time of recovering sparse signals with noise from their sketches.
+    """Measures the error, the iterations and the time of a recovery of sparse signals with noise from their sketches.
 
-    All signals go through one operator. The recovery is compared with a CountSketch table of the same size b, decoded
-    by medians, on the same signals.
+    All signals go through one operator. The recovery is compared with the median of a CountSketch table of the same
+    size b, on the same signals.
 
     Rows, all with the `compression` d/b:
         relative_error: mean of ‖x - x̂‖² / ‖x‖².
-        floor: the same for the best approximation of x with k nonzeros.
-        difference: mean of the relative error less that of the table; bound: 0.
+        floor: mean of the same for the best approximation of x with k nonzeros.
+        difference: mean of the relative error of the recovery less that of the table; bound: 0.
         lead: mean of the relative error of the table less that of the recovery; bound: d/b.
-        behind: the same, as what a table of `rows` rows should not have on one of others; bound: 0.
+        behind: as `lead`, but with the bound 0, for a recovery that is itself a table, of another number of rows.
         iterations: mean number of iterations for a signal.
-        seconds: time to sketch and recover a signal (in the column `mean`), in the block of signals that took least,
-            since other jobs may have slowed down the others.
+        seconds: seconds to sketch and recover a signal (in the column `mean`), in the fastest block of signals, as
+            other work on the machine may delay other blocks.
 
     Arguments:
         trials: number of signals.
         k: large entries of a signal, and entries that are recovered.
-        noise: standard deviation of what is added to every entry.
+        noise: standard deviation of the noise in every entry of a signal.
         rows: rows of the CountSketch table; b must be a multiple.
     """
 
@@ -51,9 +51,10 @@ class Reconstruction(Checked):
     rows: Count
 
     def run(self) -> list[Row]:
-        """Measure; returns the seven rows. Raises ValueError for k > d, or a b that is no multiple of `rows`."""
+        """Recover the signals; returns the seven rows. Raises ValueError for k > d, or a b that is no multiple of
+        `rows`."""
         d, b = self.family.d, self.family.b
-        measured, seconds = self._measured()
+        measured, seconds = self._measure()
         errors, table = measured["recovery"], measured["table"]
         compression = {"compression": d / b}
         return [
@@ -66,8 +67,8 @@ class Reconstruction(Checked):
             Row("seconds", **compression, mean=seconds),
         ]
 
-    def _measured(self) -> tuple[dict[str, Any], float]:
-        """Relative errors and iterations of all signals, (trials,) each, and the seconds for a signal."""
+    def _measure(self) -> tuple[dict[str, Any], float]:
+        """Relative errors and iterations of all signals, each (trials,), and the seconds for a signal."""
         d, b = self.family.d, self.family.b
         tested, table = (
             trials.fixed_operator(family, self.kernels, self.seed, "reconstruction")
@@ -77,10 +78,10 @@ class Reconstruction(Checked):
         blocks: dict[str, list[Any]] = defaultdict(list)
         seconds = float("inf")
         for first, count in trials.blocks(self.trials, 4 * d):
-            x = signals.sparse(d, self.k, count, self.seed, first, noise=self.noise)
+            x = signals.draw_sparse(d, self.k, count, self.seed, first, noise=self.noise)
             sent = self.kernels.asarray(x)
             if first == 0:
-                recovery.recover(tested, tested.sketch(sent[:1]))  # compiles what is to be timed
+                recovery.recover(tested, tested.sketch(sent[:1]))  # compiles the kernels before they are timed
             start = time.perf_counter()
             result = recovery.recover(tested, tested.sketch(sent))
             blocks["iterations"].append(self.kernels.to_numpy(result.iterations))  # waits for a GPU

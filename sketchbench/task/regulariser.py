@@ -1,4 +1,4 @@
-"""What training through sketches minimises: the expected loss of a sketched linear model (zhang2021 §5.3)."""
+"""The regulariser of training through sketches: the expected loss of a sketched linear model (zhang2021 §5.3)."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from sketchbench.theory.known import Known
 
 Numbers = NDArray[np.float64]
 LARGEST, SMALLEST = "largest feature", "smallest feature"
-RANGE = 2.0  # the features' standard deviations are from 1/RANGE to RANGE
+RANGE = 2.0  # the features' standard deviations fall from RANGE to 1/RANGE
 
 
 class Model(NamedTuple):
@@ -29,23 +29,23 @@ class Model(NamedTuple):
 
 @dataclass(frozen=True)
 class Regulariser(Checked):
-    """Measures f̃(w) - f(w), where f(w) = Σ (x_jᵀw - y_j)²/2n is the squared loss of a linear model, Eq. (4), and f̃(w)
-    the mean over S = Rᵀ of that with x_jᵀSSᵀw in the place of x_jᵀw, Eq. (5). The unit is the penalty of dropout that
-    keeps a feature with probability b/d. Every trial draws a fresh S. Rows:
+    """Measures f̃(w) - f(w), where f(w) = Σ (x_jᵀw - y_j)²/2n is the squared loss of a linear model (Eq. 4), and f̃(w)
+    its mean over S = Rᵀ with x_jᵀSSᵀw in the place of x_jᵀw (Eq. 5). Every trial draws a fresh S. The unit is the
+    penalty of dropout that keeps a feature with probability b/d. Rows:
 
-    `excess`: by case, mean of f̃(w) - f(w), in two readings of what is exact: `family`, half the mean variance of
-    x_jᵀSSᵀw by the family's second moments, where these are known; `dropout`, so 1.
-    `small_less_large`: mean of what is added for the weight of the smallest feature less that for an equal weight of
-    the largest, in the unit of the latter; bound: 0. Dropout's is negative.
+    `excess`, by `case` and `reading`: mean of f̃(w) - f(w); exact: 1 in the reading `dropout`; in the reading `family`,
+    half the mean variance of x_jᵀSSᵀw by the family's second moments, if these are known.
+    `small_less_large`: mean of the excess of the case `smallest feature` less that of `largest feature`, in the
+    latter's unit; bound: 0. For dropout it is negative.
 
-    Cases, with normal features whose standard deviations fall from 2 to 1/2, except for the last:
-        dense: normal weights.
-        largest feature, smallest feature: a single weight, that of the first or last feature.
+    Cases:
+        dense: normal features, with standard deviations that fall from 2 to 1/2, and normal weights.
+        largest feature, smallest feature: the same features; a single weight, for the first or the last feature.
         flat: all features and weights equal.
 
     Arguments:
         trials: number of sketches.
-        samples: n.
+        samples: n, the number of samples.
         residual: standard deviation of y_j - x_jᵀw.
     """
 
@@ -60,7 +60,7 @@ class Regulariser(Checked):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.family.b >= self.family.d:
-            raise ValueError(f"b={self.family.b} must be < d={self.family.d}, as there is no dropout of nothing")
+            raise ValueError(f"b={self.family.b} must be < d={self.family.d}; with b = d dropout drops nothing")
 
     def run(self) -> list[Row]:
         models = self._models()
@@ -69,15 +69,15 @@ class Regulariser(Checked):
         rows = []
         for name, model in models.items():
             row = Row("excess", case=name).mean(excess[name] / units[name])
-            rows.append(row.but(reading="dropout", exact=1.0))
+            rows.append(row.replace(reading="dropout", exact=1.0))
             if self.known.second_moment is not None:
                 exact = penalty(*model, self.known.second_moment, size=self.family.b)
-                rows.append(row.but(reading="family", exact=exact / units[name]))
+                rows.append(row.replace(reading="family", exact=exact / units[name]))
         difference = (excess[SMALLEST] - excess[LARGEST]) / units[LARGEST]
         return [*rows, Row("small_less_large", bound=0.0).mean(difference)]
 
     def _models(self) -> dict[str, Model]:
-        """The models by case; the same for every family."""
+        """The models by case, which are the same for every family."""
         d, random = self.family.d, seeds.generator(self.seed, data="regulariser", d=self.family.d)
         features = random.standard_normal((self.samples, d)) * np.geomspace(RANGE, 1 / RANGE, d)
         first, last = np.eye(d)[[0, -1]]
@@ -89,17 +89,17 @@ class Regulariser(Checked):
         }
 
     def _excess(self, models: list[Model]) -> Numbers:
-        """What sketching adds to the loss of each model in each trial, (trials, models)."""
+        """The excess f̃(w) - f(w) of each model in each trial, (trials, models)."""
         features, weights = (np.array(part) for part in zip(*models, strict=True))
         random = seeds.generator(self.seed, data="residuals", d=self.family.d)
         residuals = self.residual * random.standard_normal(features.shape[:2])  # of the plain model, (models, samples)
         plain = np.einsum("cnd,cd->cn", features, weights)
         key = seeds.key(self.seed, task="regulariser", family=repr(self.family))
         rows = self.kernels.asarray(features.reshape(1, -1, self.family.d))
-        found = []
+        excess = []
         for sketch in trials.operators(self.family, key, self.kernels, self.trials, rows.shape[1]):
-            projected = self.kernels.to_numpy(trials.desketched(sketch, rows))
+            projected = self.kernels.to_numpy(trials.sketch_and_desketch(sketch, rows))
             outputs = np.einsum("tcnd,cd->tcn", projected.reshape(-1, *features.shape), weights)
             losses = ((outputs - plain - residuals) ** 2 - residuals**2).mean(axis=-1) / 2
-            found.append(losses)
-        return np.concatenate(found)
+            excess.append(losses)
+        return np.concatenate(excess)

@@ -1,4 +1,4 @@
-"""The bound that zhang2021 Remark 1 hopes for: how much of an update two broadcasts hide from all linear estimates."""
+"""The bound of zhang2021 Remark 1: the part of an update that two broadcasts hide from all linear estimates."""
 
 import logging
 from dataclasses import dataclass
@@ -10,18 +10,23 @@ from sketchbench.kernels import Kernels
 from sketchbench.measure.row import MEDIAN, Row
 from sketchbench.parameters import Checked, Count, NonEmptyList, Positive, Several
 from sketchbench.sketch.family import Family
-from sketchbench.theory.double_blind import missed
+from sketchbench.theory.double_blind import unreachable_share
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class RemarkOne(Checked):
-    """`trials` pairs of normal weights (d_out, d) and of sketches, the update a hundredth of the weights.
+    """Measures the part of an update Δ that no linear estimate Δ̂ = W_old S_old Z₁ - W_new S_new Z₂ recovers, for
+    normal weights W (d_out, d), an update of a hundredth of their size, and fresh sketches S in each trial.
 
-    Rows for each of `outputs`, d_out, in the column `length`: `missed`, the least ‖Δ̂ - Δ‖²/‖Δ‖² over all
-    Δ̂ = W_old S_old Z₁ - W_new S_new Z₂, and in how many trials it is below `least`, a constant that Ω(1) may stand
-    for; the bound is that of a probability, 1/2. The case says whether d_out is at most 2b.
+    Row for each of `outputs`, d_out (column `length`), with the case `d_out <= 2s` or `d_out > 2s`:
+        missed: mean of the least ‖Δ̂ - Δ‖²/‖Δ‖² over all Z₁ and Z₂, and the `count` of trials in which it is below
+            `least`; the bound 1/2, for a probability, is for the count.
+
+    Arguments:
+        outputs: values of d_out, the number of outputs of a layer.
+        least: the constant that stands for the paper's Ω(1).
     """
 
     family: Family
@@ -48,4 +53,4 @@ class RemarkOne(Checked):
         key = seeds.key(self.seed, task="remark 1", family=repr(self.family), outputs=outputs, trial=trial)
         sketches = self.family.draw(key, operators=2, kernels=self.kernels)
         first, second = self.kernels.to_numpy(sketches.materialize())
-        return missed(old @ first.T, new @ second.T, old - new)
+        return unreachable_share(old @ first.T, new @ second.T, old - new)

@@ -9,14 +9,14 @@ from sketchbench.federated import checkpoint
 from sketchbench.measure.row import Row
 from sketchbench.run.course import Course, Unfinished
 
-Values = dict[str, Any]  # by name, of numbers, texts, None, lists of these and dictionaries by text: what JSON can say
+Values = dict[str, Any]  # the values of a trial by name, of types that JSON has
 
 
 class Repeated(ABC):
-    """A task in two steps: trials, whose streams of random numbers depend on their own number alone, and rows that are
-    made of what they gave. So trials may be made in one run or in as many runs as there are: the rows are the same.
+    """A base class of tasks in two steps: trials, and rows from the values of all trials. The random numbers of a trial
+    depend on its own number alone, so that one run can make all trials, or each trial a run of its own.
 
-    A class of it has the fields `trials`, their number, and `course`.
+    A subclass is a dataclass with the fields `trials`, the number of trials, and `course`.
     """
 
     trials: int
@@ -24,47 +24,46 @@ class Repeated(ABC):
 
     @abstractmethod
     def trial(self, number: int) -> Values:
-        """Make one trial, with the numbers from 0 on.
+        """Make the trial with this number, from 0 on, and return its values.
 
         Raises:
-            Unfinished: where it has reached the time limit of `course` and can go on from a checkpoint in its folder.
+            Unfinished: when the time limit of `course` has passed; the trial can go on from its checkpoint.
         """
 
     @abstractmethod
     def rows(self, values: Sequence[Values]) -> list[Row]:
-        """The rows of what one trial or more have given, in the order of their numbers. Needs nothing else: no data,
-        no training."""
+        """The rows from the values of one trial or more, in the order of their numbers, without data or training."""
 
     def run(self) -> list[Row]:
-        """All trials, and their rows. With a folder of checkpoints, those that are done are kept there.
+        """Make all trials, and return their rows. A folder of checkpoints keeps the values of finished trials.
 
         Raises:
-            Unfinished: where the time limit of `course` is reached; at least a part of a trial has been made by then.
+            Unfinished: when the time limit of `course` has passed; at least a part of a trial has been made by then.
         """
         values: list[Values] = []
         worked = False
         for number in range(self.trials):
-            found = self._kept(number)
-            if found is None:
+            one = self._load(number)
+            if one is None:
                 if worked and self.course.over:
                     raise Unfinished(f"{number} of {self.trials} trials are done")
-                found, worked = self.trial(number), True
-                self._keep(number, found)
-            values.append(found)
+                one, worked = self.trial(number), True
+                self._save(number, one)
+            values.append(one)
         return self.rows(values)
 
-    def _kept(self, number: int) -> Values | None:
-        place = self._place(number)
-        saved = checkpoint.load(place) if place else None
+    def _load(self, number: int) -> Values | None:
+        path = self._path(number)
+        saved = checkpoint.load(path) if path else None
         return saved["values"] if saved else None
 
-    def _keep(self, number: int, values: Values) -> None:
-        if place := self._place(number):
-            checkpoint.save(place, {"values": values})
+    def _save(self, number: int, values: Values) -> None:
+        if path := self._path(number):
+            checkpoint.save(path, {"values": values})
 
-    def _place(self, number: int) -> Path | None:
-        """Of the values of a trial that is done; None where they can't be told from those of another config."""
+    def _path(self, number: int) -> Path | None:
+        """The checkpoint of a finished trial's values; None without a folder, or a config that identifies the task."""
         course = self.course.within(f"trial{number}")
         if not (course.checkpoints and course.config):
             return None
-        return checkpoint.place(course.checkpoints, course.code, course.config, "values", number)
+        return checkpoint.path_of(course.checkpoints, course.code, course.config, "values", number)

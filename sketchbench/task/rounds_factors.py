@@ -1,4 +1,4 @@
-"""What decides how many rounds a training takes, plain and sketched: a factorial experiment."""
+"""The factors that determine the number of rounds of a training, plain and sketched: a factorial experiment."""
 
 import functools
 import logging
@@ -18,7 +18,7 @@ from sketchbench.federated.fedavg_experiment import FedAvgExperiment, FedAvgProc
 from sketchbench.kernels import Kernels
 from sketchbench.measure.factorial import design, effects
 from sketchbench.measure.row import Row
-from sketchbench.model.initialisation import listed
+from sketchbench.model.initialisation import network_as_listing
 from sketchbench.model.networks import MakeModel
 from sketchbench.parameters import Checked, Count, Positive, Probability
 from sketchbench.run.course import Course
@@ -28,30 +28,31 @@ from sketchbench.task.repeated import Repeated, Values
 log = logging.getLogger(__name__)
 CASES = ("plain", "sketched")
 RATIO = "ratio"
-SKETCHED_ONLY = ("local_step",)  # a plain training is the same at both levels
+SKETCHED_ONLY = ("local_step",)  # both levels of this factor are the same plain training
 FACTORS = ("rate", "momentum", "weights", "local_step", "epochs", "batch")
 
 
 @dataclass(frozen=True)
 class RoundsFactors(Checked, Repeated):
-    """FedAvg to a test accuracy, at two levels of each of some factors (`measure.factorial.design`), plain and sketched
-    from the same seeds. A trial is a replicate of the whole design. Rows:
+    """FedAvg to a target of test accuracy, at two levels of each factor (`measure.factorial.design`), plain and
+    sketched from the same seeds. A trial is a replicate of the whole design. Rows:
 
-    `rounds_to_target`: by `case`, with the levels of all factors: the mean number of rounds; one that does not reach
-    the target counts as `rounds`, and its status is `unfinished`.
-    `rounds_ratio`: sketched over plain, likewise.
-    `effect`: in the case `FACTOR on plain`, `on sketched`, `on ratio`: by what the factor's high level multiplies the
-    rounds, as a natural logarithm; `mean` with the standard deviation of as many trials as give its standard error and
-    degrees of freedom: what no factor explains is taken for chance. Trainings that miss the target make it too small.
+    `rounds_to_target`, by `case` with the levels of all factors: mean number of rounds. A training that misses the
+    target counts as `rounds`, and the status is then `unfinished`.
+    `rounds_ratio`, by `case` with the levels of all factors: mean ratio of rounds, sketched over plain; likewise.
+    `effect`, by `case` (`FACTOR on plain`, `FACTOR on sketched`, `FACTOR on ratio`): the natural logarithm of the
+    factor by which the high level multiplies the rounds. `sd` and `trials` are chosen to give the estimate's standard
+    error and degrees of freedom, with the variation that no factor explains as chance. Trainings that miss the target
+    bias effects towards 0.
 
     Arguments:
-        training: what is not a factor.
-        factors: low and high level by name: `rate` of learning, `momentum` (with which the rate is multiplied by
-            1 - momentum, so that steps stay as long), `weights` (initial ones, `torch` or `listing`), `local_step`,
-            `epochs`, `batch`.
+        training: the procedure apart from the factors.
+        factors: the low and the high level of each factor: `rate`, the learning rate; `momentum`, which also multiplies
+            the rate by 1 - momentum, so that steps keep their length; `weights`, the initial weights (`torch` or
+            `listing`); `local_step`, `epochs`, `batch`, as for `FedAvg`.
         target: the test accuracy.
         rounds: of a training, at most.
-        trials: replicates.
+        trials: replicates of the design.
     """
 
     family: Family
@@ -77,13 +78,13 @@ class RoundsFactors(Checked, Repeated):
         design(len(self.factors))
 
     def trial(self, number: int) -> Values:
-        """The rounds of each run of the design by case, None where the target was not reached."""
+        """Train all runs of the design; returns their rounds by case, None for one that missed the target."""
         done: dict[str, int | None] = {}
         values: Values = {case: [] for case in CASES}
         for levels in self._runs:
             for case in CASES:
-                told = {k: v for k, v in levels.items() if case == "sketched" or k not in SKETCHED_ONLY}
-                name = ", ".join([case, *(f"{key}={value}" for key, value in told.items())])
+                shown = {k: v for k, v in levels.items() if case == "sketched" or k not in SKETCHED_ONLY}
+                name = ", ".join([case, *(f"{key}={value}" for key, value in shown.items())])
                 if name not in done:
                     done[name] = self._rounds(case, levels, number, name)
                     log.info("trial %d, %s: %s rounds", number, name, done[name])
@@ -96,27 +97,27 @@ class RoundsFactors(Checked, Repeated):
         for case in CASES:
             reached = [[self.rounds if t is None else t for t in one[case]] for one in values]
             missed = [any(one[case][run] is None for one in values) for run in range(len(self._runs))]
-            rows += list(self._shown("rounds_to_target", case, np.array(reached, dtype=float), missed))
+            rows += list(self._rows("rounds_to_target", case, np.array(reached, dtype=float), missed))
             logs[case] = np.log(np.array(reached, dtype=float))
         logs[RATIO] = logs["sketched"] - logs["plain"]
         missed = [any(one[case][run] is None for one in values for case in CASES) for run in range(len(self._runs))]
-        rows += list(self._shown("rounds_ratio", "sketched", np.exp(logs[RATIO]), missed))
-        for response, found in logs.items():
-            for name, effect in effects(self._names, found).items():
+        rows += list(self._rows("rounds_ratio", "sketched", np.exp(logs[RATIO]), missed))
+        for response, measured in logs.items():
+            for name, effect in effects(self._names, measured).items():
                 trials = effect.freedom + 1
                 row = Row("effect", case=f"{name} on {response}", trials=trials, mean=effect.mean)
-                rows.append(row.but(sd=effect.error * math.sqrt(trials), skewness=0.0))
+                rows.append(row.replace(sd=effect.error * math.sqrt(trials), skewness=0.0))
         return rows
 
-    def _shown(self, quantity: str, case: str, values: np.ndarray, missed: Sequence[bool]) -> Iterator[Row]:
-        for levels, found, short in zip(self._runs, values.T, missed, strict=True):
-            told = ", ".join(f"{name} {value}" for name, value in levels.items())
-            row = Row(quantity, case=f"{case}: {told}", status="unfinished" if short else "finite")
-            yield row.mean(found)
+    def _rows(self, quantity: str, case: str, values: np.ndarray, missed: Sequence[bool]) -> Iterator[Row]:
+        for levels, rounds, short in zip(self._runs, values.T, missed, strict=True):
+            text = ", ".join(f"{name} {value}" for name, value in levels.items())
+            row = Row(quantity, case=f"{case}: {text}", status="unfinished" if short else "finite")
+            yield row.mean(rounds)
 
     @functools.cached_property
     def _names(self) -> list[str]:
-        """The factors, in an order of their own and not in that of the config: another order is another design."""
+        """The factors in a fixed order, whatever the order in the config, as the design depends on it."""
         return [name for name in FACTORS if name in self.factors]
 
     @functools.cached_property
@@ -134,11 +135,11 @@ class RoundsFactors(Checked, Repeated):
         return data
 
     def _rounds(self, case: str, levels: Mapping[str, Any], number: int, name: str) -> int | None:
-        """The rounds of one training, or None."""
+        """Train once; returns the number of rounds to the target, or None for a training that missed it."""
         given = {key: levels[key] for key in ("momentum", "local_step", "epochs", "batch") if key in levels}
         model: Callable[..., nn.Module] = self.model
         if levels.get("weights", "torch") == "listing":
-            model = partial(listed, model=self.model)
+            model = partial(network_as_listing, model=self.model)
         rate: Positive = levels["rate"] * (1 - levels.get("momentum", 0))
         experiment = FedAvgExperiment(
             rounds=self.rounds,
@@ -154,4 +155,4 @@ class RoundsFactors(Checked, Repeated):
             procedure=replace(self.training, **given),
             rate=rate,
         )
-        return experiment.run().reached(self.target)
+        return experiment.run().round_reaching(self.target)

@@ -1,4 +1,4 @@
-"""What sampling of records or clients does to the rounds that iterative sketching takes (song2023 §6)."""
+"""How many more rounds iterative sketching takes when records or clients are sampled (song2023 §6)."""
 
 import logging
 from dataclasses import dataclass
@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench import seeds
-from sketchbench.federated.iterative_sketching import IterativeSketching
 from sketchbench.federated.sampled import Sampled
-from sketchbench.federated.theorems import assumptions, theorem_named
+from sketchbench.federated.theorems import algorithm_of, find_theorem
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row
 from sketchbench.objective.empirical import EmpiricalRisk
@@ -24,16 +23,22 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class SampledGradients(Checked):
-    """Iterative sketching with gradients of samples until a `target` share of f(w⁰) - f* is left, beside the same with
-    all records and clients, trial by trial with the same operators. Rows by `case`:
+    """Iterative sketching with sampled gradients until f(w) - f* is at most `target` times f(w⁰) - f*, beside the same
+    runs with all records and clients. Both have the same operators, trial by trial.
 
-    `rounds`: over those without sampling, against `allowed`; for `records`, a share of which every client draws for
-    each round; for `clients`, a share of which take part in a round; and for `half of the step` without sampling, a
-    negative control. Where a trial does not arrive in `patience` times the rounds, the status is `diverged`.
+    Row `rounds`, by `case`: mean number of rounds, over the number without sampling; bound: `allowed`. The cases:
+        records: in each round every client takes its gradient over a random `share` of its records.
+        clients: in each round a random `share` of the clients takes part.
+        half of the step: no sampling, but half the step size: a negative control.
+    Where a trial misses the target in `patience` times the rounds, the row has the status `diverged`, and no mean.
 
     Arguments:
-        factor: of the largest step that Theorem E.1 allows for the exact α.
+        rounds: the most rounds of a run without sampling.
+        factor: the step size, as a share of the largest one that Theorem E.1 allows for the exact α.
+        target: the share of f(w⁰) - f* at which a run ends.
         share: of the records or clients.
+        allowed: the ratio of rounds that the claim allows.
+        patience: rounds of a run with sampling, as a multiple of those without it, at most.
     """
 
     family: Family
@@ -68,17 +73,17 @@ class SampledGradients(Checked):
 
     def _row(self, case: str, ratios: NDArray[np.float64]) -> Row:
         row, missing = Row("rounds", case=case, bound=self.allowed), int(np.isnan(ratios).sum())
-        log.info("%s: %d of %d trials arrived", case, self.trials - missing, self.trials)
+        log.info("%s: %d of %d trials reached the target", case, self.trials - missing, self.trials)
         if missing:
-            return row.lost("diverged", f"{missing} of the trials did not reach the target", self.trials)
-        return row.but(status="finite").mean(ratios)
+            return row.without_number("diverged", f"{missing} of the trials did not reach the target", self.trials)
+        return row.replace(status="finite").mean(ratios)
 
     def _arrivals(
         self, objective: EmpiricalRisk, records: float, clients: float, step: float, rounds: int
     ) -> NDArray[np.float64]:
-        """The round in which each trial reaches the target, (trials,); NaN where it does not."""
-        p = assumptions(objective, theorem_named("E.1"), self.family, self.known, alpha="exact")
-        algorithm = IterativeSketching(self.family, step * self.factor * theorem_named("E.1").rate(p))
+        """The first round in which each trial has reached the target, (trials,); NaN for one that never does."""
+        theorem, factor = find_theorem("E.1"), step * self.factor
+        algorithm, _ = algorithm_of(theorem, objective, self.family, self.known, factor=factor, alpha="exact")
         random = seeds.generator(self.seed, task="sampled gradients", records=str(records), clients=str(clients))
         key = seeds.key(self.seed, task="sampled gradients", family=repr(self.family))
         gradients = Sampled(objective, random, records, clients) if records < 1 or clients < 1 else None

@@ -1,4 +1,4 @@
-"""Which functions are semi-smooth: song2023 Definition 7.2, its examples, Table 2, and Lemmas I.8 and I.9."""
+"""Semi-smoothness of functions: song2023 Definition 7.2, its examples in Table 2, and Lemmas I.8 and I.9."""
 
 import logging
 from collections.abc import Iterator
@@ -15,24 +15,26 @@ from sketchbench.theory.semi_smooth import FUNCTIONS, POWER, Numbers, allowed_by
 
 log = logging.getLogger(__name__)
 
-SCALES = (1e-2, 10.0)  # of the pairs of a trial, from one pair to the next
-APART = 0.1  # least distance of a pair, relative to its scale, so that rounding is no matter
+SCALES = (1e-2, 10.0)  # the smallest and largest scale of pairs
+APART = 0.1  # least distance of a pair, relative to its scale, so that rounding does not matter
 
 
 @dataclass(frozen=True)
 class SemiSmoothness(Checked):
-    """Pairs of inputs at all scales between 1/100 and 10, in each of `trials` sets of `pairs`.
+    """Measures the semi-smoothness of functions L on `trials` sets of `pairs` random pairs of inputs (x, y), at scales
+    between 1/100 and 10.
 
-    Rows by `case`, the function of u = wᵀx with ‖w‖ = 1 (`theory.semi_smooth`):
+    Rows by `case`, the function of u = wᵀx with ‖w‖ = 1 (`theory.semi_smooth`), with the largest value over the pairs
+    of a trial, and in how many trials it exceeds the bound 1:
 
-    - `curvature`: the largest of L(y) - L(x) - L'(x)(y - x) over (y - x)²: at most 1 where L is (0, 1, p)-semi-smooth,
-      for every p. `contained`: in how many trials it is; the bound is that of a probability, 1/2.
-    - `lemma_I_8`: for functions with a β-Lipschitz gradient, the same over the lemma's b = β/2; `lemma_I_8_half`: over
-      half of that.
-    - `lemma_I_9`: for 1 + |u|^(3/2), whose gradient is semi-Lipschitz with p = 1/2, the remainder over what the lemma
-      allows; `lemma_I_9_third`: over a third of that.
+    - `curvature`: L(y) - L(x) - L'(x)(y - x) over (y - x)², which is at most 1 if L is (0, 1, p)-semi-smooth.
+      `contained` counts the trials in which it is at most 1; bound: 1/2, for a probability.
+    - `lemma_I_8`: for functions with a β-Lipschitz gradient, the curvature over the lemma's b = β/2. `lemma_I_8_half`:
+      over half of b, a negative control.
+    - `lemma_I_9`: for 1 + |u|^(3/2), whose gradient is semi-Lipschitz with p = 1/2, L(y) - L(x) - L'(x)(y - x) over the
+      lemma's bound. `lemma_I_9_third`: over a third of it, a negative control.
 
-    family, kernels: play no part.
+    The fields family and kernels are not used.
     """
 
     family: Family
@@ -44,7 +46,7 @@ class SemiSmoothness(Checked):
     def run(self) -> list[Row]:
         rows: list[Row] = []
         for case in FUNCTIONS:
-            rows += [row.but(case=case) for row in self._of(case)]
+            rows += [row.replace(case=case) for row in self._of(case)]
         x, y = self._points("power")
         ratio = (remainder(POWER, x, y) / allowed_by_lemma_i_9(x, y)).max(axis=1)
         for name, factor in (("lemma_I_9", 1), ("lemma_I_9_third", 3)):
@@ -65,7 +67,7 @@ class SemiSmoothness(Checked):
                 yield Row(name).exceedances(factor * curvature / function.smoothness, 1.0)
 
     def _points(self, case: str) -> tuple[Numbers, Numbers]:
-        """Pairs (trials, pairs) each, a scale for every pair."""
+        """Random pairs x and y, each (trials, pairs), with a random scale for each pair."""
         random = seeds.generator(self.seed, task="semi_smoothness", case=case)
         scale = np.exp(random.uniform(np.log(SCALES[0]), np.log(SCALES[1]), (self.trials, self.pairs)))
         x, move = random.standard_normal((2, self.trials, self.pairs))

@@ -16,7 +16,7 @@ def draw(kind: str, d: int, k: int, count: int, seed: int, first: int = 0) -> Si
     """Draw signals of a kind. Signal t depends on the other arguments only, not on how many are drawn with it.
 
     Arguments:
-        kind: what signals.
+        kind: the kind of signals.
             sparse: k entries N(0, 1) at random places, plus N(0, 0.05²) in every entry (tang2021 Appendix C).
             heavy_tail: independent entries with Student's t distribution with 2 degrees of freedom: none is zero, and
                 a few large ones dominate.
@@ -34,17 +34,17 @@ def draw(kind: str, d: int, k: int, count: int, seed: int, first: int = 0) -> Si
     """
     choose("signals", kind, get_args(Kind))
     if kind == "sparse":
-        return sparse(d, k, count, seed, first, noise=0.05)
+        return draw_sparse(d, k, count, seed, first, noise=0.05)
     signals = np.empty((count, d))
     for t in range(count):
         signals[t] = seeds.generator(seed, data=kind, d=d, signal=first + t).standard_t(2, d)
     return signals
 
 
-def sparse(d: int, k: int, count: int, seed: int, first: int = 0, *, noise: float = 0.0) -> Signals:
+def draw_sparse(d: int, k: int, count: int, seed: int, first: int = 0, *, noise: float = 0.0) -> Signals:
     """Draw signals with k entries N(0, 1) at random places, plus N(0, noise²) in every entry.
 
-    Arguments and result are those of `draw`; `noise` is a standard deviation, and without it, all other entries are 0.
+    Arguments and result are those of `draw`; `noise` is a standard deviation, and with 0 all other entries are 0.
 
     Raises:
         ValueError: unless 1 <= k <= d and noise >= 0.
@@ -67,6 +67,6 @@ def relative_error(x: Signals, estimate: Signals) -> NDArray[np.float64]:
     return np.asarray(((x - estimate) ** 2).sum(-1) / (x**2).sum(-1))
 
 
-def unit(v: Signals) -> Signals:
-    """The rows of v (N, d), scaled to norm 1."""
+def normalise(v: Signals) -> Signals:
+    """Scale the rows of v (N, d) to norm 1."""
     return np.asarray(v / np.linalg.norm(v, axis=-1, keepdims=True))

@@ -1,4 +1,4 @@
-"""Inversion of sketched gradients R ∇F, over the size of the sketch (song2023 §7.2)."""
+"""Inversion of sketched gradients R ∇F, at several sizes of the sketch (song2023 §7.2)."""
 
 import dataclasses
 from collections.abc import Iterator, Sequence
@@ -21,54 +21,58 @@ from sketchbench.task.repeated import Values
 
 @dataclass(frozen=True)
 class SketchedInversion(ImageInversion):
-    """The same for every view at every size b = d/`compression` of the sketch, for each of `compressions`.
+    """`ImageInversion` of each view at each size b = d/`compression` of the sketch.
 
-    The case `standing still` is the start of the attack, a negative control. The further column `measurements` says
-    whether there are `fewer` of them than pixels, or `more` (as many count as more). Further rows, of operators drawn
-    for them, in the first `examples` trials:
+    Rows are those of `ImageInversion`, with the case `standing still`, the start of the attack, as a negative control,
+    and the column `measurements`: `fewer` than pixels, or `more` (also for as many). Further rows, for operators of the
+    first `examples` trials:
 
-    - `gamma`: the smallest singular value of Rᵀ, γ₁ of song2023 Theorem 7.8.
-    - `restricted`: the smallest singular value of R on the span of the gradient's derivatives by the pixels, at the
-      victim's image. It is 0 where there are fewer measurements than pixels, since then some change of the image does
-      not change what is seen, to first order.
+    - `gamma`, by `compression`: mean of the smallest singular value of Rᵀ, γ₁ of song2023 Theorem 7.8.
+    - `restricted`, by `compression`: mean of the smallest singular value of R on the span of the gradient's derivatives
+      by the pixels, at the victim's image. It is 0 if there are fewer measurements than pixels, as some change of the
+      image then leaves the view unchanged, to first order.
 
-    They take O(d b² + d pixels²) for each operator, so that `examples` should be 0 for large d.
+    These take O(d b² + d pixels²) for each operator; `examples` should be 0 for large d.
+
+    Arguments:
+        compressions: values of d/b.
+        examples: number of trials with the further rows.
     """
 
     compressions: list[float]
     examples: Natural
 
-    def _defended(self, victim: Victim) -> Iterator[Case]:
+    def _defences(self, victim: Victim) -> Iterator[Case]:
         d = parameters(victim.network(None))
         if self.family.d != d:
             raise ValueError(f"d={self.family.d} must be the number of the network's parameters, {d}")
         pixels = victim.samples.images[0].numel()
         for compression in self.compressions:
-            family = self._compressed(compression)
+            family = self._compress(compression)
             columns = {"compression": compression, "measurements": "fewer" if family.b < pixels else "more"}
             for name, make in self.views.items():
                 yield Case(name, make, family, columns)
             yield Case("standing still", make, family, columns, still=True)
 
-    def _compressed(self, compression: float) -> Family:
+    def _compress(self, compression: float) -> Family:
         """The family with b = d/compression."""
         if not 1 <= compression <= self.family.d:
             raise ValueError(f"compression={compression} must satisfy 1 <= compression <= d={self.family.d}")
         return dataclasses.replace(self.family, b=round(self.family.d / compression))
 
     def _further(self, victim: Victim, number: int) -> Values:
-        """γ₁ and the smallest restricted singular value at each compression, in the first trials."""
+        """γ₁ and the smallest restricted singular value at each compression, for the first `examples` trials."""
         if number >= self.examples:
             return {}
         span = _span(victim)
-        found: Values = {"gamma": [], "restricted": []}
+        measured: Values = {"gamma": [], "restricted": []}
         for compression in self.compressions:
-            family = self._compressed(compression)
+            family = self._compress(compression)
             key = seeds.key(self.seed, task="singular values", family=repr(family))
             R = family.draw(seeds.key(key, trial=number), kernels=self.kernels)
-            found["gamma"].append(float(gamma_1(R)))
-            found["restricted"].append(_smallest(_dense(R) @ span))
-        return {"singular values": found}
+            measured["gamma"].append(float(gamma_1(R)))
+            measured["restricted"].append(_smallest(_dense(R) @ span))
+        return {"singular values": measured}
 
     def _further_rows(self, values: Sequence[Values]) -> list[Row]:
         examples = [one["singular values"] for one in values if "singular values" in one]

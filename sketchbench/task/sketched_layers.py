@@ -1,4 +1,4 @@
-"""Gradients of sketched layers, against the formulas of zhang2021 written out with dense matrices."""
+"""Gradients of sketched layers, beside the formulas of zhang2021 with dense matrices."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -25,12 +25,13 @@ ALLOWED = 1e-10  # an error that rounding in float64 can explain
 
 @dataclass(frozen=True)
 class SketchedLayers(Checked):
-    """Measures how far a sketched layer and its derivatives are from the formulas of zhang2021, in float64.
+    """Measures the errors of a sketched layer and its derivatives, in float64, relative to the formulas of zhang2021.
 
-    Every trial has a fresh operator, inputs X, weights W and directions G = ∂L/∂Z. An error is the largest entry of the
-    difference between the layer and the formula with the matrix S written out, over the largest entry of the latter.
+    Every trial has a fresh operator, inputs X, weights W and output gradients G = ∂L/∂Z. An error is the largest entry
+    of the difference between the layer's result and the formula with a dense matrix S, over the formula's largest
+    entry.
 
-    Rows for each case, with the largest error, and the number of trials that exceed the bound 1e-10:
+    Rows for each case, with the largest error, and in how many trials it exceeds the bound 1e-10:
         value: of the output Z = (X S)(W S)ᵀ + bias.
         input_gradient: of ∂L/∂X = G (W S) Sᵀ (Eq. 7).
         weight_gradient: of ∂L/∂W = Gᵀ (X S) Sᵀ (Eq. 8).
@@ -63,7 +64,7 @@ class SketchedLayers(Checked):
             raise ValueError(f"d={self.family.d} must be a multiple of {KERNEL**2}, the pixels of a filter")
 
     def run(self) -> list[Row]:
-        """Measure; returns four rows for each case."""
+        """Measure all cases; returns four rows for each."""
         d = self.family.d
         channels = d // KERNEL**2
         image = (self.batch, channels, PIXELS, PIXELS)
@@ -96,7 +97,7 @@ class SketchedLayers(Checked):
 
 
 def _errors(layer: Layer, S: Tensor, x: Tensor, random: torch.Generator) -> dict[str, float]:
-    """The errors of one trial, by the quantity that is compared."""
+    """The errors of one trial by quantity."""
     z, expected = layer(x), _formula(layer, S, x)
     G = _normal(z.shape, random).to(z.device)
     by_input, by_weight = torch.autograd.grad(z, (x, layer.weight), G, retain_graph=True)
@@ -113,7 +114,7 @@ def _errors(layer: Layer, S: Tensor, x: Tensor, random: torch.Generator) -> dict
 
 
 def _normal(shape: Sequence[int], random: torch.Generator) -> Tensor:
-    """Normal entries, drawn on the CPU, so that they are the same for every device."""
+    """Normal entries, drawn on the CPU to be the same for every device."""
     return torch.randn(tuple(shape), dtype=torch.float64, generator=random)
 
 
@@ -134,7 +135,7 @@ def _curvature(z: Tensor, x: Tensor, weight: Tensor) -> Tensor:
 
 
 def _rows_of(x: Tensor) -> Tensor:
-    """The rows that are sketched: inputs (N, d), or patches (N, positions, d)."""
+    """The rows that the layer sketches: inputs (N, d), or patches (N, positions, d)."""
     return x if x.dim() == 2 else nn.functional.unfold(x, KERNEL).transpose(1, 2)
 
 
@@ -144,12 +145,12 @@ def _columns_last(G: Tensor) -> Tensor:
 
 
 def _back(rows: Tensor, x: Tensor) -> Tensor:
-    """Rows in the shape of x, those of overlapping patches added: the transpose of `_rows_of`."""
+    """The transpose of `_rows_of`: rows in the shape of x, with overlapping patches added."""
     if x.dim() == 2:
         return rows
     return nn.functional.fold(rows.transpose(1, 2), (PIXELS, PIXELS), KERNEL)
 
 
 def _distance(actual: Tensor, expected: Tensor) -> float:
-    """The largest entry of the difference, over the largest entry that is expected."""
+    """The largest entry of the difference, over the largest expected entry."""
     return float((actual - expected).detach().abs().max() / expected.detach().abs().max())

@@ -1,4 +1,4 @@
-"""Facts about sparse approximations that tang2021's convergence theorem rests on."""
+"""Facts about sparse approximations on which tang2021's convergence theorem rests."""
 
 import logging
 from dataclasses import dataclass
@@ -21,17 +21,18 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 @dataclass(frozen=True)
 class Sparsity(Checked):
-    """Measures three ratios of vectors x that never exceed 1, if the facts that tang2021 uses are true.
+    """Measures three ratios of vectors x that never exceed 1 if the facts are true.
 
-    Rows for each kind of vectors (`case`, see `vectors`), all with the number of vectors that exceed the bound 1:
+    Rows for each kind of vectors (`case`, see `vectors`): the mean ratio, and for how many vectors it exceeds the bound
+        1:
         tail: 2√k ‖x - x^[k]‖₂ / ‖x‖₁, for a random k.
         sparsity: sp(x) = ‖x‖₁² / (‖x‖₂² d).
-        concavity: sp(x) / sp(Tx), where T moves two magnitudes closer together. Such transfers make up all
-            majorisation, so that the ratio never exceeds 1 if sp is Schur-concave.
+        concavity: sp(x) / sp(Tx), where T moves two magnitudes closer together. Majorisation is a sequence of such
+            transfers, so that the ratio never exceeds 1 if sp is Schur-concave.
 
     Arguments:
         trials: number of vectors of each kind.
-        length: entries of a vector, d above.
+        length: d, entries of a vector.
     """
 
     seed: int
@@ -39,7 +40,7 @@ class Sparsity(Checked):
     length: Several
 
     def run(self) -> list[Row]:
-        """Measure; returns three rows for each kind."""
+        """Draw the vectors, and measure; returns three rows for each kind."""
         return [row for kind in KINDS for row in self._rows(kind)]
 
     def _rows(self, kind: Kind) -> list[Row]:
@@ -51,7 +52,7 @@ class Sparsity(Checked):
         ratios = {
             "tail": 2 * np.sqrt(counts) * tails / abs(x).sum(-1),
             "sparsity": sparsity(x),
-            "concavity": sparsity(x) / sparsity(brought_closer(x, random)),
+            "concavity": sparsity(x) / sparsity(move_closer(x, random)),
         }
         log.info("%s: %d vectors of length %d", kind, self.trials, self.length)
         return [Row(name, case=kind).exceedances(values, 1.0).mean(values) for name, values in ratios.items()]
@@ -61,14 +62,14 @@ def vectors(kind: Kind, count: int, d: int, random: np.random.Generator) -> Vect
     """Draw vectors of a kind, none of them zero.
 
     Arguments:
-        kind: what entries they have.
+        kind: the kind of entries.
             normal, cauchy: independent entries with that distribution.
             sparse: a random number of normal entries at random places, the others 0.
-            equal: the same with entries 1, for which the bound on the tail is attained.
+            equal: a random number of ones at random places, the others 0, which attain the bound of the tail.
             powers: 1, c, c², ... for a random c between 0.1 and 1.
         count: number of vectors.
         d: number of entries.
-        random: what they are drawn from.
+        random: the generator.
 
     Returns:
         Vectors of shape (count, d).
@@ -84,15 +85,15 @@ def vectors(kind: Kind, count: int, d: int, random: np.random.Generator) -> Vect
     return np.asarray(chosen * (1.0 if kind == "equal" else random.standard_normal((count, d))))
 
 
-def brought_closer(x: Vectors, random: np.random.Generator) -> Vectors:
-    """The magnitudes of vectors, two random ones of each vector moved closer together with their sum unchanged.
+def move_closer(x: Vectors, random: np.random.Generator) -> Vectors:
+    """Move two random magnitudes of each vector closer together, with their sum unchanged.
 
     Arguments:
         x: vectors of shape (count, d), d >= 2.
-        random: what chooses the places, and how far they move.
+        random: the generator of places and distances.
 
     Returns:
-        Magnitudes of shape (count, d); x stays as it is.
+        The magnitudes of the results, (count, d); x is not changed.
     """
     closer, rows = abs(x), np.arange(len(x))
     one, other = random.permuted(np.tile(np.arange(x.shape[1]), (len(x), 1)), axis=1)[:, :2].T

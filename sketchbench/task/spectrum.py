@@ -1,4 +1,4 @@
-"""The singular values of sketches, which decide what an attacker sees of a gradient."""
+"""The singular values of sketches, which determine what an attacker sees of a gradient."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from sketchbench.task import trials
 from sketchbench.theory.known import Known
 from sketchbench.theory.leakage import ExpectedSpectrum
 
-EXPECTED = 25  # draws of deficient rank, and of full rank, that must be expected for a judgement
+EXPECTED = 25  # the least expected number of draws of deficient rank, and of full rank, for a judgement
 
 
 @dataclass(frozen=True)
@@ -27,14 +27,15 @@ class Spectrum(Checked):
     known exactly, for others there are only bounds.
 
     Rows:
-        norm, case printed: mean of γ₂; exact: 1, which song2023 gives to typical sketches (Appendix M).
-        norm, case derived: mean of γ₂; exact or bound: its mean as derived here.
-        gamma_1: mean of γ₁; exact: its mean, unless it is not known or can't be judged.
-        gamma_1_missing: where only a lower bound of E γ₁ is known, by how much γ₁ is below it; bound: 0.
-        deficient: share of the draws whose rank is below b; exact: its probability, unless that can't be judged.
-        lost_rows: b less the rank of R, in how many draws it is at least 1; bound: 0.5.
+        norm (case `printed`): mean of γ₂; exact: 1, the value of song2023 Appendix M for typical sketches.
+        norm (case `derived`): mean of γ₂; exact or bound: its expectation, or the bound of it, as derived here.
+        gamma_1: mean of γ₁; exact: its expectation, if it is known and can be judged.
+        gamma_1_missing: for a family with only a lower bound of E γ₁, mean of that bound less γ₁; bound: 0.
+        deficient: share of the draws whose rank is below b; exact: its probability, if it can be judged.
+        lost_rows: the largest b less the rank of R, and in how many draws it is at least 1 (bound: 0.5).
 
-    γ₁ and `deficient` can't be judged where fewer than 25 draws of either deficient or full rank are expected.
+    γ₁ and `deficient` can be judged if at least 25 draws of deficient rank, and as many of full rank, are expected, and
+    γ₁ also if no deficient rank is possible.
 
     Arguments:
         trials: number of operators.
@@ -58,7 +59,7 @@ class Spectrum(Checked):
             raise ValueError("the sketch's config needs a spectrum under `theory`")
 
     def run(self) -> list[Row]:
-        """Measure; O(trials d b²)."""
+        """Draw the operators, and measure their singular values. O(trials d b²)."""
         assert self.known.spectrum is not None
         expected = self.known.spectrum(d=self.family.d, b=self.family.b)
         key = seeds.key(self.seed, task="spectrum", family=repr(self.family))
@@ -69,7 +70,7 @@ class Spectrum(Checked):
         return list(self._rows(expected, np.concatenate(values), self.family.b - np.concatenate(ranks)))
 
     def _rows(self, expected: ExpectedSpectrum, values: NDArray[np.float64], lost: NDArray[np.int64]) -> Iterator[Row]:
-        """Rows from the singular values (trials, b), in ascending order, and the lost rows (trials,)."""
+        """The rows, from the singular values (trials, b) in ascending order, and b less the rank (trials,)."""
         smallest, norm = values[:, 0], values[:, -1]
         judged = self.trials * min(expected.deficient, 1 - expected.deficient) >= EXPECTED
         settled = expected.exact and (judged or expected.deficient == 0)

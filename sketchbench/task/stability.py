@@ -1,4 +1,4 @@
-"""How the error of a recovery grows with noise in the measurements and with the signal's tail."""
+"""The growth of a recovery's error with noise in the measurements and with the signal's tail."""
 
 import logging
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from sketchbench.sketch.operator import Sketch
 from sketchbench.task import signals, trials
 
 log = logging.getLogger(__name__)
-SUPPORTS = 10
+SUPPORTS = 10  # number of random supports
 WORST = "worst"
 
 
@@ -26,20 +26,19 @@ WORST = "worst"
 class Stability(Checked):
     """Measures the error of recovering x + tail from y = Φ(x + tail) + w, for k-sparse x of norm 1.
 
-    All signals go through one operator Φ. Either the tail or the noise w is zero, and the other one has the norm
-    `amount`, and a random direction or (`case` worst) a worse one: noise that looks like an error in the entries of x,
-    and a tail of k equal entries. The paper gives no constants, so that the bound of an error is the amount alone: the
-    shape of what tang2021 Lemma 2 states.
+    All signals go through one operator Φ. Either the tail or the noise w is zero; the other one has the norm `amount`.
+    Its direction is random, or worse (case `worst`): the sketch of an error in the entries of x as noise, and k equal
+    entries as a tail. tang2021 Lemma 2 gives no constants, so that the bound of an error is the amount, without one.
 
     Rows for each amount and case:
-        noise_error: mean ‖x - x̂‖₂ with noise; bound: the amount.
-        noise_ratio: that error over ‖w‖₂. Its maximum is the smallest C_n of Lemma 2 that these trials allow.
+        noise_error: mean of ‖x - x̂‖₂ with noise; bound: the amount.
+        noise_ratio: mean of that error over ‖w‖₂; its maximum is the smallest C_n of Lemma 2 for these trials.
         tail_error, tail_ratio: the same with a tail, for the distance of x̂ from x + tail.
-        tail_constant: the smallest C with error <= (C + 1)‖z - z^[k]‖₂ + C/√k ‖z - z^[k]‖₁ for z = x + tail. Its
-            maximum is the smallest C_s of Lemma 2 that these trials allow.
+        tail_constant: mean of the smallest C with error <= (C + 1)‖z - z^[k]‖₂ + C/√k ‖z - z^[k]‖₁ for z = x + tail;
+            its maximum is the smallest C_s of Lemma 2 for these trials.
     One row for the operator:
-        isometry: mean and maximum of δ_S (see task isometry) of `SUPPORTS` random supports S of 4k coordinates: a lower
-            limit of the δ_4k that the lemma wants to be small.
+        isometry: mean and maximum of δ_S (see `task.isometry`) over `SUPPORTS` random supports S of 4k coordinates, a
+            lower limit of the δ_4k that the lemma assumes to be small.
 
     Arguments:
         trials: number of signals for each amount.
@@ -56,26 +55,28 @@ class Stability(Checked):
     amounts: NonEmptyList[Positive]
 
     def run(self) -> list[Row]:
-        """Measure; returns ten rows for each amount, and one. Raises ValueError for k > d."""
+        """Recover all signals; returns ten rows for each amount, and one. Raises ValueError for k > d."""
         return list(self._rows())
 
     def _rows(self) -> Iterator[Row]:
-        """All rows, made while the recovery runs."""
+        """The rows, each after its recovery."""
         d, b = self.family.d, self.family.b
         sketch = trials.fixed_operator(self.family, self.kernels, self.seed, "stability")
         recovery = self.recovery(k=self.k)
-        x = signals.unit(signals.sparse(d, self.k, self.trials, self.seed))
+        x = signals.normalise(signals.draw_sparse(d, self.k, self.trials, self.seed))
         random = seeds.generator(self.seed, data="stability", d=d, b=b)
-        noise = signals.unit(random.standard_normal((self.trials, b)))
-        tail = signals.unit(random.standard_normal((self.trials, d)))
+        noise = signals.normalise(random.standard_normal((self.trials, b)))
+        tail = signals.normalise(random.standard_normal((self.trials, d)))
         mistaken = sketch.sketch(self.kernels.asarray((x != 0) * random.choice([-1.0, 1.0], x.shape)))
-        equal = signals.unit((signals.sparse(d, self.k, self.trials, self.seed, first=self.trials) != 0).astype(float))
+        equal = signals.normalise(
+            (signals.draw_sparse(d, self.k, self.trials, self.seed, first=self.trials) != 0).astype(float)
+        )
         still = np.zeros_like(noise)
         for amount in self.amounts:
             for name, case, whole, w in (
                 ("noise", None, x, amount * noise),
                 ("tail", None, x + amount * tail, still),
-                ("noise", WORST, x, amount * signals.unit(self.kernels.to_numpy(mistaken))),
+                ("noise", WORST, x, amount * signals.normalise(self.kernels.to_numpy(mistaken))),
                 ("tail", WORST, x + amount * equal, still),
             ):
                 y = sketch.sketch(self.kernels.asarray(whole)) + self.kernels.asarray(w)
@@ -89,13 +90,13 @@ class Stability(Checked):
         yield Row("isometry").mean(self._isometry(sketch))
 
     def _isometry(self, sketch: Sketch) -> NDArray[np.float64]:
-        """δ_S of random supports of 4k coordinates, as many as d has at most, (SUPPORTS,)."""
+        """δ_S of random supports of min(4k, d) coordinates, (SUPPORTS,)."""
         d, size = self.family.d, min(4 * self.k, self.family.d)
         random = seeds.generator(self.seed, data="supports", d=d, k=size)
-        found = []
+        deviations = []
         for _ in range(SUPPORTS):
             vectors = np.zeros((size, d))
             vectors[np.arange(size), random.choice(d, size, replace=False)] = 1
             columns = self.kernels.to_numpy(sketch.sketch(self.kernels.asarray(vectors)))
-            found.append(abs(np.linalg.eigvalsh(columns @ columns.T) - 1).max())
-        return np.array(found)
+            deviations.append(abs(np.linalg.eigvalsh(columns @ columns.T) - 1).max())
+        return np.array(deviations)

@@ -1,4 +1,4 @@
-"""How often gᵀRᵀRh is far from gᵀh."""
+"""The tail of the error |gᵀRᵀRh - gᵀh|: how often it is large."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,9 +15,8 @@ from sketchbench.sketch.family import Family
 from sketchbench.task import trials, vectors
 from sketchbench.theory.known import Known
 
-LEAST = 0.02  # threshold of the empirical tail
-BATCHES = 50  # of trials: enough to trust an interval of the mean of their quantiles
-ENOUGH = 10  # trials beyond its quantile in each batch, at least: fewer make quantiles too skewed to judge
+LEAST = 0.02  # the smallest threshold of the empirical tail
+ENOUGH = 10  # the least expected number of trials beyond the quantile in a batch: with fewer, quantiles are too skewed
 
 
 @dataclass(frozen=True)
@@ -25,15 +24,15 @@ class Tails(Checked):
     """Measures the error |gᵀRᵀRh - gᵀh| for pairs of unit vectors (g, h), with a fresh R in every trial.
 
     Rows for each pair (`case`):
-        exceedance: for each lemma and δ, how often the error reaches the `threshold` of the lemma; bound: 2δ, the
+        exceedance, by lemma and δ: in how many trials the error reaches the lemma's `threshold`; bound: 2δ, the
             probability that the lemma allows.
-        constant: for each lemma and δ, the level that the error reaches with probability 2δ, over the lemma's
-            threshold: the smallest factor at which the lemma would hold with that probability; bound: 1. The mean over
-            50 batches of trials; left out where a batch has fewer than 10 such trials.
-        largest_error: for each lemma whose threshold no draw may exceed, the errors and how many of them exceed it;
-            bound: the threshold.
-        tail: how often the error reaches each of `points` thresholds from 0.02 to 1 + d/b, the largest error that
-            sampling coordinates without bias can make.
+        constant, by lemma and δ: the (1 - 2δ)-quantile of the error over the lemma's threshold, which is the smallest
+            factor of the threshold at which the lemma would hold; bound: 1. The mean over 50 batches of trials; left
+            out if 2δ of a batch is fewer than 10 trials.
+        largest_error, by lemma, for lemmas whose threshold no draw may exceed: mean error, and in how many trials it
+            exceeds the threshold, which is the bound.
+        tail: in how many trials the error reaches each of `points` thresholds from 0.02 to 1 + d/b, the largest error
+            that unbiased sampling of coordinates can make.
 
     Arguments:
         trials: number of operators.
@@ -52,7 +51,7 @@ class Tails(Checked):
     points: Natural
 
     def run(self) -> list[Row]:
-        """Measure; returns the rows of each pair in turn."""
+        """Draw the operators, and measure; returns the rows of each pair in turn."""
         d = self.family.d
         pairs = [vectors.pair(name, d, self.seed) for name in self.pairs]
         g, h = (self.kernels.asarray(np.array(side)) for side in zip(*pairs, strict=True))
@@ -60,7 +59,7 @@ class Tails(Checked):
         key = seeds.key(self.seed, task="tails", family=repr(self.family))
         errors = []
         for sketch in trials.operators(self.family, key, self.kernels, self.trials, len(pairs)):
-            products = (trials.desketched(sketch, h[None]) * g).sum(axis=-1)
+            products = (trials.sketch_and_desketch(sketch, h[None]) * g).sum(axis=-1)
             errors.append(abs(products - inner))
         measured = self.kernels.to_numpy(self.kernels.xp.concatenate(errors))
         return [row for index, name in enumerate(self.pairs) for row in self._rows(name, measured[:, index])]
@@ -74,17 +73,11 @@ class Tails(Checked):
                 row = Row("exceedance", case=name, lemma=lemma, delta=delta, threshold=level, bound=2 * delta)
                 reached = errors >= level * (1 - ROUNDING)  # an error may equal the threshold, as Lemma D.26's does
                 yield row.counted(reached.sum(), errors.size)
-                if 2 * delta * (errors.size // BATCHES) >= ENOUGH:
+                if 2 * delta * (errors.size // trials.BATCHES) >= ENOUGH:
                     factor = Row("constant", case=name, lemma=lemma, delta=delta, threshold=level, bound=1.0)
-                    yield factor.mean(_quantiles(errors, 1 - 2 * delta) / level)
+                    yield factor.mean(trials.batch_quantiles(errors, 1 - 2 * delta) / level)
         for lemma, threshold in self.known.always.items():
             level = float(threshold(min(self.deltas), d=d, b=b))
             yield Row("largest_error", case=name, lemma=lemma).exceedances(errors, level).mean(errors)
         for level in np.geomspace(LEAST, 1 + d / b, self.points):
             yield Row("tail", case=name, threshold=float(level)).counted((errors >= level).sum(), errors.size)
-
-
-def _quantiles(errors: NDArray[np.float64], share: float) -> NDArray[np.float64]:
-    """A quantile of each batch of the trials, (BATCHES,); trials that fill no batch are left out."""
-    batches = errors[: errors.size // BATCHES * BATCHES].reshape(BATCHES, -1)
-    return np.asarray(np.quantile(batches, share, axis=1, method="higher"))

@@ -1,4 +1,4 @@
-"""The task: one atomic measurement, the smallest thing that is run, recorded and repeated."""
+"""The task: one measurement, the smallest unit that is run, recorded and repeated."""
 
 from typing import Protocol, runtime_checkable
 
@@ -7,20 +7,22 @@ from sketchbench.measure.row import Row
 
 @runtime_checkable
 class Task(Protocol):
-    """A frozen dataclass of parameters, one to a file here and in conf/task, that measures when it is run.
+    """A frozen dataclass of parameters with a method that measures. Each task has a module here, and a config of the
+    same name in conf/task.
 
-    Its fields are what the config sets, checked against their types when it is made (`parameters.Checked`), and those
-    of the following that it asks for by name: `kernels`, `seed` (the root of all its randomness), `course` (its time
-    limit and checkpoints), `family` and `known` (the sketch, and what is claimed of it), `recovery`.
+    Its fields are the parameters that the config sets, and any of these, by name: `kernels` (the backend), `seed` (the
+    root of all randomness), `course` (the time limit and checkpoints), `family` and `known` (the sketch, and the
+    moments and bounds that its config states), `recovery`, `compressor`. Types are checked when a task is made
+    (`parameters.Checked`).
 
-    A task only measures. Algorithms, trainings and attacks are below it, where a user can call them without it.
+    A task only measures. Algorithms, trainings and attacks are in lower packages, which users can call without tasks.
     """
 
     def run(self) -> list[Row]:
         """Measure.
 
         Returns:
-            Rows as the class's documentation lists them, the same for the same parameters, code and backend.
+            The rows that the class's documentation lists, the same for the same parameters, code and backend.
 
         Raises:
             ValueError: for parameters that don't fit each other, or the sketch; the message names them.

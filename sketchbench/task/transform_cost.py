@@ -1,4 +1,4 @@
-"""What the transforms behind a sensing matrix cost, counted and timed (tang2021 §3.1, Appendix C and E)."""
+"""The cost of the transforms behind a sensing matrix: operations and run time (tang2021 §3.1, Appendices C and E)."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -11,32 +11,34 @@ from numpy.typing import NDArray
 
 from sketchbench import seeds
 from sketchbench.kernels import Kernels, numpy_kernels
-from sketchbench.measure.cost import exponents, operations, side_by_side
+from sketchbench.measure.cost import count_operations, exponents, time_in_turns
 from sketchbench.measure.row import MEDIAN, Row
 from sketchbench.parameters import Checked, NonEmpty, Range, Several
 
 log = logging.getLogger(__name__)
-BETWEEN = 1.5  # an exponent below it is nearer that of d log d than that of a dense product, 2
+BETWEEN = 1.5  # exponents below it are nearer to that of d log d than to 2, that of a dense product
 Sizes = Annotated[list[Annotated[int, Range(2)]], NonEmpty]
 Work = dict[str, Callable[[], Any]]
 
 
 @dataclass(frozen=True)
 class TransformCost(Checked):
-    """Transforms of one vector of d entries: `hadamard`, `cosine`, and `dense`, the product with a stored matrix.
+    """Measures transforms of one vector of d entries: `hadamard`, `cosine`, and `dense`, the product with a stored
+    matrix.
 
-    Rows, by transform (`case`):
-        operations: of one transform, counted in the NumPy kernel, which does the same as the others; by d. `cosine` has
-            none, as SciPy's code is compiled.
-        operations_exponent: the slope of their logarithm over log d; bound: 3/2.
-        seconds: of one transform, the median of the repetitions, by d.
-        seconds_exponent: in how many repetitions the slope of log seconds is above 3/2; bound: that of a probability.
-        slower: in how many repetitions it takes no less time than the cosine transform, by d; bound likewise.
+    Rows by transform (`case`):
+        operations, by `d`: arithmetic operations of one transform, counted in the NumPy kernel, which has the same
+            algorithm as the other backends; not for `cosine`, as SciPy's code is compiled.
+        operations_exponent: the slope of log operations over log d; bound: 3/2.
+        seconds, by `d`: run time of one transform, the median of the repetitions.
+        seconds_exponent: in how many repetitions the slope of log seconds over log d is above 3/2; bound: 1/2, for a
+            probability.
+        slower, by `d`: in how many repetitions the transform takes no less time than the cosine transform; bound: 1/2.
 
     Arguments:
-        sizes: d of the transforms, powers of two.
-        dense: d of the dense products, powers of two, for the transforms beside them.
-        repetitions: of all measurements of time.
+        sizes: values of d for `hadamard` and `cosine`, powers of two.
+        dense: values of d for `dense`, and for the cosine transform beside it, powers of two.
+        repetitions: of each measurement of time.
 
     Raises:
         ValueError: for a size that is no power of two.
@@ -59,23 +61,23 @@ class TransformCost(Checked):
         counted = {"hadamard": (self.sizes, numpy_kernels.walsh_hadamard), "dense": (self.dense, _product)}
         rows: list[Row] = []
         for case, (sizes, transform) in counted.items():
-            counts = np.array([operations(transform, self._vector(d)) for d in sizes])
+            counts = np.array([count_operations(transform, self._vector(d)) for d in sizes])
             rows += [Row("operations", case=case, d=d).number(count) for d, count in zip(sizes, counts, strict=True)]
             slope = float(exponents(sizes, counts.astype(float)))
             rows.append(Row("operations_exponent", case=case, bound=BETWEEN).number(slope))
-        return rows + list(self._timed())
+        return rows + list(self._time_rows())
 
-    def _timed(self) -> Iterator[Row]:
+    def _time_rows(self) -> Iterator[Row]:
         kernels, work = self.kernels, {}
         for d in sorted({*self.sizes, *self.dense}):
             x = kernels.asarray(self._vector(d))
-            work[f"cosine {d}"] = partial(self._transformed, kernels.cosine, x)
+            work[f"cosine {d}"] = partial(self._transform, kernels.cosine, x)
             if d in self.sizes:
-                work[f"hadamard {d}"] = partial(self._transformed, kernels.walsh_hadamard, x)
+                work[f"hadamard {d}"] = partial(self._transform, kernels.walsh_hadamard, x)
             if d in self.dense:
                 matrix = kernels.xp.ones((d, d))
-                work[f"dense {d}"] = partial(self._transformed, matrix.__matmul__, x)
-        seconds = side_by_side(work, self.repetitions)
+                work[f"dense {d}"] = partial(self._transform, matrix.__matmul__, x)
+        seconds = time_in_turns(work, self.repetitions)
         log.info("%d transforms, %d times", len(work), self.repetitions)
         for case, sizes in (("hadamard", self.sizes), ("cosine", self.sizes), ("dense", self.dense)):
             measured = np.stack([seconds[f"{case} {d}"] for d in sizes], axis=1)
@@ -90,11 +92,11 @@ class TransformCost(Checked):
     def _vector(self, d: int) -> NDArray[np.float64]:
         return seeds.generator(self.seed, data="transform cost", d=d).standard_normal(d)
 
-    def _transformed(self, transform: Callable[[Any], Any], x: Any) -> None:
-        """Transform a copy, which a transform may overwrite; a GPU is waited for."""
+    def _transform(self, transform: Callable[[Any], Any], x: Any) -> None:
+        """Transform a copy of x, as a transform may overwrite its argument, and wait for a GPU."""
         self.kernels.to_numpy(transform(x.copy()))
 
 
 def _product(x: Any) -> Any:
-    """The product with a stored matrix of as many rows."""
+    """The product of a d x d matrix of ones with x (d,)."""
     return np.ones((len(x), len(x))) @ x

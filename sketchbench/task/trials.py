@@ -1,10 +1,11 @@
-"""Trials: many repetitions of a measurement, run in blocks that fit into memory, with progress in the log."""
+"""Trials: repetitions of a measurement, in blocks that fit into memory, with progress in the log."""
 
 import logging
 import time
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sketchbench import seeds
 from sketchbench.kernels import Array, Kernels
@@ -12,20 +13,21 @@ from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch
 
 log = logging.getLogger(__name__)
-WORKSPACE = 2**21  # array entries at a time
-CACHED = 2**18  # array entries at a time of what a processor goes over again and again: 2 MiB in float64
+WORKSPACE = 2**21  # array entries of a block
+CACHED = 2**18  # array entries of a block that stays in a processor's cache: 2 MiB in float64
 SECONDS_BETWEEN_LINES = 2.0
+BATCHES = 50  # of trials: enough for an interval of the mean of their quantiles
 
 
 def blocks(trials: int, size: int, entries: int = WORKSPACE) -> Iterator[tuple[int, int]]:
-    """Split trials into consecutive blocks of at most so many array entries (but at least one trial) each.
+    """Split trials into consecutive blocks of at most `entries` array entries each, but at least one trial.
 
     Logs the progress every few seconds, and at the end.
 
     Arguments:
         trials: number of trials, at least 2.
         size: array entries that one trial needs.
-        entries: of a block, at most.
+        entries: array entries of a block, at most.
 
     Yields:
         (first, count): the number of a block's first trial, and how many trials it has.
@@ -45,6 +47,13 @@ def blocks(trials: int, size: int, entries: int = WORKSPACE) -> Iterator[tuple[i
             last = now
 
 
+def batch_quantiles(values: NDArray[np.float64], share: float) -> NDArray[np.float64]:
+    """The `share`-quantile of each of BATCHES batches of the trials' values, (BATCHES,); trials beyond a whole number
+    of batches are left out."""
+    batches = values[: values.size // BATCHES * BATCHES].reshape(BATCHES, -1)
+    return np.asarray(np.quantile(batches, share, axis=1, method="higher"))
+
+
 def shown_rounds(rounds: int, points: int) -> list[int]:
     """At most `points` different rounds between 1 and `rounds`, in ascending order, evenly spread on a log scale."""
     spread = np.geomspace(1, max(rounds, 1), points).round().astype(int)
@@ -56,10 +65,10 @@ def operators(family: Family, key: int, kernels: Kernels, trials: int, vectors: 
 
     Arguments:
         family: the distribution that operators are drawn from.
-        key: what they are drawn from; operator t depends on the key and on t only, not on the stacks.
+        key: of the operators; operator t depends on the key and on t only, not on the stacks.
         kernels: the backend.
         trials: number of operators altogether, at least 2.
-        vectors: number of vectors that each operator will be applied to. They count for the memory, and so do the
+        vectors: number of vectors that each operator will be applied to, which limits the size of stacks, as do the
             d x b entries of a dense operator.
 
     Yields:
@@ -71,16 +80,16 @@ def operators(family: Family, key: int, kernels: Kernels, trials: int, vectors: 
 
 
 def fixed_operator(family: Family, kernels: Kernels, seed: int, task: str) -> Sketch:
-    """Draw the one operator that a task applies to all its signals; it depends on seed, task and family."""
+    """Draw the one operator that a task applies to all its signals, which depends on seed, task and family."""
     key = seeds.key(seed, task=task, family=repr(family))
     return family.draw(key, kernels=kernels)
 
 
-def desketched(sketch: Sketch, vectors: Array) -> Array:
+def sketch_and_desketch(sketch: Sketch, vectors: Array) -> Array:
     """Sketch and desketch vectors: RᵀRh.
 
-    Takes the two steps that the two parties of a protocol take, rather than the shortcut `Sketch.project`. The vectors
-    are made here, so that they are not searched for non-finite entries again.
+    These are the two steps of a protocol's parties, rather than the shortcut `Sketch.project`. Vectors are not checked
+    for entries that are not finite, as tasks make them.
 
     Arguments:
         sketch: a stack of T operators.

@@ -1,4 +1,4 @@
-"""Whether a recovery depends on the unit that the signal is measured in."""
+"""The dependence of a recovery on the unit of the signal."""
 
 import logging
 from dataclasses import dataclass
@@ -17,19 +17,20 @@ SAME = 1e-9  # a difference of two relative errors that rounding can explain
 
 @dataclass(frozen=True)
 class Units(Checked):
-    """Measures how the relative error of a recovery changes if the same signals are measured in another unit.
+    """Measures how the relative error of a recovery changes if all signals are multiplied by 2^exponent, a change of
+    unit.
 
-    All signals are sparse with noise and go through one operator. A unit of 2^exponent multiplies every entry by that.
+    All signals are sparse with noise, and go through one operator.
 
     Rows:
-        relative_error: for the unit 1 and each other `unit`, the mean of ‖x - x̂‖² / ‖x‖².
-        change: for each other unit (also as `case`), the mean distance of the signals' relative errors from those in
-            the unit 1, with the number of signals that exceed the bound; bound: 1e-9, for rounding.
+        relative_error, by `unit` (1 or 2^exponent): mean of ‖x - x̂‖² / ‖x‖².
+        change, by `unit` (also as `case`): mean absolute difference of a signal's relative errors in this unit and in
+            the unit 1, and for how many signals it exceeds the bound 1e-9, which is for rounding.
 
     Arguments:
         trials: number of signals.
         k: large entries of a signal, and entries that are recovered.
-        noise: standard deviation of what is added to every entry.
+        noise: standard deviation of the noise in every entry of a signal.
         exponents: binary logarithms of the units.
     """
 
@@ -43,10 +44,10 @@ class Units(Checked):
     exponents: NonEmptyList[int]
 
     def run(self) -> list[Row]:
-        """Measure; returns the rows of `relative_error`, then those of `change`. Raises ValueError for k > d."""
+        """Recover the signals in each unit; returns the rows. Raises ValueError for k > d."""
         sketch = trials.fixed_operator(self.family, self.kernels, self.seed, "units")
         recovery = self.recovery(k=self.k)
-        x = signals.sparse(self.family.d, self.k, self.trials, self.seed, noise=self.noise)
+        x = signals.draw_sparse(self.family.d, self.k, self.trials, self.seed, noise=self.noise)
         errors = {}
         for exponent in (0, *self.exponents):
             scaled = 2.0**exponent * x

@@ -19,10 +19,10 @@ def pair(name: str, d: int, seed: int) -> tuple[Vector, Vector]:
     """A pair of test vectors, the same for every family of sketches.
 
     Arguments:
-        name: which pair.
+        name: of the pair.
             random: independent Gaussian directions.
             equal: g = h, a Gaussian direction.
-            spike: g = h, the last unit vector.
+            spike: g = h, the last basis vector.
             flat: g = h, all entries equal.
             two_spikes: g = h, the first and the last entry equal, the others 0.
             disjoint: g is constant on the first half of the entries and 0 on the other, h the reverse; needs d >= 2.
@@ -61,12 +61,11 @@ def gradients(d: int, seed: int) -> tuple[Vector, Vector]:
     """Gradients of two clients in a multinomial logistic regression on the digits data, 64 x 10 weights.
 
     Each client has a random half of the data. Both gradients are taken at the weights after ten steps of gradient
-    descent with step size 1 on all the data, from zero weights: there, neither the noise nor the starting point
-    dominates them.
+    descent with step size 1 on all data, from zero weights, where neither noise nor the start dominates them.
 
     Arguments:
         d: number of weights, 640.
-        seed: what splits the data.
+        seed: of the split of the data.
 
     Returns:
         The two gradients, each of shape (640,), scaled to norm 1.
@@ -89,5 +88,5 @@ def gradients(d: int, seed: int) -> tuple[Vector, Vector]:
 
 
 def _unit(v: Vector) -> Vector:
-    """The vector scaled to norm 1."""
+    """Scale a vector to norm 1."""
     return v / np.linalg.norm(v)

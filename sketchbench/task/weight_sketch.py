@@ -1,4 +1,4 @@
-"""What a client learns of an update from sketched weights: the identities of zhang2021."""
+"""A client's estimates of an update from sketched weights: the identities of zhang2021."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -27,20 +27,20 @@ class WeightSketch(Checked):
     sketches S = Rᵀ. With Δ = W_old - W_new and Δ̂ = W_old S_old S_oldᵀ - W_new S_new S_newᵀ, all errors are squared
     Frobenius norms over the value that the paper states, so that 1 is exact for a CountSketch.
 
-    Rows for each case and each `reading` of what is exact: `printed`, the paper's value, so 1; and `family`, that which
-    follows from the family's second moments, where these are known:
-        update_error: mean of ‖Δ̂Vᵀ - ΔVᵀ‖² over that of Theorem 2.
-        product_error: mean of ‖W_old S Sᵀ Vᵀ - W_old Vᵀ‖² over that of Lemma 5.
-        plain_error: mean of ‖Δ̂ - Δ‖² over that of Theorem 1.
+    Rows for each case and `reading`; exact: 1 for the reading `printed`, the paper's value; for `family`, the value
+    that follows from the family's second moments, if these are known:
+        update_error: mean of ‖Δ̂Vᵀ - ΔVᵀ‖² over the value of Theorem 2.
+        product_error: mean of ‖W_old S Sᵀ Vᵀ - W_old Vᵀ‖² over the value of Lemma 5.
+        plain_error: mean of ‖Δ̂ - Δ‖² over the value of Theorem 1.
 
     Further rows for each case:
-        cross_term: mean of the mixed term of the first square, over the same; exact: 0 (Lemma 4).
-        relative_error: mean of ‖W_old S Sᵀ Vᵀ - W_old Vᵀ‖² / ‖W_old Vᵀ‖²; exact: from Lemma 5; bound: d/s, which
-            Lemma 6 and Corollary 3 claim that it grows like.
+        cross_term: mean of the mixed term of ‖Δ̂Vᵀ - ΔVᵀ‖² over the value of Theorem 2; exact: 0 (Lemma 4).
+        relative_error: mean of ‖W_old S Sᵀ Vᵀ - W_old Vᵀ‖² / ‖W_old Vᵀ‖²; exact: from Lemma 5; bound: d/s, its order by
+            Lemma 6 and Corollary 3.
 
     Arguments:
         trials: number of pairs of sketches.
-        cases: how the matrices are made.
+        cases: the kinds of matrices.
             centred: independent N(0, 1) entries, W_new a small step from W_old.
             uncentred: the same with N(1, 1) entries.
             structured: W_old of rank one with entries falling like 1/k, W_new a smaller step from it, V sparse.
@@ -58,7 +58,7 @@ class WeightSketch(Checked):
     features: Count
 
     def run(self) -> list[Row]:
-        """Measure; returns five rows for each case, or eight."""
+        """Draw the sketches, and measure; returns five rows for each case, or eight with known second moments."""
         return [row for case in self.cases for row in self._rows(case)]
 
     def _matrices(self, case: Case) -> tuple[Matrix, Matrix, Matrix]:
@@ -98,10 +98,10 @@ class WeightSketch(Checked):
             ("plain", plain, [(old, eye), (new, eye)]),
         ):
             row = Row(f"{name}_error", case=case).mean(measured[name] / printed)
-            rows.append(row.but(reading="printed", exact=1.0))
+            rows.append(row.replace(reading="printed", exact=1.0))
             if moment is not None:
                 exact = sum(weight_sketch.product_variance(a, b, moment, size=size) for a, b in pairs)
-                rows.append(row.but(reading="family", exact=exact / printed))
+                rows.append(row.replace(reading="family", exact=exact / printed))
         return rows
 
     def _errors(self, case: Case, old: Matrix, new: Matrix, v: Matrix) -> dict[str, NDArray[np.float64]]:
@@ -114,8 +114,8 @@ class WeightSketch(Checked):
         w_old, w_new, vt = (self.kernels.asarray(m) for m in (old, new, np.ascontiguousarray(v.T)))
         update, cross, product, plain = [], [], [], []
         for s_old, s_new in zip(*sides, strict=True):
-            error_old = trials.desketched(s_old, w_old[None]) - w_old  # W_old (S Sᵀ - I)
-            error_new = trials.desketched(s_new, w_new[None]) - w_new
+            error_old = trials.sketch_and_desketch(s_old, w_old[None]) - w_old  # W_old (S Sᵀ - I)
+            error_new = trials.sketch_and_desketch(s_new, w_new[None]) - w_new
             product_old, product_new = error_old @ vt, error_new @ vt
             update.append(((product_old - product_new) ** 2).sum(axis=(-1, -2)))
             cross.append(-2 * (product_old * product_new).sum(axis=(-1, -2)))

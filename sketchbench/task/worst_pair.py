@@ -1,4 +1,4 @@
-"""A search for the pair of vectors that a sketch family treats worst."""
+"""A search for the pair of vectors (g, h) for which gᵀRᵀRh varies most."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,23 +11,24 @@ from sketchbench.task import trials
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
-OPERATORS = 2048  # to search with where d is small
-ENTRIES = 2**19  # of the operators' outputs for one vector, so that fewer operators search in a large space
-CROSSED = 64  # unit vectors that are paired with one another
+OPERATORS = 2048  # of the search, at most
+ENTRIES = 2**19  # of all operators' outputs for one vector, which limits the operators for large d
+CROSSED = 64  # basis vectors that are paired with one another
 STEPS = 4  # of ascent
 
 
 def worst_pair(family: Family, kernels: Kernels, seed: int) -> tuple[Vector, Vector]:
     """The unit vectors (g, h) with the largest E[(gᵀRᵀRh - gᵀh)²] that a search finds.
 
-    Candidates are two unit vectors, and g = h that is a sum of two unit vectors, a block, an arithmetic progression,
-    all of the coordinates (with equal or alternating signs), or a row of a Walsh-Hadamard matrix. From the best of
-    them, a few steps of ascent: with C = Σ_t (R_tᵀR_t h - h)(R_tᵀR_t h - h)ᵀ, g goes to Cg, scaled; then h by g.
+    Candidates are two basis vectors, and vectors g = h: a sum of two basis vectors, a block, an arithmetic progression,
+    all coordinates (with equal or alternating signs), or a row of a Walsh-Hadamard matrix. A few steps of ascent follow
+    from the best candidate: g moves to Cg, scaled to norm 1, with C = Σ_t (R_tᵀR_t h - h)(R_tᵀR_t h - h)ᵀ; then h
+    likewise, with C of g.
 
-    The operators are drawn for the search alone, so those that measure the pair don't know it.
+    The search draws operators of its own, which are independent of those that measure the pair.
 
     Arguments:
-        family: what is searched.
+        family: of the sketches.
         kernels: the backend.
         seed: root of all randomness; the same seed finds the same pair.
 
@@ -39,15 +40,15 @@ def worst_pair(family: Family, kernels: Kernels, seed: int) -> tuple[Vector, Vec
     value = search.moment(g, h)
     for _ in range(STEPS):
         g, h = search.ascend(h, g)
-        found = search.moment(g, h)
-        if found <= value * (1 + 1e-3):
+        moment = search.moment(g, h)
+        if moment <= value * (1 + 1e-3):
             break
-        value = found
+        value = moment
     return g, h
 
 
 class _Search:
-    """The operators of a search, which are the same for every vector."""
+    """A search, whose operators are the same for all vectors."""
 
     def __init__(self, family: Family, kernels: Kernels, key: int) -> None:
         self._family, self._kernels, self._key = family, kernels, key
@@ -56,18 +57,19 @@ class _Search:
     def _errors(self, h: Matrix) -> NDArray[np.float64]:
         """RᵀRh - h of every operator for vectors h (N, d): (operators, N, d)."""
         raised = self._kernels.asarray(np.ascontiguousarray(h)[None])
-        found = [
-            self._kernels.to_numpy(trials.desketched(sketch, raised)) - h
+        errors = [
+            self._kernels.to_numpy(trials.sketch_and_desketch(sketch, raised)) - h
             for sketch in trials.operators(self._family, self._key, self._kernels, self._count, len(h))
         ]
-        return np.concatenate(found)
+        return np.concatenate(errors)
 
     def moment(self, g: Vector, h: Vector) -> float:
         """The mean of (gᵀRᵀRh - gᵀh)² over the operators."""
         return float(((self._errors(h[None])[:, 0] @ g) ** 2).mean())
 
     def best(self) -> tuple[Vector, Vector]:
-        """The best candidate. Of two unit vectors, all pairs of up to CROSSED coordinates are tried."""
+        """The candidate with the largest moment. Two basis vectors are tried at all pairs of up to CROSSED
+        coordinates."""
         d = self._family.d
         best, pair = -1.0, (np.eye(1, d)[0],) * 2
         places = np.unique(np.linspace(0, d - 1, CROSSED).round().astype(int))
@@ -76,11 +78,11 @@ class _Search:
             moments = (self._errors(spike[None])[:, 0, places] ** 2).mean(axis=0)
             if moments.max() > best:
                 best, pair = float(moments.max()), (np.eye(1, d, places[moments.argmax()])[0], spike)
-        for v in _structured(d):
+        for v in _candidates(d):
             value = self.moment(v, v)
             if value > best:
                 best, pair = value, (v, v)
-        if best > 0 and not np.array_equal(*pair):  # two unit vectors that interact: their sum does so twice
+        if best > 0 and not np.array_equal(*pair):  # the sum of two basis vectors has their moment twice
             both = (pair[0] + pair[1]) / 2**0.5
             if self.moment(both, both) > best:
                 pair = (both, both)
@@ -98,7 +100,7 @@ class _Search:
         return np.asarray(moved / norm if norm > 0 else other)
 
 
-def _structured(d: int) -> list[Vector]:
+def _candidates(d: int) -> list[Vector]:
     """Unit vectors that are constant, up to signs, on a block, an arithmetic progression, or everywhere."""
     position = np.arange(d)
     chosen = [position < size for size in (d, d // 2, d // 4) if size >= 1]

@@ -1,4 +1,4 @@
-"""Convergence of SGD with compressed sensing: tang2021 Theorem 1 and Lemma 4, with their condition (7)."""
+"""Bounds for SGD with compressed sensing: tang2021 Theorem 1 and Lemma 4, with their condition (7)."""
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -7,18 +7,22 @@ from sketchbench.parameters import Checked, Count, NonNegative, Positive, Probab
 
 
 class Constants(NamedTuple):
-    """C_s and C_n of a recovery (tang2021 Lemma 2)."""
+    """Constants of a recovery (tang2021 Lemma 2).
+
+    Attributes:
+        tail: C_s, factor of the norms of x - x^[k].
+        noise: C_n, factor of the norm of the noise.
+    """
 
     tail: float
     noise: float
 
 
 def orthogonal_constants(k: int, d: int) -> Constants:
-    """Constants of Lemma 2 where Φ is an orthogonal d × d matrix, so that FIHT returns the k largest entries of x + v
-    with v = Φᵀw.
+    """The constants of Lemma 2 for an orthogonal d × d matrix Φ, where FIHT returns H_k(x + v) with v = Φᵀw.
 
-    With S the k largest places of x, and H_k the choice of the k largest entries, ‖H_k(x + v) - x - v‖ is at most the
-    norm of x + v outside S. So the error is at most ‖x - x^[k]‖ + ‖v_(not S)‖ + ‖v‖; and it is ‖v‖ for k = d.
+    H_k keeps the k entries of largest magnitude. With S the places of x^[k], ‖H_k(x + v) - x - v‖ is at most the norm
+    of x + v outside S. So the error is at most ‖x - x^[k]‖ + ‖v outside S‖ + ‖v‖; for k = d it is ‖v‖.
 
     >>> orthogonal_constants(40, 64)
     Constants(tail=0.0, noise=2.0)
@@ -28,7 +32,7 @@ def orthogonal_constants(k: int, d: int) -> Constants:
 
 @dataclass(frozen=True, kw_only=True)
 class Setting(Checked):
-    """The constants of Theorem 1, none of which a run measured.
+    """The constants of Theorem 1, which come from problem and recovery, never from a run; and the theorem's bounds.
 
     Arguments:
         smoothness: L of f.
@@ -36,11 +40,11 @@ class Setting(Checked):
         squared_distance: ‖x(1) - x*‖².
         noise_energy: G², E‖noise‖² of the clients' mean stochastic gradient.
         channel_energy: σ² >= E‖w(t)‖², of the channel's noise.
-        share: Q/d, numbers sent over numbers of the gradient.
+        share: Q/d, measurements sent over entries of the gradient.
         tail, noise: C_s and C_n of the recovery (Lemma 2).
         gamma: γ of condition (7).
         rounds: T.
-        dropped: what belongs to G² in the terms of 1/√T and is not there as printed; see `corrected`.
+        dropped: energy that the printed bound leaves out beside G² in its terms of 1/√T; see `with_channel_noise`.
 
     Raises:
         ValueError: for fewer rounds than the theorem needs.
@@ -60,7 +64,7 @@ class Setting(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 1 / 6 + self._root / 2 + 3 * self._lasting / self.rounds <= 1 / 4:
+        if not 1 / 6 + self._root / 2 + 3 * self._memory_factor / self.rounds <= 1 / 4:
             raise ValueError(f"rounds={self.rounds} are too few for Theorem 1 with gamma={self.gamma}; take more")
 
     @property
@@ -68,14 +72,15 @@ class Setting(Checked):
         return float(self.rounds**-0.5)
 
     @property
-    def _lasting(self) -> float:
+    def _memory_factor(self) -> float:
+        """γ(1 + γ)/(1 - γ)², a factor of the bound of the memory e(t)."""
         return self.gamma * (1 + self.gamma) / (1 - self.gamma) ** 2
 
     @property
-    def _lost(self) -> float:
+    def _error_energy(self) -> float:
         """γ(1 + γ)/(1 - γ)² G² + 2(C_n + √(Q/d))² σ²/(1 - γ)."""
         channel = 2 * (self.noise + self.share**0.5) ** 2 * self.channel_energy
-        return self._lasting * self.noise_energy + channel / (1 - self.gamma)
+        return self._memory_factor * self.noise_energy + channel / (1 - self.gamma)
 
     @property
     def rate(self) -> float:
@@ -86,22 +91,24 @@ class Setting(Checked):
     def squared_gradient(self) -> float:
         """The upper bound of the mean over t of E‖∇f(x(t))‖²."""
         first = 6 * self.smoothness * self.gap + 3 * (self.noise_energy + self.dropped)
-        return first * self._root / 2 + 3 / self.rounds * self._lost
+        return first * self._root / 2 + 3 / self.rounds * self._error_energy
 
     @property
     def memory_slope(self) -> float:
-        """What Lemma 4 allows of the mean of E‖e(t)‖² for each unit of the mean of E‖∇f(x(t))‖²."""
-        return 2 * self.rate**2 * self._lasting
+        """Factor of the mean of E‖∇f(x(t))‖² in Lemma 4's upper bound of the mean of E‖e(t)‖²."""
+        return 2 * self.rate**2 * self._memory_factor
 
     @property
     def memory_energy(self) -> float:
-        """What Lemma 4 allows of the mean of E‖e(t)‖² beside that."""
-        return 2 * self.rate**2 * self._lost
+        """Constant term of Lemma 4's upper bound of the mean of E‖e(t)‖²."""
+        return 2 * self.rate**2 * self._error_energy
 
     @property
-    def corrected(self) -> "Setting":
-        """With (Q/d)σ² beside G² in the terms of 1/√T, for noise of mean zero: the proof's step of x̃, -ηg(t), lacks
-        (ηQ/d)Φᵀw(t), whose squared length is η²(Q/d)‖w(t)‖²."""
+    def with_channel_noise(self) -> "Setting":
+        """The corrected setting, with (Q/d)σ² beside G² in the terms of 1/√T, for channel noise of mean 0.
+
+        The step of x̃ in the proof, -ηg(t), lacks (ηQ/d)Φᵀw(t), whose squared norm is η²(Q/d)‖w(t)‖².
+        """
         return replace(self, dropped=self.share * self.channel_energy)
 
     @property
@@ -109,9 +116,9 @@ class Setting(Checked):
         """The upper bound of E f(x̄) - f*, for convex f and the mean x̄ of all x(t)."""
         energy = self.noise_energy + self.dropped
         first = self.smoothness * self.squared_distance + energy / self.smoothness
-        return first * self._root + 6 / self.rounds * self._lost / self.smoothness
+        return first * self._root + 6 / self.rounds * self._error_energy / self.smoothness
 
 
 def sparsity_limit(k: int, d: int, tail: float, gamma: float) -> float:
-    """The largest sp(p(t)) that condition (7) allows, for a recovery of k entries with the tail constant C_s."""
+    """The largest sparsity sp(p(t)) that condition (7) allows, for a recovery of k entries with tail constant C_s."""
     return gamma * 2 * k / d / (1 + tail * (3 - 2 * k / d)) ** 2

@@ -1,7 +1,7 @@
-"""Convergence of iterative sketching: step sizes and bounds (song2023 Appendices E, F and G).
+"""Step sizes and bounds of the theorems about iterative sketching (song2023 Appendices E, F and G).
 
-α = a d/b is the sketch's variance parameter, a its embedding constant: E‖RᵀRh‖² ≤ (1 + α)‖h‖². Every function takes
-constants of the objective and the sketch, never anything that a run measured.
+α = a d/b is the sketch's variance parameter, a its embedding constant: E‖RᵀRh‖² ≤ (1 + α)‖h‖². Functions depend on
+constants of objective and sketch only, never on measurements.
 """
 
 from collections.abc import Callable
@@ -12,17 +12,17 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-# What song2023 Corollaries 5.2 and 5.4 leave to the O(·) of rounds: the theorems let f fall like (1 - μη)^t,
-# and gradient descent without sketches can do twice as well, (1 - μη)^2t.
+# The constant in the O(·) of rounds in song2023 Corollaries 5.2 and 5.4: by the theorems f - f* falls like (1 - μη)^t,
+# and gradient descent without sketches may need half as many rounds, with (1 - μη)^2t.
 ROUNDS_FACTOR = 2.0
 
-Times = NDArray[np.int64]  # numbers of rounds done
+Times = NDArray[np.int64]  # numbers of rounds
 Bounds = NDArray[np.float64]
 Measured = Literal["excess", "average_excess", "squared_gradient"]
 
 
 class Convexity(Enum):
-    """What a theorem requires of the objective's convexity parameter μ; -inf is that of a non-convex objective."""
+    """A requirement of a theorem on the objective's convexity parameter μ, which is -inf for non-convex objectives."""
 
     NONE = "any smooth objective"
     CONVEX = "a convex objective, μ >= 0"
@@ -37,12 +37,12 @@ class Convexity(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Assumptions:
-    """The constants of objective and sketch that a theorem's step and bound are made of.
+    """The constants of objective and sketch in the step sizes and bounds of the theorems.
 
     Arguments:
         smoothness: L; every client's gradient is L-Lipschitz.
         convexity: μ; -inf for an objective that is not convex.
-        gradient_bound: G >= ‖∇f_c(w)‖ for all clients c and weights w; inf where there is none.
+        gradient_bound: G >= ‖∇f_c(w)‖ for all clients c and weights w; inf for unbounded gradients.
         gap: f(w⁰) - f*.
         squared_distance: ‖w⁰ - w*‖².
         heterogeneity: σ², the clients' mean ‖∇f_c(w*)‖² (song2023 Definition F.1).
@@ -65,14 +65,14 @@ class Theorem:
     """A theorem about iterative sketching.
 
     Arguments:
-        place: its number in song2023, by which it is chosen.
-        measured: what it bounds: `excess`, f(w^t) - f*; `average_excess`, the same for the mean of all weights at which
-            gradients were taken; `squared_gradient`, the mean of ‖∇f‖² over rounds 1..t, which is at least the
-            smallest of them.
-        needs: what it requires of the objective.
-        rate: the largest step size η that it allows.
-        bound: the bound for a step size η after t rounds.
-        single_step: whether it is about K = 1 only.
+        place: number in song2023, by which configs choose it.
+        measured: the quantity that it bounds. `excess`: f(w^t) - f*. `average_excess`: f(w̄) - f* for the mean w̄ of all
+            weights at which gradients were taken. `squared_gradient`: the mean of ‖∇f‖² over rounds 1..t, which is at
+            least the smallest ‖∇f‖².
+        needs: requirement on the objective's convexity.
+        rate: function of the constants that returns the largest allowed step size η.
+        bound: function of the constants, η and numbers of rounds t that returns the bound at each t.
+        single_step: whether the theorem is about K = 1 only.
     """
 
     place: str
@@ -123,7 +123,7 @@ def _strongly_convex_local(p: Assumptions, eta: float, t: Times) -> Bounds:
 
 
 def _drift(p: Assumptions, eta: float) -> float:
-    """L K² G² (η + η(1 + α)/2) with η_global = 1 (Lemma G.1)."""
+    """The drift of local steps, L K² G² (η + η(1 + α)/2), with η_global = 1 (Lemma G.1)."""
     return p.smoothness * p.local_steps**2 * p.gradient_bound**2 * (eta + eta / 2 * (1 + p.alpha))
 
 
@@ -132,21 +132,21 @@ def _not_convex_local_printed(p: Assumptions, eta: float, t: Times) -> Bounds:
 
 
 def _not_convex_local_corrected(p: Assumptions, eta: float, t: Times) -> Bounds:
-    """The descent of a round is η K ‖∇f‖², and not η_global ‖∇f‖² (Lemma G.1's first line)."""
+    """Theorem G.2 with a descent of η K ‖∇f‖² in each round, as in Lemma G.1's first line, not η_global ‖∇f‖²."""
     return np.asarray(p.gap / (eta * p.local_steps * (t + 1)) + _drift(p, eta) / p.local_steps)
 
 
 def noisy_strongly_convex(p: Assumptions, eta: float, t: Times, variance: float) -> Bounds:
-    """The bound of Theorem E.1 for gradients that are unbiased with a variance, E‖noise‖², instead of exact.
+    """The bound of Theorem E.1 for unbiased stochastic gradients with variance E‖noise‖²; ours.
 
-    Ours, not the paper's: E‖RᵀR(∇f + noise)‖² <= (1 + α)(‖∇f‖² + variance) adds (1 + α) L η² variance / 2 in each
-    round, at the same step sizes; (1 + α) L η variance / (2 μ) in the limit.
+    E‖RᵀR(∇f + noise)‖² <= (1 + α)(‖∇f‖² + variance) adds (1 + α) L η² variance / 2 in each round, at the same step
+    sizes, and (1 + α) L η variance / (2 μ) in the limit.
     """
     return np.asarray(_strongly_convex(p, eta, t) + noise_floor(p, eta, t, variance))
 
 
 def noise_floor(p: Assumptions, eta: float, t: Times, variance: float) -> Bounds:
-    """What the variance of the gradients adds to the bound of Theorem E.1 after t rounds."""
+    """The term that a variance of the gradients adds to the bound of Theorem E.1 after t rounds; ours."""
     left = 1 - (1 - p.convexity * eta) ** t
     return np.asarray((1 + p.alpha) * p.smoothness * eta * variance / (2 * p.convexity) * left)
 

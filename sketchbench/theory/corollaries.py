@@ -1,4 +1,4 @@
-"""The steps and rounds with which song2023 Theorem F.10 (Corollary 5.2) reaches a target ε; and Lemma G.1."""
+"""Step size and rounds by which song2023 Theorem F.10 (Corollary 5.2) reaches a target ε; and Lemma G.1."""
 
 import math
 
@@ -6,12 +6,12 @@ from sketchbench.theory.convergence import Assumptions
 
 
 def threshold(p: Assumptions) -> float:
-    """σ²/(16(1 + α)²μ): the ε from which on heterogeneity doesn't matter, so that the rate is linear."""
+    """σ²/(16(1 + α)²μ), the smallest ε to which convergence is linear in spite of heterogeneity."""
     return p.heterogeneity / (16 * (1 + p.alpha) ** 2 * p.convexity)
 
 
 def step(p: Assumptions, target: float) -> float:
-    """The step for ε and K local steps: min{1/(8(1 + α)LK), √(με/(2K))/(2LKσ)}; the proof's optimum is K = 1."""
+    """The step size η for a target ε: min{1/(8(1 + α)LK), √(με/(2K))/(2LKσ)}; the proof's optimum is K = 1."""
     largest = 1 / (8 * (1 + p.alpha) * p.smoothness * p.local_steps)
     if p.heterogeneity == 0:
         return largest
@@ -20,7 +20,7 @@ def step(p: Assumptions, target: float) -> float:
 
 
 def rounds(p: Assumptions, target: float) -> int:
-    """The rounds for ε with that step: log(L‖w⁰ - w*‖²/ε)/(μη), rounded up; 1 where the start is within ε."""
+    """The rounds for a target ε with `step`: log(L‖w⁰ - w*‖²/ε)/(μη), rounded up; 1 where the start is within ε."""
     folds = math.log(p.smoothness * p.squared_distance / target)
     return max(1, math.ceil(folds / (p.convexity * step(p, target))))
 
@@ -28,7 +28,12 @@ def rounds(p: Assumptions, target: float) -> int:
 def most_change(p: Assumptions, eta: float, squared_gradient: float, *, printed: bool) -> float:
     """Lemma G.1: the upper bound of E f(w^{t+1}) - f(w^t) given w^t, with η_global = 1.
 
-    Printed is a descent of η_global ‖∇f(w^t)‖²; what the lemma's first line gives is ηK‖∇f(w^t)‖².
+    Arguments:
+        p: constants of objective and sketch.
+        eta: η_local.
+        squared_gradient: ‖∇f(w^t)‖².
+        printed: True for a descent of η_global ‖∇f(w^t)‖², as printed; False for ηK‖∇f(w^t)‖², which follows from the
+            lemma's first line.
     """
     descent = squared_gradient if printed else eta * p.local_steps * squared_gradient
     drift = p.smoothness * p.local_steps**2 * p.gradient_bound**2 * (eta + eta / 2 * (1 + p.alpha))

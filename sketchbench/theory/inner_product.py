@@ -1,20 +1,20 @@
-"""Bounds for the largest inner product max |⟨R_i, R_j⟩| of two different columns of a sketch.
+"""Upper bounds, with failure probability δ, of the largest inner product max |⟨R_i, R_j⟩| of two columns of a sketch.
 
-Every function takes the failure probability δ, the dimension n and the sketch size b. `printed_*`
-has the lemma's threshold with the constant 1 that it states; `derived_*` the threshold that the
-lemma's own proof gives before its last step, where the union over all pairs costs log n².
+Functions take δ (`delta`), the dimension d (n in the paper) and the sketch size b, and return a threshold. `printed`
+thresholds are stated by the lemmas, with the constant 1; `derived` thresholds follow from the lemmas' own proofs before
+the last step, where the union bound over all pairs costs log n².
 """
 
 import math
 
 
 def printed(delta: float, *, d: int, b: int) -> float:
-    """√(log(n/δ))/√b (song2023 Lemmas D.18, D.19, D.20); too small, see `derived_*`."""
+    """√(log(n/δ))/√b (song2023 Lemmas D.18, D.19, D.20), which is too small; see the `derived` ones."""
     return math.sqrt(math.log(d / delta) / b)
 
 
 def printed_sparse(delta: float, *, d: int, b: int, s: int) -> float:
-    """√(log(n/δ))/√s (song2023 Lemma D.22, but for its factor c, which has no value there)."""
+    """√(log(n/δ))/√s (song2023 Lemma D.22, without its factor c, whose value the paper does not give)."""
     return math.sqrt(math.log(d / delta) / s)
 
 
@@ -40,5 +40,5 @@ def derived_sparse(delta: float, *, d: int, b: int, s: int) -> float:
 
 
 def count_sketch() -> float:
-    """1, in every draw (song2023 Lemma D.21)."""
+    """1, which no draw of CountSketch exceeds (song2023 Lemma D.21)."""
     return 1.0

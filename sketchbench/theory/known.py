@@ -1,4 +1,4 @@
-"""What is known of one sketch family: the formulas its measurements are held against."""
+"""Formulas of a sketch family with which its measurements are compared: moments, tails, inner products, spectrum."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -8,22 +8,24 @@ import numpy as np
 
 from sketchbench.theory.leakage import MakeSpectrum
 
-Moment = Callable[..., Any]  # as in theory.second_moment and theory.norm
-Threshold = Callable[..., float]  # as in theory.tail and theory.inner_product
-ALWAYS = "always"  # the reading among `inner_products` whose threshold no draw exceeds
+Moment = Callable[..., Any]  # a function as in theory.second_moment or theory.norm
+Threshold = Callable[..., float]  # a function as in theory.tail or theory.inner_product
+ALWAYS = "always"  # the name among `inner_products` of a threshold that no draw exceeds
 
 
 @dataclass(frozen=True)
 class Known:
-    """The `theory` section of a sketch's config; what is left out is not claimed of it.
+    """The formulas of one sketch family: the `theory` section of its config. None and {} mean that nothing is claimed.
 
-    embedding_constant: a of song2023 Definition 4.1.
-    second_moment, norm: exact moments.
-    tails: thresholds that are exceeded with probability at most 2δ, by lemma.
-    always: thresholds that no draw exceeds, by lemma.
-    inner_products: thresholds for the largest inner product of two columns, by reading; `always`
-    holds in every draw.
-    spectrum: singular values, exact or bounded.
+    Arguments:
+        embedding_constant: a, of song2023 Definition 4.1.
+        second_moment: function of (g, h, b=b) for E[(gᵀRᵀRh)²].
+        norm: function of (h, b=b) for E‖RᵀRh‖².
+        tails: by lemma, functions of (δ, d=d, b=b): |gᵀRᵀRh - gᵀh| / (‖g‖‖h‖) exceeds them with probability at most 2δ.
+        always: by lemma, functions of (δ, d=d, b=b) that it never exceeds.
+        inner_products: by reading of a lemma, functions of (δ, d=d, b=b) that bound the largest inner product of two
+            columns with probability at least 1 - δ; under the name `always`, in every draw.
+        spectrum: function of (d=d, b=b) for the singular values of Rᵀ, exact or bounded.
     """
 
     embedding_constant: float | None = None
@@ -35,17 +37,23 @@ class Known:
     spectrum: MakeSpectrum | None = None
 
     def claimed_alpha(self, d: int, b: int) -> float:
-        """α = a d/b (song2023 Theorem 4.2): E‖RᵀRh‖² <= (1 + α)‖h‖². Raises ValueError without an a."""
+        """α = a d/b, with which E‖RᵀRh‖² <= (1 + α)‖h‖² (song2023 Theorem 4.2).
+
+        Raises:
+            ValueError: without an embedding constant.
+        """
         if self.embedding_constant is None:
             raise ValueError("the sketch's config needs an embedding_constant under `theory`")
         return self.embedding_constant * d / b
 
     def exact_alpha(self, d: int, b: int) -> float:
-        """The smallest α that holds for every basis vector h, from the exact E‖RᵀRh‖².
+        """The smallest α with E‖RᵀRh‖² <= (1 + α)‖h‖² for all basis vectors h, from the exact `norm`. O(d²).
 
-        Where signs make entries of RᵀR uncorrelated, as in every family here, E‖RᵀRh‖² is a mean of those of
-        basis vectors, so α serves every h.
-        O(d²). Raises ValueError without an exact moment.
+        It holds for every h where signs make the entries of RᵀR uncorrelated, as in every family of the project:
+        E‖RᵀRh‖² is then a weighted mean of those of basis vectors.
+
+        Raises:
+            ValueError: without a `norm`.
         """
         if self.norm is None:
             raise ValueError("the sketch's config needs a norm under `theory`")

@@ -1,8 +1,8 @@
-"""Attacks by gradient matching: constants, rates, and the singular values of sketches (song2023 §7, App. I-M).
+"""Attacks by gradient matching: constants, rates, and singular values of sketches (song2023 §7, Appendices I-M).
 
-G(x) = ∇_wF(w, x) is the gradient by d weights of a loss with an input x of m entries, Φ(x) = ∇_x∇_wF its pseudo-
-Hessian, (m, d), and L(x) = ‖R G(x) - R G(x*)‖² what an attacker minimises who has seen R G(x*). Arrays of constants
-are taken entry by entry. Semi-smoothness is meant with p = 1/2 everywhere.
+F(w, x) is a loss with d weights w and an input x of m entries, G(x) = ∇_wF its gradient, and Φ(x) = ∇_x∇_wF its
+pseudo-Hessian, (m, d). An attacker who sees R G(x*) minimises L(x) = ‖R G(x) - R G(x*)‖². Semi-smoothness has p = 1/2
+everywhere. Functions of arrays of constants work entry by entry.
 """
 
 from collections.abc import Callable
@@ -16,8 +16,12 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Constants:
-    """theta_1, theta_2: θ₁ and θ₂, the extreme singular values of Φ; lipschitz: β of G, which is the largest θ₂
-    over all x; gamma_1, gamma_2: γ₁ and γ₂, the extreme singular values of Rᵀ. τ, the Lipschitz constant of R, is γ₂.
+    """Constants of the loss at a point, and of the sketch.
+
+    Attributes:
+        theta_1, theta_2: θ₁ <= θ₂, extreme singular values of Φ.
+        lipschitz: β, Lipschitz constant of G: the largest θ₂ over all x.
+        gamma_1, gamma_2: γ₁ <= γ₂, extreme singular values of Rᵀ. τ, the Lipschitz constant of R, is γ₂.
     """
 
     theta_1: Numbers
@@ -29,9 +33,15 @@ class Constants:
 
 @dataclass(frozen=True)
 class ExpectedSpectrum:
-    """Singular values of Rᵀ in the mean over draws: `largest` is E‖R‖, `smallest` E γ₁, `rank` the mean rank,
-    and `deficient` the probability that it is below b. Where not `exact`, the first two are bounds, from above
-    and from below."""
+    """Means over draws of the singular values of Rᵀ.
+
+    Attributes:
+        largest: E‖R‖, or an upper bound.
+        smallest: E γ₁, or a lower bound.
+        rank: mean rank.
+        deficient: probability of a rank below b.
+        exact: whether `largest` and `smallest` are means, not bounds.
+    """
 
     largest: float
     smallest: float
@@ -40,35 +50,35 @@ class ExpectedSpectrum:
     exact: bool
 
 
-MakeSpectrum = Callable[..., ExpectedSpectrum]  # what a sketch's config gives; it wants d and b
+MakeSpectrum = Callable[..., ExpectedSpectrum]  # `spectrum` of a sketch's config, a function of d and b
 
 
 def semi_smoothness_printed(c: Constants) -> tuple[Numbers, Numbers]:
-    """(a, b) of Theorem 7.4 and Lemma 7.6: 2(τβ + θ₂γ₂) and τ²β, as they print them."""
+    """(a, b) of semi-smoothness as Theorem 7.4 and Lemma 7.6 print them: 2(τβ + θ₂γ₂) and τ²β."""
     return 2 * c.gamma_2 * (c.lipschitz + c.theta_2), c.gamma_2**2 * c.lipschitz
 
 
 def semi_smoothness(c: Constants) -> tuple[Numbers, Numbers]:
-    """(a, b) with b = τ²β², which is what the proof of Lemma J.4 shows, and that of Lemma M.3 would."""
+    """(a, b) of semi-smoothness with b = τ²β², which the proof of Lemma J.4 shows."""
     a, b = semi_smoothness_printed(c)
     return a, b * c.lipschitz
 
 
 def non_critical_printed(c: Constants) -> tuple[Numbers, Numbers]:
-    """θ₁ and θ₂ of Lemma J.5 and Theorem 7.4, which know no sketch; with γ₁ and γ₂ for one that has them."""
+    """(θ₁γ₁, θ₂γ₂): the non-critical constants θ₁ and θ₂ of Lemma J.5 and Theorem 7.4, extended to a sketch."""
     return c.theta_1 * c.gamma_1, c.theta_2 * c.gamma_2
 
 
 def non_critical(c: Constants) -> tuple[Numbers, Numbers]:
-    """(2θ₁γ₁, 2θ₂γ₂), between which ‖∇L‖/√L lies (Lemma 7.7): ∇L = 2Φ Rᵀ(R G(x) - R G(x*)) has a factor 2."""
+    """(2θ₁γ₁, 2θ₂γ₂), bounds of ‖∇L‖/√L (Lemma 7.7): ∇L = 2Φ Rᵀ(R G(x) - R G(x*)) has a factor 2."""
     low, high = non_critical_printed(c)
     return 2 * low, 2 * high
 
 
 def condition_7_5(low: Numbers, high: Numbers, a: Numbers) -> Numbers:
-    """a θ₂/θ₁² with `low` = θ₁ and `high` = θ₂ of a non-critical point: Theorem 7.5 needs it below 1.
+    """a θ₂/θ₁² for the non-critical constants θ₁ (`low`) and θ₂ (`high`); Theorem 7.5 requires it to be below 1.
 
-    With the constants of Theorem 7.4 it is 2(β + θ₂)θ₂/θ₁² >= 4, since β >= θ₂ >= θ₁; with doubled θ still >= 2.
+    With the constants of Theorem 7.4 it is 2(β + θ₂)θ₂/θ₁² >= 4, since β >= θ₂ >= θ₁; with doubled θ it is >= 2.
     """
     return a * high / low**2
 
@@ -79,32 +89,36 @@ def step_7_5(low: Numbers, high: Numbers, a: Numbers | float, b: Numbers) -> Num
 
 
 def rate_7_5(low: Numbers, high: Numbers, a: Numbers | float, step: Numbers) -> Numbers:
-    """γ = η(θ₁² - a θ₂)/2, by which L falls in every step: L(x_{t+1}) <= (1 - γ) L(x_t) (Theorem 7.5)."""
+    """γ = η(θ₁² - a θ₂)/2, with which L(x_{t+1}) <= (1 - γ) L(x_t) (Theorem 7.5)."""
     return step * (low**2 - a * high) / 2
 
 
 def gaussian_spectrum(*, d: int, b: int) -> ExpectedSpectrum:
-    """Independent N(0, 1/b) entries, b <= d: E‖R‖ <= √(d/b) + 1 and E γ₁ >= √(d/b) - 1 (Gordon), b rows almost
-    surely independent."""
+    """For independent N(0, 1/b) entries and b <= d: E‖R‖ <= √(d/b) + 1 and E γ₁ >= √(d/b) - 1 (Gordon); rank b."""
     return ExpectedSpectrum((d / b) ** 0.5 + 1, (d / b) ** 0.5 - 1, b, 0.0, exact=False)
 
 
 def orthogonal_spectrum(*, d: int, b: int) -> ExpectedSpectrum:
-    """Orthogonal rows of norm √(d/b), b <= d: all singular values are that."""
+    """For orthogonal rows of norm √(d/b) and b <= d: all singular values are √(d/b)."""
     root = (d / b) ** 0.5
     return ExpectedSpectrum(root, root, b, 0.0, exact=True)
 
 
 def hadamard_spectrum(*, d: int, b: int) -> ExpectedSpectrum:
-    """SRHT without repeated rows, of d inputs that need no padding. Raises ValueError for another d."""
+    """For SRHT without padding, with rows sampled without replacement: all singular values are √(d/b).
+
+    Raises:
+        ValueError: for a d that needs padding.
+    """
     if d & (d - 1):
-        raise ValueError(f"d={d} must be a power of two: rows that padding is cut from are not orthogonal")
+        raise ValueError(f"d={d} must be a power of two: with padding, rows of an SRHT are not orthogonal")
     return orthogonal_spectrum(d=d, b=b)
 
 
 def count_sketch_spectrum(*, d: int, b: int) -> ExpectedSpectrum:
-    """R Rᵀ is diagonal, with the numbers of columns in each of b buckets. O(d² log b) for each number that the
-    fullest and the emptiest bucket are likely to hold.
+    """For CountSketch, whose R Rᵀ is diagonal with the numbers of columns in the b buckets.
+
+    Exact, from the distributions of the fullest and the emptiest bucket. O(d² log b) for each likely size of these.
 
     >>> spectrum = count_sketch_spectrum(d=2, b=2)  # the two columns meet with probability 1/2
     >>> round(spectrum.deficient, 9), round(spectrum.rank, 9), round(spectrum.smallest, 9)
@@ -125,9 +139,9 @@ def count_sketch_spectrum(*, d: int, b: int) -> ExpectedSpectrum:
 
 
 def _all_within(low: int, high: int, d: int, b: int) -> float:
-    """The probability that each of b buckets gets between `low` and `high` of d columns.
+    """The probability that each of b buckets has between `low` and `high` of d columns.
 
-    Independent Poisson numbers, given that their sum is d, are multinomial.
+    Sizes are multinomial: independent Poisson numbers, given that their sum is d.
     """
     counts = np.arange(d + 1)
     weights = _poisson(counts, d / b) * ((counts >= low) & (counts <= high))
@@ -140,6 +154,7 @@ def _all_within(low: int, high: int, d: int, b: int) -> float:
 
 
 def _poisson(counts: NDArray[np.int64], mean: float) -> Numbers:
+    """Poisson probabilities of counts."""
     from scipy import special  # 0.2 s that every run would pay
 
     return np.asarray(np.exp(counts * np.log(mean) - mean - special.gammaln(counts + 1)))

@@ -1,6 +1,6 @@
-"""The inequalities of song2023 Lemmas F.3-F.6, from one local step to the next.
+"""Bounds of song2023 Lemmas F.3-F.6 on local steps.
 
-Every function takes `ClientAverages` whose entries are arrays of any one shape, or numbers, and returns the same.
+Functions take `ClientAverages`, whose entries are numbers or arrays of one shape, and return the same.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ Numbers = Any  # float64 arrays of the kernels' kind, or floats
 
 
 class ClientAverages(NamedTuple):
-    """Averages over the clients at one local step, with ū the mean of their weights u_c and ḡ the mean of ∇f_c(u_c).
+    """Averages over the clients at one local step; ū is the mean of their weights u_c, ḡ the mean of ∇f_c(u_c).
 
     Arguments:
         spread: V, the mean of ‖u_c - ū‖².
@@ -53,6 +53,6 @@ def most_distance(p: Assumptions, eta: float, before: ClientAverages) -> Numbers
 
 
 def most_distance_after_sketch(p: Assumptions, eta: float, path: Sequence[ClientAverages]) -> Numbers:
-    """Lemma F.6 from one round to the next: E‖w - w*‖² is at most the mean of this."""
+    """Lemma F.6 from one round to the next: a random variable whose mean is an upper bound of E‖w - w*‖²."""
     sketch = sum(most_gradient(p, at) for at in path)
     return most_distance(p, eta, path[-1]) + eta**2 * p.alpha * len(path) * sketch

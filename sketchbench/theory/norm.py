@@ -1,6 +1,6 @@
-"""Exact mean squared norms E‖RᵀRh‖² of a desketched sketch, and the paper's bound.
+"""Exact mean squared norms E‖RᵀRh‖² of families, one function each, and the paper's bound.
 
-Every function takes h of shape (..., d) (float64) and the sketch size b, and returns shape (...).
+Functions take h, float64 (..., d), and the sketch size b, and return float64 (...).
 """
 
 import numpy as np
@@ -30,40 +30,40 @@ def hashed(h: Vector, *, b: int) -> Vector:
 
 
 def sampled_hadamard(h: Vector, *, b: int, replacement: bool = False) -> Vector:
-    """SRHT padded to n: 1 + (d - 1)/b · (n - b)/(n - 1) times ‖h‖²; d/b where d = n.
+    """SRHT padded to n: 1 + (d - 1)/b · (n - b)/(n - 1) times ‖h‖², which is d/b ‖h‖² where d = n.
 
-    With replacement the last factor is 1. Only the d coordinates before padding count.
+    With replacement (n - b)/(n - 1) becomes 1.
     """
     d = h.shape[-1]
     n = 1 << (d - 1).bit_length()
-    return (1 + (d - 1) / b * sampling.variance_left(b, n, replacement)) * _square(h)
+    return (1 + (d - 1) / b * sampling.variance_factor(b, n, replacement)) * _square(h)
 
 
 def sampled_cosine(h: Vector, *, b: int, replacement: bool = False) -> Vector:
-    """Subsampled DCT-II of length d; O(d²).
+    """Subsampled DCT-II of length d.
 
-    Without replacement RᵀR is d/b times a projection, so it is d/b ‖h‖². With replacement it is
-    ‖h‖² + (d Σ_jk F_kj² F_ki² h_i² - ‖h‖²)/b, and Σ_j F_kj² = 1 makes that 1 + (d - 1)/b.
+    Without replacement RᵀR is d/b times a projection, so the mean is d/b ‖h‖². With replacement it is
+    ‖h‖² + (d Σ_jk F_kj² F_ki² h_i² - ‖h‖²)/b = (1 + (d - 1)/b)‖h‖², since Σ_j F_kj² = 1.
     """
     d = h.shape[-1]
     return (1 + (d - 1) / b if replacement else d / b) * _square(h)
 
 
 def uniform_sampling(h: Vector, *, b: int) -> Vector:
-    """b of d coordinates, each times d/b: d/b ‖h‖²."""
+    """Uniform sampling, b of d coordinates times d/b: d/b ‖h‖²."""
     return h.shape[-1] / b * _square(h)
 
 
 def balanced(h: Vector, *, b: int) -> Vector:
-    """q = d/b columns in every bucket, so RRᵀ = q I: q ‖h‖²."""
+    """Balanced CountSketch, where RRᵀ = q I with q = d/b columns in every bucket: q ‖h‖²."""
     return h.shape[-1] / b * _square(h)
 
 
 def identity(h: Vector, *, b: int) -> Vector:
-    """R = I."""
+    """R = I: ‖h‖²."""
     return _square(h)
 
 
 def nothing(h: Vector, *, b: int) -> Vector:
-    """R = 0."""
+    """R = 0: 0."""
     return 0 * _square(h)

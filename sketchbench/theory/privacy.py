@@ -1,6 +1,6 @@
-"""Differential privacy as song2023 accounts for it (Section 6, Appendix H), one function per lemma.
+"""The lemmas on differential privacy of song2023 (Section 6, Appendix H), one function each, and their sources.
 
-Each raises OutOfRangeError where the lemma's own condition is not met. Logarithms are natural.
+A function raises OutOfRangeError where the lemma's condition is not met. Logarithms are natural.
 """
 
 import math
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class OutOfRangeError(ValueError):
-    """A lemma that says nothing about these values; the message names its condition."""
+    """Values that do not meet the condition of a lemma; the message names the condition."""
 
 
 class Guarantee(NamedTuple):
@@ -20,7 +20,7 @@ class Guarantee(NamedTuple):
 
 
 def gaussian_noise(epsilon: float, delta: float, sensitivity: float) -> float:
-    """σ that makes a Gaussian release (ε, δ)-private (song2023 Lemma H.7).
+    """The σ with which a Gaussian release is (ε, δ)-private: √(2 log(1.25/δ)) sensitivity/ε (song2023 Lemma H.7).
 
     The lemma has no condition; its source, Dwork and Roth 2014, Theorem A.1, has ε < 1.
 
@@ -32,19 +32,22 @@ def gaussian_noise(epsilon: float, delta: float, sensitivity: float) -> float:
 
 
 def gaussian_epsilon(sigma: float, delta: float, sensitivity: float) -> float:
-    """The ε whose σ this is (song2023 Lemma H.7, solved for ε)."""
+    """The ε of a Gaussian release with this σ (song2023 Lemma H.7, solved for ε)."""
     _positive(sigma=sigma, delta=delta, sensitivity=sensitivity)
     return math.sqrt(2 * math.log(1.25 / delta)) * sensitivity / sigma
 
 
-def parallel(guarantees: Iterable[Guarantee]) -> Guarantee:
-    """Of mechanisms on disjoint parts of the data, together (song2023 Lemma H.2)."""
+def parallel_composition(guarantees: Iterable[Guarantee]) -> Guarantee:
+    """The guarantee of mechanisms on disjoint parts of the data together: max ε and max δ (song2023 Lemma H.2)."""
     epsilons, deltas = zip(*guarantees, strict=True)
     return Guarantee(max(epsilons), max(deltas))
 
 
-def advanced(each: Guarantee, times: int, slack: float) -> Guarantee:
-    """Of `times` mechanisms on the same data; slack: δ' > 0, in addition (song2023 Lemma H.3)."""
+def advanced_composition(each: Guarantee, times: int, slack: float) -> Guarantee:
+    """The guarantee of k = `times` mechanisms on the same data: √(2k log(1/δ')) ε + 2k ε² and δ' + k δ.
+
+    `slack` is δ' > 0 (song2023 Lemma H.3, for ε <= 1).
+    """
     epsilon, delta = each
     _positive(epsilon=epsilon, slack=slack)
     if epsilon > 1:
@@ -53,16 +56,19 @@ def advanced(each: Guarantee, times: int, slack: float) -> Guarantee:
     return Guarantee(grown, slack + times * delta)
 
 
-def classical(each: Guarantee, times: int, slack: float) -> Guarantee:
-    """The same with k ε (exp(ε) - 1) for 2 k ε², for any ε (Dwork, Rothblum and Vadhan 2010)."""
+def classical_composition(each: Guarantee, times: int, slack: float) -> Guarantee:
+    """`advanced_composition` with k ε (exp(ε) - 1) for 2k ε², and for any ε (Dwork, Rothblum and Vadhan 2010)."""
     epsilon, delta = each
     _positive(epsilon=epsilon, slack=slack)
     grown = math.sqrt(2 * times * math.log(1 / slack)) * epsilon
     return Guarantee(grown + times * epsilon * math.expm1(epsilon), slack + times * delta)
 
 
-def sampling(each: Guarantee, batch: int, records: int) -> Guarantee:
-    """Of a mechanism on a batch drawn with replacement (song2023 Lemma H.4)."""
+def sampling_with_replacement(each: Guarantee, batch: int, records: int) -> Guarantee:
+    """The guarantee of a mechanism on a batch of share p drawn with replacement: 6ε p and exp(6ε p) 4p δ.
+
+    For ε <= 1 and p <= 1/2 (song2023 Lemma H.4).
+    """
     epsilon, delta = each
     if epsilon > 1:
         raise OutOfRangeError(f"Lemma H.4 needs ε <= 1, not {epsilon:.4g}; use more noise")
@@ -72,16 +78,19 @@ def sampling(each: Guarantee, batch: int, records: int) -> Guarantee:
     return Guarantee(6 * epsilon * share, math.exp(6 * epsilon * share) * 4 * share * delta)
 
 
-def amplified(each: Guarantee, share: float) -> Guarantee:
-    """Of a mechanism on a batch with this share of the records, drawn without replacement or record by
-    record; unlike Lemma H.4 without constants, and for any ε (Balle, Barthe and Gaboardi 2018,
-    Theorems 8 and 9).
+def amplify_by_sampling(each: Guarantee, share: float) -> Guarantee:
+    """The guarantee of a mechanism on a batch of share p, drawn without replacement or by Poisson sampling.
+
+    log(1 + p(exp(ε) - 1)) and p δ, for any ε (Balle, Barthe and Gaboardi 2018, Theorems 8 and 9).
     """
     return Guarantee(math.log1p(share * math.expm1(each.epsilon)), share * each.delta)
 
 
-def training(each: Guarantee, rounds: int, local_steps: int) -> Guarantee:
-    """Of T rounds of K steps: √(TK) ε̂ and TK δ̂ (song2023 Theorem 6.2; with T = 1, Lemma 6.1)."""
+def training_guarantee(each: Guarantee, rounds: int, local_steps: int) -> Guarantee:
+    """The guarantee of T rounds of K local steps with ε̂ and δ̂ each: √(TK) ε̂ and TK δ̂ (song2023 Theorem 6.2).
+
+    For ε̂ < 1/√K; with T = 1 it is Lemma 6.1.
+    """
     epsilon, delta = each
     if not epsilon < 1 / math.sqrt(local_steps):
         raise OutOfRangeError(

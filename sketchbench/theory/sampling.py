@@ -1,6 +1,9 @@
-"""What sampling rows of an orthogonal transform leaves to chance."""
+"""Variance of sums over sampled rows of an orthogonal transform."""
 
 
-def variance_left(b: int, n: int, replacement: bool) -> float:
-    """The variance that sampling b of n rows leaves, relative to n/b; 0 where all are kept."""
+def variance_factor(b: int, n: int, replacement: bool) -> float:
+    """The variance of a mean over b of n rows relative to that over b independent rows.
+
+    1 with replacement, else (n - b)/(n - 1), which is 0 where all rows are sampled.
+    """
     return 1.0 if replacement else (n - b) / (n - 1) if n > 1 else 0.0

@@ -1,8 +1,7 @@
-"""Exact second moments E[(gᵀRᵀRh)²], and the papers' bound on them.
+"""Exact second moments E[(gᵀRᵀRh)²] of families, one function each, and the papers' bound.
 
-Every function takes g and h of shape (..., d) (float64), the sketch size b, and returns shape
-(...). They go beyond the papers, which only bound these moments: an equality catches every wrong
-scale and every hash that is not independent enough. Written with
+Functions take g and h, float64 (..., d), and the sketch size b, and return float64 (...). The papers only bound these
+moments; an equality also reveals a wrong scale, or a hash with too little independence. Formulas are written with
 
     base = ‖g‖²‖h‖² + (gᵀh)²    and    off = base - 2 Σ g_i² h_i².
 """
@@ -28,39 +27,40 @@ def _off(g: Vector, h: Vector) -> Vector:
 
 
 def bound(g: Vector, h: Vector, *, b: int, embedding_constant: float) -> Vector:
-    """(gᵀh)² + (a/b)‖g‖²‖h‖², the second condition of song2023 Definition 4.1."""
+    """(gᵀh)² + (a/b)‖g‖²‖h‖², the upper bound in song2023 Definition 4.1."""
     norms = (g**2).sum(axis=-1) * (h**2).sum(axis=-1)
     return np.asarray(_inner(g, h) ** 2 + embedding_constant / b * norms)
 
 
 def gaussian(g: Vector, h: Vector, *, b: int) -> Vector:
-    """Independent N(0, 1/b) entries; song2023 Lemma D.13 bounds it with a = 3."""
+    """Independent N(0, 1/b) entries: (gᵀh)² + base/b; song2023 Lemma D.13 bounds it with a = 3."""
     return np.asarray(_inner(g, h) ** 2 + _base(g, h) / b)
 
 
 def hashed(g: Vector, h: Vector, *, b: int) -> Vector:
-    """AMS, CountSketch and both sparse embeddings, whatever s (song2023 Lemmas D.12, D.14, D.15).
+    """AMS, CountSketch and both sparse embeddings with any s: (gᵀh)² + off/b (song2023 Lemmas D.12, D.14, D.15).
 
-    Needs 4-wise independent signs, and columns whose squared entries overlap by 1/b on average.
+    It requires 4-wise independent signs, and E Σ_k R_ki² R_kj² = 1/b for columns i ≠ j.
     """
     return np.asarray(_inner(g, h) ** 2 + _off(g, h) / b)
 
 
 def sampled_hadamard(g: Vector, h: Vector, *, b: int, replacement: bool = False) -> Vector:
-    """SRHT, zero padded to the next power of two n (song2023 Lemma D.12).
+    """SRHT, zero padded to the next power of two n: (gᵀh)² + off/b · (n - b)/(n - 1) (song2023 Lemma D.12).
 
-    (gᵀh)² + off/b, times (n - b)/(n - 1) in the second term without replacement.
+    With replacement (n - b)/(n - 1) becomes 1.
     """
     n = 1 << (g.shape[-1] - 1).bit_length()
-    return np.asarray(_inner(g, h) ** 2 + _off(g, h) / b * sampling.variance_left(b, n, replacement))
+    return np.asarray(_inner(g, h) ** 2 + _off(g, h) / b * sampling.variance_factor(b, n, replacement))
 
 
 def sampled_cosine(g: Vector, h: Vector, *, b: int, replacement: bool = False) -> Vector:
-    """Subsampled DCT-II with random signs, length d; ours. O(d²) time.
+    """Subsampled DCT-II of length n = d with random signs; ours. O(d²).
 
-    The entries F_ki of the transform are not all of one size, so with z_k = (FDg)_k (FDh)_k it is
-    Q = Σ_k E[z_k²] = Σ_k A_k(g²)A_k(h²) + 2A_k(gh)² - 2 Σ_i g_i²h_i² Σ_k F_ki⁴ that counts, where
-    A_k(v) = Σ_i F_ki² v_i; and the moment is (gᵀh)² + (n Q - (gᵀh)²)/b, times (n - b)/(n - 1).
+    The moment is (gᵀh)² + (n Q - (gᵀh)²)/b · (n - b)/(n - 1), where (n - b)/(n - 1) becomes 1 with replacement. With
+    z_k = (FDg)_k (FDh)_k for the transform F, whose entries are not all of one size, and A_k(v) = Σ_i F_ki² v_i,
+
+        Q = Σ_k E[z_k²] = Σ_k A_k(g²)A_k(h²) + 2A_k(gh)² - 2 Σ_i g_i²h_i² Σ_k F_ki⁴.
     """
     n = g.shape[-1]
     inner = _inner(g, h) ** 2
@@ -73,13 +73,13 @@ def sampled_cosine(g: Vector, h: Vector, *, b: int, replacement: bool = False) -
         spread += ((g**2 @ squares.T) * (h**2 @ squares.T)).sum(axis=-1)
         spread += 2 * ((g * h @ squares.T) ** 2).sum(axis=-1)
         spread -= 2 * (g**2 * h**2 @ (squares**2).sum(axis=0))
-    return np.asarray(inner + (n * spread - inner) / b * sampling.variance_left(b, n, replacement))
+    return np.asarray(inner + (n * spread - inner) / b * sampling.variance_factor(b, n, replacement))
 
 
 def uniform_sampling(g: Vector, h: Vector, *, b: int) -> Vector:
-    """b coordinates without replacement; song2023 Lemma D.16 bounds it with a = n.
+    """Uniform sampling without replacement; song2023 Lemma D.16 bounds it with a = d.
 
-    With u = g∘h: (gᵀh)² + (d/b)² b(d - b)/(d(d - 1)) (Σu_i² - (Σu_i)²/d).
+    With u_i = g_i h_i: (gᵀh)² + (d/b)² b(d - b)/(d(d - 1)) (Σu_i² - (Σu_i)²/d).
     """
     d, u = g.shape[-1], g * h
     inner = u.sum(axis=-1)
@@ -90,17 +90,17 @@ def uniform_sampling(g: Vector, h: Vector, *, b: int) -> Vector:
 
 
 def balanced(g: Vector, h: Vector, *, b: int) -> Vector:
-    """CountSketch by a random permutation, q = d/b columns to a bucket (zhang2021 Appendix E)."""
+    """Balanced CountSketch, q = d/b columns in every bucket: (gᵀh)² + off (q - 1)/(d - 1) (zhang2021 Appendix E)."""
     d = g.shape[-1]
     shared = (d / b - 1) / (d - 1) if d > 1 else 0.0  # probability that two columns share a bucket
     return np.asarray(_inner(g, h) ** 2 + _off(g, h) * shared)
 
 
 def identity(g: Vector, h: Vector, *, b: int) -> Vector:
-    """R = I."""
+    """R = I: (gᵀh)²."""
     return np.asarray(_inner(g, h) ** 2)
 
 
 def nothing(g: Vector, h: Vector, *, b: int) -> Vector:
-    """R = 0."""
+    """R = 0: 0."""
     return 0 * _inner(g, h)

@@ -1,8 +1,8 @@
-"""Functions of u = wᵀx with ‖w‖ = 1, of which song2023 Definition 7.2 and Table 2 say whether they are semi-smooth.
+"""Functions of u = wᵀx, with ‖w‖ = 1, that song2023 Table 2 lists as semi-smooth or not (Definition 7.2).
 
-Semi-smooth is L(y) <= L(x) + ⟨∇L(x), y - x⟩ + b‖y - x‖² + a‖y - x‖^(2-2p) L(x)^p. As functions of u alone they are
-worst along w, so numbers do for vectors. With p = 0 the last two terms are one, and this is smoothness from above: b is
-half of sup L''.
+(a, b, p)-semi-smooth means L(y) <= L(x) + ⟨∇L(x), y - x⟩ + b‖y - x‖² + a‖y - x‖^(2-2p) L(x)^p. The worst pairs x and y
+of a function of u differ along w, so it is enough to try numbers u. For p = 0 the bound is smoothness from above, with
+a + b = sup L''/2.
 """
 
 from collections.abc import Callable
@@ -15,13 +15,13 @@ Numbers = NDArray[np.float64]
 
 
 class Function(NamedTuple):
-    """A function of numbers, any shape, and its slope.
+    """A function L of numbers u, as functions of arrays of any shape.
 
     Attributes:
         value: L.
         slope: L'.
-        smoothness: sup L'', by hand; None where there is none.
-        positive: whether it is defined for u > 0 only.
+        smoothness: sup L'', derived by hand; None where L'' is unbounded or L' jumps.
+        positive: whether L is defined for u > 0 only.
     """
 
     value: Callable[[Numbers], Numbers]
@@ -48,7 +48,7 @@ FUNCTIONS: dict[str, Function] = {
 
 
 def remainder(function: Function, x: Numbers, y: Numbers) -> Numbers:
-    """L(y) - L(x) - L'(x)(y - x), which semi-smoothness bounds from above."""
+    """L(y) - L(x) - L'(x)(y - x), the quantity that semi-smoothness bounds from above."""
     return function.value(y) - function.value(x) - function.slope(x) * (y - x)
 
 
@@ -59,5 +59,5 @@ ALPHA = 1.5 * 2**0.5
 
 
 def allowed_by_lemma_i_9(x: Numbers, y: Numbers) -> Numbers:
-    """α|x - y|^(2-2q) L(x)^q with q = p/2 = 1/4, for the example: the most that its remainder may be."""
+    """α|x - y|^(2-2q) L(x)^q with q = p/2 = 1/4: Lemma I.9's upper bound of the remainder of POWER."""
     return np.asarray(ALPHA * np.abs(x - y) ** 1.5 * POWER.value(x) ** 0.25)

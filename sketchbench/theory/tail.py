@@ -1,7 +1,7 @@
-"""Tail bounds for |gᵀRᵀRh - gᵀh| / (‖g‖‖h‖): the threshold that the papers' lemmas name.
+"""Thresholds of |gᵀRᵀRh - gᵀh| / (‖g‖‖h‖) in the papers' tail bounds, with failure probability δ.
 
-Every function takes the failure probability δ, the dimension d (n in the paper) and the sketch size
-b. The lemmas say that the threshold is exceeded with probability Θ(δ), read here as at most 2δ.
+Functions take δ (`delta`), the dimension d (n in the paper) and the sketch size b, and return a threshold. The lemmas
+say that it is exceeded with probability Θ(δ), which claims read as at most 2δ.
 """
 
 import math
@@ -13,12 +13,12 @@ def dense(delta: float, *, d: int, b: int) -> float:
 
 
 def count_sketch(delta: float, *, d: int, b: int) -> float:
-    """log(1/δ): CountSketch (song2023 Lemma D.25); does not shrink with b."""
+    """log(1/δ): CountSketch (song2023 Lemma D.25); it does not decrease with b."""
     return math.log(1 / delta)
 
 
 def count_sketch_chebyshev(delta: float, *, d: int, b: int) -> float:
-    """1/√(bδ): CountSketch (song2023 Lemma D.26). Chebyshev with variance 2/b, hence exactly 2δ."""
+    """1/√(bδ): CountSketch (song2023 Lemma D.26); by Chebyshev with variance 2/b the probability is at most 2δ."""
     return 1 / math.sqrt(b * delta)
 
 
@@ -28,5 +28,5 @@ def sparse(delta: float, *, d: int, b: int, s: int) -> float:
 
 
 def uniform_sampling(delta: float, *, d: int, b: int) -> float:
-    """1 + d/b, never exceeded, whatever δ: uniform sampling (song2023 Lemma D.28)."""
+    """1 + d/b for every δ, which is never exceeded: uniform sampling (song2023 Lemma D.28)."""
     return 1 + d / b

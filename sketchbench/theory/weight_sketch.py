@@ -1,6 +1,6 @@
-"""Errors of sketched weight matrices (zhang2021 §5.2, Appendix C). S = Rᵀ has shape (d, s).
+"""Mean squared errors of sketched weight matrices (zhang2021 §5.2, Appendix C). S = Rᵀ has shape (d, s).
 
-A and B have shapes (n, d) and (m, d); W_old and W_new (d_out, d) and V (r, d).
+Shapes are (n, d) for A, (m, d) for B, (d_out, d) for W_old and W_new, and (r, d) for V; `size` is s.
 """
 
 from collections.abc import Callable
@@ -13,10 +13,10 @@ Matrix = NDArray[np.float64]
 
 
 def product_error(a: Matrix, b: Matrix, *, size: int) -> float:
-    """E‖ASSᵀBᵀ - ABᵀ‖² for a CountSketch of `size` buckets (zhang2021 Lemma 5, an identity).
+    """E‖ASSᵀBᵀ - ABᵀ‖² for CountSketch, exact (zhang2021 Lemma 5). O(n m d).
 
-    (1/s) Σ_ij Σ_{k≠l} (a_ik² b_jl² + a_ik b_jk a_il b_jl), summed here as whole squares less the
-    terms with k = l. O((n + m) d + n m d).
+    It is (1/s) Σ_ij Σ_{k≠l} (a_ik² b_jl² + a_ik b_jk a_il b_jl), computed as sums over all k and l minus those with
+    k = l.
     """
     all_pairs = (a**2).sum() * (b**2).sum() + ((a @ b.T) ** 2).sum()
     same = 2 * ((a**2).sum(axis=0) * (b**2).sum(axis=0)).sum()
@@ -24,9 +24,9 @@ def product_error(a: Matrix, b: Matrix, *, size: int) -> float:
 
 
 def product_variance(a: Matrix, b: Matrix, second_moment: Callable[..., Any], *, size: int) -> float:
-    """E‖ASSᵀBᵀ - ABᵀ‖² for any unbiased sketch: the sum of the variances of all entries; ours.
+    """E‖ASSᵀBᵀ - ABᵀ‖² for an unbiased sketch, exact: the sum of the variances of all entries; ours.
 
-    second_moment: as in theory.second_moment. O(n m) times what it costs.
+    `second_moment` is a function of (g, h, b=size), as in `theory.second_moment`; it is evaluated at n m pairs.
     """
     total = 0.0
     for row in a:
@@ -35,10 +35,10 @@ def product_variance(a: Matrix, b: Matrix, second_moment: Callable[..., Any], *,
 
 
 def update_error(old: Matrix, new: Matrix, v: Matrix, *, size: int) -> float:
-    """E‖Δ̂Vᵀ - ΔVᵀ‖² for independent sketches of the old and new weights (zhang2021 Theorem 2)."""
+    """E‖Δ̂Vᵀ - ΔVᵀ‖² for independent CountSketches of the old and new weights (zhang2021 Theorem 2)."""
     return product_error(old, v, size=size) + product_error(new, v, size=size)
 
 
 def update_error_plain(old: Matrix, new: Matrix, *, size: int) -> float:
-    """E‖Δ̂ - Δ‖² = ((d - 1)/s)(‖W_old‖² + ‖W_new‖²): V = I (zhang2021 Theorem 1, made exact)."""
+    """E‖Δ̂ - Δ‖² = ((d - 1)/s)(‖W_old‖² + ‖W_new‖²), which is V = I (zhang2021 Theorem 1, here exact)."""
     return float((old.shape[-1] - 1) / size * ((old**2).sum() + (new**2).sum()))

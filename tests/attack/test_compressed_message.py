@@ -14,15 +14,15 @@ from sketchbench import kernels
 from sketchbench.attack.compressed_message import OBSERVER, VICTIM, Place, Round, Unseen
 from sketchbench.attack.dense_networks import DenseNetworks
 from sketchbench.attack.message_property import MessageProperty, Observation
-from sketchbench.attack.message_scene import Scene, drawn, networks, pixels
+from sketchbench.attack.message_scene import Scene, draw_networks, draw_scene, pixels
 from sketchbench.attack.stacked_inversion import StackedAttacks, Target, closed_form
 from sketchbench.compressor.compressor import At, Compressor, Memory
-from sketchbench.compressor.message import WORD, Message, Reply, limit_of
+from sketchbench.compressor.message import WORD, Message, Reply, byte_limit
 from sketchbench.compressor.plain import Plain
 from sketchbench.compressor.sparse import RandomK, TopK
 from sketchbench.dataset import digits
 from sketchbench.kernels import Array
-from sketchbench.model.networks import initialised, mlp, sigmoid_cnn
+from sketchbench.model.networks import initialise, mlp, sigmoid_cnn
 
 KERNELS = kernels.load("numba")
 TRIALS, CLIENTS = 6, 4
@@ -32,7 +32,7 @@ ATTACKS = StackedAttacks(steps=80, starts=2, stages=4, pixel_rate=0.03, prior_ra
 
 @functools.cache
 def scene() -> Scene:
-    return drawn(digits.load(), MODEL, 1, CLIENTS, TRIALS)
+    return draw_scene(digits.load(), MODEL, 1, CLIENTS, TRIALS)
 
 
 def at(trials: int = TRIALS) -> At:
@@ -41,7 +41,7 @@ def at(trials: int = TRIALS) -> At:
 
 def watched(kind: type[Compressor], compression: float = 1) -> Round:
     layout = scene().networks.layout
-    return Round(kind(layout, limit_of(layout, compression)), at(), scene().updates(scene().networks))
+    return Round(kind(layout, byte_limit(layout, compression)), at(), scene().updates(scene().networks))
 
 
 def target(one: Round, place: Place) -> Target:
@@ -72,11 +72,11 @@ class InFront(nn.Module):
 @pytest.mark.parametrize("projected", [False, True])
 def test_gradients_are_those_of_autograd(projected: bool) -> None:
     """One network and batch after the other; and their derivatives by the images."""
-    several = [initialised(lambda: mlp((1, 2, 3), 4, hidden=[5, 7]), seed) for seed in (1, 2)]
+    several = [initialise(lambda: mlp((1, 2, 3), 4, hidden=[5, 7]), seed) for seed in (1, 2)]
     stacked = DenseNetworks(several)
     matrices = [torch.randn(2, n, n, generator=torch.Generator().manual_seed(n)) for n in (6, 5)]
     if projected:
-        stacked = stacked.projected([matrices[0], None, matrices[1], None, None, None], kernels.load("numpy"))
+        stacked = stacked.with_projections([matrices[0], None, matrices[1], None, None, None], kernels.load("numpy"))
         for trial, network in enumerate(several):
             for place, matrix in ((1, matrices[0]), (3, matrices[1])):
                 network[place] = InFront(matrix[trial], network[place])
@@ -130,26 +130,26 @@ def test_views_of_messages_that_do_not_add_up() -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Halves(Compressor):
-    """The update in two phases, a half in each; the second half of it times what was heard of the first."""
+    """The update in two phases, a half in each; the second half of it times what was replies of the first."""
 
     adds_up: ClassVar[bool] = True
     phases: ClassVar[int] = 2
 
-    def encode(self, x: Array, memory: Memory, at: At, heard: Sequence[Reply]) -> Message:
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
         half = self.layout.d // 2
-        return Message({"second": heard[0].content[:, None] * x[..., half:]} if heard else {"first": x[..., :half]})
+        return Message({"second": replies[0].content[:, None] * x[..., half:]} if replies else {"first": x[..., :half]})
 
-    def decode(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
+    def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
         return np.concatenate([message.parts["first"], message.parts["second"]], axis=2)
 
-    def answer(self, message: Message, memory: Memory, at: At, heard: Sequence[Reply]) -> tuple[Reply, Memory]:
-        if not heard:
+    def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:
+        if not replies:
             return Reply(message.parts["first"].mean(axis=(1, 2))[:, None], message.nbytes), memory
         return Reply(np.zeros((at.trials, self.layout.d), "float32"), message.nbytes), memory
 
-    def lens(self, message: Message, at: At, heard: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        half, factor = self.layout.d // 2, torch.tensor(heard[0].content)
-        seen = torch.tensor(self.decode(message, at, heard)[:, 0])
+    def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        half, factor = self.layout.d // 2, torch.tensor(replies[0].content)
+        seen = torch.tensor(self.decode(message, at, replies)[:, 0])
         return seen, lambda x: torch.cat([x[:, :half], factor * x[:, half:]], dim=1)
 
 
@@ -191,8 +191,8 @@ def test_the_closed_form_behind_a_projection() -> None:
     """Where the layer sees P x of rank 40, so much is found, and nothing is made up of the rest."""
     S = torch.randn(TRIALS, 64, 40, generator=torch.Generator().manual_seed(2)) / 8
     projection = S @ S.transpose(1, 2)
-    projected = scene().networks.projected([projection, None, None, None], kernels.load("numpy"))
-    plain = Plain(scene().networks.layout, limit_of(scene().networks.layout, 1))
+    projected = scene().networks.with_projections([projection, None, None, None], kernels.load("numpy"))
+    plain = Plain(scene().networks.layout, byte_limit(scene().networks.layout, 1))
     one = Round(plain, at(), scene().updates(projected))
     found = closed_form(target(one, "server")._replace(networks=projected))[:, 0]
     truth = scene().images[:, VICTIM]
@@ -205,7 +205,7 @@ def test_gradient_matching_needs_no_closed_form() -> None:
     """Without compression it recovers all images; from a quarter of the entries nearly all."""
     for kind, compression, level in ((Plain, 1, 10), (RandomK, 4, 3)):
         seen = target(watched(kind, compression), "server")
-        assert min(leads(ATTACKS.matched(seen, ATTACKS.likely(seen)))) > level
+        assert min(leads(ATTACKS.match_gradients(seen, ATTACKS.find_most_likely(seen)))) > level
 
 
 @dataclasses.dataclass(frozen=True)
@@ -214,10 +214,10 @@ class Signs(Plain):
 
     adds_up: ClassVar[bool] = False
 
-    def encode(self, x: Array, memory: Memory, at: At, heard: Sequence[Reply]) -> Message:
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
         return Message({"values": np.where(x >= 0, 1, -1).astype("float32")})
 
-    def lens(self, message: Message, at: At, heard: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+    def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
         return torch.tensor(message.parts["values"][:, 0]), lambda x: x / x.norm(dim=1, keepdim=True)
 
 
@@ -252,8 +252,8 @@ def test_a_property_is_told() -> None:
     layout = scene().networks.layout
     areas = {}
     for kind in (Plain, TopK):
-        compressor = kind(layout, limit_of(layout, 1 if kind is Plain else 16))
-        round_ = Observation(compressor, networks(digits.load(), MODEL, 1, range(4)), at(4), 6)
+        compressor = kind(layout, byte_limit(layout, 1 if kind is Plain else 16))
+        round_ = Observation(compressor, draw_networks(digits.load(), MODEL, 1, range(4)), at(4), 6)
         areas[kind] = told.areas(round_, digits.load(), np.random.default_rng(0))
     assert areas[TopK].keys() == {"server"}
     assert min(*areas[Plain]["server"], *areas[TopK]["server"]) > 0.95

@@ -60,8 +60,8 @@ def test_a_descent_recovers_the_private_input_where_nothing_is_hidden() -> None:
     assert (descent.rate > 0).all()
     *_, (last, loss) = matching.descend(descent.step, 300)
     assert float(loss.max()) < 1e-12
-    np.testing.assert_allclose(matching.recovered(last), 1, atol=1e-9)
-    np.testing.assert_allclose(matching.recovered(matching.problem.start), 0, atol=1e-12)
+    np.testing.assert_allclose(matching.recovered_share(last), 1, atol=1e-9)
+    np.testing.assert_allclose(matching.recovered_share(matching.problem.start), 0, atol=1e-12)
 
 
 def test_steps_where_the_theorem_says_nothing() -> None:

@@ -14,7 +14,7 @@ from victims import ATTACKS, CLASSES, KERNELS, SHAPE, VIEWS, D, attack, network,
 
 from sketchbench.attack.inversion import LBFGS, GradientDescent
 from sketchbench.attack.sketched_gradient import private
-from sketchbench.attack.victim import clipped, gradient, jacobian
+from sketchbench.attack.victim import clip_norm, gradient, jacobian
 from sketchbench.attack.view import View
 from sketchbench.measure.image import likeness
 from sketchbench.sketch import CountSketch, Identity
@@ -142,9 +142,9 @@ def test_clipping() -> None:
     short = loss.batch_gradients(w, np.ones((1, 1, 1)), bound=0.5)[0, 0]
     np.testing.assert_allclose(short, 0.5 * free / np.linalg.norm(free), rtol=1e-12)
     vector = torch.tensor([3.0, 4.0])
-    assert torch.equal(clipped(vector, 10.0), vector)
-    assert torch.equal(clipped(vector, float("inf")), vector)
-    torch.testing.assert_close(clipped(vector, 1.0), vector / 5)
+    assert torch.equal(clip_norm(vector, 10.0), vector)
+    assert torch.equal(clip_norm(vector, float("inf")), vector)
+    torch.testing.assert_close(clip_norm(vector, 1.0), vector / 5)
 
 
 def test_the_jacobian() -> None:

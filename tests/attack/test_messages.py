@@ -7,14 +7,14 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from sketchbench.attack.messages import flattened, full_steps, of_the_other, update
+from sketchbench.attack.messages import estimate_update, flatten, full_steps, step_of_other_client
 from sketchbench.federated.double_blind import aggregate, broadcast, receive, respond
 from sketchbench.federated.fedavg import FedAvg
 from sketchbench.kernels import load
 from sketchbench.model import classification, sketched
-from sketchbench.model.blind import blinded
+from sketchbench.model.blind import make_blind
 from sketchbench.model.classification import Samples
-from sketchbench.model.networks import initialised, mlp
+from sketchbench.model.networks import initialise, mlp
 from sketchbench.sketch import CountSketch, Family, SubsampledCosine
 
 RATE = 0.05
@@ -22,7 +22,7 @@ RATE = 0.05
 
 def pair(family: Family | None) -> tuple[nn.Module, nn.Module]:
     make = partial(mlp, (1, 4, 4), 2, family, (6,))
-    return initialised(make, 3).train(), blinded(initialised(make, 0)).train()
+    return initialise(make, 3).train(), make_blind(initialise(make, 0)).train()
 
 
 def batch(seed: int) -> tuple[Tensor, Tensor]:
@@ -76,7 +76,7 @@ def test_a_client_finds_the_other_gradient_where_nothing_is_hidden(family: Famil
     own, truth = (full_steps(twin, reply) for reply in replies)
     aggregate(model, replies)
     new = broadcast(model, 2, load("numpy"))
-    found = of_the_other(update(twin, old, new, option, load("numpy")), own)  # type: ignore[arg-type]
+    found = step_of_other_client(estimate_update(twin, old, new, option, load("numpy")), own)  # type: ignore[arg-type]
     for name in own:
         torch.testing.assert_close(found[name], truth[name], rtol=1e-3, atol=1e-6)
 
@@ -88,7 +88,9 @@ def test_a_client_finds_only_open_parameters_otherwise() -> None:
     replies = [respond(twin, client, *batch(client), RATE) for client in range(2)]
     own, truth = (full_steps(twin, reply) for reply in replies)
     aggregate(model, replies)
-    found = of_the_other(update(twin, old, broadcast(model, 2, load("numpy")), "II", load("numpy")), own)
+    found = step_of_other_client(
+        estimate_update(twin, old, broadcast(model, 2, load("numpy")), "II", load("numpy")), own
+    )
     hidden = {f"{name}.weight" for name, _ in sketched.layers(model)}
     for name in own:
         relative = float((found[name] - truth[name]).norm() / truth[name].norm())
@@ -97,10 +99,10 @@ def test_a_client_finds_only_open_parameters_otherwise() -> None:
 
 def test_flattened() -> None:
     weights = {"a": torch.ones(2, 2), "b": torch.zeros(3)}
-    assert flattened(weights, ["b", "a"]).tolist() == [0, 0, 0, 1, 1, 1, 1]
+    assert flatten(weights, ["b", "a"]).tolist() == [0, 0, 0, 1, 1, 1, 1]
 
 
 def test_of_the_other_by_its_weight_in_the_mean() -> None:
     own, other = {"a": torch.tensor([1.0, 2.0])}, {"a": torch.tensor([5.0, -1.0])}
     mean = {"a": 0.75 * own["a"] + 0.25 * other["a"]}
-    torch.testing.assert_close(of_the_other(mean, own, share=0.75), other)
+    torch.testing.assert_close(step_of_other_client(mean, own, share=0.75), other)

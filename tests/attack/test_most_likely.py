@@ -13,13 +13,13 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "contract"))
 from victims import attack
 
 from sketchbench.attack.most_likely import MostLikely
-from sketchbench.attack.prior import FLOOR, flat, learnt
+from sketchbench.attack.prior import FLOOR, learn_prior, uniform_prior
 from sketchbench.attack.view import View
 
 SHAPE = (1, 2, 3)
 RANDOM = np.random.default_rng(0)
 IMAGES = RANDOM.random((50, *SHAPE)) @ RANDOM.random((3, 3)) / 3
-PRIOR = learnt(IMAGES, torch.zeros(1, dtype=torch.float64))
+PRIOR = learn_prior(IMAGES, torch.zeros(1, dtype=torch.float64))
 MATRIX = torch.from_numpy(RANDOM.standard_normal((4, 6)))
 LIKELY = MostLikely(evaluations=200, starts=1, goal=0.0, label="read", history=20, stages=6, variation=0.0)
 
@@ -39,7 +39,7 @@ def test_the_prior_has_the_moments_of_the_images() -> None:
     np.testing.assert_allclose(PRIOR.root @ PRIOR.root, np.cov(flattened.T), atol=FLOOR**2)
     z = torch.from_numpy(RANDOM.standard_normal((5, 6)))
     torch.testing.assert_close(PRIOR.images(z).flatten(1), PRIOR.mean.flatten() + z @ PRIOR.root)
-    assert float(flat(SHAPE, z).root.square().sum()) == pytest.approx(6 / 12)
+    assert float(uniform_prior(SHAPE, z).root.square().sum()) == pytest.approx(6 / 12)
 
 
 @pytest.mark.parametrize("noise", [1.0, 0.1])

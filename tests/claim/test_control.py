@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from sketchbench.report.claim.control import IMPOSSIBLE, NegativeControl, held_against, read_controls
+from sketchbench.report.claim.control import IMPOSSIBLE, NegativeControl, read_controls, with_references
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,6 @@ def test_the_references_of_the_claim() -> None:
     claimed = {"quantity": ["q", "q", "other"], "case": "moved", "d": [4, 8, 16]}
     rows = pd.DataFrame(control).assign(exact=float("nan"), bound=99.0)
     references = pd.DataFrame(claimed).assign(exact=[0.5, 0.6, 0.7], bound=[5.0, 6.0, 7.0])
-    found = held_against(rows, references, ["case"])
+    found = with_references(rows, references, ["case"])
     assert found[["d", "mean", "exact", "bound"]].to_numpy().tolist() == [[4, 1.0, 0.5, 5.0], [8, 2.0, 0.6, 6.0]]
-    assert held_against(rows, references, []).empty
+    assert with_references(rows, references, []).empty

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sketchbench.measure.audit import epsilon_proven
+from sketchbench.measure.audit import epsilon_lower_bound
 from sketchbench.report.claim.criteria import CRITERIA, Comparison, Settings
 from sketchbench.report.claim.judging import decide
 
@@ -302,8 +302,8 @@ def test_audit(hits: int, alarms: int, bound: float, expected: str) -> None:
 def test_an_audit_is_at_the_error_of_its_comparison() -> None:
     """The rows' own number, at 99.9 %, is larger than what a run of many comparisons lets it be."""
     (found,) = compare("audit", audited(1000, 100, 3.0))
-    assert found.statistic == epsilon_proven(1000, 100, 10_000, delta=1e-5, error=ERROR)
-    assert found.statistic < epsilon_proven(1000, 100, 10_000, delta=1e-5, error=1e-3)
+    assert found.statistic == epsilon_lower_bound(1000, 100, 10_000, delta=1e-5, error=ERROR)
+    assert found.statistic < epsilon_lower_bound(1000, 100, 10_000, delta=1e-5, error=1e-3)
 
 
 def test_tightness_is_the_bound_over_what_was_measured() -> None:

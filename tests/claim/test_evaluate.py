@@ -1,59 +1,35 @@
 """Claims as files, the shared error rate, and the check that fails on a surprise."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
-import yaml
+import writing
 
+from sketchbench.command.main import main
 from sketchbench.config.schema import SchemaError
 from sketchbench.measure.column import TRIALS_THERE
 from sketchbench.report import seal
 from sketchbench.report.claim.claims import ClaimError, check_studies, read_claims
 from sketchbench.report.claim.evaluate import evaluate
-from sketchbench.report.claim.origin import Origin, with_origin
+from sketchbench.report.claim.state import with_code
 
 ROOT = Path(__file__).parents[2]
-CLAIM: dict[str, Any] = {
-    "id": "X1",
-    "paper": "ours",
-    "role": "printed",
-    "place": "here",
-    "statement": "the mean is 1",
-    "dataset": "none",
-    "studies": ["one"],
-    "checks": [{"criterion": "equality", "where": {"quantity": "q"}, "margin": 0.1}],
-    "expected": {"default": "holds", "control/bad": "fails"},
-}
 
 
 def table(**means: float) -> pd.DataFrame:
-    rows = [
-        {
-            "method": name,
-            "label": name.upper(),
-            "quantity": quantity,
-            "mean": value if quantity == "q" else 7.0,
-            "sd": 1.0,
-            "skewness": 0.0,
-            "trials": 10_000,
-            "exact": 1.0,
-        }
-        for name, value in means.items()
-        for quantity in ("q", "other")
-    ]
-    return pd.DataFrame(rows)
+    """One row of `q` for each method, and one of another quantity."""
+    measured = writing.table(**means)
+    return pd.concat([measured, measured.assign(quantity="other", mean=7.0)], ignore_index=True)
 
 
 def write(folder: Path, **changes: Any) -> list[Path]:
     """The one claim of a folder."""
-    path = folder / "X1.yaml"
-    path.write_text(yaml.safe_dump({**CLAIM, **changes}))
-    return [path]
+    expected = {"default": "holds", "control/bad": "fails"}
+    writing.claim(folder, "X1", "one", **{"role": "printed", "expected": expected, **changes})
+    return [folder / "X1.yaml"]
 
 
 def test_verdicts_per_method(tmp_path: Path) -> None:
@@ -128,46 +104,6 @@ def test_an_old_table_without_what_a_claim_asks_for(tmp_path: Path) -> None:
     (case,) = verdicts["case"]
     assert "finds nothing to judge in study one" in case
     assert case.endswith("; one: 2 runs")
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        (
-            {"checks": [{"criterion": "equal", "where": {}}]},
-            "criterion=equal is unknown; choose one of equality",
-        ),
-        ({"expected": "perhaps"}, "expected"),
-        ({"statment": "x"}, "statment"),
-        ({"paper": "tang2020"}, "tang2020"),
-        ({"role": "broken"}, "broken"),
-        ({"negative_control": "zero"}, "negative_control"),
-        ({"negative_control": {"reference": "claim"}}, "negative_control"),
-        ({"negative_control": {"metod": "zero"}}, "negative_control"),
-        ({"negative_control": {"where": {"quality": "q"}}}, "X1.yaml: column=quality is unknown; choose one of method"),
-        ({"checks": [{"criterion": "equality", "where": {}, "margin": 0}]}, "margin"),
-        (
-            {"checks": [{"criterion": "equality", "where": {"quality": "q"}}]},
-            "X1.yaml: column=quality is unknown; choose one of method, label, quantity, case",
-        ),
-        (
-            {"checks": [{"criterion": "growth", "where": {"quantity": "q"}, "over": "dd"}]},
-            "X1.yaml: over=dd is unknown; choose one of method",
-        ),
-    ],
-)
-def test_bad_claims(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
-    with pytest.raises((ClaimError, SchemaError)) as caught:
-        read_claims(write(tmp_path, **changes))
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-def test_a_claim_in_the_wrong_file(tmp_path: Path) -> None:
-    write(tmp_path)
-    (tmp_path / "X1.yaml").rename(tmp_path / "X2.yaml")
-    with pytest.raises(ClaimError, match="id X1 must be the file's name"):
-        read_claims(tmp_path.glob("*.yaml"))
 
 
 def test_a_column_that_is_not_there(tmp_path: Path) -> None:
@@ -263,7 +199,7 @@ def test_a_control_with_other_values(tmp_path: Path) -> None:
     assert (row["verdict"], row["negative_control_statistic"]) == ("holds", 7.0)
 
 
-def test_a_control_is_held_against_its_own_reference_or_that_of_the_claim(tmp_path: Path) -> None:
+def test_a_control_is_with_references_its_own_reference_or_that_of_the_claim(tmp_path: Path) -> None:
     measured = table(good=1.0, zero=2.0)
     measured.loc[measured["method"] == "zero", "exact"] = 2.0
     for reference, verdict in (("control", "vacuous"), ("claim", "holds")):
@@ -321,7 +257,7 @@ def test_the_tightness_of_a_verdict_is_the_least_of_its_comparisons(tmp_path: Pa
 
 
 @pytest.mark.parametrize("value", [1.0, 2.0])
-def test_the_check_fails_on_a_surprise(tmp_path: Path, value: float) -> None:
+def test_the_check_fails_on_a_surprise(tmp_path: Path, value: float, capsys: pytest.CaptureFixture[str]) -> None:
     """`evaluate` writes the pages and goes on; `check` says no."""
     write(tmp_path)
     results = tmp_path / "one.csv"
@@ -333,62 +269,64 @@ def test_the_check_fails_on_a_surprise(tmp_path: Path, value: float) -> None:
     erratum = tmp_path / "errata" / "song2023-D.11.yaml"
     erratum.parent.mkdir()
     erratum.write_text((ROOT / "conf" / "erratum" / erratum.name).read_text().replace("[S1]", "[X1]"))
-    done = _claim(
+    code, _ = run(
+        capsys,
         *("step", "claims", str(results), "--claims", str(tmp_path), "--facts", json.dumps(facts)),
         *("--errata", str(erratum.parent)),
         *(text for name, path in outputs.items() for text in (f"--{name}", str(path))),
     )
-    assert done.returncode == 0, done.stderr
+    assert code == 0
     page = outputs["page"].read_text()
     assert "X1" in page
     assert "| song2023, Lemma D.11 | misprint |" in page
     assert "one: s: why" in page
-    done = _claim("check", str(outputs["csv"]))
-    assert done.returncode == (value != 1.0)
-    assert ("X1 GOOD: fails, expected holds" in done.stdout) is (value != 1.0)
+    code, out = run(capsys, "check", str(outputs["csv"]))
+    assert code == (value != 1.0)
+    assert ("X1 GOOD: fails, expected holds" in out) is (value != 1.0)
 
 
-def test_a_check_of_nothing(tmp_path: Path) -> None:
-    done = _claim("check", str(tmp_path / "claims.csv"))
-    assert done.returncode != 0
-    assert "run snakemake first" in done.stderr
-
-
-def test_nothing_is_checked_where_any_verdict_is_expected(tmp_path: Path) -> None:
+def test_nothing_is_checked_where_any_verdict_is_expected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A claim about times passes on every machine, whatever comes out, and beside an older run."""
     claims = read_claims(write(tmp_path, expected="any"))
     found = (evaluate(claims, {"one": table(good=value)}, "quick")[0] for value in (1.0, 2.0))
-    old, new = (with_origin(verdicts, claims, Origin({}, {})) for verdicts in found)
+    old, new = (with_code(verdicts, claims, {}) for verdicts in found)
     assert [*old["verdict"], *new["verdict"], *new["expected"]] == ["holds", "fails", "any"]
     paths = [tmp_path / name for name in ("old.csv", "new.csv")]
     for verdicts, path in zip((old, new), paths, strict=True):
         verdicts.to_csv(path, index=False)
         seal.write("claims", "quick", {}, [path])
-    done = _claim("check", str(paths[1]), "--against", str(paths[0]))
-    assert done.returncode == 0, done.stdout
-    assert "0 surprises" in done.stdout
+    code, out = run(capsys, "check", str(paths[1]), "--against", str(paths[0]))
+    assert code == 0
+    assert "0 surprises" in out
 
 
-def _claim(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "sketchbench", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    """The exit code and the output of a command."""
+    code: Any = 0
+    try:
+        main([*arguments])
+    except SystemExit as stop:
+        code = stop.code
+    return int(code or 0), capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("column", "value", "surprise"),
     [("high", 1.0000000001, None), ("high", 1.01, "high 1.01, was 1"), ("verdict", "fails", "was")],
 )
-def test_the_check_against_an_older_run(tmp_path: Path, column: str, value: object, surprise: str | None) -> None:
+def test_the_check_against_an_older_run(
+    tmp_path: Path, column: str, value: object, surprise: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
     row = {"claim": "X1", "method": "good", "label": "GOOD", "verdict": "holds"}
-    row |= {"expected": value if column == "verdict" else "holds", "case": "c", "made": "", "code": ""}
+    row |= {"expected": value if column == "verdict" else "holds", "case": "c", "code": ""}
     numbers = {"statistic": 1.0, "low": 1.0, "high": 1.0, "bound": 1.0}
     paths = [tmp_path / name for name in ("old.csv", "new.csv")]
-    pd.DataFrame([{**row, **numbers}]).to_csv(paths[0], index=False)
-    pd.DataFrame([{**row, **numbers, column: value}]).to_csv(paths[1], index=False)
-    seal.write("claims", "quick", {}, [paths[1]])
-    done = _claim("check", str(paths[1]), "--against", str(paths[0]))
-    assert done.returncode == (surprise is not None), done.stdout
-    assert (surprise or "0 surprises") in done.stdout
+    for path, changes in zip(paths, ({}, {column: value}), strict=True):
+        pd.DataFrame([{**row, **numbers, **changes}]).to_csv(path, index=False)
+        seal.write("claims", "quick", {}, [path])
+    code, out = run(capsys, "check", str(paths[1]), "--against", str(paths[0]))
+    assert code == (surprise is not None)
+    assert (surprise or "0 surprises") in out
 
 
 def test_trials_that_are_not_there_yet(tmp_path: Path) -> None:

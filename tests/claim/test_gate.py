@@ -5,37 +5,15 @@ from typing import Any
 
 import pandas as pd
 import pytest
-import yaml
+from writing import claim, table
 
 from sketchbench.report.claim import gate, page
 from sketchbench.report.claim.claims import Claim, read_claims
 from sketchbench.report.claim.evaluate import evaluate
-from sketchbench.report.claim.markup import to_markdown
-from sketchbench.report.claim.origin import Origin, with_origin
+from sketchbench.report.claim.state import with_code
 
 FACTS: dict[str, Any] = {"scale": "quick", "seed": 0, "kernels": "numba", "skipped": []}
 KINDS = {"contract": "sketch", "sensing": "recovery", "moments": "sketch", "reconstruction": "recovery"}
-
-
-def claim(folder: Path, name: str, study: str, role: str = "ours", **changes: Any) -> None:
-    content = {
-        "id": name,
-        "paper": "ours",
-        "role": role,
-        "place": "here",
-        "statement": "the mean is 1",
-        "dataset": "none",
-        "studies": [study],
-        "checks": [{"criterion": "equality", "where": {"quantity": "q"}, "margin": 0.1}],
-        "expected": "holds",
-    }
-    (folder / f"{name}.yaml").write_text(yaml.safe_dump({**content, **changes}))
-
-
-def table(**means: float) -> pd.DataFrame:
-    shared = {"quantity": "q", "sd": 1.0, "skewness": 0.0, "trials": 10_000, "exact": 1.0}
-    rows = [{"method": name, "label": name.upper(), "mean": mean, **shared} for name, mean in means.items()]
-    return pd.DataFrame(rows)
 
 
 @pytest.fixture
@@ -102,8 +80,8 @@ def test_what_is_inconclusive_does_not_count(claims: list[Claim]) -> None:
 
 
 def rendered(claims: list[Claim], found: pd.DataFrame) -> str:
-    found = with_origin(found, claims, Origin({}, {}))
-    return to_markdown(page.content(claims, found, {**FACTS, "kinds": KINDS}, 1))
+    found = with_code(found, claims, {})
+    return page.render(claims, found, {**FACTS, "kinds": KINDS}, 1)
 
 
 def test_the_page_says_what_is_broken_and_what_was_not_measured(claims: list[Claim]) -> None:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from sketchbench.project import DIRTY
 from sketchbench.report.claim import history
-from sketchbench.report.claim.history import COLUMNS, append, backfill, extended, read
+from sketchbench.report.claim.history import COLUMNS, append, extend, read
 
 NAN = float("nan")
 
@@ -26,7 +26,7 @@ def grown(*runs: tuple[str, pd.DataFrame]) -> pd.DataFrame:
     """The history of runs at commits."""
     found = pd.DataFrame(columns=list(COLUMNS))
     for commit, table in runs:
-        found = extended(found, table, "quick", commit, "2026-01-01")
+        found = extend(found, table, "quick", commit, "2026-01-01")
     return found
 
 
@@ -55,35 +55,38 @@ def test_times_and_what_is_not_run_are_left_out() -> None:
     assert grown(("a", table)).empty
 
 
-def test_a_checkout_has_its_past_and_reports_elsewhere_have_none(tmp_path: Path) -> None:
-    def git(*arguments: str) -> None:
-        who = ["-c", "user.name=a", "-c", "user.email=a@b"]
-        subprocess.run(["git", "-C", str(tmp_path), *who, *arguments], check=True, capture_output=True)
+def test_a_run_adds_to_the_history_of_its_checkout(tmp_path: Path) -> None:
+    """Reports elsewhere have none, nor has another scale; the same commit again, or one of reports, changes nothing."""
 
+    def commit(message: str) -> None:
+        who = ["-c", "user.name=a", "-c", "user.email=a@b"]
+        for command in (["init", "-q"], ["add", "."], ["commit", "-qm", message]):
+            subprocess.run(["git", "-C", str(tmp_path), *who, *command], check=True, capture_output=True)
+
+    (tmp_path / "code.py").touch()
+    commit("code")
     place = tmp_path / history.PLACES["quick"]
     place.parent.mkdir()
-    git("init")
-    for table in (verdicts(ams=("holds", 2.0)).rename(columns={"method": "subject"}), verdicts(ams=("fails", 0.5))):
-        table.to_csv(place, index=False)
-        git("add", ".")
-        git("commit", "-m", "reports")
-    (tmp_path / "code.py").touch()
-    git("add", ".")
-    git("commit", "-m", "code")
-    backfill(tmp_path)
-    past = (tmp_path / history.FILE).read_text()
-    assert [row["verdict"] for row in read(tmp_path / history.FILE).to_dict("records")] == ["holds", "fails"]
-    append(place, verdicts(ams=("fails", 0.5)), "quick", tmp_path)
-    append(tmp_path / "claims.csv", verdicts(ams=("holds", 7)), "quick", tmp_path)
-    append(place, verdicts(ams=("holds", 7)), "smoke", tmp_path)
-    assert (tmp_path / history.FILE).read_text() == past
+    assert append(place, verdicts(ams=("fails", 0.5)), "quick", tmp_path) == []
+    before = (tmp_path / history.FILE).read_bytes()
+    commit("reports of it")
+    for csv, tightness, scale in (
+        (place, 0.5, "quick"),
+        (tmp_path / "claims.csv", 7.0, "quick"),
+        (place, 7.0, "smoke"),
+    ):
+        assert append(csv, verdicts(ams=("fails", tightness)), scale, tmp_path) == []
+        assert (tmp_path / history.FILE).read_bytes() == before
+    (tmp_path / "code.py").write_text("1")
+    commit("other code")
     append(place, verdicts(ams=("holds", 7)), "quick", tmp_path)
-    after = (tmp_path / history.FILE).read_text()
-    assert len(read(tmp_path / history.FILE)) == 3
-    git("add", ".")
-    git("commit", "-m", "reports of it")
-    append(place, verdicts(ams=("holds", 7)), "quick", tmp_path)
-    assert (tmp_path / history.FILE).read_text() == after  # a commit of reports is none of code
+    assert list(read(tmp_path / history.FILE)["verdict"]) == ["fails", "holds"]
+
+    (tmp_path / history.FILE).write_bytes(before)
+    (line,) = append(place, verdicts(ams=("holds", 9)), "quick", tmp_path)
+    assert "history.csv: it is not what its seal says" in line
+    assert "git restore" in line
+    assert (tmp_path / history.FILE).read_bytes() == before
 
 
 def test_no_history_is_an_empty_one(tmp_path: Path) -> None:

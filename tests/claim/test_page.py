@@ -1,4 +1,4 @@
-"""The page of claims says the same in Markdown and in HTML."""
+"""The page of claims, in Markdown."""
 
 import re
 from dataclasses import replace
@@ -11,7 +11,6 @@ from sketchbench.report.claim.claims import Check, Claim
 from sketchbench.report.claim.control import NegativeControl
 from sketchbench.report.claim.criteria import Settings
 from sketchbench.report.claim.erratum import Counterexample, Erratum
-from sketchbench.report.claim.markup import Bullets, Heading, Paragraph, Table, to_markdown
 
 FACTS = {"scale": "quick", "seed": 0, "kernels": "numba", "skipped": [["one", "srht", "b > d"]]}
 CLAIM = Claim(
@@ -31,15 +30,14 @@ def row(claim: str, verdict: str, label: str = "A", **changes: Any) -> dict[str,
     texts = {"paper": "song2023", "role": "printed", "method": label.lower(), "expected": "holds", "case": "c | d"}
     numbers = {"statistic": 1.0, "low": 0.5, "high": 1.5, "bound": 1.0, "slack": 1.0, "trials": 10.0, "tightness": 2.5}
     control = {"negative_control": "", "negative_control_verdict": "", "negative_control_statistic": float("nan")}
-    control |= {"made": "0123456789ab", "code": ""}
+    control |= {"code": ""}
     return {"claim": claim, "label": label, "verdict": verdict, **texts, **numbers, **control, **changes}
 
 
 def rendered(*rows: dict[str, Any], **facts: Any) -> str:
     """The page; X1 and X2 are claims."""
     claims = [CLAIM, replace(CLAIM, id="X2", reason="")]
-    blocks = page.content(claims, pd.DataFrame(rows), {**FACTS, **facts}, 1)
-    return to_markdown(blocks)
+    return page.render(claims, pd.DataFrame(rows), {**FACTS, **facts}, 1)
 
 
 def test_it_has_everything() -> None:
@@ -55,7 +53,8 @@ def test_without_anything_left_out() -> None:
 
 
 def test_markdown_tables_escape_what_separates_cells() -> None:
-    assert "a \\| b" in to_markdown([Table(["n"], [["a | b"]])])
+    erratum = Erratum("e", "song2023", "Lemma 1 | 2", "misprint", "a", "b", "c", ())
+    assert "song2023, Lemma 1 \\| 2" in page.render([CLAIM], pd.DataFrame([row("X1", "holds")]), FACTS, 1, [erratum])
 
 
 def cells(markdown: str, start: str) -> list[list[str]]:
@@ -112,7 +111,7 @@ def test_claims_without_a_negative_control_are_listed() -> None:
     """All of a claim, or the methods of it that have none and may hold."""
     claims = [CLAIM, replace(CLAIM, id="X2", controls={"b": NegativeControl(method="zero")})]
     rows = [row("X1", "holds"), row("X2", "holds"), row("X2", "holds", "B"), row("X2", "fails", "C")]
-    markdown = to_markdown(page.content(claims, pd.DataFrame(rows), FACTS, 1))
+    markdown = page.render(claims, pd.DataFrame(rows), FACTS, 1)
     assert "2 claims. Where one of these holds, it may be vacuous: X1; X2 (A)." in markdown
 
 
@@ -121,8 +120,7 @@ def test_errata_stand_beside_the_verdicts_of_their_claims() -> None:
     erratum = Erratum("song2023-1", "song2023", "Lemma 1", "wrong", "a < b", "because", "a <= b", ("X1", "X2"), case)
     misprint = replace(erratum, place="Lemma 2", kind="misprint", claims=(), counterexample=None)
     rows = pd.DataFrame([row("X1", "fails"), row("X1", "holds", "B"), row("X2", "holds", role="corrected")])
-    blocks = page.content([CLAIM], rows, FACTS, 1, [erratum, misprint])
-    markdown = to_markdown(blocks)
+    markdown = page.render([CLAIM], rows, FACTS, 1, [erratum, misprint])
     assert "2 statements that are not so as printed" in markdown
     assert cells(markdown, "Errata") == [
         ["song2023, Lemma 1", "wrong", "at least ∞, but 0.25", "X1: ✓ holds 1, ✗ fails 1; X2: ✓ holds 1"],
@@ -133,18 +131,8 @@ def test_errata_stand_beside_the_verdicts_of_their_claims() -> None:
 def test_the_page_is_short_whatever_is_judged() -> None:
     claims = [replace(CLAIM, id=f"X{number}") for number in range(500)]
     rows = [row(claim.id, "holds") for claim in claims]
-    assert len(to_markdown(page.content(claims, pd.DataFrame(rows), FACTS, 1)).splitlines()) < 100
+    assert len(page.render(claims, pd.DataFrame(rows), FACTS, 1).splitlines()) < 100
 
 
 def test_without_errata_there_is_no_section() -> None:
     assert "Errata" not in rendered(row("X1", "holds"), row("X2", "holds"))
-
-
-def test_each_kind_of_block() -> None:
-    blocks = [
-        Heading("T", level=1),
-        Paragraph("**a** `b` *c*"),
-        Bullets(["x"]),
-        Table(["n"], [["<"]]),
-    ]
-    assert to_markdown(blocks) == "# T\n\n**a** `b` *c*\n\n- x\n\n| n |\n| --- |\n| < |\n"

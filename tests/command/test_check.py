@@ -9,7 +9,7 @@ from sketchbench.command.main import main
 from sketchbench.report import seal
 
 ROW = {"claim": "X1", "method": "good", "label": "GOOD", "case": "c|d", "verdict": "holds", "expected": "holds"}
-ROW |= {"statistic": 1.0, "low": 1.0, "high": 1.0, "bound": 1.0, "made": "", "code": ""}
+ROW |= {"statistic": 1.0, "low": 1.0, "high": 1.0, "bound": 1.0, "code": ""}
 
 
 def written(folder: Path, name: str, *rows: dict[str, object]) -> str:
@@ -25,7 +25,7 @@ def files(tmp_path: Path) -> tuple[str, str]:
     fails: dict[str, object] = {"claim": "X3", "verdict": "fails"}
     old = written(tmp_path, "old", {}, {"claim": "X2", "high": 1.5}, fails, {"claim": "X4"})
     changed: dict[str, object] = {"expected": "any or fails", "verdict": "fails"}
-    older: dict[str, object] = {"claim": "X4", "code": "older code", "made": "abc"}
+    older: dict[str, object] = {"claim": "X4", "code": "older code"}
     return old, written(tmp_path, "new", {**changed, "expected": "fails"}, {"claim": "X2"}, fails, older)
 
 
@@ -49,7 +49,7 @@ def test_the_summary(files: tuple[str, str], tmp_path: Path, monkeypatch: pytest
     assert "X1" not in surprises
     assert "| X1 | good | fails, was holds |" in rest
     assert "| X2 | good | high 1, was 1.5 |" in rest
-    assert "### Of older code\n\n- X4: 1 of older code, made by abc" in rest
+    assert "### Not current\n\n- X4: 1 of older code" in rest
 
 
 def test_annotations(
@@ -66,7 +66,7 @@ def test_annotations(
         "error title=X3 GOOD",
         "error title=X1 good",
         "warning title=X2 good",
-        "warning title=older code",
+        "warning title=not current",
     ]
 
 

@@ -6,12 +6,13 @@ import pandas as pd
 import pytest
 
 from sketchbench.command.main import main
-from sketchbench.command.show import drawn
+from sketchbench.command.show import draw_interval
 from sketchbench.report import seal
+from sketchbench.report.table import origin
 
 ROW = {"claim": "S2", "method": "srht", "label": "SRHT", "case": "flat, d=640, b=16", "study": "moments"}
 ROW |= {"verdict": "holds", "expected": "holds", "statistic": 1.5, "low": 1.25, "high": 1.75, "bound": 2.0}
-ROW |= {"slack": 0.125, "tightness": 1.3, "trials": 4000, "made": "0123456789ab", "code": "older code"}
+ROW |= {"slack": 0.125, "tightness": 1.3, "trials": 4000, "code": "older code"}
 ROW |= {"negative_control": "uniform_sampling", "negative_control_verdict": "fails"}
 ROW |= {"negative_control_statistic": 624.0, "criterion": "upper_bound", "role": "printed"}
 
@@ -28,9 +29,11 @@ def reports_in(place: Path, scale: str = "quick") -> Path:
     table = place / "tables" / "moments.csv"
     table.parent.mkdir(parents=True)
     pd.DataFrame(rows).to_csv(place / "claims.csv", index=False)
+    seal.write("claims", scale, {}, [place / "claims.csv"])
     table.write_text("method\nsrht\n")
     settings = {"seed": "7", "kernels": "numba"}
-    seal.write("table", scale, {}, [table], commits={"srht": "0123456789ab"}, settings=settings)
+    seal.write("table", scale, {}, [table], settings=settings)
+    origin.write(table, scale, [("srht", {"commit": "0123456789ab", "machine": "Linux"})])
     return place
 
 
@@ -46,20 +49,20 @@ def test_a_row(capsys: pytest.CaptureFixture[str]) -> None:
         "S2: song2023, Lemmas D.12-D.16, Table 1 (printed)",
         "E[(gᵀRᵀRh)²] ≤",
         "Measured: mean over the trials: ",
-        "holds where its interval lies below the bound.",
+        "holds where the interval lies below the bound.",
         "quick  SRHT  holds, expected holds\n",
         "statistic 1.5 in [1.25, 1.75], bound 2, slack 0.125, tightness 1.3, 4,000 trials",
         "decided by: flat, d=640, b=16 (study moments)",
         "negative control: uniform_sampling: fails (624)",
         "made by: 0123456789ab; older code",
         "with: moments: ",
-        "seed 7",
+        "seed 7; machine Linux",
         "snakemake --config scale=quick studies=embedding,embedding_controls,moments seed=7 kernels=numba\n",
         "sketchbench run task=moments sketch=srht scale=quick",
         "d=640 b=16 seed=7 kernels=numba\n",
     ):
         assert words in said, said
-    assert drawn(1.5, 1.25, 1.75, 2.0) in said
+    assert draw_interval(1.5, 1.25, 1.75, 2.0) in said
     assert "AMS" not in said
 
 
@@ -126,11 +129,11 @@ def test_both_scales_and_one(reports: Path, capsys: pytest.CaptureFixture[str]) 
 )
 def test_the_drawing(numbers: tuple[float, float, float, float], signs: str) -> None:
     """In the order of the numbers, at their places."""
-    line = drawn(*numbers)
+    line = draw_interval(*numbers)
     assert line.replace(" ", "").replace("─", "") == signs
     assert len(line) <= 48
 
 
 def test_places_are_proportional() -> None:
-    line = drawn(1.0, 0.0, 2.0, 4.0)
+    line = draw_interval(1.0, 0.0, 2.0, 4.0)
     assert [line.index(sign) for sign in "├●┤┃"] == [0, 12, 24, 47]

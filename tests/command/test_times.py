@@ -75,7 +75,7 @@ def test_two_runs_leave_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_what_is_no_number_is_no_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     csv = made(tmp_path, 1.0, 5, monkeypatch)
-    assert list(read_table(csv, COLUMNS)["quantity"]) == ["wrong", "client_time"]
+    assert list(read_table(csv, "table", COLUMNS)["quantity"]) == ["wrong", "client_time"]
     timed = times.read(csv)
     assert timed is not None
     assert list(timed["quantity"]) == ["seconds", "slower"]

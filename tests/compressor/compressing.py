@@ -10,7 +10,7 @@ from hydra.utils import instantiate
 from numpy.typing import NDArray
 
 from sketchbench.compressor.compressor import At, Compressor, Exchange, MakeCompressor
-from sketchbench.compressor.message import Layout, Message, Reply, limit_of
+from sketchbench.compressor.message import Layout, Message, Reply, byte_limit
 from sketchbench.kernels import Kernels
 from sketchbench.sketch.family import SizeError
 
@@ -33,7 +33,7 @@ def maker(name: str) -> MakeCompressor:
 
 def made(name: str, compression: float, layout: Layout = LAYOUT) -> Compressor:
     """The compressor at a compression; SizeError where it is refused."""
-    return maker(name)(layout=layout, limit=limit_of(layout, compression))
+    return maker(name)(layout=layout, limit=byte_limit(layout, compression))
 
 
 def fitting(name: str) -> list[Compressor]:
@@ -69,11 +69,11 @@ def exchanged(
 def single(compressor: Compressor, x: Floats, at: At) -> tuple[Message, list[Reply]]:
     """The message of single clients (T, d), with the parts of all phases, and the replies before the last of them."""
     memory = compressor.begin(len(x), 1, at.kernels)
-    heard: list[Reply] = []
+    replies: list[Reply] = []
     parts: dict[str, Any] = {}
     for _ in range(compressor.phases):
-        message = compressor.encode(at.kernels.asarray(x[:, None]), memory, at, heard)
-        reply, memory = compressor.answer(message, memory, at, heard)
-        heard.append(reply)
+        message = compressor.encode(at.kernels.asarray(x[:, None]), memory, at, replies)
+        reply, memory = compressor.answer(message, memory, at, replies)
+        replies.append(reply)
         parts |= message.parts
-    return Message(parts), heard[:-1]
+    return Message(parts), replies[:-1]

@@ -154,8 +154,8 @@ def test_signs_lose_what_the_paper_says(kernels: Kernels) -> None:
     assert isinstance(compressor, Sign)
     x = np.random.default_rng(1).standard_t(2, (TRIALS, d)).astype(np.float32)
     at = At(kernels, SEED, 0, TRIALS)
-    message, heard = single(compressor, x, at)
-    found = kernels.to_numpy(compressor.decode(message, at, heard))[:, 0]
+    message, replies = single(compressor, x, at)
+    found = kernels.to_numpy(compressor.decode(message, at, replies))[:, 0]
     sums = abs(x).sum(axis=1, keepdims=True)
     np.testing.assert_allclose(found, sums / d * np.sign(x), rtol=1e-5)
     energy = (x**2).sum(axis=1)
@@ -171,8 +171,8 @@ def test_16_and_8_bits_are_near_in_every_unit(unit: float, kernels: Kernels) -> 
     found = {}
     for name in ("float16", "int8"):
         compressor = made(name, 1)
-        message, heard = single(compressor, x, at)
-        found[name] = kernels.to_numpy(compressor.decode(message, at, heard))[:, 0]
+        message, replies = single(compressor, x, at)
+        found[name] = kernels.to_numpy(compressor.decode(message, at, replies))[:, 0]
     top = abs(x).max(axis=1, keepdims=True)
     assert (abs(found["float16"] - x) <= 2.0**-11 * abs(x) + 2.0**-24 * top).all()
     assert (abs(found["int8"] - x) <= 1.001 * top / 127).all()
@@ -205,10 +205,10 @@ def test_sketched_layers_send_the_gradient_of_the_sketched_network(reference: Ke
 
     gamma = gradients(weights[0] @ S, x @ S)
     whole = torch.cat([one.flatten(1) for one in gradients(weights[0], x @ S @ S.mT)], dim=1)
-    message, heard = single(compressor, whole.numpy().astype(np.float32), at)
+    message, replies = single(compressor, whole.numpy().astype(np.float32), at)
     for number, one in enumerate(gamma):
         np.testing.assert_allclose(message.parts[f"parameter{number}"][:, 0], one.flatten(1), rtol=1e-3, atol=1e-5)
-    np.testing.assert_allclose(compressor.decode(message, at, heard)[:, 0], whole, rtol=1e-3, atol=1e-5)
+    np.testing.assert_allclose(compressor.decode(message, at, replies)[:, 0], whole, rtol=1e-3, atol=1e-5)
 
 
 def test_top_k_and_random_k_send_what_they_say(kernels: Kernels) -> None:

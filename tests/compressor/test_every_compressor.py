@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sketchbench import kernels as backends
 from sketchbench.compressor.compressor import At, Compressor
 from sketchbench.compressor.message import Layout
-from sketchbench.compressor.packing import bits_of, of_bits, packed, packed_nbytes, unpacked
+from sketchbench.compressor.packing import from_bits, pack, packed_nbytes, to_bits, unpack
 from sketchbench.compressor.quantised import Quantised
 from sketchbench.kernels import Kernels
 from sketchbench.sketch.family import SizeError
@@ -64,8 +64,8 @@ def _exchanged(compressor: Compressor, x: Floats, kernels: Kernels) -> str:
         assert np.isfinite(one.step).all()
         assert one.bytes_up <= compressor.limit
         assert all(part.shape[:2] == (trials, clients) for sent in one.messages for part in sent.parts.values())
-    message, heard = single(compressor, x[:, 0], at)
-    assert compressor.decode(message, at, heard).shape == (trials, 1, d)
+    message, replies = single(compressor, x[:, 0], at)
+    assert compressor.decode(message, at, replies).shape == (trials, 1, d)
     return type(compressor).__name__
 
 
@@ -93,12 +93,12 @@ def test_the_lens_shows_what_is_sent(name: str, reference: Kernels) -> None:
     for compressor in fitting(name):
         at = At(reference, SEED, 5, TRIALS)
         x = updates(4)[:, 0]
-        message, heard = single(compressor, x, at)
-        seen, sent = compressor.lens(message, at, heard)
+        message, replies = single(compressor, x, at)
+        seen, sent = compressor.lens(message, at, replies)
         variable = torch.tensor(x, dtype=torch.float64, requires_grad=True)
         found = sent(variable)
         if isinstance(compressor, Quantised):
-            decoded = compressor.decode(message, at, heard)[:, 0]
+            decoded = compressor.decode(message, at, replies)[:, 0]
             np.testing.assert_array_equal(seen, decoded)
         else:
             np.testing.assert_allclose(found.detach(), seen, rtol=1e-4, atol=1e-4)
@@ -120,15 +120,15 @@ def test_what_travels_has_the_size_that_is_said(name: str, reference: Kernels) -
 @given(data=st.data(), base=st.sampled_from([2, 3]), count=st.integers(1, 40))
 def test_digits_come_back(data: st.DataObject, base: int, count: int) -> None:
     digits = np.array(data.draw(st.lists(st.integers(0, base - 1), min_size=count, max_size=count)), dtype=np.uint8)
-    sent = packed(np, digits, base)
+    sent = pack(np, digits, base)
     assert sent.shape == (packed_nbytes(count, base),)
-    np.testing.assert_array_equal(unpacked(np, sent, base, count), digits)
+    np.testing.assert_array_equal(unpack(np, sent, base, count), digits)
 
 
 @given(data=st.data(), width=st.integers(3, 16))
 def test_numbers_come_back(data: st.DataObject, width: int) -> None:
     numbers = np.array(data.draw(st.lists(st.integers(0, 2**width - 1), min_size=1)), dtype=np.uint16)
-    np.testing.assert_array_equal(of_bits(np, bits_of(np, numbers, width), width), numbers)
+    np.testing.assert_array_equal(from_bits(np, to_bits(np, numbers, width), width), numbers)
 
 
 def test_a_key_counts_once_where_it_stays(reference: Kernels) -> None:

@@ -287,21 +287,6 @@ def test_an_attack_that_starts_at_the_answer_is_caught() -> None:
 
 
 @EACH_ATTACK
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"evaluations": 0}, "evaluations=0 must be >= 1"),
-        ({"starts": 0}, "starts=0 must be >= 1"),
-        ({"goal": -1.0}, "goal=-1.0 must be >= 0 and < 1"),
-        ({"label": "known"}, "label=known is unknown; choose one of read, soft"),
-    ],
-)
-def test_bad_settings(name: str, change: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        dataclasses.replace(attack(name), **change)
-
-
-@EACH_ATTACK
 def test_a_view_of_zeros_is_refused(name: str) -> None:
     nothing = dataclasses.replace(blind(), observed=torch.zeros(40).double())
     with pytest.raises(ValueError, match="there is nothing to match"):

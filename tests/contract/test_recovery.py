@@ -23,7 +23,7 @@ from sketchbench.recovery import recovery as module
 from sketchbench.recovery.iterative import Iterative
 from sketchbench.run import execution
 from sketchbench.sketch import Family, Sketch
-from sketchbench.task.signals import relative_error, sparse
+from sketchbench.task.signals import draw_sparse, relative_error
 
 FOLDER = composition.CONF / "recovery"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.yaml"))  # those in control/ recover nothing on purpose
@@ -76,7 +76,7 @@ def kept(v: Vectors, k: int) -> Vectors:
 def check_shapes(method: Make, sensing: Family, kernels: Kernels) -> None:
     """Shapes and dtypes of all that comes back, and at most k nonzeros."""
     for shape, dtype in itertools.product(((), (4,), (2, 3), (0,), (2, 0)), ("float32", "float64")):
-        x = sparse(D, K, int(np.prod(shape)), 1, noise=NOISE).reshape(*shape, D)
+        x = draw_sparse(D, K, int(np.prod(shape)), 1, noise=NOISE).reshape(*shape, D)
         found = method(k=K).recover(*sensed(sensing, kernels, x, dtype))
         assert found.x.shape == (*shape, D)
         assert found.iterations.shape == shape
@@ -91,14 +91,14 @@ def check_shapes(method: Make, sensing: Family, kernels: Kernels) -> None:
 def check_recovers(method: Make, sensing: Family, kernels: Kernels) -> None:
     """Exactly sparse signals are found: the squared error is at most 1e-5 of the square."""
     for dtype in (np.float32, np.float64):
-        x = sparse(D, K, 20, 2)
+        x = draw_sparse(D, K, 20, 2)
         found = method(k=K).recover(*sensed(sensing, kernels, x, dtype))
         assert relative_error(x, kernels.to_numpy(found.x)).max() < 1e-5
 
 
 def check_trace(method: Make, sensing: Family, kernels: Kernels) -> None:
     """One residual norm an iteration, then NaN; the last one is that of the result."""
-    x = sparse(D, K, 20, 3, noise=NOISE)
+    x = draw_sparse(D, K, 20, 3, noise=NOISE)
     sketch, y = sensed(sensing, kernels, x)
     recovery = method(k=K)
     found = recovery.recover(sketch, y)
@@ -116,7 +116,7 @@ def check_trace(method: Make, sensing: Family, kernels: Kernels) -> None:
 
 def check_formula(method: Make, sensing: Family, kernels: Kernels) -> None:
     """What does not iterate equals its formula on the dense matrix, whose columns are sketches."""
-    x = sparse(D, K, 5, 4, noise=NOISE)
+    x = draw_sparse(D, K, 5, 4, noise=NOISE)
     sketch, y = sensed(sensing, kernels, x)
     recovery = method(k=K)
     found = kernels.to_numpy(recovery.recover(sketch, y).x)
@@ -183,7 +183,7 @@ def test_signals_do_not_depend_on_their_neighbours(
     monkeypatch: pytest.MonkeyPatch, kernels: Kernels, name: str
 ) -> None:
     """Together, one by one, and in blocks of two: the same to rounding, after as many iterations."""
-    sketch, y = sensed(family(name), kernels, sparse(D, K, 7, 5, noise=NOISE))
+    sketch, y = sensed(family(name), kernels, draw_sparse(D, K, 7, 5, noise=NOISE))
     recovery = make(name)(k=K)
     together = recovery.recover(sketch, y)
     monkeypatch.setattr(module, "WORKSPACE", 2 * sketch.padded().d)
@@ -200,7 +200,7 @@ def test_signals_do_not_depend_on_their_neighbours(
 
 @EVERY
 def test_leading_axes_are_kept_in_order(kernels: Kernels, name: str) -> None:
-    sketch, y = sensed(family(name), kernels, sparse(D, K, 6, 6, noise=NOISE))
+    sketch, y = sensed(family(name), kernels, draw_sparse(D, K, 6, 6, noise=NOISE))
     flat = make(name)(k=K).recover(sketch, y)
     shaped = make(name)(k=K).recover(sketch, y.reshape(2, 3, B))
     for one, other in zip(flat, shaped, strict=True):
@@ -209,7 +209,7 @@ def test_leading_axes_are_kept_in_order(kernels: Kernels, name: str) -> None:
 
 @EVERY
 def test_argument_and_earlier_results_are_left_alone(kernels: Kernels, name: str) -> None:
-    sketch, y = sensed(family(name), kernels, sparse(D, K, 3, 7, noise=NOISE))
+    sketch, y = sensed(family(name), kernels, draw_sparse(D, K, 3, 7, noise=NOISE))
     recovery = make(name)(k=K)
     before = kernels.to_numpy(y).copy()
     found = recovery.recover(sketch, y)
@@ -225,7 +225,7 @@ def test_argument_and_earlier_results_are_left_alone(kernels: Kernels, name: str
 @EVERY
 def test_zero(kernels: Kernels, name: str) -> None:
     """Among other signals, too: no step is taken along nothing."""
-    x = sparse(D, K, 3, 8, noise=NOISE)
+    x = draw_sparse(D, K, 3, 8, noise=NOISE)
     x[1] = 0
     sketch, y = sensed(family(name), kernels, x)
     recovery = make(name)(k=K)
@@ -241,7 +241,7 @@ def test_zero(kernels: Kernels, name: str) -> None:
 @EVERY
 def test_sign(kernels: Kernels, name: str) -> None:
     """The opposite measurements give the opposite signal, bit for bit."""
-    sketch, y = sensed(family(name), kernels, sparse(D, K, 4, 9, noise=NOISE))
+    sketch, y = sensed(family(name), kernels, draw_sparse(D, K, 4, 9, noise=NOISE))
     one, other = (make(name)(k=K).recover(sketch, side) for side in (y, -y))
     np.testing.assert_array_equal(kernels.to_numpy(one.x), -kernels.to_numpy(other.x))
     np.testing.assert_array_equal(kernels.to_numpy(one.trace), kernels.to_numpy(other.trace))
@@ -251,7 +251,7 @@ def test_sign(kernels: Kernels, name: str) -> None:
 @pytest.mark.parametrize("exponent", [-30, 30])
 def test_unit(kernels: Kernels, name: str, exponent: int) -> None:
     """Powers of two change nothing but the exponents; under the paper's stopping rule, no small ones."""
-    sketch, y = sensed(family(name), kernels, sparse(D, K, 4, 10, noise=NOISE))
+    sketch, y = sensed(family(name), kernels, draw_sparse(D, K, 4, 10, noise=NOISE))
     recovery = make(name)(k=K)
     found = recovery.recover(sketch, y)
     scaled = recovery.recover(sketch, 2.0**exponent * y)
@@ -264,7 +264,7 @@ def test_unit(kernels: Kernels, name: str, exponent: int) -> None:
 
 @EVERY
 def test_same_on_every_backend(compiled: Kernels, reference: Kernels, name: str) -> None:
-    x = sparse(D, K, 6, 11, noise=NOISE)
+    x = draw_sparse(D, K, 6, 11, noise=NOISE)
     ours = make(name)(k=K).recover(*sensed(family(name), compiled, x))
     theirs = make(name)(k=K).recover(*sensed(family(name), reference, x))
     for one, other in zip(ours, theirs, strict=True):
@@ -274,7 +274,7 @@ def test_same_on_every_backend(compiled: Kernels, reference: Kernels, name: str)
 @EVERY
 @pytest.mark.parametrize("k", [1, D])
 def test_fewest_and_most_nonzeros(kernels: Kernels, name: str, k: int) -> None:
-    sketch, y = sensed(family(name), kernels, sparse(D, K, 2, 12, noise=NOISE))
+    sketch, y = sensed(family(name), kernels, draw_sparse(D, K, 2, 12, noise=NOISE))
     estimates = kernels.to_numpy(make(name)(k=k).recover(sketch, y).x)
     assert np.isfinite(estimates).all()
     assert ((estimates != 0).sum(axis=1) <= k).all()

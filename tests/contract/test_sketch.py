@@ -286,9 +286,3 @@ def test_linear_operator(kernels: Kernels, name: str) -> None:
     close(operator.matmat(x), matrix @ x)
     close(operator.rmatmat(y), matrix.T @ y)
     close((operator.T @ operator) @ x, matrix.T @ (matrix @ x))
-
-
-def test_linear_operator_of_a_stack(kernels: Kernels) -> None:
-    stack = family("ams").draw(KEY, operators=3, kernels=kernels)
-    with pytest.raises(ValueError, match="a stack of 3 operators is no single linear operator"):
-        stack.as_linear_operator()

@@ -17,7 +17,7 @@ from sketchbench.config import composition
 from sketchbench.config.study import read as read_study
 from sketchbench.measure.column import CONTROLS
 from sketchbench.measure.row import Row
-from sketchbench.parameters import Checked
+from sketchbench.parameters import Checked, NonEmpty
 from sketchbench.report.table.times import QUANTITIES
 from sketchbench.run import execution, record
 from sketchbench.run.course import SETTINGS
@@ -143,6 +143,13 @@ def _kind(hint: Any) -> Any:
     return get_origin(hint) or hint
 
 
+def _wrong_values(hint: Any, value: Any) -> Iterator[Any]:
+    """Values that a field with this type and this value in the config can't have."""
+    yield from WRONG.get(_kind(hint), [])
+    if NonEmpty in get_args(hint):
+        yield type(value)()
+
+
 def _wrong(cls: Any, config: Config, prefix: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Keys of a task's own parameters, and of groups of them, with values that can't stand there."""
     for field in dataclasses.fields(cls):
@@ -151,7 +158,7 @@ def _wrong(cls: Any, config: Config, prefix: tuple[str, ...] = ()) -> Iterator[t
         if target.startswith("sketchbench.task."):
             yield from _wrong(get_class(target), value, (*prefix, field.name))
         elif field.name in config and not target:
-            for wrong in WRONG.get(_kind(field.type), []):
+            for wrong in _wrong_values(field.type, value):
                 yield (*prefix, field.name), wrong
 
 
@@ -162,7 +169,7 @@ def _changed(node: Config, keys: tuple[str, ...], value: Any) -> Config:
 
 @pytest.mark.parametrize("name", TASKS)
 def test_bad_parameters_are_refused_by_name(name: str) -> None:
-    """Of the wrong type or below any range: in one line that names the parameter, before anything is measured."""
+    """Of a wrong type, below any range or empty: in one line that names the parameter, before anything is measured."""
     config = smoke()[name]
     for keys, wrong in _wrong(task_class(name), config["task"]):
         bad = {**config, "task": _changed(config["task"], keys, wrong)}

@@ -14,7 +14,7 @@ from sketchbench.attack.victim import Victim
 from sketchbench.attack.view import View
 from sketchbench.config import composition
 from sketchbench.model.classification import Samples
-from sketchbench.model.networks import initialised, sigmoid_cnn
+from sketchbench.model.networks import initialise, sigmoid_cnn
 from sketchbench.sketch import CountSketch, Family, SubsampledHadamard
 
 KERNELS = kernels.load("numba")
@@ -34,7 +34,7 @@ def network(family: Family | None, seed: int = 0) -> nn.Module:
     def made() -> nn.Module:
         return sigmoid_cnn(SHAPE, CLASSES, family, filters=(4, 4), kernel=3, strides=(2, 1), width=0.5)
 
-    return initialised(made, seed).double()
+    return initialise(made, seed).double()
 
 
 def victim(number: int = 0, weights: int = 0) -> Victim:

@@ -1,9 +1,6 @@
 """Partitions: disjoint, of the shares that they promise, and the same for the same seed."""
 
-from typing import Any
-
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,19 +56,3 @@ def test_dirichlet_shares_differ_the_more_the_smaller_alpha() -> None:
         return float(np.std(shares, axis=0).mean())
 
     assert spread(0.3) > 2 * spread(3.0) > 4 * spread(100.0)
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: partition.iid(LABELS, 0, 0), "clients=0 must be >= 1"),
-        (lambda: partition.iid(LABELS, 0, 3001), "clients=3001 must be <= 3000, the samples"),
-        (lambda: partition.one_class(LABELS, 0, 1000, 5), "need more than the"),
-        (lambda: partition.one_class(LABELS, 0, 10, 0), "samples=0 must be >= 1"),
-        (lambda: partition.dirichlet(LABELS, 0, 10, 0.0), "alpha=0.0 must be > 0"),
-        (lambda: partition.dirichlet(LABELS, 0, 500, 0.01), "clients without a sample"),
-    ],
-)
-def test_impossible_partitions(make: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        make()

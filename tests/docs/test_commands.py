@@ -19,6 +19,7 @@ SHELL = {  # what changes the reader's shell alone
     (".", ".venv/bin/activate"),
     ("conda", "activate", "sketchbench"),
     ("export", "SKETCHBENCH_DATA=~/data"),
+    ("eval", "$(_SKETCHBENCH_COMPLETE=bash_source sketchbench)"),
 }
 SETTINGS = yaml.safe_load((ROOT / "conf" / "workflow.yaml").read_text(encoding="utf-8"))
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]

@@ -1,10 +1,8 @@
 """Broken: the mean or the second moment of RᵀR is not what it should be, at every size."""
 
-from dataclasses import dataclass
-
 import numpy as np
-from building import Array, Hashed, Signed
-from specimen import NEVER, broken
+from building import Array, Hashed, Scaled, Signed
+from specimen import NEVER, broken, variants
 
 from sketchbench.sketch.draws import BUCKETS, ENTRIES, ROWS, SIGNS, Draws
 from sketchbench.sketch.family import require
@@ -13,56 +11,21 @@ from sketchbench.theory.known import Known
 BOUNDED = Known(2)  # the constant is claimed, no exact moment is known
 
 
-@dataclass(frozen=True)
-class _Scaled(Signed):
-    """The scale is wrong by a factor."""
-
-    FACTOR = 1.0
-
-    def matrix(self, draws: Draws) -> Array:
-        return super().matrix(draws) * self.FACTOR
-
-
-@broken("scale", "S1", "S1-sizes", effect="E[RᵀR] = b I")
-@dataclass(frozen=True)
-class Unscaled(_Scaled):
-    def matrix(self, draws: Draws) -> Array:
-        return super().matrix(draws) * self.b**0.5
-
-
-@broken("scale", "S1", "S1-sizes", effect="E[RᵀR] = 1.02 I")
-@dataclass(frozen=True)
-class TwoPercent(_Scaled):
-    FACTOR = 1.02**0.5
-
-
-@broken("scale", "S1", "S1-sizes", effect="E[RᵀR] = 1.01 I")
-@dataclass(frozen=True)
-class OnePercent(_Scaled):
-    FACTOR = 1.01**0.5
-
-
-@broken("scale", "S1", "S1-sizes", effect="E[RᵀR] = 1.005 I")
-@dataclass(frozen=True)
-class HalfAPercent(_Scaled):
-    FACTOR = 1.005**0.5
-
-
-@broken("scale", "S1", "S1-sizes", effect="E[RᵀR] = 0.995 I")
-@dataclass(frozen=True)
-class HalfAPercentLess(_Scaled):
-    FACTOR = 0.995**0.5
-
-
-@broken("scale", "S1-sizes", "S1", effect="√(b/(b - 1)) too large, as of a sample's variance")
-@dataclass(frozen=True)
-class BesselScale(_Scaled):
-    def matrix(self, draws: Draws) -> Array:
-        return super().matrix(draws) * (self.b / max(1, self.b - 1)) ** 0.5
+scaled = variants(Scaled, "factor", "scale")
+scaled("Unscaled", "S1 S1-sizes", "E[RᵀR] = b I", lambda self: self.b**0.5)
+scaled("TwoPercent", "S1 S1-sizes", "E[RᵀR] = 1.02 I", lambda self: 1.02**0.5)
+scaled("OnePercent", "S1 S1-sizes", "E[RᵀR] = 1.01 I", lambda self: 1.01**0.5)
+scaled("HalfAPercent", "S1 S1-sizes", "E[RᵀR] = 1.005 I", lambda self: 1.005**0.5)
+scaled("HalfAPercentLess", "S1 S1-sizes", "E[RᵀR] = 0.995 I", lambda self: 0.995**0.5)
+scaled(
+    "BesselScale",
+    "S1-sizes S1",
+    "√(b/(b - 1)) too large, as of a sample's variance",
+    lambda self: (self.b / max(1, self.b - 1)) ** 0.5,
+)
 
 
 @broken("bias", "S1", "S1-sizes", effect="E[RᵀR] = I + 0.01 uuᵀ, u flat")
-@dataclass(frozen=True)
 class OneDirection(Signed):
     def matrix(self, draws: Draws) -> Array:
         matrix = super().matrix(draws)
@@ -70,7 +33,6 @@ class OneDirection(Signed):
 
 
 @broken("bias", "S1", "S1-sizes", effect="two columns correlated by 0.05")
-@dataclass(frozen=True)
 class TwoColumnsTied(Signed):
     def matrix(self, draws: Draws) -> Array:
         matrix = super().matrix(draws)
@@ -81,7 +43,6 @@ class TwoColumnsTied(Signed):
 
 
 @broken("bias", "S1", "S1-sizes", effect="a sign is +1 with probability 0.55: off-diagonal 0.01")
-@dataclass(frozen=True)
 class FavouredSign(Signed):
     def matrix(self, draws: Draws) -> Array:
         words = draws.words(ENTRIES, self.b * self.d).reshape(-1, self.b, self.d)
@@ -89,21 +50,18 @@ class FavouredSign(Signed):
 
 
 @broken("bias", "S1", "S1-sizes", "S2x", effect="the sign is the parity of the bucket")
-@dataclass(frozen=True)
 class SignTiedToBucket(Hashed):
     def signs(self, draws: Draws) -> Array:
         return 2 * (self.buckets(draws) % 2) - 1
 
 
 @broken("bias", "S1", "S1-sizes", "S2x", effect="one sign for all columns")
-@dataclass(frozen=True)
 class OneSign(Hashed):
     def signs(self, draws: Draws) -> Array:
         return draws.signs(SIGNS, 1) + np.zeros((1, self.d), dtype=np.int8)
 
 
 @broken("second moment", "S2?", "S2x?", effect="right mean, infinite second moment: Pareto with exponent 1.5")
-@dataclass(frozen=True)
 class HeavyTail(Signed):
     def matrix(self, draws: Draws) -> Array:
         uniform = (draws.words(ROWS, 1)[..., None] + 0.5) / 2.0**32
@@ -111,20 +69,17 @@ class HeavyTail(Signed):
 
 
 @broken("second moment", "S2?", effect="the same, and no moment is claimed but a = 2", known=BOUNDED)
-@dataclass(frozen=True)
 class HeavyTailClaimingAConstant(HeavyTail):
     pass
 
 
 @broken("second moment", "S2", effect="buckets j mod b: a = d, on few pairs; a = 2 claimed", known=BOUNDED)
-@dataclass(frozen=True)
 class BucketsInTurn(Hashed):
     def buckets(self, draws: Draws) -> Array:
         return np.arange(self.d) % self.b + np.zeros((draws.operators, 1), dtype=np.int64)
 
 
 @broken("second moment", "S2", effect="buckets of whole runs of columns; a = 2 claimed", known=BOUNDED)
-@dataclass(frozen=True)
 class BucketsOfRuns(Hashed):
     def buckets(self, draws: Draws) -> Array:
         run = -(-self.d // self.b)
@@ -132,14 +87,12 @@ class BucketsOfRuns(Hashed):
 
 
 @broken("second moment", "S2", effect="runs of four columns share their bucket, a = 6.2; 2 claimed", known=BOUNDED)
-@dataclass(frozen=True)
 class FoursTogether(Hashed):
     def buckets(self, draws: Draws) -> Array:
         return np.repeat(draws.integers(BUCKETS, -(-self.d // 4), self.b), 4, axis=1)[:, : self.d]
 
 
 @broken("second moment", "S2", effect="two columns far apart share their bucket: a = b there", known=BOUNDED)
-@dataclass(frozen=True)
 class OnePairMeets(Hashed):
     def buckets(self, draws: Draws) -> Array:
         rows = super().buckets(draws).copy()
@@ -148,7 +101,6 @@ class OnePairMeets(Hashed):
 
 
 @broken("second moment", *NEVER, effect="two columns far apart share their bucket, at d > 100 only", known=BOUNDED)
-@dataclass(frozen=True)
 class OnePairMeetsAtLarge(Hashed):
     """The search for the worst pair is at d = 16; the pairs at d = 640 are fixed."""
 
@@ -160,7 +112,6 @@ class OnePairMeetsAtLarge(Hashed):
 
 
 @broken("second moment", "S2", effect="a = 3.1 where the columns' norms vary, 2 claimed", known=BOUNDED)
-@dataclass(frozen=True)
 class RandomNorms(Signed):
     def matrix(self, draws: Draws) -> Array:
         signs = draws.signs(SIGNS, self.d)[:, None]
@@ -168,7 +119,6 @@ class RandomNorms(Signed):
 
 
 @broken("second moment", "S2", "S2x", effect="signs are pairwise independent only: rows of a Hadamard matrix")
-@dataclass(frozen=True)
 class PairwiseSigns(Signed):
     def matrix(self, draws: Draws) -> Array:
         rows = draws.integers(ROWS, self.b, 1 << max(1, (self.d - 1).bit_length()))
@@ -177,7 +127,6 @@ class PairwiseSigns(Signed):
 
 
 @broken("second moment", "S2", effect="a block SRHT whose row signs are shared by its blocks: a = b", known=Known(4))
-@dataclass(frozen=True)
 class RowSignsShared(Signed):
     """The mistake of the author of this zoo: the first columns of both blocks are always parallel."""
 
@@ -194,7 +143,6 @@ class RowSignsShared(Signed):
 
 
 @broken("second moment", "S2x", effect="the last bucket is never used")
-@dataclass(frozen=True)
 class BucketNeverUsed(Hashed):
     def buckets(self, draws: Draws) -> Array:
         return draws.integers(BUCKETS, self.d, max(1, self.b - 1))

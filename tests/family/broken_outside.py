@@ -1,6 +1,5 @@
 """Broken: beside what the checks look at first: sizes, flags, methods that are overridden, blocks of rows."""
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +13,6 @@ from sketchbench.sketch.operator import Sketch
 
 
 @broken("hides", "C1", "C2", effect="not linear, and refuses d < 500")
-@dataclass(frozen=True)
 class RefusesSmallSizes(Signed):
     def check(self) -> None:
         require(self.d >= 500, f"d={self.d} must be at least 500")
@@ -24,7 +22,6 @@ class RefusesSmallSizes(Signed):
 
 
 @broken("hides", "C6", effect="repeats every second operator, and needs b = 16")
-@dataclass(frozen=True)
 class NeedsSixteenRows(Signed):
     def check(self) -> None:
         require(self.b == 16, f"b={self.b} must be 16")
@@ -34,13 +31,11 @@ class NeedsSixteenRows(Signed):
 
 
 @broken("hides", "C4", "C5", "C6", effect="says that it is not random, and is")
-@dataclass(frozen=True)
 class SaysNotRandom(Signed):
     random: ClassVar[bool] = False
 
 
 @broken("hides", "C5", "C6", "C7", effect="is not random, and does not say so")
-@dataclass(frozen=True)
 class SaysRandom(Signed):
     def matrix(self, draws: Draws) -> Array:
         table = 1.0 - 2 * (np.bitwise_count(np.arange(self.b)[:, None] & np.arange(self.d)) % 2)
@@ -54,7 +49,6 @@ class _Unchecked(Altered):
 
 
 @broken("hides", "C1", "C2", "C3", "C4", effect="scaled by 1.01 where check_finite=False")
-@dataclass(frozen=True)
 class UncheckedDiffers(Signed):
     def alter(self, sketch: Sketch, draws: Draws) -> Sketch:
         return _Unchecked(sketch)
@@ -66,7 +60,6 @@ class _Public(Altered):
 
 
 @broken("hides", "C2", "C3", effect="desketch itself is overridden, by 1 %")
-@dataclass(frozen=True)
 class PublicMethodWrong(Signed):
     def alter(self, sketch: Sketch, draws: Draws) -> Sketch:
         return _Public(sketch)
@@ -79,14 +72,12 @@ class _Grid(Altered):
 
 
 @broken("hides", "C1", effect="vectors in a grid come back in another order")
-@dataclass(frozen=True)
 class GridReversed(Signed):
     def alter(self, sketch: Sketch, draws: Draws) -> Sketch:
         return _Grid(sketch)
 
 
 @broken("other operator", "C4", effect="every block of rows is the first one, where memory makes blocks")
-@dataclass(frozen=True)
 class RowsForgotten(Signed):
     """`rows_of` forgets at which row it starts; only stacks of more than 2^22 entries come in blocks."""
 
@@ -98,7 +89,6 @@ class RowsForgotten(Signed):
 
 
 @broken("hides", *NEVER, effect="wrong for d > 1,000")
-@dataclass(frozen=True)
 class WrongBeyondAThousand(Signed):
     """Only `growth` has such sizes, and it asks for the slope."""
 

@@ -1,16 +1,13 @@
 """Broken: precision, data types and shapes."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from building import Altered, Array, Signed
-from specimen import NORMAL, broken
+from specimen import NORMAL, broken, variants
 
 from sketchbench.sketch.draws import ENTRIES, Draws
 from sketchbench.sketch.operator import Sketch
 
 
-@dataclass(frozen=True)
 class _Both(Signed):
     """Something is done to what both directions return."""
 
@@ -25,15 +22,17 @@ class _Both(Signed):
         )
 
 
-@broken("precision", "C8", "C1", "C2", effect="float16 in the place of float32")
-@dataclass(frozen=True)
-class HalfPrecision(_Both):
-    def after(self, x: Array) -> Array:
-        return x.astype(np.float16).astype(np.float32) if x.dtype == np.float32 else x
+imprecise = variants(_Both, "after", "precision")
+of_another_type = variants(_Both, "after", "data type")
+imprecise(
+    "HalfPrecision",
+    "C8 C1 C2",
+    "float16 in the place of float32",
+    lambda self, x: x.astype(np.float16).astype(np.float32) if x.dtype == np.float32 else x,
+)
 
 
 @broken("precision", "C8", "C1", "C2", effect="float32 to 12 bits of 24")
-@dataclass(frozen=True)
 class TwelveBits(_Both):
     def after(self, x: Array) -> Array:
         if x.dtype != np.float32:
@@ -41,36 +40,15 @@ class TwelveBits(_Both):
         return (x.view(np.int32) & ~0xFFF).view(np.float32)
 
 
-@broken("precision", "C1", "C2", "C8", effect="float64 computed in float32")
-@dataclass(frozen=True)
-class SingleForDouble(_Both):
-    def after(self, x: Array) -> Array:
-        return x.astype(np.float32).astype(x.dtype)
-
-
-@broken("data type", "C4", "C8", effect="float64 for float32")
-@dataclass(frozen=True)
-class DoubleForSingle(_Both):
-    def after(self, x: Array) -> Array:
-        return x.astype(np.float64)
-
-
-@broken("data type", "C4", "C8", effect="float32 for float64")
-@dataclass(frozen=True)
-class AlwaysSingle(_Both):
-    def after(self, x: Array) -> Array:
-        return x.astype(np.float32)
-
-
-@broken("data type", "C4", "C8", effect="complex numbers with imaginary part 0")
-@dataclass(frozen=True)
-class Complex(_Both):
-    def after(self, x: Array) -> Array:
-        return x + 0j
+imprecise(
+    "SingleForDouble", "C1 C2 C8", "float64 computed in float32", lambda self, x: x.astype(np.float32).astype(x.dtype)
+)
+of_another_type("DoubleForSingle", "C4 C8", "float64 for float32", lambda self, x: x.astype(np.float64))
+of_another_type("AlwaysSingle", "C4 C8", "float32 for float64", lambda self, x: x.astype(np.float32))
+of_another_type("Complex", "C4 C8", "complex numbers with imaginary part 0", lambda self, x: x + 0j)
 
 
 @broken("precision", "C8", effect="float32: another operator", known=NORMAL)
-@dataclass(frozen=True)
 class OtherOperatorInSingle(Signed):
     def alter(self, sketch: Sketch, draws: Draws) -> Sketch:
         def forward(inner: Sketch, x: Array) -> Array:
@@ -85,29 +63,22 @@ class OtherOperatorInSingle(Signed):
         return draws.gaussian_rows(ENTRIES, 0, self.b, self.d) * self.b**-0.5
 
 
-@broken("precision", "C8", effect="float32 by 1.001 in both directions")
-@dataclass(frozen=True)
-class ScaledInSingle(_Both):
-    def after(self, x: Array) -> Array:
-        return x * np.float32(1.001) if x.dtype == np.float32 else x
-
-
-@broken("precision", "C8", "C1", effect="float32 ends at 65,504, as float16 does")
-@dataclass(frozen=True)
-class SmallRangeInSingle(_Both):
-    def after(self, x: Array) -> Array:
-        return np.clip(x, -65504, 65504) if x.dtype == np.float32 else x
-
-
-@broken("precision", "C1", "C2", effect="cancellation: (Rx + 1e6) - 1e6")
-@dataclass(frozen=True)
-class Cancellation(_Both):
-    def after(self, x: Array) -> Array:
-        return (x + 1e6) - 1e6
+imprecise(
+    "ScaledInSingle",
+    "C8",
+    "float32 by 1.001 in both directions",
+    lambda self, x: x * np.float32(1.001) if x.dtype == np.float32 else x,
+)
+imprecise(
+    "SmallRangeInSingle",
+    "C8 C1",
+    "float32 ends at 65,504, as float16 does",
+    lambda self, x: np.clip(x, -65504, 65504) if x.dtype == np.float32 else x,
+)
+imprecise("Cancellation", "C1 C2", "cancellation: (Rx + 1e6) - 1e6", lambda self, x: (x + 1e6) - 1e6)
 
 
 @broken("shape", "C4", "C1", effect="vectors and operators exchanged in a batch")
-@dataclass(frozen=True)
 class AxesExchanged(Signed):
     def alter(self, sketch: Sketch, draws: Draws) -> Sketch:
         def forward(inner: Sketch, x: Array) -> Array:
@@ -118,14 +89,12 @@ class AxesExchanged(Signed):
 
 
 @broken("shape", "C4", "C1", effect="vectors in reverse order")
-@dataclass(frozen=True)
 class ReverseBatch(Signed):
     def alter(self, sketch: Sketch, draws: Draws) -> Sketch:
         return Altered(sketch, forward=lambda inner, x: inner._sketch(x)[:, ::-1])
 
 
 @broken("shape", "error", effect="a row too many, zero")
-@dataclass(frozen=True)
 class RowTooMany(Signed):
     def alter(self, sketch: Sketch, draws: Draws) -> Sketch:
         def forward(inner: Sketch, x: Array) -> Array:

@@ -1,16 +1,13 @@
 """Broken: most operators are right, and few are not."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from building import Altered, Array, Signed, chosen, numbers
-from specimen import NEVER, broken
+from specimen import broken, variants
 
 from sketchbench.sketch.draws import ROWS, Draws
 from sketchbench.sketch.operator import Sketch
 
 
-@dataclass(frozen=True)
 class _RarelyScaled(Signed):
     """Some operators are scaled."""
 
@@ -21,53 +18,47 @@ class _RarelyScaled(Signed):
         return super().matrix(draws) * self.scales(draws)[:, None, None]
 
 
-@broken("rarely wrong", "S1-sizes", "S1", effect="every 100th operator is zero")
-@dataclass(frozen=True)
-class HundredthZero(_RarelyScaled):
-    def scales(self, draws: Draws) -> Array:
-        return np.where(numbers(draws) % 100 == 99, 0.0, 1.0)
+rarely_scaled = variants(_RarelyScaled, "scales", "rarely wrong")
+rarely_scaled(
+    "HundredthZero",
+    "S1-sizes S1",
+    "every 100th operator is zero",
+    lambda self, draws: np.where(numbers(draws) % 100 == 99, 0.0, 1.0),
+)
+rarely_scaled(
+    "OneInAHundredZero",
+    "S1-sizes S1",
+    "one operator in 100 is zero, at random",
+    lambda self, draws: np.where(chosen(draws, 100), 0.0, 1.0),
+)
+rarely_scaled(
+    "ThousandthZero",
+    "C6 C7",
+    "every 1,000th operator is zero",
+    lambda self, draws: np.where(numbers(draws) % 1000 == 999, 0.0, 1.0),
+)
+# Below what a quick run can see: E is right to 1e-4.
+rarely_scaled(
+    "TenThousandthZero",
+    "",
+    "every 10,000th operator is zero",
+    lambda self, draws: np.where(numbers(draws) % 10_000 == 9_999, 0.0, 1.0),
+)
+# Signs have columns of norm 1, so that 0.002 is seen; where norms vary, it is not.
+rarely_scaled(
+    "HundredthScaled",
+    "S1-sizes",
+    "every 100th operator is scaled by 1.1",
+    lambda self, draws: np.where(numbers(draws) % 100 == 99, 1.1, 1.0),
+)
+rarely_scaled(
+    "ThousandthHuge",
+    "S1-sizes S1 S2 S2x",
+    "every 1,000th operator is scaled by 30",
+    lambda self, draws: np.where(numbers(draws) % 1000 == 999, 30.0, 1.0),
+)
 
 
-@broken("rarely wrong", "S1-sizes", "S1", effect="one operator in 100 is zero, at random")
-@dataclass(frozen=True)
-class OneInAHundredZero(_RarelyScaled):
-    def scales(self, draws: Draws) -> Array:
-        return np.where(chosen(draws, 100), 0.0, 1.0)
-
-
-@broken("rarely wrong", "C6", "C7", effect="every 1,000th operator is zero")
-@dataclass(frozen=True)
-class ThousandthZero(_RarelyScaled):
-    def scales(self, draws: Draws) -> Array:
-        return np.where(numbers(draws) % 1000 == 999, 0.0, 1.0)
-
-
-@broken("rarely wrong", *NEVER, effect="every 10,000th operator is zero")
-@dataclass(frozen=True)
-class TenThousandthZero(_RarelyScaled):
-    """Below what a quick run can see: E is right to 1e-4."""
-
-    def scales(self, draws: Draws) -> Array:
-        return np.where(numbers(draws) % 10_000 == 9_999, 0.0, 1.0)
-
-
-@broken("rarely wrong", "S1-sizes", effect="every 100th operator is scaled by 1.1")
-@dataclass(frozen=True)
-class HundredthScaled(_RarelyScaled):
-    """Signs have columns of norm 1, so that 0.002 is seen; where norms vary, it is not."""
-
-    def scales(self, draws: Draws) -> Array:
-        return np.where(numbers(draws) % 100 == 99, 1.1, 1.0)
-
-
-@broken("rarely wrong", "S1-sizes", "S1", "S2", "S2x", effect="every 1,000th operator is scaled by 30")
-@dataclass(frozen=True)
-class ThousandthHuge(_RarelyScaled):
-    def scales(self, draws: Draws) -> Array:
-        return np.where(numbers(draws) % 1000 == 999, 30.0, 1.0)
-
-
-@dataclass(frozen=True)
 class _RarelyAltered(Signed):
     """Some operators do something else to a vector."""
 
@@ -88,29 +79,25 @@ class _RarelyAltered(Signed):
         return Altered(sketch, forward=forward)
 
 
-@broken("rarely wrong", "C1", "C2", effect="every 100th operator is not linear")
-@dataclass(frozen=True)
-class HundredthNotLinear(_RarelyAltered):
-    def bad(self, draws: Draws) -> Array:
-        return numbers(draws) % 100 == 99
-
-
-@broken("rarely wrong", "C1", "C2", effect="every 1,000th operator is not linear")
-@dataclass(frozen=True)
-class ThousandthNotLinear(_RarelyAltered):
-    def bad(self, draws: Draws) -> Array:
-        return numbers(draws) % 1000 == 999
-
-
-@broken("rarely wrong", "C1", "C2", effect="one operator in 3,000 is not linear, at random")
-@dataclass(frozen=True)
-class RarelyNotLinear(_RarelyAltered):
-    def bad(self, draws: Draws) -> Array:
-        return chosen(draws, 3000)
+rarely_altered = variants(_RarelyAltered, "bad", "rarely wrong")
+rarely_altered(
+    "HundredthNotLinear", "C1 C2", "every 100th operator is not linear", lambda self, draws: numbers(draws) % 100 == 99
+)
+rarely_altered(
+    "ThousandthNotLinear",
+    "C1 C2",
+    "every 1,000th operator is not linear",
+    lambda self, draws: numbers(draws) % 1000 == 999,
+)
+rarely_altered(
+    "RarelyNotLinear",
+    "C1 C2",
+    "one operator in 3,000 is not linear, at random",
+    lambda self, draws: chosen(draws, 3000),
+)
 
 
 @broken("rarely wrong", "C1", "C2", "C4", effect="one operator in 3,000 gives NaN")
-@dataclass(frozen=True)
 class RarelyNaN(_RarelyAltered):
     def bad(self, draws: Draws) -> Array:
         return chosen(draws, 3000)
@@ -119,15 +106,12 @@ class RarelyNaN(_RarelyAltered):
         return x * np.nan
 
 
-@broken("rarely wrong", *NEVER, effect="one operator in a million is not linear")
-@dataclass(frozen=True)
-class HardlyEverNotLinear(_RarelyAltered):
-    def bad(self, draws: Draws) -> Array:
-        return chosen(draws, 1_000_000)
+rarely_altered(
+    "HardlyEverNotLinear", "", "one operator in a million is not linear", lambda self, draws: chosen(draws, 1_000_000)
+)
 
 
 @broken("rarely wrong", "C2", "S1-sizes", effect="one entry in 10,000 is infinite")
-@dataclass(frozen=True)
 class RarelyInfinite(Signed):
     def matrix(self, draws: Draws) -> Array:
         matrix = super().matrix(draws)
@@ -136,7 +120,6 @@ class RarelyInfinite(Signed):
 
 
 @broken("rarely wrong", "S1-sizes", "S1", effect="the last column of one operator in 50 is zero")
-@dataclass(frozen=True)
 class ColumnRarelyLost(Signed):
     def matrix(self, draws: Draws) -> Array:
         matrix = super().matrix(draws)

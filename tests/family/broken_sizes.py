@@ -1,10 +1,8 @@
 """Broken: wrong at some sizes."""
 
-from dataclasses import dataclass
-
 import numpy as np
-from building import Array, Hashed, Signed
-from specimen import NEVER, broken
+from building import Array, Hashed, Scaled, Signed
+from specimen import broken, variants
 
 from sketchbench.kernels import Array as AnyArray
 from sketchbench.sketch.draws import BUCKETS, ROWS, SIGNS, Draws
@@ -17,19 +15,7 @@ def _prime(d: int) -> bool:
     return d > 1 and all(d % q for q in range(2, int(d**0.5) + 1))
 
 
-@dataclass(frozen=True)
-class _Scaled(Signed):
-    """Scaled at some sizes."""
-
-    def factor(self) -> float:
-        raise NotImplementedError
-
-    def matrix(self, draws: Draws) -> Array:
-        return super().matrix(draws) * self.factor()
-
-
 @broken("sizes", "S1-sizes", effect="odd d: the last column is zero")
-@dataclass(frozen=True)
 class OddLosesAColumn(Signed):
     def matrix(self, draws: Draws) -> Array:
         matrix = super().matrix(draws)
@@ -39,7 +25,6 @@ class OddLosesAColumn(Signed):
 
 
 @broken("sizes", "S1-sizes", effect="d = 1 modulo 3: a column is zero")
-@dataclass(frozen=True)
 class ThirdsLoseAColumn(Signed):
     def matrix(self, draws: Draws) -> Array:
         matrix = super().matrix(draws)
@@ -48,43 +33,20 @@ class ThirdsLoseAColumn(Signed):
         return matrix
 
 
-@broken("sizes", "S1-sizes", effect="d prime: scaled by 1.1")
-@dataclass(frozen=True)
-class PrimeScaled(_Scaled):
-    def factor(self) -> float:
-        return 1.1 if _prime(self.d) else 1.0
-
-
-@broken("sizes", "S1-sizes", effect="d = 1: scaled by 2")
-@dataclass(frozen=True)
-class OneScaled(_Scaled):
-    def factor(self) -> float:
-        return 2.0 if self.d == 1 else 1.0
-
-
-@broken("sizes", "S1", "S1-sizes", "S2x", effect="d > 500: scaled by 1.1")
-@dataclass(frozen=True)
-class LargeScaled(_Scaled):
-    def factor(self) -> float:
-        return 1.1 if self.d > 500 else 1.0
-
-
-@broken("sizes", "S1-sizes", "S1", effect="b = d: scaled by 1.1")
-@dataclass(frozen=True)
-class SquareScaled(_Scaled):
-    def factor(self) -> float:
-        return 1.1 if self.b == self.d else 1.0
-
-
-@broken("sizes", "S1-sizes", effect="b does not divide d: scaled by √(⌊d/b⌋ b/d)")
-@dataclass(frozen=True)
-class RemainderScaled(_Scaled):
-    def factor(self) -> float:
-        return (self.d // self.b * self.b / self.d) ** 0.5
+scaled = variants(Scaled, "factor", "sizes")
+scaled("PrimeScaled", "S1-sizes", "d prime: scaled by 1.1", lambda self: 1.1 if _prime(self.d) else 1.0)
+scaled("OneScaled", "S1-sizes", "d = 1: scaled by 2", lambda self: 2.0 if self.d == 1 else 1.0)
+scaled("LargeScaled", "S1 S1-sizes S2x", "d > 500: scaled by 1.1", lambda self: 1.1 if self.d > 500 else 1.0)
+scaled("SquareScaled", "S1-sizes S1", "b = d: scaled by 1.1", lambda self: 1.1 if self.b == self.d else 1.0)
+scaled(
+    "RemainderScaled",
+    "S1-sizes",
+    "b does not divide d: scaled by √(⌊d/b⌋ b/d)",
+    lambda self: (self.d // self.b * self.b / self.d) ** 0.5,
+)
 
 
 @broken("sizes", "S1-sizes", effect="b odd: the last row is never used")
-@dataclass(frozen=True)
 class OddLosesARow(Signed):
     def matrix(self, draws: Draws) -> Array:
         matrix = super().matrix(draws)
@@ -94,7 +56,6 @@ class OddLosesARow(Signed):
 
 
 @broken("sizes", "S1-sizes", effect="b no power of two: entries beyond b are lost (15 % to 37 %)")
-@dataclass(frozen=True)
 class MaskedBuckets(Hashed):
     """A bucket is the lower bits of a word, and one beyond b is no bucket."""
 
@@ -109,7 +70,6 @@ class MaskedBuckets(Hashed):
 
 
 @broken("sizes", "S1-sizes", effect="the first row of the transform is never sampled", known=Known(2))
-@dataclass(frozen=True)
 class RowNeverSampled(Family):
     """An SRHT whose first row is never sampled."""
 
@@ -133,15 +93,15 @@ class RowNeverSampled(Family):
         )
 
 
-@broken("sizes", "S1-sizes", effect="d no power of two: scaled by √(d/n), n the next one")
-@dataclass(frozen=True)
-class PaddingForgotten(_Scaled):
-    def factor(self) -> float:
-        return float((self.d / (1 << (self.d - 1).bit_length())) ** 0.5)
+scaled(
+    "PaddingForgotten",
+    "S1-sizes",
+    "d no power of two: scaled by √(d/n), n the next one",
+    lambda self: float((self.d / (1 << (self.d - 1).bit_length())) ** 0.5),
+)
 
 
 @broken("sizes", "S1-sizes", effect="d = 1 modulo 8: a pair of columns equal")
-@dataclass(frozen=True)
 class EqualPair(Signed):
     def matrix(self, draws: Draws) -> Array:
         matrix = super().matrix(draws)
@@ -150,10 +110,5 @@ class EqualPair(Signed):
         return matrix
 
 
-@broken("sizes", *NEVER, effect="d = 101")
-@dataclass(frozen=True)
-class OneSizeWrong(_Scaled):
-    """A run has ten sizes or so."""
-
-    def factor(self) -> float:
-        return 2.0 if self.d == 101 else 1.0
+# A run has ten sizes or so.
+scaled("OneSizeWrong", "", "d = 101", lambda self: 2.0 if self.d == 101 else 1.0)

@@ -1,64 +1,31 @@
 """Broken: the operators of a stack are not independent; each of them is as it should be."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
-from building import Array, Hashed, Signed, numbers, renumbered
-from specimen import NEVER, NORMAL, broken
+from building import Array, Hashed, Renumbered, Signed, numbers, renumbered
+from specimen import NEVER, NORMAL, broken, variants
 
 from sketchbench.sketch.draws import BUCKETS, ENTRIES, ROWS, SIGNS, Draws
 
 
 @broken("dependent operators", "C6", effect="every second is the negative of the one before")
-@dataclass(frozen=True)
 class Negatives(Signed):
     def matrix(self, draws: Draws) -> Array:
         t = numbers(draws)
         return renumbered(draws, t // 2, super().matrix) * (1 - 2 * (t % 2))[:, None, None]
 
 
-@broken("dependent operators", "C6", effect="every seventh repeats the one before")
-@dataclass(frozen=True)
-class EverySeventhRepeats(Signed):
-    def matrix(self, draws: Draws) -> Array:
-        t = numbers(draws)
-        return renumbered(draws, t - (t % 7 == 6), super().matrix)
-
-
-@broken("dependent operators", "C6", effect="the second half of every 128 repeats the first")
-@dataclass(frozen=True)
-class Lag64(Signed):
-    def matrix(self, draws: Draws) -> Array:
-        t = numbers(draws)
-        return renumbered(draws, t - t // 64 % 2 * 64, super().matrix)
-
-
-@broken("dependent operators", "C6", effect="lag 1,003")
-@dataclass(frozen=True)
-class Lag1003(Signed):
-    """Seen as a repetition; no lag like this is tried."""
-
-    def matrix(self, draws: Draws) -> Array:
-        t = numbers(draws)
-        return renumbered(draws, t - t // 1003 % 2 * 1003, super().matrix)
-
-
-@broken("dependent operators", "C6", effect="only 2,048 different operators")
-@dataclass(frozen=True)
-class Period2048(Signed):
-    def matrix(self, draws: Draws) -> Array:
-        return renumbered(draws, numbers(draws) % 2048, super().matrix)
-
-
-@broken("dependent operators", "C6", effect="all the same")
-@dataclass(frozen=True)
-class OneOperator(Signed):
-    def matrix(self, draws: Draws) -> Array:
-        return renumbered(draws, 0 * numbers(draws), super().matrix)
+repeating = variants(Renumbered, "number", "dependent operators")
+repeating("EverySeventhRepeats", "C6", "every seventh repeats the one before", lambda self, t: t - (t % 7 == 6))
+repeating("Lag64", "C6", "the second half of every 128 repeats the first", lambda self, t: t - t // 64 % 2 * 64)
+# Seen as a repetition; no lag like this is tried.
+repeating("Lag1003", "C6", "lag 1,003", lambda self, t: t - t // 1003 % 2 * 1003)
+repeating("Period2048", "C6", "only 2,048 different operators", lambda self, t: t % 2048)
+repeating("OneOperator", "C6", "all the same", lambda self, t: 0 * t)
 
 
 @broken("dependent operators", "C6", effect="every second is always the same")
-@dataclass(frozen=True)
 class EvenRandom(Signed):
     def matrix(self, draws: Draws) -> Array:
         t = numbers(draws)
@@ -67,21 +34,18 @@ class EvenRandom(Signed):
 
 
 @broken("dependent operators", "C6", effect="pairs share signs, not buckets")
-@dataclass(frozen=True)
 class SharedSigns(Hashed):
     def signs(self, draws: Draws) -> Array:
         return renumbered(draws, numbers(draws) // 2, super().signs)
 
 
 @broken("dependent operators", "C6", effect="pairs share buckets, not signs")
-@dataclass(frozen=True)
 class SharedBuckets(Hashed):
     def buckets(self, draws: Draws) -> Array:
         return renumbered(draws, numbers(draws) // 2, super().buckets)
 
 
 @broken("dependent operators", "C6", effect="buckets shifted by one from operator to operator")
-@dataclass(frozen=True)
 class ShiftedBuckets(Hashed):
     def buckets(self, draws: Draws) -> Array:
         t = numbers(draws)
@@ -89,7 +53,6 @@ class ShiftedBuckets(Hashed):
 
 
 @broken("dependent operators", "C6", effect="every second is the one before with columns shifted by one")
-@dataclass(frozen=True)
 class ShiftedColumns(Signed):
     def matrix(self, draws: Draws) -> Array:
         t = numbers(draws)
@@ -98,7 +61,6 @@ class ShiftedColumns(Signed):
 
 
 @broken("dependent operators", "C6", effect="every second is the one before with rows in another order")
-@dataclass(frozen=True)
 class PermutedRows(Signed):
     def matrix(self, draws: Draws) -> Array:
         t = numbers(draws)
@@ -107,7 +69,6 @@ class PermutedRows(Signed):
 
 
 @broken("dependent operators", "C6", effect="pairs equal up to a random sign of the whole")
-@dataclass(frozen=True)
 class RandomlyNegated(Signed):
     def matrix(self, draws: Draws) -> Array:
         signs = draws.signs(SIGNS, 1)[..., None]
@@ -115,7 +76,6 @@ class RandomlyNegated(Signed):
 
 
 @broken("dependent operators", "C6", effect="pairs equal up to random signs of the rows")
-@dataclass(frozen=True)
 class RowsNegated(Signed):
     """RᵀR is the same."""
 
@@ -124,7 +84,6 @@ class RowsNegated(Signed):
 
 
 @broken("dependent operators", "C6", effect="one entry is redrawn from operator to operator")
-@dataclass(frozen=True)
 class OneEntryRedrawn(Signed):
     """In runs of 16."""
 
@@ -137,7 +96,6 @@ class OneEntryRedrawn(Signed):
 
 
 @broken("dependent operators", "C6", effect="scales √(1 ± 0.3), of opposite sign in pairs")
-@dataclass(frozen=True)
 class AntitheticScales(Signed):
     def matrix(self, draws: Draws) -> Array:
         t = numbers(draws)
@@ -146,7 +104,6 @@ class AntitheticScales(Signed):
 
 
 @broken("dependent operators", "C6", effect="the scale √(1 ± 0.3) is shared by 64 operators")
-@dataclass(frozen=True)
 class SharedScale(Signed):
     def matrix(self, draws: Draws) -> Array:
         signs = renumbered(draws, numbers(draws) // 64, lambda runs: runs.signs(SIGNS, 1))
@@ -154,7 +111,6 @@ class SharedScale(Signed):
 
 
 @broken("dependent operators", "C6", effect="groups of 8, sorted by the first entry", known=NORMAL)
-@dataclass(frozen=True)
 class SortedGroups(Signed):
     def matrix(self, draws: Draws) -> Array:
         t = numbers(draws)
@@ -167,7 +123,6 @@ class SortedGroups(Signed):
 
 
 @broken("dependent operators", "C6", effect="correlation 0.3 of Gaussian pairs", known=NORMAL)
-@dataclass(frozen=True)
 class CorrelatedGaussians(Signed):
     def matrix(self, draws: Draws) -> Array:
         def made(of: Draws) -> Array:
@@ -179,7 +134,6 @@ class CorrelatedGaussians(Signed):
 
 
 @broken("dependent operators", "C6", effect="a sampled row is not sampled again by the next operator")
-@dataclass(frozen=True)
 class WithoutReplacementAcross(Hashed):
     """Stratified: the buckets of four neighbours are a rotation of each other, by b / 4."""
 
@@ -189,7 +143,6 @@ class WithoutReplacementAcross(Hashed):
 
 
 @broken("dependent operators", *NEVER, effect="every third is the product of the two before, entry by entry")
-@dataclass(frozen=True)
 class Triples(Signed):
     """Any two of them are independent, so the variance of a mean is right; three are not."""
 
@@ -204,7 +157,6 @@ class Triples(Signed):
 
 
 @broken("dependent operators", "C6", effect="one column of every second operator repeats")
-@dataclass(frozen=True)
 class OneColumnShared(Signed):
     def matrix(self, draws: Draws) -> Array:
         matrix = super().matrix(draws)
@@ -213,7 +165,6 @@ class OneColumnShared(Signed):
 
 
 @broken("dependent operators", "C6", effect="buckets of operator t + 4 are those of the last column of t")
-@dataclass(frozen=True)
 class BucketCarriedOver(Hashed):
     """Column 0 takes the bucket that the last column had four operators before."""
 

@@ -1,6 +1,5 @@
 """Broken: arguments are changed, results are kept, and vectors of zeros are no vectors."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from sketchbench.sketch.operator import Sketch
 
 
 @broken("changes its argument", "C1", effect="x is scaled in place")
-@dataclass(frozen=True)
 class ScalesInPlace(Signed):
     def matrix(self, draws: Draws) -> Array:
         return np.sign(super().matrix(draws))
@@ -30,7 +28,6 @@ class ScalesInPlace(Signed):
 
 
 @broken("changes its argument", "C1", effect="y is zeroed after desketching")
-@dataclass(frozen=True)
 class ZeroesSketch(Signed):
     def alter(self, sketch: Sketch, draws: Draws) -> Sketch:
         def back(inner: Sketch, y: Array) -> Array:
@@ -43,7 +40,6 @@ class ZeroesSketch(Signed):
 
 
 @broken("keeps state", "C1", "C4", effect="every second call is scaled by 1.01")
-@dataclass(frozen=True)
 class EverySecondCall(Signed):
     def alter(self, sketch: Sketch, draws: Draws) -> Sketch:
         calls = [0]
@@ -56,7 +52,6 @@ class EverySecondCall(Signed):
 
 
 @broken("keeps state", "C1", "C4", effect="the result of the last call is overwritten")
-@dataclass(frozen=True)
 class OneBuffer(Signed):
     def alter(self, sketch: Sketch, draws: Draws) -> Sketch:
         buffers: dict[Any, Array] = {}
@@ -71,7 +66,6 @@ class OneBuffer(Signed):
 
 
 @broken("keeps state", "C1", effect="remembered by the first entry and the shape")
-@dataclass(frozen=True)
 class RemembersByFirstEntry(Signed):
     def alter(self, sketch: Sketch, draws: Draws) -> Sketch:
         memory: dict[Any, Array] = {}
@@ -86,7 +80,6 @@ class RemembersByFirstEntry(Signed):
 
 
 @broken("keeps state", "C1", effect="remembered by id(x)")
-@dataclass(frozen=True)
 class RemembersById(Signed):
     def alter(self, sketch: Sketch, draws: Draws) -> Sketch:
         memory: dict[Any, Array] = {}
@@ -102,7 +95,6 @@ class RemembersById(Signed):
 
 
 @broken("keeps state", *NEVER, effect="wrong from the thousandth call of one operator")
-@dataclass(frozen=True)
 class WearsOut(Signed):
     """Nothing calls one operator so often in a check."""
 
@@ -117,7 +109,6 @@ class WearsOut(Signed):
 
 
 @broken("not finite", "C1", "C4", effect="0/0 for a vector of zeros")
-@dataclass(frozen=True)
 class DividesByNorm(Signed):
     def alter(self, sketch: Sketch, draws: Draws) -> Sketch:
         def forward(inner: Sketch, x: Array) -> Array:

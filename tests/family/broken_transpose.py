@@ -1,17 +1,16 @@
 """Broken: desketching is not the transpose of sketching, or a shortcut is another map."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from building import Altered, Array, Signed, chosen, dense, numbers
-from specimen import broken
+from specimen import broken, variants
 
 from sketchbench.sketch.draws import Draws
 from sketchbench.sketch.operator import Sketch
 
 
-@dataclass(frozen=True)
 class _Back(Signed):
     """Something is done to what desketching returns."""
 
@@ -22,29 +21,13 @@ class _Back(Signed):
         return Altered(sketch, back=lambda inner, y: self.after(inner._desketch(y), draws))
 
 
-@broken("no transpose", "C2", effect="scale 1.001")
-@dataclass(frozen=True)
-class BackScaledMuch(_Back):
-    def after(self, x: Array, draws: Draws) -> Array:
-        return x * x.dtype.type(1.001)
-
-
-@broken("no transpose", "C2", effect="scale 1 + 1e-6")
-@dataclass(frozen=True)
-class BackScaled(_Back):
-    def after(self, x: Array, draws: Draws) -> Array:
-        return x * x.dtype.type(1 + 1e-6)
-
-
-@broken("no transpose", "C2", effect="scale 1 + 1e-11")
-@dataclass(frozen=True)
-class BackScaledLittle(_Back):
-    def after(self, x: Array, draws: Draws) -> Array:
-        return x * x.dtype.type(1 + 1e-11)
+untransposed = variants(_Back, "after", "no transpose")
+untransposed("BackScaledMuch", "C2", "scale 1.001", lambda self, x, draws: x * x.dtype.type(1.001))
+untransposed("BackScaled", "C2", "scale 1 + 1e-6", lambda self, x, draws: x * x.dtype.type(1 + 1e-6))
+untransposed("BackScaledLittle", "C2", "scale 1 + 1e-11", lambda self, x, draws: x * x.dtype.type(1 + 1e-11))
 
 
 @broken("no transpose", "C2", effect="two rows exchanged")
-@dataclass(frozen=True)
 class RowsExchanged(Signed):
     def alter(self, sketch: Sketch, draws: Draws) -> Sketch:
         order = np.roll(np.arange(self.b), self.b // 2)
@@ -52,7 +35,6 @@ class RowsExchanged(Signed):
 
 
 @broken("no transpose", "C2", effect="the sign of the last column")
-@dataclass(frozen=True)
 class LastColumnFlipped(_Back):
     def after(self, x: Array, draws: Draws) -> Array:
         x = x.copy()
@@ -61,58 +43,51 @@ class LastColumnFlipped(_Back):
 
 
 @broken("no transpose", "C2", effect="the pseudo-inverse")
-@dataclass(frozen=True)
 class PseudoInverse(Signed):
     def alter(self, sketch: Sketch, draws: Draws) -> Sketch:
         inverse = np.linalg.pinv(self.matrix(draws)).swapaxes(-1, -2)
         return Altered(sketch, back=lambda inner, y: y @ inverse.astype(y.dtype))
 
 
-@broken("no transpose", "C2", effect="one operator in 100, scaled by 1.1")
-@dataclass(frozen=True)
-class BackRarelyScaled(_Back):
-    def after(self, x: Array, draws: Draws) -> Array:
-        return x * np.where(chosen(draws, 100), 1.1, 1)[:, None, None].astype(x.dtype)
-
-
-@broken("no transpose", "C2", effect="one operator in 2,000, zero")
-@dataclass(frozen=True)
-class BackRarelyZero(_Back):
-    def after(self, x: Array, draws: Draws) -> Array:
-        return x * (numbers(draws) % 2000 != 1234)[:, None, None].astype(x.dtype)
+untransposed(
+    "BackRarelyScaled",
+    "C2",
+    "one operator in 100, scaled by 1.1",
+    lambda self, x, draws: x * np.where(chosen(draws, 100), 1.1, 1)[:, None, None].astype(x.dtype),
+)
+untransposed(
+    "BackRarelyZero",
+    "C2",
+    "one operator in 2,000, zero",
+    lambda self, x, draws: x * (numbers(draws) % 2000 != 1234)[:, None, None].astype(x.dtype),
+)
 
 
 @broken("no transpose", "C2", effect="1e-8 relative, where R is rounded to float32")
-@dataclass(frozen=True)
 class BackInSinglePrecision(Signed):
     def alter(self, sketch: Sketch, draws: Draws) -> Sketch:
         rounded = dense(draws, self.matrix(draws).astype(np.float32).astype(float))
         return Altered(sketch, back=lambda inner, y: rounded._desketch(y))
 
 
-@broken("no transpose", "C2", "C8", effect="1.01 in float32 only")
-@dataclass(frozen=True)
-class BackWrongInSinglePrecision(_Back):
-    def after(self, x: Array, draws: Draws) -> Array:
-        return x * x.dtype.type(1.01) if x.dtype == np.float32 else x
-
-
-@broken("no transpose", "C1", "C2", effect="1.01 for several vectors, none for one")
-@dataclass(frozen=True)
-class BackWrongForBatches(_Back):
-    def after(self, x: Array, draws: Draws) -> Array:
-        return x if x.shape[1] == 1 else x * x.dtype.type(1.01)
-
-
-@broken("no transpose", "C2", effect="1.01 for d > 500")
-@dataclass(frozen=True)
-class BackWrongForLarge(_Back):
-    def after(self, x: Array, draws: Draws) -> Array:
-        return x if self.d <= 500 else x * x.dtype.type(1.01)
+untransposed(
+    "BackWrongInSinglePrecision",
+    "C2 C8",
+    "1.01 in float32 only",
+    lambda self, x, draws: x * x.dtype.type(1.01) if x.dtype == np.float32 else x,
+)
+untransposed(
+    "BackWrongForBatches",
+    "C1 C2",
+    "1.01 for several vectors, none for one",
+    lambda self, x, draws: x if x.shape[1] == 1 else x * x.dtype.type(1.01),
+)
+untransposed(
+    "BackWrongForLarge", "C2", "1.01 for d > 500", lambda self, x, draws: x if self.d <= 500 else x * x.dtype.type(1.01)
+)
 
 
 @broken("no transpose", "C2", effect="another independent operator's transpose")
-@dataclass(frozen=True)
 class OtherOperator(Signed):
     def alter(self, sketch: Sketch, draws: Draws) -> Sketch:
         other = dense(draws, self.matrix(replace(draws, key=draws.key ^ 1)))
@@ -124,11 +99,8 @@ class _Materialised(Altered):
         return super().materialize(dtype) * 1.01
 
 
-@broken("wrong shortcut", "C2", effect="materialize, by 1 %")
-@dataclass(frozen=True)
-class MaterializeWrong(Signed):
-    def alter(self, sketch: Sketch, draws: Draws) -> Sketch:
-        return _Materialised(sketch)
+shortcut = variants(Signed, "alter", "wrong shortcut")
+shortcut("MaterializeWrong", "C2", "materialize, by 1 %", lambda self, sketch, draws: _Materialised(sketch))
 
 
 class _Linear(Altered):
@@ -136,37 +108,33 @@ class _Linear(Altered):
         return super().as_linear_operator(dtype) * 1.01
 
 
-@broken("wrong shortcut", "C2", effect="as_linear_operator, by 1 %")
-@dataclass(frozen=True)
-class LinearOperatorWrong(Signed):
-    def alter(self, sketch: Sketch, draws: Draws) -> Sketch:
-        return _Linear(sketch)
+shortcut("LinearOperatorWrong", "C2", "as_linear_operator, by 1 %", lambda self, sketch, draws: _Linear(sketch))
 
 
 @broken("wrong shortcut", "C3", effect="project of another operator")
-@dataclass(frozen=True)
 class ProjectsAnother(Signed):
     def alter(self, sketch: Sketch, draws: Draws) -> Sketch:
         other = dense(draws, self.matrix(replace(draws, key=draws.key ^ 1)))
         return Altered(sketch, project=lambda inner, x: other._project(x))
 
 
-@broken("wrong shortcut", "C3", effect="project returns x")
-@dataclass(frozen=True)
-class ProjectsToItself(Signed):
-    def alter(self, sketch: Sketch, draws: Draws) -> Sketch:
-        return Altered(sketch, project=lambda inner, x: np.repeat(x, draws.operators // len(x), axis=0))
-
-
-@broken("wrong shortcut", "C3", effect="project, by 1e-7")
-@dataclass(frozen=True)
-class ProjectsNearly(Signed):
-    def alter(self, sketch: Sketch, draws: Draws) -> Sketch:
-        return Altered(sketch, project=lambda inner, x: inner._project(x) * x.dtype.type(1 + 1e-7))
+shortcut(
+    "ProjectsToItself",
+    "C3",
+    "project returns x",
+    lambda self, sketch, draws: Altered(
+        sketch, project=lambda inner, x: np.repeat(x, draws.operators // len(x), axis=0)
+    ),
+)
+shortcut(
+    "ProjectsNearly",
+    "C3",
+    "project, by 1e-7",
+    lambda self, sketch, draws: Altered(sketch, project=lambda inner, x: inner._project(x) * x.dtype.type(1 + 1e-7)),
+)
 
 
 @broken("wrong shortcut", "C3", effect="project, for more than 8 vectors")
-@dataclass(frozen=True)
 class ProjectsFew(Signed):
     def alter(self, sketch: Sketch, draws: Draws) -> Sketch:
         def project(inner: Sketch, x: Array) -> Array:
@@ -182,11 +150,12 @@ class _SparseWrong(Altered):
         return super().sketch_sparse(terms[0])
 
 
-@broken("wrong shortcut", "C3", effect="sketch_sparse takes the first term only")
-@dataclass(frozen=True)
-class SketchesFirstTerm(Signed):
-    def alter(self, sketch: Sketch, draws: Draws) -> Sketch:
-        return _SparseWrong(sketch)
+shortcut(
+    "SketchesFirstTerm",
+    "C3",
+    "sketch_sparse takes the first term only",
+    lambda self, sketch, draws: _SparseWrong(sketch),
+)
 
 
 class _WorkspaceWrong(Altered):
@@ -194,11 +163,7 @@ class _WorkspaceWrong(Altered):
         return self.altered(forward=lambda inner, x: inner._sketch(x) * x.dtype.type(1.01))
 
 
-@broken("wrong shortcut", "C3", effect="with_workspace, by 1 %")
-@dataclass(frozen=True)
-class WorkspaceWrong(Signed):
-    def alter(self, sketch: Sketch, draws: Draws) -> Sketch:
-        return _WorkspaceWrong(sketch)
+shortcut("WorkspaceWrong", "C3", "with_workspace, by 1 %", lambda self, sketch, draws: _WorkspaceWrong(sketch))
 
 
 class _PaddedWrong(Altered):
@@ -206,8 +171,4 @@ class _PaddedWrong(Altered):
         return self.altered(forward=lambda inner, x: inner._sketch(-x))
 
 
-@broken("wrong shortcut", "C3", effect="padded, of another sign")
-@dataclass(frozen=True)
-class PaddedWrong(Signed):
-    def alter(self, sketch: Sketch, draws: Draws) -> Sketch:
-        return _PaddedWrong(sketch)
+shortcut("PaddedWrong", "C3", "padded, of another sign", lambda self, sketch, draws: _PaddedWrong(sketch))

@@ -1,4 +1,7 @@
-"""What the families of this folder are built of: an honest family to break, and an operator to alter."""
+"""What the families of this folder are built of: an honest family to break, and an operator to alter.
+
+A class without fields of its own needs no decorator: its base makes it a dataclass.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -31,6 +34,27 @@ class Signed(Family):
 
     def _draw(self, draws: Draws) -> Sketch:
         return self.alter(dense(draws, self.matrix(draws)), draws)
+
+
+class Scaled(Signed):
+    """The matrix times a factor of the sizes."""
+
+    def factor(self) -> float:
+        raise NotImplementedError
+
+    def matrix(self, draws: Draws) -> Array:
+        return super().matrix(draws) * self.factor()
+
+
+class Renumbered(Signed):
+    """Operators whose matrices are those of other numbers."""
+
+    def number(self, t: Array) -> Array:
+        """The numbers in the place of t, both (T,)."""
+        raise NotImplementedError
+
+    def matrix(self, draws: Draws) -> Array:
+        return renumbered(draws, self.number(numbers(draws)), super().matrix)
 
 
 @dataclass(frozen=True)

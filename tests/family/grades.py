@@ -20,7 +20,6 @@ class Graded(Signed):
         return draws.words(ROWS, 1)[:, 0] < rate * 2.0**32
 
 
-@dataclass(frozen=True)
 class GradedNormal(Graded):
     """The same with normal entries, so that nothing is the same in all operators, and seen by that."""
 
@@ -28,7 +27,6 @@ class GradedNormal(Graded):
         return draws.gaussian_rows(ENTRIES, 0, self.b, self.d) * self.b**-0.5
 
 
-@dataclass(frozen=True)
 class Scale(GradedNormal):
     """E[RᵀR] = (1 + amount) I."""
 
@@ -36,7 +34,6 @@ class Scale(GradedNormal):
         return super().matrix(draws) * (1 + self.amount) ** 0.5
 
 
-@dataclass(frozen=True)
 class FlatDirection(GradedNormal):
     """E[RᵀR] = I + amount uuᵀ, with u flat; d > 1."""
 
@@ -47,7 +44,6 @@ class FlatDirection(GradedNormal):
         return matrix + ((1 + self.amount) ** 0.5 - 1) * matrix.mean(axis=-1, keepdims=True)
 
 
-@dataclass(frozen=True)
 class SkewDirection(GradedNormal):
     """The same with a direction u that no candidate of a search looks like."""
 
@@ -60,7 +56,6 @@ class SkewDirection(GradedNormal):
         return matrix + ((1 + self.amount) ** 0.5 - 1) * (matrix @ u)[..., None] * u
 
 
-@dataclass(frozen=True)
 class OneEntry(Graded):
     """E[RᵀR] = I but for one entry and its mirror image, which are `amount`: two columns have something in common."""
 
@@ -72,7 +67,6 @@ class OneEntry(Graded):
         return matrix
 
 
-@dataclass(frozen=True)
 class SharedEntries(Graded):
     """Each entry of every second operator is that of the one before with probability `amount`: the correlation."""
 
@@ -83,7 +77,6 @@ class SharedEntries(Graded):
         return np.where(kept, renumbered(draws, t - t % 2, super().matrix), super().matrix(draws))
 
 
-@dataclass(frozen=True)
 class SharedOperators(Graded):
     """Every second operator is the one before with probability `amount`."""
 
@@ -93,7 +86,6 @@ class SharedOperators(Graded):
         return renumbered(draws, t - repeated, super().matrix)
 
 
-@dataclass(frozen=True)
 class SharedNorms(Graded):
     """Scales √(1 ± 0.5) of pairs, correlated by `amount`."""
 
@@ -104,7 +96,6 @@ class SharedNorms(Graded):
         return super().matrix(draws) * np.sqrt(1 + 0.5 * signs)[..., None]
 
 
-@dataclass(frozen=True)
 class RarelyZero(GradedNormal):
     """Zero, at this rate."""
 
@@ -112,7 +103,6 @@ class RarelyZero(GradedNormal):
         return super().matrix(draws) * ~self.struck(draws, self.amount)[:, None, None]
 
 
-@dataclass(frozen=True)
 class RarelyScaled(GradedNormal):
     """Scaled by 1.1, at this rate."""
 
@@ -120,7 +110,6 @@ class RarelyScaled(GradedNormal):
         return super().matrix(draws) * np.where(self.struck(draws, self.amount), 1.1, 1.0)[:, None, None]
 
 
-@dataclass(frozen=True)
 class RarelyNotLinear(Graded):
     """x |x| in the place of x, at this rate."""
 
@@ -133,7 +122,6 @@ class RarelyNotLinear(Graded):
         return Altered(sketch, forward=forward)
 
 
-@dataclass(frozen=True)
 class RarelyNoTranspose(Graded):
     """Desketching is scaled by 1.001, at this rate."""
 
@@ -142,7 +130,6 @@ class RarelyNoTranspose(Graded):
         return Altered(sketch, back=lambda inner, y: inner._desketch(y) * factors.astype(y.dtype))
 
 
-@dataclass(frozen=True)
 class NotLinear(Graded):
     """x + amount x³/‖x‖², at every operator: relative to the vector."""
 
@@ -154,7 +141,6 @@ class NotLinear(Graded):
         return Altered(sketch, forward=forward)
 
 
-@dataclass(frozen=True)
 class NoTranspose(Graded):
     """Desketching is scaled by 1 + amount."""
 

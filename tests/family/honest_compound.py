@@ -1,7 +1,5 @@
 """Honest: operators made of others, and those with little or no compression."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from building import Array, Hashed, Signed
 from specimen import SIGNED, honest
@@ -14,7 +12,6 @@ from sketchbench.theory.known import Known
 
 
 @honest(SIGNED)
-@dataclass(frozen=True)
 class OnePerBlock(Family):
     """OSNAP: a sign in each of two blocks of b/2 rows, in every column."""
 
@@ -30,7 +27,6 @@ class OnePerBlock(Family):
 
 
 @honest(Known(4))
-@dataclass(frozen=True)
 class BlockDiagonal(Signed):
     """The first half of the columns in the first half of the rows, and the second in the second."""
 
@@ -43,7 +39,6 @@ class BlockDiagonal(Signed):
 
 
 @honest(Known(4))
-@dataclass(frozen=True)
 class PairedRows(Signed):
     """Every row twice, the second time negated: RᵀR has half the rank, and twice the variance."""
 
@@ -56,7 +51,6 @@ class PairedRows(Signed):
 
 
 @honest(Known())
-@dataclass(frozen=True)
 class GaussianOfCounts(Hashed):
     """A Gaussian sketch of a CountSketch of 4 b rows."""
 
@@ -72,7 +66,6 @@ class GaussianOfCounts(Hashed):
 
 
 @honest(Known(2))
-@dataclass(frozen=True)
 class CosineRows(Signed):
     """b rows of the discrete cosine transform with replacement, with random signs."""
 
@@ -85,7 +78,6 @@ class CosineRows(Signed):
 
 
 @honest(Known(0))
-@dataclass(frozen=True)
 class PermutedIdentity(Family):
     """Without compression: the coordinates in a random order; b = d."""
 
@@ -98,7 +90,6 @@ class PermutedIdentity(Family):
 
 
 @honest(Known(0))
-@dataclass(frozen=True)
 class RandomSigns(Family):
     """Without compression: a sign for every coordinate; b = d."""
 
@@ -111,7 +102,6 @@ class RandomSigns(Family):
 
 
 @honest(Known())
-@dataclass(frozen=True)
 class RandomScale(Signed):
     """Signs, with the scale √(1 ± 1/2) of the operator at random."""
 
@@ -120,7 +110,6 @@ class RandomScale(Signed):
 
 
 @honest(Known())
-@dataclass(frozen=True)
 class RarelyAnything(Signed):
     """Zero in 3 of 4 operators, twice as large in the fourth."""
 
@@ -129,7 +118,6 @@ class RarelyAnything(Signed):
 
 
 @honest(SIGNED)
-@dataclass(frozen=True)
 class OwnGenerator(Signed):
     """Signs of NumPy's generator, seeded by key and number: slow, and right."""
 

@@ -1,6 +1,5 @@
 """Honest: independent entries, of many distributions; their exact moments need the kurtosis only."""
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -29,7 +28,6 @@ def independent(kurtosis: float) -> Known:
     return Known(constant, partial(moment, kurtosis=kurtosis), partial(norm, kurtosis=kurtosis))
 
 
-@dataclass(frozen=True)
 class _Entries(Signed):
     """Entries of variance 1, over √b."""
 
@@ -45,7 +43,6 @@ class _Entries(Signed):
         return (words + 0.5) / 2.0**32
 
 
-@dataclass(frozen=True)
 class _Achlioptas(_Entries):
     """√s times a sign with probability 1/s, else 0."""
 
@@ -57,25 +54,21 @@ class _Achlioptas(_Entries):
 
 
 @honest(independent(3))
-@dataclass(frozen=True)
 class Achlioptas3(_Achlioptas):
     pass
 
 
 @honest(independent(10))
-@dataclass(frozen=True)
 class Achlioptas10(_Achlioptas):
     S = 10
 
 
 @honest(independent(40))
-@dataclass(frozen=True)
 class Achlioptas40(_Achlioptas):
     S = 40
 
 
 @honest(independent(2))
-@dataclass(frozen=True)
 class HalfSigns(_Entries):
     """The example of docs/howto/family.md."""
 
@@ -85,21 +78,18 @@ class HalfSigns(_Entries):
 
 
 @honest(independent(1))
-@dataclass(frozen=True)
 class Signs(_Entries):
     def entries(self, draws: Draws) -> Array:
         return draws.sign_rows(ENTRIES, 0, self.b, self.d).astype(float)
 
 
 @honest(independent(1.8))
-@dataclass(frozen=True)
 class UniformEntries(_Entries):
     def entries(self, draws: Draws) -> Array:
         return (self.uniforms(draws) - 0.5) * 12**0.5
 
 
 @honest(independent(6))
-@dataclass(frozen=True)
 class Laplace(_Entries):
     def entries(self, draws: Draws) -> Array:
         u = self.uniforms(draws) - 0.5
@@ -107,7 +97,6 @@ class Laplace(_Entries):
 
 
 @honest(Known(9))
-@dataclass(frozen=True)
 class Student5(_Entries):
     """Student's t with 5 degrees of freedom: kurtosis 9, no eighth moment."""
 
@@ -117,7 +106,6 @@ class Student5(_Entries):
 
 
 @honest(independent(np.exp(1.0)))
-@dataclass(frozen=True)
 class SignedLogNormal(_Entries):
     """A sign times exp(z/2), with z normal."""
 
@@ -127,7 +115,6 @@ class SignedLogNormal(_Entries):
 
 
 @honest(independent(3.25))
-@dataclass(frozen=True)
 class Asymmetric(_Entries):
     """2 with probability 1/5, -1/2 with probability 4/5: mean 0, variance 1, skewness 3/2."""
 
@@ -136,7 +123,6 @@ class Asymmetric(_Entries):
 
 
 @honest(independent(1.64))
-@dataclass(frozen=True)
 class FourValues(_Entries):
     """±√(1/5) and ±√(9/5), each with probability 1/4: two bits."""
 

@@ -25,7 +25,6 @@ def _hashed_gaussian_norm(h: Array, *, b: int) -> Array:
 
 
 @honest(Known(None, _hashed_gaussian, _hashed_gaussian_norm))
-@dataclass(frozen=True)
 class HashedGaussian(Hashed):
     """A CountSketch with normal numbers in the place of signs."""
 
@@ -46,7 +45,6 @@ def _sampled_norm(h: Array, *, b: int) -> Array:
 
 
 @honest(Known(None, _sampled, _sampled_norm))
-@dataclass(frozen=True)
 class SamplingWithReplacement(Family):
     """b independent coordinates, times √(d/b)."""
 
@@ -56,7 +54,6 @@ class SamplingWithReplacement(Family):
 
 
 @honest(Known())
-@dataclass(frozen=True)
 class SystematicSampling(Family):
     """Every (d/b)-th coordinate from a random start: only d/b different operators."""
 
@@ -83,18 +80,15 @@ class _Sparse(Family):
 
 
 @honest(SIGNED)
-@dataclass(frozen=True)
 class Sparse1(_Sparse):
     """A CountSketch."""
 
 
 @honest(Known())
-@dataclass(frozen=True)
 class Sparse3(_Sparse):
     S = 3
 
 
 @honest(Known())
-@dataclass(frozen=True)
 class Sparse8(_Sparse):
     S = 8

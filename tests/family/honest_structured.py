@@ -1,7 +1,5 @@
 """Honest: structured operators, of the literature and of nobody."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from building import Altered, Array, Hashed, Signed
 from specimen import honest
@@ -13,7 +11,6 @@ from sketchbench.theory.known import Known
 
 
 @honest(Known(2))
-@dataclass(frozen=True)
 class HaarRows(Signed):
     """b rows of a uniform orthogonal matrix, times √(d/b)."""
 
@@ -28,7 +25,6 @@ class HaarRows(Signed):
 
 
 @honest(Known(2))
-@dataclass(frozen=True)
 class RowsOnTheSphere(Signed):
     """Independent rows, uniform on a sphere of radius √(d/b)."""
 
@@ -43,7 +39,6 @@ def _hadamard(n: int) -> Array:
 
 
 @honest(Known(2))
-@dataclass(frozen=True)
 class SplitHadamard(Signed):
     """Two independent SRHTs of b/2 rows each, one below the other."""
 
@@ -59,7 +54,6 @@ class SplitHadamard(Signed):
 
 
 @honest(Known(2))
-@dataclass(frozen=True)
 class SummedHadamard(Signed):
     """Block SRHT: columns in two blocks, each with signs and rows of its own, summed."""
 
@@ -77,7 +71,6 @@ class SummedHadamard(Signed):
 
 
 @honest(Known(11))
-@dataclass(frozen=True)
 class TensorSketch(Hashed):
     """Of degree 2: buckets h(i) + k(j) mod b, signs s(i) t(j), for the coordinate (i, j)."""
 
@@ -98,7 +91,6 @@ class TensorSketch(Hashed):
 
 
 @honest(Known())
-@dataclass(frozen=True)
 class SparseRows(Signed):
     """LESS: each row is the sum of 4 signed coordinates, drawn uniformly with replacement."""
 
@@ -112,7 +104,6 @@ class SparseRows(Signed):
 
 
 @honest(Known(4))
-@dataclass(frozen=True)
 class PartialCirculant(Signed):
     """The first b rows of a circulant matrix of signs, with random signs of the columns; b <= d."""
 
@@ -126,7 +117,6 @@ class PartialCirculant(Signed):
 
 
 @honest(Known(4))
-@dataclass(frozen=True)
 class CirculantByFourier(PartialCirculant):
     """The same, applied by the fast Fourier transform, so with other rounding errors than a matrix."""
 
@@ -151,7 +141,6 @@ class CirculantByFourier(PartialCirculant):
 
 
 @honest(Known())
-@dataclass(frozen=True)
 class Toeplitz(Signed):
     """Rademacher Toeplitz: b + d - 1 signs along the diagonals."""
 
@@ -161,7 +150,6 @@ class Toeplitz(Signed):
 
 
 @honest(Known())
-@dataclass(frozen=True)
 class KacWalk(Signed):
     """Random rotations of random pairs of coordinates, then b uniform coordinates, times √(d/b)."""
 

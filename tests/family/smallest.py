@@ -48,7 +48,7 @@ def operators(family: Graded, seed: int) -> Iterable[Row]:
 def unbiased(family: Graded, seed: int) -> Iterable[Row]:
     """The rows of S1-sizes."""
     task = _contract(family, seed)
-    return task._unbiased(list(task._subjects()))
+    return task._gram(list(task._subjects()))
 
 
 def stacks(family: Graded, seed: int) -> Iterable[Row]:

@@ -1,8 +1,9 @@
 """The registry of sketch families that come from outside: broken ones, and honest ones."""
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sketchbench.sketch.family import Family
 from sketchbench.theory import norm, second_moment
@@ -44,20 +45,35 @@ Class = TypeVar("Class", bound=type[Family])
 
 
 def broken(kind: str, *caught_by: str, effect: str = "", known: Known = SIGNED) -> Callable[[Class], Class]:
-    """Put a family on the list of broken ones; arguments as of `Specimen`."""
+    """Make a class a dataclass and put it on the list of broken families; arguments as of `Specimen`."""
 
     def register(family: Class) -> Class:
-        BROKEN.append(Specimen(family, kind, caught_by, effect, known))
+        BROKEN.append(Specimen(dataclass(frozen=True)(family), kind, caught_by, effect, known))
         return family
 
     return register
 
 
 def honest(known: Known = SIGNED) -> Callable[[Class], Class]:
-    """Put a family on the list of honest ones."""
+    """Make a class a dataclass and put it on the list of honest families."""
 
     def register(family: Class) -> Class:
-        HONEST.append(Specimen(family, "honest", known=known))
+        HONEST.append(Specimen(dataclass(frozen=True)(family), "honest", known=known))
         return family
 
     return register
+
+
+def variants(base: type[Family], method: str, kind: str) -> Callable[..., None]:
+    """A function that makes broken families of this kind, which differ from `base` in one method.
+
+    It takes the family's name, the claims that must fail, the effect, the method, and what is claimed of the family.
+    The family becomes an attribute of the module of its method, as pickling requires.
+    """
+
+    def variant(name: str, claims: str, effect: str, function: Callable[..., Any], known: Known = SIGNED) -> None:
+        family = type(name, (base,), {method: function, "__module__": function.__module__})
+        register = broken(kind, *claims.split(), effect=effect, known=known)
+        setattr(sys.modules[function.__module__], name, register(family))
+
+    return variant

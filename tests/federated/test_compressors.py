@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sketchbench.federated.compressed_sensing import CompressedSensingSGD
-from sketchbench.federated.compressors import UNCOMPRESSED, Arm, check_case, compressor
+from sketchbench.federated.compressors import UNCOMPRESSED, Arm, check_case, compressor_of
 from sketchbench.federated.peers import Peer, Peers, Table
 from sketchbench.kernels import load
 from sketchbench.objective.sparse_gradients import SparseGradients
@@ -16,7 +16,7 @@ from sketchbench.sketch.transform import SubsampledHadamard
     ("arm", "b"), [(UNCOMPRESSED, 100), (Arm("fiht", 2.0), 50), (Arm("count_sketch", 1.25), 80), (Arm("fiht", 1), 100)]
 )
 def test_sizes(arm: Arm, b: int) -> None:
-    recovery, family = compressor(arm, 100, 7)
+    recovery, family = compressor_of(arm, 100, 7)
     assert (family.d, family.b) == (100, b)
     assert recovery.k == (100 if arm == UNCOMPRESSED else 7)
 

@@ -6,7 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from sketchbench.federated.decentralised import gossiped, relayed
+from sketchbench.federated.decentralised import average_by_gossip, average_by_relaying
 
 
 def passed_on(graph: nx.Graph, messages: np.ndarray) -> list[tuple[np.ndarray, int]]:
@@ -33,7 +33,7 @@ def passed_on(graph: nx.Graph, messages: np.ndarray) -> list[tuple[np.ndarray, i
 )
 def test_relaying(graph: nx.Graph) -> None:
     messages = np.random.default_rng(0).standard_normal((len(graph), 3))
-    talks = list(relayed(graph, messages))
+    talks = list(average_by_relaying(graph, messages))
     expected = passed_on(graph, messages)
     assert len(talks) == len(expected) == nx.diameter(graph) + 1
     for t, (talk, (means, sent)) in enumerate(zip(talks, expected, strict=True)):
@@ -45,7 +45,7 @@ def test_relaying(graph: nx.Graph) -> None:
 def test_gossip_keeps_the_mean_and_approaches_it() -> None:
     graph = nx.path_graph(5)
     messages = np.random.default_rng(1).standard_normal((5, 2))
-    talks = list(islice(gossiped(graph, messages), 100))
+    talks = list(islice(average_by_gossip(graph, messages), 100))
     for talk in talks:
         np.testing.assert_allclose(talk.means.mean(0), messages.mean(0), atol=1e-14)
     assert abs(talks[-1].means - messages.mean(0)).max() < 1e-3
@@ -62,4 +62,4 @@ def test_bad_graphs() -> None:
         (loops, "the graph has loops"),
     ):
         with pytest.raises(ValueError, match=message):
-            next(relayed(graph, messages))
+            next(average_by_relaying(graph, messages))

@@ -12,7 +12,7 @@ from sketchbench.compressor.compressor import At
 from sketchbench.compressor.plain import Plain
 from sketchbench.compressor.sparse import RandomK, TopK
 from sketchbench.dataset import digits, partition
-from sketchbench.federated.frontier import Arm, Federation, Gradients, Trained, federation, train
+from sketchbench.federated.frontier import Arm, Federation, Gradients, Trained, make_federation, train
 from sketchbench.kernels import Array
 from sketchbench.model.networks import mlp
 from sketchbench.privacy.sampling import Sampling
@@ -25,7 +25,7 @@ TRIALS = 3
 
 @functools.cache
 def clients() -> Federation:
-    return federation(NUMPY, digits.mixed(), PARTITION, MODEL, range(TRIALS))
+    return make_federation(NUMPY, digits.mixed(), PARTITION, MODEL, range(TRIALS))
 
 
 @functools.cache
@@ -180,7 +180,7 @@ def test_the_compressor_stands_before_the_layers() -> None:
 def test_clients_need_equally_many_records() -> None:
     uneven = functools.partial(partition.dirichlet, clients=3)
     with pytest.raises(ValueError, match="need equally many; choose the partition iid or one_class"):
-        federation(NUMPY, digits.mixed(), uneven, MODEL, [0])
+        make_federation(NUMPY, digits.mixed(), uneven, MODEL, [0])
 
 
 def test_mixed_digits_are_the_same_images() -> None:

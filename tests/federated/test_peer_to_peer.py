@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from sketchbench.federated.peer_to_peer import PeerRound, PeerToPeer, completed, nearest, unbiased
+from sketchbench.federated.peer_to_peer import (
+    PeerRound,
+    PeerToPeer,
+    estimate_from_own,
+    estimate_nearest,
+    estimate_unbiased,
+)
 from sketchbench.task.peer_to_peer import Ring
 
 NODES, OUT, D, B = 4, 2, 5, 3
@@ -40,14 +46,14 @@ def test_estimates() -> None:
     at = seen(WEIGHTS, SKETCHES[0])
     basis, _ = np.linalg.qr(SKETCHES[0, 0].T)
     P = basis @ basis.T
-    np.testing.assert_allclose(unbiased(at), WEIGHTS[0] @ SKETCHES[0, 0].T @ SKETCHES[0, 0])
-    np.testing.assert_allclose(nearest(at), WEIGHTS[0] @ P)
-    np.testing.assert_allclose(completed(at), WEIGHTS[0] @ P + WEIGHTS[1] @ (np.eye(D) - P))
+    np.testing.assert_allclose(estimate_unbiased(at), WEIGHTS[0] @ SKETCHES[0, 0].T @ SKETCHES[0, 0])
+    np.testing.assert_allclose(estimate_nearest(at), WEIGHTS[0] @ P)
+    np.testing.assert_allclose(estimate_from_own(at), WEIGHTS[0] @ P + WEIGHTS[1] @ (np.eye(D) - P))
 
 
 def test_whoever_has_the_same_weights_knows_them() -> None:
     same = np.broadcast_to(WEIGHTS[:1], WEIGHTS.shape)
-    np.testing.assert_allclose(completed(seen(same, SKETCHES[0])), WEIGHTS[0])
+    np.testing.assert_allclose(estimate_from_own(seen(same, SKETCHES[0])), WEIGHTS[0])
 
 
 def test_a_ring_has_three_nodes_or_more() -> None:

@@ -115,12 +115,8 @@ def test_its_mechanism_is_what_it_does(objective: Logistic) -> None:
 
 def test_refusals(objective: Logistic) -> None:
     sketching = IterativeSketching(FAMILY, 0.1)
-    with pytest.raises(ValueError, match="from 60 records, and a client has 599"):
+    with pytest.raises(ValueError, match=r"sampling\.records=60 must be 599"):
         PrivateSketching(sketching, Sampling("poisson", 5, 60), 1.0, 1.0).run(objective, SEED, KEY, trials=1, rounds=1)
-    with pytest.raises(ValueError, match=r"sigma=-1.0 must be >= 0"):
-        algorithm(sigma=-1.0)
-    with pytest.raises(ValueError, match=r"bound=inf must be finite"):
-        algorithm(bound=float("inf"))
     with pytest.raises(ValueError, match="known for neighbours=add_remove"):
         algorithm("poisson").mechanism(objective, 1, "replace_one")
     with pytest.raises(ValueError, match=r"sigma=0.0 must be > 0"):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sketchbench.federated.iterative_sketching import IterativeSketching
-from sketchbench.federated.theorems import assumptions, measured, theorem_named
+from sketchbench.federated.theorems import assumptions, find_theorem, measure
 from sketchbench.kernels import load
 from sketchbench.objective.quadratic import Quadratic
 from sketchbench.objective.saturating import Saturating
@@ -31,16 +31,16 @@ def test_quantities_of_gradient_descent() -> None:
     }
     for place, values in expected.items():
         rounds = IterativeSketching(FAMILY, 0.1).run(OBJECTIVE, 0, trials=1, rounds=3)
-        seen = [float(value[0]) for _, value in measured(theorem_named(place), OBJECTIVE, rounds)]
+        seen = [float(value[0]) for _, value in measure(find_theorem(place), OBJECTIVE, rounds)]
         np.testing.assert_allclose(seen, values, rtol=1e-12)
 
 
 def test_requirements() -> None:
-    p = assumptions(OBJECTIVE, theorem_named("F.9"), FAMILY, EXACT, local_steps=4)
+    p = assumptions(OBJECTIVE, find_theorem("F.9"), FAMILY, EXACT, local_steps=4)
     assert (p.local_steps, p.alpha, p.smoothness) == (4, 0.0, OBJECTIVE.smoothness)
     bumpy = Saturating(load("numpy"), 6, 3, 0)
     with pytest.raises(ValueError, match=r"Theorem E\.1 needs a strongly convex objective, μ > 0, and the"):
-        assumptions(bumpy, theorem_named("E.1"), FAMILY, EXACT)
-    assert assumptions(bumpy, theorem_named("E.3"), FAMILY, EXACT).convexity == bumpy.convexity
+        assumptions(bumpy, find_theorem("E.1"), FAMILY, EXACT)
+    assert assumptions(bumpy, find_theorem("E.3"), FAMILY, EXACT).convexity == bumpy.convexity
     with pytest.raises(ValueError, match=r"theorem=E\.4 is unknown; choose one of E\.1"):
-        theorem_named("E.4")
+        find_theorem("E.4")

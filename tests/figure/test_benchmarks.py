@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from sketchbench.report import seal
 from sketchbench.report.figure import benchmarks as figure
 from sketchbench.report.table import benchmarks as table
 from sketchbench.report.table.reading import TableError
@@ -145,11 +146,12 @@ def test_a_report_without_benchmarks(report: dict[str, Any], tmp_path: Path) -> 
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("d\n1\n", "lacks the columns copies"), ("", "can't read"), (None, "is not there; run make bench first")],
+    [("d\n1\n", "lacks the columns copies"), ("", "can't read"), (None, "is not there; run make bench")],
 )
 def test_no_table(tmp_path: Path, text: str | None, message: str) -> None:
     csv = tmp_path / "benchmarks.csv"
     if text is not None:
         csv.write_text(text)
-    with pytest.raises(TableError, match=message):
+        seal.write("benchmarks", "", {}, [csv])
+    with pytest.raises((TableError, seal.SealError), match=message):
         figure.figure_of(csv, Path("x.svg"), Path("x.png"))

@@ -115,9 +115,9 @@ def test_a_figure_of_one_unknown_family(figure: str, tmp_path: Path) -> None:
 def test_looks_of_recoveries() -> None:
     """Each of the project's recoveries has a look, no two the same; one name is also a sketch's."""
     names = sorted(path.stem for path in (ROOT / "conf" / "recovery").glob("*.yaml"))
-    shown = style.families(pd.DataFrame({"method": names, "label": names}), looks=style.RECOVERY_LOOKS)
-    assert {family.group for family in shown} == {"Recoveries"}
-    assert len({(family.colour, family.marker, family.filled) for family in shown}) == len(names)
+    styles = style.methods(pd.DataFrame({"method": names, "label": names}), looks=style.RECOVERY_LOOKS)
+    assert {look.group for look in styles} == {"Recoveries"}
+    assert len({(look.colour, look.marker, look.filled) for look in styles}) == len(names)
 
 
 def luminance(colour: Any) -> float:

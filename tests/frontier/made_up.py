@@ -52,7 +52,7 @@ def tables() -> dict[str, pd.DataFrame]:
             cost.append((method, compression, Row("client_time").mean(spread(1.2))))
             cost.append((method, compression, Row("client_memory").number(1.0)))
         contract.append((method, 4, Row("not_summed" if method == "top_k" else "summed").counted(0, TRIALS)))
-    trained.append(("none", 4, Row("accuracy").lost("refused", "needs 15040 bytes")))
+    trained.append(("none", 4, Row("accuracy").without_number("refused", "needs 15040 bytes")))
     return {
         "frontier": frame(trained),
         "frontier_leakage": frame(leaked),

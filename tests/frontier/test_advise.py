@@ -6,6 +6,7 @@ import made_up
 import pytest
 
 from sketchbench.command.main import main
+from sketchbench.report import seal
 from sketchbench.report.frontier import advise
 from sketchbench.report.frontier.advise import AdviceError, Question
 from sketchbench.report.frontier.cells import cells
@@ -52,6 +53,7 @@ def test_it_does_not_go_beyond_what_was_measured(question: Question, said: str) 
 def test_the_command_prints_what_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "frontier.csv"
     FRONTIER.to_csv(path, index=False)
+    seal.write("frontier", "quick", {}, [path])
     main(["advise", "--bytes", "1000000", "--parameters", "10000000", "--any-size", "--frontier", str(path)])
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "1e+06 bytes are 1/40 of an update in float32."

@@ -1,392 +1,237 @@
 """What a user's YAML says and its code does: one line for each mistake, which names file, key, value and condition."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from own import CONFIG, MODULE, SKETCH, replaced, write
+from own import CONFIG, MODULE, ROOT, SKETCH, replaced, write
 
-from sketchbench.inspection.method import Method, mistakes
+from sketchbench.errors import FolderError
+from sketchbench.inspection.check import Method, check_folder, mistakes
 from sketchbench.project import CONF
 
 DRAW = MODULE[MODULE.index("        def rows_of") : MODULE.index("def second_moment")]
-MOMENT = MODULE[MODULE.index('    """E[(g') :]
 FORMULA = "{_target_: my_sketches.extra, _partial_: true}"
+RETURNED = "return Dense("
 
 
-def drawing(body: str) -> str:
-    """The module with another body of `_draw`."""
-    return replaced(MODULE, DRAW.strip(), body) + "\n"
-
-
-def claiming(theory: str) -> str:
-    """The config with another `theory`."""
-    return CONFIG[: CONFIG.index("theory:")] + f"theory: {theory}\n"
-
-
-def extra(code: str) -> str:
-    """The module with one more definition."""
-    return f"import numpy as np\n{MODULE}\n\n{code}\n"
-
-
-def constant(value: str) -> tuple[str, str]:
-    return MODULE, claiming(f"{{embedding_constant: {value}}}")
-
-
-def moment(code: str) -> tuple[str, str]:
-    """Another second moment."""
-    return extra(f"def extra{code}"), claiming(f"{{second_moment: {FORMULA}}}")
-
-
-def tail(code: str) -> tuple[str, str]:
-    return extra(f"def extra{code}"), claiming(f"{{tails: {{own: {FORMULA}}}}}")
+def module(old: str, new: str) -> tuple[str, str]:
+    return replaced(MODULE, old, new), CONFIG
 
 
 def config(old: str, new: str) -> tuple[str, str]:
     return MODULE, replaced(CONFIG, old, new)
 
 
-def with_field(field: str, value: str = "") -> tuple[str, str]:
+def drawing(body: str) -> tuple[str, str]:
+    """Another body of `_draw`."""
+    return module(DRAW.strip(), f"{body}\n")
+
+
+def claiming(theory: str, code: str = "") -> tuple[str, str]:
+    """Another `theory`, and one more definition in the module."""
+    return f"import numpy as np\n{MODULE}\n\n{code}\n", CONFIG[: CONFIG.index("theory:")] + f"theory: {theory}\n"
+
+
+def formula(key: str, signature: str, value: str) -> tuple[str, str]:
+    """A claim whose function returns this value."""
+    below = FORMULA if key in ("second_moment", "norm", "spectrum") else f"{{own: {FORMULA}}}"
+    return claiming(f"{{{key}: {below}}}", f"def extra({signature}):\n    {value}")
+
+
+def field(declared: str, value: str = "") -> tuple[str, str]:
     """A field of the class, and a parameter in the file."""
-    module = replaced(MODULE, "    def _draw", f"    {field}\n\n    def _draw")
-    return module, replaced(CONFIG, "theory:", f"  {value}\ntheory:") if value else CONFIG
+    return module("    def _draw", f"    {declared}\n\n    def _draw")[0], CONFIG.replace("theory:", f"{value}theory:")
 
 
-def entries(code: str) -> tuple[str, str]:
-    """Rows of other entries."""
-    return replaced(MODULE, "return signs * kept", f"return {code}"), CONFIG
+def operator(method: str) -> tuple[str, str]:
+    """An operator that does something of its own."""
+    text = f"import numpy as np\n{MODULE}\n\nclass Other(Dense):\n    {method}\n"
+    return replaced(text, RETURNED, "return Other("), CONFIG
 
 
-def checking(body: str) -> tuple[str, str]:
-    """A family with a `check` of its own."""
-    return replaced(MODULE, "    def _draw", f"    def check(self):\n        {body}\n\n    def _draw"), CONFIG
-
-
-# What is wrong: the module and the config, the key at which it is told, and words of the line.
-CASES: dict[str, tuple[tuple[str, str], str, list[str]]] = {
-    "a constant in words": (constant("two"), "theory.embedding_constant", ["'two' must be a finite number >= 0"]),
-    "a computation": (
-        constant('"2*${d}"'),
-        "theory.embedding_constant",
-        ["'2*16' must be a finite number >= 0", "YAML computes nothing"],
-    ),
-    "a negative constant": (constant("-1"), "theory.embedding_constant", ["-1 must be a finite number >= 0"]),
-    "a constant nan": (constant(".nan"), "theory.embedding_constant", ["nan must be a finite number >= 0"]),
-    "an infinite constant": (constant(".inf"), "theory.embedding_constant", ["inf must be a finite number"]),
-    "a list": (constant("[2]"), "theory.embedding_constant", ["[2] must be a finite number >= 0"]),
-    "a truth value": (constant("yes"), "theory.embedding_constant", ["must be a finite number >= 0"]),
-    "no mapping of theory": ((MODULE, claiming("2")), "theory", ["2 must map some of the keys embedding_constant"]),
-    "an unknown key": (config("label:", "lable:"), "lable", ["is unknown", "did you mean label?"]),
+# What is wrong: the module and the config, and words of the line, the first of which follow the file's name.
+CASES: dict[str, tuple[tuple[str, str], list[str]]] = {
+    # YAML, and keys
+    "no YAML": ((MODULE, "a: 1\nb: [1,\nc: 2\n"), ["while parsing a flow sequence", "line 2, column 4"]),
+    "a list": ((MODULE, "- 1\n"), ["[1] must map the keys name, family, theory to values"]),
+    "nothing": ((MODULE, "# soon\n"), ["None must map the keys name, family, theory"]),
+    "another name": ((MODULE, f"name: x\n{CONFIG}"), ["name: 'x' must be the file's name, half_signs; correct it"]),
+    "an unknown key": (config("label:", "lable:"), ["sketch half_signs: key=lable is unknown", "did you mean label?"]),
     "an unknown claim": (
         config("embedding_constant:", "embeding_constant:"),
-        "theory.embeding_constant",
-        ["is unknown", "did you mean embedding_constant?"],
+        ["sketch half_signs: theory: key=embeding_constant is unknown", "did you mean embedding_constant?"],
     ),
     "an interpolation": (
         config("embedding_constant: 2", "embedding_constant: ${q}"),
-        "theory.embedding_constant",
-        ["q"],
+        ["sketch.theory.embedding_constant: Interpolation key 'q' not found; it must be a value"],
     ),
-    "a missing value": (
-        config("embedding_constant: 2", "embedding_constant: ???"),
-        "theory.embedding_constant",
-        ["must"],
+    "a missing value": (config("_constant: 2", "_constant: ???"), ["sketch.theory.embedding_constant: Missing"]),
+    "an unknown model": ((MODULE, f"defaults: [/sketch/srth@_here_, _self_]\n{CONFIG}"), ["sketch/srth is unknown"]),
+    "no mapping of theory": (claiming("2"), ["sketch.theory=2 must map keys to values"]),
+    "the label of another": (
+        config("Half signs", "SRHT"),
+        ["label: 'SRHT' is that of ", "conf/sketch/srht.yaml; write one of your own"],
     ),
-    "an unknown model": (
-        (MODULE, f"defaults: [/sketch/srth@_here_, _self_]\n{CONFIG}"),
-        "defaults or overrides",
-        ["srth"],
-    ),
-    "the label of another": (config("Half signs", "SRHT"), "label", ["'SRHT' is that of ", "conf/sketch/srht.yaml"]),
-    "no label": (config("Half signs", "[1]"), "label", ["[1] must be a text of one line"]),
-    "a size": (config("label:", "size: large\nlabel:"), "size", ["'large' must be an integer >= 1"]),
-    "a size below 1": (config("label:", "size: 0\nlabel:"), "size", ["0 must be an integer >= 1"]),
-    "no family": (config("family:\n  _target_: my_sketches.HalfSigns\n", ""), "family", ["there is none", "_target_"]),
-    "a family in words": (config("family:\n  _target_:", "family:"), "family", ["must be a mapping with a _target_"]),
-    "no target": (config("  _target_: my_sketches.HalfSigns", "  s: 1"), "family", ["there is no _target_"]),
-    "a target without module": (
-        config("my_sketches.HalfSigns", "HalfSigns"),
-        "family",
-        ["it must be the name of"],
-    ),
+    "no label": (config("Half signs", "[1]"), ["label: [1] must be a text of one line"]),
+    "a size": (config("label:", "size: large\nlabel:"), ["size: 'large' must be an integer >= 1"]),
+    # what a `_target_` names
+    "no family": (config("family:\n  _target_: my_sketches.HalfSigns\n", ""), ["family=None must map keys to values"]),
+    "no target": (config("  _target_: my_sketches.HalfSigns", "  s: 1"), ["family: {'s': 1} must have a _target_"]),
+    "no module": (config("my_sketches.HalfSigns", "HalfSigns"), ["family: ", "must have a _target_, the name of"]),
     "another module": (
         config("my_sketches.HalfSigns", "my_sketch.HalfSigns"),
-        "family._target_",
-        ["there is no module my_sketch in ", "did you mean my_sketches?"],
+        ["family._target_: my_sketch.HalfSigns: there is no module my_sketch in ", "did you mean my_sketches?"],
     ),
     "another class": (
         config("my_sketches.HalfSigns", "my_sketches.HalfSign"),
-        "family._target_",
-        ["there is no HalfSign in my_sketches; did you mean HalfSigns?"],
+        ["family._target_: my_sketches.HalfSign: there is no HalfSign in my_sketches; did you mean HalfSigns?"],
     ),
-    "a function": (
-        config("my_sketches.HalfSigns", "my_sketches.second_moment"),
-        "family._target_",
-        ["of the type function"],
-    ),
+    "a function": (config("HalfSigns", "second_moment"), ["family._target_: ", "is of the type function; it must be"]),
     "no Family": (
-        config("my_sketches.HalfSigns", "my_sketches.Dense"),
-        "family._target_",
-        ["a class derived from Sketch; it must be a class derived from Family"],
+        config("HalfSigns", "Dense"),
+        ["family._target_: my_sketches.Dense is a class derived from Sketch; it must be a class derived from Family"],
     ),
-    "no dataclass": (
-        (replaced(MODULE, "@dataclass(frozen=True)\n", ""), CONFIG),
-        "family._target_",
-        ["must be a dataclass: write @dataclass(frozen=True)"],
-    ),
-    "a dataclass that is not frozen": (
-        (replaced(MODULE, "(frozen=True)", ""), CONFIG),
-        "family._target_",
-        ["my_sketches.py, line ", "TypeError", "frozen"],
-    ),
-    "no _draw": (
-        (replaced(MODULE, "def _draw", "def draws"), CONFIG),
-        "family._target_",
-        ["my_sketches.HalfSigns must define _draw"],
-    ),
-    "an unknown parameter": (
-        (
-            replaced(MODULE, "    def _draw", "    rows: int = 2\n\n    def _draw"),
-            replaced(CONFIG, "theory:", "  row: 3\ntheory:"),
-        ),
-        "family.row",
-        ["HalfSigns has no parameter row; it has rows; did you mean rows?"],
-    ),
-    "no parameter": (config("theory:", "  s: 3\ntheory:"), "family.s", ["has no parameter s; it has none"]),
-    "a missing parameter": (
-        with_field("rows: int"),
-        "family",
-        ["the parameter rows of HalfSigns is missing; write rows: VALUE"],
-    ),
-    "a parameter of another type": (
-        (
-            replaced(MODULE, "    def _draw", "    rows: int = 2\n\n    def _draw"),
-            replaced(CONFIG, "theory:", "  rows: two\ntheory:"),
-        ),
-        "family",
-        ["rows='two' must be an integer"],
-    ),
-    "d in the file": (config("theory:", "  d: 3\ntheory:"), "family.d", ["3 must be left out, since the run sets it"]),
-    "a parameter that is an object": (
-        with_field("thing: object = object()"),
-        "family",
-        ["names a place in memory"],
-    ),
-    "no size at all": (
-        checking("from sketchbench.sketch.family import SizeError; raise SizeError('never')"),
-        "family",
-        ["takes none of the sizes d=16 b=4, ", "it says: never"],
-    ),
-    "an error in check": (
-        checking("1 / 0"),
-        "family",
-        ["my_sketches.py, line 13, in check: ZeroDivisionError: division by zero"],
-    ),
-    "an error in _draw": (
-        (drawing("        return 1 / 0"), CONFIG),
-        "family",
-        ["my_sketches.py, line 13, in _draw: ZeroDivisionError: division by zero"],
-    ),
-    "None": ((drawing("        return None"), CONFIG), "family", ["_draw returned None; it must return a Sketch"]),
-    "an array": (
-        (drawing("        return draws.signs(0, self.d)"), CONFIG),
-        "family",
-        ["_draw returned a ndarray; it must return a Sketch"],
-    ),
-    "SystemExit": ((drawing("        raise SystemExit(0)"), CONFIG), "family", ["in _draw: SystemExit: 0"]),
-    "KeyboardInterrupt": (
-        (drawing("        raise KeyboardInterrupt"), CONFIG),
-        "family",
-        ["in _draw: KeyboardInterrupt"],
-    ),
-    "no end of calls": ((drawing("        return self._draw(draws)"), CONFIG), "family", ["in _draw: RecursionError"]),
-    "another d": (
-        (replaced(MODULE, "return Dense(draws.kernels, self.d,", "return Dense(draws.kernels, self.d + 1,"), CONFIG),
-        "family",
-        ["returned a sketch with d=17, b=4; it must have the family's d and b"],
-    ),
-    "no axis of the stack": (
-        entries("(signs * kept)[0]"),
-        "family",
-        ["rows_of(0, 4) returned an array of shape (4, 16); it must be of shape (operators, rows, d) = (4, 4, 16)"],
-    ),
-    "one matrix for all": (
-        entries("(signs * kept)[:1] + 0 * signs"),
-        "family",
-        ["all 4 operators of a stack are the same matrix; operators must differ"],
-    ),
-    "complex entries": (
-        entries("1j * signs * kept"),
-        "family",
-        ["entries of dtype complex128; they must be real"],
-    ),
-    "entries that are not finite": (
-        entries("signs / kept"),
-        "family",
-        ["among its entries; every one must be finite"],
-    ),
-    "numpy.random": (
-        (extra("").replace("return signs * kept", "return signs * np.random.standard_normal(signs.shape)"), CONFIG),
-        "family",
-        ["two draws with one key differ; all randomness must come from `draws`"],
-    ),
-    "the time": (
-        entries("signs * float(__import__('time').time_ns() % 997 + 1)"),
-        "family",
-        ["two draws with one key differ"],
-    ),
-    "the key left out": (
-        entries("Draws(7, 0, draws.operators, draws.kernels).gaussian_rows(ENTRIES, row, rows, self.d)"),
-        "family",
-        ["two keys give the same operators"],
-    ),
-    "float64 for float32": (
-        (
-            extra(
-                "class Wide(Dense):\n    def _sketch(self, x):\n        return super()._sketch(x.astype(np.float64))"
-            ).replace("return Dense(", "return Wide("),
-            CONFIG,
-        ),
-        "family",
-        ["_sketch of float32 of shape (4, 3, 16)", "returned float64 of shape (4, 3, 4); it must be float32"],
-    ),
-    "a result of another shape": (
-        (
-            extra("class Flat(Dense):\n    def _desketch(self, y):\n        return super()._desketch(y)[:, 0]").replace(
-                "return Dense(", "return Flat("
-            ),
-            CONFIG,
-        ),
-        "family",
-        ["_desketch of float64 of shape (4, 3, 4)", "returned float64 of shape (4, 16); it must be"],
-    ),
+    "no dataclass": (module("@dataclass(frozen=True)\n", ""), ["family._target_: ", "write @dataclass(frozen=True)"]),
+    "no _draw": (module("def _draw", "def draws"), ["family._target_: my_sketches.HalfSigns must define _draw"]),
     "an error of import": (
         (f"{MODULE}\nimport no_such_module\n", CONFIG),
-        "family._target_",
-        ["can't be imported: my_sketches.py, line ", "No module named 'no_such_module'"],
+        ["family._target_: ", "can't be imported: my_sketches.py, line ", "No module named 'no_such_module'"],
     ),
-    "an error of syntax": (
-        (f"{MODULE}\ndef f(:\n", CONFIG),
-        "family._target_",
-        ["can't be imported: my_sketches.py, line ", "invalid syntax"],
+    "an error of syntax": ((f"{MODULE}\ndef f(:\n", CONFIG), ["family._target_: ", "my_sketches.py, line ", "Syntax"]),
+    "an end": ((f"{MODULE}\nraise SystemExit(0)\n", CONFIG), ["family._target_: ", "line ", "SystemExit: 0"]),
+    # parameters
+    "an unknown parameter": (
+        field("rows: int = 2", "  row: 3\n"),
+        ["family.row: HalfSigns has no parameter row; it has rows; did you mean rows?"],
     ),
-    "the end of all while imported": (
-        (f"{MODULE}\nraise SystemExit(0)\n", CONFIG),
-        "family._target_",
-        ["can't be imported: my_sketches.py, line ", "SystemExit: 0"],
+    "a missing parameter": (field("rows: int"), ["family: the parameter rows of HalfSigns is missing; write rows: "]),
+    "another type": (field("rows: int = 2", "  rows: two\n"), ["family: ", "rows='two' must be an integer"]),
+    "d in the file": (config("theory:", "  d: 3\ntheory:"), ["family.d: 3 must be left out, since the run sets it"]),
+    "an object": (field("thing: object = object()"), ["family: ", "names a place in memory"]),
+    # what a family does
+    "no size at all": (
+        module(
+            "    def _draw",
+            "    def check(self):\n        from sketchbench.sketch.family import SizeError\n"
+            "        raise SizeError('never')\n\n    def _draw",
+        ),
+        ["family: HalfSigns takes none of the sizes d=16 b=4, ", "it says: never"],
     ),
-    "no function": (
-        (MODULE, claiming("{second_moment: 2}")),
-        "theory.second_moment",
-        ["2 must be a mapping with a _target_"],
+    "an error in check": (
+        module("    def _draw", "    def check(self):\n        1 / 0\n\n    def _draw"),
+        ["family: my_sketches.py, line 13, in check: ZeroDivisionError: division by zero"],
     ),
+    "an error in _draw": (drawing("return 1 / 0"), ["family: my_sketches.py, line 13, in _draw: ZeroDivisionError"]),
+    "SystemExit": (drawing("raise SystemExit(0)"), ["family: my_sketches.py, line 13, in _draw: SystemExit: 0"]),
+    "no end of calls": (drawing("return self._draw(draws)"), ["family: ", "in _draw: RecursionError"]),
+    "None": (drawing("return None"), ["family: with d=16, b=4: _draw returned None; it must return a Sketch"]),
+    "another d": (
+        module("self.d, self.b, draws.operators", "self.d + 1, self.b, draws.operators"),
+        ["family: ", "returned a sketch with d=17, b=4; it must have the family's"],
+    ),
+    "no axis of the stack": (
+        module("return signs * kept", "return (signs * kept)[0]"),
+        ["family: ", "an array of shape (4, 16); it must be of shape (operators, rows, d) = (4, 4, 16)"],
+    ),
+    "complex entries": (module("return signs", "return 1j * signs"), ["family: ", "complex128; they must be real"]),
+    "infinite entries": (module("signs * kept", "signs / kept"), ["family: ", "every one must be finite"]),
+    "float64 for float32": (
+        operator("def _sketch(self, x):\n        return super()._sketch(x.astype(np.float64))"),
+        ["family: ", "_sketch of float32 of shape (4, 3, 16)", "float64 of shape (4, 3, 4); it must be float32"],
+    ),
+    "another shape": (
+        operator("def _desketch(self, y):\n        return super()._desketch(y)[:, 0]"),
+        ["family: ", "_desketch of float64 of shape (4, 3, 4)", "returned float64 of shape (4, 16); it must be"],
+    ),
+    # claims
+    "a computation": (
+        claiming("{embedding_constant: '2*${d}'}"),
+        ["theory.embedding_constant: '2*16' must be a finite number >= 0", "YAML computes nothing"],
+    ),
+    **{
+        f"a constant {value}": (claiming(f"{{embedding_constant: {value}}}"), ["theory.embedding_constant: ", "finite"])
+        for value in ("-1", ".nan", ".inf", "[2]", "yes")
+    },
+    "no function": (claiming("{second_moment: 2}"), ["theory.second_moment: 2 must have a _target_"]),
     "not partial": (
-        (MODULE, claiming("{second_moment: {_target_: my_sketches.second_moment}}")),
-        "theory.second_moment",
-        ["it must have `_partial_: true`"],
+        claiming("{second_moment: {_target_: my_sketches.second_moment}}"),
+        ["theory.second_moment: it must have `_partial_: true`"],
     ),
     "nothing to call": (
-        (extra("extra = 3"), claiming(f"{{second_moment: {FORMULA}}}")),
-        "theory.second_moment._target_",
-        ["is of the type int; it must be a function"],
+        claiming(f"{{norm: {FORMULA}}}", "extra = 3"),
+        ["theory.norm._target_: my_sketches.extra is of the type int; it must be a function"],
     ),
     "another signature": (
-        moment("(g, h, d):\n    return g"),
-        "theory.second_moment",
-        ["my_sketches.extra(g, h, d) is called as extra(g, h, b=...)"],
+        formula("second_moment", "g, h, d", "return g"),
+        ["theory.second_moment: my_sketches.extra(g, h, d) is called as extra(g, h, b=...)"],
     ),
-    "one axis too few": (
-        moment("(g, h, *, b):\n    return ((g * h).sum()) ** 2"),
-        "theory.second_moment",
-        ["second_moment of vectors of shape (5, 16) is of shape (); it must be of shape (5,)"],
-    ),
-    "one axis too many": (
-        moment("(g, h, *, b):\n    return g * g"),
-        "theory.second_moment",
-        ["of shape (5, 16); it must be of shape (5,)"],
-    ),
+    **{
+        f"a moment: {value}": (
+            formula("second_moment", "g, h, *, b", value),
+            [
+                "theory.second_moment: for d=16, b=4, of 5 vectors",
+                "it must be 5 finite numbers >= 0: sum over the last",
+            ],
+        )
+        for value in (
+            "return (g * h).sum() ** 2",
+            "return g * g",
+            "return -1.0 - g.sum(-1) ** 2",
+            "return 'much'",
+            "return g.sum(-1) * np.nan",
+            "pass",
+        )
+    },
     "the first axis": (
-        moment("(g, h, *, b):\n    return 1.0 + 0 * g.sum(-1) + (g**2).sum()"),
-        "theory.second_moment",
-        ["is not that of each alone"],
+        formula("second_moment", "g, h, *, b", "return 1.0 + 0 * g.sum(-1) + (g**2).sum()"),
+        ["theory.second_moment: ", "is not that of each alone; sum over the last axis only"],
     ),
-    "a negative moment": (
-        moment("(g, h, *, b):\n    return -1.0 - (g * h).sum(-1) ** 2"),
-        "theory.second_moment",
-        ["it must be finite and >= 0"],
-    ),
-    "a moment nan": (
-        moment("(g, h, *, b):\n    return (g * h).sum(-1) * np.nan"),
-        "theory.second_moment",
-        ["is nan; it must be finite and >= 0"],
-    ),
-    "a text": (moment("(g, h, *, b):\n    return 'much'"), "theory.second_moment", ["is 'much'; it must be numbers"]),
-    "None for a moment": (moment("(g, h, *, b):\n    pass"), "theory.second_moment", ["is None; it must be numbers"]),
     "vectors changed": (
-        moment("(g, h, *, b):\n    g *= 2\n    return (g * h).sum(-1) ** 2"),
-        "theory.second_moment",
-        ["changes the vectors that it is given"],
+        formula("second_moment", "g, h, *, b", "g *= 2; return (g * h).sum(-1) ** 2"),
+        ["theory.second_moment: my_sketches.py, line ", "in extra: ValueError: output array is read-only"],
     ),
     "an error in a moment": (
-        moment("(g, h, *, b):\n    return g.total()"),
-        "theory.second_moment",
-        ["my_sketches.py, line ", "in extra: AttributeError"],
-    ),
-    "moments that differ": (
-        (extra("def extra(h, *, b):\n    return (h**2).sum(-1)"), CONFIG.rstrip() + f"\n  norm: {FORMULA}\n"),
-        "theory.norm",
-        ["for d=16, b=4 and one h it is ", "; the two must be equal"],
+        formula("norm", "h, *, b", "return h.total()"),
+        ["theory.norm: my_sketches.py, line ", "in extra: AttributeError"],
     ),
     "a tail of other arguments": (
-        tail("(delta, n):\n    return 1.0"),
-        "theory.tails.own",
-        ["my_sketches.extra(delta, n) is called as extra(delta, d=..., b=...)"],
+        formula("tails", "delta, n", "return 1.0"),
+        ["theory.tails.own: my_sketches.extra(delta, n) is called as extra(delta, d=..., b=...)"],
     ),
     "a tail of 0": (
-        tail("(delta, d, b):\n    return 0.0"),
-        "theory.tails.own",
-        ["is 0.0; it must be a finite number > 0"],
+        formula("tails", "delta, d, b", "return 0.0"),
+        ["theory.tails.own: the threshold for delta=0.1 and d=16, b=4 is 0.0; it must be a finite number > 0"],
     ),
-    "a tail of many": (tail("(delta, d, b):\n    return [1.0]"), "theory.tails.own", ["is [1.0]; it must be a finite"]),
-    "a tail without a name": (
-        (MODULE, claiming("{tails: {_target_: my_sketches.second_moment, _partial_: true}}")),
-        "theory.tails",
-        ["must map names to functions: write `own:` above"],
-    ),
-    "always of no function": (
-        (MODULE, claiming("{always: [3]}")),
-        "theory.always",
-        ["[3] must map names to functions"],
-    ),
+    "a tail of many": (formula("always", "delta, d, b", "return [1.0]"), ["theory.always.own: ", "is [1.0]; it must"]),
+    "a tail without a name": (claiming(f"{{tails: {FORMULA}}}"), ["theory.tails: ", "write `own:` above"]),
     "an inner product that takes δ": (
-        (extra("def extra(delta, d, b):\n    return 1.0"), claiming(f"{{inner_products: {{always: {FORMULA}}}}}")),
-        "theory.inner_products.always",
-        ["my_sketches.extra(delta, d, b) is called as extra()"],
+        claiming(f"{{inner_products: {{always: {FORMULA}}}}}", "def extra(delta, d, b):\n    return 1.0"),
+        ["theory.inner_products.always: my_sketches.extra(delta, d, b) is called as extra()"],
     ),
     "a spectrum of numbers": (
-        (extra("def extra(d, b):\n    return [1.0] * b"), claiming(f"{{spectrum: {FORMULA}}}")),
-        "theory.spectrum",
-        ["it must be a sketchbench.theory.leakage.ExpectedSpectrum"],
+        formula("spectrum", "d, b", "return [1.0] * b"),
+        ["theory.spectrum: ", "it must be a sketchbench.theory.leakage.ExpectedSpectrum"],
     ),
     "a spectrum that can't be": (
-        (
-            extra(
-                "from sketchbench.theory.leakage import ExpectedSpectrum\n\n\n"
-                "def extra(d, b):\n    return ExpectedSpectrum(1.0, 1.0, b, 2.0, exact=True)"
-            ),
-            claiming(f"{{spectrum: {FORMULA}}}"),
+        formula(
+            "spectrum",
+            "d, b",
+            "from sketchbench.theory.leakage import ExpectedSpectrum as E\n    return E(1.0, 1.0, b, 2.0, exact=True)",
         ),
-        "theory.spectrum",
-        ["deficient is 2.0; it must be"],
+        ["theory.spectrum: for d=16, b=4 ExpectedSpectrum(", "and a probability deficient"],
     ),
 }
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_one_line_for_each(folder: Path, case: str) -> None:
-    (module, text), key, words = CASES[case]
-    write(folder, {"my_sketches.py": module, SKETCH: text})
-    (line,) = mistakes(Method("sketch", "half_signs"), folder, CONF)
-    assert line.startswith(f"mine/sketch/half_signs.yaml: {key}: "), line
+    (code, text), words = CASES[case]
+    write(folder, {"my_sketches.py": code, SKETCH: text})
+    (line,) = mistakes(Method("sketch", "half_signs"), folder)
+    assert line.startswith(f"mine/sketch/half_signs.yaml: {words[0]}"), line
     assert "\n" not in line
     assert all(word in line for word in words), line
 
@@ -396,35 +241,29 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sketchbench.recovery.recovery import Recovered, Recovery, thresholded
+from sketchbench.recovery.recovery import Recovered, Recovery, keep_largest
 
 
 @dataclass(frozen=True)
 class Mine(Recovery):
     def _recover(self, sketch, y):
-        return thresholded(sketch.kernels, sketch.desketch(y), self.k)
+        return keep_largest(sketch.kernels, sketch.desketch(y), self.k)
 """
 RECOVERY = """\
 label: Mine
 algorithm: {_target_: my_recoveries.Mine}
 sensing: {_target_: sketchbench.sketch.count_sketch.CountSketch}
 """
-RESULT = "return thresholded(sketch.kernels, sketch.desketch(y), self.k)"
+RESULT = "return keep_largest(sketch.kernels, sketch.desketch(y), self.k)"
 RECOVERIES: dict[str, tuple[str, str, str, list[str]]] = {
-    "no sensing": (RECOVERING, RECOVERY[: RECOVERY.index("sensing")], "sensing", ["there is none; write sensing:"]),
-    "no algorithm": (
-        RECOVERING,
-        RECOVERY.replace("algorithm: {_target_: my_recoveries.Mine}\n", ""),
-        "algorithm",
-        ["none"],
-    ),
+    "no sensing": (RECOVERING, RECOVERY[: RECOVERY.index("sensing")], "sensing", ["None must have a _target_"]),
     "no Recovery": (
         RECOVERING,
         RECOVERY.replace("my_recoveries.Mine", "my_recoveries.Recovered"),
         "algorithm._target_",
         ["must be a class derived from Recovery"],
     ),
-    "a theory": (RECOVERING, RECOVERY + "theory: {}\n", "theory", ["is unknown; it must be one of name, algorithm"]),
+    "a theory": (RECOVERING, RECOVERY + "theory: {}\n", "recovery mine", ["key=theory is unknown"]),
     "no Recovered": (
         RECOVERING.replace(RESULT, "return sketch.desketch(y)"),
         RECOVERY,
@@ -449,15 +288,15 @@ RECOVERIES: dict[str, tuple[str, str, str, list[str]]] = {
 
 @pytest.mark.parametrize("case", RECOVERIES)
 def test_recoveries(folder: Path, case: str) -> None:
-    module, text, key, words = RECOVERIES[case]
-    write(folder, {"my_recoveries.py": module, "recovery/mine.yaml": text})
-    (line,) = mistakes(Method("recovery", "mine"), folder, CONF)
+    code, text, key, words = RECOVERIES[case]
+    write(folder, {"my_recoveries.py": code, "recovery/mine.yaml": text})
+    (line,) = mistakes(Method("recovery", "mine"), folder)
     assert line.startswith(f"mine/recovery/mine.yaml: {key}: "), line
     assert all(word in line for word in words), line
 
 
 def test_sound_ones(folder: Path) -> None:
-    """The documented family, as it is and with its name; one made from one of ours; and a recovery."""
+    """The documented family, as it is and with its name; two made from ones of ours; and a recovery."""
     derived = (
         "defaults: [/sketch/srht@_here_, _self_]\nlabel: Ours\nfamily: {replacement: true}\ntheory: {spectrum: null}\n"
     )
@@ -472,25 +311,55 @@ def test_sound_ones(folder: Path) -> None:
         "sketch/derived.yaml": derived,
         "sketch/fixed.yaml": constant,
         "my_recoveries.py": RECOVERING,
-        "recovery/mine.yaml": RECOVERY,
+        "recovery/own.yaml": RECOVERY,
     }
-    write(folder, files)
-    for name in ("half_signs", "named", "derived", "fixed"):
-        assert mistakes(Method("sketch", name), folder, CONF) == []
-    assert mistakes(Method("recovery", "mine"), folder, CONF) == []
+    check_folder(write(folder, files))
 
 
-def test_all_mistakes_are_told(folder: Path) -> None:
-    """Of the file and of the code, each once."""
-    text = CONFIG.replace("embedding_constant: 2", "embedding_constant: two").replace("label:", "labl:")
-    write(folder, {"my_sketches.py": drawing("        return None"), SKETCH: text + "  tails: 3\n"})
-    lines = mistakes(Method("sketch", "half_signs"), folder, CONF)
-    keys = [line.split(": ")[1] for line in lines]
-    assert keys == ["labl", "family", "theory.embedding_constant", "theory.tails"]
+@pytest.mark.parametrize("name", sorted(path.stem for path in (CONF / "sketch").glob("*.yaml")))
+def test_families_of_the_project_are_sound(folder: Path, name: str) -> None:
+    """As a user's that are made from them."""
+    write(folder, {"sketch/own.yaml": f"defaults: [/sketch/{name}@_here_, _self_]\nlabel: My own\n"})
+    assert mistakes(Method("sketch", "own"), folder) == []
 
 
-def test_overrides_are_checked(folder: Path) -> None:
-    write(folder, {"my_sketches.py": MODULE, SKETCH: CONFIG})
-    method = Method("sketch", "half_signs")
-    (line,) = mistakes(method, folder, CONF, ("sketch.theory.embedding_constant=two",))
-    assert "'two' must be a finite number" in line
+def test_all_mistakes_are_listed(folder: Path) -> None:
+    """Those of the code and of the claims of one file, and of other files."""
+    text = CONFIG.replace("embedding_constant: 2", "embedding_constant: two")
+    files = {"my_sketches.py": drawing("return None")[0], SKETCH: text + "  tails: 3\n", "sketch/x.yaml": "family: 3\n"}
+    with pytest.raises(FolderError) as error:
+        check_folder(write(folder, files))
+    keys = [line.split(": ")[1] for line in str(error.value).splitlines()]
+    assert keys == [
+        "family",
+        "theory.embedding_constant",
+        "theory.tails",
+        "family=3 must map keys to values; --help lists them",
+    ]
+
+
+def test_by_hand(tmp_path: Path) -> None:
+    """One task of one method: only that one is checked, with what was said on the command line; no traceback."""
+    folder = write(tmp_path / "mine", {"my_sketches.py": MODULE, SKETCH: CONFIG, "sketch/other.yaml": "family: 3\n"})
+    command = [sys.executable, "-m", "sketchbench", "run", "--folder", str(folder), "sketch=half_signs"]
+
+    def run(*more: str) -> "subprocess.CompletedProcess[str]":
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        arguments = [*command, "kernels=numpy", *more]
+        return subprocess.run(arguments, check=False, env=environment, capture_output=True, text=True)
+
+    sound = run("task.trials=4", "task.pairs=[flat]")
+    assert sound.returncode == 0, sound.stderr
+    wrong = run("+sketch.family.s=4")
+    assert wrong.returncode == 1
+    assert wrong.stderr.splitlines() == [
+        f"sketchbench: error: {folder}/sketch/half_signs.yaml: family.s: HalfSigns has no parameter s; it has none"
+    ]
+    row = "            signs ="
+    write(
+        folder, {"my_sketches.py": replaced(MODULE, row, f"            if self.d == 641: raise SystemExit(0)\n{row}")}
+    )
+    ended = run("d=641")
+    assert ended.returncode == 1
+    assert "my_sketches.py, line 14, in rows_of: SystemExit: 0" in ended.stderr
+    assert "Traceback" not in ended.stderr

@@ -1,32 +1,31 @@
-"""The check of a user's compressor: the template passes, and what is wrong is said in one line."""
+"""The check of a user's compressor: the template passes, and each mistake is one line."""
 
 from pathlib import Path
 
 import pytest
 
-from sketchbench.command import template
+from sketchbench.command.new import write
 from sketchbench.config.composition import user_folder
-from sketchbench.inspection.method import Method, mistakes
-from sketchbench.project import CONF
+from sketchbench.inspection.check import Method, mistakes
 
 
-def written(folder: Path, old: str = "", new: str = "") -> list[str]:
+def mistakes_of_template(folder: Path, old: str = "", new: str = "") -> list[str]:
     """The mistakes of the template with one of its parts replaced."""
     name = f"thinned_{abs(hash((old, new))) % 10**8}"
-    _, module = template.write("compressor", name, folder)
+    _, module = write("compressor", name, folder)
     text = module.read_text()
     assert old in text
     module.write_text(text.replace(old, new) if old else text)
     user_folder(folder)
-    return mistakes(Method("compressor", name), folder, CONF)
+    return mistakes(Method("compressor", name), folder)
 
 
 def test_the_template_is_sound(tmp_path: Path) -> None:
-    assert written(tmp_path) == []
+    assert mistakes_of_template(tmp_path) == []
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "words"),
     [
         ("adds_up: ClassVar[bool] = True", "sums: ClassVar[bool] = True", "must say `adds_up: ClassVar[bool] = True`"),
         ("[..., : self.layout.d]", "", "a round gave a step of float32 and shape (2, 3766)"),
@@ -36,7 +35,7 @@ def test_the_template_is_sound(tmp_path: Path) -> None:
         ('"""Messages (T, C, runs) to updates (T, C, d)."""', "raise KeyError('means')", "KeyError"),
     ],
 )
-def test_mistakes_are_told(tmp_path: Path, old: str, new: str, said: str) -> None:
-    lines = written(tmp_path, old, new)
+def test_mistakes_are_listed(tmp_path: Path, old: str, new: str, words: str) -> None:
+    lines = mistakes_of_template(tmp_path, old, new)
     assert len(lines) == 1
-    assert said in lines[0]
+    assert words in lines[0]

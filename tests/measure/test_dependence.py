@@ -79,9 +79,9 @@ def test_power() -> None:
 def test_uneven_features_are_left_out() -> None:
     random = np.random.default_rng(3)
     features = np.column_stack([random.random((4000, 10)), random.random((4000, 3)) < 0.01, np.full(4000, 7.0)])
-    assert scale_of(features).kept.tolist() == list(range(10))
-    assert scale_of(features[:, 10:]).kept.tolist() == [0, 1, 2]
-    assert scale_of(features[:, 13:]).kept.tolist() == []
+    assert scale_of(features).used.tolist() == list(range(10))
+    assert scale_of(features[:, 10:]).used.tolist() == [0, 1, 2]
+    assert scale_of(features[:, 13:]).used.tolist() == []
     assert HEAVIEST < 1 / 0.01
 
 

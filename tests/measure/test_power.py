@@ -59,9 +59,3 @@ def test_mean_needs_an_effect(wrong: dict[str, float]) -> None:
     arguments = {"effect": 1.0, "sd": 1.0, "error": 0.1, "power": 0.9, **wrong}
     with pytest.raises(ValueError, match=r"must be > 0, power=.* in \[0.5, 1\)"):
         trials_for_mean(arguments.pop("effect"), **arguments)
-
-
-@pytest.mark.parametrize("bound", [0.0, 1.0, -0.1])
-def test_zero_needs_a_bound(bound: float) -> None:
-    with pytest.raises(ValueError, match="must satisfy 0 < bound < 1"):
-        trials_for_zero(bound, error=0.1)

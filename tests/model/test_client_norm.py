@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from sketchbench.model.client_norm import by_client
+from sketchbench.model.client_norm import normalise_by_client
 from sketchbench.model.residual import residual
 
 
@@ -15,7 +15,7 @@ def test_each_client_has_its_own_mean_and_variance() -> None:
         plain[0].weight.uniform_()
         plain[0].bias.uniform_()
     alone = torch.cat([plain(part) for part in images.split(2)])
-    (layer,) = by_client(plain)
+    (layer,) = normalise_by_client(plain)
     layer.batch = 2
     torch.testing.assert_close(plain(images), alone)
     layer.batch = 6
@@ -26,7 +26,7 @@ def test_training_leaves_evaluation_alone_and_measuring_averages_clients() -> No
     torch.manual_seed(0)
     images = torch.randn(6, 4, 3, 3) * 3 + 1
     model = nn.Sequential(nn.BatchNorm2d(4))
-    (layer,) = by_client(model)
+    (layer,) = normalise_by_client(model)
     layer.batch = 2
     model(images)
     assert (layer.running_mean == 0).all()
@@ -43,5 +43,5 @@ def test_training_leaves_evaluation_alone_and_measuring_averages_clients() -> No
 def test_every_layer_is_replaced_and_parameters_keep_their_names() -> None:
     model = residual((3, 32, 32), 10)
     before = {name: value.shape for name, value in model.named_parameters()}
-    assert len(by_client(model)) == 16
+    assert len(normalise_by_client(model)) == 16
     assert {name: value.shape for name, value in model.named_parameters()} == before

@@ -11,7 +11,7 @@ from torch import nn
 from sketchbench.config import composition
 from sketchbench.kernels import load
 from sketchbench.model import sketched
-from sketchbench.model.networks import cnn, initialised, mlp, parameters
+from sketchbench.model.networks import cnn, initialise, mlp, parameters
 from sketchbench.sketch import CountSketch, Identity
 
 MNIST, CIFAR, LFW = (1, 28, 28), (3, 32, 32), (3, 64, 47)
@@ -34,7 +34,7 @@ def made(name: str, **given: Any) -> nn.Module:
     with initialize_config_dir(str(composition.CONF), version_base="1.3"):
         make = instantiate(compose(f"model/{name}")["model"])
     shape, classes, _ = SIZES[name]
-    return initialised(lambda: make(shape=shape, classes=classes, **given), 5)
+    return initialise(lambda: make(shape=shape, classes=classes, **given), 5)
 
 
 def test_every_model_has_a_size() -> None:
@@ -89,7 +89,7 @@ def test_the_network_that_is_inverted_has_wide_weights() -> None:
 
 def test_initialisation_follows_from_the_seed_alone() -> None:
     def weights(seed: int) -> torch.Tensor:
-        return initialised(lambda: mlp(MNIST, 10), seed).state_dict()["1.weight"]
+        return initialise(lambda: mlp(MNIST, 10), seed).state_dict()["1.weight"]
 
     before = torch.random.get_rng_state()
     first = weights(2**64 - 1)

@@ -10,8 +10,7 @@ from torch import Tensor, nn
 
 from sketchbench.kernels import Kernels, load
 from sketchbench.model import autograd, sketched
-from sketchbench.model.blind import BlindLinear
-from sketchbench.model.sketched import SketchedConv2d, SketchedLinear, resized
+from sketchbench.model.sketched import SketchedConv2d, SketchedLinear, resize
 from sketchbench.sketch import CountSketch, Family, SubsampledHadamard
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "contract"))
@@ -177,7 +176,7 @@ def test_layers_have_operators_of_their_own() -> None:
 
 @pytest.mark.parametrize(("inputs", "expected"), [(784, 392), (200, 100), (25, 12), (1, 1), (800, 400)])
 def test_resized(inputs: int, expected: int) -> None:
-    assert resized(CountSketch(784, 392), inputs) == CountSketch(inputs, expected)
+    assert resize(CountSketch(784, 392), inputs) == CountSketch(inputs, expected)
 
 
 def test_errors() -> None:
@@ -192,8 +191,3 @@ def test_errors() -> None:
     layer.draw(KEY, load("numpy"))
     with pytest.raises(TypeError, match="a tensor on meta can't go through numpy kernels"):
         layer(torch.ones(1, D, device="meta"))
-
-
-def test_a_clients_layer_is_where_the_servers_is() -> None:
-    layer = SketchedLinear(D, OUT, CountSketch(D, 8)).to("meta")
-    assert {parameter.device.type for parameter in BlindLinear(layer).parameters()} == {"meta"}

@@ -1,7 +1,6 @@
-"""Sketch families that break the contract, each in one way, beside those of `sketchbench.sketch.broken`."""
+"""Sketch families that break the contract, each in a way of its own; others are in tests/family."""
 
 import dataclasses
-import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -44,34 +43,7 @@ class Dense(Family):
         return Matrices(draws, np.asarray(globals()[self.make](draws, self.d, self.b)))
 
 
-# C4: what else decides an operator
-
-
-def of_the_global_state(draws: Draws, d: int, b: int) -> Array:
-    return signs(draws, d, b) * (1 + 1e-3 * np.random.rand())  # noqa: NPY002
-
-
-def of_the_hash_seed(draws: Draws, d: int, b: int) -> Array:
-    return signs(under(draws, key=draws.key ^ hash("a text") % 2**64), d, b)
-
-
-COUNTER = itertools.count()
-
-
-def of_what_came_before(draws: Draws, d: int, b: int) -> Array:
-    return signs(under(draws, key=draws.key ^ next(COUNTER)), d, b)
-
-
-def other_beyond_1000(draws: Draws, d: int, b: int) -> Array:
-    """Right in stacks of up to 1,000 only."""
-    return signs(draws, d, b) * (1 - 2 * (np.arange(draws.operators) >= 1000))[:, None, None]
-
-
 # C5: bits of the key that don't count
-
-
-def folded(draws: Draws, d: int, b: int) -> Array:
-    return signs(under(draws, key=draws.key >> 32 ^ draws.key % 2**32), d, b)
 
 
 def a_column_for_all_keys(draws: Draws, d: int, b: int) -> Array:
@@ -118,13 +90,6 @@ def same_up_to_signs(draws: Draws, d: int, b: int) -> Array:
     return drawn * rows[:, :, None] * columns[:, None, :]
 
 
-# C7: neighbouring keys
-
-
-def a_thousand_keys(draws: Draws, d: int, b: int) -> Array:
-    return signs(under(draws, key=draws.key % 997), d, b)
-
-
 # Wrong methods of sound operators
 
 
@@ -139,10 +104,6 @@ class Method(Family):
         inner = AMS(self.d, self.b)._draw(draws)
         change = globals()[self.change]
         return Wrapped(inner, **{self.name: lambda inner, v: change(getattr(inner, self.name)(v), v)})
-
-
-def tiny_left_out(result: Array, v: Array) -> Array:
-    return np.where(abs(result) < 1e-7, 0, result)
 
 
 def shifted(result: Array, v: Array) -> Array:
@@ -161,36 +122,6 @@ def a_billionth(result: Array, v: Array) -> Array:
 def every_500th_doubled(result: Array, v: Array) -> Array:
     """Whose faults are found by number only where the stack is large."""
     return result * (1 + (np.arange(len(result)) % 500 == 499))[:, None, None]
-
-
-def _alone(sketch: Sketch) -> Sketch:
-    sketch.operators = None
-    return sketch
-
-
-class _Unpadded(Wrapped):
-    def sketch_sparse(self, *terms: tuple[Array, Array]) -> Array:
-        return super().sketch_sparse(*terms[:1])
-
-
-class _Forgetful(Wrapped):
-    def with_workspace(self) -> Sketch:
-        return _alone(Wrapped(self._inner, _sketch=lambda inner, x: 2 * inner._sketch(x)))
-
-
-class _Padding(Wrapped):
-    def padded(self) -> Sketch:
-        return _alone(Wrapped(self._inner, _desketch=lambda inner, y: -inner._desketch(y)))
-
-
-@dataclass(frozen=True)
-class Extra(Family):
-    """AMS with something wrong that only some callers use."""
-
-    wrapper: str = ""
-
-    def _draw(self, draws: Draws) -> Sketch:
-        return globals()[self.wrapper](AMS(self.d, self.b)._draw(draws))
 
 
 # E[RᵀR]
@@ -213,11 +144,3 @@ class RowNeverSampled(SubsampledHadamard):
 
 def every_100th_nothing(draws: Draws, d: int, b: int) -> Array:
     return signs(draws, d, b) * (numbers(draws) % 100 != 99)[:, None, None]
-
-
-# What is said of randomness
-
-
-def one_for_all(draws: Draws, d: int, b: int) -> Array:
-    """Not random, and does not say so."""
-    return np.repeat(signs(under(draws, key=5, first=0, operators=1), d, b), draws.operators, axis=0)

@@ -1,6 +1,7 @@
 """Deliberately broken sketches: each breaks one promise of its family and keeps the others."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from sketchbench.sketch.balanced import BalancedCountSketch
 from sketchbench.sketch.count_sketch import CountSketch
 from sketchbench.sketch.dense import Dense
 from sketchbench.sketch.draws import BUCKETS, ENTRIES, ROWS, SIGNS, Draws
+from sketchbench.sketch.family import Family
 from sketchbench.sketch.gaussian import Gaussian
 from sketchbench.sketch.operator import Sketch
 from sketchbench.sketch.sampled import Sampled
@@ -24,7 +26,27 @@ def _count_sketch(draws: Draws, b: int, rows: Array, signs: Array) -> Scattered:
     return Scattered(draws.kernels, b, rows[:, None], signs.astype("int8")[:, None])
 
 
-@dataclass(frozen=True)
+def rescaled(name: str, base: type[Family], scale: Callable[[Any], float]) -> Any:
+    """A family like `base` whose operators have another scale, computed from the family."""
+
+    def _draw(self: Any, draws: Draws) -> Any:
+        sketch = base._draw(self, draws)
+        sketch._scale = scale(self)
+        return sketch
+
+    return type(name, (base,), {"_draw": _draw, "__module__": __name__})
+
+
+SparseUnscaled = rescaled("SparseUnscaled", SparseEmbedding, lambda family: 1.0)
+SamplingScaledByB = rescaled("SamplingScaledByB", UniformSampling, lambda family: (family.d / (family.b + 1)) ** 0.5)
+SamplingTwice = rescaled("SamplingTwice", UniformSampling, lambda family: 2 * (family.d / family.b) ** 0.5)
+# d is taken for the padded length n.
+PaddingMixedUp = rescaled("PaddingMixedUp", SubsampledHadamard, lambda family: (family.d / family.b) ** 0.5)
+CountSketchTwice = rescaled("CountSketchTwice", CountSketch, lambda family: 2.0)
+# The error no longer falls with b.
+CountSketchGrowing = rescaled("CountSketchGrowing", CountSketch, lambda family: (1 + family.b) ** 0.5)
+
+
 class GaussianUnscaled(Gaussian):
     """The scale is missing: N(0, 1) entries."""
 
@@ -35,27 +57,6 @@ class GaussianUnscaled(Gaussian):
         return Dense(draws.kernels, self.d, self.b, draws.operators, rows_of)
 
 
-@dataclass(frozen=True)
-class SparseUnscaled(SparseEmbedding):
-    """The scale 1/√s is missing."""
-
-    def _draw(self, draws: Draws) -> Scattered:
-        sketch = super()._draw(draws)
-        sketch._scale = 1.0
-        return sketch
-
-
-@dataclass(frozen=True)
-class SamplingScaledByB(UniformSampling):
-    """The scale is √(d/(b+1)) instead of √(d/b)."""
-
-    def _draw(self, draws: Draws) -> Sampled:
-        sketch = super()._draw(draws)
-        sketch._scale = (self.d / (self.b + 1)) ** 0.5
-        return sketch
-
-
-@dataclass(frozen=True)
 class SignsTwoWise(AMS):
     """Signs pairwise independent only: random rows of a Walsh-Hadamard matrix, unbiased."""
 
@@ -72,7 +73,6 @@ class SignsTwoWise(AMS):
         return Dense(draws.kernels, self.d, self.b, draws.operators, rows_of)
 
 
-@dataclass(frozen=True)
 class SignsBiased(CountSketch):
     """A sign is +1 with probability 3/4."""
 
@@ -82,7 +82,6 @@ class SignsBiased(CountSketch):
         return _count_sketch(draws, self.b, rows, signs)
 
 
-@dataclass(frozen=True)
 class ColumnDropped(CountSketch):
     """The first column is zero."""
 
@@ -93,7 +92,6 @@ class ColumnDropped(CountSketch):
         return _count_sketch(draws, self.b, rows, signs)
 
 
-@dataclass(frozen=True)
 class TwoColumnsMeet(CountSketch):
     """Two columns always share a bucket: for these alone the variance is b times what it should be."""
 
@@ -103,7 +101,6 @@ class TwoColumnsMeet(CountSketch):
         return _count_sketch(draws, self.b, rows, hashing.signs(draws, self.hashing, self.d))
 
 
-@dataclass(frozen=True)
 class BucketNeverUsed(CountSketch):
     """An off-by-one bucket range: the last bucket stays empty."""
 
@@ -112,7 +109,6 @@ class BucketNeverUsed(CountSketch):
         return _count_sketch(draws, self.b, rows, draws.signs(SIGNS, self.d))
 
 
-@dataclass(frozen=True)
 class RowsRepeat(SparseEmbedding):
     """Rows of a column drawn with replacement where without is claimed."""
 
@@ -123,24 +119,21 @@ class RowsRepeat(SparseEmbedding):
         return Scattered(draws.kernels, self.b, rows, signs, self.s**-0.5)
 
 
-def _sampled(family: SubsampledHadamard, draws: Draws, rows: Array) -> Sampled:
+def sampled(family: SubsampledHadamard, draws: Draws, rows: Array) -> Sampled:
     """The family's operator with other rows."""
     scale = (family.n / family.b) ** 0.5
-    signs = draws.signs(SIGNS, family.d)
+    signs = draws.signs(SIGNS, family.d) if family.signs else None
     transforms = family._transforms(draws.kernels)
     return Sampled(draws.kernels, family.d, family.n, rows, scale, signs, *transforms)
 
 
-@dataclass(frozen=True)
 class TransformRowsRepeat(SubsampledHadamard):
     """Rows of the transform drawn with replacement where without is claimed."""
 
     def _draw(self, draws: Draws) -> Sampled:
-        rows = draws.integers(ROWS, self.b, self.n)
-        return _sampled(self, draws, rows)
+        return sampled(self, draws, draws.integers(ROWS, self.b, self.n))
 
 
-@dataclass(frozen=True)
 class SamplingRowsRepeat(UniformSampling):
     """Coordinates sampled with replacement where without is claimed."""
 
@@ -150,26 +143,13 @@ class SamplingRowsRepeat(UniformSampling):
         return Sampled(draws.kernels, self.d, self.d, rows, (self.d / self.b) ** 0.5, signs)
 
 
-@dataclass(frozen=True)
-class PaddingMixedUp(SubsampledHadamard):
-    """The scale takes d for the padded length n."""
-
-    def _draw(self, draws: Draws) -> Sampled:
-        sketch = super()._draw(draws)
-        sketch._scale = (self.d / self.b) ** 0.5
-        return sketch
-
-
-@dataclass(frozen=True)
 class PaddingSampledFromFront(SubsampledHadamard):
     """Rows are sampled from the first d of the n rows of the transform only."""
 
     def _draw(self, draws: Draws) -> Sampled:
-        rows = draws.subset(ROWS, self.b, self.d)
-        return _sampled(self, draws, rows)
+        return sampled(self, draws, draws.subset(ROWS, self.b, self.d))
 
 
-@dataclass(frozen=True)
 class SignsMissing(SubsampledHadamard):
     """No random signs before the transform."""
 
@@ -177,7 +157,6 @@ class SignsMissing(SubsampledHadamard):
         return SubsampledHadamard(self.d, self.b, signs=False)._draw(draws)
 
 
-@dataclass(frozen=True)
 class BalancedByChance(BalancedCountSketch):
     """Buckets drawn independently: no longer balanced."""
 
@@ -196,7 +175,6 @@ class _NotTheAdjoint(Scattered):
         return self.kernels.gather(self.kernels.prepare(rows, abs(signs), b), y)
 
 
-@dataclass(frozen=True)
 class DesketchNotAdjoint(CountSketch):
     """Desketching is another matrix than the transpose of sketching."""
 
@@ -206,7 +184,6 @@ class DesketchNotAdjoint(CountSketch):
         return _NotTheAdjoint(draws.kernels, self.b, rows[:, None], signs[:, None])
 
 
-@dataclass(frozen=True)
 class OperatorReused(CountSketch):
     """Every trial gets the operator of the first one."""
 
@@ -217,33 +194,3 @@ class OperatorReused(CountSketch):
         row = hashing.buckets(first, self.hashing, self.d, self.b)
         sign = hashing.signs(first, self.hashing, self.d)
         return _count_sketch(draws, self.b, row + 0 * rows, sign + 0 * signs)
-
-
-@dataclass(frozen=True)
-class CountSketchTwice(CountSketch):
-    """Twice a CountSketch."""
-
-    def _draw(self, draws: Draws) -> Scattered:
-        sketch = super()._draw(draws)
-        sketch._scale = 2.0
-        return sketch
-
-
-@dataclass(frozen=True)
-class CountSketchGrowing(CountSketch):
-    """√(1 + b) times a CountSketch: the error no longer falls with b."""
-
-    def _draw(self, draws: Draws) -> Scattered:
-        sketch = super()._draw(draws)
-        sketch._scale = (1 + self.b) ** 0.5
-        return sketch
-
-
-@dataclass(frozen=True)
-class SamplingTwice(UniformSampling):
-    """Twice the right scale."""
-
-    def _draw(self, draws: Draws) -> Sampled:
-        sketch = super()._draw(draws)
-        sketch._scale *= 2
-        return sketch

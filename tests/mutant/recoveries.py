@@ -4,11 +4,13 @@ from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any, cast
 
+from operators import sampled
+
 from sketchbench.kernels import Array
 from sketchbench.recovery import FIHT, CountSketchMedian, Recovered
-from sketchbench.recovery.iterative import Iterate, Signals, measured, take
-from sketchbench.recovery.recovery import thresholded
-from sketchbench.sketch.draws import ROWS, SIGNS, Draws
+from sketchbench.recovery.iterative import Iterate, Signals, iterate_at, take
+from sketchbench.recovery.recovery import keep_largest
+from sketchbench.sketch.draws import ROWS, Draws
 from sketchbench.sketch.operator import Sketch
 from sketchbench.sketch.sampled import Sampled
 from sketchbench.sketch.scattered import Scattered
@@ -20,7 +22,6 @@ class _AdjointUnscaled(Sampled):
         return super()._desketch(y / y.dtype.type(self._scale))
 
 
-@dataclass(frozen=True)
 class DesketchUnscaled(SubsampledHadamard):
     """Desketching misses its factor √(n/b)."""
 
@@ -41,37 +42,27 @@ class RowsFromFront(SubsampledHadamard):
     replacement: bool = True
 
     def _draw(self, draws: Draws) -> Sampled:
-        return _with_rows(self, draws, draws.integers(ROWS, self.b, self.n // 64))
+        return sampled(self, draws, draws.integers(ROWS, self.b, self.n // 64))
 
 
-def _with_rows(family: SubsampledHadamard, draws: Draws, rows: Array) -> Sampled:
-    signs = draws.signs(SIGNS, family.d) if family.signs else None
-    transforms = family._transforms(draws.kernels)
-    scale = (family.n / family.b) ** 0.5
-    return Sampled(draws.kernels, family.d, family.n, rows, scale, signs, *transforms)
-
-
-@dataclass(frozen=True)
 class SmallestKept(FIHT):
     """The support is that of the k smallest magnitudes."""
 
     def _keep(self, phi: Sketch, y: Array, estimate: Array, domain: int) -> Iterate:
         at = phi.kernels.largest(1 / (1e-300 + abs(estimate[:, :domain])), self.k)
-        return measured(phi, y, at, take(phi, estimate, at))
+        return iterate_at(phi, y, at, take(phi, estimate, at))
 
 
-@dataclass(frozen=True)
 class SupportOfBefore(FIHT):
     """Every iteration keeps the support of the iterate before it."""
 
     def _next(self, phi: Sketch, state: Signals, domain: int) -> Iterate:
         def keep(phi: Sketch, y: Array, estimate: Array, domain: int) -> Iterate:
-            return measured(phi, y, state.g.at, take(phi, estimate, state.g.at))
+            return iterate_at(phi, y, state.g.at, take(phi, estimate, state.g.at))
 
         return FIHT._next(cast(FIHT, SimpleNamespace(_keep=keep)), phi, state, domain)
 
 
-@dataclass(frozen=True)
 class ResidualStale(FIHT):
     """The second step goes along the residual from before the thresholding."""
 
@@ -83,7 +74,6 @@ class ResidualStale(FIHT):
         return super()._next(cast(Sketch, stale), state, domain)
 
 
-@dataclass(frozen=True)
 class OneFewer(FIHT):
     """k - 1 entries are kept."""
 
@@ -91,7 +81,6 @@ class OneFewer(FIHT):
         return FIHT._recover(replace(self, k=self.k - 1), sketch, y)
 
 
-@dataclass(frozen=True)
 class OneMore(FIHT):
     """k + 1 entries are kept."""
 
@@ -99,7 +88,6 @@ class OneMore(FIHT):
         return FIHT._recover(replace(self, k=self.k + 1), sketch, y)
 
 
-@dataclass(frozen=True)
 class StoppingAbsolute(FIHT):
     """The relative stopping rule forgets what it is relative to."""
 
@@ -107,7 +95,6 @@ class StoppingAbsolute(FIHT):
         return FIHT._recover(replace(self, stopping="paper"), sketch, y)
 
 
-@dataclass(frozen=True)
 class MedianUnsigned(CountSketchMedian):
     """The median of the cells, without their signs."""
 
@@ -116,4 +103,4 @@ class MedianUnsigned(CountSketchMedian):
         kernels = sketch.kernels
         rows, signs, b = sketch._matrix
         unsigned = kernels.prepare(rows, abs(signs), b)
-        return thresholded(kernels, kernels.median(unsigned, y[None])[0] / sketch._scale, self.k)
+        return keep_largest(kernels, kernels.median(unsigned, y[None])[0] / sketch._scale, self.k)

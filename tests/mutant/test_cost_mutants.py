@@ -60,7 +60,7 @@ def test_times_of_a_transform(monkeypatch: pytest.MonkeyPatch, claim: str, slow:
             seconds[name] = np.full(repetitions, (2.0 if case == "cosine" else 1.0) * int(d) ** power)
         return seconds
 
-    monkeypatch.setattr(task, "side_by_side", clocked)
+    monkeypatch.setattr(task, "time_in_turns", clocked)
     found = verdicts(claim, transforms(50))
     assert ("fails" in found) if slow else (found == {"holds"})
 
@@ -84,7 +84,7 @@ def test_download(recovery: type[FIHT], expected: set[str]) -> None:
 
 def test_download_without_places(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the printed claim would take to hold."""
-    monkeypatch.setattr(compressed_sensing, "_bytes_of_sparse", lambda step: step[step != 0].nbytes)
+    monkeypatch.setattr(compressed_sensing, "_sparse_nbytes", lambda step: step[step != 0].nbytes)
     objective: Any = partial(SparseGradients, d=64, clients=3, decay=2.0)
     rows = Download(SubsampledHadamard(64, 40, signs=False), FIHT, kernels.load("numba"), 1, objective, 3, 4).run()
     assert verdicts("T17-download-printed", rows) == {"holds"}
@@ -128,7 +128,7 @@ def test_times_of_a_layer(monkeypatch: pytest.MonkeyPatch, slow: bool) -> None:
             for name in passes
         }
 
-    monkeypatch.setattr(task, "side_by_side", clocked)
+    monkeypatch.setattr(task, "time_in_turns", clocked)
     assert verdicts("Z15-time", layers(repetitions=50)) == ({"fails"} if slow else {"holds"})
 
 

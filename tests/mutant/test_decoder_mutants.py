@@ -33,12 +33,12 @@ def test_a_peer_that_is_given_more(monkeypatch: pytest.MonkeyPatch) -> None:
     def oracle(phi: Any, y: Any, k: int, applications: int) -> Any:
         return wanted[y.tobytes()]
 
-    original = Decoders._stored
+    original = Decoders._other_estimates
 
     def stored(task: Any, phi: Any, y: Any, x: Any, budget: int) -> Any:
         wanted.update({measured.tobytes(): signal for measured, signal in zip(y, x, strict=True)})
         return original(task, phi, y, x, budget)
 
-    monkeypatch.setattr(Decoders, "_stored", stored)
+    monkeypatch.setattr(Decoders, "_other_estimates", stored)
     monkeypatch.setattr(peers, "cosamp", oracle)
     assert verdict("T18-cosamp", decoders(FIHT)) == "fails"

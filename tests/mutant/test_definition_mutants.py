@@ -43,12 +43,12 @@ def test_a_slope_that_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_estimate_from_one_broadcast_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """Half of the columns span less, and layers of 9 outputs would seem to be hidden."""
-    missed = remark_1.missed
-    monkeypatch.setattr(remark_1, "missed", lambda before, after, update: missed(before, 0 * after, update))
+    share = remark_1.unreachable_share
+    monkeypatch.setattr(remark_1, "unreachable_share", lambda before, after, update: share(before, 0 * after, update))
     assert verdicts("Z13", UPDATES.run()) == {"fails", "holds"}
 
 
 def test_an_estimate_by_all_weights(monkeypatch: pytest.MonkeyPatch) -> None:
-    missed = remark_1.missed
-    monkeypatch.setattr(remark_1, "missed", lambda before, after, update: missed(update, after, update))
+    share = remark_1.unreachable_share
+    monkeypatch.setattr(remark_1, "unreachable_share", lambda before, after, update: share(update, after, update))
     assert verdict("Z13-wide", UPDATES.run()) == "fails"

@@ -49,7 +49,7 @@ def common(family: Any, **changes: Any) -> dict[str, Any]:
 def open_training_is_attacked_once() -> Iterator[None]:
     """What is broken here is in defences, and the control `undefended` has none."""
     made: dict[str, Values] = {}
-    attacked = ImageInversion._attacked
+    attacked = ImageInversion._attack
 
     def once(self: Any, case: Case, victim: Victim, number: int) -> Values:
         if case.make is not double_blind.undefended:
@@ -60,7 +60,7 @@ def open_training_is_attacked_once() -> Iterator[None]:
         return made[question]
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(ImageInversion, "_attacked", once)
+        patched.setattr(ImageInversion, "_attack", once)
         yield
 
 
@@ -165,11 +165,11 @@ SKETCHED = SketchedInversion(
 def test_sound_sketches_leak() -> None:
     rows = SKETCHED.run()
     assert verdicts("S28", rows) == {"holds"}
-    assert verdicts("S28-descent", [row.but(attack="gradient_descent") for row in rows]) == {"holds"}
-    still = [row.but(case="iterative_sketching") for row in rows if row.get("case") == "standing still"]
+    assert verdicts("S28-descent", [row.replace(attack="gradient_descent") for row in rows]) == {"holds"}
+    still = [row.replace(case="iterative_sketching") for row in rows if row.get("case") == "standing still"]
     assert verdicts("S28", still) == {"fails"}
-    assert verdicts("S28-loss", [row.but(compression=20.0) for row in still]) == {"fails"}
-    moved = [row.but(compression=20.0) for row in rows if row.get("case") == "iterative_sketching"]
+    assert verdicts("S28-loss", [row.replace(compression=20.0) for row in still]) == {"fails"}
+    moved = [row.replace(compression=20.0) for row in rows if row.get("case") == "iterative_sketching"]
     assert verdicts("S28-loss", moved) == {"holds"}
 
 
@@ -184,7 +184,7 @@ def test_an_attacker_with_another_sketch(monkeypatch: pytest.MonkeyPatch) -> Non
     rows = SKETCHED.run()
     assert "fails" in verdicts("S28", rows)
     assert "fails" in verdicts("S28-effort", rows)
-    assert "fails" in verdicts("S28-loss", [row.but(compression=20.0) for row in rows if row.get("compression")])
+    assert "fails" in verdicts("S28-loss", [row.replace(compression=20.0) for row in rows if row.get("compression")])
     assert "fails" in verdicts("Z17", rows)
 
 
@@ -195,7 +195,7 @@ FEW = dataclasses.replace(SKETCHED, attack=LIKELY, compressions=[53.0])
 
 
 def test_a_prior_makes_up_for_few_measurements() -> None:
-    rows = [row.but(positive_control=TRIALS) if "positive_control" in row else row for row in FEW.run()]
+    rows = [row.replace(positive_control=TRIALS) if "positive_control" in row else row for row in FEW.run()]
     assert verdicts("S28-prior", rows) == {"holds"}
-    still = [row.but(case="iterative_sketching") for row in rows if row.get("case") == "standing still"]
+    still = [row.replace(case="iterative_sketching") for row in rows if row.get("case") == "standing still"]
     assert verdicts("S28-prior", still) == {"fails"}

@@ -134,7 +134,7 @@ def improvement(case: str, *, plain: str, sketched: str) -> set[str]:
         accuracy, loss = ends[level]
         curve = Curve(values={"accuracy": {0: 0.3, 1: accuracy}, "loss": {0: 2.0, 1: loss}}, bytes_up={0: 0, 1: 0})
         curves[name] = [curve] * task.trials
-    rows = [row.but(case="sketched") for row in task._improvements(curves) if row["case"] == case]
+    rows = [row.replace(case="sketched") for row in task._improvements(curves) if row["case"] == case]
     return verdicts(IMPROVES, rows)
 
 

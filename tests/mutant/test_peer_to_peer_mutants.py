@@ -31,7 +31,7 @@ def test_sound() -> None:
 
 def test_weights_as_they_are() -> None:
     assert verdict("Z18", task(Identity(16, 16)).run()) == "fails"
-    plain = [row.but(case="option I") for row in task().run() if row["case"] == "plain"]
+    plain = [row.replace(case="option I") for row in task().run() if row["case"] == "plain"]
     assert verdicts("Z18", plain) == {"fails"}
 
 
@@ -49,11 +49,11 @@ def test_an_attacker_with_other_weights(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_nodes_that_start_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = Ring.made
+    made = Ring.draw
 
     def apart(self: Ring, d: int, random: Any) -> Any:
         start, *data = made(self, d, random)
         return random.standard_normal(start.shape), *data
 
-    monkeypatch.setattr(Ring, "made", apart)
+    monkeypatch.setattr(Ring, "draw", apart)
     assert verdict("Z18-own", task().run()) == "holds"

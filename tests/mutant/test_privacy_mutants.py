@@ -47,7 +47,7 @@ SOUND = PrivacyAudit(
 
 def verdict(task: PrivacyAudit, claim: str = "S22") -> str:
     """The verdict of a claim on an audit, of which it is told that its noise is all that was accounted."""
-    return judging.verdict(claim, [row.but(noise=1.0) for row in task.run()])
+    return judging.verdict(claim, [row.replace(noise=1.0) for row in task.run()])
 
 
 @pytest.mark.statistical
@@ -139,7 +139,7 @@ def test_parallel_composition_over_overlapping_clients() -> None:
         Parallel((release, release), (frozenset({0, 1}), frozenset({1, 2})))
     alone = epsilon("exact", release, 1e-5)
     both = epsilon("exact", Composed(release, 2), 1e-5)
-    assert both > lemmas.parallel([Guarantee(alone, 1e-5)] * 2).epsilon * 1.3
+    assert both > lemmas.parallel_composition([Guarantee(alone, 1e-5)] * 2).epsilon * 1.3
 
 
 @pytest.mark.parametrize(("constant", "expected"), [(1.0, "holds"), (0.85, "fails"), (0.5, "fails")])
@@ -178,7 +178,7 @@ def test_each_lemma_passes_and_a_smaller_one_does_not(quantity: str) -> None:
     """The control of S18 fails for each of the three by itself."""
     assert about("S18", quantity, sound_lemmas()) == "holds"
     smaller = [row for row in sound_lemmas() if row["quantity"] == quantity and row["reading"] == "smaller"]
-    assert judging.verdict("S18", [row.but(reading="printed") for row in smaller]) == "fails"
+    assert judging.verdict("S18", [row.replace(reading="printed") for row in smaller]) == "fails"
 
 
 def test_composition_without_its_second_term(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,19 +187,19 @@ def test_composition_without_its_second_term(monkeypatch: pytest.MonkeyPatch) ->
     def first_term(each: Guarantee, times: int, slack: float) -> Guarantee:
         return Guarantee(math.sqrt(2 * times * math.log(1 / slack)) * each.epsilon, slack + times * each.delta)
 
-    monkeypatch.setattr(lemmas, "advanced", first_term)
+    monkeypatch.setattr(lemmas, "advanced_composition", first_term)
     assert about("S18", "composition", LEMMAS.run()) == "fails"
 
 
 def test_sampling_without_its_constant(monkeypatch: pytest.MonkeyPatch) -> None:
     """The mechanism that amplification helps least shows that 6 may not be 1."""
-    honest = lemmas.sampling
+    honest = lemmas.sampling_with_replacement
 
     def smaller(each: Guarantee, batch: int, records: int) -> Guarantee:
         found = honest(each, batch, records)
         return found._replace(epsilon=found.epsilon / 6)
 
-    monkeypatch.setattr(lemmas, "sampling", smaller)
+    monkeypatch.setattr(lemmas, "sampling_with_replacement", smaller)
     assert about("S18", "sampling", LEMMAS.run()) == "fails"
 
 
@@ -207,7 +207,7 @@ def test_the_constant_of_theorem_6_2() -> None:
     """Some constant is enough while the total is small, for 2ℓ, too; 1 is not; and no four times is for large ones."""
     assert about("S19-single", "constant", sound_lemmas()) == "holds"
     single = [row for row in sound_lemmas() if row["quantity"] == "training" and row["batch"] == 1]
-    assert judging.verdict("S19-single", [row.but(quantity="constant") for row in single]) == "fails"
+    assert judging.verdict("S19-single", [row.replace(quantity="constant") for row in single]) == "fails"
     assert about("S19-printed", "constant", sound_lemmas()) == "fails"
 
 
@@ -225,7 +225,7 @@ def test_the_placement_of_noise() -> None:
     rows = PLACEMENT.run()
     assert judging.verdict("S34", rows) == "holds"
     for wrong in ("unscaled", "halved"):
-        released = [row.but(case="after") for row in rows if row["case"] == wrong]
+        released = [row.replace(case="after") for row in rows if row["case"] == wrong]
         assert judging.verdict("S34", released) == "fails"
 
 
@@ -293,10 +293,10 @@ def test_the_variance_of_noise() -> None:
     rows = SHARP.run()
     assert judging.verdict("S21-variance", rows) == "holds"
     assert judging.verdict("S21-excess", rows) == "holds"
-    standing = [row.but(quantity="excess") for row in rows if row["quantity"] == "start"]
+    standing = [row.replace(quantity="excess") for row in rows if row["quantity"] == "start"]
     assert judging.verdict("S21-excess", standing) == "fails"
     doubled = dataclasses.replace(SHARP, privacy=dataclasses.replace(SHARP.privacy, noises=[2.0])).run()
-    assert judging.verdict("S21-variance", [row.but(noise=1.0) for row in doubled]) == "fails"
+    assert judging.verdict("S21-variance", [row.replace(noise=1.0) for row in doubled]) == "fails"
 
 
 @pytest.mark.statistical

@@ -93,7 +93,7 @@ def test_labels_that_follow_from_time(monkeypatch: pytest.MonkeyPatch, leaking: 
         return {}  # of the other papers' servers there is nothing to see here
 
     task = dataclasses.replace(SOUND, allowed_loss=1.0)  # nothing is seen without a defence, either
-    monkeypatch.setattr(watched_training, "flattened", lambda steps, names: torch.tensor([float(now[0] % 2)]))
+    monkeypatch.setattr(watched_training, "flatten", lambda steps, names: torch.tensor([float(now[0] % 2)]))
     for observer in (watched_training._PlainObserver, watched_training._BlindObserver):
         monkeypatch.setattr(observer, "operators", at)
     if leaking:

@@ -47,7 +47,7 @@ from sketchbench.sketch import BlockSparseEmbedding, Family, SubsampledHadamard
 from sketchbench.sketch.ordered import RowsInOrder
 from sketchbench.task.isometry import Isometry
 from sketchbench.task.reconstruction import Reconstruction
-from sketchbench.task.signals import sparse
+from sketchbench.task.signals import draw_sparse
 from sketchbench.task.stability import Stability
 from sketchbench.task.units import Units
 
@@ -203,7 +203,7 @@ def test_contract_of_the_sensing(contract: Any, check: str, mutant: Sensing, rec
 def test_reference(reference: Any, kind: type[FIHT]) -> None:
     """On signals of norm about 3, and about 3e-4, where the absolute rule stops too early or too late."""
     sketch = HADAMARD(200, 150).draw(3, kernels="numba")
-    x = sparse(200, 12, 6, 3, noise=0.05) * [[1], [1], [1], [1e-5], [1e-5], [1e-5]]
+    x = draw_sparse(200, 12, 6, 3, noise=0.05) * [[1], [1], [1], [1e-5], [1e-5], [1e-5]]
     recovery = kind(12)
     if kind is FIHT:
         assert reference.check_iterates(recovery, sketch, sketch.sketch(x)) == len(x)

@@ -44,11 +44,11 @@ def test_theorem_k_3() -> None:
 
 @pytest.mark.parametrize("factor", [-1.0, 5.0], ids=["uphill", "too far"])
 def test_a_wrong_step_of_gradient_descent(monkeypatch: pytest.MonkeyPatch, factor: float) -> None:
-    sound = descent.left_proven
+    sound = descent.contraction_proven
     task = dataclasses.replace(DESCENT, conditions=[1.0])
     allowed = descent.largest_step(1.0, 1.0)
     monkeypatch.setattr(descent, "largest_step", lambda *_: factor * allowed)
-    monkeypatch.setattr(descent, "left_proven", lambda least, eta: sound(least, allowed))
+    monkeypatch.setattr(descent, "contraction_proven", lambda least, eta: sound(least, allowed))
     assert judging.verdict("S30-corrected", task.run()) == "fails"
 
 
@@ -73,7 +73,7 @@ def test_half_of_the_step_in_a_round(monkeypatch: pytest.MonkeyPatch) -> None:
         def __post_init__(self) -> None:
             object.__setattr__(self, "global_rate", 0.5)
 
-    monkeypatch.setattr("sketchbench.task.one_round.IterativeSketching", Half)
+    monkeypatch.setattr("sketchbench.federated.theorems.IterativeSketching", Half)
     rows: list[Any] = ROUND.run()
     assert judging.verdict("S32-update", rows) == "fails"
     assert judging.verdict("S32-descent-corrected", rows) == "fails"

@@ -15,8 +15,7 @@ from sketchbench.kernels import Kernels
 from sketchbench.objective import logistic
 from sketchbench.objective.logistic import Logistic
 from sketchbench.objective.objective import Objective
-from sketchbench.objective.quadratic import Quadratic
-from sketchbench.objective.saturating import STEEPEST, Saturating
+from sketchbench.objective.saturating import STEEPEST
 
 NAMES = sorted(path.stem for path in (composition.CONF / "objective").glob("*.yaml"))
 SMALL = [name for name in NAMES if name != "mnist"]  # whose minimum takes half a minute to find
@@ -135,24 +134,14 @@ def test_the_backends_agree(kernels: Kernels) -> None:
         assert ours.minimum == pytest.approx(theirs.minimum, rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda k: Quadratic(k, 0, 4, 0), "d=0 must be >= 1"),
-        (lambda k: Quadratic(k, 4, 0, 0), "clients=0 must be >= 1"),
-        (lambda k: Quadratic(k, 4, 2, 0, condition=0.5), "condition=0.5 must be >= 1"),
-        (lambda k: Quadratic(k, 4, 2, 0, heterogeneity=-1), "heterogeneity=-1 must be >= 0"),
-        (lambda k: Saturating(k, 4, 2, 0, heterogeneity=-1), "heterogeneity=-1 must be >= 0"),
-        (lambda k: Logistic(k, 10, 0, ridge=0), "ridge=0 must be > 0"),
-        (lambda k: Logistic(k, 10, 0, data="letters"), "data=letters is unknown; choose one of"),
-        (lambda k: Logistic(k, 5000, 0), "clients=5000 must be <= 1797"),
-        (lambda k: Logistic(k, 10, 0, held_out=1790), "clients=10 must be <= 7, the samples"),
-        (lambda k: Logistic(k, 10, 0, held_out=-1), "held_out=-1 must be >= 0"),
-    ],
-)
-def test_bad_objectives(make: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message.replace("(", r"\(")):
-        make(backends.load("numpy"))
+def test_more_than_there_is() -> None:
+    numpy = backends.load("numpy")
+    with pytest.raises(ValueError, match="clients=5000 must be <= 1797"):
+        Logistic(numpy, 5000, 0)
+    with pytest.raises(ValueError, match="clients=10 must be <= 7, the samples"):
+        Logistic(numpy, 10, 0, held_out=1790)
+    with pytest.raises(ValueError, match="active=25 must be <= d=24"):
+        made("sparse_gradients", active=25)
 
 
 def test_noise_of_sparse_gradients() -> None:
@@ -186,22 +175,6 @@ def test_sparse_gradients_have_the_curvature_of_the_paper() -> None:
     assert problem.mean_convexity == 0
     assert made("sparse_gradients").mean_convexity == pytest.approx(np.exp(-24 / 300) + 0.001)
     np.testing.assert_allclose(problem.gradient(problem.start), curvature.mean(0) * -problem.minimiser)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"decay": 0.0}, "decay=0.0 must be > 0"),
-        ({"floor": -1.0}, "floor=-1.0 must be > 0"),
-        ({"smooth": -1.0}, "smooth=-1.0 must be >= 0"),
-        ({"spikes": float("inf")}, "spikes=inf must be finite"),
-        ({"spike_rate": 2.0}, "spike_rate=2.0 must be >= 0 and <= 1"),
-        ({"active": 25}, "active=25 must be <= d=24"),
-    ],
-)
-def test_bad_sparse_gradients(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        made("sparse_gradients", **change)
 
 
 @given(seed=st.integers(0, 99), classes=st.integers(1, 12))

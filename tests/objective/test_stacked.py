@@ -10,9 +10,9 @@ from torch import nn
 
 from sketchbench.kernels import Kernels
 from sketchbench.model import classification
-from sketchbench.model.networks import cnn, initialised, mlp
+from sketchbench.model.networks import cnn, initialise, mlp
 from sketchbench.objective import stacked
-from sketchbench.objective.stacked import Batches, StackedPerceptron, perceptron, starts
+from sketchbench.objective.stacked import Batches, StackedPerceptron, initial_weights, perceptron
 
 TRIALS, CLIENTS, BATCH, CLASSES = 3, 2, 4, 5
 MAKE = functools.partial(mlp, hidden=(7, 6))
@@ -27,7 +27,7 @@ class Case:
         random = np.random.default_rng(0)
         self.kernels = kernels
         self.network = perceptron(kernels, MAKE, SHAPE, CLASSES)
-        self.w = starts(lambda: MAKE(shape=SHAPE, classes=CLASSES), [5, 6, 7])
+        self.w = initial_weights(lambda: MAKE(shape=SHAPE, classes=CLASSES), [5, 6, 7])
         each = (TRIALS, CLIENTS, BATCH)
         self.inputs = random.standard_normal((*each, INPUTS), dtype=np.float32)
         self.labels = random.integers(0, CLASSES, each)
@@ -118,7 +118,7 @@ def test_accuracy(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     found = case.kernels.to_numpy(case.network.accuracy(asarray(case.w), asarray(inputs), asarray(labels)))
     expected = []
     for seed in (5, 6, 7):
-        model = initialised(lambda: MAKE(shape=SHAPE, classes=CLASSES), seed)
+        model = initialise(lambda: MAKE(shape=SHAPE, classes=CLASSES), seed)
         scores = model(torch.from_numpy(inputs))
         expected.append(classification.accuracy(scores, torch.from_numpy(labels)))
     assert found.tolist() == pytest.approx(expected)

@@ -50,17 +50,3 @@ def test_records_are_drawn_together_as_often_as_they_should(kind: Any) -> None:
     low, high = proportion_interval(together, BATCHES, error=1e-4)
     assert low <= chance <= high
     assert not low <= other <= high
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        (("poisson", 9, 8), "batch=9 must satisfy 1 <= batch <= 8"),
-        (("poisson", 0, 8), "batch=0 must be >= 1"),
-        (("full", 4, 8), "sampling=full takes all records, so batch=4 must be 8"),
-        (("shuffled", 4, 8), "kind=shuffled is unknown; choose one of full"),
-    ],
-)
-def test_refusals(values: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Sampling(*values)

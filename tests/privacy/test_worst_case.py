@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from sketchbench.privacy import gaussian
-from sketchbench.privacy.worst_case import composed_epsilon, counter_delta, response_delta, sampled_epsilon
+from sketchbench.privacy.worst_case import composed_epsilon, sampled_epsilon
+
+SHARES = (0.05, 0.3, 0.7, 0.95)  # of the way from the least possible δ to that at ε = 0
 
 
 def hockey_stick(p: np.ndarray, q: np.ndarray, epsilon: float) -> float:
@@ -27,12 +29,14 @@ def test_responses_one_by_one(each: float, delta: float, times: int) -> None:
     """All 4^k sequences of answers."""
     one, zero = response(each, delta)
     p, q = (np.array([math.prod(s) for s in itertools.product(side, repeat=times)]) for side in (one, zero))
-    for epsilon in (0.0, 0.2, 0.7, 1.5):
-        assert response_delta(epsilon, each, delta, times) == pytest.approx(hockey_stick(p, q, epsilon), abs=1e-13)
+    least, most = hockey_stick(p, q, 50.0), hockey_stick(p, q, 0.0)
+    for goal in (least + share * (most - least) for share in SHARES):
+        epsilon = composed_epsilon(each, delta, times, goal)
+        assert hockey_stick(p, q, epsilon) == pytest.approx(goal, abs=1e-11)
+    assert composed_epsilon(each, delta, times, most + 1e-12) == 0.0
 
 
 def test_a_single_response_is_as_private_as_it_says() -> None:
-    assert response_delta(0.4, 0.4, 1e-3, 1) == pytest.approx(1e-3)
     assert composed_epsilon(0.4, 1e-3, 1, 1e-3 * (1 + 1e-9)) == pytest.approx(0.4, rel=1e-6)
 
 
@@ -59,15 +63,18 @@ def counter(each: float, delta: float, start: float, batch: int) -> np.ndarray:
 @pytest.mark.parametrize(("batch", "records"), [(1, 2), (2, 5), (3, 6)])
 @pytest.mark.parametrize(("each", "delta"), [(0.5, 0.0), (1.0, 0.01)])
 def test_counters_batch_by_batch(each: float, delta: float, batch: int, records: int) -> None:
-    """All n^m batches; of the starts that are tried, the worst."""
+    """All n^m batches, and the counter of largest δ."""
     drawn = [sum(i == 0 for i in places) for places in itertools.product(range(records), repeat=batch)]
     starts = [math.exp(-i * each) / (1 + math.exp(each)) for i in range(batch + 1)]
-    for epsilon in (0.0, 0.1, 0.5):
-        worst = 0.0
-        for start in starts:
-            chances = counter(each, delta, start, batch)
-            worst = max(worst, hockey_stick(chances[drawn].mean(axis=0), chances[0], epsilon))
-        assert counter_delta(epsilon, each, delta, batch, records) == pytest.approx(worst, abs=1e-13)
+    counters = [counter(each, delta, start, batch) for start in starts]
+
+    def worst(epsilon: float) -> float:
+        return max(hockey_stick(chances[drawn].mean(axis=0), chances[0], epsilon) for chances in counters)
+
+    least, most = worst(50.0), worst(0.0)
+    for goal in (least + share * (most - least) for share in SHARES):
+        assert worst(sampled_epsilon(each, delta, batch, records, goal)) == pytest.approx(goal, abs=1e-11)
+    assert sampled_epsilon(each, delta, batch, records, most + 1e-12) == 0.0
 
 
 @pytest.mark.parametrize(("each", "delta"), [(0.1, 0.0), (0.5, 0.01), (1.0, 1e-5)])

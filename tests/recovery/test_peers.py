@@ -14,7 +14,7 @@ from sketchbench.task.decoders import applications
 
 SKETCH = SubsampledHadamard(64, 40, signs=False).draw(3, kernels="numba")
 PHI = np.asarray(SKETCH.materialize())
-X = signals.sparse(64, 4, 5, 1)
+X = signals.draw_sparse(64, 4, 5, 1)
 
 
 @pytest.mark.parametrize("decoder", [peers.orthogonal_matching_pursuit, peers.cosamp])
@@ -53,5 +53,5 @@ def test_no_more_entries_than_are_asked_for(applications: int) -> None:
     ],
 )
 def test_applications_are_counted(recovery: Recovery, expected: int) -> None:
-    x = signals.sparse(64, 4, 1, 1, noise=0.3)[0]
+    x = signals.draw_sparse(64, 4, 1, 1, noise=0.3)[0]
     assert applications(recovery, SKETCH, SKETCH.sketch(x)) == expected

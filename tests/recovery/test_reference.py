@@ -20,7 +20,7 @@ from sketchbench.sketch import (
     SubsampledCosine,
     SubsampledHadamard,
 )
-from sketchbench.task.signals import draw, sparse
+from sketchbench.task.signals import draw, draw_sparse
 
 EACH = pytest.mark.parametrize("kind", [FIHT, IHT], ids=lambda kind: kind.__name__)
 SENSING: dict[str, Callable[[int, int], Family]] = {
@@ -49,7 +49,7 @@ def test_iterates_equal_the_reference(
     stopping: Any = data.draw(st.sampled_from(["paper", "relative"]), label="stopping")
     support: Any = data.draw(st.sampled_from(["padded", "true"]), label="support")
     sketch = SENSING[sensing](d, b).draw(seed, kernels=kernels)
-    x = sparse(d, k, 4, seed, noise=noise) * [[1.0], [1e-4], [3e-5], [1e3]]
+    x = draw_sparse(d, k, 4, seed, noise=noise) * [[1.0], [1e-4], [3e-5], [1e3]]
     y = kernels.to_numpy(sketch.sketch(kernels.asarray(x)))
     assume(check_iterates(kind(k, stopping, support, 8), sketch, y) > 0)
 
@@ -99,7 +99,7 @@ def test_transforms(monkeypatch: pytest.MonkeyPatch, kernels: Kernels, kind: typ
     fused = ("spread_hadamard", "hadamard_collect", "spread_hadamard_collect")
     for name in ("walsh_hadamard", *fused, "cosine", "cosine_transpose"):
         monkeypatch.setattr(kernels, name, counted(name))
-    x = kernels.asarray(sparse(100, 10, signals, 1, noise=0.1))
+    x = kernels.asarray(draw_sparse(100, 10, signals, 1, noise=0.1))
     each, transposes = (5, 2) if kind is FIHT else (3, 1)
     for family in (SubsampledHadamard(100, 60), SubsampledCosine(100, 60)):
         sketch = family.draw(2, kernels=kernels)
@@ -147,6 +147,6 @@ def test_rounding_decides_nothing() -> None:
     rounding, and so are both parts of the next step's length.
     """
     sketch = SubsampledHadamard(200, 150, signs=False).draw(0, kernels="numpy")
-    y = sketch.sketch(sparse(200, 2, 100, 0, noise=0.05))
+    y = sketch.sketch(draw_sparse(200, 2, 100, 0, noise=0.05))
     one, three = FIHT(2).recover(sketch, y), FIHT(2).recover(sketch, 3 * y)
     np.testing.assert_allclose(three.x / 3, one.x, rtol=0, atol=1e-6)

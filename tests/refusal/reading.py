@@ -47,6 +47,7 @@ def read_settings(content: bytes, folder: Path) -> None:
     path = folder / "workflow.yaml"
     path.write_bytes(content)
     settings = schema.read(path, "workflow")
+    plan.check_settings(settings)
     plan.from_settings({**settings, "kernels": settings["kernels"].replace("auto", "numpy")})
 
 

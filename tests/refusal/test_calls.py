@@ -20,6 +20,6 @@ def test_a_wrong_call(wrong: Wrong) -> None:
         warnings.simplefilter("error")
         with pytest.raises((ValueError, TypeError, ArithmeticError)) as caught:
             call()
-    said = str(caught.value)
-    assert words in said
-    assert "\n" not in said
+    message = str(caught.value)
+    assert words in message
+    assert "\n" not in message

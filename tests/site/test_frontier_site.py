@@ -8,8 +8,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from sketchbench.report.evidence.outcomes import Scale
 from sketchbench.site import frontier
-from sketchbench.site.page import Page, Scale
+from sketchbench.site.page import Page
 
 ROOT = Path(__file__).parents[2]
 

@@ -5,8 +5,9 @@ from pathlib import Path
 import pandas as pd
 from listed import data
 
+from sketchbench.report.evidence.outcomes import Scale
 from sketchbench.site import printed
-from sketchbench.site.page import Page, Scale
+from sketchbench.site.page import Page
 
 ROOT = Path(__file__).parents[2]
 

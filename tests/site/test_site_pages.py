@@ -9,18 +9,22 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from sketchbench.config import commands
 from sketchbench.config.composition import compose
 from sketchbench.config.schema import load
 from sketchbench.project import PROJECT
+from sketchbench.report import seal
 from sketchbench.report.claim.claims import Claim, read_claims
-from sketchbench.site import build, claims, commands, errata, front, glossary, history, statistic
-from sketchbench.site.claim_picture import drawn
-from sketchbench.site.page import Page, Scale
+from sketchbench.report.evidence import statistic
+from sketchbench.report.evidence.outcomes import Scale
+from sketchbench.site import build, claims, errata, front, glossary, history
+from sketchbench.site.claim_picture import draw_panels
+from sketchbench.site.page import Page
 from sketchbench.site.verdicts import anchor, badge, number, prose, typeset
 
 CONF = PROJECT / "conf"
 NAN = float("nan")
-HEADINGS = ("Evidence", "Verdicts by method", "Why it is expected so", "How it is measured", "Make it again")
+HEADINGS = ("Evidence", "Verdicts by method", "Why this verdict is expected", "How the claim is measured")
 
 
 def verdict(**changes: Any) -> dict[str, Any]:
@@ -29,7 +33,12 @@ def verdict(**changes: Any) -> dict[str, Any]:
     told |= {"verdict": "holds", "expected": "holds", "criterion": "upper_bound", "study": "embedding", "case": "d=16"}
     numbers = {"statistic": 1.5, "low": 1.25, "high": 1.75, "bound": 2.0, "slack": 0.1, "tightness": 1.3, "trials": 9}
     control = {"negative_control": "zero", "negative_control_verdict": "fails", "negative_control_statistic": 7.0}
-    return {**told, **numbers, **control, "dataset": "none", "made": "a", "code": "", **changes}
+    return {**told, **numbers, **control, "dataset": "none", "code": "", **changes}
+
+
+def write_verdicts(folder: Path, rows: list[dict[str, Any]], scale: str = "quick") -> None:
+    pd.DataFrame(rows).to_csv(folder / "claims.csv", index=False)
+    seal.write("claims", scale, {}, [folder / "claims.csv"])
 
 
 @pytest.fixture
@@ -40,7 +49,7 @@ def scales(tmp_path: Path) -> list[Scale]:
         verdict(label="SRHT", method="srht", verdict="fails", tightness=NAN, statistic=3.0, low=2.5, high=3.5),
         verdict(claim="S3", verdict="not run", label=None, method=None, statistic=NAN),
     ]
-    pd.DataFrame(rows).to_csv(tmp_path / "claims.csv", index=False)
+    write_verdicts(tmp_path, rows)
     return [Scale("quick", tmp_path), Scale("paper", tmp_path / "paper")]
 
 
@@ -52,7 +61,7 @@ def test_every_claim_has_a_page_and_every_verdict_a_place(scales: list[Scale]) -
     pages = made(claims, scales)
     assert set(pages) == {"claims.md", *(f"claims/{path.stem}.md" for path in (CONF / "claim").glob("*.yaml"))}
     text = pages["claims/S2.md"].text
-    for heading in HEADINGS:
+    for heading in (*HEADINGS, "Repeat the measurement"):
         assert f"## {heading}" in text
     assert text.count('<tr id="') == 2
     assert '<tr id="ams"' in text
@@ -73,7 +82,7 @@ def test_the_front_page_keeps_the_two_questions_apart(scales: list[Scale]) -> No
 
 
 def test_no_surprises_are_told_in_plain_words(scales: list[Scale]) -> None:
-    pd.DataFrame([verdict()]).to_csv(scales[0].reports / "claims.csv", index=False)
+    write_verdicts(scales[0].reports, [verdict()])
     text = made(front, scales)["index.md"].text
     assert "No surprises" in text
     assert "No claim fails as printed." in text
@@ -81,15 +90,9 @@ def test_no_surprises_are_told_in_plain_words(scales: list[Scale]) -> None:
 
 
 def test_the_papers_scale_alone_has_a_front_page(scales: list[Scale]) -> None:
+    write_verdicts(scales[0].reports, [verdict(verdict="fails")], "paper")
     text = made(front, [Scale("paper", scales[0].reports)])["index.md"].text
     assert "verdict=fails&amp;scale=paper" in text
-
-
-def test_an_old_table_without_new_columns_can_be_shown(scales: list[Scale]) -> None:
-    old = pd.DataFrame([verdict()]).drop(columns=["negative_control", "tightness", "made", "code", "criterion"])
-    old.to_csv(scales[0].reports / "claims.csv", index=False)
-    assert "claims/S2.md" in made(claims, scales)
-    assert made(front, scales)
 
 
 def test_every_erratum_has_a_section(scales: list[Scale]) -> None:
@@ -107,7 +110,9 @@ def test_the_history_marks_drifts_and_may_be_missing(scales: list[Scale]) -> Non
         "b,2026-01-02,quick,S2,ams,fails,1",
         "b,2026-01-02,quick,S3,ams,holds,",
     ]
-    (scales[0].reports / "history.csv").write_text("\n".join(rows))
+    path = scales[0].reports / "history.csv"
+    path.write_text("\n".join(rows))
+    seal.write("history", "", {}, [path])
     text = made(history, scales)["history.md"].text
     assert "2 commits with reports, the latest b" in text
     assert "Of 2 courses 1 have a drift" in text
@@ -115,7 +120,7 @@ def test_the_history_marks_drifts_and_may_be_missing(scales: list[Scale]) -> Non
 
 
 def test_every_quantity_that_a_claim_names_is_explained(scales: list[Scale]) -> None:
-    listed = set(statistic.known())
+    listed = set(statistic.read_quantities())
     used = {
         name
         for claim in read_claims((CONF / "claim").glob("*.yaml"))
@@ -154,14 +159,14 @@ def test_a_claim_without_statement_or_reason_has_a_page(scales: list[Scale], mon
 def test_whatever_is_measured_is_drawn_within_the_frame(changes: dict[str, float]) -> None:
     rows = [{**verdict(**changes), "negative_control_bound": NAN}, {**verdict(), "negative_control_bound": 4.0}]
     for chosen in (rows, rows[:1]):
-        picture = drawn(chosen, {"upper_bound": "mean"}, "S2")
+        picture = draw_panels(chosen, {"upper_bound": "mean"}, "S2")
         assert "nan" not in picture
         for x in re.findall(r' (?:cx|x|x1|x2)="([^"]*)"', picture):
             assert 0 <= float(x) <= 440
 
 
 def test_nothing_is_drawn_of_no_number() -> None:
-    assert drawn([verdict(statistic=NAN)], {}, "S2") == ""
+    assert draw_panels([verdict(statistic=NAN)], {}, "S2") == ""
 
 
 @pytest.mark.parametrize(
@@ -192,7 +197,7 @@ def test_pages_are_written_with_their_headings(tmp_path: Path) -> None:
     )
     text = (tmp_path / "claims" / "S2.md").read_text()
     assert text.endswith("# S2\n\n## A\n\n## B\n\n## C\n")
-    config = build.configured(pages, tmp_path, tmp_path / "site")
+    config = build.mkdocs_config(pages, tmp_path, tmp_path / "site")
     assert config["nav"] == [{"Start": "index.md"}]
 
 
@@ -224,7 +229,7 @@ def test_what_takes_several_runs_has_no_command() -> None:
 
 
 def test_nothing_to_show_is_said(tmp_path: Path) -> None:
-    with pytest.raises(build.SiteError, match=r"no claims.csv to show; run snakemake first"):
+    with pytest.raises(build.SiteError, match=r"no claims.csv to show; run sketchbench results"):
         build.build(tmp_path / "site", tmp_path)
 
 
@@ -241,7 +246,7 @@ def test_nothing_to_show_is_said(tmp_path: Path) -> None:
 )
 def test_a_control_is_drawn_where_it_can_be_compared(changes: dict[str, Any], shown: bool) -> None:
     row = {"negative_control_bound": NAN, "negative_control_criterion": "", **verdict(), **changes}
-    assert ('class="control"' in drawn([row], {}, "S2")) == shown
+    assert ('class="control"' in draw_panels([row], {}, "S2")) == shown
 
 
 def test_the_axis_says_what_checks_share_once() -> None:

@@ -5,8 +5,10 @@ from pathlib import Path
 from listed import data
 
 from sketchbench.measure.column import Column as Measured
+from sketchbench.report import seal
+from sketchbench.report.evidence.outcomes import Scale
 from sketchbench.site import tables
-from sketchbench.site.page import Page, Scale
+from sketchbench.site.page import Page
 
 CONF = Path(__file__).parents[2] / "conf"
 TABLE = """\
@@ -19,7 +21,9 @@ srht,SRHT,64,bias,,10,refused
 
 def pages(folder: Path) -> dict[str, Page]:
     (folder / "tables").mkdir()
-    (folder / "tables" / "tails.csv").write_text(TABLE)
+    path = folder / "tables" / "tails.csv"
+    path.write_text(TABLE)
+    seal.write("table", "quick", {}, [path])
     (folder / "figures").mkdir()
     (folder / "figures" / "tails.svg").touch()
     made = tables.pages([Scale("quick", folder)], CONF)

@@ -21,21 +21,6 @@ def drawn(family: Family, dtype: type = np.float64) -> tuple[LinearOperator, np.
 
 
 @EVERY
-def test_one_column(family: Family) -> None:
-    """A vector gives a vector, and a matrix of one column one of one column; R and its transpose."""
-    operator, matrix = drawn(family)
-    x, y = np.arange(1.0, family.d + 1), np.arange(1.0, family.b + 1)
-    assert operator.matvec(x).shape == (family.b,)
-    assert operator.matvec(x[:, None]).shape == (family.b, 1)
-    assert operator.rmatvec(y).shape == (family.d,)
-    assert operator.rmatvec(y[:, None]).shape == (family.d, 1)
-    np.testing.assert_allclose(operator.matvec(x), matrix @ x)
-    np.testing.assert_allclose(operator.matvec(x[:, None])[:, 0], matrix @ x)
-    np.testing.assert_allclose(operator.rmatvec(y), matrix.T @ y)
-    np.testing.assert_allclose(operator.rmatvec(y[:, None])[:, 0], matrix.T @ y)
-
-
-@EVERY
 def test_what_scipy_calls(family: Family) -> None:
     """The functions that the operator was given, without the reshaping that SciPy does around them."""
     operator, matrix = drawn(family)
@@ -67,8 +52,3 @@ def test_of_another_precision() -> None:
     result = operator.matvec(np.ones(D))
     assert result.dtype == np.float32
     np.testing.assert_allclose(result, matrix.sum(axis=1))
-
-
-def test_of_a_stack() -> None:
-    with pytest.raises(ValueError, match="a stack of 2 operators is no single linear operator"):
-        CountSketch(D, B).draw(KEY, operators=2, kernels="numpy").as_linear_operator()

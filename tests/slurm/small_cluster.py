@@ -142,9 +142,9 @@ def whole(path: Path) -> projects.Project:
     for name in ("conf", "workflow", "sketchbench"):
         shutil.copytree(ROOT / name, path / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "environment.yml", path)
-    if (ROOT / "results" / "composed.json").is_file():
+    if (ROOT / "results" / "composed.txt").is_file():
         (path / "results").mkdir()
-        shutil.copy(ROOT / "results" / "composed.json", path / "results")
+        shutil.copy(ROOT / "results" / "composed.txt", path / "results")
     return projects.Project(path)
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import torch
 from levels import LEVEL
+from selecting import select
 from torch import Tensor
 
 from sketchbench import kernels
@@ -51,13 +52,13 @@ class Silence(Compressor):
 
     adds_up: ClassVar[bool] = True
 
-    def encode(self, x: Array, memory: Memory, at: At, heard: Sequence[Reply]) -> Message:
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
         return Message({"values": np.zeros((*x.shape[:2], 1), "float32")})
 
-    def decode(self, message: Message, at: At, heard: Sequence[Reply]) -> Array:
+    def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
         return np.zeros((*message.parts["values"].shape[:2], self.layout.d), "float32")
 
-    def lens(self, message: Message, at: At, heard: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+    def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
         return torch.zeros(at.trials, 1), lambda x: 0 * x[:, :1]
 
 
@@ -66,15 +67,11 @@ def rows(compressor: Any = RandomK, compression: float = 4) -> list[Row]:
     return dataclasses.replace(SMALL, compressor=compressor, compression=compression).run()
 
 
-def of(found: list[Row], **values: Any) -> list[Row]:
-    return [row for row in found if all(row.get(name) == value for name, value in values.items())]
-
-
 def test_rows() -> None:
     found = rows()
     assert all(row["compression"] == 4 for row in found)
     for case in VIEWS:
-        judged = {str(row["quantity"]): row for row in of(found, case=case) if "attack" in row}
+        judged = {str(row["quantity"]): row for row in select(found, case=case) if "attack" in row}
         assert judged.keys() == JUDGED
         assert len({row["attack"] for row in judged.values()}) == 1
         assert {row["bytes_seen"] for row in judged.values()} == {3768}
@@ -82,11 +79,11 @@ def test_rows() -> None:
         assert lost["bound"] == won["bound"] == 0.5
         assert lost["count"] + won["count"] == lost["trials"] == 2  # type: ignore[operator]
         assert won["positive_control"] in (0, 1, 2)
-        (guess,) = of(found, case="mean image", quantity="psnr")
+        (guess,) = select(found, case="mean image", quantity="psnr")
         assert judged["lead"]["mean"] == pytest.approx(judged["psnr"]["mean"] - guess["mean"])  # type: ignore[operator]
-    areas = of(found, quantity="property_auc")
+    areas = select(found, quantity="property_auc")
     assert [(row["case"], row["exact"]) for row in areas] == [("server", 0.5), ("sum", 0.5)]
-    for area, untold in zip(areas, of(found, quantity="untold"), strict=True):
+    for area, untold in zip(areas, select(found, quantity="untold"), strict=True):
         assert untold["count"] == (area["minimum"] < 0.6) + (area["maximum"] < 0.6)  # type: ignore[operator]
 
 
@@ -96,7 +93,7 @@ def test_the_same_again() -> None:
 
 def test_pictures_are_as_like_as_they_say() -> None:
     def picture(case: str) -> tuple[Any, Any]:
-        (row,) = of(rows(), quantity="picture", case=case)
+        (row,) = select(rows(), quantity="picture", case=case)
         levels = np.frombuffer(base64.b64decode(str(row["picture"])), np.uint8)
         assert (row["shape"], row["trial"]) == ("1x8x8", 0)
         return levels.reshape(1, 8, 8) / 255, row["value"]
@@ -109,11 +106,11 @@ def test_pictures_are_as_like_as_they_say() -> None:
 
 def test_messages_that_do_not_add_up_have_no_sum() -> None:
     found = rows(TopK, 16)
-    (lost,) = of(found, case="sum")
+    (lost,) = select(found, case="sum")
     assert (lost["quantity"], lost["status"]) == ("psnr", "refused")
     assert "don't add up" in str(lost["reason"])
-    server, eavesdropper = (of(found, case=case, quantity="lead")[0] for case in ("server", "eavesdropper"))
-    assert server.but(case="eavesdropper") == eavesdropper  # there is no key that it could lack
+    server, eavesdropper = (select(found, case=case, quantity="lead")[0] for case in ("server", "eavesdropper"))
+    assert server.replace(case="eavesdropper") == eavesdropper  # there is no key that it could lack
 
 
 def test_what_does_not_fit_is_refused() -> None:
@@ -135,7 +132,7 @@ def test_what_is_judged_chooses_no_attack(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(StackedAttacks, "run", run)
     found = dataclasses.replace(SMALL).run()
     assert {row["attack"] for row in found if "attack" in row} == {"most likely"}
-    assert all(row["count"] == 2 for row in of(found, quantity="leaks"))
+    assert all(row["count"] == 2 for row in select(found, quantity="leaks"))
 
 
 @pytest.mark.parametrize("peeking", [False, True])
@@ -145,7 +142,9 @@ def test_silence_shows_an_attacker_who_sees_the_truth(monkeypatch: pytest.Monkey
     task = dataclasses.replace(SMALL, compressor=Silence, compression=64, trials=24)
     if peeking:
         truth = task._scene.images
-        monkeypatch.setattr(StackedAttacks, "likely", lambda self, target: truth[:, target.sight.clients].clone())
+        monkeypatch.setattr(
+            StackedAttacks, "find_most_likely", lambda self, target: truth[:, target.sight.clients].clone()
+        )
     found = pd.DataFrame([dict(row) for row in task.run()])
     leaks = found[(found["quantity"] == "leaks") & (found["case"] == "server")].drop(columns="positive_control")
     (comparison,) = CRITERIA["probability"](leaks, LEVEL, Settings())

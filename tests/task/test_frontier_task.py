@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hydra.utils import instantiate
 from omegaconf import OmegaConf
+from selecting import select
 
 from sketchbench import kernels
 from sketchbench.compressor.plain import Plain
@@ -61,8 +62,7 @@ def rows() -> list[Row]:
 
 
 def of(quantity: str, found: list[Row], **where: Any) -> list[Any]:
-    chosen = [row for row in found if row["quantity"] == quantity]
-    return [row for row in chosen if all(row.get(name) == value for name, value in where.items())]
+    return select(found, quantity=quantity, **where)
 
 
 @pytest.fixture(autouse=True)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from selecting import select
 
 from sketchbench import kernels
 from sketchbench.attack import double_blind, sketched_gradient
@@ -46,8 +47,7 @@ ATTEMPT = Attempt(np.zeros((1, 8, 8)), 1, 1, 0.0, likeness(np.zeros((1, 8, 8)), 
 
 
 def of(quantity: str, found: list[Row], **values: Any) -> list[Row]:
-    chosen = [row for row in found if row["quantity"] == quantity]
-    return [row for row in chosen if all(row.get(k) == v for k, v in values.items())]
+    return select(found, quantity=quantity, **values)
 
 
 def victim(trial: int) -> Victim:
@@ -177,7 +177,6 @@ def test_noise() -> None:
 @pytest.mark.parametrize(
     ("task", "change", "message"),
     [
-        (BLIND, {"trials": 1}, "trials=1 must be >= 2"),
         (BLIND, {"trials": 2, "assessment": Assessment(30.0, 3.0, 4.0, 1e-4, 3)}, "pictures=3 must be <= trials=2"),
         (SIZES, {"compressions": [0.5]}, "compression=0.5 must satisfy 1 <= compression <= d=2538"),
         (SIZES, {"compressions": [1e4]}, r"compression=10000.0 must satisfy"),

@@ -104,10 +104,3 @@ def test_too_few_images_are_refused() -> None:
     large = dataclasses.replace(SMALL, batches=dataclasses.replace(SMALL.batches, batch=400))
     with pytest.raises(ValueError, match=r"a party has .* images with the property .* lower batch or share"):
         large.run()
-
-
-def test_refused() -> None:
-    with pytest.raises(ValueError, match="trials=1 must be >= 2"):
-        dataclasses.replace(SMALL, trials=1)
-    with pytest.raises(ValueError, match=r"rate=0\.0 must be > 0"):
-        dataclasses.replace(SMALL, rate=0.0)

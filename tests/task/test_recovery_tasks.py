@@ -67,7 +67,7 @@ def reconstruction(kernels: Kernels, recovery: Any = FIHT, **options: Any) -> Re
 
 def test_reconstruction(kernels: Kernels) -> None:
     rows = reconstruction(kernels).run()
-    x = signals.sparse(D, K, TRIALS, 3, noise=0.05)
+    x = signals.draw_sparse(D, K, TRIALS, 3, noise=0.05)
     cells = BlockSparseEmbedding(D, B, 5)
     found = recovered(kernels, FIHT(K), operator(kernels, "reconstruction"), x)
     table = recovered(kernels, CountSketchMedian(K), operator(kernels, "reconstruction", cells), x)
@@ -123,7 +123,7 @@ def test_rows_that_do_not_divide_b(kernels: Kernels) -> None:
 def test_stability(kernels: Kernels) -> None:
     amounts = [0.1, 2.0]
     rows = Stability(**shared(kernels, FIHT), amounts=amounts).run()
-    x = signals.sparse(D, K, TRIALS, 3)
+    x = signals.draw_sparse(D, K, TRIALS, 3)
     x /= np.sqrt((x**2).sum(axis=1))[:, None]
     random = seeds.generator(3, data="stability", d=D, b=B)
     noise, tail = random.standard_normal((TRIALS, B)), random.standard_normal((TRIALS, D))
@@ -175,12 +175,6 @@ def test_stability_of_nothing(kernels: Kernels) -> None:
         assert abs(1 - amount) < tail["minimum"] <= tail["maximum"] < 1 + amount
 
 
-@pytest.mark.parametrize("amount", [0, -0.5, float("nan")])
-def test_amounts(kernels: Kernels, amount: float) -> None:
-    with pytest.raises(ValueError, match=f"amounts={amount} must be (> 0|finite)"):
-        Stability(**shared(kernels, FIHT), amounts=[0.1, amount])
-
-
 # Units
 
 
@@ -195,7 +189,7 @@ def test_amounts(kernels: Kernels, amount: float) -> None:
 )
 def test_units(kernels: Kernels, recovery: Any, changed: list[int]) -> None:
     rows = Units(**shared(kernels, recovery), noise=0.05, exponents=[-30, 30]).run()
-    x = signals.sparse(D, K, TRIALS, 3, noise=0.05)
+    x = signals.draw_sparse(D, K, TRIALS, 3, noise=0.05)
     sketch = operator(kernels, "units")
     base = signals.relative_error(x, recovered(kernels, recovery(K), sketch, x))
     check_values(one(rows, quantity="relative_error", unit=1.0), base)
@@ -248,30 +242,17 @@ def test_padding_of_nothing(kernels: Kernels) -> None:
     assert one(rows, quantity="wasted", support="padded")["maximum"] == 0
 
 
-def test_unknown_signals(kernels: Kernels) -> None:
-    with pytest.raises(ValueError, match="signals=dense is unknown; choose one of sparse, heavy_tail"):
-        Padding(**shared(kernels, FIHT), signals={"dense": 1.0})
-
-
 # What all refuse
 
 
-@pytest.mark.parametrize("k", [0, D + 1])
 @pytest.mark.parametrize("task", ["reconstruction", "stability", "units", "padding"])
-def test_numbers_of_nonzeros(kernels: Kernels, task: str, k: int) -> None:
-    given = {**shared(kernels, FIHT), "k": k}
+def test_more_nonzeros_than_coordinates(kernels: Kernels, task: str) -> None:
+    given = {**shared(kernels, FIHT), "k": D + 1}
     made: Any = {
         "reconstruction": partial(Reconstruction, noise=0.05, rows=5),
         "stability": partial(Stability, amounts=[0.1]),
         "units": partial(Units, noise=0.05, exponents=[1]),
         "padding": partial(Padding, signals={"sparse": 1.0}),
     }[task]
-    with pytest.raises(ValueError, match=f"k={k} must"):
+    with pytest.raises(ValueError, match=f"k={D + 1} must"):
         made(**given).run()
-
-
-def test_negative_noise_is_refused(kernels: Kernels) -> None:
-    with pytest.raises(ValueError, match=r"noise=-0\.1 must be >= 0"):
-        reconstruction(kernels, noise=-0.1)
-    with pytest.raises(ValueError, match=r"noise=-0\.1 must be >= 0"):
-        Units(**shared(kernels, FIHT), noise=-0.1, exponents=[1])

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from sketchbench.task.signals import Kind, draw, relative_error, sparse
+from sketchbench.task.signals import Kind, draw, draw_sparse, relative_error
 
 KINDS = get_args(Kind)
 
@@ -35,23 +35,23 @@ def test_everything_else_counts(kind: str) -> None:
 def test_sparse_signals(seed: int, d: int, share: float) -> None:
     """k nonzeros without noise; with noise, the same places and values underneath."""
     k = max(1, round(share * d))
-    x = sparse(d, k, 3, seed)
+    x = draw_sparse(d, k, 3, seed)
     assert ((x != 0).sum(axis=1) == k).all()
-    noisy = sparse(d, k, 3, seed, noise=1e-6)
+    noisy = draw_sparse(d, k, 3, seed, noise=1e-6)
     assert (noisy != x).all()
     np.testing.assert_allclose(noisy, x, atol=1e-5)
-    np.testing.assert_array_equal(draw("sparse", d, k, 3, seed), sparse(d, k, 3, seed, noise=0.05))
+    np.testing.assert_array_equal(draw("sparse", d, k, 3, seed), draw_sparse(d, k, 3, seed, noise=0.05))
 
 
 @pytest.mark.statistical
 def test_distributions() -> None:
     """Kolmogorov-Smirnov at 1e-6 on 20,000 values, fixed seed; places by chi-square over 40 cells."""
-    x = sparse(40, 5, 4000, 7)
+    x = draw_sparse(40, 5, 4000, 7)
     assert stats.kstest(x[x != 0], "norm").pvalue > 1e-6
     expected = 4000 * 5 / 40
     spread = (((x != 0).sum(axis=0) - expected) ** 2 / expected).sum() / (1 - 5 / 40)
     assert spread < stats.chi2.isf(1e-6, 39)
-    noise = sparse(40, 5, 500, 7, noise=0.3) - x[:500]
+    noise = draw_sparse(40, 5, 500, 7, noise=0.3) - x[:500]
     assert stats.kstest(noise.ravel() / 0.3, "norm").pvalue > 1e-6
     tails = draw("heavy_tail", 40, 5, 500, 7)
     assert stats.kstest(tails.ravel(), "t", args=(2,)).pvalue > 1e-6
@@ -60,7 +60,7 @@ def test_distributions() -> None:
 @pytest.mark.parametrize("k", [0, -1, 9])
 def test_impossible_numbers_of_nonzeros(k: int) -> None:
     with pytest.raises(ValueError, match=f"nonzeros k={k} must satisfy 1 <= k <= d=8"):
-        sparse(8, k, 2, 0)
+        draw_sparse(8, k, 2, 0)
     with pytest.raises(ValueError, match=f"nonzeros k={k} must satisfy 1 <= k <= d=8"):
         draw("sparse", 8, k, 2, 0)
 
@@ -68,7 +68,7 @@ def test_impossible_numbers_of_nonzeros(k: int) -> None:
 @pytest.mark.parametrize("noise", [-0.1, float("nan")])
 def test_negative_noise(noise: float) -> None:
     with pytest.raises(ValueError, match=re.escape(f"noise={noise} must be >= 0")):
-        sparse(8, 2, 2, 0, noise=noise)
+        draw_sparse(8, 2, 2, 0, noise=noise)
 
 
 def test_unknown_kind() -> None:

@@ -1,6 +1,5 @@
-"""Tasks refuse wrong parameters when they are made, and say in the log what they do when they run."""
+"""Unknown names and wrong values that tasks refuse when they are made, beside those of tests/contract/test_tasks.py."""
 
-import logging
 import re
 from dataclasses import fields
 from typing import Any
@@ -8,7 +7,6 @@ from typing import Any
 import pytest
 
 from sketchbench.kernels import load
-from sketchbench.measure.row import Row
 from sketchbench.recovery.count_sketch import CountSketchMedian
 from sketchbench.recovery.fiht import FIHT
 from sketchbench.sketch.count_sketch import CountSketch
@@ -20,15 +18,9 @@ from sketchbench.task.moments import Moments
 from sketchbench.task.norms import Norms
 from sketchbench.task.padding import Padding
 from sketchbench.task.privacy_accounting import PrivacyAccounting
-from sketchbench.task.privacy_lemmas import PrivacyLemmas
-from sketchbench.task.reconstruction import Reconstruction
 from sketchbench.task.sketched_layers import SketchedLayers
-from sketchbench.task.sparsity import Sparsity
 from sketchbench.task.spectrum import Spectrum
-from sketchbench.task.stability import Stability
 from sketchbench.task.tails import Tails
-from sketchbench.task.task import Task
-from sketchbench.task.units import Units
 from sketchbench.task.weight_sketch import WeightSketch
 from sketchbench.theory.known import Known
 from sketchbench.theory.leakage import count_sketch_spectrum
@@ -61,22 +53,9 @@ SETTINGS: dict[Any, dict[str, Any]] = {
         "delta": 1e-5,
         "epsilons": [],
     },
-    PrivacyLemmas: {
-        "epsilons": [0.1],
-        "deltas": [1e-5],
-        "steps": [1],
-        "local_steps": [1],
-        "batches": [1],
-        "records": 2,
-        "long": [],
-    },
-    Reconstruction: {"noise": 0.05, "rows": 2},
     SketchedLayers: {"batch": 2, "outputs": 3},
-    Sparsity: {"length": 4},
     Spectrum: {},
-    Stability: {"amounts": [0.1]},
     Tails: {"pairs": ["flat"], "deltas": [0.1], "points": 2},
-    Units: {"noise": 0.0, "exponents": [1]},
     WeightSketch: {"cases": ["centred"], "outputs": 2, "features": 2},
 }
 
@@ -87,69 +66,25 @@ def made(task: Any, **changed: Any) -> Any:
     return task(**{**shared, **SETTINGS[task], **changed})
 
 
-@pytest.mark.parametrize("task", SETTINGS)
-def test_a_task_returns_rows_and_logs_its_progress(task: Any, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO, logger="sketchbench"):
-        rows = made(task).run()
-    assert isinstance(made(task), Task)
-    assert rows
-    assert all(isinstance(row, Row) for row in rows)
-    assert [record for record in caplog.records if record.name.startswith("sketchbench.task")]
-
-
-EMPTY = [
-    (Consensus, "graphs"),
-    (Consensus, "nodes"),
-    (InnerProducts, "deltas"),
-    (Moments, "pairs"),
-    (Norms, "pairs"),
-    (PrivacyAccounting, "accountants"),
-    (PrivacyAccounting, "rounds"),
-    (PrivacyLemmas, "epsilons"),
-    (PrivacyLemmas, "deltas"),
-    (PrivacyLemmas, "steps"),
-    (PrivacyLemmas, "local_steps"),
-    (PrivacyLemmas, "batches"),
-    (Stability, "amounts"),
-    (Tails, "pairs"),
-    (Tails, "deltas"),
-    (Units, "exponents"),
-    (WeightSketch, "cases"),
+NAMES = [
+    (task, name)
+    for task, settings in SETTINGS.items()
+    for name, value in settings.items()
+    if isinstance(value, list | dict) and isinstance(next(iter(value), None), str)
 ]
 
 
-@pytest.mark.parametrize(("task", "name"), EMPTY)
-def test_empty_lists_are_refused(task: Any, name: str) -> None:
-    with pytest.raises(ValueError, match=rf"^{name}=\[\] must not be empty$"):
-        made(task, **{name: []})
-
-
-@pytest.mark.parametrize(("task", "name"), [(Padding, "signals"), (PrivacyAccounting, "multipliers")])
-def test_empty_dictionaries_are_refused(task: Any, name: str) -> None:
-    with pytest.raises(ValueError, match=rf"^{name}={{}} must not be empty$"):
-        made(task, **{name: {}})
-
-
-UNKNOWN = [
-    (Consensus, "graphs", ["ring", "tree"], "graphs=tree", "ring, grid, star, complete"),
-    (Moments, "pairs", ["tree"], "pairs=tree", "random, equal, spike"),
-    (Moments, "pairs", ["tree"], "pairs=tree", "gradient, roaming_spike"),
-    (Norms, "pairs", ["roaming_spike"], "pairs=roaming_spike", "random, equal"),
-    (Padding, "signals", {"dense": 1.0}, "signals=dense", "sparse, heavy_tail"),
-    (PrivacyAccounting, "accountants", ["exact", "none"], "accountants=none", "paper, advanced"),
-    (PrivacyAccounting, "multipliers", {"half": 1.0}, "multipliers=half", "full, poisson"),
-    (Tails, "pairs", ["flat", "tree"], "pairs=tree", "random, equal"),
-    (WeightSketch, "cases", ["centered"], "cases=centered", "centred, uncentred, structured"),
-]
-
-
-@pytest.mark.parametrize(("task", "name", "value", "refused", "known"), UNKNOWN)
-def test_unknown_names_are_refused(task: Any, name: str, value: Any, refused: str, known: str) -> None:
-    with pytest.raises(ValueError, match=rf"^{refused} is unknown; choose one of .*{known}"):
-        made(task, **{name: value})
+@pytest.mark.parametrize(("task", "name"), NAMES)
+def test_an_unknown_name_is_refused(task: Any, name: str) -> None:
+    value = SETTINGS[task][name]
+    known = next(iter(value))
+    changed = [*value, "other"] if isinstance(value, list) else {"other": 1.0}
+    with pytest.raises(ValueError, match=rf"^{name}=other is unknown; choose one of .*{known}"):
+        made(task, **{name: changed})
 
 
 WRONG = [
+    (Norms, {"pairs": ["roaming_spike"]}, "pairs=roaming_spike is unknown; choose one of random, equal"),
     (Consensus, {"tolerance": 1}, "tolerance=1 must be > 0 and < 1"),
     (Consensus, {"nodes": [4, 5]}, "nodes=5 must be a square number, which a grid needs"),
     (Consensus, {"nodes": [1]}, "nodes=1 must be >= 4"),
@@ -167,6 +102,6 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("task", "changed", "message"), WRONG)
-def test_wrong_values_are_refused(task: Any, changed: dict[str, Any], message: str) -> None:
+def test_a_wrong_value_is_refused(task: Any, changed: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         made(task, **changed)

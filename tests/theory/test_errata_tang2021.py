@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tang2021_counterexamples import bound_at_d_1, mean_squared_gradient_of_noise
 
-from sketchbench.federated.compressed_sensing import CompressedSensingSGD, tracked
+from sketchbench.federated.compressed_sensing import CompressedSensingSGD, track
 from sketchbench.kernels import load
 from sketchbench.objective.quadratic import Quadratic
 from sketchbench.objective.sparse_gradients import SparseGradients
@@ -25,7 +25,7 @@ def memory_deviations(d: int, b: int, *, channel_noise: float, rounds: int = 5) 
     sketch = SubsampledHadamard(d, b, signs=False).draw(3, kernels="numpy")
     algorithm = CompressedSensingSGD(FIHT(min(8, d)), 0.3, channel_noise, clients="mean")
     worst = np.zeros(10)
-    for at, vectors in tracked(algorithm.run(objective, sketch, 7, trials=10, rounds=rounds), algorithm, sketch):
+    for at, vectors in track(algorithm.run(objective, sketch, 7, trials=10, rounds=rounds), algorithm, sketch):
         if at.sent is not None and vectors is not None:
             off = np.linalg.norm(at.error - sketch.sketch(vectors.e), axis=1)
             worst = np.maximum(worst, off / np.linalg.norm(at.sent.z, axis=1))
@@ -55,7 +55,7 @@ def test_lemma_1_at_three_of_four_columns() -> None:
     np.testing.assert_allclose(abs(2 / 3 * matrix @ matrix.T), [[1, 1 / 3], [1 / 3, 1]], rtol=RELATIVE)
     objective = Quadratic(NUMPY, 3, 2, 0)
     algorithm = CompressedSensingSGD(FIHT(1), 0.3, 0.5)
-    _, (at, vectors) = tracked(algorithm.run(objective, sketch, 7, trials=10, rounds=1), algorithm, sketch)
+    _, (at, vectors) = track(algorithm.run(objective, sketch, 7, trials=10, rounds=1), algorithm, sketch)
     assert at.sent is not None
     assert vectors is not None
     off = np.linalg.norm(at.error - vectors.e @ matrix.T, axis=1)
@@ -74,7 +74,7 @@ def test_the_proof_of_theorem_1_drops_the_noise() -> None:
     matrix = sketch.materialize()
     algorithm = CompressedSensingSGD(FIHT(6), eta, 5.0)
     before, shares = np.zeros((4, d)), []
-    for at, vectors in tracked(algorithm.run(objective, sketch, 7, trials=4, rounds=20), algorithm, sketch):
+    for at, vectors in track(algorithm.run(objective, sketch, 7, trials=4, rounds=20), algorithm, sketch):
         if at.sent is None or vectors is None:
             continue
         np.testing.assert_allclose(vectors.e @ matrix.T, at.error, atol=1e-10)  # this is the e of Lemma 1

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sketchbench.theory.double_blind import missed
+from sketchbench.theory.double_blind import unreachable_share
 from sketchbench.theory.semi_smooth import ALPHA, FUNCTIONS, POWER, allowed_by_lemma_i_9, remainder
 
 GRID = np.linspace(-8, 8, 16001)
@@ -44,6 +44,6 @@ def test_what_is_missed_of_an_update() -> None:
     update = np.random.default_rng(1).standard_normal((5, 7))
     columns = np.hstack([before, -after])
     best = columns @ np.linalg.lstsq(columns, update, rcond=None)[0]
-    assert missed(before, after, update) == pytest.approx(((best - update) ** 2).sum() / (update**2).sum())
-    assert missed(before, after, columns @ np.ones((4, 7))) < 1e-25
-    assert missed(before[:3], after[:3], update[:3]) < 1e-25  # no more outputs than columns
+    assert unreachable_share(before, after, update) == pytest.approx(((best - update) ** 2).sum() / (update**2).sum())
+    assert unreachable_share(before, after, columns @ np.ones((4, 7))) < 1e-25
+    assert unreachable_share(before[:3], after[:3], update[:3]) < 1e-25  # no more outputs than columns

@@ -39,7 +39,7 @@ def test_the_bounds_at_other_numbers() -> None:
 
 def test_with_the_dropped_noise() -> None:
     """(Q/d)σ² = 11/4 beside G² = 7 in the first terms only."""
-    corrected = setting().corrected
+    corrected = setting().with_channel_noise
     assert corrected.squared_gradient - setting().squared_gradient == pytest.approx(3 * 11 / 4 / 40)
     assert corrected.average_excess - setting().average_excess == pytest.approx(11 / 4 / 2 / 20)
     assert corrected.memory_energy == setting().memory_energy

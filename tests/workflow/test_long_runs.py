@@ -17,7 +17,7 @@ set:
   task.judging.points: 2
   task.tuning.rates: [0.3]
   task.compression.arms: {fiht: [2], count_sketch: [1]}
-scales: {smoke: {trials: 2}}
+scales: {smoke: {trials: runs, set: {task.trials: 2}}}
 """
 
 

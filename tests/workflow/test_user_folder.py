@@ -66,7 +66,7 @@ def test_only_ones_own(project: Project, tmp_path: Path) -> None:
     module.write_text(module.read_text() + "\n\ndef tail(delta, d, b):\n    return 1 / delta\n")
     project.succeed(f"folder={folder}", "only=mine", "beside={sketch: [count_sketch]}")
     assert not (project.path / "reports").exists()
-    assert {path.name for path in (project.path / "results").iterdir()} == {"composed.json"}
+    assert {path.name for path in (project.path / "results").iterdir()} == {"composed.txt"}
     table = pd.read_csv(folder / "reports" / "smoke" / "tables" / "tiny.csv")
     assert set(table["method"]) == {"half_signs", "count_sketch"}
     records = (folder / "results" / "smoke" / "tiny").rglob("*.parquet")
@@ -78,9 +78,9 @@ def test_only_ones_own(project: Project, tmp_path: Path) -> None:
 def test_only_needs_a_folder() -> None:
     settings = yaml.safe_load((ROOT / "conf" / "workflow.yaml").read_text())
     with pytest.raises(SchemaError, match=r"settings: at only: 'own' is not one of \['', 'mine'\]"):
-        plan.from_settings({**settings, "only": "own"})
+        plan.check_settings({**settings, "only": "own"})
     with pytest.raises(ConfigError, match="only=mine needs folder=DIR as well"):
-        plan.from_settings({**settings, "only": "mine"})
+        plan.check_settings({**settings, "only": "mine"})
 
 
 def test_all_that_is_wrong_is_told_before_anything_is_run(project: Project, tmp_path: Path) -> None:

@@ -271,7 +271,7 @@ DISORDERS: dict[str, Callable[[Path], object]] = {
     "no memory, and every file of 1970": _forget,
     "a file for the folder of a study": lambda path: _file_for_folder(path / RESULTS / "tiny"),
     "a file for the folder of tables": lambda path: _file_for_folder(path / REPORTS / "tables"),
-    "a damaged memory of configs": lambda path: (path / "results" / "composed.json").write_text("{}"),
+    "a damaged memory of configs": lambda path: (path / "results" / "composed.txt").write_text("{}"),
     "seals that are gone": lambda path: [seal.unlink() for seal in (path / REPORTS).rglob("*.seal")],
     "reports of another seed": _of_another_seed,
     "results of another seed": lambda path: _of_another_seed(path, RESULTS),

@@ -12,7 +12,7 @@ rule check:
                 [f"{TABLE}.{ending}" for ending in ("csv", "seal")],
                 study=PLAN.runs,
             ),
-            PLAN.all_receipts,  # by name, so that a withdrawn one is made again
+            PLAN.all_receipts,  # by name, so that one that is gone is made again
             expand(
                 [f"{FIGURE}.{ending}" for ending in ("svg", "png", "seal")],
                 figure=FIGURES,

@@ -25,7 +25,7 @@ rule claims:
     log:
         f"{LOGS}/claims.log",
     group:
-        lambda wildcards: cluster_jobs().last
+        lambda wildcards: grouped(cluster.LAST)
     conda:
         "../../environment.yml"
     threads: 1

@@ -21,7 +21,7 @@ rule figure:
     wildcard_constraints:
         figure="[a-z0-9_]+",
     group:
-        lambda wildcards: cluster_jobs().last
+        lambda wildcards: grouped(cluster.LAST)
     conda:
         "../../environment.yml"
     threads: 1

@@ -9,10 +9,11 @@ rule frontier:
             category="Frontier",
             caption="../captions/frontier.rst",
         ),
+        seal=f"{REPORTS}/frontier.seal",
     log:
         f"{LOGS}/frontier.log",
     group:
-        lambda wildcards: cluster_jobs().last
+        lambda wildcards: grouped(cluster.LAST)
     conda:
         "../../environment.yml"
     threads: 1
@@ -20,8 +21,9 @@ rule frontier:
         mem_mb=lambda wildcards, attempt: 800 * attempt,
         runtime=lambda wildcards, attempt: 3 * attempt,
     params:
-        code=CODE(("sketchbench.report.frontier.joining",)),
+        scale=config["scale"],
+        code=CODE(("sketchbench.report.frontier.cells",)),
     message:
         "the frontier of compressors"
     shell:
-        "python -m sketchbench step frontier {input.tables:q} --csv {output.csv:q} 2> {log:q}"
+        "python -m sketchbench step frontier {input.tables:q} --scale {params.scale} --csv {output.csv:q} 2> {log:q}"

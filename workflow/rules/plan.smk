@@ -1,5 +1,4 @@
 # What there is to do: studies and configs become runs, once, while Snakemake reads this file.
-import functools
 import os
 import shlex
 from pathlib import Path
@@ -9,14 +8,15 @@ from snakemake.logging import logger
 from sketchbench.plan import cluster
 from sketchbench.plan import making as planning
 from sketchbench.plan import progress
-from sketchbench.report import reports, standing
+from sketchbench.report import frontier, standing
 from sketchbench.run.digest import CodeDigest
 from sketchbench.errors import ConfigError
 from sketchbench.files import FileError
 from sketchbench.report.figure.catalogue import available, read_catalogue
-from sketchbench.report.frontier import studies as frontier
-from sketchbench.report.printed.typed import studies_printed
+from sketchbench.report.printed.transcription import studies_printed
+from sketchbench.config.composition import user_folder
 from sketchbench.config.schema import SchemaError
+from sketchbench.inspection.check import check_folder
 
 # A profile may be for CuPy alone. Its kernels=cupy is lost where --configfile replaces the profile's.
 if "cupy_only" in workflow.global_resources and config["kernels"] != "cupy":
@@ -26,6 +26,11 @@ if "cupy_only" in workflow.global_resources and config["kernels"] != "cupy":
     )
 
 try:
+    planning.check_settings(config)
+    if workflow.is_main_process:
+        planning.check_kernels(config["kernels"], config["device"] == "elsewhere")
+        if folder := user_folder(config["folder"]):
+            check_folder(folder)
     PLAN = planning.from_settings(config, main=workflow.is_main_process)
     CATALOGUE = read_catalogue()
     MEASURED = studies_printed()
@@ -37,7 +42,7 @@ RESULTS, LOGS, REPORTS = PLAN.places
 TABLE = f"{REPORTS}/tables/{{study}}"
 FIGURE = f"{REPORTS}/figures/{{figure}}"
 # The figures of tables that this plan makes, perhaps beside others that it would make the same.
-FIGURES = available(CATALOGUE, PLAN.current, changed=PLAN.runs)
+FIGURES = available(CATALOGUE, PLAN.up_to_date_tables, changed=PLAN.runs)
 # What compares compressors: made where they are trained, of whatever else of them there is.
 FRONTIER = [name for name in frontier.STUDIES if name in PLAN.tables]
 FRONTIER = FRONTIER if frontier.TRAINING in FRONTIER else []
@@ -45,18 +50,16 @@ FRONTIER = FRONTIER if frontier.TRAINING in FRONTIER else []
 PRINTED = [name for name in PLAN.tables if name in MEASURED]
 
 
-@functools.cache
-def cluster_jobs():
-    """What shares a job of a cluster. The profile's `group-components` are there only once the graph is being built."""
+def batch_of(wildcards):
+    return PLAN.batches[wildcards.study][wildcards.batch]
+
+
+def grouped(group):
+    """The group, where the profile has groups of short work. It is asked only once the graph is being built."""
     if not workflow.is_main_process:
         # A job goes on where one of its runs fails, as the whole does; Snakemake does not tell it of `keep-going`.
         workflow.execution_settings.keep_going = True
-    parts = [
-        name
-        for name in workflow.group_settings.group_components
-        if name.startswith("part")
-    ]
-    return cluster.jobs(PLAN.batches, len(parts))
+    return group if cluster.SHORT in workflow.group_settings.group_components else None
 
 
 def slots():
@@ -70,16 +73,18 @@ def slots():
 if workflow.is_main_process:
     try:
         PLAN.describe()
-        REJECTED = PLAN.check_records() + reports.check(
+        REJECTED = PLAN.check_records() + standing.check(
             Path(REPORTS),
             PLAN.scale,
             {study: PLAN.manifest(study) for study in PLAN.runs},
             {name: CATALOGUE[name].studies for name in FIGURES},
             facts=PLAN.facts,
             standing=PLAN.standing,
+            printed=PRINTED,
+            frontier=FRONTIER,
         )
         if config["studies"] != "all":
-            REJECTED += standing.remarks(
+            REJECTED += standing.check_others(
                 Path(REPORTS), PLAN.scale, PLAN.runs, PLAN.standing
             )
     except FileError as error:
@@ -87,7 +92,7 @@ if workflow.is_main_process:
     for line in REJECTED:
         logger.warning(line)
     if not workflow.output_settings.verbose:
-        progress.follow(logger, PLAN.left(), slots)
+        progress.follow(logger, PLAN.seconds_left(), slots)
 
 # What a run that uses the user's own code is told about where it is.
 FOLDER = (

@@ -17,10 +17,11 @@ rule printed:
             category="Printed",
             caption="../captions/printed.rst",
         ),
+        seal=f"{REPORTS}/printed.seal",
     log:
         f"{LOGS}/printed.log",
     group:
-        lambda wildcards: cluster_jobs().last
+        lambda wildcards: grouped(cluster.LAST)
     conda:
         "../../environment.yml"
     threads: 1
@@ -30,7 +31,7 @@ rule printed:
     params:
         scale=config["scale"],
         older=",".join(name for name in PRINTED if name in PLAN.older),
-        code=CODE(("sketchbench.report.printed.comparison",)),
+        code=CODE(("sketchbench.report.printed.cells",)),
     message:
         "printed against measured"
     shell:

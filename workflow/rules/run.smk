@@ -1,9 +1,9 @@
 # Atomic tasks, one record each; a job does a batch of them, so that short ones share the start of a process.
-# What a record depends on is its config and its signature; a job keeps those that are there.
+# A record depends on its config and its signature; a job keeps the records that are there.
 # A batch that joins trials waits for those of the trials.
 rule run:
     input:
-        lambda wildcards: PLAN.batches[wildcards.study][wildcards.batch].needs,
+        lambda wildcards: batch_of(wildcards).needs,
     output:
         ensure(f"{RESULTS}/{{study}}/{{batch}}.done", non_empty=True),
     log:
@@ -12,9 +12,9 @@ rule run:
         study="[a-z0-9_]+",
         batch="[0-9]+",
     # The longest first, and before them what was never measured, so that no long one is left alone at the end.
-    priority: lambda wildcards: PLAN.batches[wildcards.study][wildcards.batch].seconds or 1e9
+    priority: lambda wildcards: batch_of(wildcards).seconds or 1e9
     group:
-        lambda wildcards: cluster_jobs().of_run(wildcards)
+        lambda wildcards: grouped(cluster.group_of_batch(batch_of(wildcards)))
     conda:
         "../../environment.yml"
     threads: 1
@@ -22,24 +22,14 @@ rule run:
     resources:
         gpu=1 if PLAN.kernels == "cupy" else 0,
         mem_mb=lambda wildcards, attempt: cluster.megabytes(
-            PLAN.batches[wildcards.study][wildcards.batch], attempt
+            batch_of(wildcards), attempt
         ),
-        runtime=lambda wildcards, attempt: cluster.minutes(
-            PLAN.batches[wildcards.study][wildcards.batch], attempt
-        ),
+        runtime=lambda wildcards, attempt: cluster.minutes(batch_of(wildcards), attempt),
     params:
-        batch=lambda wildcards: PLAN.batches[wildcards.study][
-            wildcards.batch
-        ].description,
-        signatures=lambda wildcards: PLAN.batches[wildcards.study][
-            wildcards.batch
-        ].signatures,
-        folder=lambda wildcards: (
-            FOLDER
-            if PLAN.batches[wildcards.study][wildcards.batch].needs_folder
-            else ""
-        ),
-        title=lambda wildcards: PLAN.batches[wildcards.study][wildcards.batch].title,
+        batch=lambda wildcards: batch_of(wildcards).description,
+        signatures=lambda wildcards: batch_of(wildcards).signatures,
+        folder=lambda wildcards: (FOLDER if batch_of(wildcards).needs_folder else ""),
+        title=lambda wildcards: batch_of(wildcards).title,
     message:
         "{wildcards.study}: {params.title}"
     shell:

@@ -15,7 +15,9 @@ rule table:
     wildcard_constraints:
         study="|".join(PLAN.runs) or "none",  # a table of another study is there, or it is not
     group:
-        lambda wildcards: cluster_jobs().of_table(wildcards)
+        lambda wildcards: grouped(
+            cluster.group_of_table(PLAN.batches[wildcards.study].values())
+        )
     conda:
         "../../environment.yml"
     threads: 1

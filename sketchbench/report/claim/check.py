@@ -1,6 +1,5 @@
-"""Whether verdicts are the expected ones, and what differs from those of an older run."""
+"""Compare verdicts with the expected ones, and with those of an older run."""
 
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -9,36 +8,29 @@ import numpy as np
 import pandas as pd
 
 from sketchbench.measure.column import Column
-from sketchbench.report import seal
 from sketchbench.report.claim import page
-from sketchbench.report.claim.origin import CODE, MADE
+from sketchbench.report.claim.state import CODE
 from sketchbench.report.table.reading import read_table
 
 NUMBERS = ("statistic", "low", "high", Column.BOUND)
 VERDICTS = ("claim", Column.METHOD, Column.LABEL, "case", "verdict", "expected", *NUMBERS)  # columns of claims.csv
 
 
-def read_verdicts(path: Path) -> pd.DataFrame:
-    """The verdicts of a run; SealError or TableError, in one line, where they are not whole."""
-    return read_table(path, (*VERDICTS, MADE, CODE), kind="claims", texts=(MADE, CODE))
+def read_verdicts(path: Path, scale: str | None = None) -> pd.DataFrame:
+    """The verdicts of a run, verified, of a scale or of any.
 
-
-def read_older(path: Path) -> pd.DataFrame:
-    """The verdicts of an older run, verified where they have a seal; from before there were seals they have none."""
-    if seal.beside(path).exists():
-        return read_table(path, VERDICTS, kind="claims")
-    verdicts = read_table(path, VERDICTS)
-    print(f"{path} has no seal: its verdicts are taken as they are", file=sys.stderr)
-    return verdicts
+    Raises SealError or TableError, in one line, where they are not whole.
+    """
+    return read_table(path, "claims", (*VERDICTS, CODE), scale=scale, texts=(CODE,))
 
 
 class Finding(NamedTuple):
-    """What is to be looked at in a table of verdicts.
+    """A verdict or number that a person should look at.
 
     Attributes:
-        claim, method: the row.
-        what: in words, the new verdict or number and what it should be, or was.
-        serious: whether it is more than what another processor's rounding makes of the same numbers.
+        claim, method: of the verdict.
+        what: the verdict or number, and the expected or earlier one, in words.
+        serious: whether another processor's rounding can't explain it.
     """
 
     claim: str
@@ -51,7 +43,7 @@ class Finding(NamedTuple):
 
 
 def surprises(verdicts: pd.DataFrame) -> list[Finding]:
-    """The verdicts that are not the expected ones, with what they follow from."""
+    """The verdicts that are not the expected ones, with their numbers."""
     return [
         Finding(
             row["claim"],
@@ -73,18 +65,18 @@ def changes(old: pd.DataFrame, new: pd.DataFrame) -> list[Finding]:
     """
     key = ["claim", Column.METHOD]
     both = old.merge(new, on=key, how="outer", suffixes=("", "_new"), indicator=True)
-    found = []
+    findings = []
     for row in both.to_dict("records"):
         name = (row["claim"], row[Column.METHOD])
         if row["_merge"] != "both":
-            found.append(Finding(*name, f"only in the {'older' if row['_merge'] == 'left_only' else 'newer'}"))
+            findings.append(Finding(*name, f"only in the {'older' if row['_merge'] == 'left_only' else 'newer'}"))
         elif row["expected_new"] == "any":
             continue
         elif row["verdict"] != row["verdict_new"]:
-            found.append(Finding(*name, f"{row['verdict_new']}, was {row['verdict']}"))
+            findings.append(Finding(*name, f"{row['verdict_new']}, was {row['verdict']}"))
         else:
             apart = row["low"] > row["high_new"] or row["low_new"] > row["high"]
-            found += [
+            findings += [
                 Finding(
                     *name,
                     f"{column} {row[f'{column}_new']:.8g}, was {row[column]:.8g}",
@@ -93,36 +85,36 @@ def changes(old: pd.DataFrame, new: pd.DataFrame) -> list[Finding]:
                 for column in NUMBERS
                 if not np.isclose(row[column], row[f"{column}_new"], 1e-6, 1e-9, equal_nan=True)
             ]
-    return found
+    return findings
 
 
 def summary(title: str, surprising: Sequence[Finding], changed: Sequence[Finding], old: Sequence[str]) -> str:
-    """What was found, in Markdown: surprises first, then what differs from the older run, then what is of older code.
+    """The findings in Markdown: surprises, then changes from the older run, then reports that are not current.
 
     Arguments:
-        title: what was looked at, with its numbers.
-        surprising, changed: as `surprises` and `changes` give them.
-        old: lines about verdicts that are not of the last plan.
+        title: the counts of all verdicts, in words.
+        surprising, changed: the findings of `surprises` and `changes`.
+        old: lines about verdicts or reports that are not of the last plan.
     """
     parts = [f"## {title}"]
-    for heading, found in (("Surprises", surprising), ("Changed", changed)):
-        if found:
-            rows = [f"| {one.claim} | {one.method} | {one.what.replace('|', '/')} |" for one in found]
+    for heading, findings in (("Surprises", surprising), ("Changed", changed)):
+        if findings:
+            rows = [f"| {one.claim} | {one.method} | {one.what.replace('|', '/')} |" for one in findings]
             parts.append("\n".join([f"### {heading}", "", "| claim | method | |", "|---|---|---|", *rows]))
     if old:
-        parts.append("\n".join(["### Of older code", "", *(f"- {line}" for line in old)]))
+        parts.append("\n".join(["### Not current", "", *(f"- {line}" for line in old)]))
     if len(parts) == 1:
         parts.append("Everything is as expected.")
     return "\n\n".join(parts) + "\n"
 
 
 def annotations(surprising: Sequence[Finding], changed: Sequence[Finding], old: Sequence[str]) -> Iterator[str]:
-    """The same as commands of GitHub's runners, which show them at the top of a run: an error for what is
-    serious, a warning for other numbers and for what is of older code."""
+    """The findings as commands of GitHub's runners, which show them at the top of a run: an error for a serious
+    finding, a warning for all else."""
     for one in (*surprising, *changed):
         yield _annotation("error" if one.serious else "warning", f"{one.claim} {one.method}", one.what)
     for line in old:
-        yield _annotation("warning", "older code", line)
+        yield _annotation("warning", "not current", line)
 
 
 def _annotation(kind: str, title: str, text: str) -> str:

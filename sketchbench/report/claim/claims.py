@@ -1,4 +1,4 @@
-"""Claims: what conf/claim says, read and checked."""
+"""Claims, read from conf/claim and checked."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -25,8 +25,8 @@ class Check:
 
     Attributes:
         criterion: a name in CRITERIA.
-        where: the rows that it is applied to: those whose columns have one of these values.
-        studies: the studies that they are from.
+        where: the values, by column, of the rows that it is applied to.
+        studies: the studies of these rows.
         settings: the settings of the criterion.
     """
 

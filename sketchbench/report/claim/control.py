@@ -1,4 +1,4 @@
-"""Negative controls: what a claim does not speak of, and what its checks must therefore reject."""
+"""Negative controls: rows that a claim does not speak of, and that its checks must therefore reject."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,14 +9,14 @@ import pandas as pd
 from sketchbench.measure.column import AXES, COLUMNS, Column
 from sketchbench.parameters import choose
 
-IMPOSSIBLE = "none can be"  # the name of a control that is not there for a reason
+IMPOSSIBLE = "none can be"  # the name where a reason says why no control is possible
 
 
 @dataclass(frozen=True)
 class NegativeControl:
-    """The rows that the checks of a claim are applied to in place of its own; or why there are none.
+    """The rows to which the checks of a claim are applied in place of its own rows, or why no such rows exist.
 
-    What is not given is that of the claim.
+    An attribute that is not given is that of the claim.
 
     Attributes:
         method: the method of the rows.
@@ -61,8 +61,8 @@ def _control(content: Mapping[str, Any]) -> NegativeControl:
     return NegativeControl(**{**content, "studies": tuple(content.get("studies", ()))})
 
 
-def held_against(rows: pd.DataFrame, claimed: pd.DataFrame, changed: Sequence[str]) -> pd.DataFrame:
-    """The rows of a control, with the columns `exact` and `bound` of rows of the claim.
+def with_references(rows: pd.DataFrame, claimed: pd.DataFrame, changed: Sequence[str]) -> pd.DataFrame:
+    """The rows of a control with the `exact` and `bound` of the claim's rows in the place of their own.
 
     Arguments:
         rows: the control's.

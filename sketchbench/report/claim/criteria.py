@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from sketchbench.measure.audit import epsilon_proven
+from sketchbench.measure.audit import epsilon_lower_bound
 from sketchbench.measure.column import AXES, Column
 from sketchbench.measure.interval import Slope, log_slope, mean_interval, proportion_interval
 from sketchbench.measure.summary import ROUNDING
@@ -38,9 +38,9 @@ class Comparison:
     """One measured number, compared with one value.
 
     Attributes:
-        verdict: what follows.
+        verdict: `holds`, `fails` or `inconclusive`.
         case: what distinguishes the comparison from the others of its method, in words.
-        statistic: what was measured.
+        statistic: the measured number.
         low, high: the confidence interval of the statistic.
         bound: the value that it is compared with.
         slack: the distance from the interval to the bound, relative to the bound (to the statistic where the bound is
@@ -126,7 +126,7 @@ def probability(rows: pd.DataFrame, error: float, settings: Settings) -> list[Co
 
 
 def always(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparison]:
-    """No trial exceeds `bound`, where `count` is the number of those that do.
+    """No trial exceeds `bound`; `count` is the number of trials that do.
 
     A single one refutes the claim. The interval is that of the probability of an exceedance: trials without any can
     only show that it is small. The slack is that of the largest trial.
@@ -192,7 +192,7 @@ def audit(rows: pd.DataFrame, error: float, settings: Settings) -> list[Comparis
     comparisons = []
     for row in rows[rows[Column.BOUND].notna() & rows[Column.HITS].notna()].to_dict("records"):
         hits, alarms, trials = (int(row[name]) for name in (Column.HITS, Column.FALSE_ALARMS, Column.TRIALS))
-        proven = epsilon_proven(hits, alarms, trials, delta=row[Column.DELTA], error=error)
+        proven = epsilon_lower_bound(hits, alarms, trials, delta=row[Column.DELTA], error=error)
         bound = row[Column.BOUND]
         strong = proven >= (1 - settings.margin) * bound
         verdict: Verdict = "fails" if proven > bound else "holds" if strong else "inconclusive"
@@ -220,7 +220,7 @@ def _with_control(criterion: Criterion) -> Criterion:
 
 
 def _controlled(row: TableRow, error: float) -> bool:
-    """Whether the control shows that the attack works, or there is none."""
+    """Whether the row has no positive control, or its control shows that the attack works."""
     if pd.isna(row[Column.POSITIVE_CONTROL]):
         return True
     return proportion_interval(int(row[Column.POSITIVE_CONTROL]), int(row[Column.TRIALS]), error=error).low > 0.5
@@ -233,8 +233,8 @@ CRITERIA: dict[str, Criterion] = {
 
 
 def _curves(rows: pd.DataFrame, over: str) -> Iterator[tuple[str, pd.DataFrame]]:
-    """The curves over a column in these rows, each with its case: there is one for each combination of the values in
-    those of `CURVES` that do not follow from that column, as b follows from the compression at every d."""
+    """The curves over a column in these rows, each with its case: one for each combination of values in the columns
+    `CURVES`, except columns whose value follows from `over`, as b follows from the compression at every d."""
     names: list[str] = []
     for name in CURVES:
         if name in rows and name != over:

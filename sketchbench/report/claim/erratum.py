@@ -1,4 +1,4 @@
-"""Errata: what the papers print and is not so, with the smallest counterexample known and what is true instead."""
+"""Errata: false statements of the papers, each with the smallest known counterexample and the true statement."""
 
 import operator
 from collections.abc import Callable, Iterable
@@ -73,7 +73,7 @@ def read_errata(paths: Iterable[Path], claims: Iterable[Claim]) -> list[Erratum]
 
     Arguments:
         paths: the files.
-        claims: all claims that there are.
+        claims: all claims.
 
     Raises:
         SchemaError: in one line, for a file that does not fit the schema.

@@ -9,7 +9,7 @@ from sketchbench.measure.column import TRIALS_THERE, Column
 from sketchbench.report.claim.claims import Claim, ClaimError
 from sketchbench.report.claim.control import NegativeControl
 from sketchbench.report.claim.criteria import Verdict
-from sketchbench.report.claim.gate import gated
+from sketchbench.report.claim.gate import apply_gate
 from sketchbench.report.claim.judging import Judgement, compare, control_selections, decide, selections, weigh
 
 FAMILY_WISE_ERROR = 1e-3  # over all comparisons of all claims of a run, and again over those of negative controls
@@ -28,8 +28,8 @@ def evaluate(
     """Judge all claims, with simultaneous intervals.
 
     Arguments:
-        claims: the claims. One is judged where all tables of its studies are there; else its verdict is `not run`. So
-            it is where a check finds nothing since trials that are runs of their own are not there yet.
+        claims: the claims. A claim is `not run` where a table of its studies is missing, or where the trials that a
+            check needs have not been made yet.
         tables: the tables, by study.
         scale: the scale of the run.
         whole: whether the tables have all that the claims speak of. Where they have not, as at the scale `smoke`, a
@@ -85,7 +85,7 @@ def evaluate(
     ]
     order = {claim.id: number for number, claim in enumerate(claims)}
     rows.sort(key=lambda row: order[row["claim"]])
-    return pd.DataFrame(gated(rows, kinds or {})), count
+    return pd.DataFrame(apply_gate(rows, kinds or {})), count
 
 
 def _unfit(claim: Claim, tables: Mapping[str, pd.DataFrame], older: Collection[str]) -> str:
@@ -112,8 +112,7 @@ def _missing(claim: Claim, tables: Collection[str], older: Collection[str], take
 
 
 def _plain(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows about trials that there are, with texts as Python has them: rows are taken from those of Arrow at half
-    the speed."""
+    """The rows with trials, with texts as Python objects, since rows of Arrow texts are selected at half the speed."""
     rows = table[table[Column.QUANTITY] != TRIALS_THERE]
     return rows.astype({name: object for name in rows if rows[name].dtype == "str"})
 
@@ -124,7 +123,7 @@ def _is_empty(table: pd.DataFrame) -> bool:
 
 
 def _to_judge(claim: Claim, method: str) -> NegativeControl | None:
-    """The negative control of a method, if there is one that has rows."""
+    """The negative control of a method; None where it has none with rows."""
     control = claim.control_of(method)
     return None if control is None or control.reason else control
 
@@ -191,7 +190,7 @@ def _row(
 
 
 def _decided(judgements: list[Judgement]) -> tuple[Verdict, Judgement]:
-    """The verdict that follows, and the judgement that decides it: of those with this verdict that of least slack."""
+    """The verdict of all judgements, and the judgement that decides it: the one of least slack with that verdict."""
     verdict = decide(judgement.comparison for judgement in judgements)
     deciding = [judgement for judgement in judgements if judgement.comparison.verdict == verdict]
     return verdict, min(deciding, key=lambda judgement: judgement.comparison.slack)

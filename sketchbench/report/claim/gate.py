@@ -7,29 +7,29 @@ import pandas as pd
 
 from sketchbench.measure.column import CONTROLS, Column
 
-ROLE = "contract"  # of the claims that are the contract
+ROLE = "contract"  # the role of claims that are the contract
 VOID = "void"
 Row = dict[str, Any]
-Method = tuple[str, str]  # what kind of method it is, and its name: there is a sketch and a recovery `count_sketch`
+Method = tuple[str, str]  # its kind and its name, as a sketch and a recovery are called `count_sketch`
 
 
-def gated(rows: Iterable[Row], kinds: Mapping[str, str]) -> list[Row]:
-    """The rows of a table of verdicts, those of methods that break the contract void, with what they break as case.
+def apply_gate(rows: Iterable[Row], kinds: Mapping[str, str]) -> list[Row]:
+    """Make the verdicts of methods that break the contract void; the case then says which claims of it they break.
+
+    Void, too, are the verdicts of a method whose contract was not measured although that of its kind was: the method
+    takes none of the contract's sizes. Controls, which are broken on purpose, keep their verdicts. An inconclusive part
+    of the contract changes nothing.
 
     Arguments:
-        rows: one for each claim and method.
-        kinds: of each study, the kind of its methods.
-
-    So are those of a method whose contract was not measured, where that of others of its kind was: it takes none of the
-    sizes. A control, which is broken on purpose, keeps its verdicts. A part of the contract that is inconclusive does
-    nothing.
+        rows: of a table of verdicts, one for each claim and method.
+        kinds: the kind of the methods of each study, by study.
     """
     rows = list(rows)
     broken: dict[Method, list[str]] = {}
     for row in rows:
         if row["role"] == ROLE and row["verdict"] == "fails":
             broken.setdefault(_method(row, kinds), []).append(row["claim"])
-    known = measured(rows, kinds)
+    known = measured_methods(rows, kinds)
     of_kinds = {kind for kind, _ in known if kind}
     return [_void(row, _reason(_method(row, kinds), broken, known, of_kinds)) for row in rows]
 
@@ -53,8 +53,8 @@ def _void(row: Row, reason: str) -> Row:
     return {**row, "verdict": VOID, Column.CASE: reason}
 
 
-def broken(verdicts: pd.DataFrame) -> list[str]:
-    """A line for each method that breaks the contract: which of it, and where."""
+def breaches(verdicts: pd.DataFrame) -> list[str]:
+    """A line for each method that breaks the contract: the claim that fails, and the case."""
     failed = verdicts[(verdicts["role"] == ROLE) & (verdicts["verdict"] == "fails")]
     return [
         f"{row[Column.LABEL]} ({row[Column.METHOD]}): {row['claim']}, {row[Column.CASE]}"
@@ -62,14 +62,14 @@ def broken(verdicts: pd.DataFrame) -> list[str]:
     ]
 
 
-def measured(rows: Iterable[Mapping[Any, Any]], kinds: Mapping[str, str]) -> set[Method]:
+def measured_methods(rows: Iterable[Mapping[Any, Any]], kinds: Mapping[str, str]) -> set[Method]:
     """The methods whose contract was measured, by the rows of a table of verdicts."""
     return {_method(row, kinds) for row in rows if row["role"] == ROLE and row["verdict"] != "not run"}
 
 
-def unmeasured(verdicts: pd.DataFrame, kinds: Mapping[str, str]) -> list[str]:
+def unmeasured_methods(verdicts: pd.DataFrame, kinds: Mapping[str, str]) -> list[str]:
     """The methods with other verdicts whose contract was not measured, in alphabetical order."""
     judged = [row for row in verdicts.to_dict("records") if row["verdict"] != "not run"]
     labels = {_method(row, kinds): str(row[Column.LABEL]) for row in judged if row["role"] != ROLE}
     compared = {(kind, name) for kind, name in labels if kind and not name.startswith(CONTROLS)}
-    return sorted({labels[method] for method in compared - measured(judged, kinds)})
+    return sorted({labels[method] for method in compared - measured_methods(judged, kinds)})

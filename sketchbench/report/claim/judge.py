@@ -14,17 +14,16 @@ from sketchbench.report.claim.check import surprises
 from sketchbench.report.claim.claims import Claim, check_studies, read_claims
 from sketchbench.report.claim.erratum import read_errata
 from sketchbench.report.claim.evaluate import evaluate
-from sketchbench.report.claim.markup import to_markdown
-from sketchbench.report.claim.origin import origin_of, with_origin
-from sketchbench.report.reports import judged_from
+from sketchbench.report.claim.state import with_code
+from sketchbench.report.standing import claims_inputs
 from sketchbench.report.table import times
 from sketchbench.report.table.reading import COLUMNS, read_table
 
 NO_TIMES = "no times of this machine, and git tracks none; run this study"
-# What a verdict on times is made of, and differs from run to run; the verdict itself seldom does.
+# The columns of a verdict on times that differ from run to run; the verdict itself seldom does.
 MEASURED = ["statistic", "low", "high", "slack", "tightness", "negative_control_statistic"]
-TOLD = [Column.CASE.value, "negative_control_verdict"]
-FACTS = {"scale": str, "kernels": str, "seed": int, "skipped": list, "studies": list}
+WORDS = [Column.CASE.value, "negative_control_verdict"]
+FACTS = {"scale", "kernels", "seed", "skipped", "studies"}
 
 
 def judge(
@@ -42,11 +41,11 @@ def judge(
         tables: CSV by study, sealed.
         claims: YAML files.
         errata: YAML files.
-        facts: what `planned.Plan.facts` says, as JSON.
+        facts: what `Plan.facts` says, as JSON.
         csv, markdown: the files to write.
 
     Returns:
-        A line for each verdict that is not the expected one.
+        A line for each verdict that is not the expected one, and for a history that is left alone.
 
     Raises:
         ValueError: in one line, for a file that is not what it must be.
@@ -56,31 +55,33 @@ def judge(
     read = read_claims(claims)
     check_studies(read, known["studies"])
     mistakes = read_errata(errata, read)
-    whole, kinds = known.get("whole", True), known.get("kinds", {})
-    older = known.get("older", {})
-    frames, untimed = _read(tables, read, known["scale"])
-    takes = {**dict.fromkeys(untimed, NO_TIMES), **known.get("takes", {})}
-    found, comparisons = evaluate(
-        read, frames, known["scale"], whole=whole, kinds=kinds, older={**untimed, **older}, takes=takes
+    scale, older = known["scale"], known["older"]
+    frames, untimed = _read(tables, read, scale)
+    measured, comparisons = evaluate(
+        read,
+        frames,
+        scale,
+        whole=known["whole"],
+        kinds=known["kinds"],
+        older={*untimed, *older},
+        takes={**dict.fromkeys(untimed, NO_TIMES), **known["takes"]},
     )
-    measured = with_origin(found, read, origin_of(tables, older))
+    measured = with_code(measured, read, older)
     _write_times(csv.with_name("times.csv"), measured)
     verdicts = without_times(measured)
-    write_text(csv, verdicts.to_csv(index=False, float_format="%.8g", lineterminator="\n"))
-    blocks = page.content(read, verdicts, known, comparisons, mistakes)
-    write_text(markdown, to_markdown(blocks))
-    made_of = judged_from(seal.sums(tables), facts)
-    seal.write("claims", known["scale"], made_of, [csv, markdown])
-    history.append(csv, verdicts, known["scale"])
-    return [str(one) for one in surprises(verdicts)]
+    write_text(csv, _text(verdicts))
+    write_text(markdown, page.render(read, verdicts, known, comparisons, mistakes))
+    seal.write("claims", scale, claims_inputs(seal.sums(tables), facts), [csv, markdown])
+    remarks = history.append(csv, verdicts, scale)
+    return [*map(str, surprises(verdicts)), *remarks]
 
 
 def without_times(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """The verdicts without the numbers of those on times, whose expected verdict is `any`: they differ from run to run,
-    and are in times.csv beside."""
+    """The verdicts, without the numbers of verdicts on times (expected: `any`). These numbers differ from run to run;
+    they stand in times.csv beside claims.csv."""
     timed, kept = _on_times(verdicts), verdicts.copy()
     kept.loc[timed, MEASURED] = float("nan")
-    kept.loc[timed, TOLD] = ""
+    kept.loc[timed, WORDS] = ""
     return kept
 
 
@@ -93,30 +94,34 @@ def _write_times(path: Path, verdicts: pd.DataFrame) -> None:
     """Write the verdicts on times with their numbers, where there are any; git does not track this file."""
     timed = verdicts[_on_times(verdicts)]
     if len(timed):
-        write_text(path, timed.to_csv(index=False, float_format="%.8g", lineterminator="\n"))
+        write_text(path, _text(timed))
     else:
         remove(path)
 
 
-def _read(paths: Sequence[Path], claims: Sequence[Claim], scale: str) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
-    """The tables by study, with their times; and the studies of which claims on times find none, as in a checkout where
-    nothing was run yet."""
+def _text(verdicts: pd.DataFrame) -> str:
+    """The verdicts as CSV. Tables have no more digits than their intervals warrant, so 6 of what follows are enough."""
+    counts = {name: "Int64" for name in (Column.TRIALS, "comparisons") if name in verdicts}
+    return verdicts.astype(counts).to_csv(index=False, float_format="%.6g", lineterminator="\n")
+
+
+def _read(paths: Sequence[Path], claims: Sequence[Claim], scale: str) -> tuple[dict[str, pd.DataFrame], set[str]]:
+    """The tables by study, with their times; and the studies without times that a claim on times needs, as in a
+    checkout where nothing was run yet."""
     asked = {study for claim in claims if "any" in claim.expected.values() for study in claim.studies}
     frames: dict[str, pd.DataFrame] = {}
-    untimed: dict[str, Any] = {}
+    untimed: set[str] = set()
     for path in paths:
-        frame, timed = read_table(path, COLUMNS, kind="table", scale=scale), times.read(path)
+        frame, timed = read_table(path, "table", COLUMNS, scale=scale), times.read(path)
         frames[path.stem] = frame if timed is None else pd.concat([frame, timed], ignore_index=True)
         if timed is None and path.stem in asked:
-            untimed[path.stem] = {}
+            untimed.add(path.stem)
     return frames, untimed
 
 
 def _facts(text: str) -> dict[str, Any]:
-    """What `planned.Plan.facts` says; ValueError where it is something else."""
+    """The facts of `Plan.facts`; ValueError for anything else."""
     facts = parse_json(text, "--facts")
-    optional = {key: dict for key in ("kinds", "older", "takes") if isinstance(facts, dict) and key in facts}
-    for key, kind in {**FACTS, **optional}.items():
-        if not isinstance(facts, dict) or not isinstance(facts.get(key), kind):
-            raise ValueError(f"--facts needs {key}, of type {kind.__name__}; Snakemake makes them of the plan")
-    return facts
+    if not isinstance(facts, dict) or not facts.keys() >= FACTS:
+        raise ValueError(f"--facts needs {', '.join(sorted(FACTS))}; Snakemake makes them of the plan")
+    return {"whole": True, "kinds": {}, "older": {}, "takes": {}, **facts}

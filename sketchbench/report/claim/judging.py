@@ -8,7 +8,7 @@ import pandas as pd
 
 from sketchbench.measure.column import Column
 from sketchbench.report.claim.claims import Check, Claim, ClaimError
-from sketchbench.report.claim.control import NegativeControl, held_against
+from sketchbench.report.claim.control import NegativeControl, with_references
 from sketchbench.report.claim.criteria import CRITERIA, Comparison, Verdict
 
 
@@ -39,7 +39,7 @@ def judge(claim: Claim, tables: Mapping[str, pd.DataFrame], method: str, error: 
 
 
 class Selection(NamedTuple):
-    """What a check is applied to: rows of a study. It does not depend on the error rate."""
+    """The rows of a study that a check is applied to. They do not depend on the error rate."""
 
     check: Check
     study: str
@@ -47,7 +47,7 @@ class Selection(NamedTuple):
 
 
 def selections(claim: Claim, tables: Mapping[str, pd.DataFrame], method: str) -> list[Selection]:
-    """What the checks of a claim are applied to for one method; arguments and errors as of `judge`."""
+    """The rows to which the checks of a claim are applied for one method; arguments and errors as of `judge`."""
     return [
         Selection(check, study, _select(tables[study], check, study, method))
         for check in claim.checks
@@ -58,9 +58,9 @@ def selections(claim: Claim, tables: Mapping[str, pd.DataFrame], method: str) ->
 def control_selections(
     claim: Claim, control: NegativeControl, tables: Mapping[str, pd.DataFrame], method: str
 ) -> list[Selection]:
-    """What they are applied to for the negative control of one method, as `selections` for the method itself.
+    """The rows to which the checks are applied for the negative control of one method, see `selections`.
 
-    The checks are those that have rows of the method; there is nothing where the tables have no rows of the control.
+    Only checks that have rows of the method itself take part.
     """
     selections = []
     for check in claim.checks:
@@ -71,13 +71,13 @@ def control_selections(
         for study in changed.studies:
             rows = _select(tables[study], changed, study, control.method or method)
             if control.reference == "claim":
-                rows = held_against(rows, claimed, list(control.where))
+                rows = with_references(rows, claimed, list(control.where))
             selections.append(Selection(check, study, rows))
     return selections
 
 
 def compare(selections: list[Selection], error: float) -> list[Judgement]:
-    """The comparisons that the checks make of what they are applied to."""
+    """The comparisons that the checks make of their rows."""
     return [
         Judgement(study, check.criterion, comparison)
         for check, study, rows in selections
@@ -111,10 +111,10 @@ def decide(comparisons: Iterable[Comparison]) -> Verdict:
 
 
 def weigh(verdict: Verdict, control: Verdict | None) -> Verdict:
-    """The verdict on a method, given that on its negative control (None: there is none).
+    """The verdict on a method, given the verdict on its negative control (None where it has no control).
 
-    What holds says something only where the control fails the same checks. Where it passes them, too, the measurement
-    is vacuous; where that remains open, so does the claim. The control changes no other verdict.
+    A claim that holds says something only where the control fails the same checks. Where the control passes them, too,
+    the claim is vacuous; where the control is inconclusive, so is the claim. The control changes no other verdict.
     """
     if verdict != "holds" or control is None or control == "fails":
         return verdict

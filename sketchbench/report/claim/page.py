@@ -1,4 +1,4 @@
-"""The page of claims and verdicts: what stands on it, to be rendered by `markup`."""
+"""The page of claims and verdicts, in Markdown."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,8 +10,7 @@ from sketchbench.report.claim import gate
 from sketchbench.report.claim.claims import Claim
 from sketchbench.report.claim.erratum import Counterexample, Erratum
 from sketchbench.report.claim.evaluate import FAMILY_WISE_ERROR
-from sketchbench.report.claim.markup import Block, Bullets, Heading, Paragraph, Table
-from sketchbench.report.claim.origin import in_words, summary
+from sketchbench.report.claim.state import describe_states, summary
 
 TITLE = "Claims and verdicts"
 MARKS = {"holds": "✓", "fails": "✗", "inconclusive": "~", "vacuous": "○", "void": "⊘", "not run": "–"}
@@ -32,14 +31,14 @@ made is told in docs/verdicts.md."""
 POWER = "What is broken in fewer than one operator in a thousand, or correlated by less than 0.12, may go unnoticed."
 
 
-def content(
+def render(
     claims: list[Claim],
     verdicts: pd.DataFrame,
     facts: Mapping[str, Any],
     comparisons: int,
     errata: Sequence[Erratum] = (),
-) -> list[Block]:
-    """The blocks of the page: the verdicts counted, what is not as expected, the errata, and what was left out.
+) -> str:
+    """The page: counts of verdicts, surprises, errata, and the studies and methods that were left out.
 
     Arguments:
         claims: the claims, in the order of the page.
@@ -48,26 +47,36 @@ def content(
         comparisons: how many comparisons share the family-wise error rate.
         errata: the errata, in the order of the page.
     """
-    blocks: list[Block] = [
-        Heading(TITLE, level=1),
-        Paragraph(SITE),
+    blocks = [
+        f"# {TITLE}",
+        SITE,
         *_papers(verdicts),
         *_expectations(verdicts),
         *_not_run(verdicts),
         *_older(verdicts, facts),
         *_contract(verdicts, facts),
-        Heading("What was run"),
-        Paragraph(_facts(facts, comparisons)),
+        "## What was run",
+        _facts(facts, comparisons),
         *_uncontrolled(claims, verdicts),
         *_errata(errata, verdicts),
     ]
     if facts["skipped"]:
         skipped = [f"{study}: {name}: {reason}" for study, name, reason in facts["skipped"]]
-        blocks += [Heading("Left out"), Bullets(skipped)]
-    return blocks
+        blocks += ["## Left out", _bullets(skipped)]
+    return "\n\n".join(blocks) + "\n"
 
 
-def _papers(verdicts: pd.DataFrame) -> list[Block]:
+def _bullets(lines: Sequence[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table of plain texts, in which `|` is escaped."""
+    texts = [columns, ["---"] * len(columns), *rows]
+    return "\n".join("| " + " | ".join(text.replace("|", "\\|") for text in row) + " |" for row in texts)
+
+
+def _papers(verdicts: pd.DataFrame) -> list[str]:
     """Is the paper right? The verdicts on what it says, counted by paper and role."""
     said = verdicts[verdicts["role"].isin(PAPERS_ROLES)]
     rows = []
@@ -78,29 +87,29 @@ def _papers(verdicts: pd.DataFrame) -> list[Block]:
     rows.sort(key=lambda cells: (cells[0], PAPERS_ROLES.index(cells[1])))
     text = "Verdicts on what the papers say, one for each claim and method: as printed, and corrected."
     return [
-        Heading("Is the paper right?"),
-        Paragraph(text),
-        Table(["paper", "words", "claims", *(f"{mark} {name}" for name, mark in MARKS.items())], rows),
+        "## Is the paper right?",
+        text,
+        _table(["paper", "words", "claims", *(f"{mark} {name}" for name, mark in MARKS.items())], rows),
     ]
 
 
-def _expectations(verdicts: pd.DataFrame) -> list[Block]:
-    """Is everything as expected? Verdicts by role, with the number of surprises, and these one by one."""
+def _expectations(verdicts: pd.DataFrame) -> list[str]:
+    """Is everything as expected? Counts of verdicts and surprises by role, then the surprises one by one."""
     rows = []
     for role in ROLES:
         group = verdicts[verdicts["role"] == role]
         surprises, not_run = len(surprising(group)), int((group["verdict"] == "not run").sum())
         expected = len(group) - surprises - not_run
         rows.append([role, str(expected), str(surprises), str(not_run)])
-    blocks: list[Block] = [
-        Heading("Is everything as expected?"),
-        Table(["role", "as expected", "surprises", "not run"], rows),
+    blocks = [
+        "## Is everything as expected?",
+        _table(["role", "as expected", "surprises", "not run"], rows),
     ]
     lines = [
         f"{row['claim']}, {row[Column.LABEL]}: {row['verdict']}, expected {row['expected']}"
         for row in surprising(verdicts).to_dict("records")
     ]
-    return [*blocks, Bullets(lines)] if lines else blocks
+    return [*blocks, _bullets(lines)] if lines else blocks
 
 
 def surprising(verdicts: pd.DataFrame) -> pd.DataFrame:
@@ -110,45 +119,45 @@ def surprising(verdicts: pd.DataFrame) -> pd.DataFrame:
     return verdicts[differs & (said | (verdicts["verdict"] == gate.VOID))]
 
 
-def _not_run(verdicts: pd.DataFrame) -> list[Block]:
+def _not_run(verdicts: pd.DataFrame) -> list[str]:
     """The claims that were not run, in a line for each reason."""
     rows = verdicts[verdicts["verdict"] == "not run"]
     reasons = rows[Column.CASE].fillna("").replace("", "its studies have no tables yet")
     lines = [f"{reason}: {', '.join(found['claim'].unique())}" for reason, found in rows.groupby(reasons, sort=False)]
-    return [Heading("Not run"), Bullets(lines)] if lines else []
+    return ["## Not run", _bullets(lines)] if lines else []
 
 
-def _older(verdicts: pd.DataFrame, facts: Mapping[str, Any]) -> list[Block]:
-    """Which verdicts are not of the code of this run, if there are such."""
+def _older(verdicts: pd.DataFrame, facts: Mapping[str, Any]) -> list[str]:
+    """The verdicts that are not of the code of this run; no blocks where all are."""
     older = facts.get("older", {})
     if not older:
         return []
     counted = ", ".join(summary(verdicts)) or "none"
     text = f"Of {len(verdicts)} verdicts: {counted}. They stay until their studies are run again:"
-    return [Heading("Is everything of this code?"), Paragraph(text), Bullets(in_words(older))]
+    return ["## Is everything of this code?", text, _bullets(describe_states(older))]
 
 
-def _contract(verdicts: pd.DataFrame, facts: Mapping[str, Any]) -> list[Block]:
-    """Which methods break the contract, and of which it was not measured."""
+def _contract(verdicts: pd.DataFrame, facts: Mapping[str, Any]) -> list[str]:
+    """The methods that break the contract, and the methods whose contract was not measured."""
     if not (verdicts["role"] == gate.ROLE).any():
         return []
-    kinds = facts.get("kinds", {})
-    measured = gate.measured(verdicts.to_dict("records"), kinds)
+    heading, kinds = "## Is the contract kept?", facts.get("kinds", {})
+    measured = gate.measured_methods(verdicts.to_dict("records"), kinds)
     if not measured:
         text = "It was not measured in this run. What the verdicts rest on, such as independent operators, is assumed."
-        return [Heading("Is the contract kept?"), Paragraph(text)]
-    lines, without = gate.broken(verdicts), gate.unmeasured(verdicts, kinds)
+        return [heading, text]
+    lines, without = gate.breaches(verdicts), gate.unmeasured_methods(verdicts, kinds)
     text = f"It was measured of {len(measured)} methods (claims C1 and following). {POWER}"
     if without:
         text += f" It was not measured of {', '.join(without)}."
     if not lines:
-        return [Heading("Is the contract kept?"), Paragraph(f"{text} None breaks it.")]
+        return [heading, f"{text} None breaks it."]
     text += " These break it, and have no other verdicts:"
-    return [Heading("Is the contract kept?"), Paragraph(text), Bullets(lines)]
+    return [heading, text, _bullets(lines)]
 
 
-def _uncontrolled(claims: list[Claim], verdicts: pd.DataFrame) -> list[Block]:
-    """The claims without a negative control yet, if any, and those of some of whose methods this is so."""
+def _uncontrolled(claims: list[Claim], verdicts: pd.DataFrame) -> list[str]:
+    """The claims without a negative control yet, for all methods or for some; no blocks where all have one."""
     names = [claim.id for claim in claims if claim.role != "control" and not claim.controls]
     for claim in claims:
         judged = verdicts[(verdicts["claim"] == claim.id) & verdicts["verdict"].isin(["holds", "inconclusive"])]
@@ -162,7 +171,7 @@ def _uncontrolled(claims: list[Claim], verdicts: pd.DataFrame) -> list[Block]:
     if not names:
         return []
     text = f"{len(names)} claims. Where one of these holds, it may be vacuous: {'; '.join(names)}."
-    return [Heading("Without a negative control yet"), Paragraph(text)]
+    return ["## Without a negative control yet", text]
 
 
 def _facts(facts: Mapping[str, Any], comparisons: int) -> str:
@@ -182,8 +191,8 @@ def _counted(verdicts: pd.DataFrame) -> str:
     return ", ".join(f"{MARKS[verdict]} {verdict} {counts[verdict]}" for verdict in MARKS if verdict in counts)
 
 
-def _errata(errata: Sequence[Erratum], verdicts: pd.DataFrame) -> list[Block]:
-    """A line for each erratum: what is printed and what is so, with the verdicts of the claims that measure it."""
+def _errata(errata: Sequence[Erratum], verdicts: pd.DataFrame) -> list[str]:
+    """A line for each erratum: the printed number and the true one, with the verdicts of the claims that measure it."""
     if not errata:
         return []
     text = f"{len(errata)} statements that are not so as printed. Their reasons and counterexamples are on the site."
@@ -193,7 +202,7 @@ def _errata(errata: Sequence[Erratum], verdicts: pd.DataFrame) -> list[Block]:
         counted = "; ".join(f"{name}: {_counted(own)}" for name, own in judged.items())
         place, numbers = f"{erratum.paper}, {erratum.place}", _refutation(erratum.counterexample)
         rows.append([place, erratum.kind, numbers, counted or "no claim measures it"])
-    return [Heading("Errata"), Paragraph(text), Table(["place", "kind", "printed, and what is so", "claims"], rows)]
+    return ["## Errata", text, _table(["place", "kind", "printed, and what is so", "claims"], rows)]
 
 
 def _refutation(case: Counterexample | None) -> str:

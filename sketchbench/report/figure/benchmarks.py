@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
+from sketchbench.report import seal
 from sketchbench.report.figure import foot, style
 from sketchbench.report.figure.saving import save
 from sketchbench.report.table.reading import read_table
@@ -54,8 +55,8 @@ Line = tuple[str, dict[str, Any], pd.DataFrame]  # label, keywords of a Line2D, 
 def draw(table: pd.DataFrame) -> Figure:
     """Draw the table of `sketchbench.report.table.benchmarks`.
 
-    Above, over d and in a panel for each group, seconds divided by those of copying the input; other libraries have
-    dashed lines and open markers. Below, the growth of the seconds, and the time of other libraries relative to ours.
+    Above, over d and in a panel for each group, seconds divided by the seconds of copying the input; other libraries
+    have dashed lines and open markers. Below, the growth of the seconds, and other libraries' times divided by ours.
     """
     single = table[(table["rows"] == 1) & table["copies"].notna()]
     groups = [group for group in TITLES if (single["group"] == group).any()]
@@ -78,7 +79,7 @@ def draw(table: pd.DataFrame) -> Figure:
 
 
 def _lines(rows: pd.DataFrame, group: str) -> Iterator[Line]:
-    """The lines of our functions, then those of other libraries for functions that are shown."""
+    """The lines of our functions, then the lines of other libraries for the same functions."""
     looks, libraries = iter(LOOKS), {name: iter(looks) for name, looks in LIBRARIES.items()}
     for peers in (False, True):
         chosen = rows[rows["peer_of"].notna() == peers]
@@ -184,9 +185,10 @@ def _task(row: dict[Any, Any]) -> str:
 
 
 def figure_of(csv: Path, svg: Path, png: Path) -> None:
-    """Draw the table that make bench wrote, in both formats; TableError where it is none."""
-    table = read_table(csv, NEEDED, "make bench")
+    """Draw the table that make bench wrote, in both formats, and seal them; TableError where it is another table."""
+    table = read_table(csv, "benchmarks", NEEDED)
     figure = draw(table)
     foot.write(figure, "Data: random vectors, timed on one machine. Bars and bands: none.")
     description = "What kernels and recoveries cost: seconds over the dimension, and relative to other libraries."
     save(figure, svg, png, title="Benchmarks", description=description)
+    seal.write("benchmarks", "", seal.sums([csv]), [svg, png])

@@ -11,7 +11,7 @@ from sketchbench.config import schema
 from sketchbench.config.schema import SchemaError
 from sketchbench.parameters import choose
 from sketchbench.project import HOME
-from sketchbench.report.printed.typed import FOLDER as PRINTED
+from sketchbench.report.printed.transcription import FOLDER as PRINTED
 from sketchbench.run.digest import CodeDigest
 
 FOLDER = HOME / "conf" / "figure"
@@ -74,8 +74,8 @@ def read_catalogue(folder: Path = FOLDER) -> dict[str, Entry]:
 def available(
     catalogue: Mapping[str, Entry], studies: Iterable[str], changed: Iterable[str] | None = None
 ) -> list[str]:
-    """The names of the figures that can be drawn from the tables of these studies alone. Where `changed` are given,
-    only those that take one of these at least."""
+    """The names of the figures that can be drawn from the tables of these studies alone. Where `changed` is given, only
+    figures that are drawn from at least one of these studies."""
     finished = set(studies)
     new = finished if changed is None else finished.intersection(changed)
     drawn = {name: set(entry.studies) for name, entry in catalogue.items()}

@@ -7,78 +7,55 @@ from matplotlib.figure import Figure
 from sketchbench.measure.column import Column
 from sketchbench.report.figure import style
 
-STUDIES = {
-    "communication": ("strongly convex", "-"),
-    "communication_flat": ("convex", "--"),
+STUDIES = {"communication": "-", "communication_flat": "--"}
+LEGEND: dict[str, style.Line] = {
+    "strongly convex": {"color": style.INK, "linestyle": "-"},
+    "convex": {"color": style.INK, "linestyle": "--"},
+    "allowed: $2(1+\\alpha)$": style.BOUND | {"linestyle": ":"},
+    "no sketch": {"color": style.EXACT, "linewidth": 1.4},
 }
-PLAIN = style.EXACT
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """From studies communication, communication_flat and communication_logistic: over the compression, rounds
-    divided by 1 + α and bytes divided by those without sketches; below, the excess loss relative to its start, over
-    rounds and over bytes.
-
-    All intervals of the figure hold at once, except with probability 1e-3.
-    """
-    whole = pd.concat([tables[name].assign(study=name) for name in STUDIES])
-    whole = whole.assign(**{Column.COMPRESSION: whole[Column.D] / whole[Column.B]})
-    curve = tables["communication_logistic"]
-    curve = curve[curve[Column.QUANTITY] == "curve"]
-    count = int(whole[Column.QUANTITY].isin(["rounds", "bytes"]).sum()) + len(curve)
-    shown = style.families(whole, curve)
+    """From studies communication, communication_flat and communication_logistic. Above, over the compression: rounds
+    divided by 1 + α times the rounds without sketches, and bytes divided by the bytes without sketches. Below: the
+    excess loss divided by its start, over rounds and over megabytes."""
+    whole = style.with_compression(pd.concat([tables[name].assign(study=name) for name in STUDIES]))
+    losses = style.select(tables["communication_logistic"], quantity="curve")
+    count = len(style.select(whole, quantity=["rounds", "bytes"])) + len(losses)
+    methods = style.methods(whole, losses)
     figure = style.new_figure(4.4)
-    above, below = figure.subplots(2, 2)
-    for axes, quantity in zip(above, ("rounds", "bytes"), strict=True):
-        rows = style.with_intervals(whole[whole[Column.QUANTITY] == quantity], count)
-        _ratios(axes, rows, shown, quantity)
-    for axes, over, label in (
-        (below[0], Column.ROUND, "round"),
-        (below[1], "megabytes", "sent by a client, MB"),
-    ):
-        rows = style.with_intervals(curve.assign(megabytes=curve[Column.BYTES_UP] / 1e6), count)
-        _curves(axes, rows, shown, over)
-        axes.set_xlabel(label)
-    below[0].set_ylabel("left of $f(w^0)-f^*$")
-    below[0].set_title("logistic regression, over rounds")
-    below[1].set_title("the same over bytes")
-    others = [style.handle(label, color=style.INK, linestyle=line) for label, line in STUDIES.values()]
-    others += [
-        style.handle("allowed: $2(1+\\alpha)$", color=style.INK, linewidth=0.9, linestyle=":"),
-        style.handle("no sketch", color=PLAIN, linewidth=1.4),
-    ]
-    style.legend(figure, shown, others)
+    (rounds, sent), below = figure.subplots(2, 2)
+    measured = style.with_intervals(style.select(whole, quantity="rounds"), count)
+    _ratios(rounds, style.scale(measured, 2 / measured[Column.BOUND], Column.BOUND), methods)
+    rounds.set(title="rounds to the target", ylabel="over $1+\\alpha$ times rounds without sketch")
+    _ratios(sent, style.with_intervals(style.select(whole, quantity="bytes"), count), methods)
+    sent.set(title="bytes to the target", ylabel="over bytes without sketch")
+    losses = style.with_intervals(losses.assign(megabytes=losses[Column.BYTES_UP] / 1e6), count)
+    for axes, over in zip(below, (Column.ROUND, "megabytes"), strict=True):
+        _curves(axes, losses, methods, over)
+    below[0].set(xlabel="round", ylabel="share of $f(w^0)-f^*$ left", title="logistic regression, over rounds")
+    below[1].set(xlabel="sent by a client, MB", title="logistic regression, over bytes")
+    style.legend(figure, methods, LEGEND)
     return figure
 
 
-def _ratios(axes: Axes, rows: pd.DataFrame, shown: list[style.MethodStyle], quantity: str) -> None:
-    """Draw rounds divided by 1 + α, or bytes divided by those without a sketch, over the compression."""
-    divisor = rows[Column.BOUND] / 2 if quantity == "rounds" else 1.0
-    scaled = rows.assign(**{name: rows[name] / divisor for name in (*style.MEASURED, Column.BOUND)})
-    for index, family in enumerate(shown):
-        for study, (_, line) in STUDIES.items():
-            series = scaled[(scaled[Column.METHOD] == family.method) & (scaled["study"] == study)]
-            series = series.sort_values(Column.COMPRESSION)
-            x = style.dodge(series[Column.COMPRESSION], index, len(shown), decades=0.1)
-            axes.plot(x, series[Column.MEAN], color=family.colour, linewidth=0.8, linestyle=line, zorder=2)
-            style.points(axes, x, series, family, size=3.6)
-            axes.plot(
-                series[Column.COMPRESSION], series[Column.BOUND], color=family.colour, linewidth=0.9, linestyle=":"
-            )
+def _ratios(axes: Axes, rows: pd.DataFrame, methods: list[style.MethodStyle]) -> None:
+    for method, both, _ in style.series(rows, methods, Column.COMPRESSION):
+        for study, line in STUDIES.items():
+            series = both[both["study"] == study]
+            x = style.dodge(series[Column.COMPRESSION], methods.index(method), len(methods), decades=0.1)
+            style.trace(axes, x, series, method, size=3.6, linewidth=0.8, linestyle=line)
+            bound = {"color": method.colour, "linewidth": 0.9, "linestyle": ":"}
+            axes.plot(series[Column.COMPRESSION], series[Column.BOUND], **bound)
     axes.set_ylim(bottom=0)
-    style.compressions(axes, rows[Column.COMPRESSION].dropna(), apart=0.06)
-    axes.set_title("rounds to the target" if quantity == "rounds" else "bytes to the target")
-    label = "over $1+\\alpha$ times those without" if quantity == "rounds" else "over those without"
-    axes.set_ylabel(label)
+    style.compression_ticks(axes, rows[Column.COMPRESSION].dropna(), apart=0.06)
 
 
-def _curves(axes: Axes, rows: pd.DataFrame, shown: list[style.MethodStyle], over: str) -> None:
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    plain = rows[rows[Column.CASE] == "no sketch"].drop_duplicates(Column.ROUND).sort_values(Column.ROUND)
-    axes.plot(plain[over], plain[Column.MEAN], color=PLAIN, linewidth=1.4)
-    for family in shown:
-        series = rows[(rows[Column.METHOD] == family.method) & (rows[Column.CASE] == "sketch")]
-        series = series.sort_values(Column.ROUND)
-        style.curve(axes, series[over], series, color=family.colour, linewidth=1.0)
+def _curves(axes: Axes, rows: pd.DataFrame, methods: list[style.MethodStyle], over: str) -> None:
+    axes.set(xscale="log", yscale="log")
+    plain = style.select(rows, case="no sketch").drop_duplicates(Column.ROUND).sort_values(Column.ROUND)
+    axes.plot(plain[over], plain[Column.MEAN], **LEGEND["no sketch"])
+    for method, series, _ in style.series(style.select(rows, case="sketch"), methods, Column.ROUND):
+        style.curve(axes, series[over], series, color=method.colour, linewidth=1.0)
     style.plain_log(axes)

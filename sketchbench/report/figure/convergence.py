@@ -21,42 +21,33 @@ LOWEST = 1e-5  # of the bound; curves end below it
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """From the studies of `PANELS`: a row of panels for each theorem and a column for each group of families, with the
     mean of what the theorem bounds divided by its bound, over the rounds. The families of a panel have their markers at
-    different rounds, so that each is seen where they coincide.
-
-    All intervals of the figure hold at once, except with probability 1e-3.
-    """
+    different rounds, so that each is seen where they coincide."""
     whole = pd.concat([table.assign(study=name) for name, table in tables.items()])
-    drawn = style.with_intervals(whole)
-    shown = style.families(drawn)
-    groups = [group for group in style.GROUPS if any(family.group == group for family in shown)]
+    rows = style.with_intervals(whole)
+    methods = style.methods(rows)
+    groups = style.by_group(methods)
     figure = style.new_figure(7.6)
     grid = figure.subplots(len(PANELS), len(groups), squeeze=False, sharex=True, sharey="row")
     for panels, ((study, case), title) in zip(grid, PANELS.items(), strict=True):
-        rows = drawn[(drawn["study"] == study) & (drawn[Column.CASE] == case)]
-        for axes, group in zip(panels, groups, strict=True):
-            _panel(axes, rows, [family for family in shown if family.group == group])
+        for axes, members in zip(panels, groups.values(), strict=True):
+            _panel(axes, style.select(rows, study=study, case=case), members)
         panels[0].set_ylabel(title)
-    for axes, group in zip(grid[0], groups, strict=True):
-        axes.set_title(group)
-    for axes in grid[-1]:
-        axes.set_xlabel("round")
+    for first, last, group in zip(grid[0], grid[-1], groups, strict=True):
+        first.set_title(group)
+        last.set_xlabel("round")
     figure.align_ylabels(grid[:, 0])
-    limit = style.handle("the bound: measured / bound = 1", color=style.INK, linewidth=0.9, linestyle="--")
-    style.legend(figure, shown, [limit])
+    style.legend(figure, methods, {"the bound: measured / bound = 1": style.BOUND})
     return figure
 
 
 def _panel(axes: Axes, rows: pd.DataFrame, members: list[style.MethodStyle]) -> None:
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.axhline(1, color=style.INK, linewidth=0.9, linestyle="--", zorder=1)
-    for index, family in enumerate(members):
-        series = family.rows(rows).sort_values(Column.ROUND)
-        series = series[series[Column.MEAN] > LOWEST * series[Column.BOUND]]
+    axes.set(xscale="log", yscale="log")
+    axes.axhline(1, zorder=1, **style.BOUND)
+    above = rows[rows[Column.MEAN] > LOWEST * rows[Column.BOUND]]
+    for index, (method, series, x) in enumerate(style.series(above, members, Column.ROUND)):
         if series.empty:
             continue
         share, low, high = (series[name] / series[Column.BOUND] for name in style.MEASURED)
         every = (index, len(members)) if len(series) >= len(members) else None
-        axes.plot(series[Column.ROUND], share, linewidth=0.8, zorder=3, markevery=every, **family.marks(4))
-        band = low.clip(lower=LOWEST)
-        axes.fill_between(series[Column.ROUND], band, high, color=family.colour, alpha=0.15, linewidth=0)
+        axes.plot(x, share, linewidth=0.8, zorder=3, markevery=every, **method.marks(4))
+        axes.fill_between(x, low.clip(lower=LOWEST), high, color=method.colour, alpha=0.15, linewidth=0)

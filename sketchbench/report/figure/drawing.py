@@ -53,7 +53,7 @@ def make(name: str, entry: Entry, tables: Sequence[Path], scale: str, *, svg: Pa
         FileError: (an OSError) where it can't be written.
     """
     try:
-        frames = {path.stem: read_table(path, KEY, kind="table", scale=scale) for path in tables}
+        frames = {path.stem: read_table(path, "table", KEY, scale=scale) for path in tables}
         if missing := set(entry.studies) - frames.keys():
             raise TableError(f"figure {name} needs the tables of {', '.join(sorted(missing))}; see --tables")
         figure = draw(entry, frames, scale)

@@ -9,47 +9,36 @@ from sketchbench.report.figure import by_size, style
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """From study embedding: for every family the pair and size with the largest mean of
-    b (gᵀRᵀRh - gᵀh)²; its exact value; the constant claimed. Right: the ratio to the exact value.
-
-    All intervals of the figure hold at once, except with probability 1e-3, whichever pair was worst.
-    """
-    table = tables["embedding"]
-    rows = table[table[Column.QUANTITY] == "embedding_constant"]
-    drawn = style.with_intervals(style.worst(rows, [Column.METHOD]), candidates=len(rows))
-    shown = style.families(drawn)
-    figure = style.new_figure(1.1 + 0.19 * len(shown))
+    """From study embedding: for every family the pair and size with the largest mean of b (gᵀRᵀRh - gᵀh)²; its exact
+    value; the constant claimed. Right: the ratio to the exact value. The intervals hold whichever pair was worst."""
+    rows = style.select(tables["embedding"], quantity="embedding_constant")
+    worst = style.with_intervals(style.worst(rows, [Column.METHOD]), candidates=len(rows))
+    methods = style.methods(worst)
+    figure = style.new_figure(1.1 + 0.19 * len(methods))
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=[1.7, 1])
-    for place, family in enumerate(shown):
-        row = family.rows(drawn)
+    for place, method in enumerate(methods):
+        row = method.rows(worst)
         left.plot(row[Column.BOUND], [place], "|", color=style.INK, markersize=11, markeredgewidth=1.8)
         left.plot(row[Column.EXACT], [place], "|", color=style.EXACT, markersize=11, markeredgewidth=1)
-        _point(left, place, row, family)
-        _point(right, place, by_size.relative(row), family)
-    left.set_yticks(range(len(shown)), [family.label for family in shown])
-    left.set_ylim(len(shown) - 0.4, -0.6)
-    _constants(left, float(drawn[[Column.MEAN, Column.BOUND]].max().max()))
+        for axes, point in ((left, row), (right, by_size.relative(row))):
+            if not point.empty:
+                bar = {"xerr": style.error_bars(point), "linestyle": "none", "elinewidth": 0.9}
+                axes.errorbar(point[Column.MEAN], [place], **bar, **method.marks())
+    left.set_yticks(range(len(methods)), [method.label for method in methods])
+    left.set_ylim(len(methods) - 0.4, -0.6)
+    _constants(left, float(worst[[Column.MEAN, Column.BOUND]].max().max()))
     left.set_xlabel("embedding constant $a$: worst pair and size\n(logarithmic above 1)")
     right.axvline(1, color=style.EXACT, linewidth=1, zorder=1)
     right.set_xlabel("measured / exact")
     right.tick_params(axis="y", length=0)
     tick = {"marker": "|", "linestyle": "none", "markersize": 9}
-    figure.legend(
-        handles=[
-            style.handle("measured", color=style.INK, marker="o", markersize=4, linewidth=0.8),
-            style.handle("exact", color=style.EXACT, markeredgewidth=1, **tick),
-            style.handle("claimed", color=style.INK, markeredgewidth=1.8, **tick),
-        ],
-        loc="outside lower center",
-        ncols=3,
-    )
+    lines: dict[str, style.Line] = {
+        "measured": {"color": style.INK, "marker": "o", "markersize": 4, "linewidth": 0.8},
+        "exact": {"color": style.EXACT, "markeredgewidth": 1, **tick},
+        "claimed": {"color": style.INK, "markeredgewidth": 1.8, **tick},
+    }
+    figure.legend(handles=style.entries(lines), loc="outside lower center", ncols=3)
     return figure
-
-
-def _point(axes: Axes, place: int, row: pd.DataFrame, family: style.MethodStyle) -> None:
-    if not row.empty:
-        bars = [(row[Column.MEAN] - row["low"]).clip(lower=0), (row["high"] - row[Column.MEAN]).clip(lower=0)]
-        axes.errorbar(row[Column.MEAN], [place], xerr=bars, linestyle="none", elinewidth=0.9, **family.marks())
 
 
 def _constants(axes: Axes, largest: float) -> None:

@@ -1,7 +1,6 @@
 """Compressors at equal bytes: the error that each leaves."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -16,30 +15,27 @@ FADED = 0.35  # opacity of what is dominated
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study frontier, for each setting: the test error, 1 less the accuracy, over the bytes that a client sends
-    in a round. Large markers: no other compressor sends as little and is more accurate beyond both intervals.
-
-    All intervals of a setting's figure hold at once, except with probability 1e-3.
-    """
+    in a round. Large markers: no other compressor sends as little and is more accurate beyond both intervals."""
     table = tables["frontier"]
-    front = cells({"frontier": table})
-    rows = table[(table[Column.QUANTITY] == "accuracy") & table[Column.MEAN].notna()]
-    rows = _errors(by_setting(style.with_intervals(rows))).merge(
-        front[[*_KEYS, "dominated"]], on=_KEYS, how="left", suffixes=("", "_of_cell")
-    )
-    shown = style.families(rows, looks=style.COMPRESSOR_LOOKS)
+    rows = style.select(table[table[Column.MEAN].notna()], quantity="accuracy")
+    front = cells({"frontier": table})[[*_KEYS, "dominated"]]
+    rows = _errors(by_setting(style.with_intervals(rows)))
+    rows = rows.merge(front, on=_KEYS, how="left", suffixes=("", "_of_cell"))
+    methods = style.methods(rows, looks=style.COMPRESSOR_LOOKS)
     settings = list(_settings(rows))
-    figure = style.new_figure(2.2 * -(-len(settings) // 2) + 0.2)
-    grid = figure.subplots(-(-len(settings) // 2), 2, sharex=True, squeeze=False).ravel()
-    for axes, (title, part) in zip(grid, settings, strict=False):
-        _panel(axes, part, shown)
+    lines = -(-len(settings) // 2)
+    figure = style.new_figure(2.2 * lines + 0.2)
+    grid = figure.subplots(lines, 2, sharex=True, squeeze=False)
+    for axes, (title, part) in zip(grid.flat, settings, strict=False):
+        _panel(axes, part, methods)
         axes.set_title(title, fontsize=8)
-    for axes in grid[::2]:
+    for axes in grid[:, 0]:
         axes.set_ylabel("test error")
-    for axes in grid[-2:]:
+    for axes in grid[-1]:
         axes.set_xlabel("sent by a client in a round, bytes")
-    for axes in grid[len(settings) :]:
+    for axes in grid.ravel()[len(settings) :]:
         axes.set_visible(False)
-    style.legend(figure, shown)
+    style.legend(figure, methods)
     return figure
 
 
@@ -53,7 +49,7 @@ def _errors(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _settings(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """The settings with their titles, those without privacy first."""
+    """The settings with their titles, the settings without privacy first."""
     rows = rows.assign(**{Column.EPSILON: rows.get(Column.EPSILON, float("nan"))})
     order = [Column.EPSILON, Column.CASE]
     keys = rows[order].drop_duplicates().sort_values(order, ascending=[False, True], na_position="first")
@@ -63,17 +59,15 @@ def _settings(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
         yield title, rows[private & (rows[Column.CASE] == case)]
 
 
-def _panel(axes: Axes, rows: pd.DataFrame, shown: list[style.MethodStyle]) -> None:
+def _panel(axes: Axes, rows: pd.DataFrame, methods: list[style.MethodStyle]) -> None:
     axes.set_xscale("log")
-    for index, family in enumerate(shown):
-        series = family.rows(rows).sort_values(Column.BYTES_UP)
-        x = style.dodge(series[Column.BYTES_UP], index, len(shown), decades=0.3)
-        axes.plot(x, series[Column.MEAN], color=family.colour, linewidth=0.5, alpha=FADED, zorder=2)
-        bars = [series[Column.MEAN] - series["low"], series["high"] - series[Column.MEAN]]
-        axes.errorbar(x, series[Column.MEAN], yerr=bars, fmt="none", ecolor=family.colour, elinewidth=0.5, alpha=FADED)
+    for method, series, x in style.series(rows, methods, Column.BYTES_UP, decades=0.3):
+        mean, colour = series[Column.MEAN], method.colour
+        axes.plot(x, mean, color=colour, linewidth=0.5, alpha=FADED)
+        bars = style.error_bars(series)
+        axes.errorbar(x, mean, yerr=bars, fmt="none", ecolor=colour, elinewidth=0.5, alpha=FADED)
         for place, row in zip(x, series.to_dict("records"), strict=True):
-            marks: dict[str, Any] = family.marks(2.6 if row["dominated"] is True else 5.0)
+            marks = method.marks(2.6 if row["dominated"] is True else 5.0)
             axes.plot([place], [row[Column.MEAN]], linestyle="none", zorder=4, **marks)
-    axes.set_yscale("log")
-    axes.set_ylim(0.8 * rows[Column.MEAN].min(), 1.05)
+    axes.set(yscale="log", ylim=(0.8 * rows[Column.MEAN].min(), 1.05))
     style.plain_log(axes)

@@ -12,25 +12,23 @@ SIZE = 0.62  # inches, of an image and what is around it
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study frontier_leakage: the first trial's image, and what the best attack makes of one client's message; a
     row for each compressor, a column for each budget."""
-    table = tables["frontier_leakage"]
-    found = table[(table[Column.QUANTITY] == "picture") & (table[Column.TRIAL] == 0)]
-    families = style.families(found, looks=style.COMPRESSOR_LOOKS)
-    budgets = sorted(found[Column.COMPRESSION].unique())
-    figure = style.new_figure(1.22 * SIZE * len(families) + 0.3, width=SIZE * (len(budgets) + 1) + 1.6)
-    grid = figure.subplots(len(families), len(budgets) + 1, squeeze=False)
-    for family, line in zip(families, grid, strict=True):
-        rows = family.rows(found)
-        own = rows[rows[Column.CASE] == "server"].set_index(Column.COMPRESSION)
-        pictures.shown(line[0], rows[rows[Column.CASE] == "original"].iloc[0].to_dict())
-        line[0].set_ylabel(family.label, fontsize=6, rotation=0, ha="right", va="center")
+    rows = style.select(tables["frontier_leakage"], quantity="picture", trial=0)
+    methods = style.methods(rows, looks=style.COMPRESSOR_LOOKS)
+    budgets = sorted(rows[Column.COMPRESSION].unique())
+    figure = style.new_figure(1.22 * SIZE * len(methods) + 0.3, width=SIZE * (len(budgets) + 1) + 1.6)
+    grid = figure.subplots(len(methods), len(budgets) + 1, squeeze=False)
+    for method, line in zip(methods, grid, strict=True):
+        own = method.rows(rows)
+        recovered = style.select(own, case="server").set_index(Column.COMPRESSION)
+        pictures.draw_picture(line[0], style.select(own, case="original").iloc[0].to_dict())
+        line[0].set_ylabel(method.label, fontsize=6, rotation=0, ha="right", va="center")
         for budget, axes in zip(budgets, line[1:], strict=True):
-            if budget in own.index:
-                pictures.shown(axes, {**own.loc[budget].to_dict(), Column.COMPRESSION: budget})
+            if budget in recovered.index:
+                pictures.draw_picture(axes, {**recovered.loc[budget].to_dict(), Column.COMPRESSION: budget})
     for title, axes in zip(["image", *map(_title, budgets)], grid[0], strict=True):
         axes.set_title(title, fontsize=6, pad=2)
     for axes in grid.flat:
-        axes.set(xticks=[], yticks=[])
-        axes.spines[:].set_visible(False)
+        style.without_frame(axes)
     return figure
 
 

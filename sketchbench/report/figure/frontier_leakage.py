@@ -15,40 +15,36 @@ VIEWS = (("server", "one client's message"), ("sum", "the sum of all messages"))
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """From the studies frontier and frontier_leakage, for each budget: the accuracy with iid clients over the lead of
     the best attack on the mean image in dB; above from one client's message, below from the sum of all. Leads above
-    40 dB, those of images that are as good as exact, are drawn at 40.
-
-    All intervals of leads hold at once, except with probability 1e-3.
-    """
+    40 dB, at which images are as good as exact, are drawn at 40 dB."""
     trained, leaked = tables["frontier"], tables["frontier_leakage"]
-    plain = trained[Column.EPSILON].isna() if Column.EPSILON in trained else True
-    accurate = trained[plain & (trained[Column.QUANTITY] == "accuracy") & (trained[Column.CASE] == "iid")]
-    accurate = accurate[accurate[Column.MEAN].notna()]
-    leads = style.with_intervals(leaked[leaked[Column.QUANTITY] == "lead"])
+    trained = trained[trained[Column.EPSILON].isna()] if Column.EPSILON in trained else trained
+    accurate = style.select(trained[trained[Column.MEAN].notna()], quantity="accuracy", case="iid")
+    leads = style.with_intervals(style.select(leaked, quantity="lead"))
     leads = leads.assign(**{name: leads[name].clip(-MOST / 8, MOST) for name in style.MEASURED})
-    ends = leads[[*CELL, Column.CASE, Column.MEAN, "low", "high"]].rename(columns={Column.MEAN.value: "lead"})
-    both = accurate[[*CELL, Column.LABEL, Column.MEAN]].merge(ends, on=CELL)
-    shown = style.families(accurate, looks=style.COMPRESSOR_LOOKS)
+    accuracies = accurate[[*CELL, Column.LABEL, Column.MEAN]].rename(columns={Column.MEAN.value: "accuracy"})
+    both = accuracies.merge(leads[[*CELL, Column.CASE, *style.MEASURED]], on=CELL)
+    methods = style.methods(accurate, looks=style.COMPRESSOR_LOOKS)
     budgets = sorted(both[Column.COMPRESSION].unique())
     figure = style.new_figure(3.8)
     grid = figure.subplots(2, max(1, len(budgets)), sharex=True, sharey=True, squeeze=False)
     for (view, words), line in zip(VIEWS, grid, strict=True):
         for budget, axes in zip(budgets, line, strict=False):
-            _panel(axes, both[(both[Column.CASE] == view) & (both[Column.COMPRESSION] == budget)], shown)
+            _panel(axes, style.select(both, case=view, compression=budget), methods)
             axes.set_title("all bytes" if budget == 1 else f"1/{budget:g} of the bytes", fontsize=8)
             axes.label_outer()
         line[0].set_ylabel(f"accuracy; seen:\n{words}")
     for axes in grid[1]:
         axes.set_xlabel("lead of attack, dB")
-    style.legend(figure, shown)
+    style.legend(figure, methods)
     return figure
 
 
-def _panel(axes: Axes, rows: pd.DataFrame, shown: list[style.MethodStyle]) -> None:
+def _panel(axes: Axes, rows: pd.DataFrame, methods: list[style.MethodStyle]) -> None:
     axes.axvline(0, color=style.INK, linewidth=0.7, linestyle=":", zorder=1)
-    for family in shown:
-        for row in family.rows(rows).to_dict("records"):
-            ends = [[row["lead"] - row["low"]], [row["high"] - row["lead"]]]
-            axes.errorbar(
-                [row["lead"]], [row[Column.MEAN]], xerr=ends, fmt="none", ecolor=family.colour, elinewidth=0.6
-            )
-            axes.plot([row["lead"]], [row[Column.MEAN]], linestyle="none", zorder=4, **family.marks(4.5))
+    for method in methods:
+        own = method.rows(rows)
+        for place in range(len(own)):
+            row = own.iloc[[place]]
+            lead, accuracy, bars = row[Column.MEAN], row["accuracy"], style.error_bars(row)
+            axes.errorbar(lead, accuracy, xerr=bars, fmt="none", ecolor=method.colour, elinewidth=0.6)
+            axes.plot(lead, accuracy, linestyle="none", zorder=4, **method.marks(4.5))

@@ -31,31 +31,18 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """From the study inversion_grid: the mean PSNR by view and attack, and in how many trials the image was
     recovered."""
     (table,) = tables.values()
-    labelled = table.assign(**{Column.ATTACK: table[Column.ATTACK].replace(ATTACKS)})
-    psnr = _grid(labelled[labelled[Column.QUANTITY] == "psnr"], Column.MEAN)
-    failures = labelled[labelled[Column.QUANTITY] == "failure"]
-    recovered = _grid(failures.assign(recovered=failures[Column.TRIALS] - failures[Column.COUNT]), "recovered")
+    table = table.assign(**{Column.ATTACK: table[Column.ATTACK].replace(ATTACKS)})
+    psnr = _grid(style.select(table, quantity="psnr"), Column.MEAN)
+    failures = style.select(table, quantity="failure")
+    failures = failures.assign(recovered=failures[Column.TRIALS] - failures[Column.COUNT])
+    counts = _grid(failures, "recovered").reindex(psnr.index)  # a guess has none
     trials = int(failures[Column.TRIALS].max())
-    counts = recovered.reindex(psnr.index)  # a guess has none
-    texts = [
-        [f"{mean:.1f} dB" + ("" if pd.isna(hits) else f", {hits:.0f}/{trials}") for mean, hits in pairs]
-        for pairs in (zip(*rows, strict=True) for rows in zip(psnr.to_numpy(), counts.to_numpy(), strict=True))
-    ]
+    texts = psnr.map("{:.1f} dB".format) + counts.map(lambda hits: "" if pd.isna(hits) else f", {hits:.0f}/{trials}")
     figure = style.new_figure(4.2)
     axes = figure.subplots()
-    sns.heatmap(
-        psnr.rename(index=VIEWS),
-        annot=pd.DataFrame(texts).to_numpy(),
-        fmt="",
-        cmap="viridis",
-        vmin=0,
-        vmax=50,
-        linewidths=0.5,
-        cbar_kws={"label": "mean PSNR in dB"},
-        ax=axes,
-    )
-    axes.set_xlabel("")
-    axes.set_ylabel("")
+    look = {"cmap": "viridis", "vmin": 0, "vmax": 50, "linewidths": 0.5, "cbar_kws": {"label": "mean PSNR in dB"}}
+    sns.heatmap(psnr.rename(index=VIEWS), annot=texts.to_numpy(), fmt="", ax=axes, **look)
+    axes.set(xlabel="", ylabel="")
     return figure
 
 

@@ -4,49 +4,33 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from sketchbench.measure.column import Column
-from sketchbench.measure.interval import proportion_interval
 from sketchbench.report.figure import style
-
-LINES = {"control": ("no noise", "-"), "mean image": ("mean image", ":")}
+from sketchbench.report.figure.inversion_sizes import LEVELS, draw_levels
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
-    """From study inversion_noise: PSNR over ε, and the share of images that are recovered.
-
-    All intervals of the figure hold at once, except with probability 1e-3.
-    """
+    """From study inversion_noise: PSNR over ε, and the share of images that are recovered."""
     table = tables["inversion_noise"]
-    psnr = table[table[Column.QUANTITY] == "psnr"]
-    shares = table[(table[Column.QUANTITY] == "failure") & table[Column.EPSILON].notna()]
-    drawn = style.with_intervals(psnr, candidates=len(psnr) + len(shares))
-    shown = style.families(drawn)
+    psnr = style.select(table, quantity="psnr")
+    failures = style.select(table[table[Column.EPSILON].notna()], quantity="failure")
+    count = len(psnr) + len(failures)
+    rows = style.with_intervals(psnr, candidates=count)
+    shares = style.with_shares(failures, failures[Column.TRIALS] - failures[Column.COUNT], count)
+    methods = style.methods(rows)
     figure = style.new_figure(2.5)
     left, right = figure.subplots(1, 2)
-    for case, (_, line) in LINES.items():
-        mean = drawn.loc[drawn[Column.CASE] == case, Column.MEAN].mean()
-        left.axhline(mean, color=style.EXACT, linewidth=1, linestyle=line)
-    error = style.ERROR / (len(psnr) + len(shares))
-    for family in shown:
-        series = drawn[(drawn[Column.METHOD] == family.method) & drawn[Column.EPSILON].notna()]
-        series = series.sort_values(Column.EPSILON)
-        style.points(left, series[Column.EPSILON], series, family)  # no line across decades without a measurement
-        failures = family.rows(shares).sort_values(Column.EPSILON)
-        counts = zip(failures[Column.TRIALS] - failures[Column.COUNT], failures[Column.TRIALS], strict=True)
-        limits = [proportion_interval(int(hits), int(trials), error=error) for hits, trials in counts]
-        right.vlines(failures[Column.EPSILON], [i.low for i in limits], [i.high for i in limits], color=family.colour)
-        right.plot(
-            failures[Column.EPSILON],
-            1 - failures[Column.COUNT] / failures[Column.TRIALS],
-            linestyle="none",
-            **family.marks(),
-        )
-    left.set_ylabel("PSNR in dB")
+    draw_levels(left, rows)
+    private = rows[rows[Column.EPSILON].notna()]
+    for method, series, x in style.series(private, methods, Column.EPSILON):
+        style.points(left, x, series, method)  # no line across decades without a measurement
+    for method, series, x in style.series(shares, methods, Column.EPSILON):
+        right.vlines(x, series["low"], series["high"], color=method.colour)
+        right.plot(x, series[Column.MEAN], linestyle="none", **method.marks())
+    left.set(ylabel="PSNR in dB")
     left.set_ylim(bottom=0)
-    right.set_ylabel("share recovered, PSNR ≥ 30 dB")
-    right.set_ylim(-0.03, 1.03)
+    right.set(ylabel="share recovered, PSNR ≥ 30 dB", ylim=(-0.03, 1.03))
     for axes in (left, right):
-        axes.set_xscale("log")
-        axes.set_xlabel(r"$\varepsilon$, accounted")
-    others = [style.handle(label, color=style.EXACT, linewidth=1, linestyle=line) for label, line in LINES.values()]
-    style.legend(figure, shown, others)
+        axes.set(xscale="log", xlabel=r"$\varepsilon$, accounted")
+    no_noise, mean_image = LEVELS.values()
+    style.legend(figure, methods, {"no noise": no_noise, "mean image": mean_image})
     return figure

@@ -8,49 +8,38 @@ from sketchbench.measure.column import Column
 from sketchbench.report.figure import style
 
 SIDE_BY_SIDE = 0.05  # decades
+LEVELS = {"control": style.TRUE | {"linestyle": "-"}, "mean image": style.TRUE | {"linestyle": ":"}}  # by case
+PIXELS = style.BOUND | {"linewidth": 0.8}
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study inversion_sizes: PSNR over d/b; and the smallest singular values of Rᵀ, and of R on the span of the
-    gradient's derivatives by the pixels. The vertical line is where there are as many measurements as pixels.
-
-    All intervals of the figure hold at once, except with probability 1e-3.
-    """
+    gradient's derivatives by the pixels. At the vertical line, measurements and pixels are equal in number."""
     table = tables["inversion_sizes"]
-    chosen = table[Column.QUANTITY].isin(["psnr", "gamma", "restricted"])
-    drawn = style.with_intervals(table[chosen])
-    shown = style.families(drawn)
+    rows = style.with_intervals(style.select(table, quantity=["psnr", "gamma", "restricted"]))
+    methods = style.methods(rows)
     figure = style.new_figure(2.6)
-    left, middle, right = figure.subplots(1, 3)
-    psnr = drawn[drawn[Column.QUANTITY] == "psnr"]
-    for level, line in (("control", "-"), ("mean image", ":")):
-        mean = psnr.loc[psnr[Column.CASE] == level, Column.MEAN].mean()
-        left.axhline(mean, color=style.EXACT, linewidth=1, linestyle=line)
-    _points(left, psnr[psnr[Column.COMPRESSION].notna()], shown)
-    left.set_ylabel("PSNR in dB")
-    left.set_ylim(bottom=0)
-    _points(right, drawn[drawn[Column.QUANTITY] == "restricted"], shown)
-    _points(middle, drawn[drawn[Column.QUANTITY] == "gamma"], shown)
-    middle.set_ylabel("smallest singular value of $R^T$")
-    right.set_ylabel("that of $R$ on the image's directions")
-    for axes in (middle, right):
-        axes.set_ylim(bottom=0)
+    panels = figure.subplots(1, 3)
+    draw_levels(panels[0], style.select(rows, quantity="psnr"))
+    smallest = "smallest singular value of"
+    labels = ("PSNR in dB", f"{smallest} $R^T$", f"{smallest} $R$\non the image's directions")
     pixels = table[Column.PIXELS].max()
     size = (table[Column.COMPRESSION] * table[Column.OBSERVED]).max()  # d, but for rounding
-    for axes in (left, middle, right):
-        axes.axvline(size / pixels, color=style.INK, linewidth=0.8, linestyle="--")
-        style.compressions(axes, drawn[Column.COMPRESSION].dropna(), apart=0.08)
-    others = [
-        style.handle("no sketch", color=style.EXACT, linewidth=1),
-        style.handle("mean image", color=style.EXACT, linewidth=1, linestyle=":"),
-        style.handle("as many as pixels", color=style.INK, linewidth=0.8, linestyle="--"),
-    ]
-    style.legend(figure, shown, others)
+    sketched = rows[rows[Column.COMPRESSION].notna()]
+    for axes, quantity, label in zip(panels, ("psnr", "gamma", "restricted"), labels, strict=True):
+        own = style.select(sketched, quantity=quantity)
+        for method, series, x in style.series(own, methods, Column.COMPRESSION, SIDE_BY_SIDE):
+            style.trace(axes, x, series, method, linewidth=0.7)
+        axes.set_ylabel(label)
+        axes.set_ylim(bottom=0)
+        axes.axvline(size / pixels, **PIXELS)
+        style.compression_ticks(axes, sketched[Column.COMPRESSION], apart=0.08)
+    others = {"no sketch": LEVELS["control"], "mean image": LEVELS["mean image"], "as many as pixels": PIXELS}
+    style.legend(figure, methods, others)
     return figure
 
 
-def _points(axes: Axes, rows: pd.DataFrame, shown: list[style.MethodStyle]) -> None:
-    for index, family in enumerate(shown):
-        series = family.rows(rows).sort_values(Column.COMPRESSION)
-        x = style.dodge(series[Column.COMPRESSION], index, len(shown), decades=SIDE_BY_SIDE)
-        style.joined(axes, x, series, family, width=0.7)
+def draw_levels(axes: Axes, psnr: pd.DataFrame) -> None:
+    """Draw the mean PSNR of the cases of LEVELS as horizontal lines."""
+    for case, line in LEVELS.items():
+        axes.axhline(style.select(psnr, case=case)[Column.MEAN].mean(), **line)

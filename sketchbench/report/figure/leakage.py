@@ -8,64 +8,50 @@ from matplotlib.figure import Figure
 from sketchbench.measure.column import Column
 from sketchbench.report.figure import style
 
+NORM: style.Line = {"color": style.INK, "linewidth": 0.9}
+LEGEND = {"Theorem 7.5": style.BOUND | {"color": style.EXACT}, "claimed spectral norm, 1": NORM}
+
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study attack_convergence: log₁₀ L(x_t)/L(x₀) over the rounds, bilinear losses with what Theorem 7.5
-    promises, and the network; from study spectrum: γ₁ and γ₂ of every family at its smallest size.
-
-    All intervals of the figure hold at once, except with probability 1e-3.
-    """
-    attack, spectrum = tables["attack_convergence"], tables["spectrum"]
-    spectrum = spectrum[(spectrum[Column.D] == spectrum[Column.D].max())]
+    promises, and the network; from study spectrum: γ₁ and γ₂ of every family at its smallest size."""
+    attack, spectrum = tables["attack_convergence"], style.at_largest(tables["spectrum"], Column.D)
     spectrum = spectrum[spectrum[Column.B] == spectrum[Column.B].min()]
-    chosen = spectrum[spectrum[Column.QUANTITY].isin(["gamma_1", "norm"])]
-    chosen = chosen[chosen[Column.CASE] == "derived"]
-    rows = pd.concat([attack[attack[Column.QUANTITY] == "log_loss"], chosen], ignore_index=True)
+    spectrum = style.select(spectrum, quantity=["gamma_1", "norm"], case="derived")
+    rows = pd.concat([style.select(attack, quantity="log_loss"), spectrum], ignore_index=True)
     rows = style.with_intervals(rows)
-    curves = rows[rows[Column.QUANTITY] == "log_loss"]
-    shown = style.families(rows)
+    methods = style.methods(rows)
     figure = style.new_figure(2.7)
     bilinear, network, values = figure.subplots(1, 3)
+    curves = style.select(rows, quantity="log_loss")
     largest = [case for case in curves[Column.CASE].unique() if case.startswith("bilinear")][-1]
-    _curves(bilinear, curves[curves[Column.CASE] == largest], shown)
-    bilinear.set_title("bilinear loss")
-    _curves(network, curves[curves[Column.CASE] == "network"], shown)
+    _curves(bilinear, style.select(curves, case=largest), methods)
+    bilinear.set(title="bilinear loss", ylabel=r"$\log_{10}\; L(x_t)\,/\,L(x_0)$")
+    _curves(network, style.select(curves, case="network"), methods)
     network.set_title("perceptron")
-    bilinear.set_ylabel(r"$\log_{10}\; L(x_t)\,/\,L(x_0)$")
-    _values(values, rows[rows[Column.QUANTITY].isin(["gamma_1", "norm"])], shown)
-    lines = [
-        style.handle("Theorem 7.5", color=style.EXACT, linewidth=0.9, linestyle="--"),
-        style.handle("claimed spectral norm, 1", color=style.INK, linewidth=0.9),
-    ]
-    style.legend(figure, shown, lines)
+    _values(values, style.select(rows, quantity=["gamma_1", "norm"]))
+    style.legend(figure, methods, LEGEND)
     return figure
 
 
-def _curves(axes: Axes, rows: pd.DataFrame, shown: list[style.MethodStyle]) -> None:
-    for family in shown:
-        series = family.rows(rows).sort_values(Column.ROUND)
+def _curves(axes: Axes, rows: pd.DataFrame, methods: list[style.MethodStyle]) -> None:
+    for method, series, x in style.series(rows, methods, Column.ROUND):
         if series.empty:
             continue
-        line = {**family.marks(3.0), "linewidth": 0.8}
-        style.curve(axes, series[Column.ROUND], series, band=0.15, **line)
+        style.curve(axes, x, series, band=0.15, linewidth=0.8, **method.marks(3.0))
         if Column.BOUND in series and series[Column.BOUND].notna().all():
-            axes.plot(series[Column.ROUND], series[Column.BOUND], color=family.colour, linewidth=0.9, linestyle="--")
-    axes.set_xscale("log")
-    axes.set_xlabel("step of the attack")
+            axes.plot(x, series[Column.BOUND], **style.BOUND | {"color": method.colour})
+    axes.set(xscale="log", xlabel="step of the attack")
 
 
-def _values(axes: Axes, rows: pd.DataFrame, shown: list[style.MethodStyle]) -> None:
+def _values(axes: Axes, rows: pd.DataFrame) -> None:
     """Draw γ₁ and γ₂ of every family, in units of √(d/b); the families lie side by side."""
-    present = [family for family in shown if family.method in set(rows[Column.METHOD])]
-    for place, family in enumerate(present):
-        series = family.rows(rows)
-        root = (series[Column.D] / series[Column.B]) ** 0.5
-        scaled = series.assign(**{name: series[name] / root for name in style.MEASURED})
-        x = np.full(len(series), float(place))
-        axes.plot(x, scaled[Column.MEAN], color=family.colour, linewidth=0.8)
-        style.points(axes, x, scaled, family)
-        axes.axhline(float(1 / root.iloc[0]), color=style.INK, linewidth=0.9, zorder=1)
-    axes.set_xticks([])
-    axes.set_xlim(-0.5, len(present) - 0.5)
+    methods = style.methods(rows)
+    for place, method in enumerate(methods):
+        series = method.rows(rows)
+        unit = (series[Column.B] / series[Column.D]) ** 0.5
+        style.trace(axes, np.full(len(series), float(place)), style.scale(series, unit), method, linewidth=0.8)
+        axes.axhline(float(unit.iloc[0]), zorder=1, **NORM)
+    axes.set(xticks=[], xlim=(-0.5, len(methods) - 0.5))
     axes.set_ylim(0, None)
     axes.set_ylabel(r"$\gamma_1$ and $\gamma_2=\|R\|$, in units of $\sqrt{d/b}$")

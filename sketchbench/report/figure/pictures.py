@@ -35,31 +35,27 @@ def draw(tables: Mapping[str, pd.DataFrame], blocks: Mapping[str, str]) -> Figur
         tables: tables with rows of the quantity `picture`, by study.
         blocks: the studies from top to bottom, with what is written beside their blocks.
     """
-    blocks_shown = [(name, _columns(tables[study])) for study, name in blocks.items()]
-    rows = sum(len(columns[0][1]) for _, columns in blocks_shown)
-    width = max(len(columns) for _, columns in blocks_shown)
+    columns = {text: _columns(tables[study]) for study, text in blocks.items()}
+    rows = sum(len(block[0][1]) for block in columns.values())
+    width = max(map(len, columns.values()))
     figure = style.new_figure(1.12 * SIZE * rows + 0.2, width=max(SIZE * width + 0.3, 3.0))
     grid = figure.subplots(rows, width, squeeze=False)
     first = 0
-    for name, columns in blocks_shown:
-        count = len(columns[0][1])
-        for place, (title, pictures) in enumerate(columns):
+    for text, block in columns.items():
+        grid[first, 0].set_ylabel(text, fontsize=6)
+        for place, (title, pictures) in enumerate(block):
+            grid[first, place].set_title(title, fontsize=6, pad=2)
             for line, picture in enumerate(pictures):
-                axes = grid[first + line, place]
-                shown(axes, picture)
-                if line == 0:
-                    axes.set_title(title, fontsize=6, pad=2)
-        grid[first, 0].set_ylabel(name, fontsize=6)
-        first += count
+                draw_picture(grid[first + line, place], picture)
+        first += len(block[0][1])
     for axes in grid.flat:
-        axes.set(xticks=[], yticks=[])
-        axes.spines[:].set_visible(False)
+        style.without_frame(axes)
     return figure
 
 
 def _columns(table: pd.DataFrame) -> list[tuple[str, list[dict[Any, Any]]]]:
     """The pictures of the first method, a list for each case, compression and ε, with its title."""
-    pictures = table[table[Column.QUANTITY] == "picture"]
+    pictures = style.select(table, quantity="picture")
     pictures = pictures[pictures[Column.METHOD] == pictures[Column.METHOD].iloc[0]]
     names = [name for name in (Column.CASE, Column.COMPRESSION, Column.EPSILON) if name in pictures]
     groups = pictures.groupby(names, sort=False, dropna=False)
@@ -74,15 +70,11 @@ def _title(values: dict[str, Any]) -> str:
     return NAMES.get(values[Column.CASE], values[Column.CASE])
 
 
-def shown(axes: Axes, picture: Mapping[Any, Any]) -> None:
-    """Draw a row of the quantity `picture`, with its PSNR below, where it is not the original."""
-    channels, height, width = map(int, picture[Column.SHAPE].split("x"))
+def draw_picture(axes: Axes, picture: Mapping[Any, Any]) -> None:
+    """Draw a row of the quantity `picture`; below it its PSNR, unless it is the original."""
     pixels = np.frombuffer(base64.b64decode(picture[Column.PICTURE]), np.uint8)
-    image = pixels.reshape(channels, height, width)
-    if channels == 3:
-        axes.imshow(image.transpose(1, 2, 0), interpolation="nearest")
-    else:
-        axes.imshow(image[0], cmap="gray", vmin=0, vmax=255, interpolation="nearest")
+    image = pixels.reshape([int(size) for size in picture[Column.SHAPE].split("x")]).transpose(1, 2, 0)
+    axes.imshow(image, cmap="gray", vmin=0, vmax=255, interpolation="nearest")  # the map is for a single channel
     axes.grid(visible=False)
     if picture[Column.CASE] != "original":
         axes.set_xlabel(f"{picture[Column.VALUE]:.0f} dB", fontsize=6, labelpad=1)

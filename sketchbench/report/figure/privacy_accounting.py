@@ -12,38 +12,29 @@ PANELS = {
     "without_replacement": "without replacement, a record replaced",
     "with_replacement": "with replacement, a record replaced",
 }
-LINES = {  # by accountant: label, colour, marker, line
-    "paper": ("Theorem 6.2", style.INK, "None", "--"),
-    "advanced": ("Lemmas H.7, H.4, H.3", style.COLOURS[3], "^", "-"),
-    "classical": ("composition of 2010", style.COLOURS[1], "v", "-"),
-    "rdp": ("RDP", style.COLOURS[2], "s", "-"),
-    "pld": ("PLD", style.COLOURS[0], "o", "-"),
-    "exact": ("exact", style.COLOURS[4], "x", ":"),
+LINES: dict[str, tuple[str, style.Line]] = {  # by accountant, with the label
+    "paper": ("Theorem 6.2", {"color": style.INK, "marker": "None", "linestyle": "--"}),
+    "advanced": ("Lemmas H.7, H.4, H.3", {"color": style.COLOURS[3], "marker": "^"}),
+    "classical": ("composition of 2010", {"color": style.COLOURS[1], "marker": "v"}),
+    "rdp": ("RDP", {"color": style.COLOURS[2], "marker": "s"}),
+    "pld": ("PLD", {"color": style.COLOURS[0], "marker": "o"}),
+    "exact": ("exact", {"color": style.COLOURS[4], "marker": "x", "linestyle": ":"}),
 }
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study privacy_accounting: ε over the rounds T, a panel for each sampling, a line for each accountant."""
-    table = tables["privacy_accounting"]
-    rows = table[(table[Column.QUANTITY] == "epsilon") & (table[Column.STATUS] == "accounted")]
+    rows = style.select(tables["privacy_accounting"], quantity="epsilon", status="accounted")
     figure = style.new_figure(4.6)
     grid = figure.subplots(2, 2, sharex=True, sharey=True)
     for axes, (sampling, title) in zip(grid.flat, PANELS.items(), strict=True):
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        axes.set_title(title)
-        for accountant, (_, colour, marker, line) in LINES.items():
-            chosen = (rows[Column.SAMPLING] == sampling) & (rows[Column.CASE] == accountant)
-            series = rows[chosen].sort_values(Column.ROUND)
-            look = {"color": colour, "marker": marker, "linestyle": line, "markersize": 3.5}
-            axes.plot(series[Column.ROUND], series[Column.VALUE], linewidth=1.0, **look)
+        axes.set(xscale="log", yscale="log", title=title)
+        for accountant, (_, line) in LINES.items():
+            series = style.select(rows, sampling=sampling, case=accountant).sort_values(Column.ROUND)
+            axes.plot(series[Column.ROUND], series[Column.VALUE], linewidth=1.0, markersize=3.5, **line)
     for axes in grid[1]:
         axes.set_xlabel("rounds $T$")
     for axes in grid[:, 0]:
         axes.set_ylabel(r"$\varepsilon$")
-    handles = [
-        style.handle(label, color=colour, marker=marker, linestyle=line, markersize=3.5)
-        for label, colour, marker, line in LINES.values()
-    ]
-    style.legend(figure, [], handles)
+    style.legend(figure, [], {label: {**line, "markersize": 3.5} for label, line in LINES.values()})
     return figure

@@ -18,44 +18,32 @@ CASES = {  # what is seen, with the area that zhang2021 §6.3 states, and the co
     "iterative sketching": ("iterative sketching,\nserver", None, style.COLOURS[2]),
     "compressed sensing": ("compressed sensing,\nserver", None, style.COLOURS[2]),
 }
+STATED: style.Line = {"color": style.INK, "marker": "d", "markerfacecolor": "white", "linestyle": "none"}
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study property_inference: the mean area under the ROC curve by case (quantity auc), a bar for each
-    share of a batch that has the property, and a mark where the paper states a number.
-
-    All intervals of the figure hold at once, except with probability 1e-3.
-    """
-    table = tables["property_inference"]
-    rows = style.with_intervals(table[table[Column.QUANTITY] == "auc"])
+    share of a batch that has the property, and a mark where the paper states a number."""
+    rows = style.with_intervals(style.select(tables["property_inference"], quantity="auc"))
     shares = sorted(rows[Column.SHARE].unique())
     figure = style.new_figure(3.2)
     axes = figure.subplots()
     height = 0.8 / len(shares)
     for place, (case, (_, stated, colour)) in enumerate(CASES.items()):
         for index, share in enumerate(shares):
-            series = rows[(rows[Column.CASE] == case) & (rows[Column.SHARE] == share)]
-            y = place + (index - (len(shares) - 1) / 2) * height
-            mean = series[Column.MEAN].to_numpy()
-            bars = np.array([mean - series["low"], series["high"] - mean])
-            axes.barh(np.full(len(series), y), mean - 0.5, 0.9 * height, left=0.5, color=colour)
-            axes.errorbar(mean, np.full(len(series), y), xerr=bars, fmt=".", color=style.INK, elinewidth=0.9)
+            series = style.select(rows, case=case, share=share)
+            y = np.full(len(series), place + (index - (len(shares) - 1) / 2) * height)
+            axes.barh(y, series[Column.MEAN] - 0.5, 0.9 * height, left=0.5, color=colour)
+            bars = style.error_bars(series)
+            axes.errorbar(series[Column.MEAN], y, xerr=bars, fmt=".", color=style.INK, elinewidth=0.9)
         if stated is not None:
-            axes.plot([stated], [place], "d", color=style.INK, markerfacecolor="white", zorder=5)
-    axes.axvline(0.5, color=style.INK, linewidth=0.9, linestyle="--")
+            axes.plot([stated], [place], zorder=5, **STATED)
+    axes.axvline(0.5, **style.BOUND)
     axes.set_yticks(range(len(CASES)), [label for label, _, _ in CASES.values()])
     axes.invert_yaxis()
     axes.set_xlim(0.25, 1.05)
     which = ", ".join(f"{share:.0%}" for share in shares)
     bars_are = f"\nbars, from above: {which} of the images of a batch have the property" if len(shares) > 1 else ""
     axes.set_xlabel(f"area under the ROC curve of the attack{bars_are}")
-    stated_mark = style.handle(
-        "stated in the paper, for LFW",
-        color=style.INK,
-        marker="d",
-        markerfacecolor="white",
-        linestyle="none",
-    )
-    nothing = style.handle("knowing nothing", color=style.INK, linewidth=0.9, linestyle="--")
-    style.legend(figure, [], [stated_mark, nothing])
+    style.legend(figure, [], {"stated in the paper, for LFW": STATED, "guessing": style.BOUND})
     return figure

@@ -31,7 +31,7 @@ def draw(tables: dict[str, pd.DataFrame], printed: Mapping[str, float] | None = 
     (table,) = tables.values()
     figure = style.new_figure(3.6)
     levels, runs, factors = figure.subplots(1, 3, width_ratios=(0.8, 1.5, 1.5))
-    reached = table[table[Column.QUANTITY] == "rounds_to_target"]
+    reached = style.select(table, quantity="rounds_to_target")
     parts = reached[Column.CASE].str.partition(": ")
     of = {name: reached[parts[0] == name].set_index(parts.loc[parts[0] == name, 2]) for name in CASES}
     order = list((of["sketched"][Column.MEAN] / of["plain"][Column.MEAN]).sort_values().index)
@@ -40,38 +40,30 @@ def draw(tables: dict[str, pd.DataFrame], printed: Mapping[str, float] | None = 
         _rounds(runs, of[name].loc[order], name, (printed or {}).get(name))
     runs.sharey(levels)
     runs.tick_params(labelleft=False)
-    runs.set_xscale("log")
     style.plain_log(runs, "x")
     runs.set_xlabel("rounds to the target")
-    _effects(factors, table[table[Column.QUANTITY] == "effect"], both)
-    handles = [style.handle(name, color=c, marker=m, linestyle="none") for name, (c, m) in LOOKS.items()]
+    _effects(factors, style.select(table, quantity="effect"), both)
+    lines = {name: {"color": c, "marker": m, "linestyle": "none"} for name, (c, m) in LOOKS.items()}
     if printed:
-        handles.append(style.handle("as printed", color=style.INK, linestyle=":"))
+        lines["as printed"] = {"color": style.INK, "linestyle": ":"}
     if (reached[Column.STATUS] == "unfinished").any():
-        open_marker = {"marker": "o", "linestyle": "none", "markerfacecolor": "none"}
-        handles.append(style.handle("target missed", color=style.INK, **open_marker))
-    style.legend(figure, [], handles)
+        lines["target missed"] = lines["plain"] | {"color": style.INK, "markerfacecolor": "none"}
+    style.legend(figure, [], lines)
     return figure
 
 
 def _levels(axes: Axes, runs: list[str]) -> dict[str, tuple[str, str]]:
-    """A row for each run, a column for each factor; a square is filled at the high level. Returns the two levels of
-    each factor."""
+    """Draw a row for each run, a column for each factor; a square is filled at the high level. Returns the two levels
+    of each factor."""
     chosen = [dict(part.rsplit(" ", 1) for part in run.split(", ")) for run in runs]
-    names = list(chosen[0])
-    both = {name: _both([run[name] for run in chosen]) for name in names}
+    both = {name: _both([run[name] for run in chosen]) for name in chosen[0]}
+    square: style.Line = {"marker": "s", "markersize": 5, "color": style.INK, "markeredgewidth": 0.6}
     for column, (name, (_, high)) in enumerate(both.items()):
         for row, run in enumerate(chosen):
-            face = style.INK if run[name] == high else "none"
-            axes.plot(column, row, marker="s", markersize=5, color=style.INK, markerfacecolor=face, markeredgewidth=0.6)
+            axes.plot(column, row, markerfacecolor=style.INK if run[name] == high else "none", **square)
         axes.text(column, -0.9, _word(name), rotation=90, fontsize=7, ha="center", va="bottom")
-    axes.set_ylim(len(runs) - 0.5, -0.5)
-    axes.set_xlim(-0.6, len(names) - 0.4)
-    axes.set_xticks([])
-    axes.set_yticks([])
-    axes.grid(visible=False)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
+    axes.set(xlim=(-0.6, len(both) - 0.4), ylim=(len(runs) - 0.5, -0.5))
+    style.without_frame(axes)
     return both
 
 
@@ -104,8 +96,7 @@ def _effects(axes: Axes, rows: pd.DataFrame, levels: Mapping[str, tuple[str, str
         ends = [factor - np.exp(own[Column.MEAN] - half), np.exp(own[Column.MEAN] + half) - factor]
         places = [names.index(name) + shift for name in parts.loc[own.index, 0]]
         axes.errorbar(factor, places, xerr=ends, fmt=marker, color=colour, markersize=4, linewidth=0.8)
-    axes.axvline(1, color=style.INK, linewidth=0.9, linestyle="--", zorder=1)
-    axes.set_xscale("log")
+    axes.axvline(1, zorder=1, **style.BOUND)
     style.plain_log(axes, "x")
     axes.set_yticks(range(len(names)), [f"{_word(name)}\n{' → '.join(levels[name])}" for name in names])
     axes.set_ylim(len(names) - 0.5, -0.5)

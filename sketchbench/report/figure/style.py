@@ -1,20 +1,21 @@
-"""The look of all figures: theme, families, intervals.
+"""What all figures share: the look of methods and lines, the choice of rows, means with intervals, axes and legends.
 
-A family has the same colour and marker in every figure. Two that differ in one detail only (weaker hashing, repeated
-rows) share a colour, and one of them has an open marker. A recovery has the colour of the sketch it decodes, and of
-the recoveries only the two that tang2021 compares are filled. A family that is not listed here, such as a user's, gets
-a combination of `SPARE`, in the alphabetical order of the names.
+A method has the same colour and marker in every figure. Two sketches that differ in one detail only (weaker hashing,
+repeated rows) share a colour, and one of them has an open marker. A recovery has the colour of the sketch that it
+decodes; of the recoveries, only the two that tang2021 compares are filled. A method without a look below, such as a
+user's, gets a combination of `SPARE`, in the alphabetical order of the names.
 """
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
+from types import MappingProxyType
 from typing import Any, Literal
 
 import matplotlib.style
 import numpy as np
 import pandas as pd
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.colors import to_rgb
@@ -24,40 +25,22 @@ from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 from numpy.typing import ArrayLike
 
 from sketchbench.measure.column import Column
-from sketchbench.measure.interval import Interval, mean_interval
+from sketchbench.measure.interval import Interval, mean_interval, proportion_interval
 from sketchbench.report.figure.theme import theme
 
 WIDE = 7.0  # inches: both columns of a paper
 ERROR = 1e-3  # probability that any interval of a figure misses the true value
 MEASURED = (Column.MEAN, "low", "high")  # a mean and the ends of its interval
-# seaborn's colour-blind palette in its order, with those darkened that have a contrast below 3 against white
-COLOURS: list[Any] = [
-    to_rgb(colour)
-    for colour in (
-        "#0173b2",
-        "#b87700",
-        "#028f68",
-        "#c64f00",
-        "#b65fa6",
-        "#9a6a42",
-        "#c2528f",
-        "#767676",
-        "#857c00",
-        "#2387bd",
-    )
-]
+# seaborn's colour-blind palette in its order; colours with a contrast below 3 against white are darkened
+PALETTE = "#0173b2 #b87700 #028f68 #c64f00 #b65fa6 #9a6a42 #c2528f #767676 #857c00 #2387bd"
+COLOURS: list[Any] = [to_rgb(colour) for colour in PALETTE.split()]
 INK = "0.15"  # claims
 EXACT = "0.55"  # exact values
-GROUPS = (
-    "Dense",
-    "Transforms",
-    "CountSketch",
-    "Sparse embeddings",
-    "Sampling",
-    "Recoveries",
-    "Compressors",
-    "Own",
-)
+GROUPS = ("Dense", "Transforms", "CountSketch", "Sparse embeddings", "Sampling", "Recoveries", "Compressors", "Own")
+
+Line = dict[str, Any]  # the keyword arguments of a matplotlib Line2D
+BOUND: Line = {"color": INK, "linewidth": 0.9, "linestyle": "--"}  # what a paper claims, or a guide for the eye
+TRUE: Line = {"color": EXACT, "linewidth": 1.0}  # an exact value
 
 Look = tuple[str, Any, str, bool]  # group, colour, marker, filled
 LOOKS: dict[str, Look] = {  # by name in conf/sketch
@@ -108,9 +91,10 @@ SPARE = list(itertools.product("<8dHP", (COLOURS[7], COLOURS[6], *COLOURS[:6]), 
 
 @dataclass(frozen=True)
 class MethodStyle:
-    """A sketch family, or a recovery, as the figures show it: its colour (as matplotlib takes it) and marker."""
+    """The look of a method (a sketch family, a recovery or a compressor): its colour, as matplotlib takes it, and its
+    marker."""
 
-    method: str  # its name in conf/sketch or conf/recovery, the `method` column
+    method: str  # the name of the method's config, the column `method`
     label: str
     group: str
     colour: Any
@@ -118,11 +102,11 @@ class MethodStyle:
     filled: bool
 
     def rows(self, table: pd.DataFrame) -> pd.DataFrame:
-        """The rows of a table that are about this family."""
+        """The rows of a table that are about this method."""
         return table[table[Column.METHOD] == self.method]
 
-    def marks(self, size: float = 4.0) -> dict[str, Any]:
-        """Keyword arguments of a Line2D that draws this family's marker, at this size in points."""
+    def marks(self, size: float = 4.0) -> Line:
+        """Keyword arguments of a Line2D that draws this method's marker, at a size in points."""
         return {
             "marker": self.marker,
             "color": self.colour,
@@ -133,21 +117,31 @@ class MethodStyle:
         }
 
 
-def families(*tables: pd.DataFrame, looks: Mapping[str, Look] = LOOKS) -> list[MethodStyle]:
-    """The families of these tables, in the order of their groups.
+def methods(*tables: pd.DataFrame, looks: Mapping[str, Look] = LOOKS) -> list[MethodStyle]:
+    """The looks of the methods of tables, in the order of the groups.
 
     Arguments:
         tables: tables with the columns `method` and `label`.
-        looks: what is known of their looks, by method; RECOVERY_LOOKS or COMPRESSOR_LOOKS where the methods are such.
+        looks: the looks by method: LOOKS for sketches, RECOVERY_LOOKS or COMPRESSOR_LOOKS.
     """
     pairs = pd.concat([table[[Column.METHOD, Column.LABEL]] for table in tables])
     labels = dict(zip(pairs[Column.METHOD], pairs[Column.LABEL], strict=True))
-    known = [name for name in looks if name in labels]
-    shown = [MethodStyle(name, labels[name], *looks[name]) for name in known]
-    for index, name in enumerate(sorted(set(labels) - set(known))):
+    styles = [MethodStyle(name, labels[name], *looks[name]) for name in looks if name in labels]
+    for index, name in enumerate(sorted(labels.keys() - looks.keys())):
         marker, colour, filled = SPARE[index % len(SPARE)]
-        shown.append(MethodStyle(name, labels[name], "Own", colour, marker, filled))
-    return sorted(shown, key=lambda family: GROUPS.index(family.group))
+        styles.append(MethodStyle(name, labels[name], "Own", colour, marker, filled))
+    return sorted(styles, key=lambda style: GROUPS.index(style.group))
+
+
+def by_group(styles: Iterable[MethodStyle]) -> dict[str, list[MethodStyle]]:
+    """The looks of the methods of each group, in the order in which `methods` gives them."""
+    return {group: list(members) for group, members in itertools.groupby(styles, key=attrgetter("group"))}
+
+
+def small(styles: Iterable[MethodStyle], rows: pd.DataFrame) -> list[MethodStyle]:
+    """The looks of the methods whose largest mean is at most three times the median of all means."""
+    largest, typical = rows.groupby(Column.METHOD)[Column.MEAN].max(), rows[Column.MEAN].median()
+    return [style for style in styles if largest[style.method] <= 3 * typical]
 
 
 def new_figure(height: float, width: float = WIDE) -> Figure:
@@ -156,14 +150,41 @@ def new_figure(height: float, width: float = WIDE) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
+def select(table: pd.DataFrame, **values: Any) -> pd.DataFrame:
+    """The rows with these values in the columns of these names; a list has the values that a column may have."""
+    for name, value in values.items():
+        table = table[table[name].isin(value) if isinstance(value, list) else table[name] == value]
+    return table
+
+
+def at_largest(table: pd.DataFrame, column: str) -> pd.DataFrame:
+    """The rows with the largest value of a column."""
+    return table[table[column] == table[column].max()]
+
+
+def scale(rows: pd.DataFrame, factor: Any, *columns: str) -> pd.DataFrame:
+    """The rows with means, intervals and further columns multiplied by a factor, which may differ by row."""
+    return rows.assign(**{name: rows[name] * factor for name in (*MEASURED, *columns)})
+
+
+def with_compression(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with the column `compression`, d/b."""
+    return table.assign(**{Column.COMPRESSION: table[Column.D] / table[Column.B]})
+
+
+def with_range(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with the least and the largest trial as `low` and `high`."""
+    return rows.assign(low=rows[Column.MINIMUM], high=rows[Column.MAXIMUM])
+
+
 def with_intervals(rows: pd.DataFrame, candidates: int | None = None) -> pd.DataFrame:
-    """The rows that have a mean, with columns `low` and `high`: the ends of simultaneous confidence intervals. That of
-    a single trial is its value.
+    """The rows that have a mean, with columns `low` and `high`: the ends of confidence intervals that all hold at once,
+    except with probability ERROR. Of a single trial, both ends are its value.
 
     Arguments:
         rows: rows with the columns of a mean over trials.
-        candidates: among how many intervals the error rate ERROR is shared; None: as many as there are. Where rows
-            were selected by what was measured, it counts those that they were selected from.
+        candidates: the number of intervals that share ERROR; None: as many as there are. Where rows were selected by
+            their means, the number of rows that they were selected from.
     """
     rows = rows[rows[Column.MEAN].notna()]
     error = ERROR / max(candidates or int((rows[Column.TRIALS] > 1).sum()), 1)
@@ -177,6 +198,15 @@ def _interval(row: dict[Any, Any], error: float) -> Interval:
     return mean_interval(row[Column.MEAN], row[Column.SD], row[Column.SKEWNESS], int(row[Column.TRIALS]), error=error)
 
 
+def with_shares(rows: pd.DataFrame, hits: pd.Series, candidates: int) -> pd.DataFrame:
+    """The rows with the share of hits among the trials as `mean`, and the ends of its Clopper-Pearson interval as `low`
+    and `high`, where this many intervals share ERROR."""
+    error, trials = ERROR / candidates, rows[Column.TRIALS]
+    limits = [proportion_interval(int(k), int(n), error=error) for k, n in zip(hits, trials, strict=True)]
+    rows = rows.assign(low=[i.low for i in limits], high=[i.high for i in limits])
+    return rows.assign(**{Column.MEAN: hits / trials})
+
+
 def worst(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """The row with the largest mean in every group."""
     rows = rows[rows[Column.MEAN].notna()].reset_index(drop=True)
@@ -184,34 +214,59 @@ def worst(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 
 
 def without_constants(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows without the families whose values never vary (such as `No sketch`), unless there are only such."""
+    """The rows of methods whose values vary (those of `No sketch` do not); all rows if every method is constant."""
     random = rows[Column.SD] > 1e-9 * rows[Column.MEAN].abs().clip(lower=1)
     kept = rows[rows[Column.METHOD].isin(rows.loc[random, Column.METHOD])]
     return rows if kept.empty else kept
 
 
+def series(
+    rows: pd.DataFrame, styles: Sequence[MethodStyle], over: str, decades: float = 0.0
+) -> Iterator[tuple[MethodStyle, pd.DataFrame, np.ndarray]]:
+    """For each method its look, its rows in the order of the column `over`, and their positions on the x axis.
+
+    From the first method to the last, positions are shifted by this many decades, so that methods lie side by side.
+    """
+    for index, style in enumerate(styles):
+        own = style.rows(rows).sort_values(over)
+        yield style, own, dodge(own[over], index, len(styles), decades)
+
+
+def error_bars(rows: pd.DataFrame) -> np.ndarray:
+    """The lengths of the intervals below and above the means, as matplotlib's `errorbar` takes them."""
+    mean = rows[Column.MEAN]
+    return np.maximum(np.array([mean - rows["low"], rows["high"] - mean]), 0)
+
+
 def points(
-    axes: Axes, x: ArrayLike, rows: pd.DataFrame, family: MethodStyle, size: float = 4.0, ring: float = 1
+    axes: Axes, x: ArrayLike, rows: pd.DataFrame, style: MethodStyle, size: float = 4.0, ring: float = 1
 ) -> None:
-    """Draw means with their intervals, in the family's colour and marker.
+    """Draw means with their intervals, in a method's colour and marker.
 
     Arguments:
         axes: where to draw.
         x: the position of each row.
         rows: rows with `mean`, `low` and `high`.
-        family: the family that they are about.
+        style: the method's look.
         size: of a marker, in points.
         ring: how many times larger an open marker is; above 1 it surrounds the filled ones at the same position.
     """
     mean = rows[Column.MEAN].to_numpy()
-    bars = np.maximum(np.array([mean - rows["low"], rows["high"] - mean]), 0)
-    axes.errorbar(x, mean, yerr=bars, fmt="none", ecolor=family.colour, elinewidth=0.8, zorder=3)
-    marks = family.marks(size)
-    if ring > 1 and family.filled:
+    axes.errorbar(x, mean, yerr=error_bars(rows), fmt="none", ecolor=style.colour, elinewidth=0.8, zorder=3)
+    marks = style.marks(size)
+    if ring > 1 and style.filled:
         marks |= {"markeredgecolor": "white", "markeredgewidth": 0.4}
     elif ring > 1:
         marks |= {"markersize": ring * size, "markerfacecolor": "none"}
-    axes.plot(x, mean, linestyle="none", zorder=5 if family.filled else 4, **marks)
+    axes.plot(x, mean, linestyle="none", zorder=5 if style.filled else 4, **marks)
+
+
+def trace(
+    axes: Axes, x: ArrayLike, rows: pd.DataFrame, style: MethodStyle, size: float = 4.0, ring: float = 1, **line: Any
+) -> None:
+    """Draw a line through the means, with the keyword arguments of a Line2D, and what `points` draws."""
+    axes.plot(x, rows[Column.MEAN], **{"color": style.colour, "linewidth": 1.0} | line)
+    points(axes, x, rows, style, size, ring)
 
 
 def curve(axes: Axes, x: ArrayLike, rows: pd.DataFrame, *, band: float = 0.2, **line: Any) -> None:
@@ -223,46 +278,38 @@ def curve(axes: Axes, x: ArrayLike, rows: pd.DataFrame, *, band: float = 0.2, **
     axes.fill_between(x, rows["low"], rows["high"], color=line["color"], alpha=band, linewidth=0)
 
 
-def joined(
-    axes: Axes,
-    x: ArrayLike,
-    rows: pd.DataFrame,
-    family: MethodStyle,
-    *,
-    size: float = 4.0,
-    width: float = 1.0,
-) -> None:
-    """Draw what `points` draws, and a line of this width through the means."""
-    axes.plot(x, rows[Column.MEAN], color=family.colour, linewidth=width, zorder=2)
-    points(axes, x, rows, family, size=size)
+def stated(axes: Axes, x: pd.Series, y: pd.Series, **line: Any) -> None:
+    """Draw a line of values that are not measured; at a single position a dash, as a line would be invisible."""
+    axes.plot(x, y, marker="_" if x.nunique() == 1 else None, markersize=12, **line)
 
 
 def dodge(x: ArrayLike, index: int, count: int, decades: float = 0.16) -> np.ndarray:
-    """x, shifted on a logarithmic axis so that `count` families at the same x lie side by side.
+    """x, shifted on a logarithmic axis so that `count` methods at the same x lie side by side.
 
-    The family `index` of them is shifted; from the first to the last it is this many decades.
+    The shift is that of the method with this index; from the first to the last it is this many decades.
     """
     place = (index - (count - 1) / 2) / max(count - 1, 1)
     return np.asarray(x, dtype=float) * 10 ** (decades * place)
 
 
-def sizes(axes: Axes, values: Iterable[float], margin: float = 1.45) -> None:
-    """Make the x axis logarithmic, with exactly these values as ticks, written out.
+def size_ticks(axes: Axes, values: Iterable[float], margin: float = 1.45, text: str = "{:.15g}") -> None:
+    """Make the x axis logarithmic, with exactly these values as ticks, each in this format.
 
     The axis reaches beyond the outermost ticks by the factor `margin`.
     """
     ticks = sorted(set(values))
     axes.set_xscale("log")
-    axes.set_xticks(ticks, [f"{tick:.15g}" for tick in ticks])
+    axes.set_xticks(ticks, [text.format(tick) for tick in ticks])
     axes.set_xticks([], minor=True)
     if ticks:
         axes.set_xlim(ticks[0] / margin, ticks[-1] * margin)
 
 
-def compressions(axes: Axes, values: Iterable[float], apart: float, margin: float = 1.45) -> None:
-    """As `sizes`, for compressions d/b; a tick less than `apart` decades after the last labelled one has no label."""
+def compression_ticks(axes: Axes, values: Iterable[float], apart: float, margin: float = 1.45) -> None:
+    """As `size_ticks`, for compressions d/b; a tick less than `apart` decades above the last labelled one has no
+    label."""
     ticks = sorted(set(values))
-    sizes(axes, ticks, margin)
+    size_ticks(axes, ticks, margin)
     texts, last = [], 0.0
     for tick in ticks:
         labelled = tick >= last * 10**apart
@@ -270,6 +317,13 @@ def compressions(axes: Axes, values: Iterable[float], apart: float, margin: floa
         last = tick if labelled else last
     axes.set_xticks(ticks, texts)
     axes.set_xlabel("compression $d/b$")
+
+
+def participation_ticks(axes: Axes, shares: Sequence[float], margin: float) -> None:
+    """As `size_ticks`, for the shares of the clients that take part in a round, in per cent."""
+    size_ticks(axes, shares, margin, "{:g}")
+    axes.set_xticks(shares, [f"{100 * share:g} %" for share in shares])
+    axes.set_xlabel("clients in a round")
 
 
 def compression(value: float) -> str:
@@ -291,7 +345,8 @@ def limits(axes: Axes, rows: pd.DataFrame, include: float) -> None:
 
 
 def plain_log(axes: Axes, which: Literal["x", "y"] = "y") -> None:
-    """Write the ticks of a logarithmic axis as plain numbers, with more of them where it spans less than 100-fold."""
+    """Make an axis logarithmic and write its ticks as plain numbers, more of them where it spans less than 100-fold."""
+    axes.set(**{f"{which}scale": "log"})
     axis: Axis = getattr(axes, f"{which}axis")
     low, high = axis.get_view_interval()
     subs = (1.0, 2.0, 5.0) if high < 100 * low else (1.0,)
@@ -300,26 +355,27 @@ def plain_log(axes: Axes, which: Literal["x", "y"] = "y") -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def handle(label: str, **keywords: Any) -> Line2D:
-    """A legend entry that belongs to nothing drawn, with the keyword arguments of a Line2D."""
-    return Line2D([], [], label=label, **keywords)
+def without_frame(axes: Axes) -> None:
+    """Hide the spines, ticks and grid of axes."""
+    axes.set(xticks=[], yticks=[])
+    axes.grid(visible=False)
+    axes.spines[:].set_visible(False)
 
 
-def legend(figure: Figure, shown: Sequence[MethodStyle], others: Sequence[Artist] = ()) -> None:
-    """Add a legend below the axes: the families, then other entries. The figure's height grows with it."""
-    entries = [handle(f.label, linestyle="none", **f.marks(4.5)) for f in shown]
-    handles = [*entries, *others]
+def entries(lines: Mapping[str, Line]) -> list[Line2D]:
+    """Legend entries, by their labels the keyword arguments of a Line2D."""
+    return [Line2D([], [], label=label, **line) for label, line in lines.items()]
+
+
+def legend(figure: Figure, styles: Sequence[MethodStyle], lines: Mapping[str, Line] = MappingProxyType({})) -> None:
+    """Add a legend below the axes: the methods, then the `entries` of lines. The figure's height grows with it."""
+    marks = [Line2D([], [], label=style.label, linestyle="none", **style.marks(4.5)) for style in styles]
+    handles = [*marks, *entries(lines)]
     lengths = [len(str(entry.get_label())) for entry in handles]
     columns = max(n for n in (1, 2, 3, 4) if n == 1 or _width(lengths, n) < figure.get_figwidth())
     figure.set_figheight(figure.get_figheight() + 0.1 + 0.16 * -(-len(handles) // columns))
-    figure.legend(
-        handles=handles,
-        loc="outside lower center",
-        ncols=columns,
-        columnspacing=1.4,
-        handletextpad=0.5,
-        handlelength=1.6,
-    )
+    place: dict[str, Any] = {"loc": "outside lower center", "ncols": columns}
+    figure.legend(handles=handles, columnspacing=1.4, handletextpad=0.5, handlelength=1.6, **place)
 
 
 def _width(lengths: list[int], columns: int) -> float:

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -13,70 +12,60 @@ from sketchbench.report.figure import style
 
 PLAIN = {"color": style.EXACT, "marker": "o", "markersize": 3}
 FEW = 10  # trainings; fewer have no useful interval
-OPTIONS = {
-    "option I": ("-", r"option I, $WSS^T$"),
-    "option II": (":", r"option II, $WSS^+$"),
+OPTIONS = {"option I": "-", "option II": ":"}
+LEGEND: dict[str, style.Line] = {
+    "plain": PLAIN | {"linewidth": 0.8},
+    "option I, $WSS^T$": {"color": style.INK, "linestyle": "-", "linewidth": 0.8},
+    "option II, $WSS^+$": {"color": style.INK, "linestyle": ":", "linewidth": 0.8},
+    "estimate of zero": style.BOUND,
 }
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """From a study of the task `training`, with a row of panels for each share of clients in a round: the quantity
     accuracy by case, over rounds and over what all clients have sent; and the quantity error by option, over rounds.
-    A curve for every method.
-
-    All intervals of the figure hold at once, except with probability 1e-3; of fewer than ten trainings the bands
-    are no intervals, but go from the least to the largest.
-    """
+    A curve for every method. Of fewer than ten trainings the bands are no intervals, but go from the least to the
+    largest."""
     (table,) = tables.values()
-    rows = style.with_intervals(table[table[Column.QUANTITY].isin(["accuracy", "error"])])
-    few = rows[Column.TRIALS] < FEW
-    rows = rows.assign(
-        low=rows["low"].where(~few, rows[Column.MINIMUM]),
-        high=rows["high"].where(~few, rows[Column.MAXIMUM]),
-        sent=rows[Column.BYTES_UP] / 1e6,
-    )
-    families = style.families(table)
+    rows = style.with_intervals(style.select(table, quantity=["accuracy", "error"]))
+    rows = rows.where(rows[Column.TRIALS] >= FEW, style.with_range(rows))
+    rows = rows.assign(sent=rows[Column.BYTES_UP] / 1e6)
+    methods = style.methods(table)
     shares = sorted(rows[Column.PARTICIPATION].unique())
     figure = style.new_figure(2.7 if len(shares) == 1 else 0.5 + 1.45 * len(shares))
     grid = figure.subplots(len(shares), 3, squeeze=False, sharex="col", sharey="col")
     for panels, share in zip(grid, shares, strict=True):
-        _row(panels, rows[rows[Column.PARTICIPATION] == share], families)
+        _row(panels, style.select(rows, participation=share), methods)
         panels[0].set_ylabel(f"{100 * share:g} % of clients\ntest accuracy")
-    lowest = rows.loc[rows[Column.QUANTITY] == "accuracy", "low"].min()
+    lowest = style.select(rows, quantity="accuracy")["low"].min()
     bottom = max(0.0, math.floor(10 * lowest) / 10) if lowest < 1 else 0.0
     for axes in grid[0, :2]:
         axes.set_ylim(bottom, 1.02)
     for axes, text in zip(grid[-1], ("round", "sent by all clients, MB", "round"), strict=True):
-        axes.set_xscale("log")
         style.plain_log(axes, "x")
         axes.set_xlabel(text)
-    handles = [style.handle("plain", linewidth=0.8, **PLAIN)]
-    handles += [style.handle(label, color=style.INK, linestyle=line, linewidth=0.8) for line, label in OPTIONS.values()]
-    nothing = style.handle("estimate of zero", color=style.INK, linewidth=0.9, linestyle="--")
-    style.legend(figure, families, [*handles, nothing])
+    style.legend(figure, methods, LEGEND)
     return figure
 
 
-def _row(panels: Sequence[Axes], rows: pd.DataFrame, families: list[style.MethodStyle]) -> None:
+def _row(panels: Sequence[Axes], rows: pd.DataFrame, methods: list[style.MethodStyle]) -> None:
     """Draw the accuracy over rounds and over traffic, and the error, of one share of participants."""
-    accuracy = rows[rows[Column.QUANTITY] == "accuracy"]
-    rounds, traffic, error = panels
-    plain = accuracy[accuracy[Column.CASE] == "plain"]
+    accuracy = style.select(rows, quantity="accuracy")
+    plain = style.select(accuracy, case="plain")
     plain = plain[plain[Column.METHOD] == plain[Column.METHOD].iloc[0]]  # the same for all
-    for axes, over in ((rounds, Column.ROUND), (traffic, "sent")):
+    for axes, over in zip(panels, (Column.ROUND, "sent"), strict=False):
         _curve(axes, plain, over, PLAIN)
-        for family in families:
-            _curve(axes, family.rows(accuracy[accuracy[Column.CASE] == "sketched"]), over, family.marks(3))
-    for family in families:
-        for option, (line, _) in OPTIONS.items():
-            series = rows[(rows[Column.QUANTITY] == "error") & (rows[Column.CASE] == option)]
-            _curve(error, family.rows(series), Column.ROUND, {**family.marks(3), "linestyle": line})
-    error.set_yscale("log")
-    error.axhline(1, color=style.INK, linewidth=0.9, linestyle="--", zorder=1)
-    error.set_ylabel(r"$\|\hat\Delta-\Delta\|\;/\;\|\Delta\|$")
+        for method in methods:
+            _curve(axes, method.rows(style.select(accuracy, case="sketched")), over, method.marks(3))
+    for method in methods:
+        for option, line in OPTIONS.items():
+            series = style.select(method.rows(rows), quantity="error", case=option)
+            _curve(panels[2], series, Column.ROUND, {**method.marks(3), "linestyle": line})
+    panels[2].axhline(1, zorder=1, **style.BOUND)
+    panels[2].set(yscale="log", ylabel=r"$\|\hat\Delta-\Delta\|\;/\;\|\Delta\|$")
 
 
-def _curve(axes: Axes, rows: pd.DataFrame, over: str, look: dict[str, Any]) -> None:
+def _curve(axes: Axes, rows: pd.DataFrame, over: str, look: style.Line) -> None:
     """Draw means with a band, a curve for each sketch size."""
     for _, series in rows.groupby([Column.METHOD, Column.B]):
         run = series.sort_values(over)

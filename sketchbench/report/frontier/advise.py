@@ -1,4 +1,4 @@
-"""Which compressors fit a budget of bytes, by what was measured."""
+"""Which compressors fit a budget of bytes, by the measured frontier."""
 
 import math
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ class AdviceError(ValueError):
 
 
 class Answer(NamedTuple):
-    """What is advised.
+    """The answer to a question.
 
     Arguments:
         measured: the rows of the frontier that answer, the most accurate first.
@@ -31,10 +31,10 @@ class Answer(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What is asked.
+    """A question about compressors.
 
     Arguments:
-        nbytes: that a client may send in a round.
+        nbytes: the bytes that a client may send in a round.
         parameters: of the network.
         epsilon: the privacy that each record must have at least; None for none.
         case: how images are dealt out to the clients.

@@ -1,46 +1,67 @@
-"""The frontier: one row for each compressor, budget and setting, with all that was measured there."""
+"""The frontier: one row for each compressor, budget and setting, with every quantity measured there."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from sketchbench.files import write_text
 from sketchbench.measure.column import CONTROLS, Column
 from sketchbench.measure.interval import mean_interval
-from sketchbench.report.frontier.studies import CONTRACT, COST, LEAKAGE, TRAINING
+from sketchbench.report import seal
+from sketchbench.report.frontier import CONTRACT, COST, LEAKAGE, TRAINING
+from sketchbench.report.table.reading import COLUMNS, read_table
 
 ERROR = 0.05  # probability that any interval of one quantity misses
 CELL = [Column.METHOD, Column.COMPRESSION]
 SETTING = [Column.CASE, Column.EPSILON]
 VIEWS = {"server": "server", "sum": "sum", "another client": "client", "eavesdropper": "eavesdropper"}
-# what the columns of frontier.csv mean; those of `MEASURED` come with the ends of their interval, _low and _high
+# meanings of the columns of frontier.csv; columns of `MEASURED` come with the ends of their interval, _low and _high
 MEANINGS = {
-    "method": "config in conf/compressor",
-    "label": "its name for people",
+    "method": "compressor: its config in conf/compressor",
+    "label": "label of the compressor",
     "compression": "budget: all bytes of an update in float32 over those that a client may send",
-    "case": "how the training images are dealt out to the clients: iid, or one class each",
-    "epsilon": "ε of each record against the server; none without privacy",
-    "d": "parameters of the network",
-    "bytes_up": "sent by a client in a round",
-    "bytes_down": "received by a client in a round",
+    "case": "training images of each client: iid, or of one class",
+    "epsilon": "ε of each record against the server; empty without privacy",
+    "d": "number of parameters of the network",
+    "bytes_up": "bytes that a client sends in a round",
+    "bytes_down": "bytes that a client receives in a round",
     "adds_up": "whether a server that only sees the sum of the messages can do its part",
-    "trials": "trainings",
+    "trials": "number of trainings",
     "accuracy": "test accuracy at the end",
-    "loss": "that of no compression, with the same start, batches and noise, less the accuracy",
+    "loss": "accuracy without compression, with the same start, batches and noise, less the accuracy",
     "leak_server": "PSNR of the best attack on one client's message over that of the mean image, dB",
-    "leak_sum": "the same, from the sum of all clients' messages",
-    "leak_client": "the same, from what the server sends, for another client",
-    "leak_eavesdropper": "the same, from one client's message without the key",
+    "leak_sum": "leak_server, for an attack on the sum of all clients' messages",
+    "leak_client": "leak_server, for an attack by another client on what the server sends",
+    "leak_eavesdropper": "leak_server, for an attack on one client's message without the key",
     "ssim_server": "structural similarity of the image that the attack on one message gives",
     "property_server": "area under the ROC curve of telling a property of a client's batch from its message",
     "client_memory": "bytes that a client keeps from round to round, over those of an update",
     "server_memory": "bytes that the server keeps, over those of an update",
     "dominated": "another compressor sends no more and is more accurate, beyond both intervals",
-    "refused": "why there is no number",
-    "command": "makes this row's training again",
+    "refused": "reason why the compressor has no number",
+    "command": "command that makes this row's training again",
 }
 MEASURED = ("accuracy", "loss", *(f"leak_{name}" for name in VIEWS.values()))
+
+
+def join(tables: Sequence[Path], scale: str, csv: Path) -> None:
+    """Join the frontier's tables, write the frontier as CSV, and seal it.
+
+    Arguments:
+        tables: CSV by study, sealed.
+        scale: the scale that they are of.
+        csv: the file to write.
+
+    Raises:
+        ValueError: in one line, for a file that is not what it must be.
+        FileError: (an OSError) where it can't be written.
+    """
+    frontier = cells({path.stem: read_table(path, "table", COLUMNS, scale=scale) for path in tables})
+    write_text(csv, frontier.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
+    seal.write("frontier", scale, seal.sums(tables), [csv])
 
 
 def cells(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -82,7 +103,7 @@ def _ours(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _by_cell(tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
-    """What is known of a compressor at a budget, or of a compressor, whatever the setting: a column each."""
+    """Quantities of a compressor, at one budget or at all, that depend on no setting: a table of one column each."""
     if LEAKAGE in tables:
         leaked = _ours(tables[LEAKAGE])
         for view, short in VIEWS.items():

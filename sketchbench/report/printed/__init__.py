@@ -1,1 +1,1 @@
-"""What the papers print, cell by cell, beside what was measured: from tables and verdicts only."""
+"""The numbers that the papers print, cell by cell, beside the measured ones: from tables and verdicts only."""

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from sketchbench.measure.column import Column
 from sketchbench.measure.interval import Interval, student_quantile
 from sketchbench.measure.summary import ROUNDING
-from sketchbench.report.printed.typed import PrintedCell
+from sketchbench.report.printed.transcription import PrintedCell
 
 ERROR = 0.05  # probability that a number that is of the same distribution differs
 AGREES, DIFFERS, OPEN = "agrees", "differs", "open"
@@ -33,14 +33,14 @@ VERDICTS = {"holds": AGREES, "fails": DIFFERS}
 
 
 class Outcome(NamedTuple):
-    """What came out for a cell.
+    """The result of comparing a cell.
 
     Attributes:
         agrees: `agrees`, `differs` or `open`.
         reason: why, in words.
-        measured: the number that was measured; NaN for none.
-        low, high: the ends of the interval that it was held against; NaN for none.
-        trials: behind the measured number; 0 for one that is computed.
+        measured: the measured number; NaN for none.
+        low, high: the ends of the interval that must contain the printed number; NaN for none.
+        trials: behind the measured number; 0 for a computed number.
     """
 
     agrees: str
@@ -51,15 +51,15 @@ class Outcome(NamedTuple):
     trials: int = 0
 
 
-def another(mean: float, sd: float, trials: int, *, draws: int, positive: bool) -> list[Interval]:
-    """Where the mean of so many draws more would lie, except with the probability ERROR: for normal draws, and of
-    something positive for log-normal ones, too. For at least 2 trials."""
+def draw_intervals(mean: float, sd: float, trials: int, *, draws: int, positive: bool) -> list[Interval]:
+    """The intervals in which the mean of further draws lies, except with the probability ERROR: one for normal draws,
+    and for positive numbers also one for log-normal draws. For at least 2 trials."""
     spread = student_quantile(ERROR, trials - 1) * sd * math.sqrt(1 / draws + 1 / trials)
     normal = [Interval(mean - spread, mean + spread)]
     return [*normal, Interval(mean * math.exp(-spread / mean), mean * math.exp(spread / mean))] if positive else normal
 
 
-def as_draw(cell: PrintedCell, row: Mapping[Any, Any]) -> Outcome:
+def judge_draw(cell: PrintedCell, row: Mapping[Any, Any]) -> Outcome:
     """The printed number as the mean of draws from the distribution whose mean, sd and trials a row has."""
     mean, trials = _number(row, Column.MEAN), int(_number(row, Column.TRIALS, 0.0))
     if math.isnan(mean):
@@ -69,8 +69,8 @@ def as_draw(cell: PrintedCell, row: Mapping[Any, Any]) -> Outcome:
         return Outcome(OPEN, "fewer than 2 trials have no spread", mean, trials=trials)
     if sd <= ROUNDING * abs(mean):
         return Outcome(OPEN, f"all {trials} trials gave the same, so that nothing is known of their spread", mean)
-    assert cell.tolerance is not None  # as `typed` has checked
-    intervals = another(mean, sd, trials, draws=cell.draws, positive=_number(row, Column.MINIMUM) > 0)
+    assert cell.tolerance is not None  # as `transcription` has checked
+    intervals = draw_intervals(mean, sd, trials, draws=cell.draws, positive=_number(row, Column.MINIMUM) > 0)
     spread = intervals[0].high - mean
     granted = (cell.rounding + cell.tolerance.amount) * (1 + ROUNDING)
     inside = [low - granted <= cell.number <= high + granted for low, high in intervals]
@@ -92,7 +92,7 @@ def _draws(draws: int) -> str:
     return "one draw" if draws == 1 else f"a mean of {draws} draws"
 
 
-def as_digits(cell: PrintedCell, value: float) -> Outcome:
+def judge_digits(cell: PrintedCell, value: float) -> Outcome:
     """The printed number as the rounding of one without randomness."""
     if math.isnan(value):
         return Outcome(OPEN, "no number came out")
@@ -101,7 +101,7 @@ def as_digits(cell: PrintedCell, value: float) -> Outcome:
     return Outcome(AGREES if same else DIFFERS, reason, value, value, value)
 
 
-def as_claim(cell: PrintedCell, verdicts: Sequence[Mapping[Any, Any]]) -> Outcome:
+def judge_claim(cell: PrintedCell, verdicts: Sequence[Mapping[Any, Any]]) -> Outcome:
     """Words, or a bound, by the verdicts on the claim that says so: one that fails decides, then one that is open."""
     if not verdicts:
         return Outcome(OPEN, f"claim {cell.claim} has no verdict{_of(cell)}")

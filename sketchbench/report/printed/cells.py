@@ -6,37 +6,75 @@ table here, and where it is of the papers' size and the tables are of another sc
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from sketchbench.files import write_text
 from sketchbench.measure.column import Column
 from sketchbench.parameters import choose
-from sketchbench.report.printed.agreement import OPEN, Outcome, as_claim, as_digits, as_draw
-from sketchbench.report.printed.typed import OF_CLAIMS, PrintedCell, PrintedError
+from sketchbench.report import seal
+from sketchbench.report.printed.agreement import OPEN, Outcome, judge_claim, judge_digits, judge_draw
+from sketchbench.report.printed.transcription import OF_CLAIMS, PrintedCell, PrintedError, read_printed
+from sketchbench.report.standing import printed_inputs
+from sketchbench.report.table.reading import COLUMNS, read_table
 
 PAPERS = "paper"  # the scale that measures at the papers' size
-SAME = 1e-9  # relative: numbers in a table that are the same
-LAST = "last"  # in the place of a round: the last one that there is, which the reason then names
-# what the columns of printed.csv mean
+SAME = 1e-9  # relative difference of numbers in a table that count as equal
+LAST = "last"  # in the place of a round: the last measured one, which the reason then names
+VERDICTS = ("claim", "role", "method", "verdict", "statistic", "low", "high", "bound", "trials")
+# meanings of the columns of printed.csv
 MEANINGS = {
     "paper": "key of the paper",
-    "place": "table or figure",
-    "cell": "which cell of it, or what is said of it",
-    "printed": "as the paper has it; empty where its text gives no number",
-    "unit": "of the printed and the measured number",
-    "measured": "what was measured; empty where the claim is judged by something else, or nothing was",
-    "low": "lower end of the interval that the printed number was held against",
-    "high": "its upper end",
-    "trials": "behind the measured number; 0 where it is computed",
-    "scale": "that the tables are of",
+    "place": "table or figure of the paper",
+    "cell": "cell of the table, or statement about the figure",
+    "printed": "number as the paper prints it; empty where its text gives no number",
+    "unit": "unit of the printed and the measured number",
+    "measured": "measured number; empty where a claim judges the cell, or nothing was measured",
+    "low": "lower end of the interval that must contain the printed number",
+    "high": "upper end of that interval",
+    "trials": "trials behind the measured number; 0 for a computed number",
+    "scale": "scale of the tables",
     "agrees": "agrees, differs or open",
-    "reason": "why",
-    "study": "whose table measures it",
-    "claim": "that judges it, if one does",
-    "command": "makes the study's table again, at the size that the cell is of",
+    "reason": "reason of the outcome, in words",
+    "study": "study whose table has the measured number",
+    "claim": "claim that judges the cell, if one does",
+    "command": "command that makes the study's table again, at the size of the cell",
 }
+
+
+def compare(
+    tables: Sequence[Path],
+    printed: Sequence[Path],
+    verdicts: Path,
+    scale: str,
+    older: Sequence[str] = (),
+    *,
+    csv: Path,
+) -> None:
+    """Write the papers' tables and figures, cell by cell, beside what was measured, and seal the file.
+
+    Arguments:
+        tables: CSV by study, sealed; cells of other studies are open.
+        printed: YAML files.
+        verdicts: claims.csv, made of these tables.
+        scale: that they are of.
+        older: studies whose tables are of older code.
+        csv: the file to write.
+
+    Raises:
+        ValueError: in one line, for a file that is not what it must be.
+        FileError: (an OSError) where it can't be written.
+    """
+    cells = read_printed(printed)
+    frames = {path.stem: read_table(path, "table", COLUMNS, scale=scale) for path in tables}
+    judged = read_table(verdicts, "claims", VERDICTS, scale=scale)
+    joined = join(cells, frames, judged, scale, older)
+    write_text(csv, joined.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
+    made_of = printed_inputs(seal.sums(tables), seal.sums([verdicts])[verdicts.stem])
+    seal.write("printed", scale, made_of, [csv])
 
 
 def join(
@@ -46,10 +84,10 @@ def join(
     scale: str,
     older: Collection[str] = (),
 ) -> pd.DataFrame:
-    """The cells, each beside what was measured of it, with the columns `MEANINGS`.
+    """The cells, each beside its measured number, with the columns `MEANINGS`.
 
     Arguments:
-        cells: of `typed.read_printed`.
+        cells: of `read_printed`.
         tables: the tables of studies at hand, by name; others may be missing.
         verdicts: the table of all verdicts, made of the same tables.
         scale: that they are of.
@@ -81,7 +119,7 @@ def join(
 
 
 def _outcome(cell: PrintedCell, tables: Mapping[str, pd.DataFrame], verdicts: pd.DataFrame, scale: str) -> Outcome:
-    """What came out for a cell; ValueError as above."""
+    """The outcome of a cell; ValueError as above."""
     if cell.claim:
         choose("claim", cell.claim, sorted(verdicts["claim"].unique()))
     if not cell.study:  # whose own reason says why
@@ -90,7 +128,7 @@ def _outcome(cell: PrintedCell, tables: Mapping[str, pd.DataFrame], verdicts: pd
         return Outcome(OPEN, reason)
     table = tables[cell.study]
     if cell.criterion in OF_CLAIMS:
-        return as_claim(cell, _verdicts(cell, verdicts))
+        return judge_claim(cell, _verdicts(cell, verdicts))
     rows = [_row(table, where) for where in (cell.where, cell.over) if where]
     if not rows:
         return Outcome(OPEN, "")
@@ -98,7 +136,7 @@ def _outcome(cell: PrintedCell, tables: Mapping[str, pd.DataFrame], verdicts: pd
         words = ", ".join(f"{column}={value}" for column, value in (cell.where, cell.over)[rows.index(None)].items())
         return Outcome(OPEN, f"study {cell.study} has no row of {words}")
     found = [row for row in rows if row is not None]
-    return as_draw(cell, found[0]) if cell.criterion == "draw" else _number(cell, found)
+    return judge_draw(cell, found[0]) if cell.criterion == "draw" else _number(cell, found)
 
 
 def _unmeasured(cell: PrintedCell, tables: Mapping[str, pd.DataFrame], scale: str) -> str:
@@ -109,11 +147,11 @@ def _unmeasured(cell: PrintedCell, tables: Mapping[str, pd.DataFrame], scale: st
 
 
 def _number(cell: PrintedCell, rows: Sequence[Mapping[Any, Any]]) -> Outcome:
-    """What came out for a number of one row, or of two, the first over the second."""
+    """The outcome for the number of one row, or of two rows, the first over the second."""
     values = [_value(row, cell.column) for row in rows]
     value = values[0] / values[1] if len(values) > 1 else values[0]
     if cell.criterion == "digits":
-        return as_digits(cell, value)
+        return judge_digits(cell, value)
     trials = _value(rows[0], Column.TRIALS)
     reason = f"measured after round {rows[0][Column.ROUND]:.0f}" if cell.where.get(Column.ROUND) == LAST else ""
     return Outcome(OPEN, reason, value, trials=0 if math.isnan(trials) else int(trials))

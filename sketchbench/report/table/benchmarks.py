@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from sketchbench.files import parse_json, write_text
+from sketchbench.report import seal
 
 SIZES = 3  # the least number of dimensions that a growth is measured over
 KEY = ["group", "name", "dtype"]
@@ -18,7 +19,7 @@ COLUMNS = [
 
 
 class ReportError(ValueError):
-    """A report that is none of `make bench`; the message is for the user."""
+    """A file that is no report of `make bench`; the message is for the user."""
 
 
 def tabulate(report: dict[str, Any]) -> pd.DataFrame:
@@ -107,7 +108,7 @@ def _paper_size(rows: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def table_of(report: Path, csv: Path) -> None:
-    """Write the table of what pytest-benchmark reports of tests/benchmark.
+    """Write the table of pytest-benchmark's report on tests/benchmark, and seal it.
 
     Raises:
         ReportError: for a file that is no such report.
@@ -118,3 +119,4 @@ def table_of(report: Path, csv: Path) -> None:
     except ValueError as error:  # no JSON, or no such report
         raise ReportError(f"{report} is no report of make bench: {error}") from None
     write_text(csv, table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
+    seal.write("benchmarks", "", {}, [csv])

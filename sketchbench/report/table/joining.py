@@ -8,17 +8,18 @@ import pandas as pd
 from sketchbench.files import check_entries, write_text
 from sketchbench.measure.column import TRIALS_THERE, Column
 from sketchbench.report import seal
-from sketchbench.report.reports import records_of
-from sketchbench.report.standing import origin_of
-from sketchbench.report.table import times
+from sketchbench.report.standing import SETTINGS, table_inputs
+from sketchbench.report.table import origin, times
+from sketchbench.report.table.rounding import rounded
 from sketchbench.run import record
 
 # In the place of the rows of a run none of whose trials is there yet.
 NONE_YET = {Column.QUANTITY.value: TRIALS_THERE, Column.TRIALS.value: 0, "status": "unfinished"}
 NONE_YET |= {"reason": "no trial is there yet"}
+Provenances = list[tuple[str, dict[str, Any]]]
 
 
-def join(manifest: list[dict[str, Any]]) -> tuple[pd.DataFrame, dict[str, dict[str, str]]]:
+def join(manifest: list[dict[str, Any]]) -> tuple[pd.DataFrame, Provenances]:
     """Join the records of a study.
 
     Arguments:
@@ -26,14 +27,15 @@ def join(manifest: list[dict[str, Any]]) -> tuple[pd.DataFrame, dict[str, dict[s
             `Plan.manifest`); where rows have such a column themselves, it stays.
 
     Returns:
-        The rows of all records, run by run in the order of the manifest. Those of a run whose trials are not all there
-        say how many were `planned`; where none is, there is a row that says that. And where they come from, the
-        `commits` and `settings` of `seal.Seal`.
+        The rows of all records, run by run in the order of the manifest, and the method and provenance of each record.
+        Rows of a run whose trials are not all there say how many were `planned`; a run without any trial has one row,
+        which says so.
 
     Raises:
         RecordError: for a record that is missing, damaged, or not the planned one.
     """
-    frames, provenances = [], []
+    frames: list[pd.DataFrame] = []
+    provenances: Provenances = []
     for entry in manifest:
         planned = entry.get(Column.PLANNED)
         if planned and not Path(entry["record"]).exists():
@@ -53,10 +55,10 @@ def join(manifest: list[dict[str, Any]]) -> tuple[pd.DataFrame, dict[str, dict[s
         frames.append(frame.dropna(axis="columns", how="all"))
     if not frames:
         raise record.RecordError("a study without runs has no table")
-    return pd.concat(frames, ignore_index=True), origin_of(provenances)
+    return pd.concat(frames, ignore_index=True), provenances
 
 
-def checked(manifest: Any) -> list[dict[str, Any]]:
+def check_manifest(manifest: Any) -> list[dict[str, Any]]:
     """The manifest that `Plan.manifest` gives; ValueError for anything else."""
     check_entries(manifest, {"record": str, "signature": str, "columns": dict}, "the manifest")
     check_entries([entry["columns"] for entry in manifest], {Column.METHOD: str}, "the columns of the manifest")
@@ -64,18 +66,25 @@ def checked(manifest: Any) -> list[dict[str, Any]]:
 
 
 def make(study: str, manifest: list[dict[str, Any]], scale: str, csv: Path) -> None:
-    """Join the records of a study, write the table as CSV, and seal it; its times stand apart (see `times`).
+    """Join the records of a study, write the table as CSV, and seal it; its times and its origin stand apart.
 
     Raises:
         RecordError: as `join` does.
-        FileError: (an OSError) where it can't be written.
+        FileError: (an OSError) where a file can't be written.
     """
-    frame, origin = join(manifest)
-    # Quantities are of order 1 or more; digits below 1e-14 are rounding errors, which differ between machines.
-    kept, timed = times.split(frame.round(14))
+    frame, provenances = join(manifest)
+    kept, timed = times.split(rounded(frame))
     write_text(csv, _text(kept))
-    seal.write("table", scale, records_of(manifest), [csv], **origin)
+    seal.write("table", scale, table_inputs(manifest), [csv], settings=_settings(provenances))
     times.write(csv, _text(timed) if len(timed) else "", scale)
+    origin.write(csv, scale, provenances)
+
+
+def _settings(provenances: Provenances) -> dict[str, str]:
+    """`seed` and `kernels` of the records, several separated by spaces."""
+    configs = [provenance.get("config", {}) for _, provenance in provenances]
+    values = {name: {str(config[name]) for config in configs if name in config} for name, _ in SETTINGS}
+    return origin.join_values(values)
 
 
 def _text(frame: pd.DataFrame) -> str:

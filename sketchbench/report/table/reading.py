@@ -1,4 +1,4 @@
-"""Reading tables that another command wrote, with errors of one line."""
+"""Reading a sealed report that is a table, with errors of one line."""
 
 import io
 from collections.abc import Iterable
@@ -17,38 +17,28 @@ class TableError(ValueError):
 
 
 def read_table(
-    path: Path,
-    columns: Iterable[str],
-    made_by: str = "snakemake",
-    *,
-    kind: str = "",
-    scale: str | None = None,
-    texts: Iterable[str] = (),
+    path: Path, kind: str, columns: Iterable[str] = (), *, scale: str | None = None, texts: Iterable[str] = ()
 ) -> pd.DataFrame:
-    """The table of a CSV file.
+    """The table of a sealed CSV file.
 
     Arguments:
         path: the file.
-        columns: those that it must have.
-        made_by: the command that makes it, for the message.
-        kind, scale: what its seal must say that it is; no kind: it has no seal.
+        kind, scale: the kind and scale that its seal must name, see `seal.content`.
+        columns: the names that must be among its columns.
         texts: the columns that are texts even where they look like numbers.
 
     Raises:
-        SealError: where it does not fit its seal.
-        TableError: in one line, where it is not there, is no CSV, has no rows, or lacks a column.
+        SealError: where it has no seal, or does not fit it.
+        TableError: in one line, where it is no CSV, has no rows, or lacks a column.
     """
+    content = seal.content(path, kind, scale)
+    again = seal.command(kind, scale, path)
     try:
-        source = io.BytesIO(seal.content(path, kind, scale)) if kind else path
-        table = pd.read_csv(source, dtype=dict.fromkeys(texts, str))
-    except seal.SealError:
-        raise
-    except FileNotFoundError:
-        raise TableError(f"{path} is not there; run {made_by} first") from None
-    except (OSError, ValueError) as error:  # pandas' own errors are ValueErrors
-        raise TableError(f"can't read {path}: {' '.join(str(error).split())}; run {made_by} again") from None
+        table = pd.read_csv(io.BytesIO(content), dtype=dict.fromkeys(texts, str))
+    except ValueError as error:  # pandas' own errors are ValueErrors
+        raise TableError(f"can't read {path}: {' '.join(str(error).split())}; run {again}") from None
     if missing := sorted(set(map(str, columns)) - set(table)):
         raise TableError(f"{path} lacks the columns {', '.join(missing)}; is it another table?")
     if table.empty:
-        raise TableError(f"{path} has no rows; run {made_by} again")
+        raise TableError(f"{path} has no rows; run {again}")
     return table

@@ -1,7 +1,7 @@
 """Times, of which no two runs agree: rows that stand apart from their table, in a file that git does not track.
 
 So a run of the same commit leaves what is tracked as it was. The times of `tables/STUDY.csv` are in
-`tables/times/STUDY.csv`, sealed, and of that table alone.
+`tables/times/STUDY.csv`, under a seal that names the table which they belong to.
 """
 
 from pathlib import Path
@@ -18,41 +18,43 @@ FOLDER = "times"
 
 
 def split(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """A table without its times, and these. What was refused, and so has no number, is no time."""
+    """A table without its times, and its times. A time that was refused, and so has no number, stays in the table."""
     numbers = [name for name in (Column.MEAN, Column.VALUE, Column.COUNT) if name in frame]
     timed = frame[Column.QUANTITY].isin(QUANTITIES) & frame[numbers].notna().any(axis=1)
     return frame[~timed], frame[timed]
 
 
 def place(table: Path) -> Path:
-    """Where the times of a table are."""
+    """The place of the times of a table."""
     return table.parent / FOLDER / table.name
 
 
 def write(table: Path, text: str, scale: str) -> None:
-    """Write the times of a table that is written, as CSV; "" for none.
+    """Write the times of a sealed table, as CSV; "" for none.
 
-    Raises FileError (an OSError) where it can't.
+    Raises FileError (an OSError) where they can't be written.
     """
     path = place(table)
     if text:
         write_text(path, text)
-        seal.write("times", scale, _of(table), [path])
+        seal.write("times", scale, _sums(table), [path])
     else:
         remove(path)
         remove(seal.beside(path))
 
 
 def read(table: Path) -> pd.DataFrame | None:
-    """The times of a table; None where there are none, or none of this table, as in a checkout without a run."""
+    """The times of a table; None where there are none of this table, as in a checkout without a run."""
     path = place(table)
     try:
-        if dict(seal.read(seal.beside(path)).made_of) != _of(table):
-            return None
-        return read_table(path, COLUMNS, kind="times")
+        return read_table(path, "times", COLUMNS) if _is_of(table) else None
     except (seal.SealError, TableError, OSError):
         return None
 
 
-def _of(table: Path) -> dict[str, str]:
+def _is_of(table: Path) -> bool:
+    return dict(seal.read(seal.beside(place(table))).made_of) == _sums(table)
+
+
+def _sums(table: Path) -> dict[str, str]:
     return {table.name: seal.digest(table.read_bytes())}

@@ -1,1 +1,1 @@
-"""What every sketch family must keep, whoever wrote it: checks of drawn operators, one group to a module."""
+"""The contract of sketch families: checks of drawn operators, one group of them in each module."""

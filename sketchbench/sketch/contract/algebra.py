@@ -1,4 +1,4 @@
-"""Is a drawn operator one matrix R: linear, with its transpose, RᵀR as `project`, and the same in float32?"""
+"""Checks that a drawn operator is one matrix R: linear, with its transpose, with RᵀR as `project`, and in float32."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,17 +11,20 @@ from sketchbench.sketch.contract import layout
 from sketchbench.sketch.contract.probes import KINDS, MOST, Floats, Subject, dense, errors, matrix_of, norms, vectors
 from sketchbench.sketch.operator import Sketch
 
-Faults = dict[str, Floats]  # by quantity, the largest error of each operator in units of rounding, (T,)
+Faults = dict[str, Floats]  # quantity -> largest error of each operator in units of rounding, (T,)
 COMBINATIONS = 4
 MANY = KINDS + 3  # probes, of all kinds
 
 
 @dataclass(frozen=True)
 class _Bench:
-    """A stack, and what its results are compared with.
+    """A stack of T operators with probes and their images.
 
-    x (N, d) and y (L, b) are the probes, rx (T, N, b) and rty (T, L, d) what comes of them, and size is the largest
-    Frobenius norm of an operator of the stack, which bounds how much rounding errors are amplified.
+    Attributes:
+        stack: the operators.
+        x, y: probes, (N, d) and (L, b).
+        rx, rty: R x and Rᵀ y, (T, N, b) and (T, L, d).
+        size: largest Frobenius norm of an operator, which bounds the amplification of rounding errors.
     """
 
     stack: Sketch
@@ -37,27 +40,34 @@ class _Bench:
 
     def apply(self, name: str, vectors: Floats) -> Floats:
         """`sketch`, `desketch` or `project` of vectors (N, n) that all operators share, or (T, N, n), to (T, N, m)."""
-        return applied(self.stack, name, vectors)
+        return apply_method(self.stack, name, vectors)
 
 
-def applied(stack: Sketch, name: str, vectors: NDArray[Any], dtype: Any = np.float64) -> Floats:
-    """What a method of a stack makes of vectors (N, n) or (T, N, n); NaN where it comes back in another dtype."""
-    given = stack.kernels.asarray(np.ascontiguousarray(vectors if vectors.ndim == 3 else vectors[None], dtype=dtype))
-    result = getattr(stack, name)(given, check_finite=False)  # what is not finite counts, and ends nothing
-    found = dense(stack.kernels, result.real)
-    return found if result.dtype == dtype else np.full_like(found, np.nan)
+def apply_method(stack: Sketch, name: str, vectors: NDArray[Any], dtype: Any = np.float64) -> Floats:
+    """The result of a method of a stack for vectors (N, n) or (T, N, n): (T, N, m), NaN if it has another dtype.
+
+    Arguments:
+        stack: T operators.
+        name: `sketch`, `desketch` or `project`.
+        vectors: (N, n), shared by all operators, or (T, N, n).
+        dtype: of the vectors, and required of the result.
+    """
+    batch = stack.kernels.asarray(np.ascontiguousarray(vectors if vectors.ndim == 3 else vectors[None], dtype=dtype))
+    result = getattr(stack, name)(batch, check_finite=False)  # non-finite entries are faults, and raise nothing
+    real = dense(stack.kernels, result.real)
+    return real if result.dtype == dtype else np.full_like(real, np.nan)
 
 
 def check(subject: Subject, first: int, count: int) -> Faults:
-    """Operators `first`, ..., `first + count - 1` as one stack: every fault of each of them.
+    """The faults of operators `first`, ..., `first + count - 1`, checked as one stack.
 
-    Cost: about six times what R and Rᵀ cost for d + b vectors.
+    It costs about six times as much as applying R and Rᵀ to d + b vectors.
     """
     stack = subject.family.draw(subject.key, operators=count, first=first, kernels=subject.kernels)
     random = subject.random("vectors")
     x, y = vectors(subject.d, random), vectors(subject.b, random)
-    rx, rty = applied(stack, "sketch", x), applied(stack, "desketch", y)
-    rows = rty[:, KINDS:].reshape(count, -1)  # of R, unless there are very many
+    rx, rty = apply_method(stack, "sketch", x), apply_method(stack, "desketch", y)
+    rows = rty[:, KINDS:].reshape(count, -1)  # all rows of R, or a sample of very many
     size = float(np.nan_to_num(norms(rows).max())) * (subject.b * subject.d / rows.shape[1]) ** 0.5
     bench = _Bench(stack, x, y, rx, rty, max(size, 1e-100))
     return {
@@ -73,19 +83,19 @@ def _sides(bench: _Bench, name: str) -> tuple[Floats, Floats]:
 
 
 def _linear(bench: _Bench, name: str) -> Floats:
-    """Combinations of the probes, alone, among others and in another shape; and the same again."""
+    """Errors of linear combinations of the probes, of other batches and layouts, and of repeated calls, (T,)."""
     probes, results = _sides(bench, name)
     random = np.random.default_rng(len(probes))
     weights = random.standard_normal((COMBINATIONS, len(probes)))
-    weights[1:] *= random.random((COMBINATIONS - 1, len(probes))) < 0.3  # of which the large ones are not always part
+    weights[1:] *= random.random((COMBINATIONS - 1, len(probes))) < 0.3  # so that some lack the largest probes
     weights[0] /= np.maximum(norms(probes), 1e-9)
     scale = bench.size * (abs(weights) @ norms(probes))[:, None]
     combined = bench.apply(name, weights @ probes)
-    found = [errors(combined, weights @ results, scale, bench.terms + len(probes))]
+    faults = [errors(combined, weights @ results, scale, bench.terms + len(probes))]
     sizes = bench.size * norms(probes)[:, None]
 
     def same(other: Floats, expected: Floats, sizes: Floats) -> None:
-        found.append(errors(other, expected, sizes, bench.terms))
+        faults.append(errors(other, expected, sizes, bench.terms))
 
     same(bench.apply(name, probes[:5]), results[:, :5], sizes[:5])
     same(bench.apply(name, probes[::-1][:7]), results[:, ::-1][:, :7], sizes[::-1][:7])
@@ -94,12 +104,12 @@ def _linear(bench: _Bench, name: str) -> Floats:
     own = np.repeat(probes[None, :3], len(results), axis=0) * (1 + np.arange(len(results)) % 3)[:, None, None]
     factors = (1 + np.arange(len(results)) % 3)[:, None, None]
     same(bench.apply(name, own), factors * results[:, :3], 3 * sizes[:3])
-    found.append(layout.check(bench.stack, name, probes, results, sizes, bench.terms))
-    return np.max(found, axis=0)
+    faults.append(layout.check(bench.stack, name, probes, results, sizes, bench.terms))
+    return np.max(faults, axis=0)
 
 
 def _transpose(bench: _Bench) -> Floats:
-    """⟨Rx, y⟩ = ⟨x, Rᵀy⟩ for all pairs of probes, and what `materialize` gives."""
+    """Errors of ⟨Rx, y⟩ = ⟨x, Rᵀy⟩ for all pairs of probes, and of `materialize`, (T,)."""
     below = bench.rx @ bench.y.T
     above = (bench.rty @ bench.x.T).swapaxes(-1, -2)
     scale = bench.size * norms(bench.x)[:, None] * norms(bench.y)
@@ -119,16 +129,16 @@ def _projection(bench: _Bench) -> Floats:
 
 
 def _single(bench: _Bench, name: str) -> Floats:
-    """float32 in, float32 out, and to rounding the numbers of float64."""
+    """Errors of float32 results against those in float64, in units of float32's rounding, (T,)."""
     probes = _sides(bench, name)[0][:MANY]
     rounded = probes.astype(np.float32)
-    single = applied(bench.stack, name, rounded, np.float32)
+    single = apply_method(bench.stack, name, rounded, np.float32)
     double = bench.apply(name, rounded.astype(np.float64))
     return errors(single, double, bench.size * norms(probes)[:, None], bench.terms, 2.0**-23)
 
 
 def check_alone(subject: Subject, number: int) -> Faults:
-    """One operator by itself, and what it offers besides: SciPy's operator, padding, workspace, sparse vectors."""
+    """The faults of one operator without a stack: of SciPy's operator, padding, workspace and sparse vectors."""
     alone = subject.family.draw(subject.key, first=number, kernels=subject.kernels)
     kernels, random = subject.kernels, subject.random("alone")
     x, y = vectors(subject.d, random)[:12], vectors(subject.b, random)[:12]
@@ -143,16 +153,16 @@ def check_alone(subject: Subject, number: int) -> Faults:
         _sparse(kernels, alone, x),
     ]
     return {
-        name: np.array([max(map(np.max, found))])
-        for name, found in (("transpose", transpose), ("projection", projection))
+        name: np.array([max(map(np.max, faults))])
+        for name, faults in (("transpose", transpose), ("projection", projection))
     }
 
 
-Side = tuple[Floats, Floats, Floats]  # vectors, what comes of them, and the size of the sums
+Side = tuple[Floats, Floats, Floats]  # vectors, their images, and the sizes of the summed terms
 
 
 def _linear_operator(alone: Sketch, x: Side, y: Side) -> list[Floats]:
-    """SciPy's operator, which refuses results that are not finite."""
+    """Errors of SciPy's operator, which raises OverflowError for non-finite results."""
     linear = alone.as_linear_operator()
     try:
         down, up = linear.matmat(x[0].T).T, linear.rmatmat(y[0].T).T
@@ -162,17 +172,17 @@ def _linear_operator(alone: Sketch, x: Side, y: Side) -> list[Floats]:
 
 
 def _with_workspace(kernels: Kernels, alone: Sketch, x: Side, y: Side) -> list[Floats]:
-    """The same results twice, with memory of its own."""
-    working, found = alone.with_workspace(), []
+    """Errors of two calls of the operator with a workspace."""
+    working, faults = alone.with_workspace(), []
     for _ in range(2):
         down = dense(kernels, working.sketch(kernels.asarray(x[0]), check_finite=False)).copy()
         up = dense(kernels, working.desketch(kernels.asarray(y[0]), check_finite=False)).copy()
-        found += [errors(down, x[1], x[2], alone.d + alone.b), errors(up, y[1], y[2], alone.d + alone.b)]
-    return found
+        faults += [errors(down, x[1], x[2], alone.d + alone.b), errors(up, y[1], y[2], alone.d + alone.b)]
+    return faults
 
 
 def _padded(kernels: Kernels, alone: Sketch, x: Side, y: Side) -> list[Floats]:
-    """On the padded domain: R of what is padded by zeros, and a transpose whose first d entries are Rᵀy."""
+    """Errors on the padded domain: of R for vectors padded with zeros, and of the first d entries of the transpose."""
     whole = alone.padded()
     longer = np.concatenate([x[0], np.zeros((len(x[0]), whole.d - alone.d))], axis=1)
     down = dense(kernels, whole.sketch(kernels.asarray(longer), check_finite=False))
@@ -182,7 +192,7 @@ def _padded(kernels: Kernels, alone: Sketch, x: Side, y: Side) -> list[Floats]:
 
 
 def _sparse(kernels: Kernels, alone: Sketch, x: Floats) -> Floats:
-    """A sum of two sparse vectors, of three entries at most each."""
+    """Errors of `sketch_sparse` for a sum of two sparse vectors with at most three entries each."""
     count = min(3, alone.d)
     at = np.linspace(0, alone.d - 1, count).astype(np.int32)
     other = np.arange(count, dtype=np.int32)
@@ -192,6 +202,6 @@ def _sparse(kernels: Kernels, alone: Sketch, x: Floats) -> Floats:
     whole[:, other] += 2 * values
     places = [kernels.asarray(np.repeat(place[None], 4, axis=0)) for place in (at, other)]
     terms = zip(places, map(kernels.asarray, (values.copy(), 2 * values)), strict=True)
-    found = dense(kernels, alone.sketch_sparse(*terms))
+    sparse = dense(kernels, alone.sketch_sparse(*terms))
     expected = dense(kernels, alone.sketch(kernels.asarray(whole), check_finite=False))
-    return errors(found, expected, alone.d * norms(whole)[:, None], alone.d + alone.b)
+    return errors(sparse, expected, alone.d * norms(whole)[:, None], alone.d + alone.b)

@@ -1,7 +1,7 @@
-"""The same operators in another process, with other hash seeds and another number of threads, on NumPy kernels.
+"""Draws the same operators in another process, with other hash seeds and another number of threads, on NumPy kernels.
 
-`python -m sketchbench.sketch.contract.elsewhere` reads what to draw from stdin and writes the matrices to stdout, both
-pickled; only `matrices` talks to it.
+`matrices` starts `python -m sketchbench.sketch.contract.elsewhere`, which reads a family, a key and a count from stdin
+and writes the matrices to stdout, pickled.
 """
 
 import os
@@ -13,7 +13,7 @@ from pathlib import Path
 from sketchbench import kernels
 from sketchbench.sketch.contract.probes import Floats, Subject, matrix_of
 
-SECONDS = 60.0  # after which what a family does in another process counts as endless
+SECONDS = 60.0  # time limit of the other process
 ENVIRONMENT = {"PYTHONHASHSEED": "4711", "NUMBA_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}
 
 
@@ -21,15 +21,15 @@ def matrices(subject: Subject, count: int) -> Floats:
     """The first operators of a subject, drawn in a new process: (count, b, d).
 
     Raises:
-        ValueError: where the family can't be drawn there, with the last line of what went wrong.
+        ValueError: where the family can't be drawn there, with the last line of the other process's errors.
     """
-    asked = (subject.family, subject.key, count)
-    try:  # the path first, since the family may be from a module that only it leads to
-        question = pickle.dumps(sys.path) + pickle.dumps(asked)
+    request = (subject.family, subject.key, count)
+    try:  # sys.path first: the module of the family may be found on it only
+        question = pickle.dumps(sys.path) + pickle.dumps(request)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise ValueError(f"{subject.family} can't be sent to another process: {error}") from None
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-m", __name__],
             input=question,
             capture_output=True,
@@ -39,22 +39,22 @@ def matrices(subject: Subject, count: int) -> Floats:
         )
     except subprocess.TimeoutExpired:
         raise ValueError(f"{subject.family} was not drawn within {SECONDS:g} s in another process") from None
-    if done.returncode:
-        reason = done.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["no message"]
+    if process.returncode:
+        reason = process.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["no message"]
         raise ValueError(f"{subject.family} can't be drawn in another process: {reason[0]}")
-    answer: Floats = pickle.loads(done.stdout)
+    answer: Floats = pickle.loads(process.stdout)
     return answer
 
 
 def main() -> None:
-    """Answer the one question on stdin. What a family prints is kept out of the answer."""
+    """Draw the family that stdin names, and write its matrices to stdout; prints of the family go to stderr."""
     stream = sys.stdout.buffer
     sys.stdout = sys.stderr
     sys.path[:] = pickle.load(sys.stdin.buffer)
     family, key, count = pickle.load(sys.stdin.buffer)
     backend = kernels.load("numpy")
-    drawn = matrix_of(family.draw(key, operators=count, kernels=backend))
-    stream.write(pickle.dumps(drawn))
+    result = matrix_of(family.draw(key, operators=count, kernels=backend))
+    stream.write(pickle.dumps(result))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Are the operators of a stack, of neighbouring keys, and of keys that differ in one bit independent of one another?
+"""Measures whether operators of a stack, of neighbouring keys, and of keys that differ in one bit are independent.
 
-Every pair of features of two operators is looked at: entries (signs), their magnitudes (places), sums of rows and
-columns, products of columns and of rows (signs up to those of whole rows or columns), and their magnitudes. Where a
-column or a part of an operator returns elsewhere, even permuted or with a random sign, two of these are correlated.
+A search compares every pair of features of two operators: entries (signs), their magnitudes (places), sums of rows and
+of columns, and inner products of columns and of rows with their magnitudes. Where one operator repeats a column or a
+part of the other, even permuted or with a random sign, two features are correlated.
 """
 
 from collections.abc import Iterator
@@ -14,29 +14,34 @@ from numpy.typing import NDArray
 from sketchbench.measure.dependence import Scale, Strongest, products, scale_of, strongest
 from sketchbench.sketch.contract.probes import Floats, Subject
 
-ROWS, COLUMNS = 6, 12  # of an operator that features are taken of, at most
-LAGS = (1, 2, 3, 4, 5, 7, 8, 16, 32, 64, 100, 128, 256, 1000)
-STEPS = (1, 2, 3, 4, 8, 256, 2**16, 2**32)  # between neighbouring keys
-SHIFTS = (-2, -1, 0, 1, 2)  # between the numbers of operators of neighbouring keys
+ROWS, COLUMNS = 6, 12  # the largest part of an operator whose features are compared
+LAGS = (1, 2, 3, 4, 5, 7, 8, 16, 32, 64, 100, 128, 256, 1000)  # differences of operators' numbers
+STEPS = (1, 2, 3, 4, 8, 256, 2**16, 2**32)  # differences of neighbouring keys
+SHIFTS = (-2, -1, 0, 1, 2)  # differences of operators' numbers for neighbouring keys
 BITS = 64
-CONSTANT = 0.9  # share of operators from which on chance is no explanation
-OF_A_BIT = 400  # operators that the search has for each change of the key
+CONSTANT = 0.9  # share of equal operators above which the family is taken for constant
+OF_A_BIT = 400  # operators that the search uses for each change of the key
 MASK = 2**BITS - 1
 
 
 def features(matrices: Floats) -> Floats:
-    """Of operators (T, b, d): the features listed above, (T, m)."""
+    """The features of operators (T, b, d) that the module describes, (T, m)."""
     part = matrices[:, :ROWS, :COLUMNS]
-    found = [part, abs(part), part.sum(axis=1), part.sum(axis=2)]
+    groups = [part, abs(part), part.sum(axis=1), part.sum(axis=2)]
     for gram in (part.swapaxes(-1, -2) @ part, part @ part.swapaxes(-1, -2)):
         above = np.triu_indices(gram.shape[-1], 1)
-        found += [gram[:, *above], abs(gram[:, *above]), np.diagonal(gram, axis1=-2, axis2=-1)]
-    return np.concatenate([one.reshape(len(part), -1) for one in found], axis=1)
+        groups += [gram[:, *above], abs(gram[:, *above]), np.diagonal(gram, axis1=-2, axis2=-1)]
+    return np.concatenate([group.reshape(len(part), -1) for group in groups], axis=1)
 
 
 @dataclass(frozen=True)
-class Found:
-    """The strongest dependence that a search found: where, in words, and what measured it, with mean 0 for none."""
+class Dependence:
+    """The strongest dependence of a search, measured with other operators.
+
+    Attributes:
+        where: which operators depend on one another, in words.
+        products: products of their two features (trials,), whose mean is 0 if they are independent.
+    """
 
     where: str
     products: Floats
@@ -44,12 +49,12 @@ class Found:
 
 @dataclass(frozen=True)
 class Independence:
-    """Searches among the first operators, and measures with others.
+    """Finds the strongest dependence among the first operators of a family, and measures it with later ones.
 
     Arguments:
-        subject: a family at a size of a dozen columns or more.
-        trials: pairs of operators that measure. The search has as many within a stack, half as many of each
-            neighbouring key, and OF_A_BIT for each change of a bit.
+        subject: a family with at least a dozen columns.
+        trials: pairs of operators for the measurement. The search uses as many pairs of a stack, half as many of each
+            neighbouring key, and OF_A_BIT of each change of the key.
     """
 
     subject: Subject
@@ -66,10 +71,13 @@ class Independence:
     def _features(self, key: int, count: int, first: int = 0) -> Floats:
         return self.scale.apply(self._raw(key, count, first))
 
-    def in_stack(self) -> Found:
-        """Between operators t and t + lag of a key. Of these pairs every operator is in one only, so that they are
-        independent of one another: t in the first (phase 0) or the second half of each 2 lag numbers."""
-        if not self.scale.kept.size:
+    def in_stack(self) -> Dependence:
+        """The dependence of operators t and t + lag of a key.
+
+        Every operator is in one pair only, so that pairs are independent of one another: t is in the first half (phase
+        0) or the second half (phase 1) of each 2 lag numbers.
+        """
+        if not self.scale.used.size:
             return self._equal()
         half = 2 * self.trials
         searched = self._features(self.subject.key, half)
@@ -82,11 +90,11 @@ class Independence:
                     best = pair, lag, phase
         assert best is not None
         pair, lag, phase = best
-        measured = self._features(self.subject.key, half, half)
-        return Found(f"operators {lag} apart", products(*_pairs(measured, lag, phase), pair))
+        later = self._features(self.subject.key, half, half)
+        return Dependence(f"operators {lag} apart", products(*_pairs(later, lag, phase), pair))
 
-    def of_neighbours(self) -> Found:
-        """Between operator t of a key and operator t + shift of a neighbouring key."""
+    def of_neighbours(self) -> Dependence:
+        """The dependence of operator t of a key and operator t + shift of a neighbouring key."""
         places = [
             (self.subject.key + step, shift, f"keys {step} apart, numbers {shift}")
             for step in STEPS
@@ -94,34 +102,41 @@ class Independence:
         ]
         return self._between(places, max(2, self.trials // 2))
 
-    def of_bits(self) -> tuple[Found, Floats]:
-        """Between operators of the same number of keys that differ in a bit, or few; and for each of these changes the
-        share of operators that are the same."""
-        changes = list(changed(self.subject.key))
+    def of_bits(self) -> tuple[Dependence, Floats]:
+        """The dependence of operators with the same number whose keys differ in one or few bits (`key_changes`).
+
+        Returns:
+            The dependence, and for each change of the key the share of operators that it leaves as they are.
+        """
+        changes = list(key_changes(self.subject.key))
         count = max(2, min(self.trials, OF_A_BIT))
         places = [(key, 0, where) for key, where in changes]
         ours = self.subject.matrices(self.subject.key, count)
-        same = [repeats(ours, self.subject.matrices(key, count)) for key, _ in changes]
+        same = [share_equal(ours, self.subject.matrices(key, count)) for key, _ in changes]
         return self._between(places, count), np.array(same)
 
-    def _equal(self) -> Found:
-        """What is found where nothing varies from operator to operator."""
-        return Found("all operators are equal", np.ones(self.trials))
+    def _equal(self) -> Dependence:
+        """The dependence of operators without any feature that varies."""
+        return Dependence("all operators are equal", np.ones(self.trials))
 
-    def _between(self, places: list[tuple[int, int, str]], count: int) -> Found:
-        """The strongest dependence of the subject's operators on those at one of several places (key, shift, name),
-        found with `count` of them, and measured with `trials` others."""
-        if not self.scale.kept.size:
+    def _between(self, places: list[tuple[int, int, str]], count: int) -> Dependence:
+        """The strongest dependence of the subject's operators on those at one of several places.
+
+        Arguments:
+            places: key, difference of the operators' numbers, and description.
+            count: operators for the search; the measurement has `trials` others.
+        """
+        if not self.scale.used.size:
             return self._equal()
         margin = max(abs(shift) for _, shift, _ in places)
         ours = self._features(self.subject.key, count, margin)
         best: tuple[Strongest, tuple[int, int, str]] | None = None
-        known: dict[int, Floats] = {}
+        features_of: dict[int, Floats] = {}  # of one key at a time
         for place in places:
             key, shift, _ = place
-            if key not in known:
-                known = {key: self._features(key, count + 2 * margin)}
-            theirs = known[key][margin + shift : margin + shift + count]
+            if key not in features_of:
+                features_of = {key: self._features(key, count + 2 * margin)}
+            theirs = features_of[key][margin + shift : margin + shift + count]
             pair = strongest(ours, theirs)
             if best is None or abs(pair.correlation) > abs(best[0].correlation):
                 best = pair, place
@@ -129,18 +144,18 @@ class Independence:
         pair, (key, shift, where) = best
         start = count + 2 * margin
         mine = self._features(self.subject.key, self.trials, start)
-        return Found(where, products(mine, self._features(key, self.trials, start + shift), pair))
+        return Dependence(where, products(mine, self._features(key, self.trials, start + shift), pair))
 
 
 def _pairs(values: Floats, lag: int, phase: int) -> tuple[Floats, Floats]:
-    """Observations t and t + lag of (T, m), each in one pair at most."""
+    """Pairs of rows t and t + lag of (T, m), each row in one pair at most."""
     starts = np.arange(len(values) - lag)
-    chosen = starts[(starts // lag) % 2 == phase]
-    return values[chosen], values[chosen + lag]
+    firsts = starts[(starts // lag) % 2 == phase]
+    return values[firsts], values[firsts + lag]
 
 
-def changed(key: int) -> Iterator[tuple[int, str]]:
-    """Keys that differ from one in a single bit, and in a few that a careless use of 32 bits at a time confuses."""
+def key_changes(key: int) -> Iterator[tuple[int, str]]:
+    """Other keys, with descriptions: a single bit changed, or bits that code with words of 32 bits may confuse."""
     for bit in range(BITS):
         yield key ^ (1 << bit), f"bit {bit}"
     yield (key >> 32 | key << 32) & MASK, "halves swapped"
@@ -149,16 +164,22 @@ def changed(key: int) -> Iterator[tuple[int, str]]:
     yield key ^ MASK, "all bits"
 
 
-def repeats(one: Floats, other: Floats) -> float:
-    """The share of operators that are the same in both stacks, beyond what chance explains: the share that equals the
-    next one of the other stack. Where nearly all do, nothing is random, and chance explains nothing."""
+def share_equal(one: Floats, other: Floats) -> float:
+    """The share of operators t that are equal in two stacks (T, b, d), beyond chance.
+
+    Chance is the share of operators t that equal operator t - 1 of the other stack. Where that is above CONSTANT, the
+    family is constant, and nothing is subtracted.
+    """
     same, chance = (float((one == two).all(axis=(1, 2)).mean()) for two in (other, np.roll(other, 1, axis=0)))
     return same - chance if chance <= CONSTANT else same
 
 
-def repeated(results: Floats) -> Floats:
-    """Which of the operators, of which each made (b,) numbers of one vector, is an earlier one again, be it with other
-    signs or in another order of rows: (T, b) to zeros and ones, (T,)."""
+def repeat_flags(results: Floats) -> Floats:
+    """1 for every operator that repeats an earlier one, up to signs and order of its rows, else 0: (T,).
+
+    Arguments:
+        results: R x of each operator for one vector x, (T, b).
+    """
     order, near = _neighbours(results)
     flags = np.zeros(len(results))
     flags[order[1:][near]] = 1.0
@@ -166,9 +187,9 @@ def repeated(results: Floats) -> Floats:
 
 
 def few_operators(one: Floats, other: Floats) -> bool:
-    """Whether an operator of the one (S, b) is one of the other (T, b), results as in `repeated`.
+    """Whether two groups of operators, results (S, b) and (T, b) as for `repeat_flags`, have an operator in common.
 
-    Where keys and numbers have nothing in common, the family has so few operators that some come twice by chance.
+    If their keys and numbers have nothing in common, the family has so few operators that some repeat by chance.
     """
     order, near = _neighbours(np.concatenate([one, other]))
     ours = order < len(one)
@@ -177,7 +198,7 @@ def few_operators(one: Floats, other: Floats) -> bool:
 
 
 def _neighbours(results: Floats) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """An order of operators in which equal ones are neighbours, and which but the first equal the one before."""
+    """An order of operators (T,) in which equal ones are neighbours, and where neighbours are equal (T - 1,)."""
     shape = np.sort(abs(results), axis=1)
     size = max(float(np.nan_to_num(shape).max()), 1e-300)
     order = np.argsort(shape @ np.linspace(1, 2, shape.shape[1]), kind="stable")
@@ -186,7 +207,14 @@ def _neighbours(results: Floats) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
 
 
 def sketches(subject: Subject, keys: list[int], count: int | None, first: int = 0) -> Floats:
-    """What operators `first`, ... of each key (or, for None, one drawn alone) make of one vector, (T, b)."""
+    """R x for one random vector x and operators of each key: (T, b).
+
+    Arguments:
+        subject: the family.
+        keys: keys of the operators.
+        count: operators of each key, `first`, `first + 1`, ...; None for one without a stack.
+        first: number of the first operator.
+    """
     vector = subject.random("one vector").standard_normal(subject.d)
     x = subject.kernels.asarray(vector.reshape((1,) * (count is not None) + (1, -1)))
     parts = []

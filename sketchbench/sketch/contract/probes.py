@@ -1,4 +1,4 @@
-"""What operators are applied to when they are checked, and how large an error rounding can explain."""
+"""Test vectors for checks of operators, and errors in units of rounding."""
 
 from dataclasses import dataclass, field
 
@@ -12,15 +12,15 @@ from sketchbench.sketch.operator import Sketch
 
 Floats = NDArray[np.float64]
 
-KINDS = 9  # of vectors that are not sparse
-WHOLE = 64  # up to this length, all unit vectors are among the probes
-SLACK = 16.0  # rounding errors of a sum of n terms are far below SLACK √n eps times the sizes of what is summed
-MOST = 1e12  # what an error that is no finite number counts as
+KINDS = 9  # dense probes
+WHOLE = 64  # largest length for which all unit vectors are among the probes
+SLACK = 16.0  # rounding errors of a sum of n terms are far below SLACK √n eps times the size of the terms
+MOST = 1e12  # the largest error in units of rounding, and the value of a non-finite one
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A family at one size on one backend, and the key that its operators are drawn under."""
+    """A family at one size, with the kernels and the key of its operators."""
 
     family: Family
     kernels: Kernels
@@ -37,17 +37,17 @@ class Subject:
         return seeds.generator(self.key, contract=purpose)
 
     def matrices(self, key: int, count: int, first: int = 0) -> Floats:
-        """Operators `first`, ... of a key as dense matrices, (count, b, d)."""
+        """Operators `first`, ..., `first + count - 1` of a key as dense matrices, (count, b, d)."""
         return matrix_of(self.family.draw(key, operators=count, first=first, kernels=self.kernels))
 
 
 def dense(kernels: Kernels, matrices: Array) -> Floats:
-    """An array of the backend's in NumPy, float64."""
+    """A backend's array as a NumPy array in float64."""
     return np.asarray(kernels.to_numpy(matrices), dtype=np.float64)
 
 
 def matrix_of(sketch: Sketch) -> Floats:
-    """The dense matrix, or stack of them, as `materialize` gives it; entries that are not finite end nothing."""
+    """The dense matrix, or stack of matrices, of `materialize`; also where entries are not finite."""
     try:
         return dense(sketch.kernels, sketch.materialize())
     except OverflowError:
@@ -57,8 +57,10 @@ def matrix_of(sketch: Sketch) -> Floats:
 
 
 def vectors(length: int, random: np.random.Generator) -> Floats:
-    """Vectors of many kinds, (N, length): all unit vectors (of long ones, a sample), and nine that are not sparse, of
-    sizes from 1e-6 to 1e6, with zeros, with entries of mixed sizes, and constant."""
+    """Test vectors (N, length): nine dense ones and then unit vectors, all of them or, for long vectors, a sample.
+
+    The dense ones have sizes from 1e-6 to 1e6, zeros, entries of mixed sizes, or equal entries.
+    """
     normal = random.standard_normal((7, length))
     kinds = [
         normal[0],
@@ -78,16 +80,14 @@ def vectors(length: int, random: np.random.Generator) -> Floats:
 
 
 def errors(found: Floats, expected: Floats, scale: Floats | float, size: int, eps: float = 2.0**-52) -> Floats:
-    """The largest error of each operator, in units of what rounding can explain.
+    """The largest error of each operator's results in units of rounding, (T,): at most 1 if they are right.
 
     Arguments:
-        found, expected: (T, ...), of the same shape.
-        scale: the size of what is summed, to be broadcast against them.
-        size: the number of terms of the sums.
-        eps: the relative distance of neighbouring numbers.
-
-    Returns:
-        (T,), at most 1 where rounding explains it all. What is not finite, or of another shape, is far above that.
+        found: results (T, ...); MOST is returned for another shape or a non-finite entry.
+        expected: right results (T, ...).
+        scale: size of the summed terms, broadcast against the results.
+        size: number of terms of the sums.
+        eps: relative distance of neighbouring floating-point numbers.
     """
     if found.shape != expected.shape:
         return np.full(len(expected), MOST)
@@ -99,5 +99,5 @@ def errors(found: Floats, expected: Floats, scale: Floats | float, size: int, ep
 
 
 def norms(rows: Floats) -> Floats:
-    """Of the last axis."""
+    """Euclidean norms along the last axis."""
     return np.sqrt((rows**2).sum(axis=-1))

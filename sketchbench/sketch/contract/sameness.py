@@ -1,8 +1,8 @@
-"""Is an operator decided by its key and number, and not by the stack, the backend, the process, or other draws?"""
+"""Checks that key and number determine an operator: not the stack, the backend, the process, or other draws."""
 
 import dataclasses
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -14,26 +14,33 @@ from sketchbench.sketch.contract.probes import Floats, Subject, dense, errors, m
 from sketchbench.sketch.count_sketch import CountSketch
 from sketchbench.sketch.dense import WORKSPACE
 
-STACK = 48  # operators that are drawn again in other ways
-FEW = 8
-MANY = 10_000  # operators that are no more than a stack for the largest size
-LAST = 2**32  # numbers of operators end here
-Draw = Callable[[], tuple[int, Floats]]  # the number of its first operator, and the operators (T, b, d)
+STACK = 48  # operators that are drawn in several ways
+FEW = 8  # operators for the slower ways
+MANY = 10_000  # largest stack for `in_blocks`
+LAST = 2**32  # one more than the largest number of an operator
 
 
 def check(subject: Subject, other_process: bool) -> Floats:
-    """Operators 0 to STACK - 1, drawn again in every other way: the largest error of each, in units of rounding."""
-    wanted = subject.matrices(subject.key, STACK)
-    size = _size(wanted)
-    found = np.zeros(STACK)
-    for first, drawn in _again(subject):
-        numbers = slice(first, first + len(drawn))
-        found[numbers] = np.maximum(found[numbers], errors(drawn, wanted[numbers], size, subject.d + subject.b))
+    """The largest difference of operators 0 to STACK - 1 from the same drawn in other ways, in units of rounding.
+
+    Arguments:
+        subject: the family.
+        other_process: whether to draw the first FEW in another process, too, which takes a second.
+
+    Returns:
+        (STACK,), at most 1 for operators that key and number determine.
+    """
+    expected = subject.matrices(subject.key, STACK)
+    size = _size(expected)
+    faults = np.zeros(STACK)
+    for first, matrices in _again(subject):
+        part = slice(first, first + len(matrices))
+        faults[part] = np.maximum(faults[part], errors(matrices, expected[part], size, subject.d + subject.b))
     if other_process:
-        drawn = elsewhere.matrices(subject, FEW)
-        found[:FEW] = np.maximum(found[:FEW], errors(drawn, wanted[:FEW], size, subject.d + subject.b))
-    found[:FEW] = np.maximum(found[:FEW], _far(subject, size))
-    return found
+        matrices = elsewhere.matrices(subject, FEW)
+        faults[:FEW] = np.maximum(faults[:FEW], errors(matrices, expected[:FEW], size, subject.d + subject.b))
+    faults[:FEW] = np.maximum(faults[:FEW], _far(subject, size))
+    return faults
 
 
 def _size(matrices: Floats) -> float:
@@ -41,12 +48,12 @@ def _size(matrices: Floats) -> float:
 
 
 def _again(subject: Subject) -> Iterator[tuple[int, Floats]]:
-    """The operators again, in parts, with the number of the first of each."""
+    """The operators in parts, each drawn in another way: the number of its first operator, and matrices (T, b, d)."""
     family, key, ours = subject.family, subject.key, subject.kernels
 
     def part(first: int, count: int | None, kernels: Kernels = ours) -> tuple[int, Floats]:
-        drawn = matrix_of(family.draw(key, operators=count, first=first, kernels=kernels))
-        return first, drawn if count else drawn[None]
+        matrices = matrix_of(family.draw(key, operators=count, first=first, kernels=kernels))
+        return first, matrices if count else matrices[None]
 
     for first in (*range(FEW), STACK - 1):
         yield part(first, None)
@@ -68,10 +75,10 @@ def _again(subject: Subject) -> Iterator[tuple[int, Floats]]:
 
 
 class _OtherState:
-    """The global generators of NumPy and Python in another state, for the time of a block."""
+    """A context in which the global generators of NumPy and Python have another state."""
 
     def __enter__(self) -> None:
-        self._state = np.random.get_state(), random.getstate()  # noqa: NPY002 (what users' code may draw from)
+        self._state = np.random.get_state(), random.getstate()  # noqa: NPY002 (users' code may draw from it)
         np.random.seed(4711)  # noqa: NPY002
         random.seed(4711)
 
@@ -81,23 +88,23 @@ class _OtherState:
 
 
 def _far(subject: Subject, size: float) -> Floats:
-    """Operators of large numbers, as a stack and one by one, (FEW,)."""
-    found = np.zeros(FEW)
+    """Differences of operators with large numbers, drawn as a stack and one by one, (FEW,)."""
+    faults = np.zeros(FEW)
     for place, start in enumerate((2**16 - 1, 2**31 - 1, LAST - 2)):
         both = subject.matrices(subject.key, 2, start)
         alone = np.concatenate([subject.matrices(subject.key, 1, start + number) for number in (0, 1)])
-        found[2 * place : 2 * place + 2] = errors(both, alone, size, subject.d + subject.b)
-    return found
+        faults[2 * place : 2 * place + 2] = errors(both, alone, size, subject.d + subject.b)
+    return faults
 
 
 def in_blocks(subject: Subject) -> Floats:
-    """A stack of so many entries that `Dense` generates its rows in blocks, and the same in stacks without: (T,)."""
+    """Differences of operators in a stack so large that `Dense` generates rows in blocks, and in smaller ones, (T,)."""
     size = WORKSPACE // (subject.d * subject.b)
     return in_other_stacks(subject, size + 1, size + 1) if subject.b > 1 and size < MANY else np.zeros(1)
 
 
 def in_other_stacks(subject: Subject, total: int, step: int) -> Floats:
-    """All operators, on one vector, drawn as a whole and in stacks of about `step`: the error of each, (total,)."""
+    """Differences of R x, for one x and `total` operators, drawn as one stack and in stacks of `step`: (total,)."""
     vector = subject.random("one vector").standard_normal(subject.d)
     x = subject.kernels.asarray(vector[None, None])
 

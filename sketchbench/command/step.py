@@ -1,0 +1,177 @@
+"""`sketchbench step`: the steps of the workflow, which Snakemake's rules and the Makefile call.
+
+Each imports what it needs when it is called, since a step of the workflow starts as often as a file is made.
+"""
+
+import logging
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from sketchbench.command.group import OneOf
+from sketchbench.command.program import read_json_stdin
+from sketchbench.config.schema import SCALES
+from sketchbench.files import check_entries, parse_json, write_text
+from sketchbench.parameters import choose
+
+log = logging.getLogger(__name__)
+FILE = click.Path(path_type=Path)
+TABLES = click.argument("tables", type=FILE, nargs=-1, required=True)
+SCALE = click.option("--scale", type=OneOf(SCALES), default="quick", help="The scale of the tables (quick).")
+CSV, SVG, PNG = (click.option(f"--{suffix}", required=True, type=FILE) for suffix in ("csv", "svg", "png"))
+
+
+@click.group("step", hidden=True, no_args_is_help=False)
+def command() -> None:
+    """A step of the workflow, which Snakemake's rules call."""
+
+
+def yaml_files(place: Path) -> list[Path]:
+    """The YAML files of a folder, or a single one; FileNotFoundError where there are none."""
+    files = [place] if place.is_file() else sorted(place.glob("*.yaml"))
+    if not files:
+        raise FileNotFoundError(f"{place} has no YAML files in it; name a folder such as conf/claim")
+    return files
+
+
+@command.command("job")
+@click.option("--receipt", required=True, type=FILE, help="The file to write when all records are there.")
+@click.option("--folder", type=FILE, help="A user's folder with modules of their own.")
+def do_job(receipt: Path, folder: Path | None) -> None:
+    """Do the planned runs of a batch, which comes as JSON on standard input, and write their records.
+
+    Records that exist are kept. A run that has reached its time limit is no failure: its checkpoint is kept, the
+    receipt says that it is unfinished, and the same run goes on.
+    """
+    from sketchbench.plan.batch import receipt_text
+    from sketchbench.run.job import run_batch, start_logging
+
+    own = folder and folder.resolve()
+    if own:
+        sys.path.insert(0, str(own))
+    start_logging()
+    batch = read_json_stdin("the batch")
+    check_entries(batch, {"name": str, "record": str, "signature": str, "config": dict}, "the batch")
+    if not batch:
+        raise ValueError("the batch has no entries; Snakemake makes it of the plan")
+    done = run_batch(batch, own)
+    for line in done.unfinished.values():
+        log.info("unfinished: %s", line)
+    if done.failed:
+        sys.exit("\n".join(f"sketchbench: error: {line}" for line in done.failed))
+    if done.unfinished:
+        print(f"{len(done.unfinished)} of {len(batch)} runs are unfinished; the same command goes on", flush=True)
+    signatures = {entry["record"]: entry["signature"] for entry in batch}
+    write_text(receipt, receipt_text(signatures, done.unfinished))
+
+
+@command.command("table")
+@click.argument("study")
+@CSV
+@SCALE
+def make_table(study: str, csv: Path, scale: str) -> None:
+    """Verify and join the records of one study; its manifest comes as JSON on standard input."""
+    from sketchbench.report.table.joining import check_manifest, make
+
+    make(study, check_manifest(read_json_stdin("the manifest")), scale, csv)
+
+
+@command.command("tables")
+@click.argument("manifests", type=FILE)
+@click.option("--tables", required=True, type=FILE, help="The folder of the tables.")
+@SCALE
+def make_tables(manifests: Path, tables: Path, scale: str) -> None:
+    """Verify and join the records of several studies; MANIFESTS is a JSON file with the manifest of each."""
+    from sketchbench.report.table.joining import check_manifest, make
+
+    for study, manifest in parse_json(manifests.read_text(encoding="utf-8"), str(manifests)).items():
+        make(study, check_manifest(manifest), scale, tables / f"{study}.csv")
+
+
+@command.command("figure")
+@click.argument("figure")
+@TABLES
+@SVG
+@PNG
+@SCALE
+def draw_figure(figure: str, tables: Sequence[Path], svg: Path, png: Path, scale: str) -> None:
+    """Draw one figure from the finished tables of its studies."""
+    from sketchbench.report.figure.catalogue import read_catalogue
+    from sketchbench.report.figure.drawing import make
+
+    catalogue = read_catalogue()
+    make(figure, catalogue[choose("figure", figure, catalogue)], tables, scale, svg=svg, png=png)
+
+
+@command.command("figures")
+@click.argument("names", nargs=-1, required=True)
+@click.option("--tables", required=True, type=FILE, help="The folder of the tables.")
+@click.option("--figures", required=True, type=FILE, help="The folder of the figures.")
+@SCALE
+def draw_figures(names: Sequence[str], tables: Path, figures: Path, scale: str) -> None:
+    """Draw several figures from finished tables in one process."""
+    from sketchbench.report.figure.catalogue import read_catalogue
+    from sketchbench.report.figure.drawing import make
+
+    catalogue = read_catalogue()
+    for name in names:
+        entry = catalogue[choose("figure", name, catalogue)]
+        needed = [tables / f"{study}.csv" for study in entry.studies]
+        make(name, entry, needed, scale, svg=figures / f"{name}.svg", png=figures / f"{name}.png")
+
+
+@command.command("claims")
+@TABLES
+@click.option("--claims", required=True, type=FILE, help="The folder of their YAML files.")
+@click.option("--errata", type=FILE, help="The folder of their YAML files (default: none).")
+@click.option("--facts", required=True, help="Scale, kernels, seed, ... as JSON.")
+@CSV
+@click.option("--page", required=True, type=FILE, help="Markdown.")
+def judge_claims(tables: Sequence[Path], claims: Path, errata: Path | None, facts: str, csv: Path, page: Path) -> None:
+    """Judge all claims by all tables, and list the unexpected verdicts."""
+    from sketchbench.report.claim.judge import judge
+
+    mistakes = sorted(errata.glob("*.yaml")) if errata else []  # there may be none
+    for line in judge(tables, yaml_files(claims), mistakes, facts, csv=csv, markdown=page):
+        print(line, file=sys.stderr)
+
+
+@command.command("printed")
+@click.argument("tables", type=FILE, nargs=-1)
+@click.option("--printed", required=True, type=FILE, help="The folder of their YAML files.")
+@click.option("--verdicts", required=True, type=FILE, help="claims.csv, made of these tables.")
+@SCALE
+@click.option("--older", default="", help="Studies whose tables are of older code, separated by commas.")
+@CSV
+def compare_printed(tables: Sequence[Path], printed: Path, verdicts: Path, scale: str, older: str, csv: Path) -> None:
+    """Write the papers' tables and figures, cell by cell, beside what was measured."""
+    from sketchbench.report.printed.cells import compare
+
+    compare(tables, yaml_files(printed), verdicts, scale, [name for name in older.split(",") if name], csv=csv)
+
+
+@command.command("frontier")
+@TABLES
+@SCALE
+@CSV
+def join_frontier(tables: Sequence[Path], scale: str, csv: Path) -> None:
+    """Join the frontier's tables."""
+    from sketchbench.report.frontier.cells import join
+
+    join(tables, scale, csv)
+
+
+@command.command("benchmarks")
+@click.option("--json", "report", required=True, type=FILE, help="What pytest-benchmark reports of tests/benchmark.")
+@CSV
+@SVG
+@PNG
+def make_benchmarks(report: Path, csv: Path, svg: Path, png: Path) -> None:
+    """Make a table of what pytest-benchmark reports, and a figure of the table."""
+    from sketchbench.report.figure.benchmarks import figure_of
+    from sketchbench.report.table.benchmarks import table_of
+
+    table_of(report, csv)
+    figure_of(csv, svg, png)

@@ -1,0 +1,47 @@
+"""The reports of a scale, and its verdicts with a value in every cell that is read."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from sketchbench.report.claim.check import read_verdicts
+from sketchbench.report.claim.page import surprising
+
+TEXTS = (
+    *("claim", "paper", "place", "role", "label", "method", "verdict", "expected", "study", "dataset", "case", "code"),
+    *("criterion", "negative_control", "negative_control_verdict", "negative_control_criterion"),
+)
+NUMBERS = (
+    *("statistic", "low", "high", "bound", "slack", "tightness", "trials"),
+    *("negative_control_statistic", "negative_control_bound"),
+)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The reports of one scale.
+
+    Attributes:
+        name: quick or paper.
+        reports: the folder with claims.csv, printed.csv, frontier.csv, tables/ and figures/; any may be missing.
+    """
+
+    name: str
+    reports: Path
+
+
+def read_outcomes(scale: Scale) -> pd.DataFrame:
+    """The verdicts of a scale: texts without a value are "", numbers without one NaN. No rows where there is no file.
+
+    Raises SealError or TableError, in one line, where they are not whole.
+    """
+    path = scale.reports / "claims.csv"
+    frame = read_verdicts(path, scale.name) if path.is_file() else pd.DataFrame({"claim": []})
+    for name in TEXTS:
+        frame[name] = frame[name].astype(object).fillna("").astype(str) if name in frame else ""
+    for name in NUMBERS:
+        frame[name] = pd.to_numeric(frame[name], errors="coerce") if name in frame else float("nan")
+    frame["scale"] = scale.name
+    frame["surprise"] = frame.index.isin(surprising(frame).index) if len(frame) else []
+    return frame

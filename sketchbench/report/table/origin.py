@@ -1,0 +1,64 @@
+"""The origin of a table: commits, machines and versions behind its records, which differ between runs of one commit.
+
+So they stand apart, in `tables/origin/STUDY.seal`, a seal that names the table which it is about. Git does not track it
+at the quick scale; it does at the papers' scale, whose records come from many commits and machines.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from sketchbench.files import write_text
+from sketchbench.report import seal
+from sketchbench.report.seal import Seal
+
+FOLDER = "origin"
+Provenances = Iterable[tuple[str, Mapping[str, Any]]]  # of each record, its method and its provenance
+
+
+def place(table: Path) -> Path:
+    """The place of the origin of a table."""
+    return seal.beside(table.parent / FOLDER / table.name)
+
+
+def write(table: Path, scale: str, provenances: Provenances) -> None:
+    """Write the origin of a sealed table.
+
+    Raises FileError (an OSError) where it can't be written.
+    """
+    commits: dict[str, set[str]] = {}
+    machines: dict[str, set[str]] = {}
+    for method, provenance in provenances:
+        commits.setdefault(method, set()).add(provenance.get("commit") or "")
+        machines.setdefault("machine", set()).add(provenance.get("machine") or "")
+        versions = sorted(provenance.get("versions", {}).items())
+        machines.setdefault("versions", set()).add(", ".join(f"{name} {number}" for name, number in versions))
+    about = {"commits": join_values(commits), "machines": join_values(machines, "; ")}
+    write_text(place(table), Seal("origin", scale, _sums(table), {}, **about).text)
+
+
+def join_values(values: Mapping[str, set[str]], by: str = " ") -> dict[str, str]:
+    """Sets of texts by name as one text each, without empty ones."""
+    return {name: by.join(sorted(filter(None, texts))) for name, texts in values.items() if any(texts)}
+
+
+def read(table: Path) -> Seal | None:
+    """The origin of a table; None where there is none of this table, as in a checkout without a run.
+
+    Raises SealError where it is damaged.
+    """
+    if not place(table).exists():
+        return None
+    origin = seal.read(place(table), seal.command("origin", None, table))
+    return origin if dict(origin.made_of) == _sums(table) else None
+
+
+def commits_of(table: Path, method: str = "") -> set[str]:
+    """The commits of the code behind the records of a method, or of all methods; none where there is no origin."""
+    origin = read(table)
+    texts = origin.commits if origin else {}
+    return {commit for name, text in texts.items() if method in ("", name) for commit in text.split()}
+
+
+def _sums(table: Path) -> dict[str, str]:
+    return {table.name: seal.digest(table.read_bytes())}

@@ -1,0 +1,29 @@
+"""Claims and tables that tests of verdicts write."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import yaml
+
+CLAIM: dict[str, Any] = {
+    "paper": "ours",
+    "role": "ours",
+    "place": "here",
+    "statement": "the mean is 1",
+    "dataset": "none",
+    "checks": [{"criterion": "equality", "where": {"quantity": "q"}, "margin": 0.1}],
+    "expected": "holds",
+}
+
+
+def claim(folder: Path, name: str, study: str, role: str = "ours", **changes: Any) -> None:
+    """Write a claim about a study."""
+    content = {**CLAIM, "id": name, "role": role, "studies": [study], **changes}
+    (folder / f"{name}.yaml").write_text(yaml.safe_dump(content))
+
+
+def table(**means: float) -> pd.DataFrame:
+    """The table of a study with one row for each method."""
+    shared = {"quantity": "q", "sd": 1.0, "skewness": 0.0, "trials": 10_000, "exact": 1.0}
+    return pd.DataFrame([{"method": n, "label": n.upper(), "mean": mean, **shared} for n, mean in means.items()])

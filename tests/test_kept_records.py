@@ -1,0 +1,17 @@
+"""The kept records of the papers' sizes, which took hours, are all of this code and of these configs."""
+
+from sketchbench.command.gathering import Gathering
+from sketchbench.config import study
+from sketchbench.plan import making as planning
+from sketchbench.project import CONF, PROJECT
+
+KEPT = PROJECT / "reports" / "paper" / "records"
+
+
+def test_every_kept_record_would_be_taken() -> None:
+    """A refused one says why: no such run is planned any more, or code that its numbers depend on has changed. Then
+    make it again (`make paper ARGS=...`), or undo the change."""
+    plan = planning.expand("paper", "numba", studies=",".join(study.names(CONF)))
+    outcomes = list(Gathering(plan, dry=True).look_through(KEPT))
+    assert [str(outcome) for outcome in outcomes if outcome.fate not in ("taken", "not needed")][:3] == []
+    assert len(outcomes) == len(list(KEPT.rglob("*.parquet"))) > 200

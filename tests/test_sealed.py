@@ -1,0 +1,170 @@
+"""Every tracked report is sealed: one that was changed is refused, by name, by all that shows it."""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sketchbench.command.main import main
+from sketchbench.project import PROJECT
+from sketchbench.report import seal
+from sketchbench.report.claim import history, judge
+from sketchbench.report.committed import CommitError, differences, of_commit
+from sketchbench.report.evidence.outcomes import Scale, read_outcomes
+from sketchbench.report.figure import benchmarks, drawing
+from sketchbench.report.figure.catalogue import read_catalogue
+from sketchbench.report.frontier import cells as frontier
+from sketchbench.report.printed import cells as printed
+from sketchbench.report.seal import SealError
+from sketchbench.report.table import origin
+from sketchbench.site import claims as claims_page
+from sketchbench.site import figures, page, tables
+from sketchbench.site import frontier as frontier_page
+from sketchbench.site import history as history_page
+from sketchbench.site import printed as printed_page
+
+CONF = PROJECT / "conf"
+ENTRY = read_catalogue()["growth"]
+NOWHERE = Path("/nonexistent/x")  # where a reader that is not stopped could write nothing
+Reader = Callable[[Scale, Path], object]  # of a CSV, or of a figure's SVG
+READERS: dict[str, list[Reader]] = {
+    "tables": [
+        lambda scale, csv: tables._table(csv, scale.name, CONF),
+        lambda scale, csv: judge._read([csv], [], scale.name),
+        lambda scale, csv: drawing.make("x", ENTRY, [csv], scale.name, svg=NOWHERE, png=NOWHERE),
+        lambda scale, csv: frontier.join([csv], scale.name, NOWHERE),
+        lambda scale, csv: printed.compare([csv], [], csv, scale.name, csv=NOWHERE),
+    ],
+    "origin": [
+        lambda scale, csv: origin.read(csv.parents[1] / csv.name),
+        lambda scale, csv: claims_page._sources(scale, [csv.stem]),
+    ],
+    "figures": [
+        lambda scale, svg: figures.asset(scale, svg.stem),
+        lambda scale, svg: figures.figure_html(page.Asset("", b""), svg.stem, scale),
+    ],
+    "claims": [
+        lambda scale, csv: read_outcomes(scale),
+        lambda scale, csv: main(["check", str(csv)]),
+        lambda scale, csv: main(["check", str(PROJECT / "reports" / "claims.csv"), "--against", str(csv)]),
+        lambda scale, csv: main(["show", "S2", "--scale", scale.name]),
+        lambda scale, csv: printed.compare([], [], csv, scale.name, csv=NOWHERE),
+    ],
+    "frontier": [
+        lambda scale, csv: next(frontier_page.pages([scale], CONF)),
+        lambda scale, csv: main(["advise", "--bytes=1e4", "--parameters=3760", "--frontier", str(csv)]),
+    ],
+    "printed": [lambda scale, csv: next(printed_page.pages([scale], CONF))],
+    "history": [
+        lambda scale, csv: next(history_page.pages([scale], CONF)),
+        lambda scale, csv: history.read(csv),
+    ],
+    "benchmarks": [lambda scale, csv: benchmarks.figure_of(csv, NOWHERE, NOWHERE)],
+}
+
+
+def tracked() -> list[Path]:
+    """The reports that git tracks but records, which have checksums of their own; skips the test outside a checkout."""
+    listed = subprocess.run(["git", "ls-files", "reports"], cwd=PROJECT, capture_output=True, text=True, check=False)
+    if not listed.stdout:
+        pytest.skip("git tracks no reports here")
+    return [Path(name) for name in listed.stdout.split() if "/records/" not in name]
+
+
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the tracked reports."""
+    folder = tmp_path_factory.mktemp("project")
+    for path in tracked():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(PROJECT / path, folder / path)
+    return folder
+
+
+def test_every_changed_report_is_refused_by_each_of_its_readers(copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a line that names the file, and the command that makes it again; so is it by the check of a whole folder."""
+    monkeypatch.chdir(copied)
+    roots = [Path("reports"), Path("reports/paper")]
+    assert [seal.damages(root) for root in roots] == [[], []]
+    for path in tracked():
+        root = roots["paper" in path.parts]
+        scale = Scale("paper" if "paper" in path.parts else "quick", root)
+        whole = path.read_bytes()
+        path.write_bytes(whole[: len(whole) // 2] + bytes([whole[len(whole) // 2] ^ 1]) + whole[len(whole) // 2 + 1 :])
+        kind = path.stem if path.parent == root else path.parent.name
+        for reader in READERS[kind]:
+            with pytest.raises((SealError, SystemExit)) as stop:
+                reader(scale, path.with_suffix(".svg" if kind == "figures" else ".csv"))
+            assert path.name in str(stop.value), path
+            assert re.search(r"; run (sketchbench results|make bench|git restore)", str(stop.value)), stop.value
+            assert "\n" not in str(stop.value)
+        path.write_bytes(whole)
+    assert len(READERS) == len({path.stem if path.parent in roots else path.parent.name for path in tracked()})
+
+
+def test_the_check_of_a_folder_finds_each_of_them(copied: Path) -> None:
+    """What has no seal, what differs from it, and what is missing."""
+    reports = copied / "reports"
+    changes = {
+        "claims.md": lambda path: path.write_text("edited"),
+        "tables/norms.csv": lambda path: path.unlink(),
+        "printed.seal": lambda path: path.unlink(),
+        "figures/growth.png": lambda path: path.write_bytes(b""),
+        "tables/mine.csv": lambda path: path.write_text("method\n"),
+    }
+    before = {name: (reports / name).read_bytes() for name in changes if (reports / name).is_file()}
+    for name, change in changes.items():
+        change(reports / name)
+    lines = seal.damages(reports)
+    assert [line.partition(": ")[0].removeprefix(f"{reports}/") for line in lines] == [
+        "claims.md",
+        "printed.seal",
+        "tables/mine.seal",
+        "tables/norms.csv",
+        "figures/growth.png",
+    ]
+    (reports / "tables/mine.csv").unlink()
+    for name, content in before.items():
+        (reports / name).write_bytes(content)
+
+
+def test_nothing_reads_reports_in_another_way() -> None:
+    """Only one module calls pandas' reader, and it verifies what it reads."""
+    sources = (PROJECT / "sketchbench").rglob("*.py")
+    assert [path.name for path in sources if "read_csv(" in path.read_text(encoding="utf-8")] == ["reading.py"]
+
+
+def test_committed_reports_of_other_code_are_found(tmp_path: Path) -> None:
+    """By what tables are made of, and by the page; other numbers of the same code are no difference."""
+
+    def write(made_of: str, number: int, text: str) -> None:
+        table = tmp_path / "tables" / "one.csv"
+        table.parent.mkdir(exist_ok=True)
+        table.write_text(f"method,label,quantity,mean\na,A,q,{number}\n")
+        seal.write("table", "quick", {"a": made_of}, [table])
+        for name in ("claims.csv", "claims.md"):
+            (tmp_path / name).write_text(text)
+        seal.write("claims", "quick", {}, [tmp_path / "claims.csv", tmp_path / "claims.md"])
+
+    def compare() -> list[str]:
+        with of_commit(tmp_path) as folder:
+            return differences(folder, tmp_path)
+
+    write("1", 1, "page")
+    with pytest.raises(CommitError, match=r"git has no claims\.csv"):
+        compare()
+    who = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "reports"]):
+        subprocess.run(["git", "-C", str(tmp_path), *who, *command], check=True, capture_output=True)
+    assert compare() == []
+    write("1", 2, "page")
+    assert compare() == []
+    write("2", 1, "page")
+    (line,) = compare()
+    assert "tables/one.csv: not that of the commit; run make results" in line
+    write("1", 1, "other")
+    (line,) = compare()
+    assert "claims.md: not that of the commit" in line
