@@ -66,7 +66,7 @@ class Theorem:
 
     Arguments:
         place: number in song2023, by which configs choose it.
-        measured: the quantity that it bounds. `excess`: f(w^t) - f*. `average_excess`: f(w̄) - f* for the mean w̄ of all
+        measured: the bounded quantity. `excess`: f(w^t) - f*. `average_excess`: f(w̄) - f* for the mean w̄ of all
             weights at which gradients were taken. `squared_gradient`: the mean of ‖∇f‖² over rounds 1..t, which is at
             least the smallest ‖∇f‖².
         needs: requirement on the objective's convexity.
