@@ -1,6 +1,6 @@
 """The kept records of the papers' sizes, which took hours, are all of this code and of these configs."""
 
-from sketchbench.command.gathering import Gathering
+from sketchbench.command.gather import Gathering
 from sketchbench.config import study
 from sketchbench.plan import making as planning
 from sketchbench.project import CONF, PROJECT
