@@ -6,8 +6,8 @@ KEPT := reports/paper/records
 export PATH := $(BIN):$(PATH)
 
 .DELETE_ON_ERROR:
-.PHONY: results paper keep report site test-site check test tests test-slurm lint style types layers workflow bench \
-	lock clean help
+.PHONY: results paper keep report site test-site check test tests test-cuda test-slurm carry lint style types layers \
+	workflow bench lock clean help
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST)
@@ -101,6 +101,20 @@ $(VENV)/slurm: $(VENV)/ready
 
 test-slurm: $(VENV)/slurm ## runs on a SLURM cluster of one node, which it starts; needs root, slurm-wlm and munge
 	PYTHONPATH=$(abspath $(VENV)/slurm) pytest -p no:xdist -m slurm tests/slurm $(ARGS)
+
+# CuPy for its names alone, and NVRTC; in a folder of their own, where no other test finds them.
+$(VENV)/cuda: $(VENV)/ready
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock --no-deps --target $@ \
+		cupy-cuda13x cuda-pathfinder nvidia-cuda-nvrtc
+
+test-cuda: $(VENV)/cuda ## the CUDA kernels without a GPU: compiled, and the tests marked gpu on an emulated device
+	PYTHONPATH=$(abspath $(VENV)/cuda) EMULATED_CUDA=checked OMP_NUM_THREADS=1 pytest -n auto --dist worksteal \
+		-m "gpu or cuda" tests $(ARGS)
+
+carry: ## write results/carried.tar.gz, all files that a machine with a GPU and without a network needs
+	@mkdir -p results
+	git archive --format=tar.gz --output=results/carried.tar.gz HEAD
+	@tar -tzf results/carried.tar.gz | cut -d/ -f1 | uniq -c && du -h results/carried.tar.gz
 
 BY_HAND := ^(cuda|cupy|nvidia|torch|triton)
 

@@ -13,7 +13,7 @@ import cupy
 import numpy as np
 from cupyx.scipy import fft
 
-from sketchbench.kernels import Array, Entries
+from sketchbench.kernels import Array, Entries, launch
 
 NAME = "cupy"
 xp = cupy
@@ -26,6 +26,8 @@ _CODE = r"""
 typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long i64;
+
+#define HOLDS(...)  // after a pointer: how many entries it leads to, which `launch.check` compares
 
 // `index` takes every value below `size` once in the whole grid.
 #define EACH(index, size)                                                              \
@@ -101,7 +103,7 @@ __device__ real reduce(real sum) {
 // one counter, four words, into entries, and stores 16 bytes at a time where they are aligned.
 template <class Entry>
 __global__ void draw(u64 key, i64 stream, i64 first, i64 operators, i64 row, i64 rows, i64 d,
-                     typename Entry::Out* out) {
+                     typename Entry::Out* out HOLDS(operators * rows * d)) {
     typedef typename Entry::Out Out;
     enum { COUNT = Entry::COUNT, WIDTH = 16 / sizeof(Out) };
     union Pack {
@@ -134,8 +136,8 @@ __global__ void draw(u64 key, i64 stream, i64 first, i64 operators, i64 row, i64
     }
 }
 
-__global__ void polynomial_hash(const u32* coefficients, i64 lines, i64 powers, i64 points,
-                                u32* out) {
+__global__ void polynomial_hash(const u32* coefficients HOLDS(lines * powers), i64 lines, i64 powers,
+                                i64 points, u32* out HOLDS(lines * points)) {
     EACH(index, lines * points) {
         const u32* c = coefficients + index / points * powers;
         const u64 x = (u64)(index % points);
@@ -147,7 +149,8 @@ __global__ void polynomial_hash(const u32* coefficients, i64 lines, i64 powers, 
 }
 
 // A thread takes one column of one operator.
-__global__ void distinct(const u32* words, i64 operators, i64 s, i64 d, i64 b, int* out) {
+__global__ void distinct(const u32* words HOLDS(operators * s * d), i64 operators, i64 s, i64 d,
+                         i64 b, int* out HOLDS(operators * s * d)) {
     EACH(index, operators * d) {
         const i64 corner = index / d * s * d + index % d;
         for (i64 r = 0; r < s; ++r) {
@@ -166,9 +169,11 @@ __global__ void distinct(const u32* words, i64 operators, i64 s, i64 d, i64 b, i
 // LANES threads sum one bucket: entries starts[bucket] to starts[bucket + 1].
 // `stride` leads from one operator's vectors to the next one's, 0 if they share them.
 template <class real, int LANES>
-__global__ void scatter(const int* columns, const signed char* signs, const i64* starts,
-                        const real* x, i64 stride, i64 operators, i64 vectors, i64 d, i64 b,
-                        real* y) {
+__global__ void scatter(const int* columns HOLDS(signs), const signed char* signs HOLDS(columns),
+                        const i64* starts HOLDS(operators * b + 1),
+                        const real* x HOLDS((operators - 1) * stride + vectors * d), i64 stride,
+                        i64 operators, i64 vectors, i64 d, i64 b,
+                        real* y HOLDS(operators * vectors * b)) {
     const i64 index = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / LANES;
     if (index >= operators * vectors * b) return;  // all LANES do
     const i64 t = index / (vectors * b), n = index / b % vectors, bucket = t * b + index % b;
@@ -182,8 +187,9 @@ __global__ void scatter(const int* columns, const signed char* signs, const i64*
 }
 
 template <class real>
-__global__ void collect(const real* v, i64 stride, const int* at, i64 operators, i64 vectors,
-                        i64 indexed, i64 k, i64 d, real* out) {
+__global__ void collect(const real* v HOLDS((operators - 1) * stride + vectors * d), i64 stride,
+                        const int* at HOLDS(operators * indexed * k), i64 operators, i64 vectors,
+                        i64 indexed, i64 k, i64 d, real* out HOLDS(operators * vectors * k)) {
     EACH(index, operators * vectors * k) {
         const i64 t = index / (vectors * k), n = index / k % vectors;
         const int place = at[(t * indexed + n % indexed) * k + index % k];
@@ -193,8 +199,10 @@ __global__ void collect(const real* v, i64 stride, const int* at, i64 operators,
 
 // The first entry of a run of equal places adds up the run.
 template <class real>
-__global__ void spread(const int* at, const real* values, i64 operators, i64 vectors, i64 indexed,
-                       i64 k, i64 d, real* out) {
+__global__ void spread(const int* at HOLDS(operators * indexed * k),
+                       const real* values HOLDS(operators * vectors * k), i64 operators,
+                       i64 vectors, i64 indexed, i64 k, i64 d,
+                       real* out HOLDS(operators * vectors * d)) {
     EACH(index, operators * vectors * k) {
         const i64 t = index / (vectors * k), n = index / k % vectors, i = index % k;
         const int* places = at + (t * indexed + n % indexed) * k;
@@ -207,8 +215,11 @@ __global__ void spread(const int* at, const real* values, i64 operators, i64 vec
 }
 
 template <class real>
-__global__ void gather(const int* buckets, const signed char* signs, const real* y, i64 stride,
-                       i64 operators, i64 vectors, i64 s, i64 d, i64 b, real* x) {
+__global__ void gather(const int* buckets HOLDS(operators * s * d),
+                       const signed char* signs HOLDS(operators * s * d),
+                       const real* y HOLDS((operators - 1) * stride + vectors * b), i64 stride,
+                       i64 operators, i64 vectors, i64 s, i64 d, i64 b,
+                       real* x HOLDS(operators * vectors * d)) {
     EACH(index, operators * vectors * d) {
         const i64 t = index / (vectors * d), n = index / d % vectors, j = index % d;
         const real* source = y + t * stride + n * b;
@@ -223,8 +234,11 @@ __global__ void gather(const int* buckets, const signed char* signs, const real*
 
 // As `gather`, with the median by insertion sort of at most VALUES values; NaN if any value is.
 template <class real>
-__global__ void median(const int* buckets, const signed char* signs, const real* y, i64 stride,
-                       i64 operators, i64 vectors, i64 s, i64 d, i64 b, real* x) {
+__global__ void median(const int* buckets HOLDS(operators * s * d),
+                       const signed char* signs HOLDS(operators * s * d),
+                       const real* y HOLDS((operators - 1) * stride + vectors * b), i64 stride,
+                       i64 operators, i64 vectors, i64 s, i64 d, i64 b,
+                       real* x HOLDS(operators * vectors * d)) {
     EACH(index, operators * vectors * d) {
         const i64 t = index / (vectors * d), n = index / d % vectors, j = index % d;
         const real* source = y + t * stride + n * b;
@@ -271,7 +285,7 @@ __device__ void butterfly(real (&v)[16], int bit, int low, int high) {
 // thread, so contiguously; all other stages pass through shared memory, four at a time.
 template <class real>
 __global__ void __launch_bounds__(2048 / sizeof(real), 4)
-hadamard(real* x, i64 size, i64 columns, i64 h, i64 low, i64 high, real scale) {
+hadamard(real* x HOLDS(size), i64 size, i64 columns, i64 h, i64 low, i64 high, real scale) {
     enum { LOG = sizeof(real) == 4 ? 13 : 12, TOP = LOG - 4 };
     __shared__ real tile[1 << LOG];
     const auto place = [=](int number) {
@@ -314,8 +328,8 @@ __device__ u64 magnitude(double v) { return __double_as_longlong(v) & 0x7FFFFFFF
 // Radix selection of the k-th largest magnitude of each row n, eleven bits at a time, the highest
 // first: counts[n, :] counts the next bits of the magnitudes that agree with prefix[n] above them.
 template <class real>
-__global__ void histogram(const real* __restrict__ x, i64 d, i64 parts, i64 shift,
-                          const u64* prefix, u32* counts) {
+__global__ void histogram(const real* __restrict__ x HOLDS(prefix * d), i64 d, i64 parts, i64 shift,
+                          const u64* prefix HOLDS(blocks / parts), u32* counts HOLDS(prefix * BINS)) {
     __shared__ u32 bins[BINS];
     for (int i = threadIdx.x; i < BINS; i += blockDim.x) bins[i] = 0;
     __syncthreads();
@@ -334,7 +348,8 @@ __global__ void histogram(const real* __restrict__ x, i64 d, i64 parts, i64 shif
 // Finds the bin of the left[n]-th largest of the counted magnitudes, appends its bits to prefix[n],
 // subtracts from left[n] the number of magnitudes in higher bins, and clears the counts. A block
 // takes a row, a thread a run of bins.
-__global__ void descend(i64 shift, u32* counts, u64* prefix, i64* left) {
+__global__ void descend(i64 shift, u32* counts HOLDS(blocks * BINS), u64* prefix HOLDS(blocks),
+                        i64* left HOLDS(blocks)) {
     enum { RUN = BINS / THREADS };
     __shared__ i64 sums[THREADS];
     const i64 n = blockIdx.x, thread = threadIdx.x, wanted = left[n];
@@ -362,8 +377,8 @@ __global__ void descend(i64 shift, u32* counts, u64* prefix, i64* left) {
 // it; `compact`, given the sums of the counts of all earlier spans, writes the indices of the
 // entries above and of the first `ties` equal ones.
 template <class real>
-__global__ void count(const real* x, i64 rows, i64 d, i64 spans, const u64* threshold,
-                      i64* counts) {
+__global__ void count(const real* x HOLDS(rows * d), i64 rows, i64 d, i64 spans,
+                      const u64* threshold HOLDS(rows), i64* counts HOLDS(2 * rows * spans)) {
     const i64 span = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32, n = span / spans;
     if (n >= rows) return;
     const i64 start = span % spans * SPAN, stop = min(d, start + SPAN);
@@ -384,9 +399,9 @@ __global__ void count(const real* x, i64 rows, i64 d, i64 spans, const u64* thre
 }
 
 template <class real>
-__global__ void compact(const real* __restrict__ x, i64 rows, i64 d, i64 spans,
-                        const u64* threshold, const i64* before, const i64* ties, i64 k,
-                        int* out) {
+__global__ void compact(const real* __restrict__ x HOLDS(rows * d), i64 rows, i64 d, i64 spans,
+                        const u64* threshold HOLDS(rows), const i64* before HOLDS(2 * rows * spans),
+                        const i64* ties HOLDS(rows), i64 k, int* out HOLDS(rows * k)) {
     const i64 span = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32, n = span / spans;
     if (n >= rows) return;
     const i64 start = span % spans * SPAN, stop = min(d, start + SPAN), equals = rows * spans;
@@ -412,8 +427,9 @@ __global__ void compact(const real* __restrict__ x, i64 rows, i64 d, i64 spans,
 // y = E x: a block sums its part of LINES rows of E for VECTORS vectors.
 template <class Entry, class real, int VECTORS>
 __global__ void __launch_bounds__(THREADS, 2)
-dense_sketch(u64 key, i64 stream, i64 first, i64 operators, i64 rows, i64 parts, const real* x,
-             i64 stride, i64 vectors, i64 d, real* y) {
+dense_sketch(u64 key, i64 stream, i64 first, i64 operators, i64 rows, i64 parts,
+             const real* x HOLDS((operators - 1) * stride + vectors * d), i64 stride, i64 vectors,
+             i64 d, real* y HOLDS(parts * operators * vectors * rows)) {
     enum { LINES = Entry::LINES, CALLS = 32 / LINES, GROUPS = CALLS * Entry::COUNT / 32 };
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
     const i64 heights = (rows + LINES - 1) / LINES, widths = (vectors + VECTORS - 1) / VECTORS;
@@ -456,7 +472,9 @@ dense_sketch(u64 key, i64 stream, i64 first, i64 operators, i64 rows, i64 parts,
 // x = E' y: a warp sums its part of the rows, `span` of them, of 128 columns of E.
 template <class Entry, class real, int VECTORS>
 __global__ void dense_desketch(u64 key, i64 stream, i64 first, i64 operators, i64 rows, i64 parts,
-                               i64 span, const real* y, i64 stride, i64 vectors, i64 d, real* x) {
+                               i64 span, const real* y HOLDS((operators - 1) * stride + vectors * rows),
+                               i64 stride, i64 vectors, i64 d,
+                               real* x HOLDS(parts * operators * vectors * d)) {
     enum { LINES = Entry::COUNT, CALLS = 32 / LINES };
     const i64 tiles = (d + 127) / 128, widths = (vectors + VECTORS - 1) / VECTORS;
     const i64 index = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32;
@@ -543,9 +561,15 @@ def _kernel(name: str) -> Any:
     return _MODULE.get_function(name)
 
 
+@cache
+def _parameters(name: str) -> tuple[launch.Parameter, ...]:
+    return launch.parameters(_CODE, name, _CONSTANTS)
+
+
 def _run(name: str, blocks: int, *arguments: Any, threads: int = _THREADS) -> None:
-    """Run a kernel. CuPy passes arrays as pointers, and Python's integers as int64."""
+    """Run a kernel with arguments that it takes. CuPy passes arrays as pointers, and Python's integers as int64."""
     if blocks:
+        launch.check(name, _parameters(name), blocks, arguments, cupy.cuda.runtime.getDevice())
         _kernel(name)((blocks,), (threads,), arguments)
 
 
@@ -821,11 +845,12 @@ def _parts(blocks: int, most: int) -> int:
 
 
 def cosine(x: Array) -> Array:
-    return fft.dct(x, norm="ortho", axis=-1) if x.size else x  # cuFFT plans no empty batch
+    # cuFFT plans no empty batch; CuPy's result is a strided view of complex numbers
+    return cupy.ascontiguousarray(fft.dct(x, norm="ortho", axis=-1)) if x.size else x
 
 
 def cosine_transpose(x: Array) -> Array:
-    return fft.idct(x, norm="ortho", axis=-1) if x.size else x
+    return cupy.ascontiguousarray(fft.idct(x, norm="ortho", axis=-1)) if x.size else x
 
 
 def empty(shape: tuple[int, ...], dtype: Any) -> Array:

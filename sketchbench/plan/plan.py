@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sketchbench.files import is_plain, write_text
+from sketchbench.kernels.device import recorded_name
 from sketchbench.measure.column import Column
 from sketchbench.plan import cost
 from sketchbench.plan.batch import Batch, Run, batches, unfinished_records
@@ -75,7 +76,7 @@ class Plan:
     @property
     def settings(self) -> dict[str, str]:
         """The settings of its records, as seals of tables have them."""
-        return {"seed": str(self.seed), "kernels": self.kernels}
+        return {"seed": str(self.seed), "kernels": recorded_name(self.kernels)}
 
     @property
     def all_runs(self) -> list[Run]:
@@ -141,7 +142,7 @@ class Plan:
     def facts(self) -> str:
         """The facts, as JSON, that the page of claims states on the plan as a whole."""
         facts = {
-            **{name: getattr(self, name) for name in ("scale", "kernels", "seed")},
+            **{"scale": self.scale, "kernels": recorded_name(self.kernels), "seed": self.seed},
             "whole": self.whole and self.scale != "smoke",  # the rows of all claims exist
             "skipped": sorted([*self.skipped, *self.besides], key=lambda skipped: skipped.study),
             "studies": self.all_studies,

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sketchbench.errors import MISTAKES, ConfigError, blame, message
+from sketchbench.kernels.device import recorded_name
 from sketchbench.measure.row import Row
 from sketchbench.project import PROJECT, code_commit
 from sketchbench.run import record
@@ -131,7 +132,7 @@ def _origin(config: dict[str, Any]) -> dict[str, Any]:
     """The part of a record's provenance that is the same for all runs of a process, with the config."""
     return {
         "config": with_time_limit(config),
-        "kernels": config["kernels"],
+        "kernels": recorded_name(config["kernels"]),
         "commit": _commit(),
         "machine": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
         "versions": {name: _version(name) for name in VERSIONS},

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from sketchbench.kernels.device import recorded_name
 from sketchbench.run.course import outcome_config
 from sketchbench.run.digest import CodeDigest
 
@@ -38,7 +39,10 @@ def signature(config: dict[str, Any], folder: Path | None = None, digest: CodeDi
     """
     digest = digest or CodeDigest()
     outcome = _placeless(outcome_config(config), digest, (folder,) if folder else ())
-    text = json.dumps([outcome, code_of(config, folder, digest)], sort_keys=True)
+    parts = [outcome, code_of(config, folder, digest)]
+    if (computed := recorded_name(config["kernels"])) != config["kernels"]:
+        parts.append(computed)  # its record is none of a device
+    text = json.dumps(parts, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

@@ -1,0 +1,129 @@
+"""What a CUDA kernel takes, read from its source, and the check of every launch against it.
+
+CuPy passes an array as a bare pointer: a kernel that is given another dtype, a strided view, too short an array or one
+of another device reads other numbers without a word. In the source, `HOLDS(...)` after a pointer says how many entries
+it leads to: an expression in the kernel's integers, in the names of its other arrays, which stand for their sizes, and
+in `blocks`, the number of blocks of the launch.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from types import CodeType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+_DTYPES = {
+    "u32": "uint32",
+    "u64": "uint64",
+    "i64": "int64",
+    "int": "int32",
+    "signed char": "int8",
+    "float": "float32",
+    "double": "float64",
+}
+_KERNEL = re.compile(r"(?:template <([^>]*)>\s*)?__global__ void\s+(?:__launch_bounds__\([^;{]*?\)\s+)?(\w+)\(")
+_PARAMETER = re.compile(r"(const )?(?:typename )?(.+?)(\*?)(?: __restrict__)? (\w+)(?: HOLDS\((.*)\))?", re.DOTALL)
+_OUT = re.compile(r"struct (\w+) \{\s*typedef ([\w ]+) Out;")
+_LIMIT = 2**63
+
+
+class Parameter(NamedTuple):
+    """A parameter of a kernel: an array, of which `size` is the number of entries, or a number, without it."""
+
+    name: str
+    dtype: np.dtype[Any]
+    size: CodeType | None
+    written: bool
+
+
+def parameters(code: str, name: str, constants: Mapping[str, int]) -> tuple[Parameter, ...]:
+    """The parameters of a kernel.
+
+    Arguments:
+        code: the CUDA source.
+        name: of an instance, such as `scatter<float, 32>`.
+        constants: macros of the source that expressions in `HOLDS` may name.
+    """
+    plain, _, given = name.rstrip(">").partition("<")
+    for match in _KERNEL.finditer(code):
+        if match[2] == plain:
+            break
+    else:
+        raise ValueError(f"the CUDA source has no kernel {plain}")
+    formal = [part.split()[-1] for part in (match[1] or "").split(",") if part]
+    types = dict(zip(formal, given.split(", "), strict=True) if formal else ())
+    outs = dict(_OUT.findall(code))
+    return tuple(_parameter(text, types, outs, constants, name) for text in _split(code[match.end() :]))
+
+
+def _split(text: str) -> list[str]:
+    """The texts between commas, up to the parenthesis that closes a list of parameters."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        if depth < 0:
+            break
+        if letter == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [" ".join(part.split()) for part in parts]
+
+
+def _parameter(
+    text: str, types: Mapping[str, str], outs: Mapping[str, str], constants: Mapping[str, int], kernel: str
+) -> Parameter:
+    match = _PARAMETER.fullmatch(text)
+    if match is None or bool(match[3]) != bool(match[5]):
+        raise ValueError(f"{kernel}: {text!r} is no parameter; a pointer needs HOLDS(its number of entries)")
+    owner, _, member = match[2].partition("::")
+    kind = outs[types[owner]] if member else types.get(match[2], match[2])
+    size = match[5] and re.sub(r"\b[A-Z]+\b", lambda found: str(constants[found[0]]), match[5]).replace("/", "//")
+    expression = compile(size, f"<HOLDS of {kernel}>", "eval") if size else None
+    return Parameter(match[4], np.dtype(_DTYPES[kind]), expression, bool(match[3]) and not match[1])
+
+
+def check(kernel: str, wanted: Sequence[Parameter], blocks: int, arguments: Sequence[Any], device: int) -> None:
+    """Compare the arguments of a launch with the kernel's parameters.
+
+    Arguments:
+        wanted: the kernel's `parameters`.
+        arguments: arrays of the device, Python's integers for int64, and NumPy's scalars.
+        device: number of the current device.
+
+    Raises:
+        TypeError: for a wrong number of arguments, a wrong dtype, or an array where a number belongs.
+        ValueError: for a strided array, one of another size or device, and a negative number or one beyond 64 bits.
+    """
+    if len(arguments) != len(wanted):
+        raise TypeError(f"{kernel} takes {len(wanted)} arguments, not {len(arguments)}")
+    named = dict(zip((parameter.name for parameter in wanted), arguments, strict=True))
+    for parameter in wanted:
+        if parameter.size is None:
+            _check_number(f"{kernel}: {parameter.name}", parameter, named[parameter.name])
+    sizes = {p.name: getattr(named[p.name], "size", 0) if p.size else named[p.name] for p in wanted}
+    for parameter in wanted:
+        if parameter.size is None:
+            continue
+        argument, where = named[parameter.name], f"{kernel}: {parameter.name}"
+        if not hasattr(getattr(argument, "device", None), "id"):
+            raise TypeError(f"{where} must be an array of the device, not {type(argument).__name__}")
+        if argument.dtype != parameter.dtype:
+            raise TypeError(f"{where} must be of {parameter.dtype}, not {argument.dtype}")
+        if not argument.flags.c_contiguous:
+            raise ValueError(f"{where} must be contiguous, not of strides {argument.strides}; copy it first")
+        size = eval(parameter.size, {"__builtins__": {}}, {**sizes, "blocks": blocks})
+        if argument.size != size:
+            raise ValueError(f"{where} must have {size} entries, not {argument.size}")
+        if argument.device.id != device:
+            raise ValueError(f"{where} must be on the current device, {device}, not on {argument.device.id}")
+
+
+def _check_number(where: str, parameter: Parameter, argument: Any) -> None:
+    if type(argument) is int and parameter.dtype == np.int64:
+        if not 0 <= argument < _LIMIT:
+            raise ValueError(f"{where}={argument} must be >= 0 and < 2^63")
+    elif not isinstance(argument, np.generic) or argument.dtype != parameter.dtype:
+        kind = argument.dtype if hasattr(argument, "dtype") else type(argument).__name__
+        raise TypeError(f"{where} must be a number of {parameter.dtype}, not {kind}")

@@ -1,0 +1,365 @@
+// The emulated device: threads of a block are fibres of one thread of the CPU, which change at barriers and operations of
+// warps only; blocks run one after the other. The kernels are compiled as if for ThreadSanitizer, whose calls before every
+// access to memory end here, and are answered by rules of CUDA, which do not depend on the order of threads:
+//
+// - Two accesses to one place, of which one writes, are a race, unless one thread makes both, both are atomic, or a
+//   barrier of their block lies between them. Operations of warps order nothing, and nothing orders blocks.
+// - What is read was written, and lies in an argument of the launch or in a shared array; what is const is not written.
+// - Addresses are multiples of the size of the access.
+// - All threads of a block reach the same barrier, and all lanes of a warp the same operation of warps.
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdarg>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef uintptr_t place;
+
+namespace {
+enum { WARP_SIZE = 32, MOST = 1024, STACK = 1 << 16, SEVERAL = 0x7FF, EPOCHS = 0x1FFFFF };
+const u32 SEVERAL_BLOCKS = ~0u;
+
+struct Mark {  // who was at a place last
+    u32 block;   // its number + 1, or 0
+    u32 thread : 11, epoch : 21;
+};
+struct Cell {
+    Mark written, added, read;  // added: by atomics
+};
+
+// Of an argument, or of a shared array, an entry of which has 1 << log bytes.
+struct Range {
+    place start, stop;
+    int log, constant;
+    unsigned char* filled;  // for each entry, whether it was written; null where all were
+    int number;             // of the argument; -1 for a shared array
+    Cell* cells;
+};
+std::vector<Range> arguments, shared;
+Range* last;
+
+enum Wait { READY, AT_BARRIER, AT_WARP, DONE };
+struct Fibre {
+    char* stack;
+    void* at;
+    Wait wait;
+    int line, turn;
+    u64 room[2];  // values for other lanes: a lane may be at the next operation before all have read the last one
+};
+Fibre fibres[MOST];
+void* home;
+u32 current, block, threads, blocks, epoch;
+void (*kernel)(void**);
+void** given;
+bool failed;
+char message[400];
+u64 schedule = 0, state = 1;
+
+u64 random_word() {
+    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+    return state;
+}
+}  // namespace
+
+// Saves the registers that a function keeps, and goes on on another stack.
+extern "C" void emulated_switch(void** save, void* load);
+asm(R"(
+.text
+.type emulated_switch,@function
+emulated_switch:
+    pushq %rbp
+    pushq %rbx
+    pushq %r12
+    pushq %r13
+    pushq %r14
+    pushq %r15
+    movq %rsp, (%rdi)
+    movq %rsi, %rsp
+    popq %r15
+    popq %r14
+    popq %r13
+    popq %r12
+    popq %rbx
+    popq %rbp
+    ret
+)");
+
+namespace {
+void give_way() { emulated_switch(&fibres[current].at, home); }
+
+void complain(const char* format, ...) {
+    if (failed) return;
+    failed = true;
+    va_list list;
+    va_start(list, format);
+    vsnprintf(message, sizeof message, format, list);
+    va_end(list);
+}
+
+// Ends the launch: the fibres are left where they are.
+#define FAIL(...) (complain(__VA_ARGS__), give_way())
+
+void begin() {
+    kernel(given);
+    fibres[current].wait = DONE;
+    give_way();
+}
+
+void start(u32 number) {
+    Fibre& fibre = fibres[number];
+    if (!fibre.stack)
+        fibre.stack = (char*)mmap(nullptr, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void** top = (void**)(fibre.stack + STACK - 64);
+    *--top = nullptr;
+    *--top = (void*)begin;
+    for (int saved = 0; saved < 6; ++saved) *--top = nullptr;
+    fibre.at = top, fibre.wait = READY, fibre.turn = 0;
+}
+
+std::vector<u32> order(u32 size) {
+    std::vector<u32> numbers(size);
+    for (u32 i = 0; i < size; ++i) numbers[i] = schedule == 1 ? size - 1 - i : i;
+    if (schedule > 1)
+        for (u32 i = size; i-- > 1;) std::swap(numbers[i], numbers[random_word() % (i + 1)]);
+    return numbers;
+}
+
+// Lets warps go on all of whose lanes are there; returns whether one did.
+bool release_warps() {
+    bool moved = false;
+    for (u32 first = 0; first < threads; first += WARP_SIZE) {
+        const u32 stop = std::min(first + WARP_SIZE, threads);
+        u32 waiting = 0, elsewhere = 0;
+        int line = 0;
+        for (u32 i = first; i < stop; ++i) {
+            if (fibres[i].wait == AT_WARP) {
+                if (waiting++ && fibres[i].line != line)
+                    complain("lanes of a warp of block %u are at operations in lines %d and %d", block, line,
+                             fibres[i].line);
+                line = fibres[i].line;
+            } else if (fibres[i].wait == DONE || fibres[i].wait == AT_BARRIER) {
+                ++elsewhere;
+            }
+        }
+        if (!waiting || waiting + elsewhere < stop - first) continue;
+        if (elsewhere || stop - first < WARP_SIZE)
+            complain("%u of 32 lanes of a warp of block %u reach its operation in line %d", waiting, block, line);
+        for (u32 i = first; i < stop; ++i) fibres[i].wait = READY;
+        moved = true;
+    }
+    return moved;
+}
+
+void run_block() {
+    for (u32 i = 0; i < threads; ++i) start(i);
+    epoch = 1;
+    std::vector<u32> turns = order(threads);
+    while (!failed) {
+        bool moved = false;
+        for (u32 number : turns) {
+            if (fibres[number].wait != READY) continue;
+            moved = true;
+            current = number;
+            emulated_switch(&home, fibres[number].at);
+            if (failed) return;
+        }
+        moved |= release_warps();
+        u32 waiting = 0, done = 0;
+        int line = 0;
+        for (u32 i = 0; i < threads; ++i) {
+            done += fibres[i].wait == DONE;
+            if (fibres[i].wait != AT_BARRIER) continue;
+            if (waiting++ && fibres[i].line != line)
+                complain("threads of block %u are at barriers in lines %d and %d", block, line, fibres[i].line);
+            line = fibres[i].line;
+        }
+        if (done == threads) return;
+        if (waiting && waiting + done == threads) {
+            if (done) complain("%u of %u threads of block %u reach the barrier in line %d", waiting, threads, block, line);
+            for (u32 i = 0; i < threads; ++i) fibres[i].wait = READY;
+            ++epoch, moved = true;
+            turns = order(threads);
+        }
+        if (!moved) complain("threads of block %u wait for each other forever", block);
+    }
+}
+
+Range* find(place at) {
+    if (last && at - last->start < last->stop - last->start) return last;
+    for (Range& range : arguments)
+        if (at - range.start < range.stop - range.start) return last = &range;
+    for (Range& range : shared)
+        if (at - range.start < range.stop - range.start) return last = &range;
+    return nullptr;
+}
+
+const char* name(const Range& range) {
+    static char text[40];
+    if (range.number < 0) return "a shared array";
+    snprintf(text, sizeof text, "argument %d", range.number);
+    return text;
+}
+
+// Whether an earlier access, by others, is not ordered before this one. Blocks have shared arrays of their own.
+bool unordered(const Mark& mark, bool local) {
+    if (!mark.block) return false;
+    if (mark.block != block + 1) return !local;
+    return mark.epoch == (epoch & EPOCHS) && mark.thread != current;
+}
+
+void put(Mark& mark, bool local) {
+    const u32 now = epoch & EPOCHS;
+    const bool same = mark.block == block + 1;
+    if (mark.block && !same && !local)
+        mark = {SEVERAL_BLOCKS, SEVERAL, now};
+    else if (same && mark.epoch == now && mark.thread != current)
+        mark = {block + 1, SEVERAL, now};
+    else
+        mark = {block + 1, current, now};
+}
+
+void access(const void* address, u32 size, bool write, bool atomic) {
+    const place at = (place)address, stack = (place)fibres[current].stack;
+    if (at - stack < STACK) return;
+    const char* does = write ? "writes" : "reads";
+    Range* range = find(at);
+    if (!range || at + size > range->stop) {
+        FAIL("thread %u of block %u %s outside of all arrays, %lld bytes from the end of %s", current, block, does,
+             last ? (long long)(at - last->stop) : 0, last ? name(*last) : "memory");
+        return;
+    }
+    if (at % size) FAIL("thread %u of block %u %s %u bytes that are not aligned", current, block, does, size);
+    if (write && range->constant) FAIL("thread %u of block %u writes %s, which is const", current, block, name(*range));
+    const bool local = range->number < 0;
+    const place first = (at - range->start) >> range->log, stop = (at + size - 1 - range->start) >> range->log;
+    for (place entry = first; entry <= stop; ++entry) {
+        Cell& cell = range->cells[entry];
+        const bool own = cell.written.block == block + 1 || cell.added.block == block + 1;
+        const bool known = local ? own : !range->filled || range->filled[entry];
+        if ((!write || atomic) && !known)
+            FAIL("thread %u of block %u reads entry %llu of %s, which nobody has written", current, block,
+                 (unsigned long long)entry, name(*range));
+        if (unordered(cell.written, local) || (!atomic && unordered(cell.added, local)))
+            FAIL("race: thread %u of block %u %s entry %llu of %s, which another wrote without a barrier since",
+                 current, block, does, (unsigned long long)entry, name(*range));
+        if (write && unordered(cell.read, local))
+            FAIL("race: thread %u of block %u writes entry %llu of %s, which another read without a barrier since",
+                 current, block, (unsigned long long)entry, name(*range));
+        put(atomic ? cell.added : write ? cell.written : cell.read, local);
+        if (write && range->filled) range->filled[entry] = 1;
+    }
+}
+}  // namespace
+
+extern "C" {
+char emulated_base;
+unsigned emulated_thread() { return current; }
+unsigned emulated_block() { return block; }
+unsigned emulated_threads() { return threads; }
+unsigned emulated_blocks() { return blocks; }
+
+void emulated_barrier(int line) {
+    fibres[current].wait = AT_BARRIER, fibres[current].line = line;
+    give_way();
+}
+
+static u64* leave(unsigned mask, u64 value, int line) {
+    if (mask != ~0u) FAIL("an operation of warps in line %d has a mask other than all lanes", line);
+    Fibre& fibre = fibres[current];
+    u64* room = &fibre.room[fibre.turn++ & 1];
+    *room = value;
+    fibre.wait = AT_WARP, fibre.line = line;
+    give_way();
+    return room;
+}
+
+static u64 taken(const u64* room, u32 lane) {
+    const u32 first = current / WARP_SIZE * WARP_SIZE;
+    return fibres[first + lane].room[room - fibres[current].room];
+}
+
+u64 emulated_exchange(unsigned mask, u64 value, int source, int line) {
+    return taken(leave(mask, value, line), (u32)source);
+}
+
+unsigned emulated_ballot(unsigned mask, int vote, int line) {
+    const u64* room = leave(mask, vote != 0, line);
+    unsigned bits = 0;
+    for (u32 lane = 0; lane < WARP_SIZE; ++lane) bits |= (unsigned)taken(room, lane) << lane;
+    return bits;
+}
+
+#ifdef CHECKED
+#define WATCH(size)                                                                     \
+    void __tsan_read##size(void* at) { access(at, size, false, false); }                \
+    void __tsan_write##size(void* at) { access(at, size, true, false); }                \
+    void __tsan_unaligned_read##size(void* at) { access(at, size, false, false); }      \
+    void __tsan_unaligned_write##size(void* at) { access(at, size, true, false); }
+WATCH(1) WATCH(2) WATCH(4) WATCH(8) WATCH(16)
+void __tsan_read_range(void* at, size_t size) { access(at, size, false, false); }
+void __tsan_write_range(void* at, size_t size) { access(at, size, true, false); }
+void __tsan_init() {}
+void __tsan_func_entry(void*) {}
+void __tsan_func_exit() {}
+#endif
+
+unsigned emulated_add(unsigned* at, unsigned value) {
+#ifdef CHECKED
+    access(at, sizeof value, true, true);
+#endif
+    const unsigned before = *at;
+    *at = before + value;
+    return before;
+}
+
+// The normal quantile, to the last places: a rational approximation and steps of Halley's method on erfc.
+double emulated_quantile(double p) {
+    if (p == 0.5) return 0;
+    const double q = p < 0.5 ? p : 1 - p, t = std::sqrt(-2 * std::log(q));
+    double x = t - ((0.010328 * t + 0.802853) * t + 2.515517) / (((0.001308 * t + 0.189269) * t + 1.432788) * t + 1);
+    for (int step = 0; step < 4; ++step) {
+        const double error = q - 0.5 * std::erfc(x / std::sqrt(2.0));
+        const double u = -error * std::sqrt(2 * M_PI) * std::exp(x * x / 2);
+        x += u / (1 - x * u / 2);
+    }
+    return p < 0.5 ? -x : x;
+}
+
+void emulated_schedule(u64 number) { schedule = number, state = number | 1; }
+const char* emulated_message() { return message; }
+void emulated_reset(int both) {
+    for (Range& range : arguments) free(range.cells);
+    arguments.clear();
+    last = nullptr;
+    if (both) shared.clear();
+}
+void emulated_array(void* start, size_t bytes, int log, int constant, unsigned char* filled, int number) {
+    arguments.push_back({(place)start, (place)start + bytes, log, constant, filled, number,
+                         (Cell*)calloc((bytes >> log) + 1, sizeof(Cell))});
+}
+void emulated_shared(place start, size_t bytes) {
+    shared.push_back({start, start + bytes, 2, 0, nullptr, -1, (Cell*)calloc((bytes >> 2) + 1, sizeof(Cell))});
+}
+char* emulated_origin() { return &emulated_base; }
+
+int emulated_launch(void (*what)(void**), unsigned blocks_, unsigned threads_, void** arguments_) {
+    kernel = what, blocks = blocks_, threads = threads_, given = arguments_;
+    failed = false;
+    // a shared array keeps marks of the last launch
+    for (Range& range : shared) memset((void*)range.cells, 0, ((range.stop - range.start) >> 2) * sizeof(Cell));
+    for (u32 number : order(blocks)) {
+        block = number;
+        run_block();
+        if (failed) break;
+    }
+    return failed;
+}
+}

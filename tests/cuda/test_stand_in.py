@@ -1,0 +1,141 @@
+"""The stand-in refuses what CuPy refuses, and offers what CuPy offers."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import cupy_names
+import numpy as np
+import pytest
+from cuda_source import STAND_IN
+
+pytestmark = pytest.mark.cuda
+
+
+@pytest.fixture(scope="module")
+def cupy() -> Any:
+    """The stand-in, as a module of this process for the length of these tests."""
+    if "cupy" in sys.modules and not getattr(sys.modules["cupy"], "EMULATED", False):
+        pytest.skip("the real CuPy is there")
+    if "cupy" in sys.modules:
+        yield sys.modules["cupy"]
+        return
+    finders = list(sys.meta_path)
+    sys.path.insert(0, str(STAND_IN))
+    try:
+        os.environ["EMULATED_CUDA_TORCH"] = "none"
+        import cupy
+
+        yield cupy
+    finally:
+        del os.environ["EMULATED_CUDA_TORCH"]
+        sys.path.remove(str(STAND_IN))
+        sys.meta_path[:] = finders
+        for name in [name for name in sys.modules if name.partition(".")[0] in ("cupy", "cupyx")]:
+            del sys.modules[name]
+
+
+@pytest.fixture
+def scope(cupy: Any) -> dict[str, Any]:
+    return {"cupy": cupy, "np": np, "x": cupy.asarray(np.arange(6.0).reshape(2, 3)), "y": np.ones((2, 3))}
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("np.asarray(x)", "Implicit conversion to a NumPy array is not allowed"),
+        ("np.linalg.norm(np.asarray([1.0]) + x)", "Unsupported type"),
+        ("x + y", "Unsupported type"),
+        ("y + x", "Unsupported type"),
+        ("x += y", "Unsupported type"),
+        ("x @ y.T", "Unsupported type"),
+        ("x + [1.0, 2.0, 3.0]", "Unsupported type"),
+        ("cupy.add(x, y)", "Unsupported type"),
+        ("cupy.concatenate([x, y])", "Unsupported type"),
+        ("cupy.where(y > 0, x, x)", "Unsupported type"),
+        ("cupy.stack([y, y])", "Unsupported type"),
+        ("cupy.einsum('ij,ij->i', x, y)", "Unsupported type"),
+        ("np.add(x, y)", "Unsupported type"),
+        ("np.interp(x, x, x)", "no implementation found for 'numpy.interp'"),
+        ("x[:] = y", "non-scalar numpy.ndarray cannot be used for fill"),
+        ("cupy.sum(x, where=x > 0)", "unexpected keyword argument 'where'"),
+        ("cupy.argsort(x, -1, None, 'C')", "too many positional arguments"),
+        ("cupy.argwhere(x, 1)", "too many positional arguments"),
+        ("cupy.apply_over_axes", "no attribute 'apply_over_axes'"),
+        ("cupy.char", "no attribute 'char'"),
+        ("x.tostring()", "no attribute 'tostring'"),
+        ("x.ctypes", "no attribute 'ctypes'"),
+        ("cupy.asarray(np.array(['a']))", "Unsupported dtype"),
+        ("cupy.empty(3, object)", "Unsupported dtype"),
+        ("cupy.empty(3) + 1", "memory is read that nobody has written"),
+        ("cupy.empty(3).get()", "memory is read that nobody has written"),
+        ("z = cupy.empty(3); z[:2] = 1; z.sum()", "memory is read that nobody has written"),
+        ("x[0, cupy.asarray([1, 1])] = x[1, :2]", "two values are assigned to one place"),
+        ("cupy.cuda.Device(1)", "invalid device ordinal"),
+        ("x.reshape(-1).astype('int64').__iadd__(1.5)", "could not be coerced"),
+        ("iter(x.sum()).__next__()", "iteration over a 0-d array"),
+        ("{x: 1}", "unhashable"),
+    ],
+)
+def test_it_refuses(scope: dict[str, Any], statement: str, message: str) -> None:
+    with pytest.raises(Exception, match=message):
+        exec(statement, scope)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "assert isinstance(x.sum(), cupy.ndarray) and x.sum().ndim == 0",
+        "assert isinstance(cupy.max(x), cupy.ndarray)",
+        "assert isinstance(np.sqrt(x), cupy.ndarray) and isinstance(np.sum(x), cupy.ndarray)",
+        "z = cupy.empty(3); z[:2] = 1; z[2] = 5; assert float(z.sum()) == 7",
+        "z = cupy.empty((2, 3)); z.reshape(-1)[:] = 2; assert float(z.sum()) == 12",
+        "z = x[:, 1]; z += 10; assert float(x[1, 1]) == 14",
+        "assert (x.T.get() == x.get().T).all() and not x.T.flags.c_contiguous",
+        "assert cupy.ascontiguousarray(x.T).flags.c_contiguous",
+        "x[cupy.asarray([0, 1]), cupy.asarray([2, 0])] = 7; assert float(x[0, 2]) == 7",
+        "assert (2 * x - 1).get().tolist() == (2 * x.get() - 1).tolist()",
+        "assert x.astype(np.float32).dtype == np.float32 and x.device.id == 0",
+        "assert np.float64(2) * x is not None and isinstance(np.float64(2) * x, cupy.ndarray)",
+    ],
+)
+def test_it_allows(scope: dict[str, Any], statement: str) -> None:
+    exec(statement, scope)
+
+
+REAL = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+import cupy, cupy_names
+print(json.dumps(cupy_names.names(cupy, json.loads(cupy_names.TABLE.read_text()))))
+"""
+
+
+def test_its_names_are_those_of_the_real_package() -> None:
+    """Names, signatures and version; the package can be imported without a device."""
+    search = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path and Path(path) != STAND_IN]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(search)}
+    found = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", REAL, str(Path(cupy_names.__file__).parent)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if "No module named 'cupy'" in found.stderr:
+        pytest.skip("CuPy is not installed (pip install --no-deps cupy-cuda13x cuda-pathfinder)")
+    assert found.returncode == 0, found.stderr
+    assert json.loads(found.stdout) == json.loads(cupy_names.TABLE.read_text())
+
+
+def test_it_offers_what_its_table_names(cupy: Any) -> None:
+    table = json.loads(cupy_names.TABLE.read_text())
+    assert all(hasattr(cupy, name) for name in table["functions"])
+    assert all(hasattr(cupy.linalg, name) for name in table["linalg"])
+    x = cupy.zeros((2, 2))
+    assert all(hasattr(x, name) for name in table["ndarray"])
+    own = {name for name in vars(cupy.ndarray) if not name.startswith("_")}
+    assert own <= set(table["ndarray"])
