@@ -173,7 +173,7 @@ PRIVACY: list[Wrong] = [
     (lambda: SampledGaussian(RELEASE, FULL, "replace"), "did you mean replace_one?"),
     (lambda: SampledGaussian(RELEASE, Sampling("poisson", 1, 2), "replace_one"), "known for neighbours=add_remove"),
     (lambda: SampledGaussian(RELEASE, STRATA, "add_remove"), "known for neighbours=replace_one"),
-    (lambda: Parallel((), ()), "must be equally many"),
+    (lambda: Parallel((), ()), "must be as many"),
     (lambda: Parallel((RELEASE, RELEASE), (frozenset({1}), frozenset({1}))), "share record 1"),
     (lambda: epsilon("exakt", RELEASE, 0.1), "did you mean exact?"),
     (lambda: epsilon("exact", RELEASE, 0), "delta=0 must satisfy 0 < delta < 1"),

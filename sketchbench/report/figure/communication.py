@@ -27,7 +27,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     figure, ((rounds, sent), below) = style.subplots(4.4, 2, 2)
     measured = style.with_intervals(style.select(whole, quantity="rounds"), count)
     _ratios(rounds, style.scale(measured, 2 / measured[Column.BOUND], Column.BOUND), methods)
-    rounds.set(title="rounds to the target", ylabel="over $1+\\alpha$ times rounds without sketch")
+    rounds.set(title="rounds to the target", ylabel="over $1+\\alpha$ times\nrounds without sketch")
     _ratios(sent, style.with_intervals(style.select(whole, quantity="bytes"), count), methods)
     sent.set(title="bytes to the target", ylabel="over bytes without sketch")
     losses = style.with_intervals(losses.assign(megabytes=losses[Column.BYTES_UP] / 1e6), count)
