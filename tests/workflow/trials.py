@@ -49,11 +49,11 @@ def prepared(project: Project, figure: bool) -> dict[str, object]:
 
 
 def outcome(project: Project) -> dict[str, object]:
-    """Every report byte for byte, and the rows and signature of every record."""
+    """Every report byte for byte, but for origins, and the rows and signature of every record."""
     found: dict[str, object] = {
         str(path): path.read_bytes()
         for path in sorted((project.path / REPORTS).rglob("*"))
-        if path.is_file() and path.suffix != ".rejected"
+        if path.is_file() and path.suffix != ".rejected" and "origin" not in path.parts
     }
     for path in sorted((project.path / RESULTS).rglob("*.parquet")):
         stored = record.read(path)

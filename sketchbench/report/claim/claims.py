@@ -145,11 +145,12 @@ def _order(name: str) -> tuple[str, int, str]:
 def _claim(content: dict[str, Any]) -> Claim:
     """The claim of a file's content; ValueError for an unknown criterion or column."""
     studies, scales = content.pop("studies"), content.pop("scales", {})
+    elsewhere = {name: {**one, "expected": _by_method(one["expected"])} for name, one in scales.items()}
     parts: dict[str, Any] = {
         "checks": tuple(_check(check, studies) for check in content["checks"]),
         "expected": _by_method(content["expected"]),
         "controls": read_controls(content.pop("negative_control", {})),
-        "scales": {name: Expectation(_by_method(one["expected"]), one["reason"]) for name, one in scales.items()},
+        "scales": {name: Expectation(**one) for name, one in elsewhere.items()},
     }
     parts |= {name: tuple(content[name]) for name in ("methods", "left_out") if name in content}
     return Claim(**{**content, **parts})
