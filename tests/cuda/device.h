@@ -1,4 +1,4 @@
-// CUDA C++ as far as the CuPy kernels need it, for a CPU with the x86-64 instruction set: what the kernels' source sees.
+// CUDA C++ as far as the CuPy kernels need it, for a CPU with the x86-64 instruction set: what their source sees.
 // All functions are in runtime.cpp, which runs the threads.
 #pragma once
 #include <algorithm>

@@ -1,6 +1,6 @@
-// The emulated device: threads of a block are fibres of one thread of the CPU, which change at barriers and operations of
-// warps only; blocks run one after the other. The kernels are compiled as if for ThreadSanitizer, whose calls before every
-// access to memory end here, and are answered by rules of CUDA, which do not depend on the order of threads:
+// The emulated device: threads of a block are fibres of one thread of the CPU, which change at barriers and
+// operations of warps only; blocks run one after the other. The kernels are compiled as if for ThreadSanitizer, whose
+// calls before every access to memory end here, and are answered by rules of CUDA, which do not depend on the order of threads:
 //
 // - Two accesses to one place, of which one writes, are a race, unless one thread makes both, both are atomic, or a
 //   barrier of their block lies between them. Operations of warps order nothing, and nothing orders blocks.
@@ -183,7 +183,8 @@ void run_block() {
         }
         if (done == threads) return;
         if (waiting && waiting + done == threads) {
-            if (done) complain("%u of %u threads of block %u reach the barrier in line %d", waiting, threads, block, line);
+            if (done)
+                complain("%u of %u threads of block %u reach the barrier in line %d", waiting, threads, block, line);
             for (u32 i = 0; i < threads; ++i) fibres[i].wait = READY;
             ++epoch, moved = true;
             turns = order(threads);

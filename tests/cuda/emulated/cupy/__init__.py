@@ -135,7 +135,8 @@ class ndarray:
 
     def __array__(self, *args, **kwargs):
         raise TypeError(
-            "Implicit conversion to a NumPy array is not allowed. Please use `.get()` to construct a NumPy array explicitly."
+            "Implicit conversion to a NumPy array is not allowed."
+            " Please use `.get()` to construct a NumPy array explicitly."
         )
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
