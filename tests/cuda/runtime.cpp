@@ -1,6 +1,7 @@
 // The emulated device: threads of a block are fibres of one thread of the CPU, which change at barriers and
 // operations of warps only; blocks run one after the other. The kernels are compiled as if for ThreadSanitizer, whose
-// calls before every access to memory end here, and are answered by rules of CUDA, which do not depend on the order of threads:
+// calls before every access to memory end here, and are answered by rules of CUDA, which do not depend on the order
+// of threads:
 //
 // - Two accesses to one place, of which one writes, are a race, unless one thread makes both, both are atomic, or a
 //   barrier of their block lies between them. Operations of warps order nothing, and nothing orders blocks.

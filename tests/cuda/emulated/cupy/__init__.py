@@ -4,7 +4,7 @@ An array computes with NumPy and is none: beside a NumPy array, in an implicit c
 lacks it is refused, as by CuPy. Functions return arrays without axes where NumPy returns numbers. What nobody has
 written can't be read, and two entries can't be assigned to one place.
 """
-# ruff: noqa: E402, E501, N801
+# ruff: noqa: E402, N801
 
 import builtins
 import inspect
