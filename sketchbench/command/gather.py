@@ -115,9 +115,9 @@ class Gathering:
 
     def _stranger(self, theirs: record.Record) -> str:
         """Why a record is of no run that is planned here."""
-        config = theirs.provenance.get("config")
+        config: Any = theirs.provenance.get("config")
         whole = isinstance(config, dict) and isinstance(config.get("task"), dict)
-        if whole and config is not None and outcome_config(config) in self._configs:
+        if whole and outcome_config(config) in self._configs:
             return "made by other code than is here"
         return "no such run is planned here"
 
