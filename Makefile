@@ -6,8 +6,8 @@ KEPT := reports/paper/records
 export PATH := $(BIN):$(PATH)
 
 .DELETE_ON_ERROR:
-.PHONY: results paper keep report site test-site check test tests test-cuda test-slurm carry lint style types layers \
-	workflow bench lock clean help
+.PHONY: results paper keep report site test-site check test tests fuzz test-cuda test-slurm carry lint style types \
+	layers workflow bench lock clean help
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST)
@@ -56,6 +56,10 @@ test: $(VENV)/ready ## lint, types, layers and tests
 
 tests: $(VENV)/ready ## pytest alone
 	OMP_NUM_THREADS=1 pytest -n auto --dist worksteal $(ARGS)
+
+fuzz: $(VENV)/ready ## the property tests with FUZZ (20) times as many inputs, which are new in each run; says how many
+	OMP_NUM_THREADS=1 FUZZ=$(or $(FUZZ),20) pytest -n auto --dist worksteal -m hypothesis \
+	  --hypothesis-show-statistics $(ARGS)
 
 # Side by side, and all of them, so that one run tells all that is wrong.
 lint: $(VENV)/ready ## style, types, layers, workflow

@@ -14,14 +14,16 @@ if os.environ.get("EMULATED_CUDA"):  # as emulator.py in tests/cuda has it; othe
 
 import numba
 import pytest
+from examples import FUZZ, examples
 from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
 from sketchbench import kernels as backends
 from sketchbench.kernels import Kernels
 
-settings.register_profile("deterministic", deadline=None, derandomize=True, database=None, max_examples=40)
-settings.load_profile("deterministic")
+TRIED = examples(40, deadline=None, derandomize=not FUZZ, database=None, print_blob=bool(FUZZ))
+settings.register_profile("tried", TRIED)
+settings.load_profile("tried")
 
 
 LONG = ("tests/workflow/", "tests/mutant/")

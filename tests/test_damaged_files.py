@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from examples import examples
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -185,7 +186,7 @@ def read_damaged(path: Path, content: bytes, read: Callable[[], Any], sound: Any
     return message
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
+@examples(150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_an_error_or_the_same(content: Content, tmp_path: Path, data: st.DataObject) -> None:
     files, read = content

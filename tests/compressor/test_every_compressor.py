@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 import torch
 from compressing import LAYOUT, SEED, TRIALS, Floats, exchanged, fitting, made, single, updates
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sketchbench import kernels as backends
@@ -33,7 +34,7 @@ def test_both_backends_give_the_same(name: str) -> None:
 
 
 @EVERY
-@settings(max_examples=12)
+@examples(12)
 @given(
     shapes=st.lists(st.one_of(st.tuples(SIZES), st.tuples(SIZES, SIZES), st.tuples(SIZES, SIZES, SIZES)), min_size=1),
     compression=st.floats(1, 40),

@@ -11,8 +11,9 @@ import pytest
 from configs import NAMES as SKETCHES
 from configs import admissible
 from configs import family as sketch_family
+from examples import examples
 from hydra.utils import instantiate
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -289,7 +290,7 @@ def dense(sketch: Sketch) -> Any:
 
 
 @EVERY_SKETCH
-@settings(max_examples=15)
+@examples(15)
 @given(data=st.data(), seed=st.integers(0, 2**32))
 def test_sketch_of_sparse_vectors(kernels: Kernels, name: str, data: st.DataObject, seed: int) -> None:
     """That of the dense sum, where terms overlap, too: before and after padding, with memory or not."""

@@ -3,7 +3,8 @@
 import math
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from mechanisms import CLIENTS, KINDS, training
 
@@ -73,7 +74,7 @@ def test_no_accountant_promises_less_than_the_tightest(kind: str, accountant: st
     assert epsilon(accountant, mechanism, 1e-5) >= epsilon(tightest, mechanism, 1e-5) * (1 - 1e-6)
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(
     pair=st.sampled_from(CHEAP),
     multiplier=st.floats(150, 1000),

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from examples import examples
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from reference import check_iterates
 
@@ -36,7 +37,7 @@ SENSING: dict[str, Callable[[int, int], Family]] = {
 
 @EACH
 @pytest.mark.parametrize("sensing", SENSING)
-@settings(max_examples=15)
+@examples(15)
 @given(data=st.data(), seed=st.integers(0, 2**32))
 def test_iterates_equal_the_reference(
     kernels: Kernels, kind: type[Iterative], sensing: str, data: st.DataObject, seed: int

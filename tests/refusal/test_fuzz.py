@@ -13,7 +13,8 @@ import hypothesis.strategies as st
 import pytest
 import yaml
 from ending import ending
-from hypothesis import example, given, settings
+from examples import examples
+from hypothesis import example, given
 from reading import READ
 from wrong_files import GROUPS
 
@@ -56,7 +57,7 @@ def tried(call: Callable[[], Any]) -> tuple[Any, str]:
         return None, str(error) or "an error that says nothing\n"
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.lists(OVERRIDES, min_size=1, max_size=3))
 @example(["task.trials=1e400"])
 @example(["sketch.theory.embedding_constant=abc"])
@@ -68,7 +69,7 @@ def test_overrides(overrides: list[str]) -> None:
         json.dumps(composed.config)
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(OVERRIDES)
 def test_a_run(override: str) -> None:
     """A wrong value in a run of no cost; sizes and trials are left to the test above."""
@@ -120,7 +121,7 @@ def damaged(draw: st.DrawFn, group: str) -> bytes:
 
 @pytest.mark.parametrize("group", [group for group in GROUPS if group not in ("study", "workflow")])
 def test_damaged_files(group: str) -> None:
-    @settings(max_examples=80)
+    @examples(80)
     @given(damaged(group))
     def reads(content: bytes) -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -132,7 +133,7 @@ def test_damaged_files(group: str) -> None:
 def test_damaged_settings() -> None:
     """As far as they are checked before studies are planned."""
 
-    @settings(max_examples=80)
+    @examples(80)
     @given(damaged("workflow"))
     def reads(content: bytes) -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -146,7 +147,7 @@ def test_damaged_settings() -> None:
 
 
 def test_damaged_studies() -> None:
-    @settings(max_examples=25)
+    @examples(25)
     @given(damaged("study"))
     def reads(content: bytes) -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -155,7 +156,7 @@ def test_damaged_studies() -> None:
     reads()
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.text(max_size=10), st.integers() | st.floats() | st.none() | st.booleans(), st.text(max_size=10))
 def test_a_plan(scale: str, seed: Any, studies: str) -> None:
     """No text is a scale or a study but those that there are, and no seed but a natural number."""

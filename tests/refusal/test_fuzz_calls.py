@@ -9,7 +9,8 @@ from typing import Any
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from examples import examples
+from hypothesis import example, given
 from hypothesis.extra import numpy as arrays
 
 from sketchbench import kernels, seeds
@@ -72,7 +73,7 @@ def vectors(draw: st.DrawFn) -> Any:
     return x
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(st.integers(0, len(OPERATORS) - 1), st.sampled_from(["sketch", "desketch", "project"]), vectors())
 @example(0, "sketch", np.full(D, 1e308))
 @example(0, "project", np.full((2, D), 3e38, np.float32))
@@ -97,7 +98,7 @@ def test_operators(number: int, side: str, x: Any) -> None:
     assert (np.abs(found - expected) <= 8 * limits.eps * size + 64 * limits.tiny).all()
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.sampled_from(MADE), ANYTHING, ANYTHING, ANYTHING, ANYTHING)
 def test_families(family: Any, d: Any, b: Any, key: Any, operators: Any) -> None:
     """A family of any sizes, drawn with any key, is refused or works."""
@@ -114,7 +115,7 @@ def test_families(family: Any, d: Any, b: Any, key: Any, operators: Any) -> None
 PHI = families.SubsampledHadamard(16, 8, signs=False).draw(1, kernels="numpy")
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(
     st.sampled_from([FIHT, IHT, Desketch]),
     st.integers(-1, 20) | ANYTHING,
@@ -145,7 +146,7 @@ def test_seeds(root: Any, axes: dict[str, Any]) -> None:
         assert key == seeds.key(root, **dict(reversed(axes.items())))
 
 
-@settings(max_examples=120)
+@examples(120)
 @given(st.sampled_from(["full", "poisson", "without_replacement", "with_replacement", "x"]), ANYTHING, ANYTHING)
 def test_batches(kind: Any, batch: Any, records: Any) -> None:
     """A sampling that is accepted draws batches of the expected size."""
@@ -156,7 +157,7 @@ def test_batches(kind: Any, batch: Any, records: Any) -> None:
         assert kind == "poisson" or (drawn.sum(axis=-1) == batch).all()
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     st.sampled_from([*ACCOUNTANTS, "x"]),
     st.floats(0.5, 50) | ANYTHING,
