@@ -21,7 +21,7 @@ class Blind(Sketched):
     def __init__(self, layer: SketchedLinear | SketchedConv2d) -> None:
         super().__init__()
         self.family = layer.family
-        self.weight = nn.Parameter(torch.zeros(len(layer.weight), self.family.b))
+        self.weight = nn.Parameter(torch.zeros(len(layer.weight), self.family.b, device=layer.weight.device))
         self.bias = None if layer.bias is None else nn.Parameter(torch.zeros_like(layer.bias))
 
 

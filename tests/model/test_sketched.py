@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from sketchbench.kernels import Kernels, load
 from sketchbench.model import autograd, sketched
+from sketchbench.model.blind import BlindLinear
 from sketchbench.model.sketched import SketchedConv2d, SketchedLinear, resize
 from sketchbench.sketch import CountSketch, Family, SubsampledHadamard
 
@@ -191,3 +192,8 @@ def test_errors() -> None:
     layer.draw(KEY, load("numpy"))
     with pytest.raises(TypeError, match="a tensor on meta can't go through numpy kernels"):
         layer(torch.ones(1, D, device="meta"))
+
+
+def test_a_clients_layer_is_where_the_servers_is() -> None:
+    layer = SketchedLinear(D, OUT, CountSketch(D, 8)).to("meta")
+    assert {parameter.device.type for parameter in BlindLinear(layer).parameters()} == {"meta"}
