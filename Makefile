@@ -109,11 +109,12 @@ test-slurm: $(VENV)/slurm ## runs on a SLURM cluster of one node, which it start
 # CuPy for its names alone, and NVRTC; in a folder of their own, where no other test finds them.
 $(VENV)/cuda: $(VENV)/ready
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock --no-deps --target $@ \
-		cupy-cuda13x cuda-pathfinder nvidia-cuda-nvrtc
+		cupy-cuda13x cuda-pathfinder nvidia-cuda-nvrtc \
+	  || { mkdir -p $@; echo "no wheels of CuPy and NVRTC here: kernels are not compiled, names are not compared"; }
 
 test-cuda: $(VENV)/cuda ## the CUDA kernels without a GPU: compiled, and the tests marked gpu on an emulated device
 	PYTHONPATH=$(abspath $(VENV)/cuda) EMULATED_CUDA=checked OMP_NUM_THREADS=1 pytest -n auto --dist worksteal \
-		-m "gpu or cuda" tests $(ARGS)
+		-m "(gpu or cuda) and not long_emulated" tests $(ARGS)
 
 carry: ## write results/carried.tar.gz, all files that a machine with a GPU and without a network needs
 	@mkdir -p results

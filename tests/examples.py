@@ -1,13 +1,14 @@
 """How many inputs a property test tries: the same few in every run of the tests, FUZZ times as many new ones by
-`make fuzz`."""
+`make fuzz`, and a few of them on the emulated device, where each takes a hundred times as long."""
 
 import os
 
 from hypothesis import settings
 
+EMULATED = bool(os.environ.get("EMULATED_CUDA"))
 FUZZ = int(os.environ.get("FUZZ", "0"))  # 0 where tests are no fuzz
 
 
 def examples(number: int, **others: object) -> settings:
-    """Settings of a property test that tries `number` inputs, or FUZZ times as many."""
-    return settings(max_examples=number * max(FUZZ, 1), **others)  # type: ignore[arg-type]
+    """Settings of a property test that tries `number` inputs, FUZZ times as many, or on the emulated device a fifth."""
+    return settings(max_examples=-(-number * max(FUZZ, 1) // (5 if EMULATED else 1)), **others)  # type: ignore[arg-type]

@@ -56,6 +56,7 @@ def test_iterates_equal_the_reference(
 
 
 @EACH
+@pytest.mark.long_emulated
 @pytest.mark.parametrize("support", ["padded", "true"])
 @pytest.mark.parametrize("signals", ["sparse", "heavy_tail"])
 def test_long_runs_equal_the_reference(kernels: Kernels, kind: type[Iterative], support: Any, signals: str) -> None:
