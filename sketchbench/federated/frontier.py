@@ -24,10 +24,11 @@ from sketchbench.dataset.partition import MakeParts
 from sketchbench.kernels import Array, Kernels
 from sketchbench.model.networks import MakeModel
 from sketchbench.objective.stacked import Batches, StackedPerceptron, initial_weights, perceptron
-from sketchbench.parameters import Checked, Positive
+from sketchbench.parameters import Checked, Count, Positive, checked
 from sketchbench.privacy.sampling import Sampling
 
 LARGEST = 1000.0  # magnitude of a weight beyond which a training has diverged; others reach a hundredth of it
+LARGEST_UPDATE = 1e30  # magnitude of an update's entry beyond which it has, too: norms still fit into float32
 
 
 @dataclass(frozen=True)
@@ -171,14 +172,15 @@ class Trained(NamedTuple):
     bytes_down: float
 
 
+@checked
 def train(
-    clients: Federation, gradients: Gradients, arms: Sequence[Arm], seed: int, *, rounds: int, judged: int = 1
+    clients: Federation, gradients: Gradients, arms: Sequence[Arm], seed: int, *, rounds: Count, judged: Count = 1
 ) -> list[Trained]:
     """Train all arms, side by side.
 
     In each round clients send their learning rate times their gradient, compressed, and the server subtracts the
-    compressor's step from the weights. A training diverges when a weight would exceed LARGEST or be no number; from
-    then on its weights stay as they are, and its clients send updates of zero.
+    compressor's step from the weights. A training diverges when a weight would exceed LARGEST, or an entry of an update
+    LARGEST_UPDATE, or be no number; from then on its weights stay as they are, and nothing is sent or remembered.
 
     Arguments:
         clients: with their records and initial weights.
@@ -186,11 +188,14 @@ def train(
         arms: the methods that are compared.
         seed: of batches, noise and operators.
         rounds: at least 1.
-        judged: the number of the last rounds that are evaluated.
+        judged: the number of the last rounds that are evaluated, from 1 to `rounds`.
 
     Raises:
-        ValueError: for a message of more bytes than the compressor's limit.
+        ValueError: for a message of more bytes than the compressor's limit, a number of rounds out of range, or rates
+            or noise of an arm that are not finite or of another number of trials.
     """
+    if judged > rounds:
+        raise ValueError(f"judged={judged} must be <= rounds={rounds}")
     random, noise = seeds.generator(seed, part="batches"), seeds.generator(seed, part="noise")
     kernels, shape = clients.kernels, (*clients.records.shape[:2], clients.layout.d)
     private = any(arm.sigma for arm in arms)
@@ -212,6 +217,10 @@ class _Training:
     def __init__(self, clients: Federation, gradients: Gradients, arm: Arm) -> None:
         self._clients, self._clip, self._arm = clients, gradients.clip, arm
         kernels, (trials, count) = clients.kernels, clients.records.shape[:2]
+        if np.shape(arm.rates) != (trials,) or not np.isfinite(arm.rates).all():
+            raise ValueError(f"rates={arm.rates} must be one finite number for each of {trials} trials")
+        if not 0 <= arm.sigma < np.inf:
+            raise ValueError(f"sigma={arm.sigma} must be >= 0 and finite")
         self._w = clients.start.copy()
         self._rates = kernels.asarray(arm.rates)
         self._sound = kernels.xp.ones(trials, dtype=bool)
@@ -226,6 +235,8 @@ class _Training:
         if noise is not None:
             x += noise * x.dtype.type(self._arm.sigma)
         x *= xp.where(self._sound, self._rates, 0)[:, None, None]
+        self._sound &= (abs(x) <= LARGEST_UPDATE).all(axis=(1, 2))  # False for an entry that is not a number
+        x[~self._sound] = 0
         exchange = compressor.exchange(x, self._memory, at)
         if exchange.bytes_up > compressor.limit:
             raise ValueError(
@@ -233,9 +244,10 @@ class _Training:
                 f"{compressor.limit}; make its messages smaller, or let it refuse this limit in `check`"
             )
         self._up, self._down = max(self._up, exchange.bytes_up), self._down + exchange.bytes_down
-        self._memory = exchange.memory
         after = self._w - exchange.step
-        self._sound &= abs(after).max(axis=1) <= LARGEST  # False for a weight that is not a number
+        self._sound &= abs(after).max(axis=1) <= LARGEST
+        memory = exchange.memory
+        self._memory = memory if self._sound.all() else memory.forget(~self._sound, at.kernels)
         self._w = xp.where(self._sound[:, None], after, self._w)
 
     def evaluate(self) -> None:
