@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -51,7 +51,7 @@ class Layout(NamedTuple):
     @property
     def sizes(self) -> list[int]:
         """The number of entries of each parameter."""
-        return [math.prod(shape) for shape in self.shapes]
+        return [math.prod(map(int, shape)) for shape in self.shapes]
 
     @property
     def d(self) -> int:
@@ -63,7 +63,7 @@ class Layout(NamedTuple):
         """Each parameter as a matrix."""
         starts = itertools.accumulate(self.sizes, initial=0)
         return [
-            Table(start, shape[0] if shape else 1, math.prod(shape[1:]))
+            Table(start, int(shape[0]) if shape else 1, math.prod(map(int, shape[1:])))
             for start, shape in zip(starts, self.shapes, strict=False)
         ]
 
@@ -98,7 +98,7 @@ class Message:
 def check_layout(layout: Any) -> None:
     """Raise TypeError for a layout that is no `Layout` of integers, ValueError for a negative one, and SizeError for a
     layout without entries."""
-    if not isinstance(layout, Layout) or any(not _is_shape(shape) for shape in layout.shapes):
+    if not isinstance(layout, Layout) or not _all_are(_is_shape, layout.shapes):
         raise TypeError(f"layout={layout!r} must be a Layout of shapes, which are tuples of integers")
     for shape in layout.shapes:
         if any(length < 0 for length in shape):
@@ -108,7 +108,11 @@ def check_layout(layout: Any) -> None:
 
 
 def _is_shape(shape: Any) -> bool:
-    return isinstance(shape, tuple | list) and all(isinstance(n, int | np.integer) for n in shape)
+    return _all_are(lambda n: isinstance(n, int | np.integer), shape)
+
+
+def _all_are(kind: Callable[[Any], bool], values: Any) -> bool:
+    return isinstance(values, tuple | list) and all(map(kind, values))
 
 
 def byte_limit(layout: Layout, compression: float) -> int:

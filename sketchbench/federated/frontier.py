@@ -79,7 +79,8 @@ class Federation:
         inputs, labels = self.train
         return Batches(inputs[drawn], labels[drawn], asarray(shares))
 
-    def repeat(self, times: int) -> "Federation":
+    @checked
+    def repeat(self, times: Count) -> "Federation":
         """The federation of all trials, repeated `times` times one after another."""
         start = self.kernels.xp.concatenate([self.start] * times)
         return replace(self, start=start, records=np.tile(self.records, (times, 1, 1)))
@@ -102,8 +103,10 @@ def make_federation(
         trials: a 64-bit seed for each trial, of its partition and initial weights.
 
     Raises:
-        ValueError: if clients have unequally many records, or the model is no perceptron.
+        ValueError: for no trials; if clients have unequally many records, or the model is no perceptron.
     """
+    if not len(trials):
+        raise ValueError("a federation needs at least one trial")
     dealt = [partition(labels=data.train.labels, seed=seed) for seed in trials]
     counts = {len(own) for parts in dealt for own in parts}
     if len(counts) > 1:

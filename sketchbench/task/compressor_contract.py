@@ -17,7 +17,7 @@ from sketchbench.compressor.message import WORD, Layout, byte_limit
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row, Value
 from sketchbench.measure.summary import ROUNDING
-from sketchbench.parameters import Checked, Count, NonEmptyList, Positive, Range, Several
+from sketchbench.parameters import Checked, Count, Natural, NonEmptyList, Positive, Range, Several
 from sketchbench.sketch.family import SizeError
 from sketchbench.task import trials
 
@@ -111,7 +111,7 @@ class CompressorContract(Checked):
     compressor: MakeCompressor
     kernels: Kernels
     seed: int
-    layouts: NonEmptyList[NonEmptyList[NonEmptyList[Count]]]
+    layouts: NonEmptyList[NonEmptyList[list[Natural]]]
     compressions: NonEmptyList[Compression]
     budget: Budget
     tolerance: Positive
