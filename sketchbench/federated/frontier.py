@@ -194,8 +194,8 @@ def train(
         judged: the number of the last rounds that are evaluated, from 1 to `rounds`.
 
     Raises:
-        ValueError: for a message of more bytes than the compressor's limit, a number of rounds out of range, or rates
-            or noise of an arm that are not finite or of another number of trials.
+        ValueError: for a message of more bytes than the compressor's limit, a number of rounds out of range, a
+            compressor for another network, or rates or noise of an arm that are not finite or of other trials.
     """
     if judged > rounds:
         raise ValueError(f"judged={judged} must be <= rounds={rounds}")
@@ -220,6 +220,9 @@ class _Training:
     def __init__(self, clients: Federation, gradients: Gradients, arm: Arm) -> None:
         self._clients, self._clip, self._arm = clients, gradients.clip, arm
         kernels, (trials, count) = clients.kernels, clients.records.shape[:2]
+        if arm.compressor.layout.sizes != clients.layout.sizes:
+            sizes, own = clients.layout.sizes, arm.compressor.layout.sizes
+            raise ValueError(f"a compressor of parameters of {own} entries must be of the network's, {sizes}")
         if np.shape(arm.rates) != (trials,) or not np.isfinite(arm.rates).all():
             raise ValueError(f"rates={arm.rates} must be one finite number for each of {trials} trials")
         if not 0 <= arm.sigma < np.inf:
