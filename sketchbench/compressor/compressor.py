@@ -129,6 +129,7 @@ class Compressor(Checked, ABC):
 
     @property
     def scales(self) -> bool:
+        """True, which holds of all but few compressors."""
         return True
 
     layout: Layout
@@ -161,7 +162,9 @@ class Compressor(Checked, ABC):
         return [None] * len(self.layout.shapes)
 
     def begin(self, trials: int, clients: int, kernels: Kernels) -> Memory:
-        """The memory before the first round."""
+        """The memory before the first round; ValueError or TypeError for fewer than 1 trial or client."""
+        for name, count in (("trials", trials), ("clients", clients)):
+            door.check_count(name, count, 1)
         if self.feedback != "client":
             return Memory()
         return Memory(kernels.xp.zeros((trials, clients, self.layout.d), dtype="float32"))
@@ -224,7 +227,8 @@ class Compressor(Checked, ABC):
 
     def _admit(self, x: Array, memory: Memory, at: At) -> Array:
         """Check the arguments of `exchange`, and return the updates plus the clients' memory, contiguous."""
-        door.check_round(at.round, at.trials)
+        door.check_count("round", at.round, 0)
+        door.check_count("trials", at.trials, 1)
         xp, name, d = at.kernels.xp, type(self).__name__, self.layout.d
         door.check_array("the updates", x, xp)
         if x.ndim != 3 or (x.shape[0], x.shape[2]) != (at.trials, d) or not x.shape[1]:

@@ -19,13 +19,12 @@ def check_array(name: str, array: Any, xp: Any) -> None:
         raise TypeError(f"{name} of dtype {array.dtype} must be float32; convert with astype('float32')")
 
 
-def check_round(number: Any, trials: Any) -> None:
-    """Raise ValueError or TypeError for a round number below 0 or fewer than one trial."""
-    for name, value, least in (("round", number, 0), ("trials", trials, 1)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer):
-            raise TypeError(f"{name}={value!r} must be an integer")
-        if value < least:
-            raise ValueError(f"{name}={value} must be >= {least}")
+def check_count(name: str, count: Any, least: int) -> None:
+    """Raise TypeError if `count`, which the message calls `name`, is no integer, and ValueError if it is too small."""
+    if isinstance(count, bool) or not isinstance(count, int | np.integer):
+        raise TypeError(f"{name}={count!r} must be an integer")
+    if count < least:
+        raise ValueError(f"{name}={count} must be >= {least}")
 
 
 def check_server(kept: Any, begun: Any, trials: int, xp: Any) -> None:

@@ -43,7 +43,9 @@ def unpack(xp: Any, sent: Array, base: int, count: int) -> Array:
     places = _digits(base)
     _check("byte", sent, "uint8", base**places, "")
     if not 0 <= count <= places * sent.shape[-1]:
-        raise ValueError(f"count={count} must be from 0 to {places * sent.shape[-1]}, the digits of {sent.shape[-1]} bytes")
+        raise ValueError(
+            f"count={count} must be from 0 to {places * sent.shape[-1]}, the digits of {sent.shape[-1]} bytes"
+        )
     digits = xp.asarray(_table(base))[sent]
     return digits.reshape(*sent.shape[:-1], -1)[..., :count]
 

@@ -16,6 +16,7 @@ from sketchbench.sketch.draws import ENTRIES
 
 EPSILON = float(np.finfo(np.float32).eps)  # a column beside which another is no more than rounding is lost
 
+
 class Opening(NamedTuple):
     """The server's reply of the first phase.
 
@@ -32,11 +33,13 @@ class Opening(NamedTuple):
 class PowerSGD(Compressor):
     """PowerSGD (Vogels et al. 2019, Algorithms 1 and 2): one step of the power method on each matrix M of the update.
 
-    Clients send P = MQ, with the Q of the last round. Columns of Q that it lost, as none of them is independent of the
-    others after an update of zeros or of low rank, start again from the random ones of the first round. All orthonormalise the mean of P to P̂; clients send Q = MᵀP̂,
+    Clients send P = MQ, with the Q of the last round. All orthonormalise the mean of P to P̂; clients send Q = MᵀP̂,
     and the step is P̂Qᵀ with the mean Q. The rank is the largest that fits the limit. Vectors, and matrices whose
     factors would not be smaller, are sent uncompressed. As in the authors' code, a client's new memory is
     its update plus its memory, less the step. A convolution's filters are a matrix with a row for each output.
+
+    Columns of Q that are no more than rounding beside the others, as after an update of zeros or of low rank, start
+    again from the random columns of the first round: from zeros, nothing would ever be sent.
     """
 
     adds_up: ClassVar[bool] = True

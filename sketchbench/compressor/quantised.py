@@ -16,6 +16,7 @@ from sketchbench.kernels import Array
 
 SAFE = 40  # the exponent of the largest entries whose squares float32 can sum, with room at both ends
 
+
 @dataclass(frozen=True)
 class Quantised(Compressor):
     """A compressor whose message is a scale, and one of few levels for each entry. Scales differ from client to client,

@@ -73,7 +73,8 @@ class CompressedSensing(SketchedMemory):
         return getattr(self.recovery(k=self.k), "stopping", None) != "paper"
 
     def begin(self, trials: int, clients: int, kernels: Kernels) -> Memory:
-        return Memory(server=kernels.xp.zeros((trials, self.sketch_family.b), dtype="float32"))
+        nothing = kernels.xp.zeros((trials, self.sketch_family.b), dtype="float32")
+        return super().begin(trials, clients, kernels)._replace(server=nothing)
 
     def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:
         z = memory.server + message.mean().parts["cells"][:, 0]
@@ -113,7 +114,7 @@ class FetchSGD(SketchedMemory):
 
     def begin(self, trials: int, clients: int, kernels: Kernels) -> Memory:
         nothing = kernels.xp.zeros((trials, self.sketch_family.b), dtype="float32")
-        return Memory(server=Sketches(nothing, nothing))
+        return super().begin(trials, clients, kernels)._replace(server=Sketches(nothing, nothing))
 
     def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:
         u = self.momentum * memory.server.momentum + message.mean().parts["cells"][:, 0]

@@ -2,6 +2,8 @@
 compressed alike, and what is zero, constant, or no number leaves nothing behind."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import compressing
@@ -19,6 +21,7 @@ from sketchbench.compressor.packing import from_bits, pack, to_bits, unpack
 from sketchbench.compressor.plain import Plain
 from sketchbench.compressor.power_sgd import PowerSGD
 from sketchbench.kernels import Kernels
+from sketchbench.recovery.fiht import FIHT
 from sketchbench.sketch.family import SizeError
 
 EVERY = pytest.mark.parametrize("name", compressing.NAMES)
@@ -74,20 +77,22 @@ def test_a_memory_of_others_is_refused(name: str, reference: Kernels) -> None:
         compressor.exchange(x, unlike, at)
     with pytest.raises(TypeError, match=r"must be a Memory, from `begin`"):
         compressor.exchange(x, None, at)  # type: ignore[arg-type]
-    for number, array in enumerate(door.arrays(tuple(sound))):
-        spoilt = iter(range(number + 1))
-        poisoned = Memory(
-            *door.replace(tuple(sound), lambda one, left=spoilt, bad=array: one + np.float32("nan") * (one is bad))
-        )
-        with pytest.raises(ValueError, match="memory.* is nan; every entry must be finite"), np.errstate(all="ignore"):
-            compressor.exchange(x, poisoned, at)
+    for array in door.arrays(tuple(sound)):
+
+        def spoil(one: Any, bad: Any = array) -> Any:
+            return one * np.float32("nan") if one is bad else one
+
+        with pytest.raises(ValueError, match=r"memory.* is nan; every entry must be finite"):
+            compressor.exchange(x, Memory(*door.replace(tuple(sound), spoil)), at)
 
 
 @pytest.mark.parametrize(("number", "trials", "error"), [(-1, 3, ValueError), (0, 0, ValueError), (0.5, 3, TypeError)])
 def test_rounds_have_numbers(number: Any, trials: int, error: type[Exception], reference: Kernels) -> None:
     compressor = made("top_k", 2)
     with pytest.raises(error, match=r"(round|trials)=\S+ must be (>= [01]|an integer)"):
-        compressor.exchange(updates(1), compressor.begin(TRIALS, CLIENTS, reference), At(reference, SEED, number, trials))
+        compressor.exchange(
+            updates(1), compressor.begin(TRIALS, CLIENTS, reference), At(reference, SEED, number, trials)
+        )
 
 
 @pytest.mark.parametrize(
@@ -97,6 +102,7 @@ def test_rounds_have_numbers(number: Any, trials: int, error: type[Exception], r
         (Layout(((0, 3), (2, 0))), 40, SizeError, "has no entries to compress"),
         (Layout(((3,), (-1, 2))), 40, ValueError, r"shape \(-1, 2\) in a layout must have no length below 0"),
         (Layout(((2.0, 3),)), 40, TypeError, "must be a Layout of shapes, which are tuples of integers"),  # type: ignore
+        (Layout(7), 40, TypeError, "must be a Layout of shapes"),  # type: ignore
         (((2, 3),), 40, TypeError, "must be a Layout of shapes"),
         (Layout(((2, 3),)), 0, ValueError, "limit=0 must be >= 1"),
         (Layout(((2, 3),)), 24.0, TypeError, "limit=24.0 must be an integer"),
@@ -110,7 +116,7 @@ def test_layouts_and_limits_are_checked(layout: Any, limit: Any, error: type[Exc
 
 @pytest.mark.parametrize("compression", [0, -1.0, float("nan"), float("inf")])
 def test_compressions_are_checked(compression: float) -> None:
-    with pytest.raises(ValueError, match="compression=.* must be > 0 and finite"):
+    with pytest.raises(ValueError, match=r"compression=.* must be > 0 and finite"):
         byte_limit(LAYOUT, compression)
 
 
@@ -177,7 +183,7 @@ def play(compressor: Compressor, events: list[Event], kernels: Kernels) -> tuple
         before = [array.copy() for array in door.arrays(tuple(memory))]
         at = At(kernels, SEED, len(steps), TRIALS)
         if event[0] in REFUSED:
-            with pytest.raises(ValueError, match="of the updates is .* every entry must be finite"):
+            with pytest.raises(ValueError, match=r"of the updates is .* every entry must be finite"):
                 compressor.exchange(x, memory, at)
         else:
             done = compressor.exchange(x, memory, at)
@@ -223,8 +229,10 @@ def test_updates_of_all_sizes_are_compressed_alike(name: str, exponent: int, whi
     """Bit for bit in powers of two, down to sums that are subnormal; up to those that exceed float32, which is said."""
     several = fitting(name)
     compressor = several[which % len(several)]
-    if not compressor.scales:
-        return
+    if not compressor.scales:  # as printed, it stops at a norm in the units of the update
+        assert name == "fiht"
+        compressor = replace(compressor, recovery=partial(FIHT, support="padded"))  # type: ignore[call-arg]
+        assert compressor.scales
     rounds = [updates(number) / np.float32(8) for number in range(3)]  # below 1
     plain, _ = exchanged(compressor, reference, rounds)
     scaled = [np.ldexp(x, exponent).astype("float32") for x in rounds]
@@ -274,7 +282,9 @@ def test_an_overflow_of_the_memory_is_said(reference: Kernels) -> None:
     compressor = made("top_k", 16)
     x = np.full((TRIALS, 1, D), 0.45 * END.max, dtype=np.float32)
     _, memory, _ = exchanged(compressor, reference, [x, x])[0][1][:3]
-    with pytest.raises(OverflowError, match=r"of the updates plus the memory is inf, which TopK made of finite updates"):
+    with pytest.raises(
+        OverflowError, match=r"of the updates plus the memory is inf, which TopK made of finite updates"
+    ):
         compressor.exchange(x, memory, At(reference, SEED, 2, TRIALS))
 
 
