@@ -8,8 +8,8 @@
 
 A wrong value is refused in one line that names the field, the value and the condition: `rounds=0 must be >= 1`,
 `variant=best is unknown; choose one of plain, averaged`. Numbers, texts, literals, lists, dictionaries, functions and
-optional values of these are checked; any other type, such as another class or a tuple, is not. `checked` does the
-same for the arguments of a function.
+optional values of these are checked; any other type, such as another class or a tuple, is not, but for functions of
+name and value in its `Annotated`. `checked` does the same for the arguments of a function.
 """
 
 import dataclasses
@@ -172,6 +172,8 @@ def _check_limits(name: str, value: Any, limits: Iterable[Any]) -> None:
             raise ValueError(f"{name}={value} must be {limit}")
         if limit is NonEmpty and not value:
             raise ValueError(f"{name}={value} must not be empty")
+        if inspect.isfunction(limit):
+            limit(name, value)
 
 
 def _check_single(name: str, value: Any, hint: Any) -> None:

@@ -22,7 +22,7 @@ NUMBERS = {
     "T": range(1, 20),
     "Z": range(1, 19),
     "C": range(1, 10),
-    "K": range(1, 7),
+    "K": range(1, 8),
 }
 
 

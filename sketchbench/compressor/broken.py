@@ -8,6 +8,7 @@ from typing import ClassVar
 from sketchbench.compressor.compressor import At, Exchange, Memory
 from sketchbench.compressor.desketched import Desketched
 from sketchbench.compressor.message import Message, Reply, place_type
+from sketchbench.compressor.power_sgd import PowerSGD
 from sketchbench.compressor.quantised import QSGD, Int8
 from sketchbench.compressor.sparse import RandomK, TopK
 from sketchbench.kernels import Array
@@ -108,3 +109,32 @@ class SameEveryRound(RandomK):
 
     def _places(self, at: At) -> Array:
         return super()._places(at._replace(round=0))
+
+
+@dataclass(frozen=True)
+class OneUnit(QSGD):
+    """QSGD with sums of squares in the units of the updates, which leave float32 where updates are tiny or huge."""
+
+    def scale(self, x: Array, at: At) -> Array:
+        return (x * x).sum(axis=2, keepdims=True) ** x.dtype.type(0.5)
+
+
+@dataclass(frozen=True)
+class Poisoned(TopK):
+    """Top-K that adds updates to its memory before it looks at them."""
+
+    def exchange(self, x: Array, memory: Memory, at: At) -> Exchange:
+        clients: Array = memory.clients
+        clients += x
+        return super().exchange(at.kernels.xp.zeros_like(x), memory, at)
+
+
+@dataclass(frozen=True)
+class Stuck(PowerSGD):
+    """PowerSGD that starts from the factors of the last round even where they are zero."""
+
+    def _start(self, number: int, kept: Array, at: At) -> Array:
+        if not at.round:
+            return super()._start(number, kept, at)
+        start: Array = at.kernels.xp.linalg.qr(kept)[0]
+        return start

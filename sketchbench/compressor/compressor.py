@@ -9,7 +9,8 @@ import numpy as np
 from torch import Tensor
 
 from sketchbench import seeds
-from sketchbench.compressor.message import KEY, Layout, Message, Reply
+from sketchbench.compressor import door
+from sketchbench.compressor.message import KEY, Layout, Message, Reply, check_layout
 from sketchbench.kernels import Array, Kernels
 from sketchbench.parameters import Checked, Count
 from sketchbench.sketch.family import SizeError
@@ -52,6 +53,19 @@ class Memory(NamedTuple):
     clients: Array | None = None
     server: Any = None
 
+    def forget(self, trials: Array, kernels: Kernels) -> "Memory":
+        """The memory with zeros in some trials, in all arrays in lists, tuples and mappings.
+
+        Arguments:
+            trials: those that forget, booleans (T,).
+            kernels: backend of all arrays.
+        """
+
+        def clear(kept: Array) -> Array:
+            return kernels.xp.where(trials.reshape(-1, *[1] * (kept.ndim - 1)), kept.dtype.type(0), kept)
+
+        return Memory(*door.replace(tuple(self), clear))
+
 
 class Exchange(NamedTuple):
     """The result of a round.
@@ -78,9 +92,10 @@ class Compressor(Checked, ABC):
 
     A new compressor is a frozen dataclass with the methods `encode`, `decode` and `lens`. It also overrides `answer` if
     its step is not the mean of the decoded messages, and `check` if it refuses some limits. Arrays are float32.
+    `exchange` checks what enters and leaves these methods, so that they need no checks of their own.
 
     Arguments:
-        layout: of the update.
+        layout: of the update, which has at least one entry.
         limit: bytes that a client may send in a round.
 
     Attributes:
@@ -94,9 +109,13 @@ class Compressor(Checked, ABC):
         conserves: with feedback, the steps and the memory add up to the updates, so that nothing is lost for good. With
             feedback at the server, their sketches do (the part `cells` of the messages, a linear sketch).
         phases: the number of messages of a client in a round, each sent after the reply to the previous one.
+        scales: the step of a power of two times the updates is that power times their step, up to rounding, wherever
+            the sums fit into float32.
 
     Raises:
-        SizeError: where no message fits into the limit.
+        SizeError: where no message fits into the limit, or the layout has no entries.
+        TypeError: for a layout that is none, or a limit that is no integer.
+        ValueError: for a limit below 1.
     """
 
     adds_up: ClassVar[bool]
@@ -108,11 +127,17 @@ class Compressor(Checked, ABC):
     conserves: ClassVar[bool] = True
     phases: ClassVar[int] = 1
 
+    @property
+    def scales(self) -> bool:
+        """True, which holds of all but few compressors."""
+        return True
+
     layout: Layout
     limit: Count
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_layout(self.layout)
         self.check()
 
     def check(self) -> None:
@@ -137,7 +162,9 @@ class Compressor(Checked, ABC):
         return [None] * len(self.layout.shapes)
 
     def begin(self, trials: int, clients: int, kernels: Kernels) -> Memory:
-        """The memory before the first round."""
+        """The memory before the first round; ValueError or TypeError for fewer than 1 trial or client."""
+        for name, count in (("trials", trials), ("clients", clients)):
+            door.check_count(name, count, 1)
         if self.feedback != "client":
             return Memory()
         return Memory(kernels.xp.zeros((trials, clients, self.layout.d), dtype="float32"))
@@ -176,8 +203,65 @@ class Compressor(Checked, ABC):
         """
 
     def exchange(self, x: Array, memory: Memory, at: At) -> Exchange:
-        """Run a round: encode the updates (T, C, d), and compute the server's step and the memory after it."""
-        carried = x if memory.clients is None else x + memory.clients
+        """Run a round: encode the updates, and compute the server's step and the memory after it.
+
+        Updates and memory stay as they are, whatever comes of the round: after an error it may be run again.
+
+        Arguments:
+            x: (T, C, d), the clients' updates, float32 and finite, with C >= 1.
+            memory: from `begin`, or from the last round.
+            at: the round.
+
+        Raises:
+            TypeError: for another kind of array.
+            ValueError: for another shape, an entry that is not finite, or a memory that doesn't fit the updates.
+            OverflowError: where updates plus memory, the step, or the memory after the round exceed float32.
+        """
+        carried, xp, name = self._admit(x, memory, at), at.kernels.xp, type(self).__name__
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # refused below
+            done = self._exchange(carried, memory, at)
+        door.check_sums(name, "the step", done.step, xp)
+        for kept in door.arrays(tuple(done.memory)):
+            door.check_sums(name, "the memory after the round", kept, xp)
+        return done
+
+    def _admit(self, x: Array, memory: Memory, at: At) -> Array:
+        """Check the arguments of `exchange`, and return the updates plus the clients' memory, contiguous."""
+        door.check_count("round", at.round, 0)
+        door.check_count("trials", at.trials, 1)
+        xp, name, d = at.kernels.xp, type(self).__name__, self.layout.d
+        door.check_array("the updates", x, xp)
+        if x.ndim != 3 or (x.shape[0], x.shape[2]) != (at.trials, d) or not x.shape[1]:
+            raise ValueError(
+                f"updates of shape {x.shape} must have the shape ({at.trials} trials, 1 or more clients, {d} entries) "
+                f"of the round and of the layout of {name}"
+            )
+        if not isinstance(memory, Memory):
+            raise TypeError(f"memory={memory!r:.60} must be a Memory, from `begin` or from the last round")
+        begun = self.begin(1, 1, at.kernels)
+        if (begun.clients is None) != (memory.clients is None):
+            which = "has no" if memory.clients is None else "has a"
+            raise ValueError(f"the memory {which} part of the clients, unlike that of {name}; make it with `begin`")
+        door.check_server(memory.server, begun.server, at.trials, xp)
+        if memory.clients is None:
+            door.check_finite("the updates", x, xp)
+            return xp.ascontiguousarray(x)
+        door.check_array("the clients' memory", memory.clients, xp)
+        if memory.clients.shape != x.shape:
+            raise ValueError(
+                f"a memory of shape {memory.clients.shape} must have the shape {x.shape} of the updates: "
+                "trials, clients, entries; make it with `begin`"
+            )
+        with np.errstate(over="ignore", invalid="ignore"):  # refused next
+            carried = xp.ascontiguousarray(x + memory.clients)
+        if not bool(xp.isfinite(carried).all()):
+            door.check_finite("the updates", x, xp)
+            door.check_finite("the clients' memory", memory.clients, xp)
+            door.check_sums(name, "the updates plus the memory", carried, xp)
+        return carried
+
+    def _exchange(self, carried: Array, memory: Memory, at: At) -> Exchange:
+        """`exchange` of checked updates plus memory."""
         replies: list[Reply] = []
         messages: list[Message] = []
         server = memory

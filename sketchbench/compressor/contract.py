@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench import seeds
-from sketchbench.compressor import operators
+from sketchbench.compressor import door, operators
 from sketchbench.compressor.compressor import At, Compressor, Memory
 from sketchbench.compressor.message import KEY, Message, Reply
 from sketchbench.kernels import Array, Kernels
@@ -17,6 +17,8 @@ from sketchbench.kernels import Array, Kernels
 Values = NDArray[np.float64]  # (trials,)
 KINDS = ("gaussian", "heavy-tailed", "sparse", "constant")
 TINY = 1e-30  # a divisor in the place of 0
+EXTREMES = (2.0**-100, 2.0**100)  # units of updates, exact in float32; their squares are not
+NUMBERLESS = (float("nan"), float("inf"), float("-inf"))
 NONZEROS = 16  # one of so many entries of a sparse vector is not 0
 
 
@@ -243,6 +245,71 @@ def check_renewal(subject: Subject, trials: int) -> tuple[Values, Values]:
     shifted = Message({name: subject.kernels.xp.roll(part, 1, axis=0) for name, part in now.parts.items()})
     wrong = same if subject.compressor.fresh else ~same
     return wrong.astype(np.float64), _equal(subject, now, shifted).astype(np.float64)
+
+
+def scale_distance(subject: Subject, trials: int, clients: int, rounds: int) -> Values:
+    """The distance between the steps of updates in the units EXTREMES and the steps of the same updates, in these
+    units; relative to the latter, (T,), of the worse unit. It is 1 where float32 can't hold the sums."""
+    plain = _steps(subject, trials, clients, rounds, 1.0)
+    distances = []
+    for unit in EXTREMES:
+        try:
+            scaled = _steps(subject, trials, clients, rounds, unit)
+        except OverflowError:
+            return np.ones(trials)
+        distances.append(_relative(subject, scaled.astype("float64") / unit, plain))
+    return np.max(distances, axis=0)
+
+
+def _steps(subject: Subject, trials: int, clients: int, rounds: int, unit: float) -> Array:
+    """The steps of some rounds of updates in a unit, (T, rounds d)."""
+    memory, steps = subject.compressor.begin(trials, clients, subject.kernels), []
+    for number in range(rounds):
+        x = subject.updates(f"unit, round {number}", trials, clients)
+        done = subject.compressor.exchange(x * x.dtype.type(unit), memory, subject.at(trials, number))
+        steps.append(done.step)
+        memory = done.memory
+    return subject.kernels.xp.concatenate(steps, axis=1)
+
+
+def detect_traces(subject: Subject, rounds: Rounds, clients: int, number: int) -> Values:
+    """1 for each trial whose memory, from these rounds, an update changes that is no number or infinite, else 0: (T,).
+    All are 1 if round `number` takes such an update."""
+    trials = len(rounds.steps)
+    before = [array.copy() for array in door.arrays(tuple(rounds.memory))]
+    for entry in NUMBERLESS:
+        x = subject.updates("no number", trials, clients)
+        x[:, -1, -1] = entry
+        try:
+            subject.compressor.exchange(x, rounds.memory, subject.at(trials, number))
+        except (ValueError, ArithmeticError):
+            continue
+        return np.ones(trials)
+    same = np.ones(trials, dtype=bool)
+    for old, new in zip(before, door.arrays(tuple(rounds.memory)), strict=True):
+        same &= _raw(subject, old == new).reshape(trials, -1).all(axis=1)
+    return 1.0 - same
+
+
+def detect_silence(subject: Subject, trials: int, clients: int, most: int) -> Values:
+    """1 for each trial where, after updates of zeros, `most` rounds of other updates have steps of zeros, else 0: (T,).
+
+    These updates are normal in the last rows and columns of each matrix, and elsewhere 0.
+    """
+    layout, xp = subject.compressor.layout, subject.kernels.xp
+    last = np.zeros(layout.d, dtype=np.float32)
+    for table in layout.tables:
+        table.of(last)[table.n // 2 :, table.m // 2 :] = table.m > 1
+    x = subject.updates("last rows", trials, clients) * subject.kernels.asarray(last if last.any() else 1 - last)
+    memory = subject.compressor.begin(trials, clients, subject.kernels)
+    memory = subject.compressor.exchange(0 * x, memory, subject.at(trials)).memory
+    silent = xp.ones(trials, dtype=bool)
+    for number in range(1, most + 1):
+        done = subject.compressor.exchange(x, memory, subject.at(trials, number))
+        memory, silent = done.memory, silent & (done.step == 0).all(axis=1)
+        if not silent.any():
+            break
+    return _numpy(subject, silent)
 
 
 def _join(messages: Sequence[Message]) -> Message:

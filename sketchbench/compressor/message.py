@@ -1,24 +1,49 @@
 """Messages between clients and server: arrays in the types that are sent, so that their bytes can be counted."""
 
+import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sketchbench.kernels import Array
+from sketchbench.sketch.family import SizeError
 
 WORD = 4  # bytes of a float32
 ALLOWANCE = 8  # bytes that a message may have beyond its share of the dense update, such as for a norm
 KEY = 8  # bytes of the key that the server draws and sends to all clients
 
 
+class Table(NamedTuple):
+    """A parameter as a matrix, with a row for each output of a layer or convolution; a vector is a column.
+
+    Arguments:
+        start: its first place in the flat update.
+        n, m: its rows and columns.
+    """
+
+    start: int
+    n: int
+    m: int
+
+    @property
+    def stop(self) -> int:
+        """The place after its last entry."""
+        return self.start + self.n * self.m
+
+    def of(self, x: Array) -> Array:
+        """The matrix (..., n, m) in updates (..., d)."""
+        return x[..., self.start : self.stop].reshape(*x.shape[:-1], self.n, self.m)
+
+
 class Layout(NamedTuple):
     """The shapes of a network's parameters, which divide the d entries of a flat update.
 
     Arguments:
-        shapes: of the parameters, in their order in the flat update; a matrix is (outputs, inputs).
+        shapes: of the parameters, in their order in the flat update; a matrix is (outputs, inputs), a single number (),
+            and a shape with a 0 has no entries.
     """
 
     shapes: tuple[tuple[int, ...], ...]
@@ -26,12 +51,21 @@ class Layout(NamedTuple):
     @property
     def sizes(self) -> list[int]:
         """The number of entries of each parameter."""
-        return [math.prod(shape) for shape in self.shapes]
+        return [math.prod(map(int, shape)) for shape in self.shapes]
 
     @property
     def d(self) -> int:
         """The number of entries of an update."""
         return sum(self.sizes)
+
+    @property
+    def tables(self) -> list["Table"]:
+        """Each parameter as a matrix."""
+        starts = itertools.accumulate(self.sizes, initial=0)
+        return [
+            Table(start, int(shape[0]) if shape else 1, math.prod(map(int, shape[1:])))
+            for start, shape in zip(starts, self.shapes, strict=False)
+        ]
 
     @property
     def nbytes(self) -> int:
@@ -61,8 +95,36 @@ class Message:
         return Message(means)
 
 
+def check_layout(layout: Any) -> None:
+    """Raise TypeError for a layout that is no `Layout` of integers, ValueError for a negative one, and SizeError for a
+    layout without entries."""
+    if not isinstance(layout, Layout) or not _all_are(_is_shape, layout.shapes):
+        raise TypeError(f"layout={layout!r} must be a Layout of shapes, which are tuples of integers")
+    for shape in layout.shapes:
+        if any(length < 0 for length in shape):
+            raise ValueError(f"shape {tuple(shape)} in a layout must have no length below 0")
+    if not layout.d:
+        raise SizeError(f"a layout of the shapes {layout.shapes} has no entries to compress; it needs at least one")
+
+
+def _is_shape(shape: Any) -> bool:
+    return _all_are(lambda n: isinstance(n, int | np.integer), shape)
+
+
+def _all_are(kind: Callable[[Any], bool], values: Any) -> bool:
+    return isinstance(values, tuple | list) and all(map(kind, values))
+
+
 def byte_limit(layout: Layout, compression: float) -> int:
-    """The bytes that a client may send in a round: 1/compression of a dense update, and ALLOWANCE bytes more."""
+    """The bytes that a client may send in a round: 1/compression of a dense update, and ALLOWANCE bytes more.
+
+    Raises:
+        ValueError: for a compression that is not above 0 and finite.
+        SizeError, TypeError: for a layout without entries, or that is none.
+    """
+    check_layout(layout)
+    if not 0 < compression < math.inf:
+        raise ValueError(f"compression={compression} must be > 0 and finite")
     return math.floor(layout.nbytes / compression) + ALLOWANCE
 
 
@@ -86,5 +148,5 @@ def sparse_nbytes(step: Array) -> int:
 
 
 def place_type(d: int) -> np.dtype[Any]:
-    """The smallest unsigned integer type that can number d places."""
-    return np.dtype("uint16" if d <= 2**16 else "uint32")
+    """The smallest unsigned integer type, of at least 16 bits, that can number d places."""
+    return np.dtype("uint16" if d <= 2**16 else "uint32" if d <= 2**32 else "uint64")

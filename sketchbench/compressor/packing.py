@@ -12,13 +12,19 @@ DIGITS = {2: 8, 3: 5}  # digits in a byte, by base
 
 
 def packed_nbytes(count: int, base: int) -> int:
-    """Bytes of `count` packed digits."""
-    return math.ceil(count / DIGITS[base])
+    """Bytes of `count` packed digits; ValueError for a base other than 2 or 3."""
+    return math.ceil(count / _digits(base))
 
 
 def pack(xp: Any, digits: Array, base: int) -> Array:
-    """Pack digits of base 2 or 3, uint8 (..., n), into bytes (..., ⌈n/8⌉ or ⌈n/5⌉), the first digit lowest."""
-    places = DIGITS[base]
+    """Pack digits of base 2 or 3, uint8 (..., n), into bytes (..., ⌈n/8⌉ or ⌈n/5⌉), the first digit lowest.
+
+    Raises:
+        TypeError: for digits of another type.
+        ValueError: for another base, or a digit that is not below it.
+    """
+    places = _digits(base)
+    _check("digit", digits, "uint8", base, "the base, ")
     shape = (*digits.shape[:-1], packed_nbytes(digits.shape[-1], base))
     out = xp.zeros(shape, dtype="uint8")
     for place in range(places):
@@ -28,7 +34,18 @@ def pack(xp: Any, digits: Array, base: int) -> Array:
 
 
 def unpack(xp: Any, sent: Array, base: int, count: int) -> Array:
-    """Unpack bytes (..., m) into their first `count` digits, uint8 (..., count)."""
+    """Unpack bytes (..., m) into their first `count` digits, uint8 (..., count).
+
+    Raises:
+        TypeError: for anything but bytes.
+        ValueError: for another base, a byte that holds no digits of it, or more digits than there are.
+    """
+    places = _digits(base)
+    _check("byte", sent, "uint8", base**places, "")
+    if not 0 <= count <= places * sent.shape[-1]:
+        raise ValueError(
+            f"count={count} must be from 0 to {places * sent.shape[-1]}, the digits of {sent.shape[-1]} bytes"
+        )
     digits = xp.asarray(_table(base))[sent]
     return digits.reshape(*sent.shape[:-1], -1)[..., :count]
 
@@ -41,12 +58,48 @@ def _table(base: int) -> Any:
 
 
 def to_bits(xp: Any, numbers: Array, width: int) -> Array:
-    """The bits of numbers below 2^width, the lowest first: from uint16 (..., n) to uint8 (..., n * width)."""
+    """The bits of numbers below 2^width, the lowest first: from uint16 (..., n) to uint8 (..., n * width).
+
+    Raises:
+        TypeError: for numbers of another type.
+        ValueError: for a width that is not from 1 to 16, or a number that has more bits.
+    """
+    _check_width(width)
+    _check("number", numbers, "uint16", 2**width, "")
     places = xp.arange(width, dtype="uint16")
     return (numbers[..., None] >> places & xp.uint16(1)).astype("uint8").reshape(*numbers.shape[:-1], -1)
 
 
 def from_bits(xp: Any, bits: Array, width: int) -> Array:
-    """The numbers of these bits, as `to_bits` orders them: from uint8 (..., n * width) to uint16 (..., n)."""
+    """The numbers of these bits, as `to_bits` orders them: from uint8 (..., n * width) to uint16 (..., n).
+
+    Raises:
+        TypeError: for bits of another type.
+        ValueError: for a width that is not from 1 to 16, a bit other than 0 and 1, or part of a number.
+    """
+    _check_width(width)
+    _check("bit", bits, "uint8", 2, "")
+    if bits.shape[-1] % width:
+        raise ValueError(f"{bits.shape[-1]} bits must be a multiple of width={width}")
     weights = xp.left_shift(xp.uint16(1), xp.arange(width, dtype="uint16"))
     return (bits.reshape(*bits.shape[:-1], -1, width) * weights).sum(axis=-1, dtype="uint16")
+
+
+def _digits(base: int) -> int:
+    """Digits in a byte."""
+    if base not in DIGITS:
+        raise ValueError(f"base={base} must be 2 or 3")
+    return DIGITS[base]
+
+
+def _check_width(width: int) -> None:
+    if not 1 <= width <= 16:
+        raise ValueError(f"width={width} must be from 1 to 16")
+
+
+def _check(name: str, numbers: Array, dtype: str, bound: int, what: str) -> None:
+    """Raise TypeError for numbers of another type, and ValueError for one that is not below the bound."""
+    if numbers.dtype != dtype:
+        raise TypeError(f"{name}s of dtype {numbers.dtype} must be {dtype}")
+    if numbers.size and int(numbers.max()) >= bound:
+        raise ValueError(f"{name} {int(numbers.max())} must be below {what}{bound}")

@@ -1,42 +1,31 @@
 """Low-rank approximations of a network's matrices (PowerSGD)."""
 
 import functools
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from sketchbench.compressor.compressor import At, Compressor, Feedback, Memory
-from sketchbench.compressor.message import WORD, Message, Reply
-from sketchbench.kernels import Array
+from sketchbench.compressor.message import WORD, Message, Reply, Table
+from sketchbench.kernels import Array, Kernels
 from sketchbench.sketch.draws import ENTRIES
 
-
-class Matrix(NamedTuple):
-    """A parameter that is sent as two factors: its first place in the flat update, its rows n and its columns m."""
-
-    start: int
-    n: int
-    m: int
-
-    def of(self, x: Array) -> Array:
-        """The matrix (..., n, m) in updates (..., d)."""
-        return x[..., self.start : self.start + self.n * self.m].reshape(*x.shape[:-1], self.n, self.m)
+EPSILON = float(np.finfo(np.float32).eps)  # a column beside which another is no more than rounding is lost
 
 
 class Opening(NamedTuple):
     """The server's reply of the first phase.
 
     Attributes:
-        kept: for each matrix, the Q (T, m, r) that the round started from, which is the last round's; None in the first
-            round, where Q follows from the key.
+        kept: for each matrix, the Q (T, m, r) of the last round, from which this one starts; 0 in the first round.
         images: for each matrix, the mean of the clients' M Q, (T, n, r).
     """
 
-    kept: list[Array] | None
+    kept: list[Array]
     images: list[Array]
 
 
@@ -48,6 +37,9 @@ class PowerSGD(Compressor):
     and the step is P̂Qᵀ with the mean Q. The rank is the largest that fits the limit. Vectors, and matrices whose
     factors would not be smaller, are sent uncompressed. As in the authors' code, a client's new memory is
     its update plus its memory, less the step. A convolution's filters are a matrix with a row for each output.
+
+    Columns of Q that are no more than rounding beside the others, as after an update of zeros or of low rank, start
+    again from the random columns of the first round: from zeros, nothing would ever be sent.
     """
 
     adds_up: ClassVar[bool] = True
@@ -59,50 +51,54 @@ class PowerSGD(Compressor):
     def check(self) -> None:
         self.needs(WORD * self._words(1))
 
+    @property
+    def _tables(self) -> list[Table]:
+        """The parameters with more than one axis, as matrices."""
+        shapes = zip(self.layout.tables, self.layout.shapes, strict=True)
+        return [table for table, shape in shapes if len(shape) > 1]
+
     def _words(self, rank: int) -> int:
         """The number of words of both messages at this rank."""
-        shapes = zip(self.layout.shapes, self.layout.sizes, strict=True)
-        words = 0
-        for shape, size in shapes:
-            words += min(size, rank * (shape[0] + size // shape[0])) if len(shape) > 1 else size
-        return words
+        return self.layout.d - sum(max(0, n * m - rank * (n + m)) for _, n, m in self._tables)
 
     @functools.cached_property
     def rank(self) -> int:
         """r, the largest rank at which the messages fit the limit, the same for all matrices; at least 1."""
-        most = max((min(shape[0], math.prod(shape[1:])) for shape in self.layout.shapes if len(shape) > 1), default=1)
-        return max(rank for rank in range(1, most + 1) if rank == 1 or WORD * self._words(rank) <= self.limit)
+        most = max((min(n, m) for _, n, m in self._tables), default=1)
+        return max((rank for rank in range(2, most + 1) if WORD * self._words(rank) <= self.limit), default=1)
 
     @functools.cached_property
-    def matrices(self) -> list[Matrix]:
+    def matrices(self) -> list[Table]:
         """The matrices that are sent as two factors."""
-        factored, start = [], 0
-        for shape, size in zip(self.layout.shapes, self.layout.sizes, strict=True):
-            matrix = Matrix(start, shape[0], size // shape[0])
-            if len(shape) > 1 and self.rank * (matrix.n + matrix.m) < size:
-                factored.append(matrix)
-            start += size
-        return factored
+        return [table for table in self._tables if self.rank * (table.n + table.m) < table.n * table.m]
 
     @functools.cached_property
     def _plain(self) -> list[slice]:
         """The places of the entries that are sent uncompressed."""
         ends = [0]
         for matrix in self.matrices:
-            ends += [matrix.start, matrix.start + matrix.n * matrix.m]
+            ends += [matrix.start, matrix.stop]
         ends.append(self.layout.d)
         return [slice(start, stop) for start, stop in zip(ends[::2], ends[1::2], strict=True) if stop > start]
 
-    def _starts(self, kept: list[Array] | None, at: At) -> list[Array]:
-        """The orthonormal Q (T, m, r) of each matrix: from the last round, or random in the first."""
-        xp = at.kernels.xp
-        if kept is None:
-            kept = []
-            for number, matrix in enumerate(self.matrices):
-                key = at.key(f"power sgd {number}", every_round=False)
-                drawn = at.kernels.gaussian_rows(key, ENTRIES, 0, at.trials, 0, self.rank, matrix.m)
-                kept.append(drawn.swapaxes(1, 2).astype("float32"))
-        return [xp.linalg.qr(q)[0] for q in kept]
+    def begin(self, trials: int, clients: int, kernels: Kernels) -> Memory:
+        nothing = [kernels.xp.zeros((trials, matrix.m, self.rank), dtype="float32") for matrix in self.matrices]
+        return super().begin(trials, clients, kernels)._replace(server=nothing)
+
+    def _starts(self, kept: list[Array], at: At) -> list[Array]:
+        """The orthonormal Q (T, m, r) of each matrix: from the last round, with random columns for those lost."""
+        return [self._start(number, q, at) for number, q in enumerate(kept)]
+
+    def _start(self, number: int, kept: Array, at: At) -> Array:
+        xp, matrix = at.kernels.xp, self.matrices[number]
+        q, triangle = xp.linalg.qr(kept)
+        sizes = abs(xp.diagonal(triangle, axis1=1, axis2=2))  # of columns, without the part along those before them
+        lost = sizes <= max(matrix.n, matrix.m) * EPSILON * sizes.max(axis=1, keepdims=True)
+        if not lost.any():
+            return q
+        key = at.key(f"power sgd {number}", every_round=False)
+        drawn = at.kernels.gaussian_rows(key, ENTRIES, 0, at.trials, 0, self.rank, matrix.m)
+        return xp.linalg.qr(xp.where(lost[:, None], drawn.swapaxes(1, 2).astype("float32"), kept))[0]
 
     def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
         if not replies:
@@ -124,7 +120,7 @@ class PowerSGD(Compressor):
         x = at.kernels.xp.empty((*shape, self.layout.d), dtype="float32")
         for i, (matrix, p) in enumerate(zip(self.matrices, self._bases(replies, at), strict=True)):
             product = p[:, None] @ message.parts[f"right{i}"].swapaxes(2, 3)
-            x[..., matrix.start : matrix.start + matrix.n * matrix.m] = product.reshape(*shape, -1)
+            x[..., matrix.start : matrix.stop] = product.reshape(*shape, -1)
         done = 0
         for place in self._plain:
             x[..., place] = message.parts["plain"][..., done : done + place.stop - place.start]
@@ -144,7 +140,7 @@ class PowerSGD(Compressor):
         return replies[-1].content[:, None]
 
     def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        """The view of both phases. The replies contain P̂; the Q of the first round follows from the key alone."""
+        """The view of both phases. The replies contain P̂; random columns of Q follow from the key alone."""
 
         def tensor(array: Array) -> Tensor:
             return torch.as_tensor(at.kernels.to_numpy(array))

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -12,6 +13,8 @@ from sketchbench.compressor.compressor import At, Compressor, Feedback, Memory
 from sketchbench.compressor.message import WORD, Message, Reply
 from sketchbench.compressor.packing import from_bits, pack, packed_nbytes, to_bits, unpack
 from sketchbench.kernels import Array
+
+SAFE = 40  # the exponent of the largest entries whose squares float32 can sum, with room at both ends
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,34 @@ def _round(v: Array, at: At, part: str) -> Array:
     return at.kernels.xp.floor(up, out=up)
 
 
+def _largest(x: Array) -> Array:
+    """The largest magnitude of each message, (T, C, 1)."""
+    return abs(x).max(axis=2, keepdims=True)
+
+
+def _units(sizes: Array, at: At) -> Array:
+    """Powers of two (T, C, 1) in which entries up to these sizes can be squared and summed: 1 wherever they can as they
+    are, so that these are not rounded otherwise."""
+    _, exponents = at.kernels.xp.frexp(sizes)
+    return _powers(at.kernels.xp.where(abs(exponents) > SAFE, exponents, 0), at)
+
+
+def _powers(exponents: Array, at: At) -> Array:
+    """Powers of two, float32, of integers up to 128, of which the last two are the same."""
+    xp = at.kernels.xp
+    return xp.ldexp(xp.float32(1), xp.minimum(exponents, np.finfo(np.float32).maxexp - 1)).astype("float32")
+
+
+def _over(x: Array, units: Array) -> Array:
+    """x / units, without a copy if all are 1."""
+    return x if bool((units == 1).all()) else x / units
+
+
+def _times(x: Array, units: Array) -> Array:
+    """x units, without a copy if all are 1."""
+    return x if bool((units == 1).all()) else x * units
+
+
 @dataclass(frozen=True)
 class Levels(Quantised):
     """Stochastic rounding of x/‖x‖ to multiples of 1/s, for the norm `scale`; unbiased."""
@@ -53,12 +84,15 @@ class Levels(Quantised):
 
     def levels(self, x: Array, norms: Array, at: At) -> Array:
         """The rounded levels of x (T, C, d): integers from -s to s, in float32."""
+        units = _units(norms, at)
+        norms = norms / units
         safe = at.kernels.xp.where(norms > 0, norms, 1)
-        return _round(x * (self.s / safe), at, type(self).__name__).clip(-self.s, self.s)
+        return _round(_over(x, units) * (self.s / safe), at, type(self).__name__).clip(-self.s, self.s)
 
-    def from_levels(self, levels: Array, norms: Array) -> Array:
+    def from_levels(self, levels: Array, norms: Array, at: At) -> Array:
         """The entries (T, C, d), float32, of levels and norms (T, C, 1)."""
-        return levels.astype("float32") * (norms / self.s)
+        units = _units(norms, at)
+        return _times(levels.astype("float32") * (norms / units / self.s), units)
 
 
 @dataclass(frozen=True)
@@ -89,7 +123,8 @@ class QSGD(Levels):
         return min(d / self.s**2, d**0.5 / self.s)
 
     def scale(self, x: Array, at: At) -> Array:
-        return at.kernels.xp.linalg.norm(x, axis=2, keepdims=True)
+        units = _units(_largest(x), at)
+        return at.kernels.xp.linalg.norm(_over(x, units), axis=2, keepdims=True) * units
 
     def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
         norms = self.scale(x, at)
@@ -108,11 +143,11 @@ class QSGD(Levels):
     def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
         sent, norms, xp, d = message.parts["levels"], message.parts["norm"], at.kernels.xp, self.layout.d
         if self.width in (8, 16):
-            return self.from_levels(sent, norms)
+            return self.from_levels(sent, norms, at)
         if not self.width:
-            return self.from_levels(unpack(xp, sent, 3, d).astype("float32") - 1, norms)
+            return self.from_levels(unpack(xp, sent, 3, d).astype("float32") - 1, norms, at)
         numbers = from_bits(xp, unpack(xp, sent, 2, d * self.width), self.width)
-        return self.from_levels(numbers.astype("float32") - self.s, norms)
+        return self.from_levels(numbers.astype("float32") - self.s, norms, at)
 
 
 @dataclass(frozen=True)
@@ -129,14 +164,14 @@ class Int8(Levels):
         return 127
 
     def scale(self, x: Array, at: At) -> Array:
-        return abs(x).max(axis=2, keepdims=True)
+        return _largest(x)
 
     def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
         norms = self.scale(x, at)
         return Message({"norm": norms, "levels": self.levels(x, norms, at).astype("int8")})
 
     def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
-        return self.from_levels(message.parts["levels"], message.parts["norm"])
+        return self.from_levels(message.parts["levels"], message.parts["norm"], at)
 
 
 @dataclass(frozen=True)
@@ -155,9 +190,7 @@ class Float16(Quantised):
         return 1 - 2.0**-22 - self.layout.d * 2.0**-48
 
     def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
-        xp = at.kernels.xp
-        _, exponents = xp.frexp(abs(x).max(axis=2, keepdims=True))
-        units = xp.ldexp(xp.float32(1), exponents).astype("float32")
+        units = _powers(at.kernels.xp.frexp(_largest(x))[1], at)
         return Message({"unit": units, "values": (x / units).astype("float16")})
 
     def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
@@ -182,7 +215,8 @@ class Sign(Quantised):
 
     def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
         xp = at.kernels.xp
-        mean = abs(x).mean(axis=2, keepdims=True)
+        units = _units(_largest(x), at)
+        mean = abs(_over(x, units)).mean(axis=2, keepdims=True) * units
         return Message({"mean": mean, "signs": pack(xp, (x >= 0).astype("uint8"), 2)})
 
     def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:

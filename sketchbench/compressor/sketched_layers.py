@@ -65,20 +65,18 @@ class SketchedLayers(Compressor):
     def _divide(self, numerator: int, denominator: int) -> list[Part]:
         """Divide the update into its parameters, with sketches of numerator/denominator of the inputs, at least 1."""
         matrices = [number for number, shape in enumerate(self.layout.shapes) if len(shape) > 1]
-        parts, start = [], 0
-        for number, (shape, size) in enumerate(zip(self.layout.shapes, self.layout.sizes, strict=True)):
+        parts = []
+        for number, table in enumerate(self.layout.tables):
             family = None
-            if number in matrices[:-1]:
-                inputs = size // shape[0]
-                family = fit_family(self.family, inputs, max(1, inputs * numerator // denominator))
-            parts.append(Part(f"parameter{number}", start, start + size, shape[0], family))
-            start += size
+            if number in matrices[:-1] and table.n * table.m:
+                family = fit_family(self.family, table.m, max(1, table.m * numerator // denominator))
+            parts.append(Part(f"parameter{number}", table.start, table.stop, table.n, family))
         return parts
 
     @functools.cached_property
     def parts(self) -> list[Part]:
         """The parameters, with the largest sketches that fit the limit."""
-        most = max((size // shape[0] for shape, size in zip(self.layout.shapes, self.layout.sizes, strict=True)))
+        most = max(1, *(table.m for table in self.layout.tables))
         for numerator in range(most, -1, -1):
             parts = self._divide(numerator, most)
             if WORD * sum(part.words for part in parts) <= self.limit:

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from sketchbench.parameters import choose
+from sketchbench.parameters import Count, Positive, checked, choose
 from sketchbench.recovery.count_sketch import CountSketchMedian
 from sketchbench.recovery.desketch import Desketch
 from sketchbench.recovery.fiht import FIHT
@@ -38,13 +38,15 @@ def no_compression(d: int) -> Compressor:
     return Compressor(Desketch(d), Identity(d, d))
 
 
-def fiht(d: int, k: int, compression: float) -> Compressor:
+@checked
+def fiht(d: Count, k: Count, compression: Positive) -> Compressor:
     """FIHT as printed (tang2021 Appendices C and E), with d / compression rows of the Walsh-Hadamard matrix."""
     family = SubsampledHadamard(d, round(d / compression), signs=False)
     return Compressor(FIHT(k, stopping="paper", support="padded"), family)
 
 
-def count_sketch(d: int, k: int, rows: int, columns: int) -> Compressor:
+@checked
+def count_sketch(d: Count, k: Count, rows: Count, columns: Count) -> Compressor:
     """A CountSketch of rows × columns cells, decoded by the median of an entry's cells."""
     return Compressor(CountSketchMedian(k), BlockSparseEmbedding(d, rows * columns, s=rows))
 
@@ -54,10 +56,19 @@ def check_case(case: str) -> None:
     choose("arm", case, COMPRESSING)
 
 
-def compressor_of(arm: Arm, d: int, k: int) -> Compressor:
-    """The compressor of an arm, for d weights and steps of k entries."""
+@checked
+def compressor_of(arm: Arm, d: Count, k: Count) -> Compressor:
+    """The compressor of an arm, for d weights and steps of k entries.
+
+    Raises:
+        ValueError: for a case that is not among COMPRESSING, other than UNCOMPRESSED, or a size or compression that is
+            not positive.
+    """
     if arm == UNCOMPRESSED:
         return no_compression(d)
+    check_case(arm.case)
+    if not arm.compression > 0:
+        raise ValueError(f"compression={arm.compression} must be > 0")
     if arm.case == "fiht":
         return fiht(d, k, arm.compression)
     return count_sketch(d, k, TABLE_ROWS, max(1, round(d / (TABLE_ROWS * arm.compression))))

@@ -24,10 +24,11 @@ from sketchbench.dataset.partition import MakeParts
 from sketchbench.kernels import Array, Kernels
 from sketchbench.model.networks import MakeModel
 from sketchbench.objective.stacked import Batches, StackedPerceptron, initial_weights, perceptron
-from sketchbench.parameters import Checked, Positive
+from sketchbench.parameters import Checked, Count, Positive, checked
 from sketchbench.privacy.sampling import Sampling
 
 LARGEST = 1000.0  # magnitude of a weight beyond which a training has diverged; others reach a hundredth of it
+LARGEST_UPDATE = 1e30  # magnitude of an update's entry beyond which it has, too: norms still fit into float32
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,8 @@ class Federation:
         inputs, labels = self.train
         return Batches(inputs[drawn], labels[drawn], asarray(shares))
 
-    def repeat(self, times: int) -> "Federation":
+    @checked
+    def repeat(self, times: Count) -> "Federation":
         """The federation of all trials, repeated `times` times one after another."""
         start = self.kernels.xp.concatenate([self.start] * times)
         return replace(self, start=start, records=np.tile(self.records, (times, 1, 1)))
@@ -101,8 +103,10 @@ def make_federation(
         trials: a 64-bit seed for each trial, of its partition and initial weights.
 
     Raises:
-        ValueError: if clients have unequally many records, or the model is no perceptron.
+        ValueError: for no trials; if clients have unequally many records, or the model is no perceptron.
     """
+    if not len(trials):
+        raise ValueError("a federation needs at least one trial")
     dealt = [partition(labels=data.train.labels, seed=seed) for seed in trials]
     counts = {len(own) for parts in dealt for own in parts}
     if len(counts) > 1:
@@ -171,14 +175,15 @@ class Trained(NamedTuple):
     bytes_down: float
 
 
+@checked
 def train(
-    clients: Federation, gradients: Gradients, arms: Sequence[Arm], seed: int, *, rounds: int, judged: int = 1
+    clients: Federation, gradients: Gradients, arms: Sequence[Arm], seed: int, *, rounds: Count, judged: Count = 1
 ) -> list[Trained]:
     """Train all arms, side by side.
 
     In each round clients send their learning rate times their gradient, compressed, and the server subtracts the
-    compressor's step from the weights. A training diverges when a weight would exceed LARGEST or be no number; from
-    then on its weights stay as they are, and its clients send updates of zero.
+    compressor's step from the weights. A training diverges when a weight would exceed LARGEST, or an entry of an update
+    LARGEST_UPDATE, or be no number; from then on its weights stay as they are, and nothing is sent or remembered.
 
     Arguments:
         clients: with their records and initial weights.
@@ -186,11 +191,14 @@ def train(
         arms: the methods that are compared.
         seed: of batches, noise and operators.
         rounds: at least 1.
-        judged: the number of the last rounds that are evaluated.
+        judged: the number of the last rounds that are evaluated, from 1 to `rounds`.
 
     Raises:
-        ValueError: for a message of more bytes than the compressor's limit.
+        ValueError: for a message of more bytes than the compressor's limit, a number of rounds out of range, a
+            compressor for another network, or rates or noise of an arm that are not finite or of other trials.
     """
+    if judged > rounds:
+        raise ValueError(f"judged={judged} must be <= rounds={rounds}")
     random, noise = seeds.generator(seed, part="batches"), seeds.generator(seed, part="noise")
     kernels, shape = clients.kernels, (*clients.records.shape[:2], clients.layout.d)
     private = any(arm.sigma for arm in arms)
@@ -212,6 +220,13 @@ class _Training:
     def __init__(self, clients: Federation, gradients: Gradients, arm: Arm) -> None:
         self._clients, self._clip, self._arm = clients, gradients.clip, arm
         kernels, (trials, count) = clients.kernels, clients.records.shape[:2]
+        if arm.compressor.layout.sizes != clients.layout.sizes:
+            sizes, own = clients.layout.sizes, arm.compressor.layout.sizes
+            raise ValueError(f"a compressor of parameters of {own} entries must be of the network's, {sizes}")
+        if np.shape(arm.rates) != (trials,) or not np.isfinite(arm.rates).all():
+            raise ValueError(f"rates={arm.rates} must be one finite number for each of {trials} trials")
+        if not 0 <= arm.sigma < np.inf:
+            raise ValueError(f"sigma={arm.sigma} must be >= 0 and finite")
         self._w = clients.start.copy()
         self._rates = kernels.asarray(arm.rates)
         self._sound = kernels.xp.ones(trials, dtype=bool)
@@ -226,6 +241,8 @@ class _Training:
         if noise is not None:
             x += noise * x.dtype.type(self._arm.sigma)
         x *= xp.where(self._sound, self._rates, 0)[:, None, None]
+        self._sound &= (abs(x) <= LARGEST_UPDATE).all(axis=(1, 2))  # False for an entry that is not a number
+        x[~self._sound] = 0
         exchange = compressor.exchange(x, self._memory, at)
         if exchange.bytes_up > compressor.limit:
             raise ValueError(
@@ -233,9 +250,10 @@ class _Training:
                 f"{compressor.limit}; make its messages smaller, or let it refuse this limit in `check`"
             )
         self._up, self._down = max(self._up, exchange.bytes_up), self._down + exchange.bytes_down
-        self._memory = exchange.memory
         after = self._w - exchange.step
-        self._sound &= abs(after).max(axis=1) <= LARGEST  # False for a weight that is not a number
+        self._sound &= abs(after).max(axis=1) <= LARGEST
+        memory = exchange.memory
+        self._memory = memory if self._sound.all() else memory.forget(~self._sound, at.kernels)
         self._w = xp.where(self._sound[:, None], after, self._w)
 
     def evaluate(self) -> None:

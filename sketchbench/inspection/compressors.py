@@ -14,9 +14,9 @@ from sketchbench.inspection.targets import subclass
 from sketchbench.sketch.family import SizeError
 
 KEY = "algorithm"
-LAYOUT = Layout(((50, 64), (50,), (10, 50), (10,)))
+LAYOUT = Layout(((50, 64), (50,), (10, 50), (10,), (4, 2, 3, 3), ()))
 COMPRESSIONS = (7, 64)
-TRIALS, CLIENTS, ROUNDS = 2, 3, 2
+TRIALS, CLIENTS, ROUNDS = 2, 3, 3
 SEED = 54321
 
 
@@ -39,12 +39,12 @@ def check_compressor(findings: Findings, node: Any) -> None:
 
 
 def _check_rounds(findings: Findings, compressor: Compressor) -> None:
-    """The step and the bytes of each round of random updates."""
+    """The step and the bytes of each round of random updates, of which the second are zero."""
     loaded = kernels.load("numpy")
     random = np.random.default_rng(SEED)
     memory = compressor.begin(TRIALS, CLIENTS, loaded)
     for number in range(ROUNDS):
-        updates = random.standard_normal((TRIALS, CLIENTS, LAYOUT.d)).astype("float32")
+        updates = (random.standard_normal((TRIALS, CLIENTS, LAYOUT.d)) * (number != 1)).astype("float32")
         done = compressor.exchange(updates, memory, At(loaded, SEED, number, TRIALS))
         step, memory = np.asarray(done.step), done.memory
         mistake = ""

@@ -1,7 +1,7 @@
 """The base class of iterative recoveries: many signals at once, each of which stops by itself."""
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -140,6 +140,10 @@ class Iterative(Recovery):
             if not len(signals.number):
                 break
         return Recovered(x, iterations, trace[:, : s + 1])
+
+    def _with_tiny(self) -> Recovery:
+        """The norms of what is tiny are below the paper's threshold after one iteration."""
+        return replace(self, iterations=1) if self.stopping == "paper" else self
 
     def _keep(self, phi: Sketch, y: Array, estimate: Array, domain: int) -> Iterate:
         """The iterate of the k entries of largest magnitude among the first `domain` entries of an estimate (N, n)."""

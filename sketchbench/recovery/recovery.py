@@ -13,6 +13,7 @@ from sketchbench.sketch.operator import Sketch
 
 WORKSPACE = 2**20  # entries of signals that are recovered at a time
 HEADROOM = 1e3  # how much larger than measurements estimates may be without overflow of their squares
+SCALED = 20  # the exponent to which other measurements are scaled: far from either end, for squares and for rounding
 
 
 class Recovered(NamedTuple):
@@ -47,7 +48,9 @@ class Recovery(Checked, ABC):
     def recover(self, sketch: Sketch, y: Array) -> Recovered:
         """Estimate signals x from measurements y = Φx + noise.
 
-        Signals are recovered in blocks of WORKSPACE entries, so that memory stays bounded.
+        Signals are recovered in blocks of WORKSPACE entries, so that memory stays bounded. Where squares of a signal's
+        measurements would leave the range of the dtype, it is recovered in another unit, a power of two, which is
+        exact: estimates scale with measurements from the smallest to the largest number.
 
         Arguments:
             sketch: Φ, a single operator, which all signals share.
@@ -57,10 +60,13 @@ class Recovery(Checked, ABC):
             Estimates with the leading axes of y, and their iterations.
 
         Raises:
-            ValueError: for k > d, a stack of operators, a wrong length, a non-finite measurement, or one whose
-                square leaves the range of its dtype.
+            ValueError: for k > d, a stack of operators, a wrong length, or a non-finite measurement.
             TypeError: for another kind of array, or a sketch that this recovery cannot decode.
+            OverflowError: where an estimate, or the norm of a residual, exceeds the range of the dtype.
         """
+        if not hasattr(sketch, "lift"):
+            made = f"{type(sketch).__module__}.{type(sketch).__name__}"
+            raise TypeError(f"recovery takes an operator, not {made}; draw one from a family by `draw`")
         if sketch.operators is not None:
             raise ValueError(
                 f"recovery takes one operator, not a stack of {sketch.operators}; draw it without `operators`"
@@ -69,13 +75,12 @@ class Recovery(Checked, ABC):
             raise ValueError(f"k={self.k} must be <= d={sketch.d}")
         signals = sketch.lift(y, sketch.b, "b", True)[0]
         xp = sketch.kernels.xp
-        _check_range(xp, signals)
         step = max(1, WORKSPACE // sketch.padded().d)
         working = sketch.with_workspace()
         x = xp.empty((len(signals), sketch.d), dtype=signals.dtype)
         iterations, traces = [], []
         for first in range(0, max(len(signals), 1), step):
-            block = self._recover(working, signals[first : first + step])
+            block = self._recover_in_range(working, signals[first : first + step])
             x[first : first + step] = block.x
             iterations.append(block.iterations)
             traces.append(block.trace)
@@ -88,20 +93,37 @@ class Recovery(Checked, ABC):
 
     @abstractmethod
     def _recover(self, sketch: Sketch, y: Array) -> Recovered:
-        """Estimate N signals from measurements y (N, b), which are checked; the operator has a workspace."""
+        """Estimate N signals from measurements y (N, b), which are checked, and whose squares can be summed in their
+        dtype; the operator has a workspace."""
 
+    def _with_tiny(self) -> "Recovery":
+        """The recovery of measurements that are scaled up: itself, where estimates don't depend on the unit."""
+        return self
 
-def _check_range(xp: Any, signals: Array) -> None:
-    """Raise ValueError for measurements (N, b) whose squares cannot be summed in their dtype."""
-    if signals.size == 0:
-        return
-    largest, limits = xp.abs(signals).max(axis=1), np.finfo(signals.dtype)
-    high = (float(limits.max) / signals.shape[1]) ** 0.5 / HEADROOM
-    if bool((largest > high).any()):
-        raise ValueError(
-            f"measurements up to {float(largest.max()):.2g} must be <= {high:.2g}, so that their squares can be summed "
-            f"in {signals.dtype}; scale them down"
-        )
+    def _recover_in_range(self, sketch: Sketch, y: Array) -> Recovered:
+        """`_recover`, in another unit for signals whose measurements' squares would leave the range of their dtype."""
+        xp, limits = sketch.kernels.xp, np.finfo(y.dtype)
+        largest = xp.abs(y).max(axis=1, initial=0)
+        tiny = (largest > 0) & (largest < float(limits.tiny) ** 0.5 / float(limits.eps))
+        huge = largest > (float(limits.max) / y.shape[1]) ** 0.5 / HEADROOM
+        exponents = xp.where(tiny | huge, xp.frexp(largest)[1] - SCALED, 0)
+        if not bool(exponents.any()):
+            return self._recover(sketch, y)
+        units = xp.ldexp(xp.ones(len(y), dtype=y.dtype), xp.maximum(exponents, limits.minexp))[:, None]
+        up, others = xp.flatnonzero(exponents < 0), xp.flatnonzero(exponents >= 0)
+        parts = [
+            recovery._recover(sketch, y[at] / units[at]) for recovery, at in ((self._with_tiny(), up), (self, others))
+        ]
+        order = xp.argsort(xp.concatenate([up, others]))
+        with np.errstate(over="ignore"):  # refused below
+            x = xp.concatenate([part.x for part in parts])[order] * units
+            trace = _join(xp, [part.trace for part in parts])[order] * units
+        if not bool(xp.isfinite(x).all()) or bool(xp.isinf(trace).any()):
+            raise OverflowError(
+                f"estimates from measurements up to {float(largest.max()):.2g}, or their residuals, exceed {y.dtype}, "
+                f"which ends at {float(limits.max):.2g}; scale the measurements down"
+            )
+        return Recovered(x, xp.concatenate([part.iterations for part in parts])[order], trace)
 
 
 def _join(xp: Any, traces: list[Array]) -> Array:

@@ -17,7 +17,7 @@ from sketchbench.compressor.message import WORD, Layout, byte_limit
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import Row, Value
 from sketchbench.measure.summary import ROUNDING
-from sketchbench.parameters import Checked, Count, NonEmptyList, Positive, Range, Several
+from sketchbench.parameters import Checked, Count, Natural, NonEmptyList, Positive, Range, Several
 from sketchbench.sketch.family import SizeError
 from sketchbench.task import trials
 
@@ -26,6 +26,7 @@ Compression = Annotated[float, Range(1)]
 FEW = 400  # draws below which a mean is not worth measuring
 APPLICATIONS = 20  # of an operator in a trial
 Size = dict[str, Value]  # the columns d and compression
+PATIENCE = 32  # rounds after which a compressor that sends nothing of an update is taken to send nothing for ever
 EVENT = 0.5  # the threshold of an indicator that is 0 or 1
 
 
@@ -95,6 +96,10 @@ class CompressorContract(Checked):
         renewal: the next round's operator is the same though `fresh`, or another though not `fresh`; for compressors
             with a key, at compressions above 1.
         neighbours: the next trial has the same operator; likewise.
+        unit: the steps of the same updates in tiny or huge units are off by more than `tolerance`, though it states
+            that its steps scale.
+        refusal: an update that is no number or infinite is taken, or leaves something behind in the memory.
+        restart: after an update of zeros, nothing of others is sent for PATIENCE rounds.
 
     Arguments:
         layouts: of networks: the shapes of their parameters.
@@ -106,7 +111,7 @@ class CompressorContract(Checked):
     compressor: MakeCompressor
     kernels: Kernels
     seed: int
-    layouts: NonEmptyList[NonEmptyList[NonEmptyList[Count]]]
+    layouts: NonEmptyList[NonEmptyList[list[Natural]]]
     compressions: NonEmptyList[Compression]
     budget: Budget
     tolerance: Positive
@@ -159,6 +164,10 @@ class CompressorContract(Checked):
             renewal, neighbours = contract.check_renewal(subject, budget.trials)
             yield "renewal", renewal / EVENT
             yield "neighbours", neighbours / EVENT
+        if compressor.scales:
+            yield "unit", contract.scale_distance(subject, budget.trials, clients, number) / self.tolerance
+        yield "refusal", contract.detect_traces(subject, rounds, clients, number) / EVENT
+        yield "restart", contract.detect_silence(subject, budget.trials, clients, PATIENCE) / EVENT
 
     def _biases(self, subject: Subject, draws: int) -> Iterator[Candidate]:
         """The deviations of the mean of C(x). `entry` needs all draws, as a compressor may seldom send an entry."""

@@ -1,4 +1,4 @@
-"""The claims K1 to K6, read from conf/claim, reject each broken compressor, and no sound one."""
+"""The claims K1 to K7, read from conf/claim, reject each broken compressor, and no sound one."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from sketchbench.report.claim.claims import Claim, read_claims
 from sketchbench.report.claim.criteria import CRITERIA
 from sketchbench.task.compressor_contract import Budget, CompressorContract
 
-CLAIMS = {claim.id: claim for claim in read_claims((Path(__file__).parents[2] / "conf" / "claim").glob("K[1-6]*.yaml"))}
+CLAIMS = {claim.id: claim for claim in read_claims((Path(__file__).parents[2] / "conf" / "claim").glob("K[1-7]*.yaml"))}
 BREAKS = {
     "unscaled": "K1",
     "other_operator": "K1",
@@ -27,7 +27,11 @@ BREAKS = {
     "too_large": "K5",
     "of_its_calls": "K6",
     "same_every_round": "K6",
+    "one_unit": "K7",
+    "poisoned": "K7",
+    "stuck": "K7",
 }
+FACTORED = (2,)  # compressions at which PowerSGD sends factors of this layout's matrices
 BUDGET = Budget(draws=2000, vectors=200, trials=3, clients=3, rounds=3, entries=4e6)
 
 
@@ -55,14 +59,14 @@ def test_sound_compressors_keep_all_of_it(name: str, reference: Kernels) -> None
     unbiased = found.pop("K1")
     assert unbiased <= {"holds", "inconclusive"}  # fewer draws than a quick run has
     assert all(several <= {"holds"} for several in found.values()), found
-    assert found["K5"] == found["K6"] == {"holds"}
+    assert found["K5"] == found["K6"] == found["K7"] == {"holds"}
     assert found["K4"] | found["K4-others"] == {"holds"}
 
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", BREAKS)
 def test_broken_compressors_break_their_part(name: str, reference: Kernels) -> None:
-    measured = rows(f"control/broken/{name}", reference)
+    measured = rows(f"control/broken/{name}", reference, *([FACTORED] if name == "stuck" else []))
     assert "fails" in verdicts(CLAIMS[BREAKS[name]], measured)
 
 

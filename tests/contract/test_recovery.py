@@ -131,6 +131,27 @@ def check_formula(method: Make, sensing: Family, kernels: Kernels) -> None:
         np.testing.assert_allclose(estimate, kept(np.array(said), K), rtol=1e-11, atol=1e-11)
 
 
+def check_scale(method: Make, sensing: Family, kernels: Kernels, dtype: Any, exponents: tuple[int, ...]) -> None:
+    """Signals times powers of two, each another one, give estimates and residuals times these, after as many
+    iterations; under the paper's stopping rule, which has a unit, tiny ones stop after one."""
+    x = draw_sparse(D, K, len(exponents), 13, noise=NOISE)
+    sketch, y = sensed(sensing, kernels, x, dtype)
+    recovery = method(k=K)
+    paper = isinstance(recovery, Iterative) and recovery.stopping == "paper"
+    expected = recovery.recover(sketch, 2.0**20 * y if paper else y)
+    scales = [exponent - 20 * paper for exponent in exponents]
+    found = recovery.recover(sketch, kernels.asarray(np.ldexp(kernels.to_numpy(y), np.array(exponents)[:, None])))
+    for n, exponent in enumerate(scales):
+        if paper and exponent < 0:  # some are below the paper's threshold
+            assert exponent > -45 or int(found.iterations[n]) == 1
+            continue
+        assert int(found.iterations[n]) == int(expected.iterations[n])
+        for one, other in ((found.x[n], expected.x[n]), (found.trace[n], expected.trace[n])):
+            shorter = min(one.shape[0], other.shape[0])
+            scaled = np.ldexp(kernels.to_numpy(other), exponent)
+            np.testing.assert_array_equal(kernels.to_numpy(one)[:shorter], scaled[:shorter])
+
+
 # The configs
 
 
@@ -261,6 +282,35 @@ def test_unit(kernels: Kernels, name: str, exponent: int) -> None:
     assert same == (not absolute or exponent > 0)
     if not same:
         assert (kernels.to_numpy(scaled.iterations) == 1).all()
+
+
+@EVERY
+@examples(15)
+@given(data=st.data(), dtype=st.sampled_from([np.float32, np.float64]))
+def test_scale(kernels: Kernels, name: str, data: st.DataObject, dtype: Any) -> None:
+    """From near the smallest normal number, where no bit of a measurement is lost, to near the largest."""
+    limits = np.finfo(dtype)
+    exponent = st.integers(limits.minexp + limits.nmant + 20, limits.maxexp - 12)
+    exponents = data.draw(st.lists(exponent, min_size=3, max_size=3))
+    check_scale(make(name), family(name), kernels, dtype, (0, limits.minexp + 50, limits.maxexp - 12, *exponents))
+
+
+@EVERY
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_constant_and_largest_measurements(kernels: Kernels, name: str, dtype: Any) -> None:
+    """Up to the largest number there is an estimate, or an error that says that it is beyond."""
+    sketch, recovery, largest = family(name).draw(KEY, kernels=kernels), make(name)(k=K), np.finfo(dtype).max
+    for value in (largest, np.finfo(dtype).tiny, np.finfo(dtype).smallest_subnormal):
+        y = np.full(B, value, dtype=dtype)
+        allowed = ["scale the measurements down"] if value == largest else []
+        try:
+            estimate = kernels.to_numpy(recovery.recover(sketch, kernels.asarray(y)).x)
+        except OverflowError as error:
+            refused = str(error)
+            assert any(refused.endswith(text) for text in allowed), refused  # noqa: PT017 (an estimate is right, too)
+        else:
+            assert np.isfinite(estimate).all()
+            assert estimate.any()
 
 
 @EVERY

@@ -27,6 +27,20 @@ def test_unknown_cases() -> None:
 
 
 @pytest.mark.parametrize(
+    ("arm", "text"),
+    [
+        (Arm("other", 2.0), "arm=other is unknown"),
+        (Arm("fiht", 0.0), "compression=0.0 must be > 0"),
+        (Arm("count_sketch", -2.0), "compression=-2.0 must be > 0"),
+        (Arm("fiht", float("nan")), "compression=nan must be > 0"),
+    ],
+)
+def test_arms_are_checked(arm: Arm, text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        compressor_of(arm, 64, 3)
+
+
+@pytest.mark.parametrize(
     ("peer", "b"), [("uncompressed", 64), ("count_sketch", 24), ("desketch", 40), ("noiseless", 40)]
 )
 def test_bytes_of_peers(peer: Peer, b: int) -> None:

@@ -9,13 +9,19 @@ import pytest
 
 from sketchbench import kernels
 from sketchbench.compressor.compressor import At
+from sketchbench.compressor.message import Layout
 from sketchbench.compressor.plain import Plain
+from sketchbench.compressor.power_sgd import PowerSGD
+from sketchbench.compressor.quantised import QSGD, Sign
+from sketchbench.compressor.sketched_memory import CompressedSensing
 from sketchbench.compressor.sparse import RandomK, TopK
 from sketchbench.dataset import digits, partition
 from sketchbench.federated.frontier import Arm, Federation, Gradients, Trained, make_federation, train
 from sketchbench.kernels import Array
 from sketchbench.model.networks import mlp
 from sketchbench.privacy.sampling import Sampling
+from sketchbench.recovery.count_sketch import CountSketchMedian
+from sketchbench.sketch.sparse import BlockSparseEmbedding
 
 NUMPY = kernels.load("numpy")
 MODEL = functools.partial(mlp, hidden=(6,))
@@ -40,6 +46,12 @@ def arm(make: Any = Plain, limit: int | None = None, rate: Any = 0.3, sigma: flo
     layout = clients().layout
     rates = np.broadcast_to(np.float32(rate), (TRIALS,))
     return Arm(make(layout=layout, limit=limit or layout.nbytes), rates, sigma)
+
+
+def sensing(layout: Layout, limit: int) -> CompressedSensing:
+    """With a recovery that fits into any range."""
+    family = functools.partial(BlockSparseEmbedding, s=5)
+    return CompressedSensing(layout, limit, family=family, recovery=CountSketchMedian, share=0.02)
 
 
 def change(trained: Trained) -> np.ndarray:
@@ -80,6 +92,42 @@ def test_plain_training_is_gradient_descent() -> None:
 def test_it_learns() -> None:
     (trained,) = train(clients(), FIXED, [arm()], 3, rounds=60)
     assert (clients().accuracy(trained.w) > clients().accuracy(clients().start) + 0.4).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "text"),
+    [
+        ({"rounds": 0}, ValueError, "rounds=0 must be >= 1"),
+        ({"rounds": -1}, ValueError, "rounds=-1 must be >= 1"),
+        ({"rounds": 2, "judged": 0}, ValueError, "judged=0 must be >= 1"),
+        ({"rounds": 2, "judged": 3}, ValueError, "judged=3 must be <= rounds=2"),
+        ({"rounds": 1.5}, TypeError, "rounds=1.5 must be an integer"),
+    ],
+)
+def test_numbers_of_rounds_are_checked(change: dict[str, Any], error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        train(clients(), FIXED, [arm()], 3, **change)
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"rates": np.float32([0.1])}, r"must be one finite number for each of 3 trials"),
+        ({"rates": np.float32([0.1, np.nan, 0.1])}, r"must be one finite number for each of 3 trials"),
+        ({"sigma": -1.0}, "sigma=-1.0 must be >= 0 and finite"),
+        ({"compressor": Plain(Layout(((3,),)), 12)}, r"parameters of \[3\] entries must be of the network's, \["),
+    ],
+)
+def test_arms_are_checked(change: dict[str, Any], text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        train(clients(), FIXED, [arm()._replace(**change)], 3, rounds=1)
+
+
+def test_a_federation_has_trials() -> None:
+    with pytest.raises(ValueError, match="needs at least one trial"):
+        make_federation(NUMPY, digits.mixed(), PARTITION, MODEL, [])
+    with pytest.raises(ValueError, match="times=0 must be >= 1"):
+        clients().repeat(0)
 
 
 def test_arms_side_by_side_are_trained_as_alone() -> None:
@@ -141,9 +189,11 @@ def test_clipping_bounds_a_client() -> None:
     assert np.linalg.norm(change(unclipped), axis=1).min() > 0.05 * 40 / 16
 
 
-def test_divergence_stays_with_its_trial() -> None:
-    (sound,) = train(clients(), FIXED, [arm(TopK, 300, rate=[0.3, 0.3, 0.3])], 3, rounds=5)
-    (mixed,) = train(clients(), FIXED, [arm(TopK, 300, rate=[0.3, 1e30, 0.3])], 3, rounds=5)
+@pytest.mark.parametrize("rate", [1e20, 1e30, 3e38])
+@pytest.mark.parametrize("make", [TopK, RandomK, QSGD, Sign, PowerSGD, sensing])
+def test_divergence_stays_with_its_trial(make: Any, rate: float) -> None:
+    (sound,) = train(clients(), FIXED, [arm(make, 900, rate=[0.3, 0.3, 0.3])], 3, rounds=5)
+    (mixed,) = train(clients(), FIXED, [arm(make, 900, rate=[0.3, rate, 0.3])], 3, rounds=5)
     assert not sound.diverged.any()
     assert mixed.diverged.tolist() == [False, True, False]
     assert np.isfinite(mixed.w).all()

@@ -95,6 +95,22 @@ class StoppingAbsolute(FIHT):
         return FIHT._recover(replace(self, stopping="paper"), sketch, y)
 
 
+class OneUnit(FIHT):
+    """Measurements are taken as they are, even where their squares leave the range of the type."""
+
+    def _recover_in_range(self, sketch: Sketch, y: Array) -> Recovered:
+        return self._recover(sketch, y)
+
+
+class UnitOfTheBatch(FIHT):
+    """All signals are recovered in the unit of the largest one."""
+
+    def _recover_in_range(self, sketch: Sketch, y: Array) -> Recovered:
+        unit = abs(y).max(initial=0) or y.dtype.type(1)
+        found = self._recover(sketch, y / unit)
+        return Recovered(found.x * unit, found.iterations, found.trace * unit)
+
+
 class MedianUnsigned(CountSketchMedian):
     """The median of the cells, without their signs."""
 

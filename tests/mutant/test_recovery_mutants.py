@@ -16,6 +16,8 @@ keeps the level of a quick run. What a claim does not see must fail the contract
 | OneFewer | | | | | recovers, iterates |
 | OneMore | | | | | shapes, iterates |
 | DesketchUnscaled | | | | | formula |
+| OneUnit | | | | | scale |
+| UnitOfTheBatch | | | | | scale |
 
 Optimal step lengths make up for a missing factor of the adjoint, a stale direction only slows down, and
 one entry of 92 is below the margins.
@@ -27,6 +29,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from judging import verdicts
 from recoveries import (
@@ -34,11 +37,13 @@ from recoveries import (
     MedianUnsigned,
     OneFewer,
     OneMore,
+    OneUnit,
     ResidualStale,
     RowsFromFront,
     SmallestKept,
     StoppingAbsolute,
     SupportOfBefore,
+    UnitOfTheBatch,
 )
 
 from sketchbench import kernels
@@ -175,6 +180,16 @@ def test_contract(contract: Any, check: str, sensing: Sensing, sound: Any, mutan
     checked(sound, family, kernels.load("numba"))
     with pytest.raises(AssertionError):
         checked(mutant, family, kernels.load("numba"))
+
+
+@pytest.mark.parametrize("mutant", [OneUnit, UnitOfTheBatch])
+@pytest.mark.parametrize(("dtype", "exponent"), [("float32", -80), ("float64", -700), ("float64", 700)])
+def test_scale(contract: Any, mutant: type[FIHT], dtype: str, exponent: int) -> None:
+    """Signals of two units in one batch."""
+    family = HADAMARD(contract.D, contract.B)
+    contract.check_scale(FIHT, family, kernels.load("numba"), dtype, (0, exponent))
+    with pytest.raises(AssertionError), np.errstate(all="ignore"):
+        contract.check_scale(mutant, family, kernels.load("numba"), dtype, (0, exponent))
 
 
 @pytest.mark.parametrize(

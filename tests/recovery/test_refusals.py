@@ -66,6 +66,22 @@ def test_stack_of_operators(kernels: Kernels, kind: type[Recovery]) -> None:
         kind(2).recover(stack, kernels.asarray(np.ones((1, B))))
 
 
+@EACH
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_an_estimate_beyond_the_type(kernels: Kernels, kind: type[Recovery], dtype: Any) -> None:
+    sketch = drawn(kind, kernels)
+    y = np.finfo(dtype).max * kernels.xp.sign(sketch.sketch(kernels.asarray(np.eye(D, dtype=dtype)[3])))
+    with pytest.raises(OverflowError, match=f"exceed {np.dtype(dtype)}, which ends at .*; scale the measurements down"):
+        kind(2).recover(sketch, y)
+
+
+@EACH
+@pytest.mark.parametrize("thing", [np.eye(B), None, SubsampledHadamard(D, B)], ids=["matrix", "None", "family"])
+def test_no_operator(kernels: Kernels, kind: type[Recovery], thing: Any) -> None:
+    with pytest.raises(TypeError, match=f"recovery takes an operator, not .*{type(thing).__name__}; draw one from a"):
+        kind(2).recover(thing, kernels.asarray(np.ones(B)))
+
+
 @pytest.mark.parametrize("family", [SubsampledHadamard(D, B), UniformSampling(D, B), Gaussian(D, B)], ids=repr)
 def test_median_of_what_has_no_cells(kernels: Kernels, family: Any) -> None:
     sketch = family.draw(1, kernels=kernels)
