@@ -187,7 +187,11 @@ def _errata(errata: Sequence[Erratum], verdicts: pd.DataFrame) -> list[str]:
     """A line for each erratum: the printed number and the true one, with the verdicts of the claims that measure it."""
     if not errata:
         return []
-    text = f"{len(errata)} statements that are not so as printed. Their reasons and counterexamples are on the site."
+    touching = sum(erratum.touches.result for erratum in errata)
+    text = (
+        f"{len(errata)} statements that are not so as printed; a result of the paper rests on {touching}. The strongest "
+        "come first. Their reasons and counterexamples are on the site."
+    )
     rows = []
     for erratum in errata:
         judged = {claim: verdicts[verdicts["claim"] == claim] for claim in erratum.claims}
