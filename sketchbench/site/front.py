@@ -22,7 +22,7 @@ from sketchbench.site.verdicts import badge, claim_files, escape, link, number, 
 TELLING = ("S19-printed", "T11", "Z12-open")
 HEADLINES = 3
 ALWAYS = ("holds", "fails", "inconclusive")
-COUNTED = (*ALWAYS, "vacuous", "void")
+COUNTED = (*ALWAYS, "vacuous", "does not transfer", "void")
 INTRODUCTION = """\
 Three papers on sketching in federated learning make claims: how well a sketch keeps what it compresses, how training
 converges, what an attacker sees. This project measures every one of them, with confidence intervals and negative
