@@ -35,9 +35,9 @@ def lemma_1_padded() -> Numbers:
 
 
 class Channel:
-    """f = ‖x‖²/2 of d = 1,024 entries from its minimum, with exact gradients. Φ is the Walsh-Hadamard matrix without its
-    constant row: Q = 1,023 distinct rows, and (80, 80/1024)-restricted isometry for K = 20. All noise is a multiple of
-    Φu, for u = (e₁ - e₂)/√2, so that x stays a multiple of u.
+    """f = ‖x‖²/2 of d = 1,024 entries from its minimum, with exact gradients. Φ is the Walsh-Hadamard matrix without
+    its constant row: Q = 1,023 distinct rows, and (80, 80/1024)-restricted isometry for K = 20. All noise is a multiple
+    of Φu, for u = (e₁ - e₂)/√2, so that x stays a multiple of u.
 
     Condition (7) holds with γ = 1/2: sp(p) = 2/d for every multiple p of u, and γ 2K/d = 20/d.
     """
@@ -64,7 +64,7 @@ class Channel:
         return g
 
     def run(self, noise: Iterable[float], eta: float) -> Iterator[tuple[float, np.ndarray, np.ndarray]]:
-        """xᵀu, g and x̃ = x - e in every round of Algorithm 1, with w = noise · Φu, and e by the recursion of Lemma 1."""
+        """xᵀu, g and x̃ = x - e in every round of Algorithm 1, with w = noise · Φu and e by Lemma 1's recursion."""
         x, kept, e = np.zeros(self.d), np.zeros(self.b), np.zeros(self.d)
         for amount in noise:
             w, g = amount * self.phi @ self.u, x
