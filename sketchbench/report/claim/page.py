@@ -13,7 +13,8 @@ from sketchbench.report.claim.evaluate import FAMILY_WISE_ERROR
 from sketchbench.report.claim.state import describe_states, summary
 
 TITLE = "Claims and verdicts"
-MARKS = {"holds": "✓", "fails": "✗", "inconclusive": "~", "vacuous": "○", "does not transfer": "↛", "void": "⊘", "not run": "–"}
+MARKS = {"holds": "✓", "fails": "✗", "inconclusive": "~", "vacuous": "○", "does not transfer": "↛"}
+MARKS |= {"void": "⊘", "not run": "–"}
 ROLES = {
     "printed": "as the paper has it",
     "corrected": "what is true instead, or where it is",
