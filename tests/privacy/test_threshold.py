@@ -16,7 +16,7 @@ DELTAS = st.floats(-100, -0.01).map(lambda power: 10.0**power)
 
 
 def kept(total: float, steps: int, delta: float, constant: float = 1.0) -> bool:
-    """Whether `steps` steps, of ε̂ = total/√steps and δ̂ = δ/steps each by Lemma H.7, are (total, δ)-private together."""
+    """Whether `steps` steps, of ε̂ = total/√steps and δ̂ = δ/steps each by Lemma H.7, are (total, δ)-private."""
     sigma = math.sqrt(constant) * gaussian_noise(total / math.sqrt(steps), delta / steps, 1.0)
     return gaussian.epsilon(math.sqrt(steps) / sigma, delta) <= total
 

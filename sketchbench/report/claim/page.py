@@ -190,8 +190,8 @@ def _errata(errata: Sequence[Erratum], verdicts: pd.DataFrame) -> list[str]:
         return []
     touching = sum(erratum.touches.result for erratum in errata)
     text = (
-        f"{len(errata)} statements that are not so as printed; a result of the paper rests on {touching}. The five that "
-        "matter most come first. Their reasons and counterexamples are on the site."
+        f"{len(errata)} statements that are not so as printed; a result of the paper rests on {touching}. What matters "
+        "most comes first. Their reasons and counterexamples are on the site."
     )
     rows = []
     for erratum in errata:
