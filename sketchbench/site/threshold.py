@@ -7,8 +7,8 @@ from sketchbench.privacy.threshold import largest_total
 FINDING = "private_steps"  # the finding that the picture belongs to
 CONSTANTS = (1.0, 2.0, 4.0)  # times the σ² of Lemma H.7
 POWERS = (-15.0, -1.0)  # of ten, the range of δ
-DECADES = (0.0, 3.0)  # of the total ε
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 300, 200, 34, 8, 8, 32
+DECADES = (-1.0, 3.0)  # of the total ε
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 300, 200, 34, 14, 8, 32
 POINTS = 57  # of a curve
 CAPTION = (
     "The largest total ε = √(TK) ε̂ up to which Theorem 6.2 holds for every T and K, over the total δ, with 1, 2 and 4 "
@@ -19,10 +19,10 @@ CAPTION = (
 
 def draw(alone: bool = False) -> str:
     """The picture in a figure with its caption; `alone`, an SVG file on white, in its own colours."""
-    parts = [_text(LEFT, HEIGHT - 4, "total δ", "start"), _text(2, TOP + 8, "ε", "start")]
+    parts = [_text(LEFT, HEIGHT - 4, "total δ", "start"), _text(LEFT + 3, TOP + 10, "total ε", "start")]
     for power in range(int(DECADES[0]), int(DECADES[1]) + 1):
         y = _y(10.0**power)
-        parts += [_line(LEFT, WIDTH - RIGHT, y, y, 0.15), _text(LEFT - 5, y + 3, f"{10**power:,}", "end")]
+        parts += [_line(LEFT, WIDTH - RIGHT, y, y, 0.15), _text(LEFT - 5, y + 3, f"{10.0**power:,g}", "end")]
     for power in range(int(POWERS[0]), int(POWERS[1]) + 1, 7):
         parts.append(_text(_x(10.0**power), HEIGHT - BOTTOM + 13, f"1e{power}", "middle"))
     parts.append(f'<g stroke-dasharray="4 3">{_line(LEFT, WIDTH - RIGHT, _y(1.0), _y(1.0), 1.0)}</g>')
@@ -38,7 +38,8 @@ def draw(alone: bool = False) -> str:
     body = "".join(parts)
     if alone:
         white = f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>'
-        return f'<svg xmlns="http://www.w3.org/2000/svg" {box} color="#1b1b1b">{white}{body}</svg>\n'
+        size = f'width="{2 * WIDTH}" height="{2 * HEIGHT}"'
+        return f'<svg xmlns="http://www.w3.org/2000/svg" {size} {box} color="#1b1b1b">{white}{body}</svg>\n'
     return f'<figure class="panel"><svg {box}>{body}</svg><figcaption>{CAPTION}</figcaption></figure>'
 
 

@@ -120,6 +120,8 @@ def test_every_erratum_has_a_section(scales: list[Scale]) -> None:
     for path in (CONF / "erratum").glob("*.yaml"):
         assert f"{{#{path.stem.lower()}}}" in text
     assert "30.16" in text
+    assert text.index("## The strongest") < text.index("## All")
+    assert text.partition("## All")[0].count("<tr><td>") == 5
 
 
 def test_the_history_marks_drifts_and_may_be_missing(scales: list[Scale]) -> None:
