@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sketchbench.report.claim.criteria import Verdict
 from sketchbench.site.verdicts import anchor, escape, number
 
 Row = Mapping[Any, Any]
@@ -18,7 +17,6 @@ SMALL = (260, 70)  # WIDTH and LEFT of a picture in a column
 STEP, TOP, BOTTOM = 17, 20, 17
 DECADES = 50.0  # the axis is logarithmic where positive numbers spread by more than this factor
 ALLOWED = {"upper_bound": "below", "probability": "below", "computed": "below", "always": "below", "audit": "below"}
-VERDICTS: tuple[Verdict, ...] = ("holds", "fails", "inconclusive", "vacuous", "void", "not run")
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The errata: false statements of the papers, each with what is true instead and a counterexample in two numbers."""
+"""The errata: what the papers say, what is true instead, a counterexample in two numbers, and what rests on it."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,10 +12,11 @@ from sketchbench.site.page import Asset, Page
 from sketchbench.site.verdicts import badge, claim_files, escape, number, prose, typeset
 
 KINDS = {
-    "wrong": "the statement is false as printed",
-    "vacuous": "no case satisfies the conditions of the statement",
-    "contradictory": "the statement contradicts another place of the paper",
-    "misprint": "the print is plainly not what the authors meant",
+    "wrong": "false as printed",
+    "contradictory": "contradicts another place of the paper",
+    "misprint": "plainly not what the authors meant",
+    "open question answered": "the paper leaves it open",
+    "omitted constant": "true with another constant, which the paper leaves out",
 }
 
 
@@ -29,29 +30,43 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
 def _page(errata: Sequence[Erratum], outcomes: pd.DataFrame) -> str:
     if not errata:
         return "There are no errata."
-    rows = "".join(
-        f'<tr><td>{escape(erratum.paper)}</td><td><a href="#{erratum.id.lower()}">{escape(erratum.place)}</a></td>'
-        f"<td>{erratum.kind}</td><td>{_numbers(erratum.counterexample)}</td></tr>"
-        for erratum in errata
-    )
-    head = "<tr><th>paper</th><th>place</th><th>kind</th><th>printed, and true value</th></tr>"
+    strongest = [erratum for erratum in errata if erratum.rank]
     kinds = "; ".join(f"<strong>{kind}</strong>: {meaning}" for kind, meaning in KINDS.items())
+    touching = sum(erratum.touches.result for erratum in errata)
     blocks = [
-        f"{len(errata)} statements that are false as printed, each with the smallest counterexample that we know. "
-        f"{kinds}.",
-        f'<div class="box"><table>{head}{rows}</table></div>',
+        f"{len(errata)} statements that are not so as printed, each with the smallest counterexample that we know. "
+        f"{kinds}. A result that its paper uses rests on {touching} of them; the others are slips that change nothing "
+        "else.",
     ]
+    if strongest:
+        blocks += ["## The strongest", _table(strongest), "## All"]
+    blocks.append(_table(sorted(errata, key=lambda erratum: (erratum.paper, erratum.id))))
     for erratum in errata:
         blocks += _section(erratum, outcomes)
     return "\n\n".join(blocks)
 
 
+def _table(errata: Sequence[Erratum]) -> str:
+    """A row for each erratum, which leads to its section."""
+    rows = "".join(
+        f'<tr><td>{escape(erratum.paper)}</td><td><a href="#{erratum.id.lower()}">{escape(erratum.place)}</a></td>'
+        f"<td>{erratum.kind}</td><td>{'a result' if erratum.touches.result else 'nothing'}</td>"
+        f"<td>{_numbers(erratum.counterexample)}</td></tr>"
+        for erratum in errata
+    )
+    head = "<tr><th>paper</th><th>place</th><th>kind</th><th>touches</th><th>printed, and true value</th></tr>"
+    return f'<div class="box"><table>{head}{rows}</table></div>'
+
+
 def _section(erratum: Erratum, outcomes: pd.DataFrame) -> list[str]:
     parts = {
-        "Printed": typeset(erratum.printed),
-        "Why this is false": prose(erratum.why),
+        "Place": typeset(erratum.sentence),
+        "What it says": typeset(erratum.printed),
+        "What it does not say": prose(erratum.unsaid),
+        "Why this is not so": prose(erratum.why),
         "Counterexample": _refutation(erratum.counterexample),
         "True instead": prose(erratum.corrected),
+        "What rests on it": prose(erratum.touches.how),
         "Measured": _verdicts(erratum, outcomes),
     }
     text = "".join(f"<dt>{name}</dt><dd>{part}</dd>" for name, part in parts.items() if part)

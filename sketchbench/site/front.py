@@ -1,4 +1,4 @@
-"""The front page: three findings, the verdicts on the papers, and the verdicts that are not as expected.
+"""The front page: the findings, the verdicts on the papers, and the verdicts that are not as expected.
 
 These are two questions: a claim that fails, and is expected to fail, is an error of a paper and not of this project.
 """
@@ -14,15 +14,14 @@ from sketchbench.report.claim.claims import Claim, read_claims
 from sketchbench.report.claim.page import PAPERS_ROLES
 from sketchbench.report.evidence.outcomes import Scale, read_outcomes
 from sketchbench.report.evidence.statistic import axis_names
+from sketchbench.site import threshold
 from sketchbench.site.claim_picture import draw_panels
+from sketchbench.site.findings import Finding, contradictions, read_findings
 from sketchbench.site.page import Asset, Page
-from sketchbench.site.verdicts import badge, claim_files, escape, link, number, typeset
+from sketchbench.site.verdicts import badge, claim_files, escape, link, number, prose
 
-# The claims of the three findings; where one no longer fails, another claim of its paper takes its place.
-TELLING = ("S19-printed", "T11", "Z12-open")
-HEADLINES = 3
 ALWAYS = ("holds", "fails", "inconclusive")
-COUNTED = (*ALWAYS, "vacuous", "void")
+COUNTED = (*ALWAYS, "vacuous", "does not transfer", "void")
 INTRODUCTION = """\
 Three papers on sketching in federated learning make claims: how well a sketch keeps what it compresses, how training
 converges, what an attacker sees. This project measures every one of them, with confidence intervals and negative
@@ -44,7 +43,7 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
         *_alarm(outcomes),
         _ways("frontier" in reports),
         "## Three findings",
-        _headlines(claims, outcomes),
+        _findings(read_findings((conf / "finding").glob("*.yaml"), claims.values()), claims, outcomes),
         "## Is the paper right?",
         f"One verdict for each claim and method, at the scale {scales[0].name}. A number leads to its verdicts.",
         _papers(outcomes[outcomes["scale"] == scales[0].name], scales[0].name),
@@ -85,34 +84,50 @@ def _ways(frontier: bool) -> str:
     return f'<ul class="ways">{items}</ul>'
 
 
-def _headlines(claims: Mapping[str, Claim], outcomes: pd.DataFrame) -> str:
-    """At most three claims that fail as printed, at most one of each paper, with their numbers and pictures."""
-    failing = outcomes[
-        (outcomes["verdict"] == "fails") & (outcomes["role"] == "printed") & (outcomes["expected"] != "any")
+def _findings(findings: Sequence[Finding], claims: Mapping[str, Claim], outcomes: pd.DataFrame) -> str:
+    """A column for each finding of whose claims some were run."""
+    quick = outcomes[(outcomes["scale"] == outcomes["scale"].iloc[0]) & (outcomes["verdict"] != "not run")]
+    columns = [
+        _finding(finding, claims, quick)
+        for finding in findings
+        if quick["claim"].isin([rest.claim for rest in finding.claims]).any()
     ]
-    records = [row for row in failing.to_dict("records") if row["claim"] in claims]
-    records.sort(key=lambda row: (row["claim"] not in TELLING, row["scale"] != "quick"))
-    chosen: dict[str, Mapping[Any, Any]] = {}
-    for row in records:
-        chosen.setdefault(row["paper"], row)
-    rows = sorted(chosen.values(), key=lambda row: str(row["claim"]))[:HEADLINES]
-    if not rows:
-        return "No claim fails as printed."
-    return f'<div class="findings">{"".join(_headline(claims[row["claim"]], row, outcomes) for row in rows)}</div>'
+    if not columns:
+        return "No claim of the findings has been run."
+    return f'<div class="findings">{"".join(columns)}</div>'
 
 
-def _headline(claim: Claim, row: Mapping[Any, Any], outcomes: pd.DataFrame) -> str:
-    same = (outcomes["claim"] == claim.id) & (outcomes["scale"] == row["scale"]) & (outcomes["verdict"] != "not run")
-    rows: Sequence[Mapping[Any, Any]] = outcomes[same].to_dict("records")
-    names = axis_names(claim.checks)
-    word = "exactly" if row["criterion"] == "equality" else "at most"
+def _finding(finding: Finding, claims: Mapping[str, Claim], verdicts: pd.DataFrame) -> str:
+    """A finding with its conditions, its claims' verdicts, and a picture; in red where the verdicts are others."""
+    wrong = contradictions(finding, verdicts)
+    alarm = f'<p class="alarm">These verdicts do not support it: {escape("; ".join(wrong))}.</p>' if wrong else ""
+    items = "".join(_rest(rest.claim, verdicts) for rest in finding.claims)
+    concedes = f"<p>{prose(finding.concedes)}</p>" if finding.concedes else ""
     return (
-        f'<section><h3><a href="{link(row)}">{escape(claim.paper)}, {escape(claim.place)}</a></h3>'
-        f'<p class="statement">{typeset(claim.statement)}</p>'
-        f"<p>{badge(row['verdict'])}. Printed: {word} <strong>{number(row['bound'])}</strong>. "
-        f"Measured: <strong>{number(row['statistic'])}</strong>{_method(row)}.</p>"
-        f"{draw_panels(rows, names, claim.id, links=f'claims/{claim.id}.html', small=True)}</section>"
+        f"<section><h3>{prose(finding.sentence)}</h3>{alarm}<p>{prose(finding.conditions)}</p>{concedes}"
+        f"<ul>{items}</ul>{_picture(finding, claims, verdicts)}</section>"
     )
+
+
+def _rest(claim: str, verdicts: pd.DataFrame) -> str:
+    """A claim of a finding, with its verdicts and the number of the first one."""
+    own = verdicts[verdicts["claim"] == claim].to_dict("records")
+    badges = " ".join(badge(verdict) for verdict in dict.fromkeys(row["verdict"] for row in own)) or "not run"
+    numbers = ""
+    if own:
+        word = "exactly" if own[0]["criterion"] == "equality" else "at most"
+        numbers = f": {word} <strong>{number(own[0]['bound'])}</strong> is claimed, <strong>"
+        numbers += f"{number(own[0]['statistic'])}</strong> measured{_method(own[0])}"
+    return f'<li><a href="claims/{claim}.html">{claim}</a> {badges}{numbers}</li>'
+
+
+def _picture(finding: Finding, claims: Mapping[str, Claim], verdicts: pd.DataFrame) -> str:
+    """Of Theorem 6.2 the totals up to which it holds; of another finding its first claim's verdicts."""
+    if finding.id == threshold.FINDING:
+        return threshold.draw()
+    first = finding.claims[0].claim
+    rows = verdicts[verdicts["claim"] == first].to_dict("records")
+    return draw_panels(rows, axis_names(claims[first].checks), first, links=f"claims/{first}.html", small=True)
 
 
 def _method(row: Mapping[Any, Any]) -> str:

@@ -17,6 +17,7 @@ VERDICTS = {
     "fails": "every number in the interval contradicts the claim",
     "inconclusive": "the bound lies inside the interval: more trials would decide",
     "vacuous": "the claim holds, but the same checks also pass for a negative control, so that they prove nothing",
+    "does not transfer": "it fails where data or network are a small stand-in for the paper's, which refutes nothing",
     "void": "the method breaks the contract of all methods, so that its measurements say nothing",
     "not run": "the tables of the claim's studies have not been made",
 }

@@ -33,7 +33,8 @@ class ForAll(Checked):
             signals (`case`) have as many `equal` entries as condition (7) allows at γ, which leaves the largest tail,
             or `geometric` magnitudes; the noise w is 0, or has a random direction.
         c_1: mean of the smallest C₁ with error <= C₁/√k ‖x - x^[m]‖₁, for k + 1 equal entries or a dense tail,
-            whichever needs the larger one; m = k as in Appendix D (case `printed`), or m = k/2 (case `corrected`).
+            whichever needs the larger one; m = k (case `printed`), or m = k/2 (case `corrected`): Appendix D for 2m
+            nonzeros.
         tail_constant, noise_constant: C_s and C_n of Lemma 2, see `task.probes`.
 
     Arguments:

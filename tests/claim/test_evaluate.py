@@ -177,6 +177,16 @@ def test_a_control_changes_no_failure(tmp_path: Path, control: float) -> None:
     assert row["verdict"] == "fails"
 
 
+@pytest.mark.parametrize(("mean", "verdict"), [(1.0, "holds"), (3.0, "does not transfer")])
+def test_what_fails_on_a_stand_in_does_not_transfer(tmp_path: Path, mean: float, verdict: str) -> None:
+    """At the scales that are named; what holds there holds."""
+    tables = {"one": table(good=mean, zero=2.0)}
+    row = judged(tmp_path, tables, negative_control={"method": "zero"}, stand_ins=["smoke", "quick"])
+    assert row["verdict"] == verdict
+    elsewhere = judged(tmp_path, tables, negative_control={"method": "zero"}, stand_ins=["paper"])
+    assert elsewhere["verdict"] == ("holds" if verdict == "holds" else "fails")
+
+
 def test_a_reason_is_no_control(tmp_path: Path) -> None:
     row = judged(tmp_path, {"one": table(good=1.0)}, negative_control={"reason": "an identity"})
     assert (row["verdict"], row["negative_control"], row["negative_control_verdict"]) == ("holds", "none can be", "")

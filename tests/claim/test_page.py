@@ -10,7 +10,7 @@ from sketchbench.report.claim import page
 from sketchbench.report.claim.claims import Check, Claim
 from sketchbench.report.claim.control import NegativeControl
 from sketchbench.report.claim.criteria import Settings
-from sketchbench.report.claim.erratum import Counterexample, Erratum
+from sketchbench.report.claim.erratum import Counterexample, Erratum, Touch
 
 FACTS = {"scale": "quick", "seed": 0, "kernels": "numba", "skipped": [["one", "srht", "b > d"]]}
 CLAIM = Claim(
@@ -23,6 +23,19 @@ CLAIM = Claim(
     expected={"default": "holds"},
     reason="because <b>1</b> < 2",
     role="printed",
+)
+ERRATUM = Erratum(
+    id="song2023-1",
+    paper="song2023",
+    place="Lemma 1",
+    kind="misprint",
+    sentence="§1",
+    printed="a < b",
+    unsaid="a > 0",
+    why="because",
+    corrected="a <= b",
+    touches=Touch(result=False, how="nothing"),
+    claims=(),
 )
 
 
@@ -53,7 +66,7 @@ def test_without_anything_left_out() -> None:
 
 
 def test_markdown_tables_escape_what_separates_cells() -> None:
-    erratum = Erratum("e", "song2023", "Lemma 1 | 2", "misprint", "a", "b", "c", ())
+    erratum = replace(ERRATUM, place="Lemma 1 | 2")
     assert "song2023, Lemma 1 \\| 2" in page.render([CLAIM], pd.DataFrame([row("X1", "holds")]), FACTS, 1, [erratum])
 
 
@@ -71,6 +84,7 @@ def test_the_page_starts_with_whether_the_paper_is_right() -> None:
         row("X1", "holds"),
         row("X1", "vacuous", "B"),
         row("X2", "fails", paper="tang2021"),
+        row("X1", "does not transfer", paper="tang2021"),
         row("X2", "holds", role="corrected"),
         row("X2", "fails", role="control"),
         row("X2", "fails", role="ours", paper="ours"),
@@ -81,12 +95,13 @@ def test_the_page_starts_with_whether_the_paper_is_right() -> None:
         "## Is everything as expected?",
     ]
     assert (
-        "| paper | words | claims | ✓ holds | ✗ fails | ~ inconclusive | ○ vacuous | ⊘ void | – not run |" in markdown
+        "| paper | words | claims | ✓ holds | ✗ fails | ~ inconclusive | ○ vacuous | ↛ does not transfer "
+        "| ⊘ void | – not run |" in markdown
     )
     assert cells(markdown, "Is the paper right?") == [
-        ["song2023", "printed", "1", "1", "", "", "1", "", ""],
-        ["song2023", "corrected", "1", "1", "", "", "", "", ""],
-        ["tang2021", "printed", "1", "", "1", "", "", "", ""],
+        ["song2023", "printed", "1", "1", "", "", "1", "", "", ""],
+        ["song2023", "corrected", "1", "1", "", "", "", "", "", ""],
+        ["tang2021", "printed", "2", "", "1", "", "", "1", "", ""],
     ]
 
 
@@ -117,11 +132,11 @@ def test_claims_without_a_negative_control_are_listed() -> None:
 
 def test_errata_stand_beside_the_verdicts_of_their_claims() -> None:
     case = Counterexample("x = 1 & y < 2.", "at least", float("inf"), 0.25)
-    erratum = Erratum("song2023-1", "song2023", "Lemma 1", "wrong", "a < b", "because", "a <= b", ("X1", "X2"), case)
-    misprint = replace(erratum, place="Lemma 2", kind="misprint", claims=(), counterexample=None)
+    erratum = replace(ERRATUM, kind="wrong", claims=("X1", "X2"), counterexample=case)
+    misprint = replace(ERRATUM, place="Lemma 2")
     rows = pd.DataFrame([row("X1", "fails"), row("X1", "holds", "B"), row("X2", "holds", role="corrected")])
     markdown = page.render([CLAIM], rows, FACTS, 1, [erratum, misprint])
-    assert "2 statements that are not so as printed" in markdown
+    assert "2 statements that are not so as printed; a result of the paper rests on 0" in markdown
     assert cells(markdown, "Errata") == [
         ["song2023, Lemma 1", "wrong", "at least ∞, but 0.25", "X1: ✓ holds 1, ✗ fails 1; X2: ✓ holds 1"],
         ["song2023, Lemma 2", "misprint", "", "no claim measures it"],

@@ -1,33 +1,82 @@
-"""The three findings of the README are those of the verdicts in the repository."""
+"""The findings of README and site are those of conf/finding, and follow from the verdicts in the repository."""
 
 import re
+from dataclasses import replace
+from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
 from prose import ROOT
 
-FINDINGS = {  # by claim: the verdict that the text follows from, and the trials that it names
-    "S19-printed": ("fails", None),
-    "S19-bound": ("holds", None),
-    "Z11-server": ("fails", 24),
-    "Z11-client": ("fails", 24),
-    "Z11-estimates": ("holds", None),
-    "F3": ("holds", None),
-    "F1": ("fails", None),
-}
+from sketchbench.config.schema import SchemaError
+from sketchbench.report.claim.claims import ClaimError, read_claims
+from sketchbench.site.findings import Finding, contradictions, read_findings, readme
+
+CLAIMS = {claim.id: claim for claim in read_claims((ROOT / "conf" / "claim").glob("*.yaml"))}
+FINDINGS = read_findings((ROOT / "conf" / "finding").glob("*.yaml"), CLAIMS.values())
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("claim", FINDINGS)
-def test_a_finding(claim: str) -> None:
-    verdict, trials = FINDINGS[claim]
-    verdicts = pd.read_csv(ROOT / "reports" / "claims.csv")
-    rows = verdicts[verdicts["claim"] == claim]
-    assert set(rows["verdict"]) == {verdict}
-    assert trials is None or set(rows["trials"]) == {trials}
-    assert trials is None or set(rows["statistic"]) == {1}  # the share of trials in which it succeeds
+@pytest.fixture(scope="module")
+def verdicts() -> pd.DataFrame:
+    return pd.read_csv(ROOT / "reports" / "claims.csv")
 
 
-def test_the_readme_names_these_and_no_others() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    told = text.partition("## Three findings")[2].partition("\n![")[0]
-    assert set(re.findall(r"\b[CFKSTZ]\d+(?:-\w+)?\b", told)) == FINDINGS.keys()
+@pytest.mark.parametrize("finding", FINDINGS, ids=lambda finding: finding.id)
+def test_the_verdicts_support_it(finding: Finding, verdicts: pd.DataFrame) -> None:
+    assert contradictions(finding, verdicts) == []
+    assert set(verdicts["claim"][verdicts["verdict"] != "not run"]) >= {rest.claim for rest in finding.claims}
+
+
+@pytest.mark.parametrize("finding", FINDINGS, ids=lambda finding: finding.id)
+def test_its_claims_are_expected_to_have_these_verdicts(finding: Finding) -> None:
+    """A claim whose expected verdict is changed takes the finding with it."""
+    for rest in finding.claims:
+        assert set(CLAIMS[rest.claim].expected.values()) == {rest.verdict}
+
+
+def test_the_readme_has_these_findings_word_by_word() -> None:
+    section = README.partition("## Three findings\n\n")[2].partition("\n\n![")[0]
+    assert section == readme(FINDINGS), f"README needs this text:\n\n{readme(FINDINGS)}"
+    assert [finding.rank for finding in FINDINGS] == [1, 2, 3]
+
+
+def test_the_bytes_that_a_finding_names() -> None:
+    table = pd.read_csv(ROOT / "reports" / "frontier.csv")
+    table = table[(table["case"] == "iid") & (table["d"] == 3760) & table["refused"].isna()]
+    both = (table["bytes_up"] + table["bytes_down"]).groupby([table["method"], table["compression"]]).first()
+    (finding,) = (finding for finding in FINDINGS if finding.id == "bytes")
+    named = [int(text.replace(",", "")) for text in re.findall(r"\b\d+,\d{3}\b", finding.conditions)]
+    cells = [("top_k", 16), ("sign", 16), ("none", 1), ("power_sgd", 4), ("fiht", 4)]
+    assert named == [*(int(both[cell]) for cell in cells), 3760]
+
+
+def test_another_verdict_contradicts(verdicts: pd.DataFrame) -> None:
+    finding = FINDINGS[0]
+    claim = finding.claims[0].claim
+    other = verdicts.assign(verdict=verdicts["verdict"].where(verdicts["claim"] != claim, "holds"))
+    assert contradictions(finding, other) == [f"{claim}: holds, not fails"]
+    assert contradictions(finding, verdicts[verdicts["claim"] != claim]) == []
+    rest = replace(finding.claims[0], trials=3, statistic=2.0)
+    named = contradictions(replace(finding, claims=(rest,)), verdicts)
+    assert named == [f"{claim}: not 3 trials", f"{claim}: not 2"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"id": "other"}, "id other must be the file's name"),
+        ({"rank": 0}, "0 is less than the minimum of 1"),
+        ({"claims": [{"claim": "S99", "verdict": "holds"}]}, "claim=S99 is unknown"),
+        ({"claims": [{"claim": "S2", "verdict": "hold"}]}, "did you mean holds"),
+        ({"claims": []}, "at claims"),
+        ({"sentense": "x"}, "did you mean sentence"),
+    ],
+)
+def test_a_finding_that_is_none(tmp_path: Path, changed: dict[str, object], message: str) -> None:
+    content = yaml.safe_load((ROOT / "conf" / "finding" / "bytes.yaml").read_text(encoding="utf-8"))
+    path = tmp_path / "bytes.yaml"
+    path.write_text(yaml.safe_dump({**content, **changed}), encoding="utf-8")
+    with pytest.raises((ClaimError, SchemaError), match=message):
+        read_findings([path], CLAIMS.values())

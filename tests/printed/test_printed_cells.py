@@ -156,6 +156,7 @@ def test_the_last_round_that_there_is() -> None:
         (("holds", "fails"), "differs"),
         (("inconclusive", "fails"), "differs"),
         (("holds", "vacuous"), "open"),
+        (("holds", "does not transfer"), "open"),
         (("holds", "not run"), "open"),
         (("void",), "open"),
     ],

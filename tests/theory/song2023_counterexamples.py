@@ -5,7 +5,7 @@ from collections.abc import Callable
 import exhaustive
 import numpy as np
 from exhaustive import Distribution
-from scipy import integrate, optimize, special, stats
+from scipy import integrate, optimize, stats
 
 Numbers = tuple[float, float]
 ROUNDING = 1e-12  # the error of a few sums in float64, and more
@@ -30,8 +30,12 @@ def definition_c_3() -> Numbers:
 
 
 def section_5() -> Numbers:
+    return 1.0, growth_of_bits(alpha=2 * 4 / 1)
+
+
+def growth_of_bits(alpha: float) -> float:
     """Bits to a thousandth of E‖w‖², which falls by the same factor in every round: E‖w - ηRᵀRw‖² over ‖w‖²."""
-    d, b, alpha = 4, 1, 2 * 4 / 1
+    d, b = 4, 1
     w = np.array([1.0, -2.0, 0.5, 3.0]) / np.sqrt(14.25)
     bits = []
     for distribution, size, step in (
@@ -41,7 +45,7 @@ def section_5() -> Numbers:
         after = w - step * np.einsum("mbi,mb->mi", distribution.matrices, distribution.matrices @ w)
         factor = float(distribution.weights @ (after**2).sum(axis=1))
         bits.append(size * np.ceil(np.log(1e-3) / np.log(factor)))
-    return 1.0, float(bits[1] / bits[0])
+    return float(bits[1] / bits[0])
 
 
 def largest_products(distribution: Distribution) -> np.ndarray:
@@ -58,10 +62,16 @@ def reaching(distribution: Distribution, delta: float, rows: int) -> Numbers:
 
 
 def lemma_d_18() -> Numbers:
-    """The product of two normal numbers has the density K₀(|t|)/π."""
-    delta = 0.01
-    above, _ = integrate.quad(special.k0, np.sqrt(np.log(2 / delta)), np.inf)
-    return 2 * delta, 2 * above / np.pi
+    """Given one column, its product with another one is normal, with the variance ‖R_i‖²/b = χ²/b²."""
+    delta, rows = 1e-4, 1000
+    threshold = np.sqrt(np.log(2 / delta) / rows)
+    assert threshold < 0.1  # the proof has 0 < t < 1
+
+    def exceeding(square: float) -> float:
+        return float(2 * stats.norm.sf(threshold * rows / np.sqrt(square)) * stats.chi2.pdf(square, rows))
+
+    probability, _ = integrate.quad(exceeding, 500, 1700, points=[rows], epsabs=1e-12)
+    return 2 * delta, probability
 
 
 def lemma_d_19() -> Numbers:
@@ -73,7 +83,14 @@ def lemma_d_20() -> Numbers:
 
 
 def lemma_d_22() -> Numbers:
-    return reaching(exhaustive.sparse(2, 3, 3), 0.1, 3)
+    """A cubic polynomial over 2s = 256 elements has four coefficients; three of them are 0 with probability 256⁻³.
+
+    Its values at four places are independent, so that a bit of them gives 4-wise independent signs.
+    """
+    rows, c = 128, 2.0
+    delta = rows**-4.0
+    assert c * np.sqrt(np.log(2 / delta) / rows) < 1  # the product of two columns whose signs are all the same
+    return 2 * delta, (2.0 * rows) ** -3
 
 
 def lemma_d_25() -> Numbers:
@@ -175,6 +192,90 @@ def theorem_l_1() -> Numbers:
     return 1 - eta, (after**2 / 8) / (x**2 / 8)
 
 
+PERIODS, RIPPLE = 300, 0.01  # of the counterexample to Theorem L.1
+
+
+def rippled(x: np.ndarray) -> tuple[float, np.ndarray]:
+    """L = r²(1 + sin(300θ)/100)² in polar coordinates, and its gradient."""
+    radius, angle = np.hypot(*x), np.arctan2(x[1], x[0])
+    u, v = 1 + RIPPLE * np.sin(PERIODS * angle), RIPPLE * PERIODS * np.cos(PERIODS * angle)
+    outward = x / radius
+    around = np.array([-outward[1], outward[0]])
+    return radius**2 * u**2, 2 * radius * u * (u * outward + v * around)
+
+
+def theorem_l_1_for_other_powers() -> Numbers:
+    """L is homogeneous, so that ‖x‖ = 1 is enough.
+
+    Non-critical: ‖∇L‖²/L = 4(u² + v²). Semi-smooth with p = 1: since L(y) <= (1 + ε)²‖y‖², what is to be shown is
+    that (1 + a)u² - (1 + ε)² + 2(u² - (1 + ε)²)s + 2uvt + (b - (1 + ε)²)(s² + t²) is nowhere negative, for a step of s
+    outward and t around: its discriminant.
+    """
+    a, b = 2.0, 10.0
+    low, high, top = 4 * (1 - RIPPLE) ** 2, 4 * ((1 + RIPPLE) ** 2 + (RIPPLE * PERIODS) ** 2), (1 + RIPPLE) ** 2
+    assert np.allclose((low, high), (3.9204, 40.0804), atol=0, rtol=1e-12)
+    phase = np.linspace(0, 2 * np.pi, 10_001)
+    u, v = 1 + RIPPLE * np.sin(phase), RIPPLE * PERIODS * np.cos(phase)
+    assert ((low - ROUNDING <= 4 * (u**2 + v**2)) & (4 * (u**2 + v**2) <= high)).all()
+    assert (((1 + a) * u**2 - top) * (b - top) > (u**2 - top) ** 2 + (u * v) ** 2).all()
+    eta = (low - a) / (2 * b * high)
+    x = np.array([np.cos(3.756 / PERIODS), np.sin(3.756 / PERIODS)])
+    before, slope = rippled(x)
+    after, _ = rippled(x - eta * slope)
+    return 1 - eta * (low - a) / 2, after / before
+
+
+def condition_of_theorem_k_3() -> Numbers:
+    """L = 4x²: d = 4 and β = 8 with c = α = 1, which only add to the bounds, and ‖∇L‖² = 16 L."""
+    p, c, d, alpha, beta, theta = 0.5, 1.0, 4.0, 1.0, 8.0, 4.0
+    rest = beta**2 + (alpha / theta**p) ** (1 / (1 - p))
+    assert d > c ** (1 / (2 * p)) / (theta * (theta - alpha) ** (1 / p)) * rest + c ** (1 / (2 - 2 * p))
+    assert theta > alpha ** (1 / p)
+    zeta = theta / (theta - alpha ** (1 / p)) * rest
+    return 0.0, 2 * (d - c ** (1 / (2 * p)) * zeta / theta**2 - c ** (1 / (2 - 2 * p)))
+
+
+def theorem_k_2() -> Numbers:
+    """With p = 0 and c = d what is asked of L = x₁² is that it is convex."""
+    first, second = np.array([0.0, 0.0]), np.array([0.0, 1.0])
+    x, y = np.random.default_rng(0).standard_normal((2, 100, 2))
+    tangent = y[:, 0] ** 2 + 2 * y[:, 0] * (x - y)[:, 0]
+    squares = ((x - y) ** 2).sum(axis=1)
+    assert (x[:, 0] ** 2 >= tangent + squares - squares - ROUNDING).all()
+    assert first[0] ** 2 == second[0] ** 2 == 0
+    return 0.0, float(np.linalg.norm(first - second))
+
+
+def lemma_h_8_with_a_factor() -> Numbers:
+    gradients = np.array([1.0, 1.0])
+    return 1.0, float(len(gradients) / len(gradients) * gradients.sum())
+
+
+def lemma_b_1() -> Numbers:
+    delta, mu = 9, 1.0
+    return float(np.exp(-(delta**2) * mu / 3)), float(stats.binom.sf((1 + delta) * mu - 1, 100, 0.01))
+
+
+def lemma_b_4() -> Numbers:
+    return float(np.exp(-1e-6)), float(np.mean([abs(sign) >= 1 for sign in (-1, 1)]))
+
+
+def lemma_b_7() -> Numbers:
+    """E exp(λX) = cosh λ <= exp(λ²/2)."""
+    exponent = np.linspace(-1, 1, 201)
+    assert (np.cosh(exponent) <= np.exp(exponent**2 / 2) + ROUNDING).all()
+    return float(np.exp(-0.5)), float(np.mean([abs(sign) >= 1 for sign in (-1, 1)]))
+
+
+def lemma_b_8() -> Numbers:
+    """Both sides, the upper one for δ = 9."""
+    assert stats.hypergeom.sf(9, 10_000, 100, 100) > 30 * np.exp(-(9**2) / 4)
+    mu = 1190 * 0.01
+    delta = 1 - 5 / mu
+    assert 0 <= delta < 1
+    return float(np.exp(-(delta**2) * mu)), float(stats.hypergeom.cdf(5, 1_000_000, 10_000, 1190))
+
+
 def table_2() -> Numbers:
     """The largest of (tanh y - tanh x - tanh'(x)(y - x))/(y - x)² over a grid."""
     x, step = np.meshgrid(np.linspace(-3, 3, 1201), np.concatenate([np.linspace(-4, -0.001, 801), [0.001, 0.1, 1]]))
@@ -190,6 +291,10 @@ COUNTEREXAMPLES: dict[str, Callable[[], Numbers]] = {
     "song2023-6.2": theorem_6_2,
     "song2023-7.4": theorem_7_4,
     "song2023-7.5": theorem_7_5,
+    "song2023-B.1": lemma_b_1,
+    "song2023-B.4": lemma_b_4,
+    "song2023-B.7": lemma_b_7,
+    "song2023-B.8": lemma_b_8,
     "song2023-C.1": definition_c_1,
     "song2023-C.3": definition_c_3,
     "song2023-D.18": lemma_d_18,
@@ -200,9 +305,13 @@ COUNTEREXAMPLES: dict[str, Callable[[], Numbers]] = {
     "song2023-G.2": theorem_g_2,
     "song2023-H.7": lemma_h_7,
     "song2023-H.8": lemma_h_8,
+    "song2023-H.8-factor": lemma_h_8_with_a_factor,
     "song2023-J.5": lemma_j_5,
+    "song2023-K.2": theorem_k_2,
     "song2023-K.3": theorem_k_3,
+    "song2023-K.3-condition": condition_of_theorem_k_3,
     "song2023-L.1": theorem_l_1,
+    "song2023-L.1-power": theorem_l_1_for_other_powers,
     "song2023-M.2-norm": norm_in_appendix_m,
     "song2023-M.2-rank": rank_in_appendix_m,
     "song2023-algorithm-1": algorithm_1,

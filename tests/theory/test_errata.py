@@ -50,6 +50,13 @@ def test_what_is_corrected_has_an_erratum() -> None:
     assert {claim.id for claim in CLAIMS if claim.role == "corrected"} <= named
 
 
+def test_the_five_that_matter_most_come_first() -> None:
+    """Each of them touches a result that its paper uses."""
+    first = list(ERRATA.values())[:5]
+    assert [erratum.rank for erratum in ERRATA.values()] == [1, 2, 3, 4, 5] + [None] * (len(ERRATA) - 5)
+    assert all(erratum.touches.result for erratum in first)
+
+
 @pytest.mark.parametrize(
     ("value", "given", "same"),
     [(0.13, 0.125, False), (0.1252, 0.125, True), (4.001, 4, False), (1.3407, 1.341, True), (0.46, 0.5, False)],

@@ -1,8 +1,9 @@
-"""Why song2023 Theorem K.3 and Lemma D.25 are false as printed, and where what they should say holds."""
+"""What the errata of song2023 say beyond their counterexamples, and where what is corrected holds."""
 
 import exhaustive
 import numpy as np
 import pytest
+import song2023_counterexamples as counterexamples
 from scipy import stats
 
 from sketchbench.theory import descent, tail
@@ -88,3 +89,58 @@ def test_lemma_d_25_at_two_buckets_spares_flat_vectors(delta: float) -> None:
     errors = abs((walk[:, None] + walk) / (2 * n) - 1)
     exceeded = errors >= tail.count_sketch(delta, d=n, b=2)
     assert 0 < (chance[:, None] * chance)[exceeded].sum() < 0.2 * 2 * delta
+
+
+@pytest.mark.parametrize(("delta", "times"), [(1e-2, 2.1), (1e-4, 17), (1e-6, 146)])
+def test_lemma_d_18_with_many_rows(delta: float, times: float) -> None:
+    """The normal tail is the limit for many rows; a thousand differ from it by less than a tenth."""
+    assert 2 * stats.norm.sf(np.sqrt(np.log(2 / delta))) / delta == pytest.approx(times, rel=0.1)
+
+
+def test_section_5_with_the_exact_constant() -> None:
+    """α = (d - 1)/b in place of 2d/b: the total grows by a tenth instead of 1.4 times itself."""
+    assert counterexamples.growth_of_bits(alpha=3.0) == pytest.approx(1.106, abs=5e-4)
+
+
+@pytest.mark.parametrize(("columns", "buckets", "low", "high"), [(640, 16, 1e-17, 3e-17), (1000, 100, 4e-3, 5e-3)])
+def test_how_often_a_bucket_is_empty(columns: int, buckets: int, low: float, high: float) -> None:
+    """The union bound, which is nearly exact where it is small; by the second moment it is near 1 for 2,538 to 634."""
+    assert low < buckets * (1 - 1 / buckets) ** columns < high
+    mean = 634 * (1 - 1 / 634) ** 2538
+    pairs = 634 * 633 * (1 - 2 / 634) ** 2538
+    assert mean**2 / (mean + pairs) > 0.9  # P[some] >= (E N)²/E N²
+
+
+@pytest.mark.parametrize("target", [-2.0, 0.0, 0.7, 3.0])
+def test_theorem_7_5_holds_with_the_variation_of_the_pseudo_hessian(target: float) -> None:
+    """Of G(x) = x + sin(3x)/30, whose derivative is between 0.9 and 1.1: Lemma J.4 with a = 2ω, and Theorem 7.5.
+
+    L is (2ω, β², 1/2)-semi-smooth and (2θ₁, 2θ₂)-non-critical; a step leaves 0.762 of it at most, and leaves 0.454.
+    """
+    x, y = np.meshgrid(np.linspace(-6, 6, 601), np.linspace(-6, 6, 401))
+    low, high, variation = 0.9, 1.1, 0.2
+    off = bent(x) - target
+    slope = 2 * (1 + np.cos(3 * x) / 10) * off
+    allowed = off**2 + slope * (y - x) + high**2 * (y - x) ** 2 + 2 * variation * abs(y - x) * abs(off)
+    assert ((bent(y) - target) ** 2 <= allowed + RELATIVE).all()
+    room = 4 * low**2 - 2 * variation * 2 * high
+    assert room > 0  # θ₁² > ωθ₂
+    eta = room / (2 * high**2 * 4 * high**2)
+    assert 1 - eta * room / 2 == pytest.approx(0.762, abs=5e-4)
+    assert ((bent(x - eta * slope) - target) ** 2 <= 0.4545 * off**2 + RELATIVE).all()
+
+
+def bent(x: np.ndarray) -> np.ndarray:
+    return x + np.sin(3 * x) / 30
+
+
+def test_theorem_l_1_grows_in_many_steps() -> None:
+    """With the largest step L rises in more than a third of 2,000 steps from (1, 0.3)."""
+    low, high = 3.9204, 40.0804
+    eta = (low - 2) / (2 * 10 * high)
+    x, values = np.array([1.0, 0.3]), []
+    for _ in range(2_000):
+        value, slope = counterexamples.rippled(x)
+        values.append(value)
+        x = x - eta * slope
+    assert np.mean(np.diff(values) > 0) > 0.33

@@ -64,6 +64,7 @@ class Claim:
         left_out: methods that it is not about.
         controls: the negative controls by method, `default` for all others; a method without one has none yet.
         scales: by the name of a scale, what is expected there instead.
+        stand_ins: the scales at which data or network are a small stand-in for the setting that it speaks of.
     """
 
     id: str
@@ -79,6 +80,7 @@ class Claim:
     left_out: tuple[str, ...] = ()
     controls: Mapping[str, NegativeControl] = field(default_factory=dict)
     scales: Mapping[str, Expectation] = field(default_factory=dict)
+    stand_ins: tuple[str, ...] = ()
 
     def at(self, scale: str) -> Expectation:
         """What is expected at a scale."""
@@ -152,7 +154,7 @@ def _claim(content: dict[str, Any]) -> Claim:
         "controls": read_controls(content.pop("negative_control", {})),
         "scales": {name: Expectation(**one) for name, one in elsewhere.items()},
     }
-    parts |= {name: tuple(content[name]) for name in ("methods", "left_out") if name in content}
+    parts |= {name: tuple(content[name]) for name in ("methods", "left_out", "stand_ins") if name in content}
     return Claim(**{**content, **parts})
 
 

@@ -1,5 +1,7 @@
-"""Errata: false statements of the papers, each with the smallest known counterexample and the true statement."""
+"""Errata: statements of the papers that are not so as printed, each with the smallest known counterexample, what is
+true instead, and whether the paper's results rest on it."""
 
+import math
 import operator
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -10,7 +12,7 @@ from sketchbench.parameters import choose
 from sketchbench.report.claim.claims import Claim, read_files
 
 Relation = Literal["at most", "at least", "exactly"]
-Kind = Literal["wrong", "vacuous", "contradictory", "misprint"]
+Kind = Literal["wrong", "contradictory", "misprint", "open question answered", "omitted constant"]
 
 HOLDS: dict[Relation, Callable[[float, float], bool]] = {
     "at most": operator.le,
@@ -42,33 +44,50 @@ class Counterexample:
 
 
 @dataclass(frozen=True)
+class Touch:
+    """Whether a result that the paper uses rests on a sentence, and how."""
+
+    result: bool
+    how: str
+
+
+@dataclass(frozen=True)
 class Erratum:
     """One file of conf/erratum.
 
     Attributes:
         id: the name of the file.
-        paper, place: where it is printed.
-        kind: `wrong`; `vacuous`, true of nothing; `contradictory`, to another place; `misprint`, plainly not meant.
-        printed: the statement as printed, in our words.
+        paper, place: where it is printed, in a few words.
+        kind: `wrong`; `contradictory`, to another place; `misprint`, plainly not meant; `open question answered`, which
+            the paper leaves open; `omitted constant`, where it holds with another constant.
+        sentence: where the sentence stands.
+        printed: the sentence as printed, in our words.
+        unsaid: what it does not say.
         why: why it is not so.
         corrected: what is true instead.
+        touches: whether a result of the paper rests on it.
         claims: the claims that measure the one or the other.
         counterexample: None only for a misprint that changes no number.
+        rank: among the five that matter most, 1 the first; None for the others.
     """
 
     id: str
     paper: str
     place: str
     kind: Kind
+    sentence: str
     printed: str
+    unsaid: str
     why: str
     corrected: str
+    touches: Touch
     claims: tuple[str, ...]
     counterexample: Counterexample | None = None
+    rank: int | None = None
 
 
 def read_errata(paths: Iterable[Path], claims: Iterable[Claim]) -> list[Erratum]:
-    """The errata of these files, in order of their names; `claims` are all claims.
+    """The errata of these files: by rank, then in order of their names; `claims` are all claims.
 
     Raises:
         SchemaError: in one line, for a file that does not fit the schema.
@@ -83,6 +102,7 @@ def read_errata(paths: Iterable[Path], claims: Iterable[Claim]) -> list[Erratum]
         case = Counterexample(**content["counterexample"]) if "counterexample" in content else None
         if case and not case.refutes:
             raise ValueError(f"measured={case.measured:g} must not be {case.relation} the printed {case.printed:g}")
-        return Erratum(**{**content, "claims": tuple(content["claims"]), "counterexample": case})
+        parts = {"claims": tuple(content["claims"]), "counterexample": case, "touches": Touch(**content["touches"])}
+        return Erratum(**{**content, **parts})
 
-    return read_files(sorted(paths), "erratum", erratum)
+    return sorted(read_files(sorted(paths), "erratum", erratum), key=lambda one: one.rank or math.inf)

@@ -159,7 +159,7 @@ def _row(
         **_identity(claim),
         "role": claim.role_of(method),
         Column.LABEL: label,
-        "verdict": judging.weigh(verdict, columns["negative_control_verdict"] or None),
+        "verdict": judging.weigh(verdict, columns["negative_control_verdict"] or None, scale in claim.stand_ins),
         "expected": expected.get(method, expected["default"]),
         "statistic": worst.statistic,
         "low": worst.low,

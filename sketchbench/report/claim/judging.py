@@ -98,12 +98,15 @@ def decide(comparisons: Iterable[Comparison]) -> Verdict:
     return max((comparison.verdict for comparison in comparisons), key=SEVERITY.index, default="holds")
 
 
-def weigh(verdict: Verdict, control: Verdict | None) -> Verdict:
+def weigh(verdict: Verdict, control: Verdict | None, stand_in: bool = False) -> Verdict:
     """The verdict on a method, given the verdict on its negative control (None where it has no control).
 
     A claim that holds says something only where the control fails the same checks. Where the control passes them, too,
     the claim is vacuous; where the control is inconclusive, so is the claim. The control changes no other verdict.
+    What fails on a stand-in for the setting that the claim speaks of does not transfer to it.
     """
+    if stand_in and verdict == "fails":
+        return "does not transfer"
     if verdict != "holds" or control is None or control == "fails":
         return verdict
     return "vacuous" if control == "holds" else "inconclusive"

@@ -13,7 +13,8 @@ from sketchbench.report.claim.evaluate import FAMILY_WISE_ERROR
 from sketchbench.report.claim.state import describe_states, summary
 
 TITLE = "Claims and verdicts"
-MARKS = {"holds": "✓", "fails": "✗", "inconclusive": "~", "vacuous": "○", "void": "⊘", "not run": "–"}
+MARKS = {"holds": "✓", "fails": "✗", "inconclusive": "~", "vacuous": "○", "does not transfer": "↛"}
+MARKS |= {"void": "⊘", "not run": "–"}
 ROLES = {
     "printed": "as the paper has it",
     "corrected": "what is true instead, or where it is",
@@ -187,7 +188,11 @@ def _errata(errata: Sequence[Erratum], verdicts: pd.DataFrame) -> list[str]:
     """A line for each erratum: the printed number and the true one, with the verdicts of the claims that measure it."""
     if not errata:
         return []
-    text = f"{len(errata)} statements that are not so as printed. Their reasons and counterexamples are on the site."
+    touching = sum(erratum.touches.result for erratum in errata)
+    text = (
+        f"{len(errata)} statements that are not so as printed; a result of the paper rests on {touching}. What matters "
+        "most comes first. Their reasons and counterexamples are on the site."
+    )
     rows = []
     for erratum in errata:
         judged = {claim: verdicts[verdicts["claim"] == claim] for claim in erratum.claims}
