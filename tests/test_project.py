@@ -20,7 +20,7 @@ NUMBERS = {
     "F": range(1, 16),
     "S": range(1, 36),
     "T": range(1, 20),
-    "Z": range(1, 19),
+    "Z": range(1, 20),
     "C": range(1, 10),
     "K": range(1, 7),
 }

@@ -12,8 +12,8 @@ from sketchbench.report.claim.evaluate import evaluate
 
 ROOT = Path(__file__).parents[2]
 CLAIMS = {claim.id: claim for claim in read_claims((ROOT / "conf" / "claim").glob("*.yaml"))}
-CONTROLS = ["S14", "S16-gossip", "S21-small", "S22-halved", "S22-noiseless", "S23-network", "S29-weak", "S33-largest"]
-CONTROLS += ["T6-starved"]
+CONTROLS = ["S14", "S16-gossip", "S21-small", "S22-halved", "S22-noiseless", "S23-network", "S29-weak"]
+CONTROLS += ["S33-largest", "T6-starved"]
 
 
 def read(study: str) -> pd.DataFrame:

@@ -20,7 +20,7 @@ def table(path: str) -> pd.DataFrame:
     return pd.read_csv(ROOT / "reports" / path)
 
 
-def both_ways(method: str, compression: int) -> int:
+def bytes_both_ways(method: str, compression: int) -> int:
     """The bytes up and down of a client and round, of a compressor at a budget."""
     rows = table("tables/frontier.csv").query("quantity == 'accuracy' and case == 'iid'")
     (row,) = rows[(rows["method"] == method) & (rows["compression"] == compression)].to_dict("records")
@@ -32,15 +32,15 @@ def both_ways(method: str, compression: int) -> int:
     [("F1", "fiht", 4, 16), ("F2", "power_sgd", 4, 25), ("F3", "sign", 16, 52), ("F3", "top_k", 16, 25)],
 )
 def test_bytes_up_and_down(claim: str, method: str, compression: int, share: int) -> None:
-    total = both_ways(method, compression)
+    total = bytes_both_ways(method, compression)
     assert f"{total:,}" in reason(claim)
     assert re.search(rf"\b{share} %", reason(claim))
     assert round(100 * total / DENSE) == share
-    assert both_ways("none", 1) == DENSE
+    assert bytes_both_ways("none", 1) == DENSE
 
 
 def test_top_k_at_a_64th() -> None:
-    assert f"{both_ways('top_k', 64):,}, 7 %" in reason("F3")
+    assert f"{bytes_both_ways('top_k', 64):,}, 7 %" in reason("F3")
 
 
 def test_biases_alone_are_a_weak_attack() -> None:
