@@ -85,15 +85,15 @@ def _ways(frontier: bool) -> str:
 
 
 def _findings(findings: Sequence[Finding], claims: Mapping[str, Claim], outcomes: pd.DataFrame) -> str:
-    """A column for each finding of whose claims some were run."""
-    quick = outcomes[(outcomes["scale"] == outcomes["scale"].iloc[0]) & (outcomes["verdict"] != "not run")]
+    """A column for each finding of whose claims some were run at the quick scale, of which the findings are."""
+    quick = outcomes[(outcomes["scale"] == "quick") & (outcomes["verdict"] != "not run")]
     columns = [
         _finding(finding, claims, quick)
         for finding in findings
         if quick["claim"].isin([rest.claim for rest in finding.claims]).any()
     ]
     if not columns:
-        return "No claim of the findings has been run."
+        return "No claim of the findings has been run at the scale quick."
     return f'<div class="findings">{"".join(columns)}</div>'
 
 

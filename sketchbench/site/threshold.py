@@ -1,6 +1,7 @@
 """The totals up to which song2023 Theorem 6.2 holds, over δ, as SVG; computed here, from no run."""
 
 import math
+import textwrap
 
 from sketchbench.privacy.threshold import largest_total
 
@@ -39,7 +40,8 @@ def draw(alone: bool = False) -> str:
     if alone:
         white = f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>'
         size = f'width="{2 * WIDTH}" height="{2 * HEIGHT}"'
-        return f'<svg xmlns="http://www.w3.org/2000/svg" {size} {box} color="#1b1b1b">{white}{body}</svg>\n'
+        file = f'<svg xmlns="http://www.w3.org/2000/svg" {size} {box} color="#1b1b1b">{white}{body}</svg>'
+        return textwrap.fill(file, 120, break_long_words=False, break_on_hyphens=False) + "\n"  # a space is a space
     return f'<figure class="panel"><svg {box}>{body}</svg><figcaption>{CAPTION}</figcaption></figure>'
 
 

@@ -78,7 +78,7 @@ def test_the_front_page_keeps_the_two_questions_apart(scales: list[Scale]) -> No
     assert "1 verdicts are not as expected" in text
     assert "claims.html#paper=song2023&amp;role=printed&amp;verdict=fails&amp;scale=quick" in text
     assert "frontier.html" not in text  # there is none in these reports
-    assert "No claim of the findings has been run." in text
+    assert "No claim of the findings has been run at the scale quick." in text
 
 
 def test_the_front_page_has_the_findings_with_their_verdicts(scales: list[Scale]) -> None:

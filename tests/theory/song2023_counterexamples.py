@@ -176,7 +176,7 @@ def norm_in_appendix_m() -> Numbers:
 
 
 def rank_in_appendix_m() -> Numbers:
-    distribution = exhaustive.count_sketch(2, 2)
+    distribution = exhaustive.count_sketch(3, 2)
     return 0.0, float(distribution.weights @ (np.linalg.matrix_rank(distribution.matrices) < 2))
 
 
