@@ -1,6 +1,6 @@
 """Partitions of training samples among clients: arrays of sample numbers, disjoint between clients."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -65,7 +65,7 @@ def check_parts(parts: Any, samples: int) -> None:
         )
 
 
-def _place(parts: Parts, place: int) -> str:
+def _place(parts: Sequence[NDArray[np.int64]], place: int) -> str:
     """The sample number at a place of all parts one after the other, with its client: `7 at 2 of client 3`."""
     for client, part in enumerate(parts):
         if place < len(part):
