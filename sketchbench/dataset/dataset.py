@@ -59,7 +59,12 @@ class Dataset(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for part, (images, labels) in (("train", self.train), ("test", self.test)):
+        for part, split in (("train", self.train), ("test", self.test)):
+            if not isinstance(split, Split):
+                raise TypeError(
+                    f"{self.label}: a {type(split).__name__} for {part} must be a Split of images and labels"
+                )
+            images, labels = split
             where = f"{self.label}, {part}"
             check_array(f"{where} images", images, np.uint8, "n", "channels", "height", "width")
             check_array(f"{where} labels", labels, np.int64, "n")
@@ -68,6 +73,8 @@ class Dataset(Checked):
                     f"{where}: images of shape {images.shape} for {len(labels)} labels; give at least one image, and "
                     "a label for each"
                 )
+            plain = Split(np.ascontiguousarray(images), np.ascontiguousarray(labels))
+            object.__setattr__(self, part, plain)  # torch takes no strides below 0
             check_range(f"{where} labels", labels, 0, self.classes - 1, f"as classes={self.classes}")
             check_range(f"{where} images", images, 0, self.white, f"as white={self.white}")
         if self.test.images.shape[1:] != self.shape:

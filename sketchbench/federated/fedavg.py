@@ -181,7 +181,7 @@ class FedAvg(Checked):
         """Train one client from the broadcast, and return its reply."""
         receive(twin, message, kernels)
         random = seeds.generator(seed, what="local", round=t, client=client)
-        places = torch.from_numpy(part).to(samples.labels.device)
+        places = torch.from_numpy(np.ascontiguousarray(part)).to(samples.labels.device)
         images, labels = samples.images[places], samples.labels[places]
         through = operators(twin) if self.local_step == "weights" else {}
         named = dict(twin.named_parameters())

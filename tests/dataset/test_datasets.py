@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from hydra import compose, initialize_config_dir
 from hydra.utils import instantiate
 from hypothesis import given
@@ -140,6 +141,16 @@ def test_one_wrong_value_is_found(data: st.DataObject) -> None:
         about = f"{part} labels: {wrong} at {number} must be"
     with pytest.raises(ValueError, match=re.escape(about)):
         dataset(part, **given_, **other)
+
+
+def test_splits_and_strides() -> None:
+    """Arrays may run backwards, which torch doesn't take; what is no split is refused."""
+    data = dataset("train", images=IMAGES[::-1, ..., ::-1], labels=LABELS[::-1])
+    assert torch.equal(torch.from_numpy(data.train.images), torch.zeros(4, 1, 2, 3, dtype=torch.uint8))
+    assert torch.from_numpy(data.train.labels).tolist() == [0, 1, 1, 0]
+    for other in (None, (IMAGES, LABELS), IMAGES):
+        with pytest.raises(TypeError, match=f"some: a {type(other).__name__} for test must be a Split of images"):
+            Dataset("some", 2, 16, data.train, other)  # type: ignore[arg-type]
 
 
 def test_test_images_among_the_training_images(caplog: pytest.LogCaptureFixture) -> None:

@@ -177,6 +177,12 @@ def test_federations_that_do_not_fit(wrong: dict[str, Any], message: str, monkey
         fedavg(**wrong)
 
 
+def test_parts_may_run_backwards() -> None:
+    """Which torch doesn't take."""
+    last = [list(fedavg(model=network(), parts=parts))[-1] for parts in ([np.arange(6)[::-1]], [np.arange(5, -1, -1)])]
+    assert [at.t for at in last] == [1, 1]
+
+
 @pytest.mark.parametrize("labels", [[0, 1, 1, 0], [0, 2, 1, 0]])
 def test_a_single_score_is_for_two_classes(labels: list[int]) -> None:
     def one() -> nn.Module:
