@@ -76,19 +76,23 @@ def check_twin(model: nn.Module, twin: nn.Module) -> None:
     Raises:
         ValueError: for a parameter of another shape, or that only one of them has.
     """
-    _check_shapes("the twin", dict(twin.named_parameters()), message_shapes(model))
+    messages, parameters = message_shapes(model), _shapes(dict(twin.named_parameters()))
+    _check_shapes("the twin", parameters, messages)
+    _check_shapes("the model", messages, parameters)
 
 
-def _check_shapes(what: str, tensors: Mapping[str, Tensor], expected: Shapes) -> None:
-    """Raise ValueError unless tensors have these names and shapes."""
-    shapes = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
-    if shapes == expected:
-        return
-    name = next(name for name in expected | shapes if shapes.get(name) != expected.get(name))
-    raise ValueError(
-        f"{what}: {name} of shape {shapes.get(name)} must have shape {expected.get(name)}; make models and messages of "
-        "one network"
-    )
+def _shapes(tensors: Mapping[str, Tensor]) -> Shapes:
+    return {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+
+
+def _check_shapes(what: str, shapes: Shapes, expected: Shapes) -> None:
+    """Raise ValueError unless there are all expected shapes; what else there is, nobody reads."""
+    for name, shape in expected.items():
+        if shapes.get(name) != shape:
+            raise ValueError(
+                f"{what}: {name} of shape {shapes.get(name)} must have shape {shape}; make models and messages of one "
+                "network"
+            )
 
 
 def reply_bytes(model: nn.Module) -> int:
@@ -119,7 +123,7 @@ def receive(twin: nn.Module, message: Broadcast, kernels: Kernels) -> None:
         ValueError: for the message of another model.
     """
     named = dict(twin.named_parameters())
-    _check_shapes("the message", message.weights, {name: tuple(value.shape) for name, value in named.items()})
+    _check_shapes("the message", _shapes(message.weights), _shapes(named))
     sketched.draw(twin, message.key, kernels)
     with torch.no_grad():
         for name, parameter in named.items():
@@ -139,7 +143,7 @@ def aggregate(model: nn.Module, replies: Sequence[Reply]) -> None:
     for reply in replies:
         if reply.samples < 1:
             raise ValueError(f"samples={reply.samples} of client {reply.client} must be >= 1; leave it out")
-        _check_shapes(f"the reply of client {reply.client}", reply.steps, expected)
+        _check_shapes(f"the reply of client {reply.client}", _shapes(reply.steps), expected)
     total = sum(reply.samples for reply in replies)
     operators = sketched.operators(model)
     with torch.no_grad():
