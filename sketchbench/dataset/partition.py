@@ -1,16 +1,77 @@
 """Partitions of training samples among clients: arrays of sample numbers, disjoint between clients."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench import seeds
+from sketchbench.dataset.arrays import check_array
 from sketchbench.parameters import Count, Positive, checked
 
+EVEN = 1e200  # a parameter of Dirichlet distributions with equal proportions, whose sums don't overflow
 Labels = NDArray[np.int64]
 Parts = list[NDArray[np.int64]]  # for every client, the numbers of its samples
 MakeParts = Callable[..., Parts]  # the function that a config of conf/partition makes, of labels and seed
+
+
+def deal(partition: MakeParts, labels: Labels, seed: int) -> Parts:
+    """The partition of samples with these labels, checked.
+
+    Raises:
+        ValueError: as `check_parts`, and as the partition.
+    """
+    parts = partition(labels=labels, seed=seed)
+    check_parts(parts, len(labels))
+    return parts
+
+
+def check_parts(parts: Any, samples: int) -> None:
+    """Check that every client has samples of its own. O(samples).
+
+    Arguments:
+        parts: of a partition.
+        samples: the number of all samples.
+
+    Raises:
+        ValueError: for no client, a client without a sample, sample numbers that are no plain int64 array or outside
+            0 to samples - 1, and a sample that is given twice; the message has the client, the number and its place.
+    """
+    if not isinstance(parts, list | tuple):
+        raise ValueError(f"partition: a {type(parts).__name__} must be a list of each client's sample numbers")
+    if not parts:
+        raise ValueError("partition: 0 clients must be at least one; give it sample numbers")
+    for client, part in enumerate(parts):
+        check_array(f"partition: the sample numbers of client {client}", part, np.int64, "n")
+    if empty := [client for client, part in enumerate(parts) if not len(part)]:
+        raise ValueError(
+            f"partition: {len(empty)} of {len(parts)} clients are without a sample, the first of them client "
+            f"{empty[0]}; leave them out"
+        )
+    numbers = np.concatenate(parts)
+    outside = (numbers < 0) | (numbers >= samples)
+    if outside.any():
+        raise ValueError(
+            f"partition: {_place(parts, int(outside.argmax()))} must be 0 to {samples - 1}, the number of a sample"
+        )
+    places = np.arange(len(numbers))
+    last = np.zeros(samples, np.int64)
+    last[numbers] = places
+    if (again := last[numbers] != places).any():
+        first = int(again.argmax())
+        raise ValueError(
+            f"partition: {_place(parts, first)} must not be given again, as {_place(parts, int(last[numbers[first]]))}"
+        )
+
+
+def _place(parts: Sequence[NDArray[np.int64]], place: int) -> str:
+    """The sample number at a place of all parts one after the other, with its client: `7 at 2 of client 3`."""
+    for client, part in enumerate(parts):
+        if place < len(part):
+            return f"sample {part[place]} at {place} of client {client}"
+        place -= len(part)
+    raise IndexError(place)
 
 
 @checked
@@ -88,7 +149,7 @@ def dirichlet(labels: Labels, seed: int, clients: Count, alpha: Positive = 0.5) 
     by_client: list[list[NDArray[np.int64]]] = [[] for _ in range(clients)]
     for c in np.unique(labels):
         members = order[labels[order] == c]
-        cuts = np.cumsum(random.dirichlet(np.full(clients, alpha)))[:-1] * len(members)
+        cuts = np.cumsum(random.dirichlet(np.full(clients, min(alpha, EVEN))))[:-1] * len(members)
         for client, part in enumerate(np.split(members, cuts.round().astype(int))):
             by_client[client].append(part)
     parts = [np.concatenate(part) for part in by_client]
@@ -101,8 +162,9 @@ def dirichlet(labels: Labels, seed: int, clients: Count, alpha: Positive = 0.5) 
 
 def _check(clients: int, labels: Labels) -> None:
     """Raise TypeError unless labels are an array of integers (n,), and ValueError for more clients than samples."""
-    if not isinstance(labels, np.ndarray) or labels.ndim != 1 or not np.issubdtype(labels.dtype, np.integer):
-        raise TypeError("labels must be an array of integers of shape (n,), a class for each sample")
+    masked = isinstance(labels, np.ma.MaskedArray)
+    if masked or not isinstance(labels, np.ndarray) or labels.ndim != 1 or labels.dtype.kind not in "iu":
+        raise TypeError("labels must be an array of integers of shape (n,), without a mask, a class for each sample")
     samples = len(labels)
     if clients > samples:
         raise ValueError(f"clients={clients} must be <= {samples}, the samples")

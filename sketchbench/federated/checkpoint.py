@@ -8,7 +8,7 @@ import logging
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from sketchbench.run.course import Course, Unfinished
 log = logging.getLogger(__name__)
 MAGIC = "sketchbench checkpoint 1"
 LONGEST = 1000  # bytes that the first line may have
+LOCKS = Path("/proc/locks")  # of Linux
 SECONDS_BETWEEN_TRIES = 0.5  # to lock a folder
 
 
@@ -79,7 +80,8 @@ def lock_folder(folder: Path, course: Course) -> Iterator[None]:
     """Lock a folder of checkpoints against other processes while its trainings run.
 
     Trials that tune share a folder: the first process trains with every learning rate, and the others wait and find its
-    checkpoints. On a file system without locks of folders, such as some network ones, each process does the work.
+    checkpoints; the log says for which process. On a file system without locks of folders, such as some network ones,
+    each process does the work.
 
     Raises:
         Unfinished: if the time limit of the course passes while waiting.
@@ -90,7 +92,11 @@ def lock_folder(folder: Path, course: Course) -> Iterator[None]:
     make_folder(folder)
     number = os.open(folder, os.O_RDONLY)
     try:
+        waiting = False
         while not _try_lock(number):
+            if not waiting:
+                log.warning("%s: waiting for %s, which trains in this folder", folder, _holder(number))
+            waiting = True
             if course.over:
                 raise Unfinished(f"{folder} is worked on by another run")
             time.sleep(SECONDS_BETWEEN_TRIES)
@@ -108,6 +114,17 @@ def _try_lock(number: int) -> bool:
     except OSError:
         pass
     return True
+
+
+def _holder(number: int) -> str:
+    """The process that holds the lock of an open folder, as the kernel lists it; `another process` where it doesn't."""
+    place = os.fstat(number)
+    about = f"{os.major(place.st_dev):02x}:{os.minor(place.st_dev):02x}:{place.st_ino}"
+    with suppress(OSError):
+        for line in LOCKS.read_text().splitlines():
+            if line.split()[1:2] == ["FLOCK"] and about in line.split():
+                return f"process {line.split()[4]}"
+    return "another process"
 
 
 def verify(path: Path) -> tuple[bytes, int]:

@@ -95,13 +95,13 @@ class CompressedExperiment(Experiment[ServerState]):
     seed: int
     data: Dataset
     judged: tuple[Split, Split]
-    images: int | None
+    images: Count | None
     partition: MakeParts
     model: MakeModel
     procedure: CompressedProcedure
     compression: Compression
     arm: Arm
-    rate: float
+    rate: Positive
 
     @cached_property
     def _network(self) -> Network:

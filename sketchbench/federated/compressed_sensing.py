@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple
 
 from sketchbench import seeds
+from sketchbench.federated.conditions import check_objective
 from sketchbench.kernels import Array
 from sketchbench.objective.problem import Problem
-from sketchbench.parameters import Checked, NonNegative, Positive, Range
+from sketchbench.parameters import Checked, Count, Natural, NonNegative, Positive, Range, checked
 from sketchbench.recovery.recovery import Recovery
 from sketchbench.sketch.operator import Sketch
 from sketchbench.sketch.scattered import Scattered
@@ -77,14 +78,15 @@ class CompressedSensingSGD(Checked):
     momentum: Momentum = 0.0
     clients: Clients = "each"
 
+    @checked
     def run(
         self,
         objective: Problem,
         sketch: Sketch,
         seed: int,
         *,
-        trials: int,
-        rounds: int,
+        trials: Count,
+        rounds: Natural,
         after: ServerState | None = None,
     ) -> Iterator[ServerState]:
         """Run independent trials, all with one operator.
@@ -106,13 +108,12 @@ class CompressedSensingSGD(Checked):
             The states after 0 to T rounds.
 
         Raises:
-            ValueError: if the sizes of sketch and objective differ.
+            ValueError: if the sizes of sketch and objective differ, the objective starts from no finite weights, or
+                `after` is a state of other sizes or after the last round.
             TypeError: for feedback=zero with a sketch that has no cells.
         """
-        if sketch.d != objective.d:
-            raise ValueError(f"the sketch's d={sketch.d} must be the objective's, {objective.d}")
-        if trials < 1 or rounds < 0:
-            raise ValueError(f"trials={trials} must be >= 1, and rounds={rounds} >= 0")
+        check_objective(objective, sketch.d)
+        seeds.key(seed)
         if self.feedback == "zero" and not isinstance(sketch, Scattered):
             raise TypeError(
                 f"feedback=zero needs a sketch whose coordinates have cells, not "
@@ -124,10 +125,21 @@ class CompressedSensingSGD(Checked):
             w = xp.repeat(kernels.asarray(objective.start)[None], trials, axis=0)
             nothing = xp.zeros((trials, sketch.b))
             after = ServerState(0, w, nothing, nothing, None, 0, 0)
-        yield after
-        for _ in range(after.t, rounds):
-            after = self._next(objective, sketch, seed, after)
-            yield after
+        shapes = ((trials, objective.d), (trials, sketch.b), (trials, sketch.b))
+        if (given := (after.w.shape, after.error.shape, after.received.shape)) != shapes or not 0 <= after.t <= rounds:
+            raise ValueError(
+                f"a state after {after.t} rounds with arrays {given} must be after 0 to rounds={rounds}, with {shapes}"
+            )
+        return self._rounds(objective, sketch, seed, rounds, after)
+
+    def _rounds(
+        self, objective: Problem, sketch: Sketch, seed: int, rounds: int, at: ServerState
+    ) -> Iterator[ServerState]:
+        """The states of `run`, from a state on."""
+        yield at
+        for _ in range(at.t, rounds):
+            at = self._next(objective, sketch, seed, at)
+            yield at
 
     def _next(self, objective: Problem, sketch: Sketch, seed: int, at: ServerState) -> ServerState:
         """The state one round later."""

@@ -7,6 +7,8 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
+from sketchbench.dataset.arrays import check_array, check_finite
+
 Vectors = NDArray[np.float64]
 
 
@@ -31,16 +33,20 @@ def average_by_relaying(graph: nx.Graph, messages: Vectors) -> Iterator[Talk]:
     O(N² b) a round.
 
     Arguments:
-        graph: connected, without loops, of N nodes.
-        messages: (N, b), the nodes' own messages, in the order of the nodes.
+        graph: connected, undirected, without loops, of N nodes; weights of edges count for nothing.
+        messages: float64 (N, b), finite, the nodes' own messages, in the order of the nodes.
 
     Returns:
         The state after each round, until no node receives a new message.
 
     Raises:
-        ValueError: for a graph with loops or in pieces, or another number of messages than nodes.
+        ValueError: for a graph with loops, directions or in pieces, or another number of messages than nodes.
     """
-    adjacency = _adjacency(graph, messages)
+    return _relay(_adjacency(graph, messages), messages)
+
+
+def _relay(adjacency: NDArray[np.bool_], messages: Vectors) -> Iterator[Talk]:
+    """The states of `average_by_relaying`."""
     known = np.eye(len(messages), dtype=bool)
     new, t, sent = known, 0, 0
     while new.any():
@@ -58,7 +64,11 @@ def average_by_gossip(graph: nx.Graph, messages: Vectors) -> Iterator[Talk]:
 
     Arguments and errors are those of `average_by_relaying`; the rounds never end. O(N² b) a round.
     """
-    adjacency = _adjacency(graph, messages)
+    return _gossip(_adjacency(graph, messages), messages)
+
+
+def _gossip(adjacency: NDArray[np.bool_], messages: Vectors) -> Iterator[Talk]:
+    """The states of `average_by_gossip`."""
     degrees = adjacency.sum(axis=1)
     weights = adjacency / (1.0 + np.maximum(degrees, degrees[:, None]))
     np.fill_diagonal(weights, 1 - weights.sum(axis=1))
@@ -72,10 +82,16 @@ def average_by_gossip(graph: nx.Graph, messages: Vectors) -> Iterator[Talk]:
 
 def _adjacency(graph: nx.Graph, messages: Vectors) -> NDArray[np.bool_]:
     """The adjacency matrix (N, N) of a graph. Raises ValueError for a graph that can't average N messages."""
+    check_array("messages", messages, np.float64, "N", "b")
+    check_finite("messages", messages)
+    if not messages.size:
+        raise ValueError(f"messages {messages.shape} must not be empty")
     if len(graph) != len(messages):
         raise ValueError(f"{len(messages)} messages need as many nodes, not {len(graph)}")
+    if graph.is_directed():
+        raise ValueError("the graph has directions, and both nodes of an edge send; make it undirected")
     if not nx.is_connected(graph):
         raise ValueError("the graph is in pieces, whose nodes can never agree; connect them")
     if nx.number_of_selfloops(graph):
         raise ValueError("the graph has loops, edges from a node to itself; remove them")
-    return nx.to_numpy_array(graph, dtype=bool)
+    return nx.to_numpy_array(graph, weight=None).astype(bool)

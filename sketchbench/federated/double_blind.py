@@ -5,6 +5,7 @@ answers with Γ, and the server applies Γ Sᵀ. The parameters of all other lay
 model without sketched layers this is plain federated learning.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -19,6 +20,7 @@ from sketchbench.model import autograd, classification, sketched
 Option = Literal["I", "II"]  # of a client's estimate of the weights
 OPTIONS: tuple[Option, ...] = get_args(Option)
 Weights = dict[str, Tensor]  # by the name of the parameter
+Shapes = dict[str, tuple[int, ...]]  # likewise
 
 
 @dataclass(frozen=True)
@@ -60,13 +62,43 @@ class Reply:
         return _nbytes(self.steps)
 
 
+def message_shapes(model: nn.Module) -> Shapes:
+    """The shapes of the tensors of a message by parameter: (out, s) for sketched weights, all others as they are."""
+    shapes = {name: tuple(parameter.shape) for name, parameter in model.named_parameters()}
+    for name, layer in sketched.layers(model):
+        shapes[f"{name}.weight"] = (len(layer.weight), layer.family.b)
+    return shapes
+
+
+def check_twin(model: nn.Module, twin: nn.Module) -> None:
+    """Check that a client's model can hold the messages of the server's.
+
+    Raises:
+        ValueError: for a parameter of another shape, or that only one of them has.
+    """
+    messages, parameters = message_shapes(model), _shapes(dict(twin.named_parameters()))
+    _check_shapes("the twin", parameters, messages)
+    _check_shapes("the model", messages, parameters)
+
+
+def _shapes(tensors: Mapping[str, Tensor]) -> Shapes:
+    return {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+
+
+def _check_shapes(what: str, shapes: Shapes, expected: Shapes) -> None:
+    """Raise ValueError unless there are all expected shapes; what else there is, nobody reads."""
+    for name, shape in expected.items():
+        if shapes.get(name) != shape:
+            raise ValueError(
+                f"{what}: {name} of shape {shapes.get(name)} must have shape {shape}; make models and messages of one "
+                "network"
+            )
+
+
 def reply_bytes(model: nn.Module) -> int:
     """The bytes of a reply by the protocol: out · s words for every sketched layer, and one word for each entry of the
     other parameters. A broadcast has a KEY more."""
-    words = {name: parameter.numel() for name, parameter in model.named_parameters()}
-    for name, layer in sketched.layers(model):
-        words[f"{name}.weight"] = len(layer.weight) * layer.family.b
-    return WORD * sum(words.values())
+    return WORD * sum(math.prod(shape) for shape in message_shapes(model).values())
 
 
 def _nbytes(tensors: Weights) -> int:
@@ -85,16 +117,33 @@ def broadcast(model: nn.Module, key: int, kernels: Kernels) -> Broadcast:
 
 
 def receive(twin: nn.Module, message: Broadcast, kernels: Kernels) -> None:
-    """Load a broadcast into a client's model `twin`, which `blind.make_blind` made."""
+    """Load a broadcast into a client's model `twin`, which `blind.make_blind` made.
+
+    Raises:
+        ValueError: for the message of another model.
+    """
+    named = dict(twin.named_parameters())
+    _check_shapes("the message", _shapes(message.weights), _shapes(named))
     sketched.draw(twin, message.key, kernels)
     with torch.no_grad():
-        for name, parameter in twin.named_parameters():
+        for name, parameter in named.items():
             parameter.copy_(message.weights[name])
 
 
 def aggregate(model: nn.Module, replies: Sequence[Reply]) -> None:
     """Update the server's model: W ← W - Γ Sᵀ, with the mean Γ of the replies, weighted by their numbers of samples,
-    and the sketches that the model drew last."""
+    and the sketches that the model drew last.
+
+    Raises:
+        ValueError: without a reply, or for a reply that is about no samples, or to another model.
+    """
+    if not replies:
+        raise ValueError("replies: 0 must be at least one; let a client take part in every round")
+    expected = message_shapes(model)
+    for reply in replies:
+        if reply.samples < 1:
+            raise ValueError(f"samples={reply.samples} of client {reply.client} must be >= 1; leave it out")
+        _check_shapes(f"the reply of client {reply.client}", _shapes(reply.steps), expected)
     total = sum(reply.samples for reply in replies)
     operators = sketched.operators(model)
     with torch.no_grad():
@@ -149,7 +198,14 @@ def respond(
         rate: the learning rate.
         named: the parameters of the twin by name, if known; looking them up takes as long as a small network's
             gradient.
+
+    Raises:
+        ValueError: for no images, another number of labels, or a rate that is not positive and finite.
     """
+    if not len(labels) or len(images) != len(labels):
+        raise ValueError(f"client {client}: {len(images)} images and {len(labels)} labels must be equally many, not 0")
+    if not 0 < rate < math.inf:
+        raise ValueError(f"rate={rate} must be > 0, and finite")
     named = named or dict(twin.named_parameters())
     gradients = torch.autograd.grad(classification.loss(twin(images), labels), list(named.values()))
     steps = {name: rate * gradient for name, gradient in zip(named, gradients, strict=True)}

@@ -1,6 +1,7 @@
 """One training from start to end, evaluated as it goes on, and resumed from its checkpoint if it was stopped."""
 
 import logging
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -10,7 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from sketchbench.federated import checkpoint
 from sketchbench.federated.curve import Curve
-from sketchbench.parameters import Checked, Count
+from sketchbench.parameters import Checked, Count, Natural
 from sketchbench.run.course import WHOLE, Course, Unfinished
 
 log = logging.getLogger(__name__)
@@ -45,7 +46,7 @@ class Experiment(Checked, ABC, Generic[State]):
     """
 
     rounds: Count
-    evaluated: Sequence[int] | None = None
+    evaluated: Sequence[Natural] | None = None
     target: float | None = None
     name: str = "training"
     course: Course = WHOLE
@@ -129,7 +130,7 @@ class Experiment(Checked, ABC, Generic[State]):
     def _has_ended(self, t: int, curve: Curve) -> bool:
         if t == self.rounds:
             return True
-        return self.target is not None and t > 0 and curve.latest["accuracy"] >= self.target
+        return self.target is not None and t > 0 and curve.latest.get("accuracy", -math.inf) >= self.target
 
     def _log(self, t: int, curve: Curve) -> None:
         values = ", ".join(f"{quantity} {value:.4g}" for quantity, value in curve.latest.items())

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from sketchbench import seeds
 from sketchbench.dataset.partition import Parts
+from sketchbench.federated.conditions import check_federation
 from sketchbench.federated.double_blind import (
     Broadcast,
     Reply,
@@ -23,7 +24,7 @@ from sketchbench.kernels import Kernels
 from sketchbench.model.autograd import desketch, sketch
 from sketchbench.model.classification import Samples
 from sketchbench.model.sketched import operators
-from sketchbench.parameters import Checked, Count, Positive, Range, Share
+from sketchbench.parameters import Checked, Count, Natural, Positive, Range, Share, checked
 from sketchbench.sketch.operator import Sketch
 
 LocalStepping = Literal["weights", "sketch"]
@@ -88,6 +89,7 @@ class FedAvg(Checked):
     local_step: LocalStepping = "sketch"
     momentum: Momentum = 0.0
 
+    @checked
     def run(
         self,
         model: nn.Module,
@@ -96,17 +98,17 @@ class FedAvg(Checked):
         parts: Parts,
         seed: int,
         *,
-        rounds: int,
+        rounds: Natural,
         kernels: Kernels,
         state: FedAvgState | None = None,
     ) -> Iterator[FedAvgRound]:
-        """Train a model.
+        """Train a model. All is checked before the first round.
 
         Arguments:
             model: the server's.
             twin: a client's: `blind.make_blind` of another instance of the model.
             samples: of all clients.
-            parts: the indices of each client's samples.
+            parts: the indices of each client's samples, at least one; a smaller number than `batch` is one batch.
             seed: of all randomness, which depends on it and the round only.
             rounds: T.
             kernels: backend of the sketches.
@@ -116,13 +118,27 @@ class FedAvg(Checked):
             The rounds 0 to T, or, given a state, from the round of that state on.
 
         Raises:
-            ValueError: for a model with buffers.
+            ValueError: for a model with buffers, and for models, samples and parts that don't fit together; see
+                `conditions.check_federation`. For a state after the last round.
         """
-        if next(model.buffers(), None) is not None:
-            raise ValueError(
-                "a model with batch normalisation or other buffers can't be averaged; choose another model, or "
-                "the task compressed_training"
-            )
+        check_federation(model, twin, samples, parts)
+        seeds.key(seed)
+        if state is not None and not 0 <= state.t <= rounds:
+            raise ValueError(f"a state after {state.t} rounds must be one of 0 to rounds={rounds}")
+        return self._rounds(model, twin, samples, parts, seed, rounds, kernels, state)
+
+    def _rounds(
+        self,
+        model: nn.Module,
+        twin: nn.Module,
+        samples: Samples,
+        parts: Parts,
+        seed: int,
+        rounds: int,
+        kernels: Kernels,
+        state: FedAvgState | None,
+    ) -> Iterator[FedAvgRound]:
+        """The rounds of `run`."""
         t, up, down = 0, 0, 0
         if state is not None:
             t, weights, up, down = state
@@ -165,7 +181,7 @@ class FedAvg(Checked):
         """Train one client from the broadcast, and return its reply."""
         receive(twin, message, kernels)
         random = seeds.generator(seed, what="local", round=t, client=client)
-        places = torch.from_numpy(part).to(samples.labels.device)
+        places = torch.from_numpy(np.ascontiguousarray(part)).to(samples.labels.device)
         images, labels = samples.images[places], samples.labels[places]
         through = operators(twin) if self.local_step == "weights" else {}
         named = dict(twin.named_parameters())

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from sketchbench import seeds
 from sketchbench.dataset.dataset import Dataset, Split
-from sketchbench.dataset.partition import MakeParts
+from sketchbench.dataset.partition import MakeParts, deal
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.double_blind import OPTIONS, Weights, estimated_weights
 from sketchbench.federated.experiment import Experiment
@@ -24,7 +25,7 @@ from sketchbench.model.blind import make_blind
 from sketchbench.model.classification import Samples
 from sketchbench.model.networks import MakeModel, initialise
 from sketchbench.model.precision import Precision, precision_context
-from sketchbench.parameters import Count, Share
+from sketchbench.parameters import Count, Natural, Positive, Share
 from sketchbench.sketch.family import Family
 
 PLAIN = "plain"  # in the place of the option for a network without sketched layers
@@ -89,8 +90,16 @@ class FedAvgExperiment(Experiment[Successive]):
     model: MakeModel
     family: Family | None
     procedure: FedAvgProcedure
-    rate: float
-    estimated: Sequence[int] = ()
+    rate: Positive
+    estimated: Sequence[Natural] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.data.classes == 2 and len(present := np.unique(self.data.test.labels)) < 2:
+            raise ValueError(
+                f"{self.data.label}: all test images have label {present[0]}, and the area under a ROC curve "
+                "needs both classes; use more test images"
+            )
 
     def run(self) -> Curve:
         with precision_context(self.procedure.precision, device_of(self.kernels)):
@@ -129,7 +138,7 @@ class FedAvgExperiment(Experiment[Successive]):
     def _states(self, packed: Any | None) -> Iterator[Successive]:
         model = initialise(self.make, seeds.key(self.seed, what="weights")).to(device_of(self.kernels))
         train = self._samples(self.data.train)
-        parts = self.partition(labels=self.data.train.labels, seed=self.seed)
+        parts = deal(self.partition, self.data.train.labels, self.seed)
         state = FedAvgState(*packed) if packed else None
         rounds = self.algorithm.run(
             model, self._twin, train, parts, self.seed, rounds=self.rounds, kernels=self.kernels, state=state

@@ -20,7 +20,7 @@ from sketchbench import seeds
 from sketchbench.compressor.compressor import At, Compressor, Memory
 from sketchbench.compressor.message import Layout
 from sketchbench.dataset.dataset import Dataset, Split
-from sketchbench.dataset.partition import MakeParts
+from sketchbench.dataset.partition import MakeParts, deal
 from sketchbench.kernels import Array, Kernels
 from sketchbench.model.networks import MakeModel
 from sketchbench.objective.stacked import Batches, StackedPerceptron, initial_weights, perceptron
@@ -107,7 +107,7 @@ def make_federation(
     """
     if not len(trials):
         raise ValueError("a federation needs at least one trial")
-    dealt = [partition(labels=data.train.labels, seed=seed) for seed in trials]
+    dealt = [deal(partition, data.train.labels, seed) for seed in trials]
     counts = {len(own) for parts in dealt for own in parts}
     if len(counts) > 1:
         raise ValueError(

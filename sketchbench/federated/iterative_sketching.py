@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from sketchbench.federated.conditions import check_objective
 from sketchbench.kernels import Array, Kernels
 from sketchbench.objective.problem import Problem
-from sketchbench.parameters import Checked, Count, Positive
+from sketchbench.parameters import Checked, Count, Natural, Positive, checked
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch
 
@@ -67,13 +68,14 @@ class IterativeSketching(Checked):
     fresh: bool = True
     desketch: Desketching = "same"
 
+    @checked
     def run(
         self,
         objective: Problem,
         key: int,
         *,
-        trials: int,
-        rounds: int,
+        trials: Count,
+        rounds: Natural,
         gradients: Callable[[Array], Array] | None = None,
         keep_path: bool = False,
     ) -> Iterator[Round]:
@@ -94,13 +96,22 @@ class IterativeSketching(Checked):
             The states after 0 to T rounds.
 
         Raises:
-            ValueError: if the sizes of family and objective differ.
+            ValueError: if the sizes of family and objective differ, or the objective starts from no finite weights;
+                from a round, for gradients of another shape than the weights.
         """
-        if self.family.d != objective.d:
-            raise ValueError(f"the sketch's d={self.family.d} must be the objective's, {objective.d}")
-        if trials < 1 or rounds < 0:
-            raise ValueError(f"trials={trials} must be >= 1, and rounds={rounds} >= 0")
-        gradients = gradients or objective.gradients
+        check_objective(objective, self.family.d)
+        return self._rounds(objective, key, trials, rounds, gradients or objective.gradients, keep_path)
+
+    def _rounds(
+        self,
+        objective: Problem,
+        key: int,
+        trials: int,
+        rounds: int,
+        gradients: Callable[[Array], Array],
+        keep_path: bool,
+    ) -> Iterator[Round]:
+        """The states of `run`."""
         kernels = objective.kernels
         w = kernels.xp.repeat(kernels.asarray(objective.start)[None], trials, axis=0)
         at = Round(0, w, w, 0, 0)
@@ -110,6 +121,8 @@ class IterativeSketching(Checked):
             local, path = kernels.xp.zeros_like(at.w), []
             for _ in range(self.local_steps):
                 step = LocalStep(weights, gradients(weights))
+                if step.gradients.shape != weights.shape:
+                    raise ValueError(f"gradients {step.gradients.shape} must have the weights' shape {weights.shape}")
                 local += weights.mean(axis=1) / self.local_steps
                 weights = weights - self.local_rate * step.gradients
                 path += [step] if keep_path else []

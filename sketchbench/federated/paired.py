@@ -141,7 +141,7 @@ _PLAIN: dict[tuple[Any, ...], list[Reached]] = {}
 
 
 @dataclass(frozen=True)
-class PairedTrainings:
+class PairedTrainings(Checked):
     """Trainings of the same networks by several methods. In each trial all methods have the same partition, initial
     weights, batches and noise, none of which depends on the compressor.
 
@@ -165,9 +165,10 @@ class PairedTrainings:
     training: Rounds
     privacy: RecordPrivacy
     tuning: RateChoice
-    trials: int
+    trials: Count
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         choose("privacy.case", self.privacy.case, self.partitions)
 
     def clients(self, case: str, trials: Sequence[int]) -> Federation:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sketchbench.dataset.arrays import check_array, check_finite
 from sketchbench.parameters import Checked, Count, Positive
 
 Numbers = NDArray[np.float64]
@@ -52,9 +53,29 @@ class PeerToPeer(Checked):
         """Train from initial weights (N, out, d) on each node's features (N, n, d) and labels (N, n, out).
 
         Returns the start of each round, from 0 to T.
+
+        Raises:
+            ValueError: for arrays that are not float64 or not finite, or whose shapes don't fit together; from a round,
+                for sketches of another shape.
         """
+        arrays = {"weights": weights, "features": features, "labels": labels}
+        for (name, array), axes in zip(arrays.items(), ("Nod", "Nnd", "Nno"), strict=True):
+            check_array(name, array, np.float64, *axes)
+            check_finite(name, array)
+        (nodes, outputs, d), samples = weights.shape, features.shape[1]
+        if features.shape != (nodes, samples, d) or labels.shape != (nodes, samples, outputs) or not weights.size:
+            shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+            raise ValueError(f"{shapes} must be (N, out, d), (N, n, d) and (N, n, out), and not empty")
+        if not samples:
+            raise ValueError(f"features {features.shape} must have at least one sample of each node")
+        return self._rounds(weights, features, labels, sketches)
+
+    def _rounds(self, weights: Numbers, features: Numbers, labels: Numbers, sketches: Sketches) -> Iterator[PeerRound]:
+        """The rounds of `run`."""
         for t in range(self.rounds + 1):
             R = sketches(t)
+            if R.ndim != 3 or (len(R), R.shape[2]) != (len(weights), weights.shape[2]):
+                raise ValueError(f"sketches {R.shape} of round {t} must be ({len(weights)}, b, {weights.shape[2]})")
             sent = weights @ R.transpose(0, 2, 1)
             yield PeerRound(t, weights, R, sent)
             returned = np.roll(weights, -1, axis=0) @ R.transpose(0, 2, 1)  # by node i + 1, over link i

@@ -61,8 +61,16 @@ def hold_out(data: Dataset, seed: int) -> Dataset:
     Arguments:
         data: the data set.
         seed: root of the randomness.
+
+    Raises:
+        ValueError: for fewer than ten training samples.
     """
     images, labels = data.train
+    if len(labels) < HELD_OUT:
+        raise ValueError(
+            f"{data.label}: {len(labels)} training samples must be >= {HELD_OUT} for a choice of learning rates, as "
+            f"one of {HELD_OUT} is held out; give a single rate"
+        )
     order = seeds.generator(seed, data="held out").permutation(len(labels))
     test, train = (Split(images[part], labels[part]) for part in np.split(order, [len(order) // HELD_OUT]))
     return replace(data, train=train, test=test)

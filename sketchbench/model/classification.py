@@ -64,9 +64,14 @@ def area_under_roc(scores: Tensor, labels: Tensor) -> float:
 
     Returns:
         The area; 1/2 if a score is not finite, since a network that has overflowed predicts nothing.
+
+    Raises:
+        ValueError: unless there are labels of both classes.
     """
     from sklearn.metrics import roc_auc_score  # an import of 1.4 s, for two classes only
 
+    if (present := set(labels.tolist())) != {0, 1}:
+        raise ValueError(f"labels {sorted(present)} must be 0 and 1, both; take more images")
     margin = _margin(scores)
     if not margin.isfinite().all():
         return 0.5

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from sketchbench.model.sketched import SketchedConv2d, SketchedLinear, resize
-from sketchbench.parameters import Count, Positive, checked
+from sketchbench.parameters import Count, Positive, Several, checked
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.identity import Identity
 
@@ -21,7 +21,7 @@ MakeModel = Callable[..., nn.Module]  # the function that a config of conf/model
 
 @checked
 def mlp(
-    shape: Shape, classes: int, family: Family | None = None, hidden: Sequence[Count] = (200, 200)
+    shape: Shape, classes: Several, family: Family | None = None, hidden: Sequence[Count] = (200, 200)
 ) -> nn.Sequential:
     """A perceptron: dense layers of `hidden` units with ReLU, then one of scores; 199,210 parameters for MNIST."""
     inputs = shape[0] * shape[1] * shape[2]
@@ -35,7 +35,7 @@ def mlp(
 @checked
 def cnn(
     shape: Shape,
-    classes: int,
+    classes: Several,
     family: Family | None = None,
     *,
     filters: Sequence[Count],
@@ -55,10 +55,11 @@ def cnn(
         hidden: units of the dense layers.
 
     Raises:
-        ValueError: for images too small for these convolutions.
+        ValueError: for images too small for these convolutions, and for lists of other lengths.
     """
     body: list[nn.Module] = []
     channels = shape[0]
+    _require_pairs(filters=filters, pooled=pooled)
     for outputs, pool in zip(filters, pooled, strict=True):
         body += [_convolution(channels, outputs, kernel, family), nn.ReLU()]
         body += [nn.MaxPool2d(2)] if pool else []
@@ -82,7 +83,7 @@ def cnn(
 @checked
 def sigmoid_cnn(
     shape: Shape,
-    classes: int,
+    classes: Several,
     family: Family | None = None,
     *,
     filters: Sequence[Count],
@@ -104,6 +105,7 @@ def sigmoid_cnn(
     """
     parts: list[nn.Module] = []
     channels, height, breadth = shape
+    _require_pairs(filters=filters, strides=strides)
     for outputs, stride in zip(filters, strides, strict=True):
         parts += [
             _convolution(channels, outputs, kernel, family, kernel // 2, stride),
@@ -127,6 +129,13 @@ def initialise(make: Callable[[], nn.Module], seed: int) -> nn.Module:
 def parameters(model: nn.Module) -> int:
     """The number of trainable parameters of a model."""
     return sum(parameter.numel() for parameter in model.parameters())
+
+
+def _require_pairs(**settings: Sequence[int]) -> None:
+    """Raise ValueError unless two lists, of settings of each convolution, are equally long."""
+    if len({len(values) for values in settings.values()}) > 1:
+        lists = " and ".join(f"{name}={list(values)}" for name, values in settings.items())
+        raise ValueError(f"{lists} must be equally long, an entry for each convolution")
 
 
 def _dense(inputs: int, outputs: int, family: Family | None) -> nn.Module:

@@ -1,10 +1,15 @@
 """The residual network of tang2021 §4.2, with its 668,426 parameters."""
 
+from typing import Annotated
+
 from torch import Tensor, nn
 
 from sketchbench.model.networks import Shape
+from sketchbench.parameters import Natural, Range, Several, checked
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.identity import Identity
+
+Dropout = Annotated[float, Range(0, 1, open_high=True)]
 
 
 class Block(nn.Module):
@@ -25,8 +30,9 @@ class Block(nn.Module):
         return nn.functional.relu(x + self.body(x))
 
 
+@checked
 def residual(
-    shape: Shape, classes: int, family: Family | None = None, blocks: int = 8, dropout: float = 0.5
+    shape: Shape, classes: Several, family: Family | None = None, blocks: Natural = 8, dropout: Dropout = 0.5
 ) -> nn.Sequential:
     """A residual network with 668,426 parameters for 3 channels and 10 classes.
 
@@ -44,7 +50,7 @@ def residual(
         dropout: probability that a unit is dropped.
 
     Raises:
-        ValueError: for another family.
+        ValueError: for another family, and a number out of its range.
     """
     if family is not None and not isinstance(family, Identity):
         raise ValueError(

@@ -11,7 +11,7 @@ from torch.utils import dlpack
 
 from sketchbench import seeds
 from sketchbench.dataset.dataset import Dataset
-from sketchbench.dataset.partition import MakeParts
+from sketchbench.dataset.partition import MakeParts, deal
 from sketchbench.kernels import Array, Kernels
 from sketchbench.model import classification
 from sketchbench.model.autograd import device_of
@@ -84,7 +84,7 @@ class Network(Problem):
         self._shapes = [value.shape for value in parameters]
         self._sizes = [value.numel() for value in parameters]
         flat = torch.cat([value.detach().flatten() for value in parameters])
-        parts = partition(labels=data.train.labels, seed=seed)
+        parts = deal(partition, data.train.labels, seed)
         super().__init__(kernels, len(flat), len(parts))
         self.start = flat.double().cpu().numpy()
         fewest = min(len(part) for part in parts)

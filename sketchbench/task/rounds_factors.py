@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from torch import nn
@@ -14,13 +14,14 @@ from torch import nn
 from sketchbench import seeds
 from sketchbench.dataset.dataset import MakeDataset
 from sketchbench.dataset.partition import MakeParts
+from sketchbench.federated.fedavg import FedAvg
 from sketchbench.federated.fedavg_experiment import FedAvgExperiment, FedAvgProcedure
 from sketchbench.kernels import Kernels
 from sketchbench.measure.factorial import design, effects
 from sketchbench.measure.row import Row
-from sketchbench.model.initialisation import network_as_listing
+from sketchbench.model.initialisation import Weights, network_as_listing
 from sketchbench.model.networks import MakeModel
-from sketchbench.parameters import Checked, Count, Positive, Probability
+from sketchbench.parameters import Checked, Count, Probability, choose
 from sketchbench.run.course import Course
 from sketchbench.sketch.family import Family
 from sketchbench.task.repeated import Repeated, Values
@@ -29,6 +30,7 @@ log = logging.getLogger(__name__)
 CASES = ("plain", "sketched")
 RATIO = "ratio"
 SKETCHED_ONLY = ("local_step",)  # both levels of this factor are the same plain training
+PROCEDURE = ("momentum", "local_step", "epochs", "batch")
 FACTORS = ("rate", "momentum", "weights", "local_step", "epochs", "batch")
 
 
@@ -76,6 +78,10 @@ class RoundsFactors(Checked, Repeated):
         if "rate" not in self.factors:
             raise ValueError("factors must have a rate; give it twice the same to hold it fixed")
         design(len(self.factors))
+        for run in self._runs:
+            self._procedure(run)
+            FedAvg(run["rate"])
+            choose("factors: weights", run.get("weights", "torch"), get_args(Weights))
 
     def trial(self, number: int) -> Values:
         """Train all runs of the design; returns their rounds by case, None for one that missed the target."""
@@ -136,11 +142,9 @@ class RoundsFactors(Checked, Repeated):
 
     def _rounds(self, case: str, levels: Mapping[str, Any], number: int, name: str) -> int | None:
         """Train once; returns the number of rounds to the target, or None for a training that missed it."""
-        given = {key: levels[key] for key in ("momentum", "local_step", "epochs", "batch") if key in levels}
         model: Callable[..., nn.Module] = self.model
         if levels.get("weights", "torch") == "listing":
             model = partial(network_as_listing, model=self.model)
-        rate: Positive = levels["rate"] * (1 - levels.get("momentum", 0))
         experiment = FedAvgExperiment(
             rounds=self.rounds,
             target=self.target,
@@ -152,7 +156,16 @@ class RoundsFactors(Checked, Repeated):
             partition=self.partition,
             model=model,
             family=self.family if case == "sketched" else None,
-            procedure=replace(self.training, **given),
-            rate=rate,
+            procedure=self._procedure(levels),
+            rate=self._learning_rate(levels),
         )
         return experiment.run().round_reaching(self.target)
+
+    def _procedure(self, levels: Mapping[str, Any]) -> FedAvgProcedure:
+        """The procedure with these levels. Raises ValueError or TypeError for a level out of its range."""
+        return replace(self.training, **{name: levels[name] for name in PROCEDURE if name in levels})
+
+    def _learning_rate(self, levels: Mapping[str, Any]) -> float:
+        """The learning rate for these levels, with which steps keep their length whatever the momentum."""
+        rate: float = levels["rate"] * (1 - levels.get("momentum", 0))
+        return rate

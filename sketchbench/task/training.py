@@ -59,6 +59,12 @@ class Judging(Checked):
     printed: dict[str, list[Positive]]
     allowed_factor: Positive
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for share, rounds in self.printed.items():
+            if len(rounds) != 2:
+                raise ValueError(f"printed: {share}={rounds} must be two numbers of rounds, [plain, sketched]")
+
 
 @dataclass(frozen=True)
 class Training(Checked, Repeated):

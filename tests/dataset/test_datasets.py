@@ -5,13 +5,18 @@ import functools
 import gzip
 import hashlib
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from hydra import compose, initialize_config_dir
 from hydra.utils import instantiate
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from PIL import Image
 
 from sketchbench.config import composition
@@ -57,20 +62,114 @@ def test_repeated_images_are_counted() -> None:
     assert Dataset("leaked", 10, 16, leaked, data.test).count_shared_images() == 3
 
 
+IMAGES = np.zeros((4, 1, 2, 3), np.uint8)
+LABELS = np.array([0, 1, 1, 0])
+BRIGHT = IMAGES.copy()
+BRIGHT[2, 0, 1, 0] = 17
+
+
+def dataset(part: str, **given: Any) -> Dataset:
+    """A data set with other images or labels in one part, and other settings."""
+    split = Split(given.pop("images", IMAGES), given.pop("labels", LABELS))
+    parts = {"train": Split(IMAGES, LABELS), "test": Split(IMAGES, LABELS)} | {part: split}
+    return Dataset(**{"label": "some", "classes": 2, "white": 16, **parts, **given})
+
+
+@pytest.mark.parametrize("part", ["train", "test"])
 @pytest.mark.parametrize(
-    ("images", "labels", "message"),
+    ("given", "message"),
     [
-        (np.zeros((2, 1, 3, 3)), [0, 1], "it needs uint8"),
-        (np.zeros((2, 3, 3), np.uint8), [0, 1], "it needs uint8"),
-        (np.zeros((2, 1, 3, 3), np.uint8), [0], "for 1 labels"),
-        (np.zeros((2, 1, 3, 3), np.uint8), [0, 2], "must be 0 to 1"),
-        (np.zeros((0, 1, 3, 3), np.uint8), [], "must be 0 to 1"),
+        ({"labels": np.array([0, 1, np.nan, 0.5])}, "labels: .* type float64 must be .* can't hold nan at 2"),
+        ({"labels": np.array([0, 0.5, 1, 1])}, "can't hold 0.5 at 1"),
+        ({"labels": np.array([0, 1, 2**63, 1], np.uint64)}, "can't hold 9223372036854775808 at 2"),
+        ({"labels": LABELS.astype(float)}, "type float64 must be a NumPy array .n,. of type int64"),
+        ({"labels": LABELS.astype(bool)}, "type bool must be"),
+        ({"labels": LABELS.astype(object)}, "type object must be"),
+        ({"labels": LABELS.astype(np.int32)}, "type int32 must be"),
+        ({"labels": LABELS[:, None]}, r"shape .4, 1. .* must be a NumPy array .n,."),
+        ({"labels": LABELS.tolist()}, "a list must be a NumPy array"),
+        ({"labels": np.ma.array(LABELS, mask=[0, 0, 0, 1])}, "a masked array must be .* leave out what is masked"),
+        ({"labels": np.array([0, 1, -1, 5])}, "labels: -1 at 2 must be 0 to 1, as classes=2"),
+        ({"labels": np.array([0, 2, 1, 1])}, "labels: 2 at 1 must be 0 to 1, as classes=2"),
+        ({"labels": LABELS[:3]}, r"images of shape .4, 1, 2, 3. for 3 labels"),
+        ({"images": IMAGES[:0], "labels": LABELS[:0]}, "for 0 labels; give at least one image"),
+        ({"images": IMAGES[:, :0]}, r"images of shape .4, 0, 2, 3. for 4 labels"),
+        ({"images": BRIGHT}, r"images: 17 at .2, 0, 1, 0. must be 0 to 16, as white=16"),
+        ({"images": IMAGES.astype(float)}, "type float64 must be a NumPy array .* of type uint8"),
+        ({"images": IMAGES * np.nan}, r"can't hold nan at .0, 0, 0, 0."),
+        ({"images": IMAGES - np.inf}, r"can't hold -inf at .0, 0, 0, 0."),
+        ({"images": IMAGES.astype(int) + 256}, r"can't hold 256 at .0, 0, 0, 0."),
+        ({"images": IMAGES[:, 0]}, r"shape .4, 2, 3. .* must be a NumPy array .n, channels, height, width."),
+        ({"images": np.ma.array(IMAGES)}, "images: a masked array must be"),
+        ({"classes": 1}, "classes=1 must be >= 2"),
+        ({"classes": 2.0}, "classes=2.0 must be an integer"),
+        ({"white": 0}, "white=0 must be >= 1 and <= 255"),
+        ({"white": 256}, "white=256 must be >= 1 and <= 255"),
+        ({"white": float("nan")}, "white=nan must be an integer"),
     ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_is_no_data_set(images: Any, labels: list[int], message: str) -> None:
-    split = Split(images, np.array(labels, np.int64))
-    with pytest.raises(ValueError, match=message):
-        Dataset("none", 2, 255, split, split)
+def test_what_is_no_data_set(part: str, given: dict[str, Any], message: str) -> None:
+    """The error has the part, the first wrong value and its place."""
+    about = "" if given.keys() & {"classes", "white"} else f"some, {part}.*"
+    with pytest.raises((ValueError, TypeError), match=about + message) as caught:
+        dataset(part, **given)
+    assert "\n" not in str(caught.value)
+
+
+def test_test_images_of_another_shape() -> None:
+    with pytest.raises(ValueError, match=r"test images of shape .1, 3, 2. must have the shape .*, .1, 2, 3."):
+        dataset("test", images=IMAGES.reshape(4, 1, 3, 2))
+
+
+@given(data=st.data())
+def test_one_wrong_value_is_found(data: st.DataObject) -> None:
+    """Wherever it is, and whichever part it is in."""
+    part, white = data.draw(st.sampled_from(["train", "test"])), data.draw(st.integers(1, 254))
+    images = data.draw(arrays(np.uint8, (5, 1, 3, 2), elements=st.integers(0, white)))
+    labels = data.draw(arrays(np.int64, 5, elements=st.integers(0, 3)))
+    given_ = {"classes": 4, "white": white, "images": images, "labels": labels}
+    other = {"test" if part == "train" else "train": Split(np.zeros_like(images), labels.copy())}
+    assert dataset(part, **given_, **other).white == white
+    if data.draw(st.booleans()):
+        place = data.draw(st.tuples(*(st.integers(0, length - 1) for length in images.shape)))
+        wrong = images[place] = data.draw(st.integers(white + 1, 255))
+        about = f"{part} images: {wrong} at {place} must be"
+    else:
+        number = data.draw(st.integers(0, 4))
+        wrong = labels[number] = data.draw(st.integers(-(2**63), -1) | st.integers(4, 2**63 - 1))
+        about = f"{part} labels: {wrong} at {number} must be"
+    with pytest.raises(ValueError, match=re.escape(about)):
+        dataset(part, **given_, **other)
+
+
+def test_splits_and_strides() -> None:
+    """Arrays may run backwards, which torch doesn't take; what is no split is refused."""
+    data = dataset("train", images=IMAGES[::-1, ..., ::-1], labels=LABELS[::-1])
+    assert torch.equal(torch.from_numpy(data.train.images), torch.zeros(4, 1, 2, 3, dtype=torch.uint8))
+    assert torch.from_numpy(data.train.labels).tolist() == [0, 1, 1, 0]
+    for other in (None, (IMAGES, LABELS), IMAGES):
+        with pytest.raises(TypeError, match=f"some: a {type(other).__name__} for test must be a Split of images"):
+            Dataset("some", 2, 16, data.train, other)  # type: ignore[arg-type]
+
+
+def test_test_images_among_the_training_images(caplog: pytest.LogCaptureFixture) -> None:
+    """One in a thousand is stated, more are refused, and both name the first."""
+    images = np.arange(3000, dtype=">u2").view(np.uint8).reshape(3000, 1, 1, 2)
+    labels = np.arange(3000) % 2
+    for shared, refused in ((1, False), (2, True)):
+        train, test = Split(images[: 2000 + shared], labels[: 2000 + shared]), Split(images[2000:], labels[2000:])
+        data = Dataset("some", 2, 255, train, test)
+        assert data.count_shared_images() == shared
+        stated = (
+            f"{shared} test images of some are also training images; the first is test image 0, training image 2000"
+        )
+        if refused:
+            with pytest.raises(ValueError, match=f"{stated}; use another copy of it"):
+                data.check_disjoint()
+        else:
+            data.check_disjoint()
+            assert caplog.messages == [stated]
 
 
 def test_synthetic_images_follow_from_the_seed() -> None:

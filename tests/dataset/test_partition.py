@@ -1,6 +1,10 @@
 """Partitions: disjoint, of the shares that they promise, and the same for the same seed."""
 
+import re
+from typing import Any
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -56,3 +60,71 @@ def test_dirichlet_shares_differ_the_more_the_smaller_alpha() -> None:
         return float(np.std(shares, axis=0).mean())
 
     assert spread(0.3) > 2 * spread(3.0) > 4 * spread(100.0)
+
+
+SAMPLES = 30
+ORDER = st.permutations(range(SAMPLES))
+
+
+@st.composite
+def right_parts(draw: st.DrawFn) -> list[np.ndarray]:
+    """The parts of one client or more, with samples left over or not."""
+    order = np.array(draw(ORDER))
+    cuts = sorted(draw(st.sets(st.integers(1, SAMPLES - 1), max_size=6)))
+    parts = np.split(order, cuts)
+    return parts[: draw(st.integers(1, len(parts)))]
+
+
+@given(parts=right_parts(), data=st.data())
+def test_one_wrong_part_is_found(parts: list[np.ndarray], data: st.DataObject) -> None:
+    """Whichever client's it is, and wherever in it: the error has client, sample number and place."""
+    partition.check_parts(parts, SAMPLES)
+    client = data.draw(st.integers(0, len(parts) - 1))
+    part: Any = parts[client]
+    place = data.draw(st.integers(0, len(part) - 1))
+    kind = data.draw(st.sampled_from(["outside", "twice", "empty", "type", "not a number", "axes", "masked", "list"]))
+    message = f"client {client}: "
+    if kind == "outside":
+        part[place] = data.draw(st.integers(-(2**63), -1) | st.integers(SAMPLES, 2**63 - 1))
+        message = f"sample {part[place]} at {place} of client {client} must be 0 to 29"
+    elif kind == "twice":
+        other = data.draw(st.integers(0, len(parts) - 1))
+        parts[other] = np.append(parts[other], part[place])
+        again = len(parts[other]) - 1
+        pair = sorted([(client, place), (other, again)])
+        first, second = (f"sample {parts[c][i]} at {i} of client {c}" for c, i in pair)
+        message = f"{first} must not be given again, as {second}"
+    elif kind == "empty":
+        parts[client] = part[:0]
+        message = f"1 of {len(parts)} clients are without a sample, the first of them client {client}; leave"
+    elif kind == "type":
+        parts[client] = part.astype(data.draw(st.sampled_from(["f8", "i4", "u1", "u8", "bool", "O"])))
+    elif kind == "not a number":
+        parts[client] = part.astype(float)
+        parts[client][place] = data.draw(st.sampled_from([np.nan, np.inf, 0.5]))
+        message = f"can't hold {parts[client][place]} at {place}"
+    elif kind == "axes":
+        parts[client] = part[:, None]
+    elif kind == "masked":
+        parts[client] = np.ma.array(part, mask=np.arange(len(part)) == place)
+    else:
+        parts[client] = part.tolist()
+    with pytest.raises(ValueError, match=re.escape(message)) as caught:
+        partition.check_parts(parts, SAMPLES)
+    assert "\n" not in str(caught.value)
+
+
+def test_no_clients() -> None:
+    for parts, message in (
+        ([], "0 clients must be at least one"),
+        (None, "a NoneType must be a list"),
+        (np.arange(4).reshape(2, 2), "a ndarray must be a list"),
+    ):
+        with pytest.raises(ValueError, match=f"partition: {message}"):
+            partition.check_parts(parts, SAMPLES)
+
+
+def test_dirichlet_shares_of_the_largest_alpha_are_even() -> None:
+    for alpha in (1e150, 1.7e308):
+        counts = [len(part) for part in partition.dirichlet(LABELS, 0, 10, alpha)]
+        assert np.ptp(counts) <= 10

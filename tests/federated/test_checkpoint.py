@@ -1,6 +1,9 @@
 """Checkpoints: what was saved, or nothing and a line in the log."""
 
 import logging
+import os
+import re
+import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -10,12 +13,12 @@ from typing import Any
 import pytest
 import torch
 
-from sketchbench.federated import experiment
-from sketchbench.federated.checkpoint import load, path_of, save
+from sketchbench.federated import checkpoint, experiment
+from sketchbench.federated.checkpoint import load, lock_folder, path_of, save
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.experiment import Experiment
 from sketchbench.files import write_bytes
-from sketchbench.run.course import Course
+from sketchbench.run.course import Course, Unfinished
 
 CONTENT: dict[str, Any] = {"curve": {"values": {"accuracy": {0: 0.1, 5: 1.0}}}, "state": {"w": torch.arange(4.0)}}
 
@@ -139,3 +142,24 @@ def test_a_full_disk(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(OSError, match="no space left"):
             write_bytes(path, b"")
     assert same(load(path))
+
+
+def test_who_waits_says_for_whom(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Once, with the process where the kernel lists it; and a course that is over waits no longer."""
+    course = Course(checkpoints=str(tmp_path), until=time.monotonic() + 1.2)
+    busy = pytest.raises(Unfinished, match="is worked on by another run")
+    with lock_folder(tmp_path, course), busy, lock_folder(tmp_path, course):
+        pytest.fail("two processes train in one folder")
+    holder = rf"process {os.getpid()}|another process"
+    (line,) = caplog.messages
+    assert re.fullmatch(rf"{re.escape(str(tmp_path))}: waiting for ({holder}), which trains in this folder", line)
+
+
+def test_who_waits_where_the_kernel_lists_no_locks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(checkpoint, "LOCKS", tmp_path / "none")
+    course = Course(checkpoints=str(tmp_path), until=time.monotonic())
+    with lock_folder(tmp_path, course), pytest.raises(Unfinished), lock_folder(tmp_path, course):
+        pytest.fail("two processes train in one folder")
+    assert caplog.messages == [f"{tmp_path}: waiting for another process, which trains in this folder"]

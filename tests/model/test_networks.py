@@ -1,5 +1,6 @@
 """The papers' networks: their sizes, what of them is sketched, and their initialisation."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ from torch import nn
 from sketchbench.config import composition
 from sketchbench.kernels import load
 from sketchbench.model import sketched
-from sketchbench.model.networks import cnn, initialise, mlp, parameters
+from sketchbench.model.networks import cnn, initialise, mlp, parameters, sigmoid_cnn
+from sketchbench.model.residual import residual
 from sketchbench.sketch import CountSketch, Identity
 
 MNIST, CIFAR, LFW = (1, 28, 28), (3, 32, 32), (3, 64, 47)
@@ -85,6 +87,31 @@ def test_the_network_that_is_inverted_has_wide_weights() -> None:
     assert torch.equal(flat, nn.utils.parameters_to_vector(own.parameters()))
     assert 0.49 < float(flat.detach().abs().max()) <= 0.5
     assert float(flat.detach().std()) == pytest.approx(12**-0.5, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: mlp((1, 8, 8), 1), "classes=1 must be >= 2"),
+        (lambda: mlp((1, 8, 8), 2.0), "classes=2.0 must be an integer"),  # type: ignore[arg-type]
+        (lambda: cnn((1, 8, 8), 1, filters=[2], kernel=3, pooled=[False], hidden=[]), "classes=1 must be >= 2"),
+        (
+            lambda: cnn((1, 8, 8), 3, filters=[2, 2], kernel=3, pooled=[False], hidden=[]),
+            r"filters=\[2, 2\] and pooled=\[False\] must be equally long",
+        ),
+        (
+            lambda: sigmoid_cnn((1, 8, 8), 3, filters=[2], kernel=3, strides=[1, 1], width=0.5),
+            r"filters=\[2\] and strides=\[1, 1\] must be equally long",
+        ),
+        (lambda: residual((3, 24, 24), 1), "classes=1 must be >= 2"),
+        (lambda: residual((3, 24, 24), 3, blocks=-1), "blocks=-1 must be >= 0"),
+        (lambda: residual((3, 24, 24), 3, dropout=1.0), "dropout=1.0 must be >= 0 and < 1"),
+        (lambda: residual((3, 24, 24), 3, dropout=float("nan")), "dropout=nan must be finite"),
+    ],
+)
+def test_networks_that_can_not_be(make: Callable[[], Any], message: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        make()
 
 
 def test_initialisation_follows_from_the_seed_alone() -> None:

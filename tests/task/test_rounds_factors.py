@@ -68,3 +68,22 @@ def test_levels_stand_beside_their_rounds(trials_in: int, rows_in: int) -> None:
         assert effects[f"{name} on plain"] == pytest.approx(on_plain)
         assert effects[f"{name} on sketched"] == pytest.approx(TIMES.get(name, 1.0))
         assert effects[f"{name} on ratio"] == pytest.approx(TIMES.get(name, 1.0) / on_plain)
+
+
+@pytest.mark.parametrize(
+    ("levels", "message"),
+    [
+        ({"batch": [10, 1.5]}, "batch=1.5 must be an integer"),
+        ({"epochs": [1, 0]}, "epochs=0 must be >= 1"),
+        ({"momentum": [0, 1]}, "momentum=1 must be >= 0 and < 1"),
+        ({"rate": [0.1, float("inf")]}, "rate=inf must be finite"),
+        ({"rate": [-0.1, 0.1]}, "rate=-0.1 must be > 0"),
+        ({"rate": [True, 0.1]}, "rate=True must be a number"),
+        ({"local_step": ["sketch", "weight"]}, "local_step=weight is unknown; .* did you mean weights?"),
+        ({"weights": ["torch", "listings"]}, "factors: weights=listings is unknown; .* did you mean listing?"),
+    ],
+)
+def test_levels_are_checked_before_the_first_training(levels: dict[str, list[Any]], message: str) -> None:
+    """Those of the last run of the design, too."""
+    with pytest.raises((ValueError, TypeError), match=message):
+        task({**FACTORS, **levels})

@@ -275,6 +275,13 @@ def test_ratios_beside_printed_ones(rounds: int, excess: float) -> None:
     assert (row["count"], row["trials"]) == (int(excess > 2), 2)
 
 
+@pytest.mark.parametrize("printed", [[10], [], [10, 30, 20]])
+def test_printed_rounds_are_a_pair(printed: list[float]) -> None:
+    """Which is asked before the trainings, since it is needed after them."""
+    with pytest.raises(ValueError, match=r"printed: 0.1=.* must be two numbers of rounds, .plain, sketched."):
+        changed(SMALL, printed={"0.1": printed})
+
+
 def test_the_size_of_messages() -> None:
     """784 → 16 → 3 units, of which the first layer is halved."""
     plain, sketched = of("message_ratio")
