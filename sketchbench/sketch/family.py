@@ -5,11 +5,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sketchbench import kernels as backends
 from sketchbench import parameters
 from sketchbench.kernels import Kernels
 from sketchbench.sketch.draws import Draws
-from sketchbench.sketch.operator import Sketch
+from sketchbench.sketch.operator import Drawn, Sketch, load, name_of
 
 
 @dataclass(frozen=True)
@@ -90,7 +89,7 @@ class Family(ABC):
             first >= 0 and last <= 2**32,
             f"operators {first} to {last} exceed 0 to 2^32, the numbers of a key's operators; use another key",
         )
-        backend = backends.load(kernels) if isinstance(kernels, str) else kernels
+        backend = load(kernels)
         if not hasattr(backend, "NAME"):
             raise TypeError(f"kernels={kernels!r} must be a name or a module of kernels")
         draws = Draws(key, first, operators or 1, backend)
@@ -98,6 +97,7 @@ class Family(ABC):
         if not isinstance(sketch, Sketch):
             raise TypeError(f"{type(self).__name__}._draw returned a {type(sketch).__name__}; it must return a Sketch")
         sketch.operators = operators
+        sketch.drawn = Drawn(self, key, operators, first, name_of(backend))
         return sketch
 
     @abstractmethod
