@@ -17,7 +17,6 @@ from torch.utils import dlpack
 from sketchbench.kernels import Array, Kernels
 from sketchbench.sketch.operator import Sketch
 
-
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=lambda: torch.set_num_threads(1))
 
@@ -67,7 +66,7 @@ def _apply(x: Tensor, operator: Sketch, forward: Operation, backward: Operation)
     """Apply `forward` to a tensor, recorded where derivatives are needed."""
     if torch.compiler.is_compiling():  # it would look into the kernels
         torch._dynamo.graph_break(msg="sketches stay out of compiled graphs; compile with fullgraph=False")
-        return torch.compiler.disable(_evaluate)(x, operator, forward, backward)
+        return torch.compiler.disable(_evaluate)(x, operator, forward, backward)  # type: ignore[no-untyped-call]
     return _evaluate(x, operator, forward, backward)
 
 
@@ -97,7 +96,7 @@ class _Linear(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:
         operator, forward, backward = ctx.operations
-        return _apply(*gradients, operator, backward, forward), None, None, None
+        return _apply(gradients[0], operator, backward, forward), None, None, None
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> Tensor:

@@ -5,9 +5,9 @@ plain layer. By associativity Z = (X S Sᵀ) Wᵀ = X (W S Sᵀ)ᵀ, so the laye
 leaves the rest to torch. Outputs and gradients are the same: ∂L/∂X = G (W S) Sᵀ and ∂L/∂W = Gᵀ (X S) Sᵀ for G = ∂L/∂Z
 (zhang2021 Eqs. 7, 8).
 
-Layers work in float64, float32, bfloat16 and float16, under autocast, torch.func and torch.compile, which leaves sketches
-out of its graphs. In half precision S Sᵀ is applied in float32 and rounded once, so that errors are those of the plain
-layer with rounded weights or inputs.
+Layers work in float64, float32, bfloat16 and float16, under autocast and torch.func, and under torch.compile, which
+leaves sketches out of its graphs. In half precision S Sᵀ is applied in float32 and rounded once, so that errors are
+those of the plain layer with rounded weights or inputs.
 """
 
 import dataclasses

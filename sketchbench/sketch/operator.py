@@ -10,6 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from sketchbench import kernels as backends
 from sketchbench.kernels import Array, Kernels
+from sketchbench.sketch.sizes import check_memory
 
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
@@ -87,6 +88,7 @@ class Sketch(ABC):
             ValueError: for a wrong length, or a non-finite entry of x.
             TypeError: for another dtype or kind of array.
             OverflowError: where sums of finite entries exceed the range of the dtype.
+            MemoryError: where the result exceeds the memory that is free.
         """
         return self._evaluate(self._sketch, self.lift(x, self.d, "d", check_finite), x, self.b, check_finite)
 
@@ -111,6 +113,7 @@ class Sketch(ABC):
                 float64; not checked.
         """
         values = terms[0][1]
+        self._check_memory(len(values) * max(self.b, self.d), values.dtype)
         dense = self.kernels.xp.zeros((1, len(values), self.d), dtype=values.dtype)
         for at, entries in terms:
             self.kernels.spread(at[None], entries[None], dense, keep=True)
@@ -136,6 +139,9 @@ class Sketch(ABC):
 
         It costs the application of R or Rᵀ to min(b, d) vectors, and O(T b d) memory.
         """
+        stack = self.operators or 1
+        nbytes = stack * self.b * self.d * np.dtype(dtype).itemsize
+        check_memory(self.kernels, nbytes, f"a matrix of shape ({stack}, {self.b}, {self.d})")
         identity = self.kernels.xp.eye(min(self.b, self.d), dtype=dtype)
         vectors = identity if self.operators is None else identity[None]
         if self.b < self.d:
@@ -236,6 +242,7 @@ class Sketch(ABC):
         self, operation: Callable[[Array], Array], lifted: Array, v: Array, length: int, check_finite: bool
     ) -> Array:
         """The result of an operation on `lifted`, with the leading axes of v; OverflowError as in `sketch`."""
+        self._check_memory((self.operators or 1) * lifted.shape[1] * max(length, self.b), v.dtype)
         with np.errstate(over="ignore", invalid="ignore"):  # refused below, if check_finite
             result = self.lower(operation(lifted), v, length)
         if check_finite and not bool(self.kernels.xp.isfinite(result).all()):
@@ -244,6 +251,10 @@ class Sketch(ABC):
                 f"{np.finfo(result.dtype).max:.2g}; scale the vector down"
             )
         return result
+
+    def _check_memory(self, entries: int, dtype: np.dtype[Any]) -> None:
+        """Raise MemoryError where so many entries exceed the memory."""
+        check_memory(self.kernels, entries * dtype.itemsize, f"the result of an operator with d={self.d}, b={self.b}")
 
     def lower(self, result: Array, v: Array, length: int) -> Array:
         """Reshape a result (T, N, length) to the leading axes of the argument v."""

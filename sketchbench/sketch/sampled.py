@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from sketchbench.kernels import Array, Kernels
 from sketchbench.sketch.operator import Sketch
 
@@ -102,6 +104,7 @@ class Sampled(Sketch):
     def _empty(self, name: str, operators: int, vectors: int, dtype: Any) -> Array:
         """An uninitialised array (operators, vectors, n): new, or the workspace's array of this name."""
         shape = (operators, vectors, self._n)
+        self._check_memory(operators * vectors * self._n, np.dtype(dtype))
         if self._workspace is None:
             return self.kernels.empty(shape, dtype)
         memory = self._workspace.get(name)
