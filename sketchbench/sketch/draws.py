@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from sketchbench.kernels import PRIME, WIDE, Array, Entries, Kernels, index_type
-from sketchbench.sketch.sizes import check_memory, require
+from sketchbench.sketch.sizes import SizeError, check_memory, require
 
 SIGNS, BUCKETS, ROWS, ENTRIES = range(4)  # the streams of our families
 
@@ -38,10 +38,10 @@ class Draws:
 
     def check(self, words: int, rows: int, nbytes: int) -> None:
         """Refuse a draw of so many words in each of so many rows, of which so many bytes are kept for each operator."""
-        require(
-            words <= 2**34 and rows <= 2**32,
-            f"{rows} rows of {words} random words exceed the generator's 2^32 rows and 2^34 words; lower d or b",
-        )
+        if words > 2**34 or rows > 2**32:
+            raise SizeError(
+                f"{rows} rows of {words} random words exceed the generator's 2^32 rows and 2^34 words; lower d or b"
+            )
         more = 8 if self.kernels.NAME == "numpy" else 1  # it computes with 64 bits in the place of 32, 8 or 1
         check_memory(self.kernels, more * self.operators * nbytes, "a draw")
 

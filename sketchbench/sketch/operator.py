@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from sketchbench import kernels as backends
 from sketchbench.kernels import Array, Kernels
-from sketchbench.sketch.sizes import check_memory
+from sketchbench.sketch import sizes
 
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
@@ -113,7 +113,9 @@ class Sketch(ABC):
                 float64; not checked.
         """
         values = terms[0][1]
-        self._check_memory(len(values) * max(self.b, self.d), values.dtype)
+        entries = len(values) * max(self.b, self.d)
+        if entries > sizes.UNCHECKED:
+            self._check_memory(entries, values.dtype)
         dense = self.kernels.xp.zeros((1, len(values), self.d), dtype=values.dtype)
         for at, entries in terms:
             self.kernels.spread(at[None], entries[None], dense, keep=True)
@@ -141,7 +143,7 @@ class Sketch(ABC):
         """
         stack = self.operators or 1
         nbytes = stack * self.b * self.d * np.dtype(dtype).itemsize
-        check_memory(self.kernels, nbytes, f"a matrix of shape ({stack}, {self.b}, {self.d})")
+        sizes.check_memory(self.kernels, nbytes, f"a matrix of shape ({stack}, {self.b}, {self.d})")
         identity = self.kernels.xp.eye(min(self.b, self.d), dtype=dtype)
         vectors = identity if self.operators is None else identity[None]
         if self.b < self.d:
@@ -242,7 +244,9 @@ class Sketch(ABC):
         self, operation: Callable[[Array], Array], lifted: Array, v: Array, length: int, check_finite: bool
     ) -> Array:
         """The result of an operation on `lifted`, with the leading axes of v; OverflowError as in `sketch`."""
-        self._check_memory((self.operators or 1) * lifted.shape[1] * max(length, self.b), v.dtype)
+        entries = (self.operators or 1) * lifted.shape[1] * max(length, self.b)
+        if entries > sizes.UNCHECKED:
+            self._check_memory(entries, v.dtype)
         with np.errstate(over="ignore", invalid="ignore"):  # refused below, if check_finite
             result = self.lower(operation(lifted), v, length)
         if check_finite and not bool(self.kernels.xp.isfinite(result).all()):
@@ -254,7 +258,8 @@ class Sketch(ABC):
 
     def _check_memory(self, entries: int, dtype: np.dtype[Any]) -> None:
         """Raise MemoryError where so many entries exceed the memory."""
-        check_memory(self.kernels, entries * dtype.itemsize, f"the result of an operator with d={self.d}, b={self.b}")
+        what = f"the result of an operator with d={self.d}, b={self.b}"
+        sizes.check_memory(self.kernels, entries * dtype.itemsize, what)
 
     def lower(self, result: Array, v: Array, length: int) -> Array:
         """Reshape a result (T, N, length) to the leading axes of the argument v."""

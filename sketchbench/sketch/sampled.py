@@ -3,9 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from sketchbench.kernels import Array, Kernels
+from sketchbench.sketch import sizes
 from sketchbench.sketch.operator import Sketch
 
 
@@ -104,7 +103,8 @@ class Sampled(Sketch):
     def _empty(self, name: str, operators: int, vectors: int, dtype: Any) -> Array:
         """An uninitialised array (operators, vectors, n): new, or the workspace's array of this name."""
         shape = (operators, vectors, self._n)
-        self._check_memory(operators * vectors * self._n, np.dtype(dtype))
+        if operators * vectors * self._n > sizes.UNCHECKED:
+            self._check_memory(operators * vectors * self._n, dtype)
         if self._workspace is None:
             return self.kernels.empty(shape, dtype)
         memory = self._workspace.get(name)

@@ -7,7 +7,7 @@ from typing import Any
 
 from sketchbench.kernels import Kernels
 
-_SMALL = 2**26  # bytes that are allocated without a look at the memory
+UNCHECKED = 2**24  # bytes, or entries of a vector, that are allocated without a look at the memory
 
 
 class SizeError(ValueError):
@@ -22,7 +22,7 @@ def require(condition: bool, message: str) -> None:
 
 def check_memory(kernels: Kernels, nbytes: int, what: str) -> None:
     """Raise MemoryError where `what`, an array of so many bytes for these kernels, exceeds the memory that is free."""
-    if nbytes > _SMALL and nbytes > (free := free_memory(kernels.NAME)):
+    if nbytes > UNCHECKED and nbytes > (free := free_memory(kernels.NAME)):
         raise MemoryError(
             f"{what} takes {nbytes / 2**30:.3g} GiB, and {free / 2**30:.3g} GiB of memory are free for "
             f"{kernels.NAME} kernels; lower d, b, or the number of operators or of vectors"

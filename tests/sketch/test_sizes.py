@@ -61,7 +61,7 @@ def test_integers_of_64_bits(kernels: Kernels, key: int, bound: int, count: int,
     assert (found.dtype, found.shape) == (np.int64, (2, 2, count))
     for k in range(2):
         words = kernels.to_numpy(kernels.integer_rows(key, 1, 5, 2, row + k, 1, 2 * count, 2**31))[:, 0]
-        upper = (words[:, 0::2].astype(np.int64) * bound >> 31).astype(np.int64)  # to the last bit of a word
+        upper = words[:, 0::2].astype(object) * bound >> 31  # to the last bit of a word
         assert (np.abs(found[:, k] - upper) <= (bound >> 31) + 1).all()
         assert ((found[:, k] >= 0) & (found[:, k] < bound)).all()
     if not row:
