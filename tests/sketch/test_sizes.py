@@ -14,7 +14,7 @@ from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sketchbench.kernels import Kernels, wide
+from sketchbench.kernels import Kernels, numpy_kernels, wide
 from sketchbench.sketch import (
     AMS,
     BalancedCountSketch,
@@ -80,8 +80,8 @@ def test_different_rows_of_64_bits(kernels: Kernels, key: int, b: int, s: int) -
     assert all(len(set(column)) == s for stack in rows for column in stack.T)
 
 
-def test_numbers_of_64_bits_in_every_kernel(kernels: Kernels) -> None:
-    """They give what those of 32 bits give."""
+def test_numbers_of_64_bits_in_every_kernel(kernels: Kernels, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They give what those of 32 bits give; as if sizes were large, where a kernel chooses them."""
     rng = np.random.default_rng(0)
     T, s, d, b, k, n = 3, 2, 40, 6, 9, 64
     on = kernels.asarray
@@ -102,8 +102,17 @@ def test_numbers_of_64_bits_in_every_kernel(kernels: Kernels) -> None:
             kernels.spread_hadamard_collect([(places, on(values))], on(v.copy()), places, 2.0),
         ]
 
-    for narrow, long in zip(results("int32"), results("int64"), strict=True):
-        assert np.array_equal(kernels.to_numpy(narrow), kernels.to_numpy(long))
+    def chosen() -> list[Any]:
+        subsets = [kernels.random_subset(5, 1, 0, 2, 30, population) for population in (99, 70_000)]
+        return [*subsets, kernels.largest(on(v[0]), k)]
+
+    narrow, chosen_narrow = results("int32"), chosen()
+    for function in (kernels.scatter, kernels.largest, kernels.random_subset, numpy_kernels.smallest):
+        monkeypatch.setattr(sys.modules[function.__module__], "index_type", lambda bound: "int64")
+    chosen_long = chosen()
+    assert {one.dtype.name for one in chosen_long} == {"int64"}
+    for one, other in zip((*narrow, *chosen_narrow), (*results("int64"), *chosen_long), strict=True):
+        assert np.array_equal(kernels.to_numpy(one), kernels.to_numpy(other))
 
 
 def test_rows_and_buckets_beyond_32_bits(kernels: Kernels) -> None:
