@@ -18,12 +18,21 @@ from sketchbench.parameters import choose
 Array = Any  # an array of the backend: NumPy's or CuPy's
 
 PRIME = 2**31 - 1  # a Mersenne prime, the modulus of polynomial_hash; dimensions are smaller
+WIDE = 2**31  # bounds above it need numbers of 64 bits
 NAMES = ("numpy", "numba", "cupy")
 Entries = Literal["gaussian", "signs"]  # distribution of the entries of a dense random matrix
 
 
+def index_type(bound: int) -> str:
+    """The dtype of integers from 0 to bound - 1: `int32` where they fit, else `int64`."""
+    return "int32" if bound <= WIDE else "int64"
+
+
 class Kernels(Protocol):
     """The functions and names of a backend module.
+
+    Numbers of rows and columns, and indices, which are said to be int32 here, are int64 where their bound exceeds 2^31.
+    A row of random words has at most 2^34 of them, and a matrix 2^32 rows (`Draws` refuses more).
 
     Shapes are in terms of T operators, N vectors and s nonzeros per column. Random draws take `key` (64 bits), `stream`
     (a number that tells draws of an operator apart, 0 to 2^32 - 1), `first` (the number of the first operator) and
@@ -41,7 +50,10 @@ class Kernels(Protocol):
         """Uniform 32-bit words, uint32 (T, count)."""
 
     def random_integers(self, key: int, stream: int, first: int, operators: int, count: int, bound: int) -> Array:
-        """Integers in [0, bound), int32 (T, count): ⌊word bound / 2^32⌋ for the words of `random_words`."""
+        """Integers in [0, bound), int32 (T, count): ⌊word bound / 2^32⌋ for the words of `random_words`.
+
+        For bounds above 2^31 they are made of 64 bits, words 2 i and 2 i + 1: ⌊(2^32 word + word) bound / 2^64⌋.
+        """
 
     def random_subset(self, key: int, stream: int, first: int, operators: int, count: int, population: int) -> Array:
         """Uniform samples of `count` >= 1 of range(population) without replacement, int32 (T, count), ascending.
@@ -103,7 +115,7 @@ class Kernels(Protocol):
         """Uniform samples of s of range(b) without replacement, by Floyd's algorithm.
 
         Arguments:
-            words: uniform words, uint32 (T, s, d).
+            words: uniform words, uint32 (T, s, d), or uint64 for b > 2^31.
             b: size of the population.
 
         Returns:

@@ -13,13 +13,15 @@ import cupy
 import numpy as np
 from cupyx.scipy import fft
 
-from sketchbench.kernels import Array, Entries, launch
+from sketchbench.kernels import WIDE, Array, Entries, index_type, launch
+from sketchbench.kernels.wide import distinct_wide, times_wide
 
 NAME = "cupy"
 xp = cupy
 
 _THREADS = 256  # threads of a block
 _BLOCKS = 2**20  # most blocks of a kernel whose threads stride
+_MOST_BLOCKS = 2**31 - 1  # of any kernel, by CUDA
 _BUSY = 2**11  # blocks that keep any GPU busy
 
 _CODE = r"""
@@ -33,6 +35,8 @@ typedef long long i64;
 #define EACH(index, size)                                                              \
     for (i64 index = (i64)blockIdx.x * blockDim.x + threadIdx.x; index < (size);       \
          index += (i64)gridDim.x * blockDim.x)
+
+// `Number` is the type of row and column numbers: int, or i64 where sizes exceed 2^31.
 
 // Philox4x32-10: encrypts the counter c in place.
 __device__ void philox(u32 (&c)[4], u64 key) {
@@ -168,8 +172,8 @@ __global__ void distinct(const u32* words HOLDS(operators * s * d), i64 operator
 
 // LANES threads sum one bucket: entries starts[bucket] to starts[bucket + 1].
 // `stride` leads from one operator's vectors to the next one's, 0 if they share them.
-template <class real, int LANES>
-__global__ void scatter(const int* columns HOLDS(signs), const signed char* signs HOLDS(columns),
+template <class real, int LANES, class Number = int>
+__global__ void scatter(const Number* columns HOLDS(signs), const signed char* signs HOLDS(columns),
                         const i64* starts HOLDS(operators * b + 1),
                         const real* x HOLDS((operators - 1) * stride + vectors * d), i64 stride,
                         i64 operators, i64 vectors, i64 d, i64 b,
@@ -186,26 +190,26 @@ __global__ void scatter(const int* columns HOLDS(signs), const signed char* sign
     if (lane == 0) y[index] = sum;
 }
 
-template <class real>
+template <class real, class Number = int>
 __global__ void collect(const real* v HOLDS((operators - 1) * stride + vectors * d), i64 stride,
-                        const int* at HOLDS(operators * indexed * k), i64 operators, i64 vectors,
+                        const Number* at HOLDS(operators * indexed * k), i64 operators, i64 vectors,
                         i64 indexed, i64 k, i64 d, real* out HOLDS(operators * vectors * k)) {
     EACH(index, operators * vectors * k) {
         const i64 t = index / (vectors * k), n = index / k % vectors;
-        const int place = at[(t * indexed + n % indexed) * k + index % k];
+        const Number place = at[(t * indexed + n % indexed) * k + index % k];
         out[index] = v[t * stride + n * d + place];
     }
 }
 
 // The first entry of a run of equal places adds up the run.
-template <class real>
-__global__ void spread(const int* at HOLDS(operators * indexed * k),
+template <class real, class Number = int>
+__global__ void spread(const Number* at HOLDS(operators * indexed * k),
                        const real* values HOLDS(operators * vectors * k), i64 operators,
                        i64 vectors, i64 indexed, i64 k, i64 d,
                        real* out HOLDS(operators * vectors * d)) {
     EACH(index, operators * vectors * k) {
         const i64 t = index / (vectors * k), n = index / k % vectors, i = index % k;
-        const int* places = at + (t * indexed + n % indexed) * k;
+        const Number* places = at + (t * indexed + n % indexed) * k;
         if (i == 0 || places[i] != places[i - 1]) {
             real sum = out[(t * vectors + n) * d + places[i]];
             for (i64 e = i; e < k && places[e] == places[i]; ++e) sum += values[index + e - i];
@@ -214,8 +218,8 @@ __global__ void spread(const int* at HOLDS(operators * indexed * k),
     }
 }
 
-template <class real>
-__global__ void gather(const int* buckets HOLDS(operators * s * d),
+template <class real, class Number = int>
+__global__ void gather(const Number* buckets HOLDS(operators * s * d),
                        const signed char* signs HOLDS(operators * s * d),
                        const real* y HOLDS((operators - 1) * stride + vectors * b), i64 stride,
                        i64 operators, i64 vectors, i64 s, i64 d, i64 b,
@@ -233,8 +237,8 @@ __global__ void gather(const int* buckets HOLDS(operators * s * d),
 }
 
 // As `gather`, with the median by insertion sort of at most VALUES values; NaN if any value is.
-template <class real>
-__global__ void median(const int* buckets HOLDS(operators * s * d),
+template <class real, class Number = int>
+__global__ void median(const Number* buckets HOLDS(operators * s * d),
                        const signed char* signs HOLDS(operators * s * d),
                        const real* y HOLDS((operators - 1) * stride + vectors * b), i64 stride,
                        i64 operators, i64 vectors, i64 s, i64 d, i64 b,
@@ -398,10 +402,10 @@ __global__ void count(const real* x HOLDS(rows * d), i64 rows, i64 d, i64 spans,
     }
 }
 
-template <class real>
+template <class real, class Number = int>
 __global__ void compact(const real* __restrict__ x HOLDS(rows * d), i64 rows, i64 d, i64 spans,
                         const u64* threshold HOLDS(rows), const i64* before HOLDS(2 * rows * spans),
-                        const i64* ties HOLDS(rows), i64 k, int* out HOLDS(rows * k)) {
+                        const i64* ties HOLDS(rows), i64 k, Number* out HOLDS(rows * k)) {
     const i64 span = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32, n = span / spans;
     if (n >= rows) return;
     const i64 start = span % spans * SPAN, stop = min(d, start + SPAN), equals = rows * spans;
@@ -418,7 +422,7 @@ __global__ void compact(const real* __restrict__ x HOLDS(rows * d), i64 rows, i6
         const u32 all_equal = __ballot_sync(~0u, is_equal);
         const i64 rank = equal + __popc(all_equal & earlier);
         if (is_above || (is_equal && rank < most))
-            out[n * k + above + __popc(all_above & earlier) + min(rank, most)] = (int)j;
+            out[n * k + above + __popc(all_above & earlier) + min(rank, most)] = (Number)j;
         above += __popc(all_above);
         equal += __popc(all_equal);
     }
@@ -525,24 +529,12 @@ _STAGES = 8  # most stages of `hadamard` in a strided pass, whose runs are then 
 _VALUES = 64  # most values that `median` can sort
 _BINS, _SPAN = 2048, 1024  # bins of `histogram`, eleven bits; entries for a warp in `count` and `compact`
 _CONSTANTS = {"THREADS": _THREADS, "VALUES": _VALUES, "BINS": _BINS, "SPAN": _SPAN}
+_NUMBERED = ("collect", "spread", "gather", "median", "compact")  # kernels of row and column numbers, but `scatter`
 _NAMES = [
     *(f"draw<{entry}>" for entry in ("Word", "Sign", "Normal")),
     *("polynomial_hash", "distinct", "descend"),
     *(f"scatter<{real}, {lanes}>" for real in _REAL.values() for lanes in _LANES),
-    *(
-        f"{name}<{real}>"
-        for name in (
-            "collect",
-            "spread",
-            "gather",
-            "median",
-            "hadamard",
-            "histogram",
-            "count",
-            "compact",
-        )
-        for real in _REAL.values()
-    ),
+    *(f"{name}<{real}>" for name in (*_NUMBERED, "hadamard", "histogram", "count") for real in _REAL.values()),
     *(
         f"{name}<{entry}, {real}, {vectors}>"
         for name in ("dense_sketch", "dense_desketch")
@@ -551,14 +543,18 @@ _NAMES = [
         for vectors in (1, _VECTORS)
     ),
 ]
+_WIDE_NAMES = [  # of 64 bits
+    *(f"scatter<{real}, {lanes}, i64>" for real in _REAL.values() for lanes in _LANES),
+    *(f"{name}<{real}, i64>" for name in _NUMBERED for real in _REAL.values()),
+]
 _OPTIONS = ("--std=c++17", *(f"-D{name}={value}" for name, value in _CONSTANTS.items()))
-_MODULE = cupy.RawModule(code=_CODE, options=_OPTIONS, name_expressions=_NAMES)
+_MODULES = [cupy.RawModule(code=_CODE, options=_OPTIONS, name_expressions=names) for names in (_NAMES, _WIDE_NAMES)]
 
 
 @cache
 def _kernel(name: str) -> Any:
-    """A compiled kernel, by name; the first call compiles all kernels."""
-    return _MODULE.get_function(name)
+    """A compiled kernel, by name; the first call compiles all kernels of its module."""
+    return _MODULES[name in _WIDE_NAMES].get_function(name)
 
 
 @cache
@@ -568,6 +564,8 @@ def _parameters(name: str) -> tuple[launch.Parameter, ...]:
 
 def _run(name: str, blocks: int, *arguments: Any, threads: int = _THREADS) -> None:
     """Run a kernel with arguments that it takes. CuPy passes arrays as pointers, and Python's integers as int64."""
+    if blocks > _MOST_BLOCKS:
+        raise ValueError(f"{name}: {blocks} blocks exceed the {_MOST_BLOCKS} of a launch; use kernels=numba")
     if blocks:
         launch.check(name, _parameters(name), blocks, arguments, cupy.cuda.runtime.getDevice())
         _kernel(name)((blocks,), (threads,), arguments)
@@ -576,6 +574,12 @@ def _run(name: str, blocks: int, *arguments: Any, threads: int = _THREADS) -> No
 def _launch(name: str, size: int, *arguments: Any) -> None:
     """Run a kernel whose threads stride over `size` indices."""
     _run(name, min(_ratio(size, _THREADS), _BLOCKS), *arguments)
+
+
+def _instance(name: str, numbers: Array, *parameters: Any) -> str:
+    """The name of a kernel's instance for this type of row and column numbers."""
+    wide = () if numbers.dtype == np.int32 else ("i64",)
+    return f"{name}<{', '.join(map(str, (*parameters, *wide)))}>"
 
 
 def _ratio(size: int, step: int) -> int:
@@ -605,12 +609,15 @@ def random_subset(key: int, stream: int, first: int, operators: int, count: int,
     words = random_words(key, stream, first, operators, 2 * population).astype(np.uint64)
     wide = words[:, :population] << np.uint64(32) | words[:, population:]
     order = cupy.argpartition(wide, count - 1, axis=-1)
-    return cupy.sort(order[:, :count], axis=-1).astype(np.int32)
+    return cupy.sort(order[:, :count], axis=-1).astype(index_type(population))
 
 
 def integer_rows(key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int, bound: int) -> Array:
-    words = cupy.empty((operators, rows, d), dtype=np.uint32)
+    share = 1 if bound <= WIDE else 2
+    words = cupy.empty((operators, rows, share * d), dtype=np.uint32)
     words = _draw("Word", 4, key, stream, first, row, words).astype(np.uint64)
+    if bound > WIDE:
+        return times_wide(words[..., 0::2] << np.uint64(32) | words[..., 1::2], bound)
     return (words * np.uint64(bound) >> np.uint64(32)).astype(np.int32)
 
 
@@ -633,6 +640,8 @@ def polynomial_hash(coefficients: Array, points: int) -> Array:
 
 
 def distinct(words: Array, b: int) -> Array:
+    if b > WIDE:
+        return distinct_wide(cupy, words, b)
     operators, s, d = words.shape
     out = cupy.empty(words.shape, dtype=np.int32)
     _launch("distinct", operators * d, cupy.ascontiguousarray(words), operators, s, d, b, out)
@@ -643,7 +652,7 @@ def distinct(words: Array, b: int) -> Array:
 class SparseMatrix:
     """A stack of sparse matrices by column: buckets and signs, (T, s, d) each."""
 
-    buckets: Array  # int32 (T, s, d)
+    buckets: Array  # int32 or int64 (T, s, d)
     signs: Array  # int8 (T, s, d)
     b: int
 
@@ -652,8 +661,8 @@ class SparseMatrix:
         """The entries sorted by bucket, then by r, then by column.
 
         Returns:
-            Columns, int32 (T s d); signs, int8 (T s d); and starts, int64 (T b + 1): bucket k of operator t begins at
-            entry starts[t b + k].
+            Columns, int32 (T s d), or int64 for d > 2^31; signs, int8 (T s d); and starts, int64 (T b + 1): bucket k of
+            operator t begins at entry starts[t b + k].
         """
         operators, _, d = self.buckets.shape
         offsets = self.b * cupy.arange(operators, dtype=np.int64)[:, None, None]
@@ -661,7 +670,7 @@ class SparseMatrix:
         keys = cupy.where(self.signs != 0, self.buckets + offsets, count).ravel()  # dropped: last
         order = cupy.argsort(keys)  # CuPy's sort is stable
         starts = cupy.searchsorted(keys[order], cupy.arange(count + 1, dtype=np.int64))
-        return (order % d).astype(np.int32), self.signs.ravel()[order], starts
+        return (order % d).astype(index_type(d)), self.signs.ravel()[order], starts
 
 
 def prepare(buckets: Array, signs: Array, b: int) -> SparseMatrix:
@@ -676,8 +685,9 @@ def scatter(matrix: SparseMatrix, x: Array, out: Array | None = None) -> Array:
     lanes = _LANES[(mean >= 16) + (mean >= 1024)]
     sizes = (operators, x.shape[1], d, matrix.b)
     blocks = _ratio(y.size * lanes, _THREADS)
-    name = f"scatter<{_REAL[x.dtype.name]}, {lanes}>"
-    _run(name, blocks, *matrix.by_bucket, cupy.ascontiguousarray(x), _stride(x), *sizes, y)
+    columns, signs, starts = matrix.by_bucket
+    name = _instance("scatter", columns, _REAL[x.dtype.name], lanes)
+    _run(name, blocks, columns, signs, starts, cupy.ascontiguousarray(x), _stride(x), *sizes, y)
     return y
 
 
@@ -701,7 +711,7 @@ def _by_column(name: str, matrix: SparseMatrix, y: Array) -> Array:
     entries = (matrix.buckets, matrix.signs)
     sizes = (operators, y.shape[1], s, d, matrix.b)
     source = cupy.ascontiguousarray(y)
-    _launch(f"{name}<{_REAL[y.dtype.name]}>", x.size, *entries, source, _stride(y), *sizes, x)
+    _launch(_instance(name, matrix.buckets, _REAL[y.dtype.name]), x.size, *entries, source, _stride(y), *sizes, x)
     return x
 
 
@@ -745,7 +755,7 @@ def collect(v: Array, at: Array) -> Array:
     out = cupy.empty((operators, v.shape[1], k), dtype=v.dtype)
     sizes = (operators, v.shape[1], indexed, k, v.shape[2])
     source, places = cupy.ascontiguousarray(v), cupy.ascontiguousarray(at)
-    _launch(f"collect<{_REAL[v.dtype.name]}>", out.size, source, _stride(v), places, *sizes, out)
+    _launch(_instance("collect", at, _REAL[v.dtype.name]), out.size, source, _stride(v), places, *sizes, out)
     return out
 
 
@@ -755,13 +765,13 @@ def spread(at: Array, values: Array, out: Array, keep: bool = False) -> Array:
     operators, vectors, k = values.shape
     sizes = (operators, vectors, at.shape[1], k, out.shape[2])
     places, entries = cupy.ascontiguousarray(at), cupy.ascontiguousarray(values)
-    _launch(f"spread<{_REAL[out.dtype.name]}>", values.size, places, entries, *sizes, out)
+    _launch(_instance("spread", at, _REAL[out.dtype.name]), values.size, places, entries, *sizes, out)
     return out
 
 
 def largest(x: Array, k: int) -> Array:
     rows, d = x.shape
-    out = cupy.empty((rows, k), dtype=np.int32)
+    out = cupy.empty((rows, k), dtype=index_type(d))
     if not out.size:
         return out
     x = cupy.ascontiguousarray(x)
@@ -778,7 +788,7 @@ def largest(x: Array, k: int) -> Array:
     totals = cupy.empty(2 * rows * spans, dtype=np.int64)
     _run(f"count<{real}>", blocks, x, rows, d, spans, threshold, totals)
     before = cupy.cumsum(totals) - totals
-    _run(f"compact<{real}>", blocks, x, rows, d, spans, threshold, before, ties, k, out)
+    _run(_instance("compact", out, real), blocks, x, rows, d, spans, threshold, before, ties, k, out)
     return out
 
 

@@ -24,6 +24,7 @@ _DTYPES = {
 }
 _KERNEL = re.compile(r"(?:template <([^>]*)>\s*)?__global__ void\s+(?:__launch_bounds__\([^;{]*?\)\s+)?(\w+)\(")
 _PARAMETER = re.compile(r"(const )?(?:typename )?(.+?)(\*?)(?: __restrict__)? (\w+)(?: HOLDS\((.*)\))?", re.DOTALL)
+_FORMAL = re.compile(r"\w+ (\w+)(?: = (.*))?")
 _OUT = re.compile(r"struct (\w+) \{\s*typedef ([\w ]+) Out;")
 _LIMIT = 2**63
 
@@ -42,7 +43,7 @@ def parameters(code: str, name: str, constants: Mapping[str, int]) -> tuple[Para
 
     Arguments:
         code: the CUDA source.
-        name: of an instance, such as `scatter<float, 32>`.
+        name: of an instance, such as `scatter<float, 32>`, without arguments that the source has defaults for, or with.
         constants: macros of the source that expressions in `HOLDS` may name.
     """
     plain, _, given = name.rstrip(">").partition("<")
@@ -51,8 +52,10 @@ def parameters(code: str, name: str, constants: Mapping[str, int]) -> tuple[Para
             break
     else:
         raise ValueError(f"the CUDA source has no kernel {plain}")
-    formal = [part.split()[-1] for part in (match[1] or "").split(",") if part]
-    types = dict(zip(formal, given.split(", "), strict=True) if formal else ())
+    formal = [_FORMAL.fullmatch(part.strip()) for part in (match[1] or "").split(",") if part]
+    defaults = {part[1]: part[2] for part in formal if part}
+    arguments = given.split(", ") if given else []
+    types = dict(zip(defaults, (*arguments, *list(defaults.values())[len(arguments) :]), strict=True))
     outs = dict(_OUT.findall(code))
     return tuple(_parameter(text, types, outs, constants, name) for text in _split(code[match.end() :]))
 

@@ -13,7 +13,7 @@ import numpy as np
 from numba import int32, int64, njit, prange, uint32, uint64
 from numpy.typing import NDArray
 
-from sketchbench.kernels import PRIME, Entries
+from sketchbench.kernels import PRIME, WIDE, Entries, index_type
 from sketchbench.kernels.numba_hadamard import (
     hadamard_collect,
     spread_hadamard,
@@ -33,6 +33,7 @@ from sketchbench.kernels.numpy_kernels import (
     to_numpy,
 )
 from sketchbench.kernels.threaded import Threaded
+from sketchbench.kernels.wide import distinct_wide
 
 __all__ = ["asarray", "cosine", "cosine_transpose", "empty", "prepare", "to_numpy"]
 __all__ += ["add_to_scaled", "inner", "largest", "move_shared", "scale_and_add"]
@@ -103,6 +104,23 @@ def _integer_rows(key: Any, stream: int, first: int, row: int, bound: Any, out: 
             part[i] = int32((uint64(words[i]) * bound) >> uint64(32))
 
 
+@Threaded
+def _wide_rows(key: Any, stream: int, first: int, row: int, bound: Any, out: NDArray[np.int64]) -> None:
+    """As `_integer_rows`, of two words each: `times_wide`."""
+    operators, rows, d = out.shape
+    chunks, half, low = -(-d // _DRAWN), uint64(32), uint64(0xFFFFFFFF)
+    for index in prange(operators * rows * chunks):
+        t, k, start = index // (rows * chunks), index // chunks % rows, index % chunks * _DRAWN
+        part = out[t, k, start : start + _DRAWN]
+        words = np.empty(2 * part.shape[0], np.uint32)
+        _words(key, stream, first + t, row + k, 2 * start, words)
+        for i in range(part.shape[0]):
+            upper, lower = uint64(words[2 * i]), uint64(words[2 * i + 1])
+            middle = upper * (bound & low) + (lower * (bound & low) >> half)
+            carry = (lower * (bound >> half) + (middle & low)) >> half
+            part[i] = int64(upper * (bound >> half) + (middle >> half) + carry)
+
+
 def random_integers(key: int, stream: int, first: int, operators: int, count: int, bound: int) -> NDArray[np.int32]:
     return integer_rows(key, stream, first, operators, 0, 1, count, bound)[:, 0]
 
@@ -110,8 +128,9 @@ def random_integers(key: int, stream: int, first: int, operators: int, count: in
 def integer_rows(
     key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int, bound: int
 ) -> NDArray[np.int32]:
-    out = np.empty((operators, rows, d), dtype=np.int32)
-    _integer_rows(np.uint64(key), stream, first, row, np.uint64(bound), out)
+    out: NDArray[Any] = np.empty((operators, rows, d), dtype=index_type(bound))
+    draw = _integer_rows if bound <= WIDE else _wide_rows
+    draw(np.uint64(key), stream, first, row, np.uint64(bound), out)
     return out
 
 
@@ -189,14 +208,14 @@ def _merge(own: int, others: NDArray[np.int32], out: NDArray[np.int32]) -> None:
 def random_subset(key: int, stream: int, first: int, operators: int, count: int, population: int) -> NDArray[np.int32]:
     if population <= _SUBSET:
         return smallest(random_words(key, stream, first, operators, 2 * population), count)
-    out, seed = np.empty((operators, count), dtype=np.int32), np.uint64(key)
+    out, seed = np.empty((operators, count), dtype=index_type(population)), np.uint64(key)
     for number in range(operators):
         place = (seed, stream, first + number, population)
         counts = np.zeros((_STRIPS, 2**16), dtype=np.int64)
         _count_digits(*place, counts)
         total = counts.sum(axis=0).cumsum()
         digit = int(np.searchsorted(total, count))
-        tied = np.empty(counts[:, digit].sum(), dtype=np.int32)
+        tied = np.empty(counts[:, digit].sum(), dtype=out.dtype)
         own = int(total[digit] - len(tied))
         _below_digit(*place, np.uint32(digit), counts, out[number], tied)
         order = np.argsort(_wide_words(*place, tied), kind="stable")[: count - own]
@@ -418,6 +437,8 @@ def _distinct(words: NDArray[np.uint32], b: int, out: NDArray[np.int32]) -> None
 
 
 def distinct(words: NDArray[np.uint32], b: int) -> NDArray[np.int32]:
+    if b > WIDE:
+        return np.asarray(distinct_wide(np, words, b))
     out = np.empty(words.shape, dtype=np.int32)
     _distinct(words, b, out)
     return out

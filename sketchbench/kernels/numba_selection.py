@@ -15,6 +15,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from sketchbench.kernels import index_type
 from sketchbench.kernels.threaded import Threaded
 
 _WORDS = 2**7  # words of 64 marks that a thread makes at a time
@@ -158,7 +159,7 @@ def _choose(
             size = bits.shape[1]
             for i in range(size):
                 marks[n, i // 64] |= uint64(1) << uint64(i % 64)
-        places, keys, filled = np.empty(size, np.int32), np.empty(size, np.uint64), 0
+        places, keys, filled = np.empty(size, out.dtype), np.empty(size, np.uint64), 0
         for word in range(marks.shape[1]):
             left = marks[n, word]
             while left:
@@ -179,7 +180,7 @@ def _choose(
 
 def largest(x: NDArray[Any], k: int) -> NDArray[np.int32]:
     rows, d = x.shape
-    out = np.empty((rows, k), dtype=np.int32)
+    out: NDArray[Any] = np.empty((rows, k), dtype=index_type(d))
     if not out.size:
         return out
     width = 8 * x.dtype.itemsize

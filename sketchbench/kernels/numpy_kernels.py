@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench.kernels import PRIME, Entries
+from sketchbench.kernels import PRIME, WIDE, Entries, index_type
+from sketchbench.kernels.wide import distinct_wide, times_wide
 
 NAME = "numpy"
 xp = np
@@ -65,12 +66,15 @@ def smallest(words: NDArray[np.uint32], count: int) -> NDArray[np.int32]:
     population = words.shape[1] // 2
     wide = words[:, :population].astype(np.uint64) << _HALF | words[:, population:]
     order = np.argpartition(wide, count - 1, axis=-1)
-    return np.sort(order[:, :count], axis=-1).astype(np.int32)
+    return np.sort(order[:, :count], axis=-1).astype(index_type(population))
 
 
 def integer_rows(
     key: int, stream: int, first: int, operators: int, row: int, rows: int, d: int, bound: int
 ) -> NDArray[np.int32]:
+    if bound > WIDE:
+        words = _words(key, stream, first, operators, row, rows, 2 * d).astype(np.uint64)
+        return np.asarray(times_wide(words[..., 0::2] << _HALF | words[..., 1::2], bound))
     words = _words(key, stream, first, operators, row, rows, d).astype(np.uint64)
     return (words * np.uint64(bound) >> _HALF).astype(np.int32)
 
@@ -135,6 +139,8 @@ def polynomial_hash(coefficients: NDArray[np.uint32], points: int) -> NDArray[np
 
 
 def distinct(words: NDArray[np.uint32], b: int) -> NDArray[np.int32]:
+    if b > WIDE:
+        return np.asarray(distinct_wide(np, words, b))
     s = words.shape[-2]
     sample = np.empty(words.shape, dtype=np.int32)
     for r in range(s):
@@ -208,7 +214,7 @@ def spread(at: NDArray[np.int32], values: NDArray[Any], out: NDArray[Any], keep:
 
 def largest(x: NDArray[Any], k: int) -> NDArray[np.int32]:
     order = np.argsort(-abs(x), axis=-1, kind="stable")
-    return np.sort(order[:, :k], axis=-1).astype(np.int32)
+    return np.sort(order[:, :k], axis=-1).astype(index_type(x.shape[1]))
 
 
 def inner(u: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:

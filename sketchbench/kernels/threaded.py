@@ -1,5 +1,12 @@
-"""Functions that Numba compiles twice: with threads and without."""
+"""Functions that Numba compiles twice: with threads and without.
 
+They may be called in any process and thread, under each of Numba's threading layers. A forked child has none of its
+parent's threads, and OpenMP would end it, for which a pool waits for ever; so functions run without threads there.
+Numba's workqueue aborts where two teams run at once, so they run one after the other.
+"""
+
+import os
+import threading
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
@@ -20,13 +27,25 @@ class Threaded:
         self.alone = njit(cache=True)(_rename(function))
 
     def __call__(self, *arguments: Any) -> None:
-        (self.team if threads() > 1 else self.alone)(*arguments)
+        if threads() == 1:
+            self.alone(*arguments)
+        elif numba.threading_layer() == "workqueue":  # type: ignore[attr-defined]
+            with _ONE_TEAM:
+                self.team(*arguments)
+        else:
+            self.team(*arguments)
+
+
+_ONE_TEAM = threading.RLock()
+_FORKED = threading.Event()  # set in a forked child
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_FORKED.set)
 
 
 def threads() -> int:
-    """The number of threads that may run. Numba's threads are not started where it is 1."""
+    """The number of threads that may run: 1 in a forked child. Numba's threads are not started where it is 1."""
     most: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
-    return most if most == 1 else int(numba.get_num_threads())
+    return 1 if most == 1 or _FORKED.is_set() else int(numba.get_num_threads())
 
 
 def _rename(function: Any) -> Callable[..., None]:

@@ -1,18 +1,24 @@
 """Sketches as differentiable functions of torch tensors.
 
 The backward pass of a sketch is its transpose, which is linear, too, so that functions can be differentiated any number
-of times. Tensors and arrays share memory.
+of times, in either direction, and transformed by torch.func. Tensors and arrays share memory. In a forked child torch
+works with one thread, as in those of its DataLoader: OpenMP would wait for its parent's for ever.
 """
 
+import os
 from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 from torch.utils import dlpack
 
 from sketchbench.kernels import Array, Kernels
 from sketchbench.sketch.operator import Sketch
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: torch.set_num_threads(1))
 
 
 def device_of(kernels: Kernels) -> str:
@@ -57,35 +63,63 @@ Operation = Callable[..., Array]
 
 
 def _apply(x: Tensor, operator: Sketch, forward: Operation, backward: Operation) -> Tensor:
-    """Apply `forward` to a tensor, recorded for the backward pass where gradients are needed."""
+    """Apply `forward` to a tensor, recorded where derivatives are needed."""
+    if torch.compiler.is_compiling():  # it would look into the kernels
+        torch._dynamo.graph_break(msg="sketches stay out of compiled graphs; compile with fullgraph=False")
+        return torch.compiler.disable(_evaluate)(x, operator, forward, backward)  # type: ignore[no-untyped-call]
+    return _evaluate(x, operator, forward, backward)
+
+
+def _evaluate(x: Tensor, operator: Sketch, forward: Operation, backward: Operation) -> Tensor:
     if x.dtype in (torch.bfloat16, torch.float16):
         x = x.float()
-    if not (x.requires_grad and torch.is_grad_enabled()):
-        return _compute(x, operator.kernels, forward)
-    return _linear(x, operator.kernels, forward, backward)
+    if torch._C._are_functorch_transforms_active():
+        return _recorded(_Transformed, x, operator, forward, backward)
+    if (x.requires_grad and torch.is_grad_enabled()) or forward_ad._current_level >= 0:
+        return _recorded(_Linear, x, operator, forward, backward)
+    return _compute(x, operator.kernels, forward)
+
+
+def _recorded(function: type[torch.autograd.Function], *arguments: Any) -> Tensor:
+    result: Tensor = function.apply(*arguments)  # type: ignore[no-untyped-call]
+    return result
 
 
 class _Linear(torch.autograd.Function):
-    """A linear function of arrays, with a given transpose."""
+    """A linear function along the last axis, with a given transpose."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, kernels: Kernels, forward: Operation, backward: Operation) -> Tensor:
-        ctx.operations = kernels, backward, forward
-        return _compute(x, kernels, forward)
+    def forward(ctx: Any, x: Tensor, operator: Sketch, forward: Operation, backward: Operation) -> Tensor:
+        ctx.operations = operator, forward, backward
+        return _compute(x, operator.kernels, forward)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:
-        (gradient,) = gradients
-        kernels, forward, backward = ctx.operations
-        if torch.is_grad_enabled():  # to be differentiated again
-            return _linear(gradient, kernels, forward, backward), None, None, None
-        return _compute(gradient, kernels, forward), None, None, None
+        operator, forward, backward = ctx.operations
+        return _apply(gradients[0], operator, backward, forward), None, None, None
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Tensor:
+        return _apply(tangents[0], *ctx.operations)
 
 
-def _linear(x: Tensor, kernels: Kernels, forward: Operation, backward: Operation) -> Tensor:
-    """Apply a linear function with transpose `backward` to a tensor, recorded for the backward pass."""
-    result: Tensor = _Linear.apply(x, kernels, forward, backward)  # type: ignore[no-untyped-call]
-    return result
+class _Transformed(torch.autograd.Function):
+    """`_Linear` for the transforms of torch.func, whose calls take longer."""
+
+    backward, jvp = _Linear.backward, _Linear.jvp
+
+    @staticmethod
+    def forward(x: Tensor, operator: Sketch, forward: Operation, backward: Operation) -> Tensor:
+        return _compute(x, operator.kernels, forward)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
+        _, *ctx.operations = inputs
+
+    @staticmethod
+    def vmap(info: Any, axes: tuple[int | None, ...], x: Tensor, *operation: Any) -> tuple[Tensor, int | None]:
+        axis = axes[0]
+        return (_apply(x, *operation), None) if axis is None else (_apply(x.movedim(axis, 0), *operation), 0)
 
 
 def _compute(x: Tensor, kernels: Kernels, operation: Operation) -> Tensor:

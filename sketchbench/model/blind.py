@@ -30,7 +30,7 @@ class BlindLinear(Blind):
 
     def forward(self, x: Tensor) -> Tensor:
         """(..., d) -> (..., out)."""
-        return nn.functional.linear(sketch(self.current, x), self.weight, self.bias)
+        return nn.functional.linear(sketch(self.current, x).to(x.dtype), self.weight, self.bias)
 
 
 class BlindConv2d(Blind):
@@ -43,7 +43,7 @@ class BlindConv2d(Blind):
 
     def forward(self, x: Tensor) -> Tensor:
         """(n, channels, height, width) -> (n, out, height', width')."""
-        filters = desketch(self.current, self.weight).view(-1, *self._filter)
+        filters = desketch(self.current, self.weight).to(self.weight.dtype).view(-1, *self._filter)
         return nn.functional.conv2d(x, filters, self.bias, self._stride, self._padding)
 
 

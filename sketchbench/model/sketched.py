@@ -4,6 +4,10 @@ In training mode a layer computes Z = (X S)(W S)ᵀ + bias for a sketch S = Rᵀ
 plain layer. By associativity Z = (X S Sᵀ) Wᵀ = X (W S Sᵀ)ᵀ, so the layer applies S Sᵀ to the factor with fewer rows and
 leaves the rest to torch. Outputs and gradients are the same: ∂L/∂X = G (W S) Sᵀ and ∂L/∂W = Gᵀ (X S) Sᵀ for G = ∂L/∂Z
 (zhang2021 Eqs. 7, 8).
+
+Layers work in float64, float32, bfloat16 and float16, under autocast and torch.func, and under torch.compile, which
+leaves sketches out of its graphs. In half precision S Sᵀ is applied in float32 and rounded once, so that errors are
+those of the plain layer with rounded weights or inputs.
 """
 
 import dataclasses
@@ -86,9 +90,9 @@ class SketchedLinear(nn.Linear, Sketched):
         weight = self.weight
         if self.training:
             if x.numel() < weight.numel():
-                x = project(self.current, x)
+                x = project(self.current, x).to(x.dtype)
             else:
-                weight = project(self.current, weight)
+                weight = project(self.current, weight).to(weight.dtype)
         return nn.functional.linear(x, weight, self.bias)
 
 
@@ -121,7 +125,7 @@ class SketchedConv2d(nn.Conv2d, Sketched):
         """(n, channels, height, width) -> (n, out, height', width')."""
         weight = self.weight
         if self.training:
-            weight = project(self.current, weight.flatten(1)).view_as(weight)
+            weight = project(self.current, weight.flatten(1)).to(weight.dtype).view_as(weight)
         return self._conv_forward(x, weight, self.bias)
 
 

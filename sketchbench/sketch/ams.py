@@ -27,7 +27,7 @@ class AMS(Family):
     hashing: Hashing = "full"
 
     def check(self) -> None:
-        check_hashing(self.hashing)
+        check_hashing(self.hashing, self.d)
 
     def _draw(self, draws: Draws) -> Dense:
         if self.hashing == "full":

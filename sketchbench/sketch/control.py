@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sketchbench.kernels import Array
+from sketchbench.kernels import Array, index_type
 from sketchbench.sketch import hashing
 from sketchbench.sketch.count_sketch import CountSketch
 from sketchbench.sketch.draws import BUCKETS, ROWS, SIGNS, Draws
-from sketchbench.sketch.family import Family
+from sketchbench.sketch.family import Family, require
 from sketchbench.sketch.hashing import Hashing
 from sketchbench.sketch.operator import Sketch
 from sketchbench.sketch.scattered import Scattered
@@ -40,6 +40,10 @@ class PairwiseSigns(CountSketch):
     They are a random row of a Walsh-Hadamard matrix, times a random sign: the signs of columns i, j, k and l multiply
     to 1 whenever i ^ j ^ k ^ l = 0.
     """
+
+    def check(self) -> None:
+        super().check()
+        require(self.d <= 2**32, f"d={self.d} columns exceed the 2^32 signs of a word's parities; lower d")
 
     def _draw(self, draws: Draws) -> Scattered:
         xp = draws.kernels.xp
@@ -78,7 +82,7 @@ class TiedBlocks(BlockSparseEmbedding):
 
     def _draw(self, draws: Draws) -> Scattered:
         block = self.b // self.s
-        offsets = draws.kernels.xp.arange(0, self.b, block, dtype="int32")[:, None]
+        offsets = draws.kernels.xp.arange(0, self.b, block, dtype=index_type(self.b))[:, None]
         rows = draws.integers(BUCKETS, self.d, block)[:, None] + offsets
         signs = draws.signs(SIGNS, self.d)[:, None] + 0 * rows
         return Scattered(draws.kernels, self.b, rows, signs.astype("int8"), self.s**-0.5)

@@ -33,7 +33,7 @@ class CountSketch(Family):
     hashing: Hashing = "full"
 
     def check(self) -> None:
-        hashing.check_hashing(self.hashing)
+        hashing.check_hashing(self.hashing, self.d, self.b)
 
     def _draw(self, draws: Draws) -> Scattered:
         rows = hashing.buckets(draws, self.hashing, self.d, self.b)

@@ -100,6 +100,7 @@ class Generated(Dense):
             draw = draws.gaussian_rows if entries == "gaussian" else draws.sign_rows
             return draw(ENTRIES, row, rows, d) * scale
 
+        draws.check(-(-d // 32) if entries == "signs" else d, b, 0)
         super().__init__(draws.kernels, d, b, draws.operators, rows_of)
         self._draws = draws
         self._entries = entries

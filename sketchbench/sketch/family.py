@@ -5,11 +5,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sketchbench import kernels as backends
 from sketchbench import parameters
 from sketchbench.kernels import Kernels
 from sketchbench.sketch.draws import Draws
-from sketchbench.sketch.operator import Sketch
+from sketchbench.sketch.operator import Drawn, Sketch, load, name_of
+from sketchbench.sketch.sizes import SizeError, require
+
+__all__ = ["Family", "SizeError", "require"]
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,9 @@ class Family(ABC):
             A `Sketch`, to which numbers from `first` on belong.
 
         Raises:
-            SizeError: for a key, a number or a stack out of its range.
+            SizeError: for a key, a number or a stack out of its range, and for more random words than the generator
+                has: 2^34 in each of 2^32 rows.
+            MemoryError: for an operator that exceeds the memory that is free.
             TypeError: for one that is not an `int`, or for `kernels` of another type.
         """
         for name, value in (("key", key), ("first", first), ("operators", 1 if operators is None else operators)):
@@ -90,14 +94,19 @@ class Family(ABC):
             first >= 0 and last <= 2**32,
             f"operators {first} to {last} exceed 0 to 2^32, the numbers of a key's operators; use another key",
         )
-        backend = backends.load(kernels) if isinstance(kernels, str) else kernels
+        backend = load(kernels)
         if not hasattr(backend, "NAME"):
             raise TypeError(f"kernels={kernels!r} must be a name or a module of kernels")
         draws = Draws(key, first, operators or 1, backend)
-        sketch = self._draw(draws)
+        try:
+            sketch = self._draw(draws)
+        except (SizeError, MemoryError) as error:
+            kind = SizeError if isinstance(error, SizeError) else MemoryError
+            raise kind(f"{self!r} can't be drawn for {draws.operators} operators: {error}") from None
         if not isinstance(sketch, Sketch):
             raise TypeError(f"{type(self).__name__}._draw returned a {type(sketch).__name__}; it must return a Sketch")
         sketch.operators = operators
+        sketch.drawn = Drawn(self, key, operators, first, name_of(backend))
         return sketch
 
     @abstractmethod
@@ -111,13 +120,3 @@ def _integer(name: str, value: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int):
         remedy = "; write int(...)" if hasattr(value, "__index__") and not isinstance(value, bool) else ""
         raise TypeError(f"{name}={value!r} must be an integer{remedy}")
-
-
-class SizeError(ValueError):
-    """Sizes that a family cannot have. A study skips such a combination of settings and reports the message."""
-
-
-def require(condition: bool, message: str) -> None:
-    """Raise SizeError(message) unless the condition holds."""
-    if not condition:
-        raise SizeError(message)

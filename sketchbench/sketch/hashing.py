@@ -2,16 +2,23 @@
 
 from typing import Literal, get_args
 
-from sketchbench.kernels import Array
+from sketchbench.kernels import PRIME, Array
 from sketchbench.parameters import choose
 from sketchbench.sketch.draws import BUCKETS, SIGNS, Draws
+from sketchbench.sketch.sizes import require
 
 Hashing = Literal["full", "polynomial", "logarithmic"]
 
 
-def check_hashing(hashing: str) -> None:
-    """Raise ValueError unless `hashing` is `full`, `polynomial` or `logarithmic`."""
+def check_hashing(hashing: str, points: int, bound: int = 1) -> None:
+    """Raise ValueError unless `hashing` is `full`, `polynomial` or `logarithmic`, and SizeError where hash functions of
+    the last two have no values at so many points, or fewer than `bound`."""
     choose("hashing", hashing, get_args(Hashing))
+    require(
+        hashing == "full" or max(points, bound) <= PRIME,
+        f"hashing={hashing} has hash functions from {PRIME} points to as many, not from {points} to {bound}; "
+        "set hashing=full, or lower d or b",
+    )
 
 
 def logarithm(points: int) -> int:

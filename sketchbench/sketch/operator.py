@@ -1,16 +1,32 @@
 """Operators: drawn b x d matrices R, which are applied without being stored."""
 
+import copyreg
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from sketchbench import kernels as backends
 from sketchbench.kernels import Array, Kernels
+from sketchbench.sketch import sizes
 
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
+
+    from sketchbench.sketch.family import Family
+
+
+class Drawn(NamedTuple):
+    """What an operator was drawn from: the arguments of `Family.draw`, and the methods that changed its form since."""
+
+    family: "Family"
+    key: int
+    operators: int | None
+    first: int
+    kernels: str | Kernels
+    forms: tuple[str, ...] = ()
 
 
 class Sketch(ABC):
@@ -22,6 +38,9 @@ class Sketch(ABC):
 
     Arrays are float32 or float64, and NumPy's, or CuPy's with `kernels=cupy`. Results have the dtype of the argument.
 
+    Operators are values. Those of one family, key, number, form and backend are equal. `pickle`, `copy` and
+    `torch.save` keep these, not the matrix, and draw it again; so a copy costs a draw, and loading needs the backend.
+
     To write an operator: a subclass with `_sketch` and `_desketch`.
 
     Arguments:
@@ -31,11 +50,32 @@ class Sketch(ABC):
         operators: T; None for a single operator.
     """
 
+    drawn: Drawn | None = None  # set by `Family.draw`
+
     def __init__(self, d: int, b: int, kernels: Kernels, operators: int | None = None) -> None:
         self.d = d
         self.b = b
         self.kernels = kernels
         self.operators = operators
+
+    def __eq__(self, other: object) -> bool:
+        if self.drawn is None or not isinstance(other, Sketch) or other.drawn is None:
+            return self is other
+        return (self.d, self.b, *self.drawn[:-1]) == (other.d, other.b, *other.drawn[:-1])
+
+    def __hash__(self) -> int:
+        if self.drawn is None:
+            return object.__hash__(self)
+        _, key, operators, first, *_ = self.drawn
+        return hash((self.d, self.b, key, operators, first))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.drawn is None:  # made by hand: what it consists of
+            return copyreg.__newobj__, (type(self),), {**vars(self), "kernels": name_of(self.kernels)}  # type: ignore[attr-defined]
+        return draw_again, tuple(self.drawn)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, kernels=load(state["kernels"]))
 
     def sketch(self, x: Array, *, check_finite: bool = True) -> Array:
         """R x along the last axis: (..., d) -> (..., b), in the dtype of x.
@@ -48,6 +88,7 @@ class Sketch(ABC):
             ValueError: for a wrong length, or a non-finite entry of x.
             TypeError: for another dtype or kind of array.
             OverflowError: where sums of finite entries exceed the range of the dtype.
+            MemoryError: where the result exceeds the memory that is free.
         """
         return self._evaluate(self._sketch, self.lift(x, self.d, "d", check_finite), x, self.b, check_finite)
 
@@ -72,6 +113,9 @@ class Sketch(ABC):
                 float64; not checked.
         """
         values = terms[0][1]
+        entries = len(values) * max(self.b, self.d)
+        if entries > sizes.UNCHECKED:
+            self._check_memory(entries, values.dtype)
         dense = self.kernels.xp.zeros((1, len(values), self.d), dtype=values.dtype)
         for at, entries in terms:
             self.kernels.spread(at[None], entries[None], dense, keep=True)
@@ -97,6 +141,9 @@ class Sketch(ABC):
 
         It costs the application of R or Rᵀ to min(b, d) vectors, and O(T b d) memory.
         """
+        stack = self.operators or 1
+        nbytes = stack * self.b * self.d * np.dtype(dtype).itemsize
+        sizes.check_memory(self.kernels, nbytes, f"a matrix of shape ({stack}, {self.b}, {self.d})")
         identity = self.kernels.xp.eye(min(self.b, self.d), dtype=dtype)
         vectors = identity if self.operators is None else identity[None]
         if self.b < self.d:
@@ -144,6 +191,14 @@ class Sketch(ABC):
             rmatmat=transpose,
         )
 
+    def _formed(self, form: str, **changed: Any) -> Self:
+        """This operator with changed attributes, as its method `form` returns it. Arrays are shared."""
+        other = object.__new__(type(self))
+        vars(other).update(vars(self), **changed)
+        if self.drawn is not None:
+            other.drawn = self.drawn._replace(forms=tuple(dict.fromkeys((*self.drawn.forms, form))))
+        return other
+
     @abstractmethod
     def _sketch(self, x: Array) -> Array:
         """R x for x of shape (T or 1, N, d): (T, N, b), where T = 1 for a single operator."""
@@ -189,6 +244,9 @@ class Sketch(ABC):
         self, operation: Callable[[Array], Array], lifted: Array, v: Array, length: int, check_finite: bool
     ) -> Array:
         """The result of an operation on `lifted`, with the leading axes of v; OverflowError as in `sketch`."""
+        entries = (self.operators or 1) * lifted.shape[1] * max(length, self.b)
+        if entries > sizes.UNCHECKED:
+            self._check_memory(entries, v.dtype)
         with np.errstate(over="ignore", invalid="ignore"):  # refused below, if check_finite
             result = self.lower(operation(lifted), v, length)
         if check_finite and not bool(self.kernels.xp.isfinite(result).all()):
@@ -198,8 +256,45 @@ class Sketch(ABC):
             )
         return result
 
+    def _check_memory(self, entries: int, dtype: np.dtype[Any]) -> None:
+        """Raise MemoryError where so many entries exceed the memory."""
+        what = f"the result of an operator with d={self.d}, b={self.b}"
+        sizes.check_memory(self.kernels, entries * dtype.itemsize, what)
+
     def lower(self, result: Array, v: Array, length: int) -> Array:
         """Reshape a result (T, N, length) to the leading axes of the argument v."""
         if self.operators is None:
             return result.reshape(*v.shape[:-1], length)
         return result.reshape(self.operators, *v.shape[1:-1], length)
+
+
+def draw_again(
+    family: "Family",
+    key: int,
+    operators: int | None,
+    first: int,
+    kernels: str | Kernels,
+    forms: tuple[str, ...] = (),
+) -> Sketch:
+    """The operator that `Drawn` describes, which a pickle consists of.
+
+    Raises:
+        RuntimeError: where its kernels cannot run here.
+        ValueError: for another form than `padded` and `with_workspace`.
+    """
+    sketch = family.draw(key, operators=operators, first=first, kernels=kernels)
+    for form in forms:
+        if form not in ("padded", "with_workspace"):
+            raise ValueError(f"form={form!r} of an operator must be padded or with_workspace")
+        sketch = getattr(sketch, form)()
+    return sketch
+
+
+def name_of(kernels: Kernels) -> str | Kernels:
+    """The name of kernels, by which `load` finds them; kernels of one's own themselves."""
+    return kernels.NAME if kernels.NAME in backends.NAMES else kernels
+
+
+def load(kernels: str | Kernels) -> Kernels:
+    """Kernels, given themselves or by name."""
+    return backends.load(kernels) if isinstance(kernels, str) else kernels

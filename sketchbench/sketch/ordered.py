@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from sketchbench.kernels import index_type
 from sketchbench.sketch.draws import ROWS, Draws
 from sketchbench.sketch.sampled import Sampled
 from sketchbench.sketch.transform import SubsampledHadamard
@@ -16,6 +17,6 @@ class RowsInOrder(SubsampledHadamard):
 
     def _draw(self, draws: Draws) -> Sampled:
         sampled = super()._draw(draws)
-        in_order = draws.kernels.xp.arange(self.b, dtype="int32") + 0 * draws.integers(ROWS, self.b, 1)
+        in_order = draws.kernels.xp.arange(self.b, dtype=index_type(self.b)) + 0 * draws.integers(ROWS, self.b, 1)
         sampled._rows = in_order[:, None, :]
         return sampled

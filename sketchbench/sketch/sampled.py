@@ -1,10 +1,10 @@
 """Operators that sample coordinates of a vector, after random signs and, optionally, an orthogonal transform."""
 
-import copy
 from collections.abc import Callable
 from typing import Any
 
 from sketchbench.kernels import Array, Kernels
+from sketchbench.sketch import sizes
 from sketchbench.sketch.operator import Sketch
 
 
@@ -47,18 +47,14 @@ class Sampled(Sketch):
         self._workspace: dict[str, Array] | None = None
 
     def padded(self) -> "Sampled":
-        whole = copy.copy(self)
-        whole.d = self._n
-        if self._signs is not None:
-            shape = (self._stack, 1, self._n - self.d)
-            ones = self.kernels.xp.ones(shape, dtype="int8")
-            whole._signs = self.kernels.xp.concatenate([self._signs, ones], axis=-1)
-        return whole
+        signs = self._signs
+        if signs is not None:
+            ones = self.kernels.xp.ones((self._stack, 1, self._n - self.d), dtype="int8")
+            signs = self.kernels.xp.concatenate([signs, ones], axis=-1)
+        return self._formed("padded", d=self._n, _signs=signs)
 
     def with_workspace(self) -> "Sampled":
-        working = copy.copy(self)
-        working._workspace = {}
-        return working
+        return self._formed("with_workspace", _workspace={})
 
     def sketch_sparse(self, *terms: tuple[Array, Array]) -> Array:
         """As `Sketch.sketch_sparse`, without a dense vector beside the padded one."""
@@ -107,6 +103,8 @@ class Sampled(Sketch):
     def _empty(self, name: str, operators: int, vectors: int, dtype: Any) -> Array:
         """An uninitialised array (operators, vectors, n): new, or the workspace's array of this name."""
         shape = (operators, vectors, self._n)
+        if operators * vectors * self._n > sizes.UNCHECKED:
+            self._check_memory(operators * vectors * self._n, dtype)
         if self._workspace is None:
             return self.kernels.empty(shape, dtype)
         memory = self._workspace.get(name)

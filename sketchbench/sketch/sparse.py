@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from sketchbench.kernels import WIDE, index_type
 from sketchbench.sketch import hashing
 from sketchbench.sketch.draws import BUCKETS, SIGNS, Draws
 from sketchbench.sketch.family import Family, require
@@ -32,7 +33,7 @@ class SparseEmbedding(Family):
 
     def _draw(self, draws: Draws) -> Scattered:
         shape = (draws.operators, self.s, self.d)
-        words = draws.words(BUCKETS, self.s * self.d).reshape(shape)
+        words = (draws.words if self.b <= WIDE else draws.wide_words)(BUCKETS, self.s * self.d).reshape(shape)
         rows = draws.kernels.distinct(words, self.b)
         signs = draws.signs(SIGNS, self.s * self.d).reshape(shape)
         return Scattered(draws.kernels, self.b, rows, signs, self.s**-0.5)
@@ -64,12 +65,12 @@ class BlockSparseEmbedding(Family):
             self.b % self.s == 0,
             f"sketch size b={self.b} must be a multiple of the number of blocks s={self.s}",
         )
-        hashing.check_hashing(self.hashing)
+        hashing.check_hashing(self.hashing, self.s * self.d, self.b // self.s)
 
     def _draw(self, draws: Draws) -> Scattered:
         shape = (draws.operators, self.s, self.d)
         block = self.b // self.s
         within = hashing.buckets(draws, self.hashing, self.s * self.d, block).reshape(shape)
-        offsets = draws.kernels.xp.arange(0, self.b, block, dtype="int32")[:, None]
+        offsets = draws.kernels.xp.arange(0, self.b, block, dtype=index_type(self.b))[:, None]
         signs = hashing.signs(draws, self.hashing, self.s * self.d).reshape(shape)
         return Scattered(draws.kernels, self.b, within + offsets, signs, self.s**-0.5)

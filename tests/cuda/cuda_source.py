@@ -11,7 +11,8 @@ from typing import NamedTuple
 STAND_IN = Path(__file__).parent / "emulated"
 ROOT = Path(__file__).parents[2]
 _SHOW = (
-    "import json; from sketchbench.kernels import cupy_kernels as k; print(json.dumps([k._CODE, k._OPTIONS, k._NAMES]))"
+    "import json; from sketchbench.kernels import cupy_kernels as k; "
+    "print(json.dumps([k._CODE, k._OPTIONS, k._NAMES + k._WIDE_NAMES]))"
 )
 
 

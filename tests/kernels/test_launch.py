@@ -16,6 +16,8 @@ template <class real, int LANES>
 __global__ void __launch_bounds__(2048 / sizeof(real), 4)
 sum(const real* __restrict__ x HOLDS((operators - 1) * stride + d), i64 stride, i64 operators,
     i64 d, real scale, real* y HOLDS(operators)) {}
+template <class real, class Number = int>
+__global__ void at(const Number* places HOLDS(k), i64 k) {}
 template <class Entry>
 __global__ void draw(u64 key, u32* bins HOLDS(blocks / 2 * BINS), typename Entry::Out* out HOLDS(bins)) {}
 __global__ void forgotten(int* x) {}
@@ -57,6 +59,14 @@ def test_declarations_are_read() -> None:
     key, bins, out = launch.parameters(CODE, "draw<Sign>", {"BINS": 8})
     assert (key.dtype, bins.dtype, out.dtype) == (np.uint64, np.uint32, np.int8)
     launch.check("draw", (key, bins, out), 5, (np.uint64(1), on_device((2, 8), np.uint32), on_device(16, np.int8)), 0)
+
+
+def test_an_argument_may_have_a_default() -> None:
+    for name, dtype in (("at<float>", np.int32), ("at<float, i64>", np.int64)):
+        places, _ = launch.parameters(CODE, name, {})
+        assert places.dtype == dtype
+    with pytest.raises(ValueError, match="argument"):
+        launch.parameters(CODE, "at<float, i64, int>", {})
 
 
 def test_what_the_kernel_reads_is_taken() -> None:

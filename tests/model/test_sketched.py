@@ -1,5 +1,8 @@
 """Sketched layers, against autograd through dense matrices: values, gradients, and gradients of gradients."""
 
+import copy
+import io
+import pickle
 import sys
 from pathlib import Path
 from typing import Any
@@ -7,10 +10,11 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.autograd import forward_ad
 
 from sketchbench.kernels import Kernels, load
 from sketchbench.model import autograd, sketched
-from sketchbench.model.blind import BlindLinear
+from sketchbench.model.blind import BlindLinear, make_blind
 from sketchbench.model.sketched import SketchedConv2d, SketchedLinear, resize
 from sketchbench.sketch import CountSketch, Family, SubsampledHadamard
 
@@ -147,6 +151,144 @@ def test_half_precision_is_widened(dtype: torch.dtype) -> None:
         assert torch.equal(found, function(operator, x.detach().float()))
         (gradient,) = torch.autograd.grad(found.square().sum(), x)
         assert gradient.dtype == dtype
+
+
+HALVES = pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+
+
+@HALVES
+@pytest.mark.parametrize(("case", "make", "shape"), CASES, ids=[case for case, _, _ in CASES])
+def test_layers_in_half_precision(dtype: torch.dtype, case: str, make: Any, shape: tuple[int, ...]) -> None:
+    """Values and gradients are those of float32, given the same rounded numbers, to a few roundings of a sum."""
+    torch.manual_seed(4)
+    layer = make(CountSketch(D, 8)).to(dtype)
+    layer.draw(KEY, load("numba"))
+    x = torch.randn(shape, dtype=dtype, requires_grad=True)
+    wide = copy.deepcopy(layer).float()
+    z, exact = layer(x), wide(v := x.detach().float().requires_grad_())
+    assert z.dtype == dtype
+    G = torch.randn_like(z)
+    found = (z, *gradients(z, x, layer, G))
+    for a, b in zip(found, (exact, *gradients(exact, v, wide, G.float())), strict=True):
+        assert a.dtype == dtype
+        assert (a.float() - b).abs().max() <= 4 * torch.finfo(dtype).eps * b.abs().max()
+
+
+@HALVES
+@pytest.mark.parametrize(("case", "make", "shape"), CASES, ids=[case for case, _, _ in CASES])
+def test_blind_layers_in_half_precision(dtype: torch.dtype, case: str, make: Any, shape: tuple[int, ...]) -> None:
+    layer = make_blind(nn.Sequential(make(CountSketch(D, 8))))[0].to(dtype)
+    nn.init.normal_(layer.weight)
+    layer.draw(KEY, load("numba"))
+    x = torch.randn(shape, dtype=dtype)
+    exact = copy.deepcopy(layer).float()(x.float())
+    z = layer(x)
+    z.sum().backward()
+    assert z.dtype == layer.weight.grad.dtype == dtype
+    assert (z.float() - exact).abs().max() <= 4 * torch.finfo(dtype).eps * exact.abs().max()
+
+
+@HALVES
+@pytest.mark.parametrize(("case", "make", "shape"), CASES, ids=[case for case, _, _ in CASES])
+def test_autocast(dtype: torch.dtype, case: str, make: Any, shape: tuple[int, ...]) -> None:
+    """Weights and sketches stay in float32, for inputs in either precision; products are in half."""
+    layer = make(CountSketch(D, 8))
+    layer.draw(KEY, load("numba"))
+    for x in (torch.randn(shape), torch.randn(shape, dtype=dtype)):
+        exact = layer(x.float())
+        with torch.autocast("cpu", dtype):
+            z = layer(x)
+        assert z.dtype == dtype
+        assert (z.float() - exact).abs().max() <= 8 * torch.finfo(dtype).eps * exact.abs().max()
+        z.float().sum().backward()
+        assert layer.weight.grad.dtype == torch.float32
+
+
+@EACH
+@pytest.mark.parametrize(("case", "make", "shape"), CASES, ids=[case for case, _, _ in CASES])
+def test_transforms_of_torch_func(name: str, case: str, make: Any, shape: tuple[int, ...]) -> None:
+    """Gradients of every sample at once, and Jacobians backwards and forwards, against a loop over samples."""
+    torch.manual_seed(5)
+    layer = make(family(name)).double()
+    layer.draw(KEY, load("numpy"))
+    given, x = dict(layer.named_parameters()), torch.randn(shape, dtype=torch.float64)
+
+    def loss(given: dict[str, Tensor], x: Tensor) -> Any:
+        return torch.func.functional_call(layer, given, x[None]).sin().sum()
+
+    each = torch.func.vmap(torch.func.grad(loss), in_dims=(None, -1))(given, x.movedim(0, -1))
+    for number, one in enumerate(x):
+        expected = torch.autograd.grad(loss(given, one), list(given.values()))
+        for a, b in zip(each.values(), expected, strict=True):
+            torch.testing.assert_close(a[number], b)
+    for transform in (torch.func.jacrev, torch.func.jacfwd):
+        for a, b in zip(transform(loss)(given, x[-1]).values(), expected, strict=True):
+            torch.testing.assert_close(a, b)
+
+
+def test_vmap_over_layers_and_over_none() -> None:
+    """Many weights with one operator; and a sketch of what is not batched."""
+    layers = [SketchedLinear(D, 40, CountSketch(D, 8)) for _ in range(3)]
+    for layer in layers:
+        layer.draw(KEY, load("numba"))
+    given, _ = torch.func.stack_module_state(layers)
+    x = torch.randn(2, D)
+    for at in (None, 0):
+        inputs = x if at is None else torch.stack([x] * 3)
+        z = torch.func.vmap(lambda p, x: torch.func.functional_call(layers[0], p, x), in_dims=(0, at))(given, inputs)
+        for ours, layer in zip(z, layers, strict=True):
+            torch.testing.assert_close(ours, layer(x))
+
+
+def test_forward_differentiation_outside_of_torch_func() -> None:
+    operator = CountSketch(D, 8).draw(KEY, kernels="numba")
+    x, tangent = torch.randn(D), torch.randn(D)
+    with forward_ad.dual_level():
+        dual = forward_ad.unpack_dual(autograd.sketch(operator, forward_ad.make_dual(x, tangent)))
+    assert torch.equal(dual.tangent, autograd.sketch(operator, tangent))
+
+
+def test_compiled() -> None:
+    """Sketches stay out of graphs, new operators need no new graph, and a graph of the whole model is refused."""
+    layers = SketchedLinear(D, 40, CountSketch(D, 8)), nn.ReLU(), SketchedLinear(40, 2, CountSketch(40, 8))
+    model, x = nn.Sequential(*layers), torch.randn(3, D)
+    try:
+        compiled = torch.compile(model, backend="eager")
+        for key in range(3):
+            sketched.draw(model, key, load("numba"))
+            with torch.compiler.set_stance("fail_on_recompile" if key else "default"):
+                z = compiled(x)
+            assert torch.equal(z, model(x))
+        expected = torch.autograd.grad(model(x).sum(), list(model.parameters()))
+        assert all(map(torch.equal, torch.autograd.grad(z.sum(), list(model.parameters())), expected))
+        torch.compiler.reset()
+        with pytest.raises(Exception, match="sketches stay out of compiled graphs; compile with fullgraph=False"):
+            torch.compile(model, backend="eager", fullgraph=True)(x)
+    finally:
+        torch.compiler.reset()
+
+
+def test_copies_of_a_model() -> None:
+    """After `draw`: saved whole or by its state, pickled, copied, and replicated as DataParallel does."""
+    model = nn.Sequential(SketchedLinear(D, 5, CountSketch(D, 8)), nn.Flatten())
+    sketched.draw(model, KEY, load("numba"))
+    x = torch.randn(3, D)
+    memory, state = io.BytesIO(), io.BytesIO()
+    torch.save(model, memory)
+    torch.save(model.state_dict(), state)
+    for file in (memory, state):
+        file.seek(0)
+    loaded = torch.load(memory, weights_only=False)
+    for other in (loaded, copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert torch.equal(other(x), model(x))
+        assert sketched.operators(other) == sketched.operators(model)
+        nn.init.zeros_(other[0].weight)
+        other.load_state_dict(torch.load(state, weights_only=True))
+        state.seek(0)
+        assert torch.equal(other(x), model(x))
+    replica = model[0]._replicate_for_data_parallel()
+    replica.weight, replica.bias = model[0].weight, model[0].bias
+    assert torch.equal(replica(x), model(x))
 
 
 def test_evaluation_is_plain() -> None:

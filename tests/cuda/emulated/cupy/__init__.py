@@ -459,6 +459,7 @@ cuda.runtime = SimpleNamespace(
     CUDARuntimeError=_CUDARuntimeError,
     getDevice=lambda: 0,
     getDeviceCount=lambda: 1,
+    memGetInfo=lambda: (2**34, 2**34),
     getDeviceProperties=lambda device: {"name": b"emulated on a CPU"},
 )
 sys.modules["cupy.cuda"], sys.modules["cupy.linalg"] = cuda, linalg
