@@ -8,6 +8,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 
+LARGEST_EXPONENT = 600.0  # of exp(ε), which has to stay a float when it is multiplied by numbers of steps
+
+
 class OutOfRangeError(ValueError):
     """Values that do not meet the condition of a lemma; the message names the condition."""
 
@@ -57,9 +60,17 @@ def advanced_composition(each: Guarantee, times: int, slack: float) -> Guarantee
 
 
 def classical_composition(each: Guarantee, times: int, slack: float) -> Guarantee:
-    """`advanced_composition` with k ε (exp(ε) - 1) for 2k ε², and for any ε (Dwork, Rothblum and Vadhan 2010)."""
+    """`advanced_composition` with k ε (exp(ε) - 1) for 2k ε², and for any ε >= 0 (Dwork, Rothblum and Vadhan 2010).
+
+    Raises OutOfRangeError where that is above the largest float.
+    """
     epsilon, delta = each
-    _positive(epsilon=epsilon, slack=slack)
+    _positive(slack=slack)
+    if not 0 <= epsilon <= LARGEST_EXPONENT:
+        raise OutOfRangeError(
+            f"the composition of 2010 grows with exp(ε), and needs a step's 0 <= ε <= {LARGEST_EXPONENT}, not "
+            f"{epsilon:.4g}; use more noise"
+        )
     grown = math.sqrt(2 * times * math.log(1 / slack)) * epsilon
     return Guarantee(grown + times * epsilon * math.expm1(epsilon), slack + times * delta)
 
@@ -83,7 +94,11 @@ def amplify_by_sampling(each: Guarantee, share: float) -> Guarantee:
 
     log(1 + p(exp(ε) - 1)) and p δ, for any ε (Balle, Barthe and Gaboardi 2018, Theorems 8 and 9).
     """
-    return Guarantee(math.log1p(share * math.expm1(each.epsilon)), share * each.delta)
+    if each.epsilon > LARGEST_EXPONENT:
+        amplified = each.epsilon + math.log(share + (1 - share) * math.exp(-each.epsilon))
+    else:
+        amplified = math.log1p(share * math.expm1(each.epsilon))
+    return Guarantee(amplified, share * each.delta)
 
 
 def training_guarantee(each: Guarantee, rounds: int, local_steps: int) -> Guarantee:
