@@ -38,7 +38,7 @@ LEAST_NOISE, MOST_NOISE = 1e-7, 1e6  # σ over the sensitivity for which diverge
 LEAST_DELTA, ROUNDING = 1e-12, 1e-15  # δ that loss distributions add by truncation, and for each step by rounding
 MOST_STEPS = 1_000_000  # Poisson batches, whose losses are on one grid
 FINE, COARSE = 200_000, 100_000  # losses of a step on a grid, with the finest interval and with another
-WIDEST_INTERVAL = 100.0  # between losses, as exponentials of it are taken
+WIDEST_INTERVAL = 500.0  # between losses, as exponentials of it are taken
 GIVEN = 0.01  # relative accuracy with a coarse interval
 
 
@@ -74,7 +74,7 @@ def epsilon(accountant: str, mechanism: Mechanism, delta: float) -> float:
     choose("accountant", accountant, ACCOUNTANTS)
     if not 0 < delta < 1:
         raise ValueError(f"delta={delta} must satisfy 0 < delta < 1")
-    guarantees = [ACCOUNTANTS[accountant](_sound(own), delta) for own in steps(mechanism)]
+    guarantees = [_guarantee(accountant, own, delta) for own in steps(mechanism)]
     for guarantee in guarantees:
         if guarantee.delta > delta * (1 + 1e-9):
             raise ArithmeticError(f"accountant={accountant} spent δ={guarantee.delta} of {delta}")
@@ -83,8 +83,8 @@ def epsilon(accountant: str, mechanism: Mechanism, delta: float) -> float:
     return max(guarantee.epsilon for guarantee in guarantees)
 
 
-def _sound(own: Steps) -> Steps:
-    """The steps, if their numbers are far from the ends of floats."""
+def _guarantee(accountant: str, own: Steps, delta: float) -> Guarantee:
+    """An accountant's guarantee of some steps, whose numbers must be far from the ends of floats."""
     if not 1 / MOST <= own.multiplier <= MOST:
         raise ValueError(
             f"sigma={own.gaussian.sigma:g} over sensitivity={own.gaussian.sensitivity:g} must be >= {1 / MOST:g} and "
@@ -92,7 +92,13 @@ def _sound(own: Steps) -> Steps:
         )
     if own.count > MOST:
         raise ValueError(f"the mechanism has more than {MOST:g} steps; use fewer rounds")
-    return own
+    try:
+        return ACCOUNTANTS[accountant](own, delta)
+    except OutOfRangeError as error:
+        other = UNCONDITIONAL.get(own.sampled.sampling.kind if own.sampled else "full")
+        if other in (None, accountant):
+            raise
+        raise OutOfRangeError(f"{error}, or accountant={other}") from error
 
 
 def _paper(own: Steps, delta: float) -> Guarantee:
@@ -121,8 +127,9 @@ def _classical(own: Steps, delta: float) -> Guarantee:
 
 def _exact(own: Steps, delta: float) -> Guarantee:
     """The exact curve of the Gaussian mechanism; k releases equal one with σ/√k."""
-    if own.sampled and own.rate < 1:
-        _require_sampling("exact", own.sampled, "full")
+    if own.sampled:
+        whole = ("poisson", "without_replacement") if own.rate == 1 else ()  # every record is in every batch
+        _require_sampling("exact", own.sampled, "full", *whole)
     return Guarantee(gaussian.epsilon(math.sqrt(own.count) / own.multiplier, delta), delta)
 
 
@@ -183,7 +190,8 @@ def _pld(own: Steps, delta: float) -> Guarantee:
     # The interval is a fraction of the losses: of all steps together for full batches, which make one Gaussian, and
     # else of one step. Its ε is less than 0.01 % above that of much finer intervals.
     if own.sampled is None:
-        return Guarantee(_on_grid(own, 1e-3 * math.sqrt(own.count) / own.multiplier, delta), delta)
+        mu = math.sqrt(own.count) / own.multiplier
+        return Guarantee(_on_grid(own, max(1e-3 * mu, (mu + 20) * mu / COARSE), delta), delta)
     if own.count > MOST_STEPS:
         raise RefusedError(f"accountant=pld needs at most {MOST_STEPS:,} steps, not {own.count:,}; use rdp")
     fine = 0.02 * own.rate / own.multiplier
@@ -216,7 +224,7 @@ def _on_grid(own: Steps, interval: float, delta: float) -> float:
     if interval > WIDEST_INTERVAL:
         raise OutOfRangeError(
             f"accountant=pld would round losses to multiples of {interval:.3g}, and needs {WIDEST_INTERVAL:g} at most; "
-            f"use more noise, or {'rdp' if own.sampled else 'exact'}"
+            f"use more noise"
         )
     accountant = pld.PLDAccountant(NeighboringRelation.ADD_OR_REMOVE_ONE, interval)
     accountant.compose(_event(own), own.count)
@@ -270,6 +278,8 @@ def _resampled_release(own: Steps, sampled: SampledGaussian, goal: float) -> Gua
 
     # With ε <= 1 and share <= 1/2, which the lemma requires, the δ of a single release is at least goal exp(-4).
     low, high = math.log(goal) - 4, min(math.log(goal / (4 * share)), math.log(0.5))
+    if excess(high) <= 0:  # where batches are so small that half of all batches could tell everything
+        return lemmas.sampling_with_replacement(_single_release(own, math.exp(high)), batch, records)
     if excess(low) > 0:
         raise OutOfRangeError("Lemma H.4 needs ε <= 1 and batch <= records/2; use more noise or records")
     alone = math.exp(optimize.brentq(excess, low, high))
@@ -284,6 +294,7 @@ def _event(own: Steps) -> Any:
     return dp_accounting.PoissonSampledDpEvent(own.rate, release) if own.sampled else release
 
 
+UNCONDITIONAL = {"full": "exact", "poisson": "rdp", "without_replacement": "rdp"}  # accountant without conditions on ε
 RECOMMENDED = {"poisson": "pld", "without_replacement": "rdp", "with_replacement": "advanced"}  # accountant by sampling
 
 

@@ -11,6 +11,7 @@ from scipy import optimize, special
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 FAR = 1e6  # x from which on the first term of Mills' asymptotic series has 12 digits
+STEEP = 1e8  # μ from which on δ = Φ(-x) to nine digits
 NEGLIGIBLE = 1e-25  # events of a smaller probability are added to δ as if they gave the record away
 
 
@@ -55,6 +56,8 @@ def epsilon(mu: float, delta: float) -> float:
     goal = math.log(delta)
     if log_delta(mu, 0.0) <= goal:
         return 0.0
+    if mu > STEEP:
+        return mu * (mu / 2 - float(special.ndtri(delta)))
     high = mu * (mu / 2 + math.sqrt(-2 * goal))  # δ <= Φ(-x) <= exp(-x²/2)
     return float(optimize.brentq(lambda e: log_delta(mu, e) - goal, 0.0, high, xtol=1e-300, rtol=1e-14))
 
