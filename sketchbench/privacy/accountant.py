@@ -31,7 +31,6 @@ from sketchbench.privacy.mechanism import Mechanism, SampledGaussian, Steps, ste
 from sketchbench.theory import privacy as lemmas
 from sketchbench.theory.privacy import Guarantee, OutOfRangeError
 
-
 MOST = 1e50  # steps, and σ over the sensitivity or its inverse
 LEAST_SHARE = 1e-312  # δ of a step, to ten digits
 LEAST_NOISE, MOST_NOISE = 1e-7, 1e6  # σ over the sensitivity for which divergences have digits left, by dp-accounting

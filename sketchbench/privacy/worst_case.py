@@ -86,10 +86,12 @@ def sampled_epsilon(each: float, delta: float, batch: int, records: int, goal: f
     Raises:
         ValueError: for a single record, or where the smallest probability of a counter is no float.
     """
-    if not 1 <= batch or records < 2:
+    if not batch >= 1 or records < 2:
         raise ValueError(f"batch={batch} and records={records} must be >= 1 and >= 2")
     if (batch + 1) * each > LARGEST_EXPONENT:
-        raise ValueError(f"each={each} must be <= {LARGEST_EXPONENT / (batch + 1):.4g}, {LARGEST_EXPONENT:g}/(batch + 1)")
+        raise ValueError(
+            f"each={each} must be <= {LARGEST_EXPONENT / (batch + 1):.4g}, {LARGEST_EXPONENT:g}/(batch + 1)"
+        )
     pairs = list(_counters(each, delta, batch, records))
     if pairs[0][0][0] > goal:
         return math.inf

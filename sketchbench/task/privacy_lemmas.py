@@ -172,5 +172,7 @@ def _resampled_epsilon(mu: float, delta: float, batch: int, records: int) -> flo
     if excess(low) <= 0:
         return 0.0
     if excess(high) > 0:
-        raise ValueError(f"deltas: for δ={delta:.3g} no ε <= 100 is known for batches with replacement; use larger ones")
+        raise ValueError(
+            f"deltas: for δ={delta:.3g} no ε <= 100 is known for batches with replacement; use larger ones"
+        )
     return math.exp(optimize.brentq(excess, low, high, xtol=1e-10))

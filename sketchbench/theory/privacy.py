@@ -7,7 +7,6 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
-
 LARGEST_EXPONENT = 600.0  # of exp(ε), which has to stay a float when it is multiplied by numbers of steps
 
 
