@@ -30,13 +30,13 @@ def gaussian_noise(epsilon: float, delta: float, sensitivity: float) -> float:
     4.8448
     """
     _positive(epsilon=epsilon, delta=delta, sensitivity=sensitivity)
-    return math.sqrt(2 * math.log(1.25 / delta)) * sensitivity / epsilon
+    return math.sqrt(2 * _log_share(delta)) * sensitivity / epsilon
 
 
 def gaussian_epsilon(sigma: float, delta: float, sensitivity: float) -> float:
     """The ε of a Gaussian release with this σ (song2023 Lemma H.7, solved for ε)."""
     _positive(sigma=sigma, delta=delta, sensitivity=sensitivity)
-    return math.sqrt(2 * math.log(1.25 / delta)) * sensitivity / sigma
+    return math.sqrt(2 * _log_share(delta)) * sensitivity / sigma
 
 
 def parallel_composition(guarantees: Iterable[Guarantee]) -> Guarantee:
@@ -112,6 +112,11 @@ def training_guarantee(each: Guarantee, rounds: int, local_steps: int) -> Guaran
         )
     count = rounds * local_steps
     return Guarantee(math.sqrt(count) * epsilon, count * delta)
+
+
+def _log_share(delta: float) -> float:
+    """log(1.25/δ), also where 1.25/δ is above the largest float."""
+    return math.log(1.25 / delta) if delta > 1e-300 else math.log(1.25) - math.log(delta)
 
 
 def _positive(**values: float) -> None:

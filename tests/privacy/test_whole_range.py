@@ -44,11 +44,12 @@ def release(sigma: float, steps: int, kind: Any = "full", rate: float = 1.0) -> 
 
 def known(name: str, mechanism: Mechanism, delta: float) -> float | None:
     """ε, or None where the accountant names a limit and what to use instead."""
+    found, reason = None, ""
     try:
         found = epsilon(name, mechanism, delta)
     except (RefusedError, OutOfRangeError) as error:
-        return None if "use " in str(error) else math.nan
-    assert 0 <= found < math.inf
+        reason = str(error)
+    assert "use " in reason if found is None else 0 <= found < math.inf
     return found
 
 
