@@ -18,6 +18,7 @@ the batches, and where its numbers end, with an accountant that goes on:
   δ >= 1e-12, and for Poisson batches for up to 1,000,000 steps and δ >= 1e-15 times their number.
 """
 
+import logging
 import math
 from collections.abc import Callable
 from typing import Any
@@ -31,6 +32,7 @@ from sketchbench.privacy.mechanism import Mechanism, SampledGaussian, Steps, ste
 from sketchbench.theory import privacy as lemmas
 from sketchbench.theory.privacy import Guarantee, OutOfRangeError
 
+log = logging.getLogger(__name__)
 MOST = 1e50  # steps, and σ over the sensitivity or its inverse
 LEAST_SHARE = 1e-312  # δ of a step, to ten digits
 LEAST_NOISE, MOST_NOISE = 1e-7, 1e6  # σ over the sensitivity for which divergences have digits left, by dp-accounting
@@ -65,9 +67,9 @@ def epsilon(accountant: str, mechanism: Mechanism, delta: float) -> float:
         delta: δ of the whole mechanism, 0 < δ < 1.
 
     Raises:
-        RefusedError: where the accountant's theorem does not cover the mechanism.
+        RefusedError: where the accountant's theorem does not cover the mechanism, or its numbers end.
         OutOfRangeError: where a lemma's condition on ε, δ or batches is not met.
-        ValueError: for an unknown accountant, or a δ out of its range.
+        ValueError: for an unknown accountant, a δ out of its range, or numbers above 1e50.
         ArithmeticError: where an accountant spends more than δ, which would be a mistake of ours.
     """
     choose("accountant", accountant, ACCOUNTANTS)
@@ -198,6 +200,7 @@ def _pld(own: Steps, delta: float) -> Guarantee:
     if span <= FINE * fine and own.count <= FINE:
         return Guarantee(_on_grid(own, fine, delta), delta)
     interval = max(span / COARSE, fine * own.count / FINE, fine)
+    log.info("accountant=pld: losses up to %.3g in multiples of %.3g, not %.3g", span, interval, fine)
     spent = _on_grid(own, interval, delta)
     # The error of an interval falls at least as fast as the interval.
     if interval > 5 * fine and _on_grid(own, 2 * interval, delta) > spent * (1 + GIVEN) + 1e-12:
@@ -255,7 +258,7 @@ def _split(accountant: str, own: Steps, delta: float) -> float:
     if delta / own.count < LEAST_SHARE:
         raise RefusedError(
             f"accountant={accountant} divides δ={delta:.3g} among {own.count} steps, and needs {LEAST_SHARE:g} or more "
-            f"for each; use {'rdp' if own.sampled else 'exact'}"
+            f"for each; use {UNCONDITIONAL.get(own.sampled.sampling.kind, 'fewer') if own.sampled else 'exact'}"
         )
     return delta / own.count
 
