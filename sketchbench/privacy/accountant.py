@@ -14,7 +14,7 @@ the batches, and where its numbers end, with an accountant that goes on:
 
 - `paper`, `advanced`, `classical` and `exact` are formulas, to 9 digits; `classical` ends at steps with ε > 600.
 - `rdp` takes the best of many orders, see `privacy.renyi`. Without replacement they end at 1024, which has a least ε.
-- `pld` is above the true ε by at most 0.1 %, or 1 % where the finest grid that takes only seconds is coarser. It is for
+- `pld` is above the true ε by at most 0.2 %, or 1 % where the finest grid that takes only seconds is coarser. It is for
   δ >= 1e-12, and for Poisson batches for up to 1,000,000 steps and δ >= 1e-15 times their number.
 """
 
@@ -192,7 +192,8 @@ def _pld(own: Steps, delta: float) -> Guarantee:
     # else of one step. Its ε is less than 0.01 % above that of much finer intervals.
     if own.sampled is None:
         mu = math.sqrt(own.count) / own.multiplier
-        return Guarantee(_on_grid(own, max(1e-3 * mu, (mu + 20) * mu / COARSE), delta), delta)
+        fine = 1e-3 * math.sqrt(own.count) / own.multiplier
+        return Guarantee(_on_grid(own, max(fine, (mu + 20) * mu / COARSE), delta), delta)
     if own.count > MOST_STEPS:
         raise RefusedError(f"accountant=pld needs at most {MOST_STEPS:,} steps, not {own.count:,}; use rdp")
     fine = 0.02 * own.rate / own.multiplier

@@ -144,12 +144,12 @@ def test_moments_of_other_orders(t: float, rate: float, sigma: float) -> None:
 @examples(4, deadline=None)
 @given(sigma=powers(1e-2, 1e9), steps=STEPS, delta=DELTAS)
 def test_loss_distributions_of_full_batches(sigma: float, steps: int, delta: float) -> None:
-    """Within 0.1 % of the exact curve, or 1e-9."""
+    """Within 0.2 % of the exact curve, or 1e-9."""
     found, true = known("pld", release(sigma, steps), delta), exact(sigma, steps, delta)
     if found is None:
         assert delta < 1e-12 or math.sqrt(steps) / sigma > 7000
     else:
-        assert true * (1 - 1e-9) - 1e-12 <= found <= true * 1.001 + 1e-9
+        assert true * (1 - 1e-9) - 1e-12 <= found <= true * 1.002 + 1e-9
 
 
 @examples(3, deadline=None)
@@ -313,7 +313,7 @@ def test_what_was_reported() -> None:
 @pytest.mark.parametrize("multiplier", [0.0265, 0.0266, 0.02665, 0.0267, 0.0268])
 def test_losses_near_the_end_of_exponentials(multiplier: float) -> None:
     """Where ε is about 710, and dp-accounting divides by a probability that is no normal float."""
-    assert epsilon("pld", release(multiplier, 1), 0.3) == pytest.approx(exact(multiplier, 1, 0.3), rel=1e-3)
+    assert epsilon("pld", release(multiplier, 1), 0.3) == pytest.approx(exact(multiplier, 1, 0.3), rel=2e-3)
 
 
 def test_accountants_that_are_wrong_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
