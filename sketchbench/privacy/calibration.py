@@ -5,19 +5,20 @@ import math
 from scipy import optimize
 
 from sketchbench.parameters import checked
-from sketchbench.privacy.accountant import epsilon
+from sketchbench.privacy.accountant import FloorError, epsilon
 from sketchbench.privacy.mechanism import Mechanism, steps, with_sigma
 from sketchbench.theory.privacy import OutOfRangeError
 
 PRECISION = 1e-5  # relative precision of σ
-WIDEST = math.log(1e12)  # log of the largest σ over sensitivity that is tried
+WIDEST = math.log(1e18)  # log of the largest σ over sensitivity that is tried, and of its inverse
 
 
 @checked
 def calibrated_sigma(accountant: str, mechanism: Mechanism, goal: float, delta: float) -> float:
     """The smallest σ, one for all releases, at which an accountant gives a mechanism an ε of at most `goal`.
 
-    It is at most 1e-5 (relative) above the smallest one, and costs about ten calls of `epsilon`.
+    It is at most 1e-5 (relative) above the smallest one that the accountant can tell, which must be from 1e-18 to 1e18
+    times the sensitivity, and costs about ten calls of `epsilon`.
 
     Arguments:
         accountant: name in ACCOUNTANTS; see `sketchbench.privacy.accountant`.
@@ -43,6 +44,10 @@ def calibrated_sigma(accountant: str, mechanism: Mechanism, goal: float, delta: 
             spent = epsilon(accountant, with_sigma(mechanism, sigma), delta)
         except OutOfRangeError:  # too little noise for a lemma
             return 1.0
+        except FloorError as error:
+            if goal < error.limit:
+                raise
+            return -1.0
         return math.log(max(spent, 1e-300) / goal)
 
     step = math.log(4)
@@ -57,5 +62,9 @@ def calibrated_sigma(accountant: str, mechanism: Mechanism, goal: float, delta: 
     low = high - step
     while excess(low) <= 0:
         low, high = low - step, low
-    root = optimize.brentq(excess, low, high, xtol=PRECISION / 2)
-    return float(sensitivity * math.exp(root + PRECISION / 2))
+        if low < -WIDEST:
+            raise ValueError(f"epsilon={goal} is so large that hardly any noise gives more; choose a smaller one")
+    log_multiplier = optimize.brentq(excess, low, high, xtol=PRECISION / 2) + PRECISION / 2
+    while excess(log_multiplier) > 0:  # an accountant's rounding
+        log_multiplier += PRECISION
+    return float(sensitivity * math.exp(log_multiplier))

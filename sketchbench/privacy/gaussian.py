@@ -10,11 +10,15 @@ import numpy as np
 from scipy import optimize, special
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
+FAR = 1e6  # x from which on the first term of Mills' asymptotic series has 12 digits
+STEEP = 1e8  # μ from which on δ = Φ(-x) to nine digits
 NEGLIGIBLE = 1e-25  # events of a smaller probability are added to δ as if they gave the record away
 
 
 def log_delta(mu: float, epsilon: float) -> float:
     """log δ for the smallest δ at which the mechanism is (ε, δ)-private; δ has a relative error of about 1e-12.
+
+    It is -∞ where it is below the smallest float itself.
 
     Arguments:
         mu: sensitivity over σ, > 0.
@@ -24,6 +28,8 @@ def log_delta(mu: float, epsilon: float) -> float:
     if not epsilon >= 0:
         raise ValueError(f"epsilon={epsilon} must be >= 0")
     x = epsilon / mu - mu / 2
+    if x > FAR:  # the ratios are 1/x and 1/(x + μ)
+        return -(x * x) / 2 - math.log(2 * math.pi) / 2 + math.log(mu) - math.log(x) - math.log(x + mu)
     if mu < 1:  # the two ratios are close: integrate -m'(t) = 1 - t m(t) from one to the other
         t = x + mu * (_NODES + 1) / 2
         difference = mu / 2 * float(_WEIGHTS @ _slope(t))
@@ -31,8 +37,8 @@ def log_delta(mu: float, epsilon: float) -> float:
     if x > -5:
         difference = _mills(x) - _mills(x + mu)
         return -(x**2) / 2 - math.log(2 * math.pi) / 2 + math.log(difference)
-    other = epsilon + float(special.log_ndtr(-x - mu))  # at most exp(-12): nothing is cancelled
-    return math.log(float(special.ndtr(-x)) - math.exp(other))
+    density = math.exp(-x * x / 2 - math.log(2 * math.pi) / 2)
+    return math.log(float(special.ndtr(-x)) - density * _mills(x + mu))  # at most exp(-12): nothing is cancelled
 
 
 def delta(mu: float, epsilon: float) -> float:
@@ -50,6 +56,8 @@ def epsilon(mu: float, delta: float) -> float:
     goal = math.log(delta)
     if log_delta(mu, 0.0) <= goal:
         return 0.0
+    if mu > STEEP:
+        return mu * (mu / 2 - float(special.ndtri(delta)))
     high = mu * (mu / 2 + math.sqrt(-2 * goal))  # δ <= Φ(-x) <= exp(-x²/2)
     return float(optimize.brentq(lambda e: log_delta(mu, e) - goal, 0.0, high, xtol=1e-300, rtol=1e-14))
 

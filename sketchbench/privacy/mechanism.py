@@ -132,6 +132,11 @@ class Steps:
         return math.prod(self.times)
 
     @property
+    def rate(self) -> float:
+        """The share of the records in a batch; 1 for full batches."""
+        return self.sampled.sampling.rate if self.sampled else 1.0
+
+    @property
     def multiplier(self) -> float:
         """σ over the sensitivity."""
         return self.gaussian.sigma / self.gaussian.sensitivity

@@ -11,7 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special
 
+from sketchbench.theory.privacy import LARGEST_EXPONENT
+
 Chances = NDArray[np.float64]
+MOST_TIMES = 10_000_000
 
 
 def composed_epsilon(each: float, delta: float, times: int, goal: float) -> float:
@@ -28,7 +31,12 @@ def composed_epsilon(each: float, delta: float, times: int, goal: float) -> floa
 
     Returns:
         ε; infinite where the bit is revealed with a probability above `goal`.
+
+    Raises:
+        ValueError: for more than 10,000,000 responses.
     """
+    if times > MOST_TIMES:
+        raise ValueError(f"times={times} must be <= {MOST_TIMES:,}, as all numbers of true answers are listed")
     if _any_of(times, delta) > goal:
         return math.inf
     chances = true_answers(each, times)
@@ -74,7 +82,16 @@ def sampled_epsilon(each: float, delta: float, batch: int, records: int, goal: f
 
     Returns:
         ε; infinite where a record is revealed with a probability above `goal`.
+
+    Raises:
+        ValueError: for a single record, or where the smallest probability of a counter is no float.
     """
+    if not batch >= 1 or records < 2:
+        raise ValueError(f"batch={batch} and records={records} must be >= 1 and >= 2")
+    if (batch + 1) * each > LARGEST_EXPONENT:
+        raise ValueError(
+            f"each={each} must be <= {LARGEST_EXPONENT / (batch + 1):.4g}, {LARGEST_EXPONENT:g}/(batch + 1)"
+        )
     pairs = list(_counters(each, delta, batch, records))
     if pairs[0][0][0] > goal:
         return math.inf

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from sketchbench.measure.row import Row
 from sketchbench.parameters import Checked, Count, NonEmpty, NonEmptyList, Positive, Probability, choose
-from sketchbench.privacy.accountant import ACCOUNTANTS, RefusedError
+from sketchbench.privacy.accountant import ACCOUNTANTS, FloorError, RefusedError
 from sketchbench.privacy.accountant import epsilon as accounted
 from sketchbench.privacy.calibration import calibrated_sigma
 from sketchbench.privacy.mechanism import Mechanism, mean_sensitivity, mean_step, private_training
@@ -27,7 +27,8 @@ class PrivacyAccounting(Checked):
     Rows for each `sampling` and accountant (`case`):
         epsilon: ε after each number of `rounds`; the status is `out of range` if the condition of a lemma is not met.
         sigma: the smallest σ with which each of `epsilons` holds after the last round.
-    An accountant without a theorem for the sampling has one row `epsilon` with the status `refused`, and the reason.
+    An accountant without a theorem for the sampling has one row `epsilon` with the status `refused`, and the reason; so
+    has each number that is too small for an accountant.
 
     Arguments:
         accountants: names of `privacy.accountant.ACCOUNTANTS`.
@@ -82,12 +83,18 @@ class PrivacyAccounting(Checked):
                 yield row.replace(status="accounted").number(accounted(accountant, mechanism, self.delta))
             except OutOfRangeError as error:
                 yield row.without_number("out of range", str(error))
+            except FloorError as error:
+                yield row.without_number("refused", str(error))
 
     def _sigmas(self, kind: Kind, accountant: str) -> Iterator[Row]:
         """The rows `sigma`, for the given values of ε."""
         for goal in self.epsilons:
             mechanism, row = self._training("sigma", kind, accountant, self.rounds[-1])
-            sigma = calibrated_sigma(accountant, mechanism, goal, self.delta)
+            try:
+                sigma = calibrated_sigma(accountant, mechanism, goal, self.delta)
+            except FloorError as error:
+                yield row.replace(epsilon=goal).without_number("refused", str(error))
+                continue
             yield row.replace(epsilon=goal, sigma=sigma, status="accounted").number(sigma)
 
     def _training(self, quantity: str, kind: Kind, accountant: str, rounds: int) -> tuple[Mechanism, Row]:

@@ -171,4 +171,8 @@ def _resampled_epsilon(mu: float, delta: float, batch: int, records: int) -> flo
     low, high = math.log(1e-9), math.log(100.0)
     if excess(low) <= 0:
         return 0.0
+    if excess(high) > 0:
+        raise ValueError(
+            f"deltas: for δ={delta:.3g} no ε <= 100 is known for batches with replacement; use larger ones"
+        )
     return math.exp(optimize.brentq(excess, low, high, xtol=1e-10))

@@ -7,6 +7,8 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
+LARGEST_EXPONENT = 600.0  # of exp(ε), which has to stay a float when it is multiplied by numbers of steps
+
 
 class OutOfRangeError(ValueError):
     """Values that do not meet the condition of a lemma; the message names the condition."""
@@ -28,13 +30,13 @@ def gaussian_noise(epsilon: float, delta: float, sensitivity: float) -> float:
     4.8448
     """
     _positive(epsilon=epsilon, delta=delta, sensitivity=sensitivity)
-    return math.sqrt(2 * math.log(1.25 / delta)) * sensitivity / epsilon
+    return math.sqrt(2 * _log_share(delta)) * sensitivity / epsilon
 
 
 def gaussian_epsilon(sigma: float, delta: float, sensitivity: float) -> float:
     """The ε of a Gaussian release with this σ (song2023 Lemma H.7, solved for ε)."""
     _positive(sigma=sigma, delta=delta, sensitivity=sensitivity)
-    return math.sqrt(2 * math.log(1.25 / delta)) * sensitivity / sigma
+    return math.sqrt(2 * _log_share(delta)) * sensitivity / sigma
 
 
 def parallel_composition(guarantees: Iterable[Guarantee]) -> Guarantee:
@@ -57,9 +59,17 @@ def advanced_composition(each: Guarantee, times: int, slack: float) -> Guarantee
 
 
 def classical_composition(each: Guarantee, times: int, slack: float) -> Guarantee:
-    """`advanced_composition` with k ε (exp(ε) - 1) for 2k ε², and for any ε (Dwork, Rothblum and Vadhan 2010)."""
+    """`advanced_composition` with k ε (exp(ε) - 1) for 2k ε², and for any ε >= 0 (Dwork, Rothblum and Vadhan 2010).
+
+    Raises OutOfRangeError where that is above the largest float.
+    """
     epsilon, delta = each
-    _positive(epsilon=epsilon, slack=slack)
+    _positive(slack=slack)
+    if not 0 <= epsilon <= LARGEST_EXPONENT:
+        raise OutOfRangeError(
+            f"the composition of 2010 grows with exp(ε), and needs a step's 0 <= ε <= {LARGEST_EXPONENT}, not "
+            f"{epsilon:.4g}; use more noise"
+        )
     grown = math.sqrt(2 * times * math.log(1 / slack)) * epsilon
     return Guarantee(grown + times * epsilon * math.expm1(epsilon), slack + times * delta)
 
@@ -83,7 +93,11 @@ def amplify_by_sampling(each: Guarantee, share: float) -> Guarantee:
 
     log(1 + p(exp(ε) - 1)) and p δ, for any ε (Balle, Barthe and Gaboardi 2018, Theorems 8 and 9).
     """
-    return Guarantee(math.log1p(share * math.expm1(each.epsilon)), share * each.delta)
+    if each.epsilon > LARGEST_EXPONENT:
+        amplified = each.epsilon + math.log(share + (1 - share) * math.exp(-each.epsilon))
+    else:
+        amplified = math.log1p(share * math.expm1(each.epsilon))
+    return Guarantee(amplified, share * each.delta)
 
 
 def training_guarantee(each: Guarantee, rounds: int, local_steps: int) -> Guarantee:
@@ -98,6 +112,11 @@ def training_guarantee(each: Guarantee, rounds: int, local_steps: int) -> Guaran
         )
     count = rounds * local_steps
     return Guarantee(math.sqrt(count) * epsilon, count * delta)
+
+
+def _log_share(delta: float) -> float:
+    """log(1.25/δ), also where 1.25/δ is above the largest float."""
+    return math.log(1.25 / delta) if delta > 1e-300 else math.log(1.25) - math.log(delta)
 
 
 def _positive(**values: float) -> None:

@@ -2,9 +2,13 @@
 
 import itertools
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
+from examples import examples
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sketchbench.privacy import gaussian
 from sketchbench.privacy.worst_case import composed_epsilon, sampled_epsilon
@@ -90,3 +94,37 @@ def test_a_counter_is_as_private_as_it_says(each: float, delta: float) -> None:
 def test_sampling_amplifies_less_than_by_its_share() -> None:
     """One draw of a pure counter is exact amplification: log(1 + (exp(ε) - 1)/n)."""
     assert sampled_epsilon(1.0, 0.0, 1, 50, 1e-15) == pytest.approx(math.log1p(math.expm1(1.0) / 50), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: composed_epsilon(0.1, 1e-9, 10**9, 0.9), "times=1000000000 must be <= 10,000,000"),
+        (lambda: sampled_epsilon(400.0, 1e-9, 2, 10, 1e-3), r"each=400.0 must be <= 200, 600/\(batch \+ 1\)"),
+        (lambda: sampled_epsilon(1.0, 1e-9, 1, 1, 1e-3), "batch=1 and records=1 must be >= 1 and >= 2"),
+    ],
+)
+def test_limits_are_named(call: Callable[[], float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+@examples(20)
+@given(
+    each=st.floats(math.log(1e-9), math.log(50)).map(math.exp),
+    log_delta=st.floats(-690, -1),
+    times=st.integers(1, 50),
+    share=st.floats(1.01, 100),
+)
+def test_far_ends(each: float, log_delta: float, times: int, share: float) -> None:
+    """At least nothing, at most the sum of all."""
+    delta = math.exp(log_delta)
+    goal = min(0.99, times * delta * share)
+    composed = composed_epsilon(each, delta, times, goal)
+    if composed == math.inf:
+        assert -math.expm1(times * math.log1p(-delta)) > goal
+    else:
+        assert 0 <= composed <= times * each * (1 + 1e-9) + 1e-13
+    batch = min(times, 4)
+    revealed = max(goal, -math.expm1(batch * math.log1p(-delta)))
+    assert 0 <= sampled_epsilon(each, delta, batch, 2 * batch, revealed) <= batch * each * (1 + 1e-9) + 1e-13
