@@ -88,10 +88,12 @@ def check(subject: Subject, first: int, count: int) -> Faults:
         "projection": _projection(bench),
         "precision": np.maximum(_single(bench, "sketch"), _single(bench, "desketch")),
     }
-    if not first and (faults["transpose"] < MOST).all():  # so that there is one matrix to compare with
-        for name, found in _of_supports(subject, min(count, FEW), bench.size).items():
+    if not first and (faults["transpose"] < MOST).all():
+        few = min(count, FEW)
+        transposed = faults["transpose"][:few] <= 1  # else there is no one matrix to compare with
+        for name, found in _of_supports(subject, few, bench.size).items():
             # Their rounding errors say nothing new, and would change the rows of families without a fault.
-            faults[name][: len(found)] = np.maximum(faults[name][: len(found)], np.where(found > 1, found, 0))
+            faults[name][:few] = np.maximum(faults[name][:few], np.where(transposed & (found > 1), found, 0))
     return faults
 
 
