@@ -23,6 +23,8 @@ def settings(function: Any) -> Any:
         click.option(
             "--only", help="mine: only the studies of the methods in --folder, which run beside a few others."
         ),
+        click.option("--config", "_", is_flag=True, expose_value=False, hidden=True),  # as before Snakemake's settings
+        click.argument("given", nargs=-1, metavar="[SETTING=VALUE]..."),
     ]
     for option in reversed(options):
         function = option(function)
@@ -38,6 +40,7 @@ def command(runs: bool, **options: Any) -> None:
     \b
     sketchbench plan --scale paper
     sketchbench plan --studies tails --runs
+    sketchbench plan folder=mine only=mine
     """
     plan = plan_of(options)
     for line in run_lines(plan) if runs else study_lines(plan):
@@ -49,7 +52,9 @@ def command(runs: bool, **options: Any) -> None:
 
 def plan_of(options: Mapping[str, Any]) -> Plan:
     """The plan of the workflow's settings and these options; FolderError for mistakes in the user's folder."""
-    chosen = settings_with(options)
+    chosen = settings_with(
+        {name: value for name, value in options.items() if name != "given"}, options.get("given", ())
+    )
     if folder := user_folder(chosen["folder"]):
         check_folder(folder)
     return from_settings(chosen)
