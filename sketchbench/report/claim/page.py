@@ -204,7 +204,7 @@ def _errata(errata: Sequence[Erratum], verdicts: pd.DataFrame) -> list[str]:
     rows = []
     for erratum in errata:
         judged = {claim: verdicts[verdicts["claim"] == claim] for claim in erratum.claims}
-        counted = "; ".join(f"{name}: {_counted(own)}" for name, own in judged.items())
+        counted = "; ".join(f"{name}: {_counted(own) or 'not run'}" for name, own in judged.items())
         numbers = ""  # of the print, and the one that is so
         if case := erratum.counterexample:
             printed, measured = (f"{number:g}".replace("inf", "∞") for number in (case.printed, case.measured))
