@@ -1,5 +1,6 @@
 """`sketchbench plan`: the runs of the workflow, and the time that they take."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -23,15 +24,24 @@ def settings(function: Any) -> Any:
         click.option(
             "--only", help="mine: only the studies of the methods in --folder, which run beside a few others."
         ),
-        click.option("--config", "_", is_flag=True, expose_value=False, hidden=True),  # as before Snakemake's settings
-        click.argument("given", nargs=-1, metavar="[SETTING=VALUE]..."),
     ]
     for option in reversed(options):
         function = option(function)
     return function
 
 
-@click.command("plan")
+class Settings(click.Command):
+    """A command whose options may be written as Snakemake's settings: `--config folder=mine` is `--folder=mine`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        valued = {f"--{param.name}" for param in self.params if not getattr(param, "is_flag", False)}
+        pairs = [pair for pair in zip(["", *args], args, strict=False) if pair[1] != "--config"]
+        return super().parse_args(
+            ctx, [f"--{arg}" if before not in valued and re.match("[a-z]+=", arg) else arg for before, arg in pairs]
+        )
+
+
+@click.command("plan", cls=Settings)
 @settings
 @click.option("--runs", is_flag=True, help="List each run, with its signature.")
 def command(runs: bool, **options: Any) -> None:
@@ -52,9 +62,7 @@ def command(runs: bool, **options: Any) -> None:
 
 def plan_of(options: Mapping[str, Any]) -> Plan:
     """The plan of the workflow's settings and these options; FolderError for mistakes in the user's folder."""
-    chosen = settings_with(
-        {name: value for name, value in options.items() if name != "given"}, options.get("given", ())
-    )
+    chosen = settings_with(options)
     if folder := user_folder(chosen["folder"]):
         check_folder(folder)
     return from_settings(chosen)

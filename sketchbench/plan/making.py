@@ -4,11 +4,9 @@
 the two make its signature. Snakemake runs it again when its signature changes, and tables refuse a record with another.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
-
-import yaml
 
 from sketchbench import kernels
 from sketchbench.config import study
@@ -26,21 +24,12 @@ from sketchbench.report.standing import Table
 from sketchbench.run.digest import CodeDigest
 
 
-def settings_with(options: Mapping[str, Any], given: Iterable[str] = ()) -> dict[str, Any]:
-    """The workflow's settings (conf/workflow.yaml), overridden by the options of a command that are not None, and by
-    texts `name=value` as of Snakemake's --config; raises as `check_settings`."""
+def settings_with(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The workflow's settings (conf/workflow.yaml), overridden by the options of a command that are not None; raises as
+    `check_settings`."""
     settings = load(CONF / "workflow.yaml")
     validate(settings, "workflow", "conf/workflow.yaml")
-    written = {}
-    for name, equals, value in (text.partition("=") for text in given):
-        if not equals:
-            raise ConfigError(f"{name} is no setting; write SETTING=VALUE, such as scale=smoke")
-        is_text = isinstance(settings[choose("setting", name, settings)], str)
-        try:
-            written[name] = value if is_text else yaml.safe_load(value)
-        except yaml.YAMLError:
-            raise ConfigError(f"{name}={value} must be a value as in conf/workflow.yaml") from None
-    settings |= written | {name: value for name, value in options.items() if value is not None}
+    settings |= {name: value for name, value in options.items() if value is not None}
     check_settings(settings)
     return dict(settings)
 
