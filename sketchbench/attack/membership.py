@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from sketchbench.federated.iterative_sketching import Round
 from sketchbench.kernels import Array, Kernels
+from sketchbench.measure.numbers import Sample, check_some
 from sketchbench.objective.canary import Canary
 from sketchbench.objective.problem import Vector
+from sketchbench.parameters import Count, checked
 from sketchbench.privacy.sampling import Neighbours
 from sketchbench.sketch.operator import Sketch
 
@@ -49,6 +51,7 @@ def most_visible(operators: Sequence[Sketch], kernels: Kernels) -> Array:
     Returns:
         u of each training, (trainings, d), with an arbitrary sign. O(d³) for each training.
     """
+    check_some("operators", operators)
     xp = kernels.xp
     total: Array = 0
     for stack in operators:
@@ -77,7 +80,8 @@ def worlds(
     return present, absent
 
 
-def likelihood_ratio(sent: Iterable[Round], direction: Vector, kernels: Kernels, *, rounds: int) -> Evidence:
+@checked
+def likelihood_ratio(sent: Iterable[Round], direction: Sample, kernels: Kernels, *, rounds: Count) -> Evidence:
     """The statistic -Σ_t (R_t u)ᵀ (R_t R_tᵀ)⁻¹ y_t, where y_t is the sketch that the victim sends in round t.
 
     Arguments:
@@ -101,6 +105,8 @@ def likelihood_ratio(sent: Iterable[Round], direction: Vector, kernels: Kernels,
         weights = xp.linalg.solve(_gram(R, kernels), sketched[..., None])[..., 0]
         statistic = statistic - (weights * at.messages[:, 0]).sum(axis=-1)  # clients step downhill
         visible = visible + (weights * sketched).sum(axis=-1) / rounds
+    if np.ndim(statistic) == 0:
+        raise ValueError("no round has messages and operators; run the training so that it keeps them")
     return Evidence(kernels.to_numpy(statistic), kernels.to_numpy(xp.sqrt(visible)))
 
 

@@ -1,5 +1,6 @@
 """`sketchbench plan`: the runs of the workflow, and the time that they take."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -29,7 +30,18 @@ def settings(function: Any) -> Any:
     return function
 
 
-@click.command("plan")
+class Settings(click.Command):
+    """A command whose options may be written as Snakemake's settings: `--config folder=mine` is `--folder=mine`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        valued = {f"--{param.name}" for param in self.params if not getattr(param, "is_flag", False)}
+        pairs = [pair for pair in zip(["", *args], args, strict=False) if pair[1] != "--config"]
+        return super().parse_args(
+            ctx, [f"--{arg}" if before not in valued and re.match("[a-z]+=", arg) else arg for before, arg in pairs]
+        )
+
+
+@click.command("plan", cls=Settings)
 @settings
 @click.option("--runs", is_flag=True, help="List each run, with its signature.")
 def command(runs: bool, **options: Any) -> None:
@@ -38,6 +50,7 @@ def command(runs: bool, **options: Any) -> None:
     \b
     sketchbench plan --scale paper
     sketchbench plan --studies tails --runs
+    sketchbench plan folder=mine only=mine
     """
     plan = plan_of(options)
     for line in run_lines(plan) if runs else study_lines(plan):

@@ -3,11 +3,10 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sketchbench.measure.interval import proportion_interval
-
-Statistics = NDArray[np.float64]
+from sketchbench.measure.numbers import Sample
+from sketchbench.parameters import checked
 
 
 def epsilon_lower_bound(hits: int, false_alarms: int, trials: int, *, delta: float, error: float) -> float:
@@ -30,12 +29,15 @@ def epsilon_lower_bound(hits: int, false_alarms: int, trials: int, *, delta: flo
     >>> round(epsilon_lower_bound(900, 10, 1000, delta=1e-5, error=1e-3), 2)
     3.54
     """
+    if not 0 <= delta < 1:
+        raise ValueError(f"delta={delta} must satisfy 0 <= delta < 1")
     hit = proportion_interval(hits, trials, error=error).low
     false_alarm = proportion_interval(false_alarms, trials, error=error).high
     return max(0.0, math.log((hit - delta) / false_alarm)) if hit > delta else 0.0
 
 
-def strongest_threshold(with_canary: Statistics, without: Statistics, *, delta: float, error: float) -> float:
+@checked
+def strongest_threshold(with_canary: Sample, without: Sample, *, delta: float, error: float) -> float:
     """The threshold of a statistic whose `epsilon_lower_bound` is the largest on some runs.
 
     Use it on other runs: on the same ones the bound would be too large, because of the choice.
@@ -46,6 +48,9 @@ def strongest_threshold(with_canary: Statistics, without: Statistics, *, delta: 
         delta: δ.
         error: probability that the bound is wrong.
     """
+    if with_canary.ndim != 1 or with_canary.shape != without.shape:
+        shapes = f"{with_canary.shape} and {without.shape}"
+        raise ValueError(f"statistics of shapes {shapes} must both be (trials,)")
     trials = with_canary.size
     tails = np.unique(np.geomspace(1, trials, 40).round().astype(int))
     candidates = np.unique(np.concatenate([np.sort(side)[-tails] for side in (with_canary, without)]))

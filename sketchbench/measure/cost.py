@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sketchbench.measure.numbers import Sample
+from sketchbench.parameters import checked
+
 
 def count_operations(function: Callable[[Any], Any], x: NDArray[Any]) -> int:
     """Count the arithmetic operations of a function of a NumPy array while it computes.
@@ -68,8 +71,13 @@ def time_in_turns(work: Mapping[str, Callable[[], Any]], repetitions: int) -> di
     return {name: np.array(values) for name, values in seconds.items()}
 
 
-def exponents(sizes: list[int], costs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Growth exponents (...): least-squares slopes of log cost over log size, for costs (..., sizes)."""
+@checked
+def exponents(sizes: list[int], costs: Sample) -> NDArray[np.float64]:
+    """Growth exponents (...): least-squares slopes of log cost over log size, for costs (..., sizes).
+
+    Raises ValueError for fewer than two sizes, or costs that are not positive or don't fit."""
+    if len(set(sizes)) < 2 or min(sizes) < 1 or costs.shape[-1:] != (len(sizes),) or not (costs > 0).all():
+        raise ValueError(f"costs of shape {costs.shape} must be > 0, (..., {len(sizes)}), of two sizes >= 1 or more")
     logs = np.log(np.asarray(sizes, dtype=float))
     centred = logs - logs.mean()
     return np.asarray(np.log(costs) @ centred / (centred @ centred))

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sketchbench.measure.numbers import Sample
+from sketchbench.parameters import checked
+
 # The columns of the fifth and sixth factor are products of others, such that no factor's effect is confounded with that
 # of another factor or of a pair (resolution V and IV; Box, Hunter & Hunter 2005, Table 6.22).
 BASIC = 4
@@ -45,7 +48,8 @@ def design(factors: int) -> NDArray[np.int64]:
     return np.concatenate([basic, *(column[:, None] for column in further)], axis=1)
 
 
-def effects(names: Sequence[str], responses: NDArray[np.float64]) -> Mapping[str, Effect]:
+@checked
+def effects(names: Sequence[str], responses: Sample) -> Mapping[str, Effect]:
     """Estimate the effect of every factor by least squares, with replicates as blocks.
 
     Arguments:
@@ -58,6 +62,8 @@ def effects(names: Sequence[str], responses: NDArray[np.float64]) -> Mapping[str
     Raises:
         ValueError: for another number of runs, or too few to estimate the error.
     """
+    if len(set(names)) < len(names) or responses.ndim != 2:
+        raise ValueError(f"names={names} must differ, and responses of shape {responses.shape} be (replicates, runs)")
     levels = design(len(names))
     replicates, runs = responses.shape
     freedom = replicates * runs - replicates - len(names)

@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sketchbench.measure.numbers import check_real
+
 EXACT = 1e-15  # the smallest mean squared error in a PSNR, so that none is infinite
 
 
@@ -37,6 +39,7 @@ def likeness(image: NDArray[np.float64], truth: NDArray[np.float64]) -> Likeness
     if image.shape != truth.shape or image.ndim != 3:
         raise ValueError(f"images of shapes {image.shape} and {truth.shape} must both be (channels, height, width)")
     for values in (image, truth):
+        check_real("image", values)
         if not (values.min() >= 0 and values.max() <= 1):
             raise ValueError(f"an image from {values.min()} to {values.max()} must be in [0, 1]; clip it")
     mse = float(mean_squared_error(truth, image))

@@ -8,7 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
+from sketchbench.measure.numbers import Finite, Sample, check_finite
 from sketchbench.measure.summary import ROUNDING
+from sketchbench.parameters import checked
 
 
 class Interval(NamedTuple):
@@ -25,6 +27,8 @@ def normal_quantile(error: float) -> float:
 
 def student_quantile(error: float, freedom: int) -> float:
     """t such that Student's t with `freedom` degrees of freedom lies outside [-t, t] with probability `error`."""
+    if not freedom >= 1:
+        raise ValueError(f"freedom={freedom} must be >= 1")
     return float(-special.stdtrit(freedom, _half(error)))
 
 
@@ -58,8 +62,12 @@ def mean_interval(
             with its exact value.
 
     Raises:
-        ValueError: for fewer than 2 trials, or an error that is no probability.
+        ValueError: for fewer than 2 trials, a negative sd, a number that is not finite, or an error that is no
+            probability.
     """
+    check_finite("mean, sd, skewness and scale", [mean, sd, skewness, scale])
+    if not sd >= 0:
+        raise ValueError(f"sd={sd} must be >= 0")
     if trials < 2:
         raise ValueError(f"trials={trials} must be >= 2 for an interval")
     z = student_quantile(error, trials - 1)
@@ -110,7 +118,8 @@ class Slope(NamedTuple):
     high: float
 
 
-def log_slope(x: np.ndarray, mean: np.ndarray, standard_error: np.ndarray, *, error: float) -> Slope:
+@checked
+def log_slope(x: Sample, mean: Finite, standard_error: Finite, *, error: float) -> Slope:
     """The least-squares slope of log(mean) over log(x), with an interval from the standard errors of the means.
 
     The interval covers noise in the means, not deviations from a power law.
@@ -122,10 +131,14 @@ def log_slope(x: np.ndarray, mean: np.ndarray, standard_error: np.ndarray, *, er
         error: probability that the interval misses the true slope.
 
     Raises:
-        ValueError: for fewer than 2 points, or values that are not positive.
+        ValueError: for fewer than 2 points, or values that are not positive; for equal abscissae alone, a negative
+            standard error, or another shape.
     """
-    if x.size < 2 or (mean <= 0).any() or (x <= 0).any():
-        raise ValueError("a log-log slope needs two points or more, all of them positive")
+    if not (x.ndim == 1 and x.shape == mean.shape == standard_error.shape and (standard_error >= 0).all()):
+        shapes = f"{x.shape}, {mean.shape} and {standard_error.shape}"
+        raise ValueError(f"x, mean and standard_error of shapes {shapes} must have one axis, and no error be negative")
+    if x.size < 2 or x.min() == x.max() or (mean <= 0).any() or (x <= 0).any():
+        raise ValueError("a log-log slope needs two points or more, all of them positive, and not all at the same x")
     centred = np.log(x) - np.log(x).mean()
     weights = centred / (centred**2).sum()
     value = float(weights @ np.log(mean))

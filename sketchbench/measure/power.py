@@ -22,7 +22,7 @@ def trials_for_mean(effect: float, *, sd: float, error: float, power: float) -> 
     >>> trials_for_mean(0.1, sd=1.0, error=1e-6, power=0.999)
     6372
     """
-    if not (effect > 0 and sd > 0 and 0.5 <= power < 1):
+    if not (0 < effect < math.inf and 0 < sd < math.inf and 0.5 <= power < 1):
         raise ValueError(f"effect={effect} and sd={sd} must be > 0, power={power} in [0.5, 1)")
     return math.ceil(((normal_quantile(error) + float(special.ndtri(power))) * sd / effect) ** 2)
 

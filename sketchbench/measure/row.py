@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sketchbench.measure.column import check_value
+from sketchbench.measure.numbers import check_real, check_some
 from sketchbench.measure.summary import ROUNDING, summarize
 
 Value = bool | int | float | str | None
@@ -67,6 +68,7 @@ class Row(Mapping[str, Value]):
         Raises:
             FloatingPointError: for a value that is not finite.
         """
+        check_real("values", values)
         measured = np.asarray(values, dtype=np.float64)
         if measured.size == 1:
             only = float(measured[0])
@@ -83,7 +85,11 @@ class Row(Mapping[str, Value]):
 
     def exceedances(self, values: ArrayLike, bound: float) -> "Row":
         """The row with a bound, the number of values (trials,) above it by more than rounding, and their maximum."""
+        check_some("values", values)
+        check_real("values", values)
         measured = np.asarray(values, dtype=np.float64)
+        if np.isnan(measured).any() or np.isnan(bound):
+            raise FloatingPointError(f"values and bound={bound} must be numbers; one is nan")
         return self.replace(
             bound=float(bound),
             count=exceeding(measured, bound),

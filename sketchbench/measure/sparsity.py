@@ -5,6 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sketchbench.measure.numbers import Real
+from sketchbench.parameters import Count, checked
+
 Vectors = NDArray[np.float64]
 
 
@@ -15,13 +18,15 @@ class Tail(NamedTuple):
     one: Vectors
 
 
-def sparsity(x: Vectors) -> Vectors:
+@checked
+def sparsity(x: Real) -> Vectors:
     """The sparsity sp(x) = ‖x‖₁² / (‖x‖₂² d) of vectors x (..., d), in (0, 1] (tang2021 (4)); NaN for x = 0."""
     x = x / np.max(abs(x), axis=-1, keepdims=True)  # otherwise squares could overflow
     return np.asarray(abs(x).sum(-1) ** 2 / ((x**2).sum(-1) * x.shape[-1]))
 
 
-def tail_constants(errors: Vectors, x: Vectors, k: int) -> Vectors:
+@checked
+def tail_constants(errors: Real, x: Real, k: Count) -> Vectors:
     """A lower bound of the constant C_s of tang2021 Lemma 2 from each recovery, (...).
 
     It is the smallest C with error <= (C + 1)‖x - x^[k]‖₂ + C/√k ‖x - x^[k]‖₁.
@@ -35,7 +40,8 @@ def tail_constants(errors: Vectors, x: Vectors, k: int) -> Vectors:
     return np.asarray((errors - two) / (two + one / np.sqrt(k)))
 
 
-def tail_norms(x: Vectors, k: int) -> Tail:
+@checked
+def tail_norms(x: Real, k: int) -> Tail:
     """Norms of x (..., d) without its k entries of largest magnitude.
 
     Raises:

@@ -3,6 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sketchbench.measure.numbers import check_real
+
 ROUNDING = 1e-9  # relative rounding error of a float64 sum over 10^6 terms, at most
 
 
@@ -20,16 +22,20 @@ def summarize(values: ArrayLike) -> dict[str, float | int]:
         FloatingPointError: for a non-finite value, since a mean over the other trials would be biased.
         ValueError: for fewer than 2 trials, or another shape.
     """
+    check_real("values", values)
     v = np.asarray(values, dtype=np.float64)
     if v.ndim != 1 or v.size < 2:
         raise ValueError(f"values of shape {v.shape} must be one axis of at least 2 trials")
     if not np.isfinite(v).all():
         first = int(np.flatnonzero(~np.isfinite(v))[0])
         raise FloatingPointError(f"trial {first} gave {v[first]}; results must be finite")
-    mean = float(v.mean())
-    centred = v - mean
-    variance = float((centred**2).mean())
-    third = float((centred**3).mean())
+    with np.errstate(over="ignore", invalid="ignore"):  # refused below
+        mean = float(v.mean())
+        centred = v - mean
+        variance = float((centred**2).mean())
+        third = float((centred**3).mean())
+    if not np.isfinite([variance, third]).all():
+        raise FloatingPointError(f"values up to {abs(v).max():.2g} are too large for their moments; use another unit")
     return {
         "trials": int(v.size),
         "mean": mean,

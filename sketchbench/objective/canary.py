@@ -3,8 +3,9 @@
 import numpy as np
 
 from sketchbench.kernels import Array, Kernels
+from sketchbench.measure.numbers import Sample
 from sketchbench.objective.empirical import EmpiricalRisk
-from sketchbench.objective.problem import Vector
+from sketchbench.parameters import Count, checked
 
 
 class Canary(EmpiricalRisk):
@@ -25,7 +26,8 @@ class Canary(EmpiricalRisk):
     smoothness = 0.0
     minimum = -np.inf
 
-    def __init__(self, kernels: Kernels, canary: Vector, clients: int, records: int) -> None:
+    @checked
+    def __init__(self, kernels: Kernels, canary: Sample, clients: Count, records: Count) -> None:
         super().__init__(kernels, canary.shape[-1], clients)
         self.records = np.arange(clients * records).reshape(clients, records)
         self.record_bound = self.gradient_bound = float(np.linalg.norm(canary, axis=-1).max())

@@ -117,6 +117,7 @@ def expand(
     others = [one for one in read.values() if one not in chosen]
     composer = Composer(conf, user)
     named = own_methods(user) if user else {}
+    plan.own = {kind: methods for kind, methods in named.items() if methods}
     own: dict[str, dict[str, Any]] = {kind: {name: {} for name in methods} for kind, methods in named.items()}
     for name in own.get("sketch", ()):
         own["sketch"][name] = composer.resolved((f"sketch={name}",), {}, "").config["sketch"]["theory"] or {}

@@ -38,6 +38,7 @@ class Plan:
         shared: whether all studies share a few processes.
         reuse_trials_only: whether no trial is run, and records are joined from the existing trials.
         together: the largest number of runs in a process, by study.
+        own: the names of the user's own methods by kind.
         kinds: the kind of the methods that a study compares, by study; "" for a study without methods.
         runs: by study and name.
         standing: the tables of studies that were not chosen, which stay as they are.
@@ -51,6 +52,7 @@ class Plan:
     seed: int
     places: Places
     whole: bool = True
+    own: dict[str, list[str]] = field(default_factory=dict)
     all_studies: list[str] = field(default_factory=list)
     shared: bool = False
     reuse_trials_only: bool = False
@@ -149,6 +151,8 @@ class Plan:
             **{name: dict(sorted(getattr(self, name).items())) for name in ("kinds", "older")},
             "takes": dict(sorted(self.efforts.items())),
         }
+        if self.own:
+            facts |= {"own": self.own, "only_own": not self.whole}
         return json.dumps(facts)
 
     def describe(self) -> None:

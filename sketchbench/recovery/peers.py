@@ -5,8 +5,8 @@ transform. Two of the implementations are scikit-learn's.
 
 Every decoder takes Φ (b, d), y (b,), k, the number of nonzeros, 1 <= k <= d, and `applications`, the budget, >= 1; it
 returns x (d,). It works on y in the unit of its largest entry, so that estimates scale with y from the smallest to the
-largest number: scikit-learn's rules to stop have absolute thresholds. Wrong arguments raise ValueError or TypeError, and
-an estimate that exceeds float64 OverflowError.
+largest number: scikit-learn's rules to stop have absolute thresholds. Wrong arguments raise ValueError or TypeError; an
+estimate that exceeds float64 raises OverflowError.
 """
 
 import warnings

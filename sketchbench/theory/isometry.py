@@ -2,8 +2,11 @@
 
 import math
 
+from sketchbench.parameters import Count, checked
 
-def proposition_1(*, d: int, b: int, k: int) -> float:
+
+@checked
+def proposition_1(*, d: Count, b: Count, k: Count) -> float:
     """√(k log²k log d / b), the restricted isometry constant δ_k that b rows of an orthogonal d x d matrix have.
 
     Up to a constant and factors log(1/δ) (tang2021 Proposition 1, from Haviv and Regev).

@@ -6,6 +6,8 @@ Functions take h, float64 (..., d), and the sketch size b, and return float64 (.
 import numpy as np
 from numpy.typing import NDArray
 
+from sketchbench.measure.numbers import Finite
+from sketchbench.parameters import Count, checked
 from sketchbench.theory import sampling
 from sketchbench.theory.second_moment import Vector
 
@@ -14,22 +16,26 @@ def _square(h: Vector) -> Vector:
     return np.asarray((h**2).sum(axis=-1))
 
 
-def bound(h: Vector, *, b: int, embedding_constant: float) -> NDArray[np.float64]:
+@checked
+def bound(h: Finite, *, b: Count, embedding_constant: float) -> NDArray[np.float64]:
     """(1 + α)‖h‖² with α = a d/b (song2023 Theorem 4.2(4))."""
     return np.asarray((1 + embedding_constant * h.shape[-1] / b) * _square(h))
 
 
-def gaussian(h: Vector, *, b: int) -> Vector:
+@checked
+def gaussian(h: Finite, *, b: Count) -> Vector:
     """Independent N(0, 1/b) entries: 1 + (d + 1)/b times ‖h‖²."""
     return (1 + (h.shape[-1] + 1) / b) * _square(h)
 
 
-def hashed(h: Vector, *, b: int) -> Vector:
+@checked
+def hashed(h: Finite, *, b: Count) -> Vector:
     """AMS, CountSketch and sparse embeddings: 1 + (d - 1)/b times ‖h‖²."""
     return (1 + (h.shape[-1] - 1) / b) * _square(h)
 
 
-def sampled_hadamard(h: Vector, *, b: int, replacement: bool = False) -> Vector:
+@checked
+def sampled_hadamard(h: Finite, *, b: Count, replacement: bool = False) -> Vector:
     """SRHT padded to n: 1 + (d - 1)/b · (n - b)/(n - 1) times ‖h‖², which is d/b ‖h‖² where d = n.
 
     With replacement (n - b)/(n - 1) becomes 1.
@@ -39,7 +45,8 @@ def sampled_hadamard(h: Vector, *, b: int, replacement: bool = False) -> Vector:
     return (1 + (d - 1) / b * sampling.variance_factor(b, n, replacement)) * _square(h)
 
 
-def sampled_cosine(h: Vector, *, b: int, replacement: bool = False) -> Vector:
+@checked
+def sampled_cosine(h: Finite, *, b: Count, replacement: bool = False) -> Vector:
     """Subsampled DCT-II of length d.
 
     Without replacement RᵀR is d/b times a projection, so the mean is d/b ‖h‖². With replacement it is
@@ -49,21 +56,25 @@ def sampled_cosine(h: Vector, *, b: int, replacement: bool = False) -> Vector:
     return (1 + (d - 1) / b if replacement else d / b) * _square(h)
 
 
-def uniform_sampling(h: Vector, *, b: int) -> Vector:
+@checked
+def uniform_sampling(h: Finite, *, b: Count) -> Vector:
     """Uniform sampling, b of d coordinates times d/b: d/b ‖h‖²."""
     return h.shape[-1] / b * _square(h)
 
 
-def balanced(h: Vector, *, b: int) -> Vector:
+@checked
+def balanced(h: Finite, *, b: Count) -> Vector:
     """Balanced CountSketch, where RRᵀ = q I with q = d/b columns in every bucket: q ‖h‖²."""
     return h.shape[-1] / b * _square(h)
 
 
-def identity(h: Vector, *, b: int) -> Vector:
+@checked
+def identity(h: Finite, *, b: Count) -> Vector:
     """R = I: ‖h‖²."""
     return _square(h)
 
 
-def nothing(h: Vector, *, b: int) -> Vector:
+@checked
+def nothing(h: Finite, *, b: Count) -> Vector:
     """R = 0: 0."""
     return 0 * _square(h)

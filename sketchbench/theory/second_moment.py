@@ -9,12 +9,16 @@ moments; an equality also reveals a wrong scale, or a hash with too little indep
 import numpy as np
 from numpy.typing import NDArray
 
+from sketchbench.measure.numbers import Finite
+from sketchbench.parameters import Count, checked
 from sketchbench.theory import sampling
 
 Vector = NDArray[np.float64]
 
 
 def _inner(g: Vector, h: Vector) -> Vector:
+    if g.shape[-1:] != h.shape[-1:]:
+        raise ValueError(f"g of shape {g.shape} and h of shape {h.shape} must end in the same d")
     return np.asarray((g * h).sum(axis=-1))
 
 
@@ -26,18 +30,21 @@ def _off(g: Vector, h: Vector) -> Vector:
     return np.asarray(_base(g, h) - 2 * (g**2 * h**2).sum(axis=-1))
 
 
-def bound(g: Vector, h: Vector, *, b: int, embedding_constant: float) -> Vector:
+@checked
+def bound(g: Finite, h: Finite, *, b: Count, embedding_constant: float) -> Vector:
     """(gᵀh)² + (a/b)‖g‖²‖h‖², the upper bound in song2023 Definition 4.1."""
     norms = (g**2).sum(axis=-1) * (h**2).sum(axis=-1)
     return np.asarray(_inner(g, h) ** 2 + embedding_constant / b * norms)
 
 
-def gaussian(g: Vector, h: Vector, *, b: int) -> Vector:
+@checked
+def gaussian(g: Finite, h: Finite, *, b: Count) -> Vector:
     """Independent N(0, 1/b) entries: (gᵀh)² + base/b; song2023 Lemma D.13 bounds it with a = 3."""
     return np.asarray(_inner(g, h) ** 2 + _base(g, h) / b)
 
 
-def hashed(g: Vector, h: Vector, *, b: int) -> Vector:
+@checked
+def hashed(g: Finite, h: Finite, *, b: Count) -> Vector:
     """AMS, CountSketch and both sparse embeddings with any s: (gᵀh)² + off/b (song2023 Lemmas D.12, D.14, D.15).
 
     It requires 4-wise independent signs, and E Σ_k R_ki² R_kj² = 1/b for columns i ≠ j.
@@ -45,7 +52,8 @@ def hashed(g: Vector, h: Vector, *, b: int) -> Vector:
     return np.asarray(_inner(g, h) ** 2 + _off(g, h) / b)
 
 
-def sampled_hadamard(g: Vector, h: Vector, *, b: int, replacement: bool = False) -> Vector:
+@checked
+def sampled_hadamard(g: Finite, h: Finite, *, b: Count, replacement: bool = False) -> Vector:
     """SRHT, zero padded to the next power of two n: (gᵀh)² + off/b · (n - b)/(n - 1) (song2023 Lemma D.12).
 
     With replacement (n - b)/(n - 1) becomes 1.
@@ -54,7 +62,8 @@ def sampled_hadamard(g: Vector, h: Vector, *, b: int, replacement: bool = False)
     return np.asarray(_inner(g, h) ** 2 + _off(g, h) / b * sampling.variance_factor(b, n, replacement))
 
 
-def sampled_cosine(g: Vector, h: Vector, *, b: int, replacement: bool = False) -> Vector:
+@checked
+def sampled_cosine(g: Finite, h: Finite, *, b: Count, replacement: bool = False) -> Vector:
     """Subsampled DCT-II of length n = d with random signs; ours. O(d²).
 
     The moment is (gᵀh)² + (n Q - (gᵀh)²)/b · (n - b)/(n - 1), where (n - b)/(n - 1) becomes 1 with replacement. With
@@ -76,7 +85,8 @@ def sampled_cosine(g: Vector, h: Vector, *, b: int, replacement: bool = False) -
     return np.asarray(inner + (n * spread - inner) / b * sampling.variance_factor(b, n, replacement))
 
 
-def uniform_sampling(g: Vector, h: Vector, *, b: int) -> Vector:
+@checked
+def uniform_sampling(g: Finite, h: Finite, *, b: Count) -> Vector:
     """Uniform sampling without replacement; song2023 Lemma D.16 bounds it with a = d.
 
     With u_i = g_i h_i: (gᵀh)² + (d/b)² b(d - b)/(d(d - 1)) (Σu_i² - (Σu_i)²/d).
@@ -89,18 +99,21 @@ def uniform_sampling(g: Vector, h: Vector, *, b: int) -> Vector:
     return np.asarray(inner**2 + factor * ((u**2).sum(axis=-1) - inner**2 / d))
 
 
-def balanced(g: Vector, h: Vector, *, b: int) -> Vector:
+@checked
+def balanced(g: Finite, h: Finite, *, b: Count) -> Vector:
     """Balanced CountSketch, q = d/b columns in every bucket: (gᵀh)² + off (q - 1)/(d - 1) (zhang2021 Appendix E)."""
     d = g.shape[-1]
     shared = (d / b - 1) / (d - 1) if d > 1 else 0.0  # probability that two columns share a bucket
     return np.asarray(_inner(g, h) ** 2 + _off(g, h) * shared)
 
 
-def identity(g: Vector, h: Vector, *, b: int) -> Vector:
+@checked
+def identity(g: Finite, h: Finite, *, b: Count) -> Vector:
     """R = I: (gᵀh)²."""
     return np.asarray(_inner(g, h) ** 2)
 
 
-def nothing(g: Vector, h: Vector, *, b: int) -> Vector:
+@checked
+def nothing(g: Finite, h: Finite, *, b: Count) -> Vector:
     """R = 0: 0."""
     return 0 * _inner(g, h)

@@ -6,27 +6,34 @@ say that it is exceeded with probability Θ(δ), which claims read as at most 2�
 
 import math
 
+from sketchbench.parameters import Count, Probability, checked
 
-def dense(delta: float, *, d: int, b: int) -> float:
+
+@checked
+def dense(delta: Probability, *, d: Count, b: Count) -> float:
     """log^1.5(d/δ)/√b: SRHT and AMS (song2023 Lemma D.23), Gaussian (Lemma D.24)."""
     return math.log(d / delta) ** 1.5 / math.sqrt(b)
 
 
-def count_sketch(delta: float, *, d: int, b: int) -> float:
+@checked
+def count_sketch(delta: Probability, *, d: Count, b: Count) -> float:
     """log(1/δ): CountSketch (song2023 Lemma D.25); it does not decrease with b."""
     return math.log(1 / delta)
 
 
-def count_sketch_chebyshev(delta: float, *, d: int, b: int) -> float:
+@checked
+def count_sketch_chebyshev(delta: Probability, *, d: Count, b: Count) -> float:
     """1/√(bδ): CountSketch (song2023 Lemma D.26); by Chebyshev with variance 2/b the probability is at most 2δ."""
     return 1 / math.sqrt(b * delta)
 
 
-def sparse(delta: float, *, d: int, b: int, s: int) -> float:
+@checked
+def sparse(delta: Probability, *, d: Count, b: Count, s: Count) -> float:
     """log^1.5(d/δ)/√s: sparse embeddings (song2023 Lemma D.27)."""
     return math.log(d / delta) ** 1.5 / math.sqrt(s)
 
 
-def uniform_sampling(delta: float, *, d: int, b: int) -> float:
+@checked
+def uniform_sampling(delta: Probability, *, d: Count, b: Count) -> float:
     """1 + d/b for every δ, which is never exceeded: uniform sampling (song2023 Lemma D.28)."""
     return 1 + d / b

@@ -12,6 +12,7 @@ from sketchbench.command.main import main
 from sketchbench.config.schema import SchemaError
 from sketchbench.measure.column import TRIALS_THERE
 from sketchbench.report import seal
+from sketchbench.report.claim import page
 from sketchbench.report.claim.claims import ClaimError, check_studies, read_claims
 from sketchbench.report.claim.evaluate import evaluate
 from sketchbench.report.claim.state import with_code
@@ -308,6 +309,46 @@ def test_nothing_is_checked_where_any_verdict_is_expected(tmp_path: Path, capsys
     code, out = run(capsys, "check", str(paths[1]), "--against", str(paths[0]))
     assert code == 0
     assert "0 surprises" in out
+
+
+@pytest.mark.parametrize("role", ["printed", "ours", "contract"])
+@pytest.mark.parametrize(
+    ("value", "sd", "verdict"), [(1.0, 1.0, "holds"), (1.0, 10.0, "inconclusive"), (2.0, 1.0, "fails")]
+)
+def test_nothing_is_expected_of_ones_own_methods_but_the_contract(
+    tmp_path: Path, role: str, value: float, sd: float, verdict: str
+) -> None:
+    """A method of the project with the same number, and one of another kind with the same name, have surprises."""
+    claims = read_claims(write(tmp_path, role=role, expected="holds"))
+    tables, kinds = {"one": table(mine=value, ours=value).assign(sd=sd)}, {"one": "sketch"}
+    verdicts, _ = evaluate(claims, tables, "quick", kinds=kinds, own={"sketch": ["mine"], "recovery": ["ours"]})
+    assert verdicts["verdict"].tolist() == [verdict, verdict]
+    found = dict(verdicts[["method", "expected"]].to_numpy())
+    broken = role == "contract" and verdict == "fails"
+    assert found == {"mine": "holds" if broken else "nothing", "ours": "holds"}
+    surprising = set(page.surprising(verdicts)["method"])
+    assert surprising == ({"ours"} if verdict != "holds" else set()) | ({"mine"} if broken else set())
+
+
+def test_ones_own_method_that_breaks_the_contract(tmp_path: Path) -> None:
+    """Its contract is the surprise, and its void verdicts are none."""
+    for name, study, role in (("C1", "contract", "contract"), ("X1", "one", "printed")):
+        writing.claim(tmp_path, name, study, role)
+    claims = read_claims([tmp_path / "C1.yaml", tmp_path / "X1.yaml"])
+    tables, kinds = {"contract": table(mine=2.0), "one": table(mine=1.0)}, {"contract": "sketch", "one": "sketch"}
+    verdicts, _ = evaluate(claims, tables, "quick", kinds=kinds, own={"sketch": ["mine"]})
+    assert verdicts["verdict"].tolist() == ["fails", "void"]
+    assert page.surprising(verdicts)["claim"].tolist() == ["C1"]
+
+
+def test_claims_that_find_nothing_of_ones_own_are_left_out(tmp_path: Path) -> None:
+    names = {"X1": ("one", {}), "X2": ("another", {}), "X3": ("one", {"methods": ["ours"]})}
+    for name, (study, changes) in names.items():
+        writing.claim(tmp_path, name, study, **changes)
+    claims = read_claims(sorted(tmp_path.glob("*.yaml")))
+    for only_own, expected in ((False, ["X1", "X2", "X3"]), (True, ["X1"])):
+        verdicts, _ = evaluate(claims, {"one": table(mine=1.0)}, "quick", whole=False, only_own=only_own)
+        assert verdicts["claim"].tolist() == expected
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:

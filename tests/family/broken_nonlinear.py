@@ -47,6 +47,61 @@ class DoublesSpikes(_Forward):
         return np.where(spike & (x.shape[-1] > 1), 2 * x, x)
 
 
+def _doubled(x: Array, chosen: Array) -> Array:
+    """2x for the vectors whose number of nonzeros is chosen, (..., 1)."""
+    return np.where(chosen, 2 * x, x)
+
+
+def _nonzeros(x: Array) -> Array:
+    return (x != 0).sum(axis=-1, keepdims=True)
+
+
+def _of_few(x: Array) -> Array:
+    return _doubled(x, (_nonzeros(x) >= 3) & (_nonzeros(x) <= max(3, x.shape[-1] // 4)))
+
+
+def _of_many(x: Array) -> Array:
+    return _doubled(x, (_nonzeros(x) > x.shape[-1] // 4) & (_nonzeros(x) <= x.shape[-1] // 2))
+
+
+def _of_one_zero(x: Array) -> Array:
+    return _doubled(x, _nonzeros(x) == x.shape[-1] - 1)
+
+
+def _of_peaks(x: Array) -> Array:
+    """Doubled where few entries among many have most of the energy, and none is 0."""
+    squares = np.sort(x**2, axis=-1)
+    few = squares[..., -max(2, x.shape[-1] // 8) :].sum(axis=-1, keepdims=True)
+    whole = squares.sum(axis=-1, keepdims=True)
+    return _doubled(x, (few > 0.6 * whole) & (few < 0.9 * whole) & (squares[..., :1] > 0))
+
+
+nonlinear("DoublesFew", "C1", "twice too large for 3 to d/4 nonzeros", lambda self, x: _of_few(x))
+nonlinear("DoublesMany", "C1", "twice too large for d/4 to d/2 nonzeros", lambda self, x: _of_many(x))
+nonlinear("DoublesNearlyDense", "C1", "twice too large for a single zero", lambda self, x: _of_one_zero(x))
+nonlinear(
+    "DoublesPeaks", "C1", "twice too large for a few large entries among small ones", lambda self, x: _of_peaks(x)
+)
+nonlinear(
+    "DoublesFewInSingle",
+    "C8",
+    "twice too large for 3 to d/4 nonzeros in float32",
+    lambda self, x: _of_few(x) if x.dtype == np.float32 else x,
+)
+
+
+@broken("not linear", "C1", effect="desketching is twice too large for 3 nonzeros")
+class DoublesFewBack(Signed):
+    def alter(self, sketch: Sketch, draws: Draws) -> Sketch:
+        return Altered(sketch, back=lambda inner, y: inner._desketch(_of_few(y)))
+
+
+@broken("not linear", "C3", effect="RᵀR in one pass is twice too large for 3 to d/4 nonzeros")
+class ProjectsFewDoubled(Signed):
+    def alter(self, sketch: Sketch, draws: Draws) -> Sketch:
+        return Altered(sketch, project=lambda inner, x: inner._project(_of_few(x)))
+
+
 nonlinear("SlightlyQuadratic", "C1", "1e-4 x²", lambda self, x: x + x.dtype.type(1e-4) * x**2)
 nonlinear("Affine", "C1", "offset 1e-9", lambda self, x: x + x.dtype.type(1e-9))
 

@@ -1,5 +1,7 @@
 """Broken: wrong at some sizes."""
 
+from functools import partial
+
 import numpy as np
 from building import Array, Hashed, Scaled, Signed
 from specimen import broken, variants
@@ -8,7 +10,12 @@ from sketchbench.kernels import Array as AnyArray
 from sketchbench.sketch.draws import BUCKETS, ROWS, SIGNS, Draws
 from sketchbench.sketch.family import Family, require
 from sketchbench.sketch.sampled import Sampled
+from sketchbench.theory import norm, second_moment
 from sketchbench.theory.known import Known
+
+REPEATED = Known(
+    2, partial(second_moment.sampled_hadamard, replacement=True), partial(norm.sampled_hadamard, replacement=True)
+)
 
 
 def _prime(d: int) -> bool:
@@ -112,3 +119,34 @@ class EqualPair(Signed):
 
 # A run has ten sizes or so.
 scaled("OneSizeWrong", "", "d = 101", lambda self: 2.0 if self.d == 101 else 1.0)
+
+
+@broken(
+    "sizes",
+    "S1-sizes",
+    effect="the first row of an unsigned transform is never sampled: a direction is lost",
+    known=Known(),
+)
+class RowNeverSampledUnsigned(Signed):
+    def check(self) -> None:
+        require(self.b < 1 << (self.d - 1).bit_length(), "needs fewer rows than the transform has")
+
+    def matrix(self, draws: Draws) -> Array:
+        at = np.arange(1 << (self.d - 1).bit_length())
+        rows = draws.subset(ROWS, self.b, len(at) - 1)[..., None] + 1
+        return (1.0 - 2 * (np.bitwise_count(rows & at[: self.d]) % 2)) * self.b**-0.5
+
+
+@broken(
+    *("second moment", "S2x"),
+    effect="rows of an SRHT repeat, and never the first: a is 6.7 % too large at d = b = 16",
+    known=REPEATED,
+)
+class RepeatedRowNeverSampled(Signed):
+    """Only rows that repeat can tell: see `honest_structured.FirstRowUnused`."""
+
+    def matrix(self, draws: Draws) -> Array:
+        at = np.arange(1 << (self.d - 1).bit_length())
+        rows = draws.integers(ROWS, self.b, max(1, len(at) - 1))[..., None] + int(len(at) > 1)
+        signs = 1.0 - 2 * (np.bitwise_count(rows & at[: self.d]) % 2)
+        return signs * draws.signs(SIGNS, self.d)[:, None] * self.b**-0.5

@@ -7,6 +7,7 @@ from specimen import honest
 from sketchbench.sketch.draws import BUCKETS, ENTRIES, ROWS, SIGNS, Draws
 from sketchbench.sketch.family import require
 from sketchbench.sketch.operator import Sketch
+from sketchbench.theory import norm, second_moment
 from sketchbench.theory.known import Known
 
 
@@ -36,6 +37,23 @@ class RowsOnTheSphere(Signed):
 def _hadamard(n: int) -> Array:
     at = np.arange(n)
     return 1.0 - 2 * (np.bitwise_count(at[:, None] & at) % 2)
+
+
+@honest(Known(2, second_moment.sampled_hadamard, norm.sampled_hadamard))
+class FirstRowUnused(Signed):
+    """An SRHT without replacement whose first row is never sampled: another SRHT, in spite of that (`test_first_row`).
+
+    The signs of a row and those of the columns are the same: H times the diagonal of a row of H is H with its rows in
+    another order. So which row is never sampled can't be seen behind random signs of the columns.
+    """
+
+    def check(self) -> None:
+        require(self.b < 1 << (self.d - 1).bit_length(), f"b={self.b} must be less than the rows of the transform")
+
+    def matrix(self, draws: Draws) -> Array:
+        n = 1 << (self.d - 1).bit_length()
+        rows = draws.subset(ROWS, self.b, n - 1) + 1
+        return _hadamard(n)[rows][..., : self.d] * draws.signs(SIGNS, self.d)[:, None] * self.b**-0.5
 
 
 @honest(Known(2))

@@ -43,6 +43,12 @@ MUTANTS: list[tuple[str, Family]] = [
     ("C8", broken.Sloppy(D, B)),
     ("S1-sizes", broken.OddColumn(D, B)),
     ("C1", broken_nonlinear.FlushesSmall(D, B)),
+    *[
+        ("C1", getattr(broken_nonlinear, name)(D, B))
+        for name in ("DoublesFew", "DoublesMany", "DoublesNearlyDense", "DoublesPeaks", "DoublesFewBack")
+    ],
+    ("C3", broken_nonlinear.ProjectsFewDoubled(D, B)),
+    ("C8", broken_nonlinear.DoublesFewInSingle(D, B)),
     *[("C1", Method(D, B, name, "shifted")) for name in ("_sketch", "_desketch")],
     ("C1", Method(D, B, "_sketch", "by_the_batch")),
     ("C3", Method(D, B, "_project", "a_billionth")),

@@ -183,7 +183,7 @@ def test_a_bound_is_that_of_its_claim() -> None:
     ("changes", "told"),
     [
         ({"where": {"quantity": "round"}}, "Table 1: MLP: quantity=round is unknown.*did you mean rounds"),
-        ({"claim": "S22", "criterion": "claim"}, "claim=S22 is unknown.*did you mean S2"),
+        ({"claim": "S2y", "criterion": "claim"}, "claim=S2y is unknown.*did you mean S2"),
         ({}, "selects 2 rows; name more columns"),
     ],
 )

@@ -60,6 +60,12 @@ def test_wrong_measurements(kernels: Kernels, kind: type[Recovery], y: Any, mess
 
 
 @EACH
+def test_masked_measurements(compiled: Kernels, kind: type[Recovery]) -> None:
+    with pytest.raises(TypeError, match="the mask of a masked array would be ignored"):
+        kind(2).recover(drawn(kind, compiled), np.ma.masked_array(np.ones(B), mask=np.arange(B) == 2))
+
+
+@EACH
 def test_stack_of_operators(kernels: Kernels, kind: type[Recovery]) -> None:
     stack = drawn(kind, kernels, operators=1)
     with pytest.raises(ValueError, match="recovery takes one operator, not a stack of 1"):

@@ -204,7 +204,7 @@ OTHERS: list[Wrong] = [
     (lambda: Row("loss").mean([]), "at least"),
     (lambda: Row("loss").mean([1.0, float("nan")]), "finite"),
     (lambda: Row("loss").mean([float("inf")]), "finite"),
-    (lambda: Row("loss").mean(["x", "y"]), "could not convert"),
+    (lambda: Row("loss").mean(["x", "y"]), "must be real numbers"),
     (lambda: Row("loss").number(float("nan")), "must be finite"),
     (lambda: Row("loss").counted(5, trials=4), "count=5"),
     (lambda: Row("loss").counted(1.5, trials=4), "count=1.5"),

@@ -52,7 +52,7 @@ FALLING: dict[str, Callable[[float, int, int], float]] = {
 
 def test_values_of_the_lemmas() -> None:
     """At d/delta = e^4, b = 16 and s = 9, where each is a round number."""
-    d, delta = 64, 64 * math.exp(-4)
+    d, delta = 32, 32 * math.exp(-4)
     assert tail.dense(delta, d=d, b=16) == pytest.approx(4**1.5 / 4)
     assert tail.sparse(delta, d=d, b=16, s=9) == pytest.approx(4**1.5 / 3)
     assert tail.count_sketch(math.exp(-3), d=d, b=16) == pytest.approx(3)

@@ -15,6 +15,7 @@ from sketchbench.report.claim.criteria import CRITERIA, Settings, Verdict
 Entry = TypeVar("Entry")
 Role = Literal["printed", "corrected", "ours", "control", "contract"]
 Expected = Verdict | Literal["any"]  # any: of times, which differ from machine to machine
+NOTHING = "nothing"  # is expected of a user's own methods but that they keep the contract
 
 
 class ClaimError(ValueError):

@@ -8,10 +8,10 @@ import pandas as pd
 
 from sketchbench.measure.column import TRIALS_THERE, Column
 from sketchbench.report.claim import judging
-from sketchbench.report.claim.claims import Claim, ClaimError
+from sketchbench.report.claim.claims import NOTHING, Claim, ClaimError
 from sketchbench.report.claim.control import NegativeControl
 from sketchbench.report.claim.criteria import Verdict
-from sketchbench.report.claim.gate import apply_gate
+from sketchbench.report.claim.gate import ROLE, apply_gate
 from sketchbench.report.claim.judging import Judgement, Selection, compare, decide
 
 FAMILY_WISE_ERROR = 1e-3  # over all comparisons of all claims of a run, and again over those of negative controls
@@ -26,6 +26,8 @@ def evaluate(
     kinds: Mapping[str, str] | None = None,
     older: Collection[str] = (),
     takes: Mapping[str, str] | None = None,
+    own: Mapping[str, Collection[str]] | None = None,
+    only_own: bool = False,
 ) -> tuple[pd.DataFrame, int]:
     """Judge all claims, with simultaneous intervals.
 
@@ -39,6 +41,8 @@ def evaluate(
         kinds: of each study, what it compares; where they are not given, methods of the same name are the same.
         older: the studies whose tables are of another plan. A claim that asks for what they don't have is not run.
         takes: of each study without a table, or with one of another plan, what it would take to run it.
+        own: a user's own methods, by kind, of which nothing is expected but that they keep the contract.
+        only_own: whether claims that find nothing to judge, or whose studies have no tables, are left out.
 
     Returns:
         A table of verdicts, one row for each claim and method, void for methods that break the contract; and the
@@ -77,6 +81,8 @@ def evaluate(
     rows: list[dict[str, Any]] = []
     for claim in claims:
         if claim.id not in passes or passes[claim.id].idle:
+            if only_own and aside.isdisjoint(claim.studies):
+                continue
             reasons = (refusals.get(claim.id), _missing(claim, tables, older, takes or {}))
             rows.append(_not_run(claim, scale, "; ".join(filter(None, reasons))))
             continue
@@ -84,7 +90,11 @@ def evaluate(
         for method, selected in first.selected.items():
             if judgements := compare(selected, error_rate):
                 control = compare(first.against[method], error_rate) if method in first.against else None
-                rows.append(_row(claim, method, first.labels[method], judgements, control, scale))
+                row = _row(claim, method, first.labels[method], judgements, control, scale)
+                if method in (own or {}).get((kinds or {}).get(row["study"], ""), ()) and row["expected"] != "any":
+                    broken = claim.role == ROLE and row["verdict"] == "fails"
+                    row["expected"] = "holds" if broken else NOTHING
+                rows.append(row)
     return pd.DataFrame(apply_gate(rows, kinds or {})), count
 
 

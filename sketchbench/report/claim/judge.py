@@ -58,6 +58,8 @@ def judge(
         kinds=known["kinds"],
         older={*untimed, *older},
         takes={**dict.fromkeys(untimed, NO_TIMES), **known["takes"]},
+        own=known["own"],
+        only_own=known["only_own"],
     )
     measured = with_code(measured, read, older)
     timed = measured[_on_times(measured)]  # git does not track the file of these
@@ -112,4 +114,4 @@ def _facts(text: str) -> dict[str, Any]:
     facts = parse_json(text, "--facts")
     if not isinstance(facts, dict) or not facts.keys() >= FACTS:
         raise ValueError(f"--facts needs {', '.join(sorted(FACTS))}; Snakemake makes them of the plan")
-    return {"whole": True, "kinds": {}, "older": {}, "takes": {}, **facts}
+    return {"whole": True, "kinds": {}, "older": {}, "takes": {}, "own": {}, "only_own": False, **facts}

@@ -7,7 +7,7 @@ import pandas as pd
 
 from sketchbench.measure.column import Column
 from sketchbench.report.claim import gate
-from sketchbench.report.claim.claims import Claim
+from sketchbench.report.claim.claims import NOTHING, Claim
 from sketchbench.report.claim.erratum import Erratum
 from sketchbench.report.claim.evaluate import FAMILY_WISE_ERROR
 from sketchbench.report.claim.state import describe_states, summary
@@ -50,6 +50,7 @@ def render(
         f"# {TITLE}",
         SITE,
         *_papers(verdicts),
+        *_own(verdicts),
         *_expectations(verdicts),
         *_not_run(verdicts),
         *_older(verdicts, facts),
@@ -89,11 +90,22 @@ def _papers(verdicts: pd.DataFrame) -> list[str]:
     return ["## Is the paper right?", text, _table(columns, rows)]
 
 
+def _own(verdicts: pd.DataFrame) -> list[str]:
+    """The verdicts on a user's own methods, of which nothing is expected, in a line for each method and verdict."""
+    rows = verdicts[verdicts["expected"] == NOTHING]
+    lines = [
+        f"{label}: {verdict}: {', '.join(found['claim'].unique())}"
+        for (label, verdict), found in rows.groupby([Column.LABEL, "verdict"], sort=True)
+    ]
+    return ["## What is said of your own methods?", _bullets(lines)] if lines else []
+
+
 def _expectations(verdicts: pd.DataFrame) -> list[str]:
     """Is everything as expected? Counts of verdicts and surprises by role, then the surprises one by one."""
     rows = []
     for role in ROLES:
         group = verdicts[verdicts["role"] == role]
+        group = group[group["expected"] != NOTHING]
         surprises, not_run = len(surprising(group)), int((group["verdict"] == "not run").sum())
         expected = len(group) - surprises - not_run
         rows.append([role, str(expected), str(surprises), str(not_run)])
@@ -106,8 +118,9 @@ def _expectations(verdicts: pd.DataFrame) -> list[str]:
 
 
 def surprising(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """The verdicts that are not the expected ones; one that is not run, or where any is expected, is no surprise."""
-    differs = verdicts["verdict"] != verdicts["expected"]
+    """The verdicts that are not the expected ones; one that is not run, or where any or nothing is expected, is no
+    surprise."""
+    differs = (verdicts["verdict"] != verdicts["expected"]) & (verdicts["expected"] != NOTHING)
     said = (verdicts["verdict"] != "not run") & (verdicts["expected"] != "any")
     return verdicts[differs & (said | (verdicts["verdict"] == gate.VOID))]
 
@@ -196,7 +209,7 @@ def _errata(errata: Sequence[Erratum], verdicts: pd.DataFrame) -> list[str]:
     rows = []
     for erratum in errata:
         judged = {claim: verdicts[verdicts["claim"] == claim] for claim in erratum.claims}
-        counted = "; ".join(f"{name}: {_counted(own)}" for name, own in judged.items())
+        counted = "; ".join(f"{name}: {_counted(own) or 'not run'}" for name, own in judged.items())
         numbers = ""  # of the print, and the one that is so
         if case := erratum.counterexample:
             printed, measured = (f"{number:g}".replace("inf", "∞") for number in (case.printed, case.measured))

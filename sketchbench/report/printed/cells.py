@@ -15,6 +15,7 @@ import pandas as pd
 from sketchbench.files import write_text
 from sketchbench.measure.column import Column
 from sketchbench.parameters import choose
+from sketchbench.project import CONF
 from sketchbench.report import seal
 from sketchbench.report.printed.agreement import OPEN, Outcome, judge_claim, judge_digits, judge_draw, number
 from sketchbench.report.printed.transcription import OF_CLAIMS, PrintedCell, PrintedError, read_printed
@@ -89,7 +90,7 @@ def join(
     or an unknown claim.
     """
     known = sorted({quantity for table in tables.values() for quantity in table[Column.QUANTITY].unique()})
-    claims = sorted(verdicts["claim"].unique())
+    claims = sorted({*verdicts["claim"], *(path.stem for path in (CONF / "claim").glob("*.yaml"))})  # some are left out
     rows = []
     for cell in cells:
         try:

@@ -79,6 +79,16 @@ def vectors(length: int, random: np.random.Generator) -> Floats:
     return np.concatenate([np.array(kinds), np.eye(length)[places]])
 
 
+def supports(length: int, random: np.random.Generator) -> Floats:
+    """Normal vectors (N, length) with 1, 2, 3, √n, n/4, n/2, 3n/4, n - 1 and n nonzeros, and four random numbers of
+    them; of each number up to 12."""
+    sizes = {1, 2, 3, round(length**0.5), length // 4, length // 2, 3 * length // 4, length - 1, length}
+    sizes |= {*random.integers(1, length + 1, 4).tolist(), *range(1, 13)}
+    counts = [size for size in sorted(sizes) if 1 <= size <= length]
+    kept = random.permuted(np.tile(np.arange(length), (len(counts), 1)), axis=1) < np.array(counts)[:, None]
+    return random.standard_normal(kept.shape) * kept
+
+
 def errors(found: Floats, expected: Floats, scale: Floats | float, size: int, eps: float = 2.0**-52) -> Floats:
     """The largest error of each operator's results in units of rounding, (T,): at most 1 if they are right.
 
