@@ -116,12 +116,17 @@ def compose(overrides: list[str], conf: Path = CONF, folder: Path | None = None)
     """The config of one run, by Hydra; raises ConfigError, in one line, for an unknown option or key."""
     from hydra import compose as by_hydra
     from hydra import initialize_config_dir
+    from hydra.core.override_parser.types import Quote, QuotedString
     from hydra.errors import HydraException, MissingConfigException
     from omegaconf import open_dict
     from omegaconf.errors import OmegaConfBaseException
 
     check(overrides, conf)
-    search = [f"hydra.searchpath=['file://{folder}']"] if folder else []
+    for place in filter(None, (conf, folder)):
+        if "${" in str(place):
+            raise ConfigError(f"{place}: a path with ${{ can't be used, as Hydra reads it as a reference; rename it")
+    path = QuotedString(f"file://{folder}", Quote.single).with_quotes()
+    search = [f"hydra.searchpath=[{path}]"] if folder else []
     try:
         with initialize_config_dir(str(conf), version_base="1.3"):
             config = by_hydra("run", overrides=overrides + search, return_hydra_config=True)
@@ -268,8 +273,6 @@ def user_folder(folder: str | Path) -> Path | None:
     if not any((path / kind).is_dir() for kind in METHODS):
         known = " or ".join(f"`{kind}`" for kind in METHODS)
         raise ConfigError(f"folder {path} needs a folder {known} with YAML files in it")
-    if any(character in str(path) for character in "{}\n"):
-        raise ConfigError(f"folder {path}: a path with braces or line breaks can't be used; rename it")
     if str(path) not in sys.path:
         sys.path.insert(0, str(path))
     return path

@@ -25,7 +25,7 @@ rule check:
     retries: 0
     localrule: True
     conda:
-        "../../environment.yml"
+        ENVIRONMENT
     threads: 1
     params:
         only=(

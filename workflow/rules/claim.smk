@@ -27,7 +27,7 @@ rule claims:
     group:
         lambda wildcards: grouped(cluster.LAST)
     conda:
-        "../../environment.yml"
+        ENVIRONMENT
     threads: 1
     resources:
         mem_mb=lambda wildcards, attempt: 800 * attempt,

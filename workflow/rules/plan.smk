@@ -25,6 +25,12 @@ if "cupy_only" in workflow.global_resources and config["kernels"] != "cupy":
         " add --config kernels=cupy, or take another profile"
     )
 
+# Snakemake reads the value of a setting as YAML, without quotes at its ends; the path of a folder is what is written.
+for argument in workflow.config_settings.config_args:
+    key, _, value = argument.partition("=")
+    if key == "folder" and (not value or os.path.isdir(value)):
+        config["folder"] = value
+
 try:
     planning.check_settings(config)
     if workflow.is_main_process:
@@ -38,6 +44,11 @@ except (ConfigError, SchemaError, FileError, ValueError, RuntimeError) as error:
     raise WorkflowError(str(error)) from None
 
 CODE = CodeDigest(descriptions=True)
+# For the rules' `conda`, which Snakemake formats, so that braces in the path of the checkout have to be doubled.
+ENVIRONMENT = workflow.current_basedir.join("../../environment.yml").get_path_or_uri(
+    secret_free=True
+)
+ENVIRONMENT = ENVIRONMENT.replace("{", "{{").replace("}", "}}")
 RESULTS, LOGS, REPORTS = PLAN.places
 TABLE = f"{REPORTS}/tables/{{study}}"
 FIGURE = f"{REPORTS}/figures/{{figure}}"
