@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import yaml
 
 from sketchbench import kernels
-from sketchbench.config.overrides import EACH, NOT_HYDRA, check, groups
+from sketchbench.config.overrides import EACH, NOT_HYDRA, check, explain, groups, quote
 from sketchbench.errors import ConfigError, one_line
 from sketchbench.files import write_text
 from sketchbench.parameters import choose, did_you_mean
@@ -116,7 +116,6 @@ def compose(overrides: list[str], conf: Path = CONF, folder: Path | None = None)
     """The config of one run, by Hydra; raises ConfigError, in one line, for an unknown option or key."""
     from hydra import compose as by_hydra
     from hydra import initialize_config_dir
-    from hydra.core.override_parser.types import Quote, QuotedString
     from hydra.errors import HydraException, MissingConfigException
     from omegaconf import open_dict
     from omegaconf.errors import OmegaConfBaseException
@@ -125,8 +124,7 @@ def compose(overrides: list[str], conf: Path = CONF, folder: Path | None = None)
     for place in filter(None, (conf, folder)):
         if "${" in str(place):
             raise ConfigError(f"{place}: a path with ${{ can't be used, as Hydra reads it as a reference; rename it")
-    path = QuotedString(f"file://{folder}", Quote.single).with_quotes()
-    search = [f"hydra.searchpath=[{path}]"] if folder else []
+    search = [f"hydra.searchpath=[{quote(f'file://{folder}')}]"] if folder else []
     try:
         with initialize_config_dir(str(conf), version_base="1.3"):
             config = by_hydra("run", overrides=overrides + search, return_hydra_config=True)
@@ -136,7 +134,7 @@ def compose(overrides: list[str], conf: Path = CONF, folder: Path | None = None)
         suggestion = did_you_mean(missing.rpartition("/")[2], error.options or ())
         raise ConfigError(f"{missing} is unknown{known}{suggestion}") from None
     except (HydraException, OmegaConfBaseException) as error:
-        message = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
+        message = explain(error)
         suggestion = EACH if message.startswith("Ambiguous") else _suggestion(message, overrides, conf, folder)
         raise ConfigError(f"{message}{suggestion}; --help lists the options and keys") from None
     except yaml.YAMLError as error:

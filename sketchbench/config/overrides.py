@@ -5,10 +5,11 @@ Hydra takes some that change nothing, or not what they seem to, such as a key th
 
 import itertools
 import re
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from sketchbench.errors import ConfigError
+from sketchbench.errors import ConfigError, one_line
 from sketchbench.parameters import did_you_mean
 
 TOP = ("d", "b", "kernels", "seed")  # keys that belong to no group
@@ -40,28 +41,56 @@ def check(overrides: Sequence[str], conf: Path) -> None:
         if value is not None and "." not in key.partition("@")[0] and first in known and not OPTION.fullmatch(value):
             raise ConfigError(
                 f"{first}={value}: an option of {first} must be the name of one file; --help lists them"
-                f"{EACH if ',' in value else ''}"
+                f"{EACH if ',' in value or '(' in value else ''}"
             )
 
 
-def product(overrides: Sequence[str]) -> list[list[str]]:
-    """Every combination of the values that overrides list, by Hydra's grammar: `b=16,32`, `b=range(1,4)`.
-    Raises ConfigError, in one line, for what is no override.
+def product(overrides: Sequence[str], places: Sequence[Path] = ()) -> list[list[str]]:
+    """Every combination of the values that overrides list, by Hydra's grammar: `b=16,32`, `b=range(1,4)`, and
+    `sketch=glob(s*)` of the files of a group in `places`. Raises ConfigError, in one line, for what is no override, and
+    for one without a value.
 
     >>> product(["b=16,32", "sketch=srht"])
     [['b=16', 'sketch=srht'], ['b=32', 'sketch=srht']]
     """
     from hydra.core.override_parser.overrides_parser import OverridesParser
+    from hydra.core.override_parser.types import Glob
     from hydra.errors import HydraException
 
     try:
         parsed = OverridesParser.create().parse_overrides(list(overrides))
-        choices = [
-            [f"{one.get_key_element()}={value}" for value in one.sweep_string_iterator()]
-            if one.is_sweep_override()
-            else [str(one.input_line)]
-            for one in parsed
-        ]
     except HydraException as error:
-        raise ConfigError(str(error).splitlines()[0]) from None
+        raise ConfigError(explain(error)) from None
+    choices = []
+    for one in parsed:
+        if not one.is_sweep_override():
+            choices.append([str(one.input_line)])
+            continue
+        if isinstance(pattern := one.value(), Glob):
+            files = (path for place in places for path in (place / one.key_or_group).glob("*.yaml"))
+            values = pattern.filter(sorted({path.stem for path in files}))
+        else:
+            values = [] if one.is_interval_sweep() else list(one.sweep_string_iterator())
+        if not values:
+            raise ConfigError(f"{one.input_line} lists no values; write {one.get_key_element()}=choice(VALUE,VALUE)")
+        choices.append([f"{one.get_key_element()}={value}" for value in values])
     return [list(combination) for combination in itertools.product(*choices)]
+
+
+def quote(text: str) -> str:
+    """A text, whatever its letters, as a value of Hydra's grammar."""
+    from hydra.core.override_parser.types import Quote, QuotedString
+
+    return str(QuotedString(text, Quote.double).with_quotes())
+
+
+def explain(error: Exception) -> str:
+    """An error of Hydra's in one line; for an override that its grammar lacks, with what to write instead."""
+    override = getattr(error, "override", None)
+    if override is None:
+        return str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
+    key, _, value = override.partition("=")
+    reason = str(error).partition(" while evaluating ")[2].partition("See https")[0]  # of one of its functions
+    if value and not reason:
+        reason = f"a text with such letters needs quotes: {shlex.quote(f'{key}={quote(value)}')}"
+    return f"Error parsing override {override!r}{f'; {one_line(reason)}' if reason else ''}"

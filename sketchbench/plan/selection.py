@@ -31,8 +31,7 @@ class Places(NamedTuple):
 
 
 def places_of(scale: str, user: Path | None, apart: bool) -> Places:
-    """The folders of a plan. Reports on a user's folder go there; with `apart`, records and logs, too. Raises ConfigError
-    for a folder whose path Snakemake doesn't take."""
+    """The folders of a plan. Reports on a user's folder go there; with `apart`, records and logs, too."""
     # The reports of the quick scale are committed, at the top.
     shared = Places(f"results/{scale}", f"logs/{scale}", "reports" if scale == "quick" else f"reports/{scale}")
     if user is None:

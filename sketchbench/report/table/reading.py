@@ -33,7 +33,8 @@ def read_table(
     content = seal.content(path, kind, scale)
     again = seal.command(kind, scale, path)
     try:
-        table = pd.read_csv(io.BytesIO(content), dtype=dict.fromkeys(texts, str))
+        options = {"keep_default_na": False, "na_values": [""]}  # a method may be called None
+        table = pd.read_csv(io.BytesIO(content), dtype=dict.fromkeys(texts, str), **options)
     except ValueError as error:  # pandas' own errors are ValueErrors
         raise TableError(f"can't read {path}: {' '.join(str(error).split())}; run {again}") from None
     if missing := sorted(set(map(str, columns)) - set(table)):
