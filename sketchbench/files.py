@@ -35,10 +35,7 @@ def write_bytes(path: Path, content: bytes) -> None:
     """Write a file atomically, with the permissions that the umask leaves; missing folders are made.
 
     What is there in its place, a link included, is replaced. Two writers of the same file don't disturb each other, and
-    an error leaves nothing behind.
-
-    Raises:
-        FileError: where it can't be written: why, and what to do.
+    an error leaves nothing behind. Raises FileError where it can't be written: why, and what to do.
     """
     with _explaining(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -53,10 +50,7 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 def check_writable(path: Path, read: Callable[[Path], object] | None = None) -> None:
     """Ask, before the work whose result it is for, whether a file can be written; makes the folders that it is in.
-
-    Raises:
-        FileError: where it can't; and for a file that is there and that `read` raises for, since it is none of ours.
-    """
+    Raises FileError where it can't, and for a file that is there and that `read` refuses, as it is none of ours."""
     with _explaining(path):
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, "it is a folder")
@@ -88,15 +82,10 @@ def write_text(path: Path, text: str) -> None:
 
 
 def set_aside(path: Path) -> Path:
-    """Rename what can't be used, whether a file, a link or a folder, to its name with `.rejected` behind.
+    """Rename what can't be used, whether a file, a link or a folder, to its name with `.rejected` behind, and return
+    the new path. A file or link that was rejected before is replaced, a folder is not.
 
-    A file or link that was rejected before is replaced, a folder is not.
-
-    Returns:
-        The new path.
-
-    Raises:
-        FileError: where it can't be renamed.
+    Raises FileError where it can't be renamed.
     """
     rejected = path.with_name(f"{path.name}.rejected")
     number = 1
@@ -112,14 +101,7 @@ def set_aside(path: Path) -> Path:
 
 def clear(path: Path) -> list[str]:
     """Put aside what stands in the place of a file and is none of its own: a link, a folder, or a file in the place of
-    one of its folders.
-
-    Returns:
-        A line for each thing that was put aside.
-
-    Raises:
-        FileError: where it can't be renamed.
-    """
+    one of its folders. Returns a line for each; raises FileError where one can't be renamed."""
     lines = []
     for place in (*reversed(path.parents), path):
         if os.path.lexists(place) and not (is_plain(place) if place == path else place.is_dir()):

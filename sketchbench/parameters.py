@@ -23,7 +23,6 @@ from typing import Annotated, Any, Literal, NamedTuple, ParamSpec, TypeVar, Unio
 
 import numpy as np
 
-MANY = 60  # names that are too many for a line where one of them is meant
 Entry = TypeVar("Entry")
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -118,7 +117,7 @@ def choose(name: str, value: str, known: Iterable[str]) -> str:
     choices = list(known)
     if not any(value == choice and isinstance(value, bool) == isinstance(choice, bool) for choice in choices):
         meant, listed = did_you_mean(value, choices), f"; choose one of {', '.join(map(str, choices))}"
-        raise ValueError(f"{name}={value} is unknown{'' if meant and len(choices) > MANY else listed}{meant}")
+        raise ValueError(f"{name}={value} is unknown{'' if meant and len(choices) > 60 else listed}{meant}")
     return value
 
 

@@ -63,15 +63,9 @@ def command(kind: str, name: str, folder: Path | None) -> None:
 
 
 def write(kind: str, name: str, folder: Path) -> list[Path]:
-    """Write the files of a new method or task; returns their paths.
+    """Write the files of a new method, or of a task, into a user's folder, or into the checkout; returns their paths.
 
-    Arguments:
-        kind: of `METHODS`, or `TASK`.
-        name: of the method or task, and of its module: small letters, digits and _.
-        folder: the user's own; of a task, the checkout of the project.
-
-    Raises:
-        ValueError: for a name that can't be, or that is taken; nothing is written.
+    Raises ValueError for a name that can't be, or that is taken; nothing is written.
     """
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name) or name in RESERVED:
         raise ValueError(f"name {name!r} must be small letters, digits and _, and no word of Python or YAML")

@@ -7,7 +7,6 @@ import logging
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -30,11 +29,10 @@ def check_report(path: Path) -> Path:
     return path
 
 
-def output(suffix: str) -> Any:
-    return click.option(f"--{suffix}", required=True, type=FILE, callback=lambda _, __, path: check_report(path))
-
-
-CSV, SVG, PNG, PAGE = map(output, ("csv", "svg", "png", "page"))
+CSV, SVG, PNG, PAGE = (
+    click.option(f"--{suffix}", required=True, type=FILE, callback=lambda *given: check_report(given[-1]))
+    for suffix in ("csv", "svg", "png", "page")
+)
 
 
 @click.group("step", hidden=True, no_args_is_help=False)

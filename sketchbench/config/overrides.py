@@ -8,6 +8,8 @@ import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 from sketchbench.errors import ConfigError, one_line
 from sketchbench.parameters import did_you_mean
@@ -54,26 +56,26 @@ def product(overrides: Sequence[str], places: Sequence[Path] = ()) -> list[list[
     [['b=16', 'sketch=srht'], ['b=32', 'sketch=srht']]
     """
     from hydra.core.override_parser.overrides_parser import OverridesParser
-    from hydra.core.override_parser.types import Glob
     from hydra.errors import HydraException
 
+    def list_options(group: str, **_: Any) -> list[str]:
+        return sorted({path.stem for place in places for path in (place / group).glob("*.yaml")})
+
+    choices = []
     try:
-        parsed = OverridesParser.create().parse_overrides(list(overrides))
+        for one in OverridesParser.create(SimpleNamespace(get_group_options=list_options)).parse_overrides(
+            list(overrides)
+        ):
+            key, values = one.get_key_element(), [str(one.input_line)]
+            if one.is_sweep_override():
+                values = [
+                    f"{key}={value}" for value in (one.sweep_string_iterator() if one.is_discrete_sweep() else ())
+                ]
+            if not values:
+                raise ConfigError(f"{one.input_line} lists no values; write {key}=choice(VALUE,VALUE)")
+            choices.append(values)
     except HydraException as error:
         raise ConfigError(explain(error)) from None
-    choices = []
-    for one in parsed:
-        if not one.is_sweep_override():
-            choices.append([str(one.input_line)])
-            continue
-        if isinstance(pattern := one.value(), Glob):
-            files = (path for place in places for path in (place / one.key_or_group).glob("*.yaml"))
-            values = pattern.filter(sorted({path.stem for path in files}))
-        else:
-            values = [] if one.is_interval_sweep() else list(one.sweep_string_iterator())
-        if not values:
-            raise ConfigError(f"{one.input_line} lists no values; write {one.get_key_element()}=choice(VALUE,VALUE)")
-        choices.append([f"{one.get_key_element()}={value}" for value in values])
     return [list(combination) for combination in itertools.product(*choices)]
 
 

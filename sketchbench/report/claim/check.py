@@ -29,13 +29,8 @@ def read_verdicts(path: Path, scale: str | None = None) -> pd.DataFrame:
 
 
 class Finding(NamedTuple):
-    """A verdict or number that a person should look at.
-
-    Attributes:
-        claim, method: of the verdict.
-        what: the verdict or number, and the expected or earlier one, in words.
-        serious: whether another processor's rounding can't explain it.
-    """
+    """A verdict, of a claim and method, or a number that a person should look at: `what` it is, and the expected or
+    earlier one, in words. It is `serious` where another processor's rounding can't explain it."""
 
     claim: str
     method: str

@@ -39,12 +39,8 @@ def render(
     comparisons: int,
     errata: Sequence[Erratum] = (),
 ) -> str:
-    """The page: counts of verdicts, surprises, errata, and the studies and methods that were left out.
-
-    Arguments:
-        claims, errata: in the order of the page.
-        verdicts, comparisons: what `evaluate` returns.
-        facts: of the run: scale, seed, kernels, and (study, name, reason) of everything `skipped`.
+    """The page: counts of the verdicts and comparisons of `evaluate`, surprises, errata, and the studies and methods
+    that were left out. The facts of the run are scale, seed, kernels, and (study, name, reason) of everything `skipped`.
     """
     blocks = [
         f"# {TITLE}",
