@@ -8,7 +8,7 @@ KEPT := reports/paper/records
 export PATH := $(if $(filter /%,$(VENV)),,$(CURDIR)/)$(BIN):$(PATH)
 
 .DELETE_ON_ERROR:
-.PHONY: results paper keep report site test-site check test tests fuzz test-cuda test-slurm carry lint style types \
+.PHONY: results paper keep report site test-site check test tests fuzz test-cuda test-slurm browser carry lint style types \
 	layers workflow bench lock clean help
 
 help: ## list the targets
@@ -50,7 +50,10 @@ $(VENV)/test-site: $(VENV)/site
 		--editable '.[test,site,test-site]'
 	touch $@
 
-test-site: $(VENV)/test-site site ## the site in a browser: Debian's package chromium, or CHROMIUM=its path
+browser: $(VENV)/test-site
+	@python tests/site/browser/launch.py
+
+test-site: browser site ## the site in a browser: Debian's package chromium, or CHROMIUM=its path
 	python -m pytest -p no:xdist -m browser tests/site/browser $(ARGS)
 
 check: $(VENV)/ready ## fail where a verdict differs from the expected one

@@ -105,6 +105,7 @@ def test_what_is_refused(elsewhere: Path) -> None:
     change(norms[5])
     shutil.copytree(norms[5].parent, place.parent)
     change(place, rows=[{**ROWS[0], "mean": 0.2}])
+    Path(planned().places.results, *norms[6].relative_to(results).parts).write_text("no record")
     before = place.read_bytes()
     lines = gathered(elsewhere, code=1)
 
@@ -124,6 +125,8 @@ def test_what_is_refused(elsewhere: Path) -> None:
     assert not [line for line in lines if "link.parquet" in line]
     assert of("taken", lines)
     assert not list(Path().rglob("*.pt"))
+    (foreign,) = Path().rglob("*.rejected")
+    assert foreign.read_text() == "no record"
 
 
 def test_the_checkpoint_that_is_farther_wins(elsewhere: Path) -> None:

@@ -40,7 +40,7 @@ def render(
     errata: Sequence[Erratum] = (),
 ) -> str:
     """The page: counts of the verdicts and comparisons of `evaluate`, surprises, errata, and the studies and methods
-    that were left out. The facts of the run are scale, seed, kernels, and (study, name, reason) of everything `skipped`.
+    that were left out. Facts of the run are scale, seed, kernels, and (study, name, reason) of everything `skipped`.
     """
     blocks = [
         f"# {TITLE}",
