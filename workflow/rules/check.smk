@@ -25,7 +25,7 @@ rule check:
     retries: 0
     localrule: True
     conda:
-        ENVIRONMENT
+        "../../environment.yml"
     threads: 1
     params:
         only=(

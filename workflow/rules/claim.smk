@@ -27,7 +27,7 @@ rule claims:
     group:
         lambda wildcards: grouped(cluster.LAST)
     conda:
-        ENVIRONMENT
+        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=lambda wildcards, attempt: 800 * attempt,

@@ -1,5 +1,6 @@
 # What there is to do: studies and configs become runs, once, while Snakemake reads this file.
 import os
+import re
 import shlex
 from pathlib import Path
 
@@ -17,6 +18,12 @@ from sketchbench.report.printed.transcription import studies_printed
 from sketchbench.config.composition import user_folder
 from sketchbench.config.schema import SchemaError
 from sketchbench.inspection.check import check_folder
+
+# Snakemake takes braces for a wildcard, also in the path of a lock or of an environment.
+if re.search("[{}]", f"{os.getcwd()}{workflow.basedir}"):
+    raise WorkflowError(
+        f"{os.getcwd()}: Snakemake takes no path with braces; rename the folder"
+    )
 
 # A profile may be for CuPy alone. Its kernels=cupy is lost where --configfile replaces the profile's.
 if "cupy_only" in workflow.global_resources and config["kernels"] != "cupy":
@@ -44,11 +51,6 @@ except (ConfigError, SchemaError, FileError, ValueError, RuntimeError) as error:
     raise WorkflowError(str(error)) from None
 
 CODE = CodeDigest(descriptions=True)
-# For the rules' `conda`, which Snakemake formats, so that braces in the path of the checkout have to be doubled.
-ENVIRONMENT = workflow.current_basedir.join("../../environment.yml").get_path_or_uri(
-    secret_free=True
-)
-ENVIRONMENT = ENVIRONMENT.replace("{", "{{").replace("}", "}}")
 RESULTS, LOGS, REPORTS = PLAN.places
 TABLE = f"{REPORTS}/tables/{{study}}"
 FIGURE = f"{REPORTS}/figures/{{figure}}"

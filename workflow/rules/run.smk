@@ -16,7 +16,7 @@ rule run:
     group:
         lambda wildcards: grouped(cluster.group_of_batch(batch_of(wildcards)))
     conda:
-        ENVIRONMENT
+        "../../environment.yml"
     threads: 1
     # What it took when it was measured, with headroom; each further attempt gets twice as much.
     resources:

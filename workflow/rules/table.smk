@@ -19,7 +19,7 @@ rule table:
             cluster.group_of_table(PLAN.batches[wildcards.study].values())
         )
     conda:
-        ENVIRONMENT
+        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=lambda wildcards, attempt: 600 * attempt,

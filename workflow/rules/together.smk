@@ -8,7 +8,7 @@ rule tables:
     log:
         f"{LOGS}/tables.log",
     conda:
-        ENVIRONMENT
+        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=lambda wildcards, attempt: 1000 * attempt,
@@ -40,7 +40,7 @@ rule figures:
     log:
         f"{LOGS}/figures.log",
     conda:
-        ENVIRONMENT
+        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=lambda wildcards, attempt: 1000 * attempt,
