@@ -61,16 +61,14 @@ def product(overrides: Sequence[str], places: Sequence[Path] = ()) -> list[list[
     def list_options(group: str, **_: Any) -> list[str]:
         return sorted({path.stem for place in places for path in (place / group).glob("*.yaml")})
 
+    loader: Any = SimpleNamespace(get_group_options=list_options)
     choices = []
     try:
-        for one in OverridesParser.create(SimpleNamespace(get_group_options=list_options)).parse_overrides(
-            list(overrides)
-        ):
+        for one in OverridesParser.create(loader).parse_overrides(list(overrides)):
             key, values = one.get_key_element(), [str(one.input_line)]
             if one.is_sweep_override():
-                values = [
-                    f"{key}={value}" for value in (one.sweep_string_iterator() if one.is_discrete_sweep() else ())
-                ]
+                listed = one.sweep_string_iterator() if one.is_discrete_sweep() else ()
+                values = [f"{key}={value}" for value in listed]
             if not values:
                 raise ConfigError(f"{one.input_line} lists no values; write {key}=choice(VALUE,VALUE)")
             choices.append(values)

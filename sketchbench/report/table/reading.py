@@ -3,6 +3,7 @@
 import io
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -27,7 +28,7 @@ def read_table(
     content = seal.content(path, kind, scale)
     again = seal.command(kind, scale, path)
     try:
-        options = {"keep_default_na": False, "na_values": [""]}  # a method may be called None
+        options: dict[str, Any] = {"keep_default_na": False, "na_values": [""]}  # a method may be called None
         table = pd.read_csv(io.BytesIO(content), dtype=dict.fromkeys(texts, str), **options)
     except ValueError as error:  # pandas' own errors are ValueErrors
         raise TableError(f"can't read {path}: {' '.join(str(error).split())}; run {again}") from None
