@@ -1,12 +1,14 @@
 # `make results` and `make test` need Python 3.11 or newer, pip, gcc and make; nothing else.
 PYTHON ?= python3
 VENV := .venv
-BIN := $(abspath $(VENV))/bin
+BIN := $(VENV)/bin
 KEPT := reports/paper/records
-export PATH := $(BIN):$(PATH)
+# A checkout may be in a folder of any name. So targets and recipes have relative paths, and programs are modules of
+# Python: the first line of a script can't name an interpreter behind a space.
+export PATH := $(if $(filter /%,$(VENV)),,$(CURDIR)/)$(BIN):$(PATH)
 
 .DELETE_ON_ERROR:
-.PHONY: results paper keep report site test-site check test tests fuzz test-cuda test-slurm carry lint style types \
+.PHONY: results paper keep report site test-site check test tests fuzz test-cuda test-slurm browser carry lint style types \
 	layers workflow bench lock clean help
 
 help: ## list the targets
@@ -14,38 +16,45 @@ help: ## list the targets
 
 $(VENV)/ready: pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit("sketchbench needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
+	@$(PYTHON) -c 'import os, re, sys; path = os.path.abspath(sys.argv[1]); \
+	  sys.exit(f"pip takes no path with : $$ {{ }} or broken UTF-8, as {path!a}; rename it, or add VENV=FOLDER" \
+	  if re.search("[:$${}]", path) or re.search("[\ud800-\udfff]", os.getcwd()) else 0)' "$(VENV)"
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable '.[test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable '.[test]'
 	touch $@
 
 results: $(VENV)/ready ## run every study at the quick scale, and write reports/
 	@sh workflow/run $(ARGS)
 
 paper: $(VENV)/ready ## the same at the papers' own sizes: days; goes on where it was stopped, and from kept trainings
-	@[ ! -d $(KEPT) ] || $(BIN)/sketchbench gather $(KEPT) --scale paper
+	@[ ! -d $(KEPT) ] || python -m sketchbench gather $(KEPT) --scale paper
 	@sh workflow/run --config scale=paper $(ARGS)
 
 keep: ## keep the records of trainings and attacks that took hours, to be committed: make paper begins with them
 	@mkdir -p $(KEPT) && cd results/paper && find . -name 'trial[0-9]*.parquet' -print0 | \
-	  tar --null -cf - -T - | tar -xf - -C $(CURDIR)/$(KEPT) && du -sh $(CURDIR)/$(KEPT)
+	  tar --null -cf - -T - | tar -xf - -C "$$OLDPWD/$(KEPT)" && du -sh "$$OLDPWD/$(KEPT)"
 
 report: results ## bundle tables and figures into reports/report.html
-	snakemake --report reports/report.html
+	python -m snakemake --report reports/report.html
 
 $(VENV)/site: $(VENV)/ready
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable '.[test,site]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock \
+		--editable '.[test,site]'
 	touch $@
 
 site: $(VENV)/site ## build reports/site from the reports that are there
 	@python -m sketchbench site $(ARGS)
 
 $(VENV)/test-site: $(VENV)/site
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock \
 		--editable '.[test,site,test-site]'
 	touch $@
 
-test-site: $(VENV)/test-site site ## the site in a browser: Debian's package chromium, or CHROMIUM=its path
-	pytest -p no:xdist -m browser tests/site/browser $(ARGS)
+browser: $(VENV)/test-site
+	@python tests/site/browser/launch.py
+
+test-site: browser site ## the site in a browser: Debian's package chromium, or CHROMIUM=its path
+	python -m pytest -p no:xdist -m browser tests/site/browser $(ARGS)
 
 check: $(VENV)/ready ## fail where a verdict differs from the expected one
 	python -m sketchbench check reports/claims.csv $(if $(AGAINST),--against $(AGAINST)) $(ARGS)
@@ -55,10 +64,10 @@ test: $(VENV)/ready ## lint, types, layers and tests
 	@$(MAKE) --no-print-directory --keep-going --jobs=2 tests types style layers workflow
 
 tests: $(VENV)/ready ## pytest alone
-	OMP_NUM_THREADS=1 pytest -n auto --dist worksteal $(ARGS)
+	OMP_NUM_THREADS=1 python -m pytest -n auto --dist worksteal $(ARGS)
 
 fuzz: $(VENV)/ready ## the property tests with FUZZ (20) times as many inputs, which are new in each run; says how many
-	OMP_NUM_THREADS=1 FUZZ=$(or $(FUZZ),20) pytest -n auto --dist worksteal -m hypothesis \
+	OMP_NUM_THREADS=1 FUZZ=$(or $(FUZZ),20) python -m pytest -n auto --dist worksteal -m hypothesis \
 	  --hypothesis-show-statistics $(ARGS)
 
 # Side by side, and all of them, so that one run tells all that is wrong.
@@ -66,25 +75,26 @@ lint: $(VENV)/ready ## style, types, layers, workflow
 	@$(MAKE) --no-print-directory --keep-going --jobs=4 --output-sync=target style types layers workflow
 
 style: $(VENV)/ready
-	ruff check .
-	ruff format --check .
+	python -m ruff check .
+	python -m ruff format --check .
 
 types: $(VENV)/ready
-	mypy
+	python -m mypy
 
 layers: $(VENV)/ready
-	lint-imports --no-cache
+	python -c "from importlinter.cli import lint_imports_command as lint; lint()" --no-cache
 
 # With one study, as the rules are the same for all; in both ways to share processes. The smoke scale's reports are none
 # of the committed ones, which reading the Snakefile would set aside where they are of other code.
 SMALL := --config scale=smoke studies=norms
 workflow: $(VENV)/ready
-	snakefmt --check Snakefile workflow
-	snakemake --lint $(SMALL)
-	snakemake --lint $(SMALL) --configfile conf/workflow.yaml tests/workflow/apart.yaml
+	python -m snakefmt --check Snakefile workflow
+	python -m snakemake --lint $(SMALL)
+	python -m snakemake --lint $(SMALL) --configfile conf/workflow.yaml tests/workflow/apart.yaml
 
 $(VENV)/bench: $(VENV)/ready
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable '.[test,bench]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock \
+		--editable '.[test,bench]'
 	touch $@
 
 # Rounds enough for a stable minimum. The table of a GPU has a name of its own.
@@ -93,27 +103,27 @@ TIMES := benchmarks$(if $(findstring cupy,$(ARGS)),-gpu)
 
 bench: $(VENV)/bench ## time kernels, recoveries and other libraries, into reports/benchmarks.csv
 	@mkdir -p results
-	pytest -p no:xdist tests/benchmark/bench_*.py $(ROUNDS) --benchmark-columns=min,median,rounds \
+	python -m pytest -p no:xdist tests/benchmark/bench_*.py $(ROUNDS) --benchmark-columns=min,median,rounds \
 		--benchmark-json=results/$(TIMES).json $(ARGS)
 	python -m sketchbench step benchmarks --json results/$(TIMES).json --csv reports/$(TIMES).csv \
 		--svg reports/figures/$(TIMES).svg --png reports/figures/$(TIMES).png
 
 # The plugin has a folder of its own: where Snakemake finds it, every start of Snakemake imports pandas.
 $(VENV)/slurm: $(VENV)/ready
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock --no-deps --target $@ \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock --no-deps --target $@ \
 		snakemake-executor-plugin-slurm snakemake-executor-plugin-slurm-jobstep
 
 test-slurm: $(VENV)/slurm ## runs on a SLURM cluster of one node, which it starts; needs root, slurm-wlm and munge
-	PYTHONPATH=$(abspath $(VENV)/slurm) pytest -p no:xdist -m slurm tests/slurm $(ARGS)
+	PYTHONPATH="$$PWD/$(VENV)/slurm" python -m pytest -p no:xdist -m slurm tests/slurm $(ARGS)
 
 # CuPy for its names alone, and NVRTC; in a folder of their own, where no other test finds them.
 $(VENV)/cuda: $(VENV)/ready
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint requirements.lock --no-deps --target $@ \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock --no-deps --target $@ \
 		cupy-cuda13x cuda-pathfinder nvidia-cuda-nvrtc \
 	  || { mkdir -p $@; echo "no wheels of CuPy and NVRTC here: kernels are not compiled, names are not compared"; }
 
 test-cuda: $(VENV)/cuda ## the CUDA kernels without a GPU: compiled, and the tests marked gpu on an emulated device
-	PYTHONPATH=$(abspath $(VENV)/cuda) EMULATED_CUDA=checked OMP_NUM_THREADS=1 pytest -n auto --dist worksteal \
+	PYTHONPATH="$$PWD/$(VENV)/cuda" EMULATED_CUDA=checked OMP_NUM_THREADS=1 python -m pytest -n auto --dist worksteal \
 		-m "(gpu or cuda) and not long_emulated" tests $(ARGS)
 
 carry: ## write results/carried.tar.gz, all files that a machine with a GPU and without a network needs
@@ -125,9 +135,9 @@ BY_HAND := ^(cuda|cupy|nvidia|torch|triton)
 
 lock: ## renew requirements.lock from the newest releases
 	$(PYTHON) -m venv .lock
-	.lock/bin/pip install --quiet --editable '.[test,bench,site,test-site,slurm]'
-	{ .lock/bin/pip freeze --exclude-editable | grep -vE "$(BY_HAND)"; grep -E "$(BY_HAND)" requirements.lock; } \
-		| sort -f > .lock/new
+	.lock/bin/python -m pip install --quiet --editable '.[test,bench,site,test-site,slurm]'
+	{ .lock/bin/python -m pip freeze --exclude-editable | grep -vE "$(BY_HAND)"; \
+		grep -E "$(BY_HAND)" requirements.lock; } | sort -f > .lock/new
 	mv .lock/new requirements.lock
 	rm -rf .lock
 

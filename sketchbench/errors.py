@@ -31,17 +31,11 @@ def one_line(text: str) -> str:
 
 
 def blame(error: BaseException, folder: Path | None) -> str | None:
-    """An error of a user's code in one line: `my_sketches.py, line 12, in _draw: ZeroDivisionError: division by zero`.
+    """An error of a user's code in one line: `my_sketches.py, line 12, in _draw: ZeroDivisionError: division by zero`;
+    None where no code in the user's resolved folder took part, also in the errors that it was raised from.
 
     Of several of the user's functions the innermost is named; what that one called wrongly, of ours or of a library,
     counts as its own.
-
-    Arguments:
-        error: what was raised; the errors that it was raised from count, too.
-        folder: the user's, resolved; None for none.
-
-    Returns:
-        The line; None where no code of the user's took part.
     """
     if folder is None:
         return None

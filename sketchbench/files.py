@@ -5,6 +5,8 @@ import errno
 import json
 import os
 import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from sketchbench.errors import message
 _SPACE = "no space left on device while writing {path}; free some and run the same command again"
 _RIGHTS = "{path} can't be written: no permission in {path.parent}; make that folder writable, or choose another"
 _FOLDER = "{path} can't be written: {blocking} is a {kind}; move it away, or choose another name"
+_FOREIGN = "{path} is there already, and no whole file of this kind; choose another name, or remove it"
 _REASONS = {
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), _SPACE),
     errno.EFBIG: "{path} is larger than files may be here (ulimit -f); raise that and run the same command again",
@@ -32,30 +35,45 @@ def write_bytes(path: Path, content: bytes) -> None:
     """Write a file atomically, with the permissions that the umask leaves; missing folders are made.
 
     What is there in its place, a link included, is replaced. Two writers of the same file don't disturb each other, and
-    an error leaves nothing behind.
-
-    Raises:
-        FileError: where it can't be written: why, and what to do.
+    an error leaves nothing behind. Raises FileError where it can't be written: why, and what to do.
     """
-    temporary = path.with_name(f".{path.stem[:40]}.{secrets.token_hex(8)}")
-    try:
+    with _explaining(path):
         path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f".{path.stem[:40]}.{secrets.token_hex(8)}")
         try:
             _write(temporary, content)
             temporary.replace(path)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
-    except OSError as error:
-        raise FileError(error.errno, _explained(path, error)) from None
+
+
+def check_writable(path: Path, read: Callable[[Path], object] | None = None) -> None:
+    """Ask, before the work whose result it is for, whether a file can be written; makes the folders that it is in.
+    Raises FileError where it can't, and for a file that is there and that `read` refuses, as it is none of ours."""
+    with _explaining(path):
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "it is a folder")
+        with suppress(FileNotFoundError):
+            path.lstat()  # raises for a name that is too long, too
+            try:
+                if read is None or not path.is_file():
+                    raise ValueError
+                read(path)
+            except (ValueError, LookupError, OSError):
+                raise FileError(errno.EEXIST, _FOREIGN.format(path=path)) from None
+        path.parent.mkdir(parents=True, exist_ok=True)
+        probe = path.with_name(f".{secrets.token_hex(8)}")
+        try:
+            _write(probe, bytes(1 << 16))
+        finally:
+            probe.unlink(missing_ok=True)
 
 
 def make_folder(path: Path) -> None:
     """Make a folder, and those that it is in. Raises FileError where it can't be made."""
-    try:
+    with _explaining(path):
         path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(error.errno, _explained(path, error)) from None
 
 
 def write_text(path: Path, text: str) -> None:
@@ -64,15 +82,10 @@ def write_text(path: Path, text: str) -> None:
 
 
 def set_aside(path: Path) -> Path:
-    """Rename what can't be used, whether a file, a link or a folder, to its name with `.rejected` behind.
+    """Rename what can't be used, whether a file, a link or a folder, to its name with `.rejected` behind, and return
+    the new path. A file or link that was rejected before is replaced, a folder is not.
 
-    A file or link that was rejected before is replaced, a folder is not.
-
-    Returns:
-        The new path.
-
-    Raises:
-        FileError: where it can't be renamed.
+    Raises FileError where it can't be renamed.
     """
     rejected = path.with_name(f"{path.name}.rejected")
     number = 1
@@ -88,14 +101,7 @@ def set_aside(path: Path) -> Path:
 
 def clear(path: Path) -> list[str]:
     """Put aside what stands in the place of a file and is none of its own: a link, a folder, or a file in the place of
-    one of its folders.
-
-    Returns:
-        A line for each thing that was put aside.
-
-    Raises:
-        FileError: where it can't be renamed.
-    """
+    one of its folders. Returns a line for each; raises FileError where one can't be renamed."""
     lines = []
     for place in (*reversed(path.parents), path):
         if os.path.lexists(place) and not (is_plain(place) if place == path else place.is_dir()):
@@ -126,12 +132,23 @@ def _write(path: Path, content: bytes) -> None:
         os.fsync(file.fileno())
 
 
+@contextmanager
+def _explaining(path: Path) -> Iterator[None]:
+    """Around what writes a file or folder: FileError where that fails."""
+    try:
+        yield
+    except FileError:
+        raise
+    except OSError as error:
+        raise FileError(error.errno, _explained(path, error)) from None
+
+
 def _explained(path: Path, error: OSError) -> str:
     blocking = next((place for place in (path, *path.parents) if os.path.lexists(place)), path)
     if error.errno in (errno.EISDIR, errno.EEXIST, errno.ENOTDIR) or (blocking != path and not blocking.is_dir()):
         kind = "folder" if blocking.is_dir() else "file"
         return _FOLDER.format(path=path, blocking=blocking, kind=kind)
-    message = _REASONS.get(error.errno or 0, "{path} can't be written: {reason}")
+    message = _REASONS.get(error.errno or 0, "{path} can't be written: {reason}; choose another place")
     return message.format(path=path, reason=error.strerror or error)
 
 

@@ -111,12 +111,13 @@ def choose(name: str, value: str, known: Iterable[str]) -> str:
     """The value, if it is one of the known ones.
 
     Raises:
-        ValueError: if it is not; the message calls it `name`, lists the known ones, and says which may have been meant.
+        ValueError: if it is not; the message calls it `name`, says which may have been meant, and lists the known ones
+            unless there are many.
     """
     choices = list(known)
     if not any(value == choice and isinstance(value, bool) == isinstance(choice, bool) for choice in choices):
-        listed = ", ".join(map(str, choices))
-        raise ValueError(f"{name}={value} is unknown; choose one of {listed}{did_you_mean(value, choices)}")
+        meant, listed = did_you_mean(value, choices), f"; choose one of {', '.join(map(str, choices))}"
+        raise ValueError(f"{name}={value} is unknown{'' if meant and len(choices) > 60 else listed}{meant}")
     return value
 
 
@@ -126,8 +127,9 @@ def did_you_mean(value: Any, known: Iterable[Any]) -> str:
     >>> did_you_mean("trails", ["trials", "pairs"])
     '; did you mean trials?'
     """
-    close = difflib.get_close_matches(value, map(str, known), n=1) if isinstance(value, str) else []
-    return f"; did you mean {close[0]}?" if close else ""
+    names = {str(name).casefold(): name for name in known}
+    close = difflib.get_close_matches(value.strip().casefold(), names, n=1) if isinstance(value, str) else []
+    return f"; did you mean {names[close[0]]}?" if close else ""
 
 
 @functools.cache  # reading hints takes longer than checking them

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sketchbench.files import FileError, clear, is_plain, set_aside, write_bytes, write_text
+from sketchbench.files import FileError, check_writable, clear, is_plain, set_aside, write_bytes, write_text
 
 ROOT = Path(__file__).parents[1]
 
@@ -116,3 +117,49 @@ def test_a_full_disk_by_hand(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
     assert line.startswith(f"sketchbench: error: {tmp_path / 'one.parquet'} is larger than files may be here")
     assert list(tmp_path.iterdir()) == []
+
+
+def whole(path: Path) -> None:
+    if path.read_text() != "whole":
+        raise ValueError(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("notes.txt", "is there already, and no whole file of this kind; choose another name, or remove it"),
+        ("dangling", "is there already"),
+        ("loop", "is there already"),
+        ("notes.txt/x", "notes.txt is a file"),
+        ("folder", "folder is a folder"),
+        (".", "is a folder"),
+        ("x" * 300, "the name is too long"),
+        ("/dev/null", "is there already"),
+        ("/proc/nowhere/x", "/proc/nowhere/x can't be written: "),
+    ],
+)
+def test_a_file_is_asked_for_before_the_work(tmp_path: Path, name: str, words: str) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "dangling").symlink_to("nowhere")
+    (tmp_path / "loop").symlink_to("loop")
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(FileError, match=re.escape(words)):
+        check_writable(tmp_path / name, whole)
+    assert sorted(tmp_path.iterdir()) == before
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_what_asking_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing but the folder, also on a full disk; a file of ours may be written anew."""
+    place = tmp_path / "deep" / "x"
+    check_writable(place, whole)
+    assert list(place.parent.iterdir()) == []
+    place.write_text("whole")
+    check_writable(place, whole)
+    with pytest.raises(FileError, match="is there already"):
+        check_writable(place)
+    with monkeypatch.context() as patched, pytest.raises(FileError, match=f"no space left on device .*{place}"):
+        patched.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full")))
+        check_writable(place, whole)
+    assert list(place.parent.iterdir()) == [place]

@@ -105,6 +105,9 @@ def test_what_is_refused(elsewhere: Path) -> None:
     change(norms[5])
     shutil.copytree(norms[5].parent, place.parent)
     change(place, rows=[{**ROWS[0], "mean": 0.2}])
+    foreign = Path(planned().places.results, *norms[6].relative_to(results).parts)
+    foreign.parent.mkdir(exist_ok=True)
+    foreign.write_text("no record")
     before = place.read_bytes()
     lines = gathered(elsewhere, code=1)
 
@@ -124,6 +127,7 @@ def test_what_is_refused(elsewhere: Path) -> None:
     assert not [line for line in lines if "link.parquet" in line]
     assert of("taken", lines)
     assert not list(Path().rglob("*.pt"))
+    assert foreign.with_name(f"{foreign.name}.rejected").read_text() == "no record"
 
 
 def test_the_checkpoint_that_is_farther_wins(elsewhere: Path) -> None:

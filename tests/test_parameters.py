@@ -245,3 +245,7 @@ def test_choose() -> None:
     assert choose("case", "a", {"a": 1, "b": 2}) == "a"
     with pytest.raises(ValueError, match=r"^case=c is unknown; choose one of a, b$"):
         choose("case", "c", iter("ab"))
+    with pytest.raises(ValueError, match=r"^case=B  is unknown; choose one of a, b; did you mean b\?$"):
+        choose("case", "B ", "ab")
+    with pytest.raises(ValueError, match=r"^claim=s2 is unknown; did you mean S2\?$"):
+        choose("claim", "s2", [f"S{number}" for number in range(100)])

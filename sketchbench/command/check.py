@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from sketchbench.files import write_text
+from sketchbench.files import check_writable, write_text
 from sketchbench.report.claim.check import annotations, changes, read_verdicts, summary, surprises
 from sketchbench.report.claim.state import not_of_this_plan
 from sketchbench.report.claim.state import summary as states
@@ -51,6 +51,8 @@ def command(
     sketchbench check reports/paper/claims.csv --against before/claims.csv --current
     sketchbench check --committed
     """
+    if page:
+        check_writable(page, lambda path: path.read_text(encoding="utf-8").index(" verdicts, "))
     rows = read_verdicts(verdicts)
     old = not_of_this_plan(rows) if current else []
     with ExitStack() as stack:

@@ -6,7 +6,7 @@ import click
 
 from sketchbench.command.group import OneOf
 from sketchbench.config.schema import SCALES
-from sketchbench.files import write_text
+from sketchbench.files import check_writable, write_text
 from sketchbench.plan import cost
 
 
@@ -22,6 +22,7 @@ def command(scale: str, results: Path | None) -> None:
     sketchbench costs quick
     """
     folder = results or Path("results") / scale
+    check_writable(cost.FILE, cost.read)
     measured = cost.measured(folder)
     if not measured:
         remedy = f"run sketchbench results --config scale={scale}"

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 import click
 
 from sketchbench.command.plan import plan_of, settings
-from sketchbench.files import FileError, clear, write_bytes
+from sketchbench.files import FileError, check_writable, clear, set_aside, write_bytes
 from sketchbench.plan.plan import Plan
 from sketchbench.run import record
 from sketchbench.run.course import outcome_config
@@ -40,6 +40,8 @@ def command(source: Path, dry_run: bool, **options: Any) -> None:
     plan = plan_of(options)
     if Path(plan.places.results).resolve().is_relative_to(source.resolve()):
         raise FileError(f"{source} holds the results that are here; name a folder that comes from elsewhere")
+    if not dry_run:
+        check_writable(Path(plan.places.results, "new"))
     fates: Counter[str] = Counter()
     for outcome in Gathering(plan, dry=dry_run).look_through(source):
         fates[outcome.fate] += 1
@@ -140,5 +142,7 @@ class Gathering:
     def _taken(self, path: Path, place: Path, content: bytes) -> Outcome:
         if not self._dry:
             clear(place)
+            if place.is_file():
+                set_aside(place)
             write_bytes(place, content)
         return Outcome(path, "taken", f"as {place}")

@@ -2,7 +2,9 @@
 
 import importlib.machinery
 import keyword
+import os
 import re
+import shlex
 import sys
 from pathlib import Path
 from string import Template
@@ -10,8 +12,9 @@ from string import Template
 import click
 
 from sketchbench.command.group import OneOf
+from sketchbench.config import commands
 from sketchbench.config.composition import METHODS
-from sketchbench.files import display_path, write_text
+from sketchbench.files import check_writable, display_path, write_text
 from sketchbench.inspection.files import RESERVED
 from sketchbench.project import CONF, HOME, PROJECT
 
@@ -55,20 +58,14 @@ def command(kind: str, name: str, folder: Path | None) -> None:
         print(f"  sketchbench results --config studies={name}")
         print(f"  sketchbench show {paths[-1].stem}")
     else:
-        print(f"  sketchbench run --folder {own} {RUNS[kind].format(name)}")
-        print(f"  sketchbench results --config folder={own} only=mine")
+        print(f"  sketchbench run --folder {shlex.quote(str(own))} {RUNS[kind].format(name)}")
+        print(f"  sketchbench results --config{commands.own(own)}")
 
 
 def write(kind: str, name: str, folder: Path) -> list[Path]:
-    """Write the files of a new method or task; returns their paths.
+    """Write the files of a new method, or of a task, into a user's folder, or into the checkout; returns their paths.
 
-    Arguments:
-        kind: of `METHODS`, or `TASK`.
-        name: of the method or task, and of its module: small letters, digits and _.
-        folder: the user's own; of a task, the checkout of the project.
-
-    Raises:
-        ValueError: for a name that can't be, or that is taken; nothing is written.
+    Raises ValueError for a name that can't be, or that is taken; nothing is written.
     """
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name) or name in RESERVED:
         raise ValueError(f"name {name!r} must be small letters, digits and _, and no word of Python or YAML")
@@ -88,8 +85,10 @@ def write(kind: str, name: str, folder: Path) -> list[Path]:
         if name in sys.stdlib_module_names or importlib.machinery.PathFinder.find_spec(name, elsewhere) is not None:
             raise ValueError(f"name {name!r} is that of a Python module that is installed; choose another")
         places = {f"{kind}.yaml": folder / kind / f"{name}.yaml", f"{kind}.py": folder / f"{name}.py"}
-    if taken := next((path for path in places.values() if path.exists()), None):
+    if taken := next((path for path in places.values() if os.path.lexists(path)), None):
         raise ValueError(f"{display_path(taken)} exists already; choose another name, or remove it")
+    for path in places.values():
+        check_writable(path)
     for text, path in places.items():
         write_text(path, Template((TEXTS / f"{text}.txt").read_text(encoding="utf-8")).substitute(words))
     return list(places.values())

@@ -16,11 +16,12 @@ from sketchbench.config import composition
 from sketchbench.config.composition import METHODS
 from sketchbench.config.overrides import product
 from sketchbench.errors import blame
+from sketchbench.files import check_writable
 from sketchbench.inspection.check import Method, check_folder
 from sketchbench.kernels import NAMES
 from sketchbench.measure.column import CONTROLS
 from sketchbench.project import CONF
-from sketchbench.run import job
+from sketchbench.run import job, record
 from sketchbench.run.course import Unfinished, can_resume, with_time_limit
 from sketchbench.run.execution import execute
 from sketchbench.run.signature import code_of, signature
@@ -57,12 +58,14 @@ def command(overrides: Sequence[str], folder: str, result: Path | None, cfg: str
     if multirun and result:
         raise click.UsageError("--result names one record; leave it or --multirun out")
     own = composition.user_folder(folder)
-    configs = product(overrides) if multirun else [list(overrides)]
+    configs = product(overrides, [CONF, *([own] if own else [])]) if multirun else [list(overrides)]
     if cfg:
         for chosen in configs:
             print(OmegaConf.to_yaml(composition.compose(chosen, folder=own)), end="")
         return
     job.start_logging()
+    if result:
+        check_writable(result, record.read)
     if own:
         for chosen in configs:
             check_methods(own, chosen)
@@ -137,6 +140,8 @@ def run_config(config: dict[str, Any], result: Path | None, folder: Path | None)
     limited = bool(minutes) and config["task"]["checkpoints"] is None
     if limited:
         config = with_time_limit(config, minutes, str(own))
+    if can_resume(config) and (place := config["task"]["checkpoints"]):
+        check_writable(Path(place, "new"))
     rows = job.run(config, result, folder) if result else execute(config, code_of(config, folder))
     if limited:
         shutil.rmtree(own, ignore_errors=True)

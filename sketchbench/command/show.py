@@ -1,6 +1,7 @@
 """`sketchbench show S2 srht`: the evidence behind a verdict, in the terminal."""
 
 import math
+import shlex
 import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,6 +15,7 @@ from sketchbench.parameters import choose
 from sketchbench.plan.selection import places_of
 from sketchbench.project import CONF, PROJECT
 from sketchbench.report import seal
+from sketchbench.report.claim import page
 from sketchbench.report.claim.claims import Claim, read_claims
 from sketchbench.report.claim.control import NegativeControl
 from sketchbench.report.claim.state import CODE, commits_behind
@@ -56,7 +58,7 @@ def command(claim: str, method: str | None, scale: str | None, folder: Path | No
     places = [_reports(name, folder) for name in ([scale] if scale else SCALES)]
     rows = {place: _rows(place, claim) for place in places if (place.reports / "claims.csv").is_file()}
     if not rows:
-        again = f"sketchbench results --config scale={places[0].name}{f' folder={folder} only=mine' if folder else ''}"
+        again = f"sketchbench results --config scale={places[0].name}{commands.own(folder)}"
         raise FileNotFoundError(f"{places[0].reports / 'claims.csv'} is not there; run {again} first")
     if method:
         choose(
@@ -117,11 +119,10 @@ def _evidence(claim: Claim, row: Row) -> Iterator[str]:
         yield "a time: its numbers differ from run to run, and are in times.csv beside claims.csv"
         return
     yield draw_interval(row["statistic"], row["low"], row["high"], row["bound"])
-    numbers = f"statistic {row['statistic']:.4g} in [{row['low']:.4g}, {row['high']:.4g}], bound {row['bound']:.4g}"
-    more = [f"{name} {row[name]:.3g}" for name in ("slack", "tightness") if not math.isnan(row[name])]
+    more = [f"{name} {page.number(row[name], 3)}" for name in ("slack", "tightness") if not math.isnan(row[name])]
     trials = f"{row['trials']:,.0f} trials" if row["trials"] else "computed, without trials"
-    yield ", ".join([numbers, *more, trials])
-    yield f"decided by: {row['case'] or 'its only comparison'} (study {row['study']})"
+    yield ", ".join([f"statistic {page.numbers(row)}", *more, trials])
+    yield f"decided by: {row['case'] or page.ONLY} (study {row['study']})"
     yield _control(claim.control_of(row["method"]), row)
 
 
@@ -131,7 +132,7 @@ def _control(control: NegativeControl | None, row: Row) -> str:
     if control.reason:
         return f"negative control: none can be; {control.reason}"
     statistic = row["negative_control_statistic"]
-    number = "" if math.isnan(statistic) else f" ({statistic:.4g})"
+    number = "" if math.isnan(statistic) else f" ({page.number(statistic)})"
     return f"negative control: {row['negative_control']}: {row['negative_control_verdict']}{number}"
 
 
@@ -169,6 +170,6 @@ def _origin(claim: Claim, scale: Scale, row: Row, folder: Path | None) -> Iterat
             yield f"with: {study}: {made_with(table)}"
     same = "".join(f" {name}={value}" for name, value in sorted(settings.items(), reverse=True))
     yield "again:"
-    yield f"  {commands.workflow(scale.name, claim.studies)}{f' folder={folder} only=mine' if folder else ''}{same}"
+    yield f"  {commands.workflow(scale.name, claim.studies)}{commands.own(folder)}{same}"
     if single := commands.single_run(CONF, scale.name, row):
-        yield f"  {single}{f' --folder {folder}' if folder else ''}{same}"
+        yield f"  {single}{f' --folder {shlex.quote(str(folder))}' if folder else ''}{same}"

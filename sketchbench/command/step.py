@@ -13,14 +13,26 @@ import click
 from sketchbench.command.group import OneOf
 from sketchbench.command.program import read_json_stdin
 from sketchbench.config.schema import SCALES
-from sketchbench.files import check_entries, parse_json, write_text
+from sketchbench.files import check_entries, check_writable, parse_json, write_text
 from sketchbench.parameters import choose
+from sketchbench.report import seal
 
 log = logging.getLogger(__name__)
 FILE = click.Path(path_type=Path)
 TABLES = click.argument("tables", type=FILE, nargs=-1, required=True)
 SCALE = click.option("--scale", type=OneOf(SCALES), default="quick", help="The scale of the tables (quick).")
-CSV, SVG, PNG = (click.option(f"--{suffix}", required=True, type=FILE) for suffix in ("csv", "svg", "png"))
+
+
+def check_report(path: Path) -> Path:
+    """Ask whether a report can be written here; one that is there has a seal beside it that names it."""
+    check_writable(path, lambda place: seal.read(seal.beside(place)).files[place.name])
+    return path
+
+
+CSV, SVG, PNG, PAGE = (
+    click.option(f"--{suffix}", required=True, type=FILE, callback=lambda *given: check_report(given[-1]))
+    for suffix in ("csv", "svg", "png", "page")
+)
 
 
 @click.group("step", hidden=True, no_args_is_help=False)
@@ -45,7 +57,7 @@ def do_job(receipt: Path, folder: Path | None) -> None:
     Records that exist are kept. A run that has reached its time limit is no failure: its checkpoint is kept, the
     receipt says that it is unfinished, and the same run goes on.
     """
-    from sketchbench.plan.batch import receipt_text
+    from sketchbench.plan.batch import RECEIPT, receipt_text
     from sketchbench.run.job import run_batch, start_logging
 
     own = folder and folder.resolve()
@@ -56,6 +68,7 @@ def do_job(receipt: Path, folder: Path | None) -> None:
     check_entries(batch, {"name": str, "record": str, "signature": str, "config": dict}, "the batch")
     if not batch:
         raise ValueError("the batch has no entries; Snakemake makes it of the plan")
+    check_writable(receipt, lambda place: RECEIPT.findall(place.read_text(encoding="utf-8"))[0])
     done = run_batch(batch, own)
     for line in done.unfinished.values():
         log.info("unfinished: %s", line)
@@ -86,8 +99,10 @@ def make_tables(manifests: Path, tables: Path, scale: str) -> None:
     """Verify and join the records of several studies; MANIFESTS is a JSON file with the manifest of each."""
     from sketchbench.report.table.joining import check_manifest, make
 
-    for study, manifest in parse_json(manifests.read_text(encoding="utf-8"), str(manifests)).items():
-        make(study, check_manifest(manifest), scale, tables / f"{study}.csv")
+    read = parse_json(manifests.read_text(encoding="utf-8"), str(manifests))
+    places = {study: check_report(tables / f"{study}.csv") for study in read}
+    for study, manifest in read.items():
+        make(study, check_manifest(manifest), scale, places[study])
 
 
 @command.command("figure")
@@ -119,7 +134,8 @@ def draw_figures(names: Sequence[str], tables: Path, figures: Path, scale: str) 
     for name in names:
         entry = catalogue[choose("figure", name, catalogue)]
         needed = [tables / f"{study}.csv" for study in entry.studies]
-        make(name, entry, needed, scale, svg=figures / f"{name}.svg", png=figures / f"{name}.png")
+        svg, png = (check_report(figures / f"{name}.{suffix}") for suffix in ("svg", "png"))
+        make(name, entry, needed, scale, svg=svg, png=png)
 
 
 @command.command("claims")
@@ -128,7 +144,7 @@ def draw_figures(names: Sequence[str], tables: Path, figures: Path, scale: str) 
 @click.option("--errata", type=FILE, help="The folder of their YAML files (default: none).")
 @click.option("--facts", required=True, help="Scale, kernels, seed, ... as JSON.")
 @CSV
-@click.option("--page", required=True, type=FILE, help="Markdown.")
+@PAGE
 def judge_claims(tables: Sequence[Path], claims: Path, errata: Path | None, facts: str, csv: Path, page: Path) -> None:
     """Judge all claims by all tables, and list the unexpected verdicts."""
     from sketchbench.report.claim.judge import judge

@@ -1,16 +1,23 @@
 """The commands that repeat the measurement behind a verdict."""
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sketchbench.config.overrides import quote
 from sketchbench.config.study import Point, read
 
 
 def workflow(scale: str, studies: Sequence[str]) -> str:
     """The command that makes the tables of these studies and the verdicts."""
     return f"snakemake --config scale={scale} studies={','.join(studies)}"
+
+
+def own(folder: Path | None) -> str:
+    """The settings, after a space, by which a command makes a user's folder alone; "" for none."""
+    return f" {shlex.quote(f'folder={folder}')} only=mine" if folder else ""
 
 
 def single_run(conf: Path, scale: str, row: Mapping[Any, Any], method: str = "") -> str:
@@ -49,4 +56,6 @@ def _value(value: Any) -> str:
         return f"[{','.join(map(_value, value))}]"
     if value is None:
         return "null"
+    if isinstance(value, str) and not re.fullmatch(r"[\w./-]+", value, re.ASCII):
+        return quote(value)
     return str(value).lower() if isinstance(value, bool) else str(value)

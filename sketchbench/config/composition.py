@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import yaml
 
 from sketchbench import kernels
-from sketchbench.config.overrides import EACH, NOT_HYDRA, check, groups
+from sketchbench.config.overrides import EACH, NOT_HYDRA, check, explain, groups, quote
 from sketchbench.errors import ConfigError, one_line
 from sketchbench.files import write_text
 from sketchbench.parameters import choose, did_you_mean
@@ -121,7 +121,10 @@ def compose(overrides: list[str], conf: Path = CONF, folder: Path | None = None)
     from omegaconf.errors import OmegaConfBaseException
 
     check(overrides, conf)
-    search = [f"hydra.searchpath=['file://{folder}']"] if folder else []
+    for place in filter(None, (conf, folder)):
+        if "${" in str(place):
+            raise ConfigError(f"{place}: a path with ${{ can't be used, as Hydra reads it as a reference; rename it")
+    search = [f"hydra.searchpath=[{quote(f'file://{folder}')}]"] if folder else []
     try:
         with initialize_config_dir(str(conf), version_base="1.3"):
             config = by_hydra("run", overrides=overrides + search, return_hydra_config=True)
@@ -131,7 +134,7 @@ def compose(overrides: list[str], conf: Path = CONF, folder: Path | None = None)
         suggestion = did_you_mean(missing.rpartition("/")[2], error.options or ())
         raise ConfigError(f"{missing} is unknown{known}{suggestion}") from None
     except (HydraException, OmegaConfBaseException) as error:
-        message = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
+        message = explain(error)
         suggestion = EACH if message.startswith("Ambiguous") else _suggestion(message, overrides, conf, folder)
         raise ConfigError(f"{message}{suggestion}; --help lists the options and keys") from None
     except yaml.YAMLError as error:
@@ -268,8 +271,6 @@ def user_folder(folder: str | Path) -> Path | None:
     if not any((path / kind).is_dir() for kind in METHODS):
         known = " or ".join(f"`{kind}`" for kind in METHODS)
         raise ConfigError(f"folder {path} needs a folder {known} with YAML files in it")
-    if any(character in str(path) for character in "{}\n"):
-        raise ConfigError(f"folder {path}: a path with braces or line breaks can't be used; rename it")
     if str(path) not in sys.path:
         sys.path.insert(0, str(path))
     return path

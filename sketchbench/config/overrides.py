@@ -5,10 +5,13 @@ Hydra takes some that change nothing, or not what they seem to, such as a key th
 
 import itertools
 import re
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
-from sketchbench.errors import ConfigError
+from sketchbench.errors import ConfigError, one_line
 from sketchbench.parameters import did_you_mean
 
 TOP = ("d", "b", "kernels", "seed")  # keys that belong to no group
@@ -40,13 +43,14 @@ def check(overrides: Sequence[str], conf: Path) -> None:
         if value is not None and "." not in key.partition("@")[0] and first in known and not OPTION.fullmatch(value):
             raise ConfigError(
                 f"{first}={value}: an option of {first} must be the name of one file; --help lists them"
-                f"{EACH if ',' in value else ''}"
+                f"{EACH if ',' in value or '(' in value else ''}"
             )
 
 
-def product(overrides: Sequence[str]) -> list[list[str]]:
-    """Every combination of the values that overrides list, by Hydra's grammar: `b=16,32`, `b=range(1,4)`.
-    Raises ConfigError, in one line, for what is no override.
+def product(overrides: Sequence[str], places: Sequence[Path] = ()) -> list[list[str]]:
+    """Every combination of the values that overrides list, by Hydra's grammar: `b=16,32`, `b=range(1,4)`, and
+    `sketch=glob(s*)` of the files of a group in `places`. Raises ConfigError, in one line, for what is no override, and
+    for one without a value.
 
     >>> product(["b=16,32", "sketch=srht"])
     [['b=16', 'sketch=srht'], ['b=32', 'sketch=srht']]
@@ -54,14 +58,39 @@ def product(overrides: Sequence[str]) -> list[list[str]]:
     from hydra.core.override_parser.overrides_parser import OverridesParser
     from hydra.errors import HydraException
 
+    def list_options(group: str, **_: Any) -> list[str]:
+        return sorted({path.stem for place in places for path in (place / group).glob("*.yaml")})
+
+    loader: Any = SimpleNamespace(get_group_options=list_options)
+    choices = []
     try:
-        parsed = OverridesParser.create().parse_overrides(list(overrides))
-        choices = [
-            [f"{one.get_key_element()}={value}" for value in one.sweep_string_iterator()]
-            if one.is_sweep_override()
-            else [str(one.input_line)]
-            for one in parsed
-        ]
+        for one in OverridesParser.create(loader).parse_overrides(list(overrides)):
+            key, values = one.get_key_element(), [str(one.input_line)]
+            if one.is_sweep_override():
+                listed = one.sweep_string_iterator() if one.is_discrete_sweep() else ()
+                values = [f"{key}={value}" for value in listed]
+            if not values:
+                raise ConfigError(f"{one.input_line} lists no values; write {key}=choice(VALUE,VALUE)")
+            choices.append(values)
     except HydraException as error:
-        raise ConfigError(str(error).splitlines()[0]) from None
+        raise ConfigError(explain(error)) from None
     return [list(combination) for combination in itertools.product(*choices)]
+
+
+def quote(text: str) -> str:
+    """A text, whatever its letters, as a value of Hydra's grammar."""
+    from hydra.core.override_parser.types import Quote, QuotedString
+
+    return str(QuotedString(text, Quote.double).with_quotes())
+
+
+def explain(error: Exception) -> str:
+    """An error of Hydra's in one line; for an override that its grammar lacks, with what to write instead."""
+    override = getattr(error, "override", None)
+    if override is None:
+        return str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
+    key, _, value = override.partition("=")
+    reason = str(error).partition(" while evaluating ")[2].partition("See https")[0]  # of one of its functions
+    if value and not reason:
+        reason = f"a text with such letters needs quotes: {shlex.quote(f'{key}={quote(value)}')}"
+    return f"Error parsing override {override!r}{f'; {one_line(reason)}' if reason else ''}"

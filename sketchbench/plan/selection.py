@@ -1,5 +1,6 @@
 """The methods that a study compares, a user's own among them, and the folders of results."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +10,7 @@ import yaml
 
 from sketchbench.config.composition import METHODS, YAML
 from sketchbench.config.study import Study
+from sketchbench.errors import ConfigError
 from sketchbench.files import display_path
 from sketchbench.measure.column import CONTROLS
 from sketchbench.parameters import choose
@@ -35,6 +37,8 @@ def places_of(scale: str, user: Path | None, apart: bool) -> Places:
     if user is None:
         return shared
     own = Places(*(f"{display_path(user)}/{name}/{scale}" for name in Places._fields))
+    if re.search("[{}\n\ud800-\udfff]", own.results):
+        raise ConfigError(f"folder {user}: Snakemake takes no path with {{, }}, line breaks or broken UTF-8; rename it")
     return own if apart else shared._replace(reports=own.reports)
 
 

@@ -168,11 +168,7 @@ def check(files: Sequence[Path], made_of: Mapping[str, str] | None, scale: str) 
 
     A damaged file is renamed. A whole report that is made of something else than planned loses its seal: Snakemake
     makes a report again that misses a file, and until then nothing reads it. A report without a seal stays as it is.
-
-    Arguments:
-        files: all files of the report except its seal.
-        made_of: what the report is to be made of, see `Seal`; None: anything.
-        scale: the scale that it is to be of.
+    The files are all but the seal; `made_of`, see `Seal`, is what the report is to be made of (None: anything).
 
     Returns a line for each damaged file. Raises FileError where one can't be renamed, or a seal can't be removed.
     """

@@ -86,12 +86,10 @@ def check(
 
     Arguments:
         folder, scale: of the reports.
-        manifests: by study, the manifest of its table as JSON.
-        figures: by name, the studies whose tables a figure is drawn from.
+        manifests, figures: by study, the manifest of its table as JSON; by name, the studies that a figure is drawn of.
         facts: what the plan says to the page of claims.
-        standing: the studies whose tables are used as they are.
-        printed: the studies whose tables are compared with printed numbers; none: no such comparison is made.
-        frontier: the studies whose tables the frontier is joined from; none: no frontier is made.
+        standing, printed, frontier: the studies whose tables are used as they are, are compared with printed numbers,
+            and are joined in the frontier; of the latter two, none where no such report is made.
 
     Returns a line for each damaged file. Raises FileError (an OSError) as `seal.check` does.
     """
@@ -161,18 +159,11 @@ def from_json(path: Path) -> dict[str, Table]:
 
 
 def check_others(reports: Path, scale: str, planned: Collection[str], standing: Iterable[str]) -> list[str]:
-    """Prepare for a run of some studies: of the tables of others, damaged ones are renamed, and the rest is left.
+    """Prepare a folder of reports for a run that makes the tables of the `planned` studies and uses those `standing` as
+    they are: of the tables of other studies, damaged ones are renamed, and the rest is left.
 
-    Arguments:
-        reports, scale: the folder of reports, and the scale of the run.
-        planned: the studies whose tables the run makes.
-        standing: the studies whose tables the run uses as they are.
-
-    Returns:
-        A line for each damaged file, one for all tables without seals, and one for all tables of no study at this
-        scale.
-
-    Raises FileError where a damaged file can't be renamed.
+    Returns a line for each damaged file, one for all tables without seals, and one for all tables of no study at this
+    scale. Raises FileError where a damaged file can't be renamed.
     """
     lines, unsealed, foreign, used = [], [], [], set(standing)
     for study in sorted({path.stem for path in (reports / "tables").glob("*.csv")} - set(planned)):

@@ -78,16 +78,10 @@ def outcome_config(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def course_of(config: dict[str, Any], code: str) -> Course:
-    """The course that a resolved config describes, from now on.
+    """The course, from now on, that a resolved config describes by `task.minutes` (0 or None: no limit) and
+    `task.checkpoints`, a folder or None, where the task knows them; `code` is a digest of the code behind it.
 
-    Arguments:
-        config: with `task.minutes`, a time limit or None, and `task.checkpoints`, a folder or None, where the task
-            knows them. Null and 0 minutes are no limit.
-        code: a digest of the code behind it.
-
-    Raises:
-        ValueError: for a time limit without a folder of checkpoints, or below 0.
-        TypeError: for settings of other types.
+    Raises ValueError for a time limit below 0 or without a folder of checkpoints, TypeError for other types.
     """
     minutes, checkpoints = (config["task"].get(name) for name in SETTINGS)
     if minutes == 0 and not isinstance(minutes, bool):

@@ -37,12 +37,8 @@ class Source(NamedTuple):
 def code_digest(modules: Iterable[str], folders: tuple[Path, ...] = ()) -> str:
     """16 hex digits over all code that modules use.
 
-    Arguments:
-        modules: dotted names of modules, or of something in a module.
-        folders: places of a user's own modules, searched after the project. Imports of other packages count by name.
-
-    Raises:
-        ValueError: in one line with the file and the line number, for a file that is no Python.
+    The modules are dotted names, also of something in a module; the folders are places of a user's own, searched after
+    the project. Imports of other packages count by name. Raises ValueError, in one line, for a file that is no Python.
     """
     return CodeDigest()(tuple(modules), folders)
 

@@ -79,19 +79,13 @@ def execute(config: dict[str, Any], code: str = "") -> list[Row]:
 
 
 def with_task(config: dict[str, Any], use: Callable[[Any], Any], code: str = "") -> Any:
-    """Make the task of a resolved config, and return what a function returns for it.
+    """Make the task of a config, as `composition.Composer` resolves it, and return what `use` returns for it.
 
     The fields `kernels`, `seed`, `course`, `family`, `known`, `recovery` and `compressor` of a task are filled with the
-    objects that the config describes; its other fields come from the config's section `task`.
+    objects that the config describes; its other fields come from the config's section `task`. It goes on only from
+    checkpoints with the same digest of the code (`signature.code_of`).
 
-    Arguments:
-        config: as `composition.Composer` resolves it.
-        use: called with the task.
-        code: digest of the code (`signature.code_of`); a task goes on only from checkpoints with the same digest.
-
-    Raises:
-        ConfigError: where a parameter of the task refuses its value.
-        Exception: whatever `use` raises.
+    Raises ConfigError where a parameter of the task refuses its value, and whatever `use` raises.
     """
     check_memory(config)
     from hydra.errors import InstantiationException

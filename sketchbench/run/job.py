@@ -59,10 +59,7 @@ def run(config: dict[str, Any], path: Path, folder: Path | None = None) -> list[
     """Execute a config, or the one trial that it names, and write its record. Returns the rows.
 
     A trial's record holds what the trial gave, not yet what follows from it: a row for each section of the task, with
-    its values as JSON.
-
-    Raises:
-        Unfinished: at its time limit; only checkpoints are written then.
+    its values as JSON. Raises Unfinished at its time limit; only checkpoints are written then.
     """
     start, cpu_start, digest = time.monotonic(), time.process_time(), CodeDigest()
     signed, code = signature(config, folder, digest), code_of(config, folder, digest)
@@ -91,16 +88,11 @@ def _trial_rows(config: dict[str, Any], code: str) -> list[dict[str, Any]]:
 
 
 def join(config: dict[str, Any], path: Path, trials: list[dict[str, Any]], folder: Path | None = None) -> None:
-    """Write the record of a run from the records of its trials, of as many as are available.
+    """Write the record of a run from the records of its trials, of as many as are available; of each planned trial its
+    number `trial`, and the path and signature of its record are given.
 
-    The record has the rows that one process would have made of the same trials, and its provenance lists them. It is
-    written anew when there are more of them.
-
-    Arguments:
-        trials: of each planned trial its number `trial`, and the path and signature of its record.
-
-    Raises:
-        Unfinished: where trials are missing; the record is written all the same unless all are.
+    The record has the rows that one process would have made of the same trials, and its provenance lists them. Raises
+    Unfinished where trials are missing; the record is written all the same unless all are.
     """
     available = available_trials(trials)
     if available:
@@ -174,13 +166,8 @@ def start_logging() -> None:
 
 
 def run_batch(batch: list[dict[str, Any]], folder: Path | None = None) -> Outcome:
-    """Do the runs of a batch whose records are not there, one after the other.
-
-    Arguments:
-        batch: of each run its name, the path of its record, its signature and its config, as `batch.Batch` lists them;
-            with `trials`, it is made of the records of its trials.
-        folder: a user's own, whose modules count, too.
-    """
+    """Do the runs of a batch, as `batch.Batch` describes them, whose records are not there, one after the other; one
+    with `trials` is made of the records of its trials. The modules of a user's folder count, too."""
     failed, unfinished = [], {}
     start, worked = time.monotonic(), False
     for entry in batch:

@@ -21,13 +21,8 @@ def targets(node: Any) -> Iterator[str]:
 
 
 def code_of(config: dict[str, Any], folder: Path | None = None, digest: CodeDigest | None = None) -> str:
-    """16 hex digits that change with the code that a resolved config runs.
-
-    Arguments:
-        config: resolved.
-        folder: a user's own, whose modules count, too.
-        digest: one that has parsed the files before, while no file changed; None for a new one.
-    """
+    """16 hex digits that change with the code that a resolved config runs, in modules of a user's folder as well; a
+    digest may have parsed the files before, while no file changed."""
     modules = {f"sketchbench.kernels.{config['kernels']}_kernels", "sketchbench.run.execution"}
     return (digest or CodeDigest())(tuple(sorted(modules.union(targets(config)))), (folder,) if folder else ())
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import yaml
 
-from sketchbench.files import write_bytes, write_text
+from sketchbench.files import check_writable, write_bytes, write_text
 from sketchbench.project import PROJECT
 from sketchbench.report.evidence.outcomes import Scale
 from sketchbench.site import lists
@@ -75,19 +75,23 @@ def build(target: Path, root: Path = PROJECT) -> str:
     """Build the site from the reports.
 
     Arguments:
-        target: the folder of the site; files in it are replaced.
+        target: the folder of the site, empty or with an older one, which is removed.
         root: the folder of the project, with reports/, conf/ and docs/.
 
     Returns:
         One line: folder, number of pages, megabytes and seconds.
 
     Raises:
-        SiteError: where there are no reports, or MkDocs is missing or fails.
+        SiteError: where there are no reports, the folder has other files, or MkDocs is missing or fails.
+        FileError: where the folder can't be written.
     """
     start = time.perf_counter()
     scales = scales_of(root / "reports")
     if not scales:
         raise SiteError(f"{root / 'reports'} has no claims.csv to show; run sketchbench results")
+    check_writable(target / "index.html", lambda _: (target / lists.SCRIPT).read_bytes())
+    if target.is_dir() and any(target.iterdir()) and not (target / lists.SCRIPT).is_file():
+        raise SiteError(f"{target} has files that are of no site of ours, and would be removed; name an empty folder")
     if not importlib.util.find_spec("mkdocs"):
         raise SiteError("MkDocs builds the site and is not installed; `make site` installs it")
     with tempfile.TemporaryDirectory() as folder:

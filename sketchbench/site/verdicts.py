@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from sketchbench.report.claim import page
 from sketchbench.report.claim.page import MARKS
 
 
@@ -44,9 +45,7 @@ def badge(verdict: str) -> str:
 
 def number(value: float, digits: int = 4) -> str:
     """A number with this many significant digits; "" for NaN."""
-    if pd.isna(value):
-        return ""
-    return f"{value:.{digits}g}".replace("inf", "∞").replace("-", "−")
+    return "" if pd.isna(value) else page.number(value, digits).replace("-", "−")
 
 
 def anchor(row: Mapping[Any, Any]) -> str:

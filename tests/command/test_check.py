@@ -101,3 +101,18 @@ def test_what_another_processor_may_change(tmp_path: Path, older: dict[str, obje
     old, new = written(tmp_path, "old", older), written(tmp_path, "new", {})
     assert ended(new, "--against", old) == 1
     assert ended(new, "--against", old, "--other-processor") == code
+
+
+def test_what_has_no_value_is_said_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A claim with one comparison has no case, a claim that was not run no method, a time no number; a method or a
+    label may be called None; a computed number's interval has no end."""
+    one = {"case": None, "verdict": "fails", "label": "None", "high": float("inf")}
+    times = {"claim": "X3", "statistic": None, "bound": None}
+    idle = {"claim": "X2", "method": None, "label": None, "verdict": "not run"}
+    old = written(tmp_path, "old", {}, times)
+    assert ended(written(tmp_path, "new", one, idle, {"claim": "X3"}), "--against", old) == 1
+    out = capsys.readouterr().out
+    assert "X1 None: fails, expected holds (its only comparison: 1 in [1, ∞], bound 1)" in out
+    assert "X2 all methods: only in the newer" in out
+    assert "X3 good: statistic 1, was none" in out
+    assert "nan" not in out

@@ -1,13 +1,18 @@
 """`sketchbench run`: the composed config, and every combination of values."""
 
+import re
 from pathlib import Path
 
 import pytest
 import yaml
+from examples import examples
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sketchbench.command.main import main
-from sketchbench.config.overrides import product
+from sketchbench.config.overrides import product, quote
 from sketchbench.errors import ConfigError
+from sketchbench.project import CONF
 
 SMALL = ["kernels=numpy", "d=12", "task.trials=3", "task.pairs=[flat]"]
 
@@ -43,10 +48,30 @@ def test_one_record_is_of_one_run(tmp_path: Path) -> None:
         (["b=range(1,3)", "d=8"], [["b=1", "d=8"], ["b=2", "d=8"]]),
         (["task.pairs=[flat,random]"], [["task.pairs=[flat,random]"]]),
         (["a=[1,2],[3]", "~b"], [["a=[1,2]", "~b"], ["a=[3]", "~b"]]),
+        (["b=choice(4,2)", "d=sort(2,1)"], [[f"b={b}", f"d={d}"] for b in (4, 2) for d in (1, 2)]),
+        (["sketch=glob(srht*)"], [["sketch=srht"], ["sketch=srht_replacement"]]),
+        (["sketch=glob([srht*,ams],exclude=*_*)"], [["sketch=ams"], ["sketch=srht"]]),
+        (["model@task.model=glob(small_m*)"], [["model@task.model=small_mlp"]]),
+        (["x='it\\'s',b"], [["x='it\\'s'"], ["x=b"]]),
     ],
 )
 def test_products(overrides: list[str], products: list[list[str]]) -> None:
-    assert product(overrides) == products
+    assert product(overrides, [CONF]) == products
+
+
+@pytest.mark.parametrize("override", ["sketch=glob(no*)", "b=glob(*)", "b=interval(1,2)", "b=range(3,1)"])
+def test_what_lists_no_values(override: str) -> None:
+    key = override.partition("=")[0]
+    with pytest.raises(ConfigError, match=re.escape(f"{override} lists no values; write {key}=choice(VALUE,VALUE)")):
+        product([override], [CONF])
+
+
+@given(st.text())
+@examples(50)
+def test_any_text_has_quotes(text: str) -> None:
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+
+    assert OverridesParser.create().parse_override(f"x={quote(text)}").value() == text
 
 
 def test_what_is_no_override() -> None:

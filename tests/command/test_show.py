@@ -137,3 +137,10 @@ def test_the_drawing(numbers: tuple[float, float, float, float], signs: str) -> 
 def test_places_are_proportional() -> None:
     line = draw_interval(1.0, 0.0, 2.0, 4.0)
     assert [line.index(sign) for sign in "├●┤┃"] == [0, 12, 24, 47]
+
+
+@pytest.mark.parametrize("name", ["s2", " S2", "S-2"])
+def test_a_name_in_another_case(name: str) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["show", name])
+    assert stop.value.code == f"sketchbench: error: claim={name} is unknown; did you mean S2?"

@@ -72,6 +72,13 @@ OVERRIDES: dict[str, list[tuple[tuple[str, ...], str]]] = {
         (("task.trials='",), "--help lists"),
         (("b=1,2",), "Ambiguous value"),
         (("seed=range(1,3)",), "--multirun"),
+        (("sketch=glob(srht*)",), "--multirun takes each of several"),
+        (("sketch.label=it's",), """needs quotes: 'sketch.label="it'"'"'s"'"""),
+        (("sketch.label=a=b",), """needs quotes: 'sketch.label="a=b"'"""),
+        (("task.pairs=extend_list(flat)",), "Unknown function 'extend_list'"),
+        (("Sketch=srht",), "did you mean sketch?"),
+        (("sketch=SRHT",), "did you mean srht?"),
+        (("task.TRIALS=3",), "did you mean task.trials?"),
     ],
     "parameters": [
         (("task.trials=1",), "trials=1 must be >= 2"),

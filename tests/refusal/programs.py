@@ -39,6 +39,7 @@ FILES: dict[str, str | bytes] = {
     "S1.yaml": (CONF / "claim" / "S1.yaml").read_text(encoding="utf-8"),
     "broken.yaml": "a: [",
     "wrong.yaml": "a: 1",
+    "notes.txt": "no output of ours\n",
 }
 FACTS = {"scale": "quick", "kernels": "numpy", "seed": 0, "skipped": [], "studies": ["embedding", "moments", "hashing"]}
 ENTRY = {"name": "ams/d8", "record": "none.parquet", "signature": "0" * 16, "config": {}}
@@ -163,4 +164,24 @@ DATASETS = [
     Call("data", ["fetch"], "Missing argument '{cifar10|lfw|mnist}'"),
     Call("data", [], "Missing command"),
 ]
-CALLS = [*PLAN, *JOBS, *TABLES, *CLAIMS, *FIGURES, *DATASETS]
+THERE = "notes.txt is there already, and no whole file of this kind; choose another name, or remove it"
+WRITTEN = [  # a file of another kind where one is to be written, and no place for one
+    Call("run", ["d=12", "b=4", "--result", "@notes.txt"], THERE),
+    Call("run", ["d=12", "b=4", "--result", ""], ". is a folder"),
+    Call("run", ["d=12", "b=4", "--result", "/proc/nowhere/x"], "/proc/nowhere/x can't be written"),
+    Call("run", ["task=training", "task.checkpoints=/proc/nowhere"], "/proc/nowhere/new can't be written"),
+    Call("check", ["--summary", "@notes.txt"], THERE),
+    Call("check", ["--summary", "/proc/nowhere/x"], "can't be written"),
+    Call("step job", ["--receipt", "@notes.txt"], THERE, json.dumps([ENTRY])),
+    Call("step table", ["tails", "--csv", "@notes.txt"], THERE, json.dumps([ROW])),
+    Call("step claims", ["x", "--claims", "x", "--facts", "x", "--csv", ">c.csv", "--page", "@notes.txt"], THERE),
+    Call("step printed", ["x", "--printed", "x", "--verdicts", "x", "--csv", "@notes.txt"], THERE),
+    Call("step frontier", ["x", "--csv", "@notes.txt"], THERE),
+    Call("step figure", ["tails", "x", "--svg", "@notes.txt", "--png", ">f.png"], THERE),
+    Call("step figure", ["tails", "x", "--svg", ">f.svg", "--png", "@notes.txt"], THERE),
+    Call("step benchmarks", ["--json", "x", "--csv", "@notes.txt", *FIGURE], THERE),
+    Call("site", ["--target", "@notes.txt"], "notes.txt is a file"),
+    Call("site", ["--target", "%"], "has files that are of no site of ours, and would be removed"),
+    Call("new", ["sketch", "my_signs", "--folder", "@notes.txt"], "notes.txt is a file"),
+]
+CALLS = [*WRITTEN, *PLAN, *JOBS, *TABLES, *CLAIMS, *FIGURES, *DATASETS]

@@ -1,6 +1,7 @@
 """How programs end: interrupted, out of memory, with a bug, without a reader; and without a place for Numba's cache."""
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -71,13 +72,17 @@ def run(*command: str, **variables: str) -> "subprocess.CompletedProcess[str]":
 
 
 def test_a_closed_pipe_is_silent() -> None:
-    done = run("sh", "-c", f"{sys.executable} -m sketchbench plan --runs --scale smoke --kernels numba | head -n 1")
+    done = run(
+        "sh",
+        "-c",
+        f"{shlex.quote(sys.executable)} -m sketchbench plan --runs --scale smoke --kernels numba | head -n 1",
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert len(done.stdout.splitlines()) == 1
 
 
 def test_no_standard_input() -> None:
-    done = run("sh", "-c", f"{sys.executable} -m sketchbench step job --receipt none.done <&-")
+    done = run("sh", "-c", f"{shlex.quote(sys.executable)} -m sketchbench step job --receipt none.done <&-")
     assert done.returncode == 1
     assert done.stderr == "sketchbench: error: the batch must come as JSON on standard input, which is empty\n"
 

@@ -24,8 +24,8 @@ def test_a_wrong_call(call: Call, tmp_path: Path) -> None:
             (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
             if name.endswith(".csv") and call.program in ("check", "step claims", "step figure"):
                 seal.write("claims" if call.program == "check" else "table", "quick", {}, [tmp_path / name])
-    before = sorted(tmp_path.iterdir())
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     arguments = [*call.program.split(), *(spelled(argument, tmp_path) for argument in call.arguments)]
     end = ending(main, arguments, call.stdin)
     assert not end.faults(call.words)
-    assert sorted(tmp_path.iterdir()) == before
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before

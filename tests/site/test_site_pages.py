@@ -12,6 +12,7 @@ import pytest
 from sketchbench.config import commands
 from sketchbench.config.composition import compose
 from sketchbench.config.schema import load
+from sketchbench.files import FileError
 from sketchbench.project import PROJECT
 from sketchbench.report import seal
 from sketchbench.report.claim.claims import Claim, read_claims
@@ -253,6 +254,16 @@ def test_what_takes_several_runs_has_no_command() -> None:
 def test_nothing_to_show_is_said(tmp_path: Path) -> None:
     with pytest.raises(build.SiteError, match=r"no claims.csv to show; run sketchbench results"):
         build.build(tmp_path / "site", tmp_path)
+
+
+def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
+    """MkDocs empties the folder of its site."""
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(build.SiteError, match=r"has files that are of no site of ours, .*; name an empty folder"):
+        build.build(tmp_path)
+    with pytest.raises(FileError, match=r"notes.txt is a file"):
+        build.build(tmp_path / "notes.txt")
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"notes.txt": "mine"}
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from conftest import ROOT, Project
+from conftest import ROOT, Project, copied
 
 from sketchbench.config.schema import SchemaError
 from sketchbench.errors import ConfigError
@@ -34,9 +34,14 @@ def write_folder(path: Path) -> Path:
     return path
 
 
-def test_a_family_of_ones_own(project: Project, tmp_path: Path) -> None:
-    """It runs through every `sketch: all` study beside the others, and gets verdicts of its own."""
-    folder = write_folder(tmp_path / "my (sketches), 8")  # not a plain name
+ODD = "-a  b'c\"d$e%f#g: h,i*k é~[1]!&;|<>?`(l) #m\\'"
+
+
+def test_a_family_of_ones_own(small: Path, tmp_path: Path) -> None:
+    """It runs through every `sketch: all` study beside the others, and gets verdicts of its own; also in folders whose
+    names have all letters that mean something to a shell, to YAML, to Hydra or to Snakemake."""
+    project = copied(small, tmp_path / ODD.replace(":", "\n"))  # PYTHONPATH takes no colon
+    folder = write_folder(tmp_path / ODD)
     study = "conf/study/tiny.yaml"
     project.edit(study, lambda text: text.replace("trials: 40", "trials: 20000"))
     project.succeed()
@@ -73,6 +78,14 @@ def test_only_ones_own(project: Project, tmp_path: Path) -> None:
     assert {path.parent.name for path in records} == {"half_signs", "count_sketch"}
     page = (folder / "reports" / "smoke" / "claims.md").read_text()
     assert "tails: half_signs: theory.tails.mine: no claim reads a name like this" in page
+
+
+def test_a_checkout_that_snakemake_cannot_take(small: Path, tmp_path: Path) -> None:
+    project = copied(small, tmp_path / "a{n}")
+    code, output = project.run()
+    assert code != 0
+    assert f"{project.path}: Snakemake takes no path with braces; rename the folder" in output
+    assert not (project.path / "results").exists()
 
 
 def test_only_needs_a_folder() -> None:

@@ -1,5 +1,6 @@
 # What there is to do: studies and configs become runs, once, while Snakemake reads this file.
 import os
+import re
 import shlex
 from pathlib import Path
 
@@ -18,12 +19,24 @@ from sketchbench.config.composition import user_folder
 from sketchbench.config.schema import SchemaError
 from sketchbench.inspection.check import check_folder
 
+# Snakemake takes braces for a wildcard, also in the path of a lock or of an environment.
+if re.search("[{}]", f"{os.getcwd()}{workflow.basedir}"):
+    raise WorkflowError(
+        f"{os.getcwd()}: Snakemake takes no path with braces; rename the folder"
+    )
+
 # A profile may be for CuPy alone. Its kernels=cupy is lost where --configfile replaces the profile's.
 if "cupy_only" in workflow.global_resources and config["kernels"] != "cupy":
     raise WorkflowError(
         f"this profile is for kernels=cupy, not kernels={config['kernels']};"
         " add --config kernels=cupy, or take another profile"
     )
+
+# Snakemake reads the value of a setting as YAML, without quotes at its ends; the path of a folder is what is written.
+for argument in workflow.config_settings.config_args:
+    key, _, value = argument.partition("=")
+    if key == "folder" and (not value or os.path.isdir(value)):
+        config["folder"] = value
 
 try:
     planning.check_settings(config)

@@ -14,26 +14,23 @@ from sketchbench.report.table.reading import read_table
 
 NUMBERS = ("statistic", "low", "high", Column.BOUND)
 VERDICTS = ("claim", Column.METHOD, Column.LABEL, "case", "verdict", "expected", *NUMBERS)  # columns of claims.csv
+TEXTS = (Column.METHOD, Column.LABEL, Column.CASE, CODE)  # of which some are empty
 ESCAPES = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 TITLE_ESCAPES = str.maketrans({":": "%3A", ",": "%2C"})
 
 
 def read_verdicts(path: Path, scale: str | None = None) -> pd.DataFrame:
-    """The verdicts of a run, verified, of a scale or of any.
+    """The verdicts of a run, verified, of a scale or of any; texts without a value are "".
 
     Raises SealError or TableError, in one line, where they are not whole.
     """
-    return read_table(path, "claims", (*VERDICTS, CODE), scale=scale, texts=(CODE,))
+    verdicts = read_table(path, "claims", (*VERDICTS, CODE), scale=scale, texts=TEXTS)
+    return verdicts.fillna(dict.fromkeys(TEXTS, ""))
 
 
 class Finding(NamedTuple):
-    """A verdict or number that a person should look at.
-
-    Attributes:
-        claim, method: of the verdict.
-        what: the verdict or number, and the expected or earlier one, in words.
-        serious: whether another processor's rounding can't explain it.
-    """
+    """A verdict, of a claim and method, or a number that a person should look at: `what` it is, and the expected or
+    earlier one, in words. It is `serious` where another processor's rounding can't explain it."""
 
     claim: str
     method: str
@@ -41,7 +38,7 @@ class Finding(NamedTuple):
     serious: bool = True
 
     def __str__(self) -> str:
-        return f"{self.claim} {self.method}: {self.what}"
+        return f"{self.claim} {self.method or 'all methods'}: {self.what}"
 
 
 def surprises(verdicts: pd.DataFrame) -> list[Finding]:
@@ -50,8 +47,7 @@ def surprises(verdicts: pd.DataFrame) -> list[Finding]:
         Finding(
             row["claim"],
             row[Column.LABEL],
-            f"{row['verdict']}, expected {row['expected']} ({row[Column.CASE]}: {row['statistic']:.4g} in "
-            f"[{row['low']:.4g}, {row['high']:.4g}], bound {row[Column.BOUND]:.4g})",
+            f"{row['verdict']}, expected {row['expected']} ({row[Column.CASE] or page.ONLY}: {page.numbers(row)})",
         )
         for row in page.surprising(verdicts).to_dict("records")
     ]
@@ -81,7 +77,7 @@ def changes(old: pd.DataFrame, new: pd.DataFrame) -> list[Finding]:
             for column in NUMBERS:
                 was, now = row[column], row[f"{column}_new"]
                 if not np.isclose(was, now, 1e-6, 1e-9, equal_nan=True):
-                    what = f"{column} {now:.8g}, was {was:.8g}"
+                    what = f"{column} {page.number(now, 8)}, was {page.number(was, 8)}"
                     findings.append(Finding(*name, what, apart or column == Column.BOUND))
     return findings
 

@@ -89,10 +89,8 @@ class Erratum:
 def read_errata(paths: Iterable[Path], claims: Iterable[Claim]) -> list[Erratum]:
     """The errata of these files: by rank, then in order of their names; `claims` are all claims.
 
-    Raises:
-        SchemaError: in one line, for a file that does not fit the schema.
-        ClaimError: in one line, for a file that has not the name of its erratum, names a claim that is not there, or
-            has a counterexample that agrees with the print.
+    Raises, in one line, SchemaError for a file that does not fit the schema, ClaimError for one that has not the name
+    of its erratum, names a claim that is not there, or has a counterexample that agrees with the print.
     """
     known = [claim.id for claim in claims]
 

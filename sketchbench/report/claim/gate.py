@@ -18,11 +18,7 @@ def apply_gate(rows: Iterable[Row], kinds: Mapping[str, str]) -> list[Row]:
 
     Void, too, are the verdicts of a method whose contract was not measured although that of its kind was: the method
     takes none of the contract's sizes. Controls, which are broken on purpose, keep their verdicts. An inconclusive part
-    of the contract changes nothing.
-
-    Arguments:
-        rows: of a table of verdicts, one for each claim and method.
-        kinds: the kind of the methods of each study, by study.
+    of the contract changes nothing. The rows are those of a table of verdicts, the kinds those of the methods by study.
     """
     rows = list(rows)
     broken: dict[Method, list[str]] = {}

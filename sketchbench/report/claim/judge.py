@@ -29,20 +29,11 @@ FACTS = {"scale", "kernels", "seed", "skipped", "studies"}
 def judge(
     tables: Sequence[Path], claims: Sequence[Path], errata: Sequence[Path], facts: str, *, csv: Path, markdown: Path
 ) -> list[str]:
-    """Write the verdicts on all claims, and seal them.
+    """Write the verdicts on all claims, and seal them. The tables are CSV by study, sealed; claims and errata are YAML
+    files; facts are what `Plan.facts` says, as JSON.
 
-    Arguments:
-        tables: CSV by study, sealed.
-        claims, errata: YAML files.
-        facts: what `Plan.facts` says, as JSON.
-        csv, markdown: the files to write.
-
-    Returns:
-        A line for each verdict that is not the expected one, and for a history that is left alone.
-
-    Raises:
-        ValueError: in one line, for a file that is not what it must be.
-        FileError: (an OSError) where one can't be written.
+    Returns a line for each verdict that is not the expected one, and for a history that is left alone. Raises, in one
+    line, ValueError for a file that is not what it must be, FileError (an OSError) where one can't be written.
     """
     known = _facts(facts)
     read = read_claims(claims)

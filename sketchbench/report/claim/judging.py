@@ -31,12 +31,8 @@ class Selection(NamedTuple):
 
 
 def selections(claim: Claim, tables: Mapping[str, pd.DataFrame], method: str) -> list[Selection]:
-    """The rows to which the checks of a claim are applied for one method, check by check and study by study.
-
-    Arguments:
-        claim: the claim; whether it is about the method is not asked.
-        tables: the tables of its studies, by their names.
-        method: the method, as in the tables' column `method`.
+    """The rows, in the tables by study, to which the checks of a claim are applied for one method, which it need not
+    be about, check by check and study by study.
 
     Raises ClaimError for a table without a column that a check selects by, or measures growth along.
     """

@@ -22,6 +22,7 @@ ROLES = {
     "control": "claimed by no paper, measured for comparison",
     "contract": "what every sketch must keep, or its other verdicts are void",
 }
+ONLY = "its only comparison"  # the case of a claim that compares one number
 PAPERS_ROLES = ("printed", "corrected")
 SITE = """\
 The evidence of each verdict, with pictures, reasons and commands, stands on the site that `make site` builds in
@@ -39,12 +40,8 @@ def render(
     comparisons: int,
     errata: Sequence[Erratum] = (),
 ) -> str:
-    """The page: counts of verdicts, surprises, errata, and the studies and methods that were left out.
-
-    Arguments:
-        claims, errata: in the order of the page.
-        verdicts, comparisons: what `evaluate` returns.
-        facts: of the run: scale, seed, kernels, and (study, name, reason) of everything `skipped`.
+    """The page: counts of the verdicts and comparisons of `evaluate`, surprises, errata, and the studies and methods
+    that were left out. Facts of the run are scale, seed, kernels, and (study, name, reason) of everything `skipped`.
     """
     blocks = [
         f"# {TITLE}",
@@ -123,6 +120,17 @@ def surprising(verdicts: pd.DataFrame) -> pd.DataFrame:
     differs = (verdicts["verdict"] != verdicts["expected"]) & (verdicts["expected"] != NOTHING)
     said = (verdicts["verdict"] != "not run") & (verdicts["expected"] != "any")
     return verdicts[differs & (said | (verdicts["verdict"] == gate.VOID))]
+
+
+def number(value: float, digits: int = 4) -> str:
+    """A number with this many significant digits, infinity as its sign, and `none` for a missing one."""
+    return "none" if pd.isna(value) else f"{value:.{digits}g}".replace("inf", "∞")
+
+
+def numbers(row: Mapping[Any, Any]) -> str:
+    """The statistic of a verdict in its interval, against the bound."""
+    statistic, low, high, bound = (number(row[name]) for name in ("statistic", "low", "high", Column.BOUND))
+    return f"{statistic} in [{low}, {high}], bound {bound}"
 
 
 def _not_run(verdicts: pd.DataFrame) -> list[str]:
@@ -212,7 +220,7 @@ def _errata(errata: Sequence[Erratum], verdicts: pd.DataFrame) -> list[str]:
         counted = "; ".join(f"{name}: {_counted(own) or 'not run'}" for name, own in judged.items())
         numbers = ""  # of the print, and the one that is so
         if case := erratum.counterexample:
-            printed, measured = (f"{number:g}".replace("inf", "∞") for number in (case.printed, case.measured))
+            printed, measured = (number(value, 6) for value in (case.printed, case.measured))
             numbers = f"{case.relation} {printed}, but {measured}"
         rows.append([f"{erratum.paper}, {erratum.place}", erratum.kind, numbers, counted or "no claim measures it"])
     return ["## Errata", text, _table(["place", "kind", "printed, and what is so", "claims"], rows)]

@@ -94,7 +94,7 @@ def table(answer: Answer) -> list[dict[str, str]]:
     """The answer's rows, as people read them."""
     rows = answer.measured.reindex(columns=answer.measured.columns.union(pd.Index(SHOWN)))
     ends = zip(rows["accuracy_low"], rows["accuracy_high"], strict=True)
-    rows = rows.assign(interval=[f"{low:.3f} to {high:.3f}" for low, high in ends])
+    rows = rows.assign(interval=["-" if pd.isna(low) else f"{low:.3f} to {high:.3f}" for low, high in ends])
     return [{name: _text(name, row[name]) for name in SHOWN} for row in rows.to_dict("records")]
 
 

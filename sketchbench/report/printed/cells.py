@@ -79,12 +79,8 @@ def join(
 ) -> pd.DataFrame:
     """The cells, each beside its measured number, with the columns `MEANINGS`.
 
-    Arguments:
-        cells: of `read_printed`.
-        tables: the tables of studies at hand, by name; others may be missing.
-        verdicts: the table of all verdicts, made of the same tables.
-        scale: the scale of the tables.
-        older: the studies whose tables are, at least in part, of older code or another plan, which the reason says.
+    The cells are of `read_printed`; the tables, of a scale, are those of studies at hand, and the verdicts are made of
+    them; tables of the `older` studies are, at least in part, of older code or another plan, which the reason says.
 
     Raises PrintedError, in one line, for a quantity that none of the tables has, a `where` that selects several rows,
     or an unknown claim.

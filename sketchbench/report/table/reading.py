@@ -3,6 +3,7 @@
 import io
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -19,21 +20,16 @@ class TableError(ValueError):
 def read_table(
     path: Path, kind: str, columns: Iterable[str] = (), *, scale: str | None = None, texts: Iterable[str] = ()
 ) -> pd.DataFrame:
-    """The table of a sealed CSV file.
+    """The table of a CSV file that is sealed as `seal.content` says, with these columns among others; those that are
+    `texts` are so even where they look like numbers.
 
-    Arguments:
-        path, kind, scale: of the file, as of `seal.content`.
-        columns: the names that must be among its columns.
-        texts: the columns that are texts even where they look like numbers.
-
-    Raises:
-        SealError: where it has no seal, or does not fit it.
-        TableError: in one line, where it is no CSV, has no rows, or lacks a column.
+    Raises, in one line, SealError for a file without a seal that fits, TableError for one that is no such table.
     """
     content = seal.content(path, kind, scale)
     again = seal.command(kind, scale, path)
     try:
-        table = pd.read_csv(io.BytesIO(content), dtype=dict.fromkeys(texts, str))
+        options: dict[str, Any] = {"keep_default_na": False, "na_values": [""]}  # a method may be called None
+        table = pd.read_csv(io.BytesIO(content), dtype=dict.fromkeys(texts, str), **options)
     except ValueError as error:  # pandas' own errors are ValueErrors
         raise TableError(f"can't read {path}: {' '.join(str(error).split())}; run {again}") from None
     if missing := sorted(set(map(str, columns)) - set(table)):

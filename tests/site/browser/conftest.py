@@ -1,16 +1,15 @@
 """The built site in a browser: what opens its pages, and what must hold of every page that is opened.
 
-`make test-site` builds the site and runs these. The browser is that of the environment variable CHROMIUM, else Debian's
-package, else Playwright's own.
+`make test-site` builds the site and runs these.
 """
 
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from launch import launch
 
 SITE = Path(os.environ.get("SITE", Path(__file__).parents[3] / "reports" / "site"))
 OWN = ("file:", "data:", "blob:")  # where all of a page must come from
@@ -30,9 +29,8 @@ def site(request: pytest.FixtureRequest) -> Path:
 def chromium(site: Path) -> Iterator[Any]:
     """A browser without a window."""
     playwright = pytest.importorskip("playwright.sync_api")
-    place = os.environ.get("CHROMIUM") or shutil.which("chromium")
     with playwright.sync_playwright() as made:
-        browser = made.chromium.launch(executable_path=place, args=["--no-sandbox"])
+        browser = launch(made)
         yield browser
         browser.close()
 

@@ -1,0 +1,123 @@
+"""Paths of any letters: of a checkout, in make; of a folder of one's own. What can't be is refused by its name."""
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from examples import examples
+from hypothesis import HealthCheck, given
+from hypothesis import strategies as st
+
+from sketchbench.config import commands
+from sketchbench.config.composition import compose, frozen, user_folder
+from sketchbench.errors import ConfigError
+from sketchbench.plan.selection import places_of
+from sketchbench.project import CONF
+
+ROOT = Path(__file__).parents[2]
+ODD = ["'", '"', "\\", "\n", " ", "-", "$", "$HOME", "${", "}", "{", "%", "%20", "#", "=", ",", "*", "?", "[", "]", "~"]
+ODD += ["&", ";", "|", "<", ">", "`", "!", "(", ")", ":", "é", "\u2028", "\udcff", "\t", "\r", "null", "???", "x"]
+NAMES = st.lists(st.sampled_from(ODD), min_size=1, max_size=12).map("".join)
+
+
+@given(NAMES)
+@examples(10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_folder_of_ones_own(tmp_path: Path, name: str) -> None:
+    """Its methods are there, whatever its name; what Hydra or Snakemake can't take is refused by the folder's name."""
+    folder = (tmp_path / name).absolute()
+    if not (folder / "sketch").exists():
+        (folder / "sketch").mkdir(parents=True)
+        shutil.copy(CONF / "sketch" / "srht.yaml", folder / "sketch" / "mine.yaml")
+    assert user_folder(str(folder)) == folder
+    sys.path.remove(str(folder))
+    if "${" in name:
+        with pytest.raises(ConfigError, match="as Hydra reads it as a reference; rename it"):
+            compose(["sketch=mine", "sketch.name=mine"], folder=folder)
+    else:
+        text = (folder / "sketch" / "mine.yaml").read_text()
+        (folder / "sketch" / "mine.yaml").write_text(text.replace("name: srht", "name: mine"))
+        assert frozen(compose(["sketch=mine"], folder=folder)).config["sketch"]["name"] == "mine"
+    if any(letter in name for letter in "{}\n\udcff"):
+        with pytest.raises(ConfigError, match="Snakemake takes no path with"):
+            places_of("smoke", folder, apart=True)
+    else:
+        assert places_of("smoke", folder, apart=True).results == f"{folder}/results/smoke"
+    assert shlex.split(commands.own(folder)) == [f"folder={folder}", "only=mine"]
+
+
+STUB = '#!/bin/sh\nprintf "%s\\n" "$*" >> "$LOG"\n'
+TARGETS = {
+    "results": "-m snakemake -n",
+    "paper": "-m snakemake --config scale=paper -n",
+    "site": "-m sketchbench site -n",
+    "test-site": "-m pytest -p no:xdist -m browser tests/site/browser -n",
+    "browser": "tests/site/browser/launch.py",
+    "check": "-m sketchbench check reports/claims.csv -n",
+    "tests": "-m pytest -n auto --dist worksteal -n",
+    "style": "-m ruff check .",
+    "types": "-m mypy",
+    "layers": "--no-cache",
+    "workflow": "-m snakefmt --check Snakefile workflow",
+    "test-cuda": "-m pytest -n auto --dist worksteal -m gpu or cuda tests -n",
+    "test-slurm": "-m pytest -p no:xdist -m slurm tests/slurm -n",
+}
+
+
+def checkout(folder: Path) -> Path:
+    """What `make` needs, with a Python that only notes what it was called with."""
+    (folder / "workflow").mkdir(parents=True)
+    for name in ("Makefile", "workflow/run", "pyproject.toml", "requirements.lock"):
+        shutil.copy(ROOT / name, folder / name)
+    return folder
+
+
+def made(folder: Path, *arguments: str) -> tuple[int, str, list[str]]:
+    log = folder / "calls"
+    log.touch()
+    environment = {**os.environ, "LOG": str(log), "MAKEFLAGS": ""}
+    done = subprocess.run(
+        ["make", *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    return done.returncode, done.stdout + done.stderr, log.read_text(encoding="utf-8").splitlines()
+
+
+def test_make_in_any_folder(tmp_path: Path) -> None:
+    folder = checkout(tmp_path / "-a  b'c\"d$e%f#g=h,i{j}*k é~[1]!&;|<>?`(l)\\")
+    (folder / ".venv" / "bin").mkdir(parents=True)
+    python = folder / ".venv" / "bin" / "python"
+    python.write_text(STUB)
+    python.chmod(0o755)
+    for ready in ("ready", "site", "test-site", "slurm", "cuda"):
+        (folder / ".venv" / ready).touch()
+    code, output, calls = made(folder, *TARGETS, "ARGS=-n")
+    assert code == 0, output
+    for target, call in TARGETS.items():
+        assert any(line.endswith(call) for line in calls), (target, calls)
+    assert {path.name for path in tmp_path.iterdir()} == {folder.name}
+
+
+@pytest.mark.parametrize("name", ["a:b", "a$b", "a{b", "a\udcff"])
+def test_make_where_nothing_can_be_installed(tmp_path: Path, name: str) -> None:
+    """Is refused by the path before anything is written; an environment elsewhere will do where the path is text."""
+    folder = checkout(tmp_path / name)
+    before = {path.name for path in folder.iterdir()}
+    code, output, _ = made(folder, "results", f"PYTHON={sys.executable}")
+    assert code != 0
+    assert f"as {str(folder / '.venv')!a}; rename it, or add VENV=FOLDER" in output
+    assert {path.name for path in folder.iterdir()} == before | {"calls"}
+    if name.isprintable():
+        assert "-m venv /elsewhere" in made(folder, "-n", "results", "VENV=/elsewhere")[1]
+
+
+def test_what_keep_keeps(tmp_path: Path) -> None:
+    folder = checkout(tmp_path / "a 'b' $c")
+    record = folder / "results" / "paper" / "a study" / "trial0.parquet"
+    record.parent.mkdir(parents=True)
+    record.write_text("kept")
+    code, output, _ = made(folder, "keep")
+    assert code == 0, output
+    assert (folder / "reports/paper/records/a study/trial0.parquet").read_text() == "kept"
