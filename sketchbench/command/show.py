@@ -118,21 +118,23 @@ def _evidence(claim: Claim, row: Row) -> Iterator[str]:
         return
     yield draw_interval(row["statistic"], row["low"], row["high"], row["bound"])
     numbers = f"statistic {row['statistic']:.4g} in [{row['low']:.4g}, {row['high']:.4g}], bound {row['bound']:.4g}"
-    more = [f"{name} {row[name]:.3g}" for name in ("slack", "tightness") if not math.isnan(row[name])]
+    more = [f"{name} {row[name]:.3g}" for name in ("slack", "tightness", "loosest") if not math.isnan(row[name])]
     trials = f"{row['trials']:,.0f} trials" if row["trials"] else "computed, without trials"
     yield ", ".join([numbers, *more, trials])
     yield f"decided by: {row['case'] or 'its only comparison'} (study {row['study']})"
-    yield _control(claim.control_of(row["method"]), row)
+    for kind, control in claim.controls_of(row["method"]).items():
+        if control or kind == "negative_control":
+            yield f"{kind.replace('_', ' ')}: {_control(kind, control, row)}"
 
 
-def _control(control: NegativeControl | None, row: Row) -> str:
+def _control(kind: str, control: NegativeControl | None, row: Row) -> str:
     if control is None:
-        return "negative control: none yet"
+        return "none yet"
     if control.reason:
-        return f"negative control: none can be; {control.reason}"
-    statistic = row["negative_control_statistic"]
+        return f"none can be; {control.reason}"
+    statistic = row[f"{kind}_statistic"]
     number = "" if math.isnan(statistic) else f" ({statistic:.4g})"
-    return f"negative control: {row['negative_control']}: {row['negative_control_verdict']}{number}"
+    return f"{row[kind]}: {row[f'{kind}_verdict']}{number}"
 
 
 def draw_interval(statistic: float, low: float, high: float, bound: float) -> str:

@@ -32,7 +32,9 @@ CURVES = (Column.D, Column.S, Column.SEED, Column.B)
 
 TableRow = Mapping[Any, Any]  # from column names to values
 Estimate = tuple[float, float, float]  # a statistic, and the ends of its interval
-Verdict = Literal["holds", "fails", "inconclusive", "vacuous", "does not transfer", "void", "not run"]
+Verdict = Literal[
+    "holds", "holds, not sharp", "fails", "inconclusive", "vacuous", "does not transfer", "void", "not run"
+]
 
 
 @dataclass(frozen=True)

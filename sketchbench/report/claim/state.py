@@ -36,11 +36,11 @@ def with_code(verdicts: pd.DataFrame, claims: Sequence[Claim], older: States) ->
 
 def pairs_behind(claim: Claim, method: str) -> Iterator[Pair]:
     """The studies and methods whose rows a verdict rests on; some of them may have no rows."""
-    control = claim.control_of(method)
     for check in claim.checks:
         yield from ((study, method) for study in check.studies)
-        if control and not control.reason:
-            yield from ((study, control.method or method) for study in control.studies or check.studies)
+        for control in claim.controls_of(method).values():
+            if control and not control.reason:
+                yield from ((study, control.method or method) for study in control.studies or check.studies)
 
 
 def commits_behind(claim: Claim, method: str, tables: Path) -> set[str]:
