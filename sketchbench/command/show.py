@@ -59,9 +59,7 @@ def command(claim: str, method: str | None, scale: str | None, folder: Path | No
         again = f"sketchbench results --config scale={places[0].name}{f' folder={folder} only=mine' if folder else ''}"
         raise FileNotFoundError(f"{places[0].reports / 'claims.csv'} is not there; run {again} first")
     if method:
-        choose(
-            "method", method, {row["method"]: row for verdicts in rows.values() for row in verdicts if row["method"]}
-        )
+        choose("method", method, {row["method"]: row for own in rows.values() for row in own if row["method"]})
     print("\n".join(_heading(statement)))
     for place, verdicts in rows.items():
         width = max((len(row["label"]) for row in verdicts), default=0)

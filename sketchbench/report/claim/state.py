@@ -20,9 +20,7 @@ def with_code(verdicts: pd.DataFrame, claims: Sequence[Claim], older: States) ->
     on are not of the plan; "" where all are, and for verdicts that are not run. `older` has, by study and state, the
     methods that are not of the plan (see `Plan.older`)."""
     by_id = {claim.id: claim for claim in claims}
-    states = {
-        (study, method): state for study, own in older.items() for state, listed in own.items() for method in listed
-    }
+    states = {(study, method): state for study, own in older.items() for state, some in own.items() for method in some}
 
     def code(claim: str, method: str, verdict: str) -> str:
         if verdict == "not run":
