@@ -30,6 +30,14 @@ def test_only_ones_own() -> None:
     assert selection.left_out(NAMED["tails"]) == reason
 
 
+def test_near_misses_are_of_the_selection() -> None:
+    """The studies of those of a claim on one's own, which compare a fixed list."""
+    selection = selection_of(STUDIES, CONF, {"sketch": {"first": {"norm": 1}}, "recovery": {}}, BESIDE)
+    study = NAMED["convergence_local_twice"]
+    assert not selection.left_out(study)
+    assert selection.methods(study) == ["identity"]
+
+
 def test_everything() -> None:
     """`all` has the user's own, too; `mine` stands for these alone."""
     selection = selection_of(STUDIES, CONF, OWN, None)

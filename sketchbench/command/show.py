@@ -61,9 +61,7 @@ def command(claim: str, method: str | None, scale: str | None, folder: Path | No
         again = f"sketchbench results --config scale={places[0].name}{commands.own(folder)}"
         raise FileNotFoundError(f"{places[0].reports / 'claims.csv'} is not there; run {again} first")
     if method:
-        choose(
-            "method", method, {row["method"]: row for verdicts in rows.values() for row in verdicts if row["method"]}
-        )
+        choose("method", method, {row["method"]: row for own in rows.values() for row in own if row["method"]})
     print("\n".join(_heading(statement)))
     for place, verdicts in rows.items():
         width = max((len(row["label"]) for row in verdicts), default=0)
@@ -119,21 +117,25 @@ def _evidence(claim: Claim, row: Row) -> Iterator[str]:
         yield "a time: its numbers differ from run to run, and are in times.csv beside claims.csv"
         return
     yield draw_interval(row["statistic"], row["low"], row["high"], row["bound"])
-    more = [f"{name} {page.number(row[name], 3)}" for name in ("slack", "tightness") if not math.isnan(row[name])]
+    more = [
+        f"{name} {page.number(row[name], 3)}" for name in ("slack", "tightness", "loosest") if not math.isnan(row[name])
+    ]
     trials = f"{row['trials']:,.0f} trials" if row["trials"] else "computed, without trials"
     yield ", ".join([f"statistic {page.numbers(row)}", *more, trials])
     yield f"decided by: {row['case'] or page.ONLY} (study {row['study']})"
-    yield _control(claim.control_of(row["method"]), row)
+    for kind, control in claim.controls_of(row["method"]).items():
+        if control or kind == "negative_control":
+            yield f"{kind.replace('_', ' ')}: {_control(kind, control, row)}"
 
 
-def _control(control: NegativeControl | None, row: Row) -> str:
+def _control(kind: str, control: NegativeControl | None, row: Row) -> str:
     if control is None:
-        return "negative control: none yet"
+        return "none yet"
     if control.reason:
-        return f"negative control: none can be; {control.reason}"
-    statistic = row["negative_control_statistic"]
+        return f"none can be; {control.reason}"
+    statistic = row[f"{kind}_statistic"]
     number = "" if math.isnan(statistic) else f" ({page.number(statistic)})"
-    return f"negative control: {row['negative_control']}: {row['negative_control_verdict']}{number}"
+    return f"{row[kind]}: {row[f'{kind}_verdict']}{number}"
 
 
 def draw_interval(statistic: float, low: float, high: float, bound: float) -> str:

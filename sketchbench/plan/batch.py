@@ -66,11 +66,8 @@ class Run:
         """The description of the run for the job that does it."""
         config = with_time_limit(self.config, self.minutes, self.checkpoints)
         entry = {"name": self.name, "record": self.record, "signature": self.signature, "config": config}
-        trials = [
-            {"trial": trial.config["trial"], "record": trial.record, "signature": trial.signature}
-            for trial in self.trials
-        ]
-        return {**entry, "trials": trials} if trials else entry
+        own = [{"trial": one.config["trial"], "record": one.record, "signature": one.signature} for one in self.trials]
+        return {**entry, "trials": own} if own else entry
 
 
 @dataclass(frozen=True)

@@ -114,12 +114,12 @@ def _needed(conf: Path, taking: set[str]) -> dict[str, list[str]]:
     for claim in _claims(conf):
         checked = {study for check in claim["checks"] for study in check.get("studies", claim["studies"])}
         if checked & taking:
-            controls = read_controls(claim.get("negative_control", {}))
-            for study in checked.union(*(control.studies for control in controls.values())):
-                needed.setdefault(study, [])
-            if (control := controls.get("default")) and control.method:
-                for study in control.studies or checked:
-                    needed[study].append(control.method)
+            for controls in (read_controls(claim.get(kind, {})) for kind in ("negative_control", "near_miss")):
+                for study in checked.union(*(control.studies for control in controls.values())):
+                    needed.setdefault(study, [])
+                if (control := controls.get("default")) and control.method:
+                    for study in control.studies or checked:
+                        needed[study].append(control.method)
     return needed
 
 

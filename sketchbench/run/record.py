@@ -80,9 +80,7 @@ def _table(rows: list[dict[str, Any]]) -> pa.Table:
         fields.append(pa.field(name, fitting[0]))
     lines = "\n".join(map(json.dumps, rows)).encode()
     return read_json(
-        pa.BufferReader(lines),
-        ReadOptions(block_size=len(lines) + 1),
-        ParseOptions(explicit_schema=pa.schema(fields)),
+        pa.BufferReader(lines), ReadOptions(block_size=len(lines) + 1), ParseOptions(explicit_schema=pa.schema(fields))
     )
 
 

@@ -189,7 +189,7 @@ def _mark(x: float, y: float, verdict: str) -> str:
     """A disc for `holds`, a cross for `fails` and `void`, a ring for all else: told apart without colour."""
     if verdict in ("fails", "void"):
         return f'<path class="cross" d="M{x - 4:.1f} {y - 4}l8 8m0 -8l-8 8"/>'
-    return f'<circle class="{"disc" if verdict == "holds" else "ring"}" cx="{x:.1f}" cy="{y}" r="3.6"/>'
+    return f'<circle class="{"disc" if verdict.startswith("holds") else "ring"}" cx="{x:.1f}" cy="{y}" r="3.6"/>'
 
 
 def _arrow(x: float, y: float, way: int) -> str:

@@ -8,6 +8,7 @@ import pandas as pd
 
 from sketchbench.config import commands
 from sketchbench.report.claim.claims import Claim, read_claims
+from sketchbench.report.claim.control import NegativeControl
 from sketchbench.report.claim.page import ROLES
 from sketchbench.report.evidence.outcomes import Scale, read_outcomes
 from sketchbench.report.evidence.provenance import dated, last_commit, made_with
@@ -162,11 +163,15 @@ def _table_row(row: Mapping[Any, Any], place: str) -> str:
     control = escape(row["negative_control"])
     if row["negative_control_verdict"]:
         control += f": {badge(row['negative_control_verdict'])} {number(row['negative_control_statistic'])}"
+    if row["near_miss"]:
+        verdict, statistic = badge(row["near_miss_verdict"]), number(row["near_miss_statistic"])
+        control += f"<br>near miss, {escape(row['near_miss'])}: {verdict} {statistic}"
+    tightness = " to ".join(dict.fromkeys(number(row[name], 3) for name in ("tightness", "loosest")))
     interval = f"[{number(row['low'])}, {number(row['high'])}]"
     cells = (
         *(escape(row["label"] or row["method"]), row["scale"], badge(row["verdict"]), row["expected"]),
         *(number(row["statistic"]), interval, number(row["bound"]), number(row["slack"], 2)),
-        *(number(row["tightness"], 3), f"{row['trials']:,.0f}" if row["trials"] == row["trials"] else ""),
+        *(tightness.removesuffix(" to "), f"{row['trials']:,.0f}" if row["trials"] == row["trials"] else ""),
     )
     plain = "".join(f"<td>{cell}</td>" for cell in cells)
     return f'<tr{place}>{plain}<td class="wide">{typeset(row["case"])}</td><td class="wide">{control}</td></tr>'
@@ -190,12 +195,18 @@ def _checks(claim: Claim, scales: Sequence[Scale]) -> str:
             f"<li><strong>{what}{over}</strong> of {defined or 'the loss'}{rows if others else ''}. "
             f"The check (<code>{check.criterion}</code>) holds where {holds}. Studies: {studies}.</li>"
         )
-    controls = [
-        f"<li>{'' if name == 'default' else f'of {escape(name)}: '}{prose(control.reason or control.name)}</li>"
-        for name, control in claim.controls.items()
-    ]
-    text = f"<p>Negative control:</p><ul>{''.join(controls)}</ul>" if controls else "<p>No negative control yet.</p>"
+    text = _controls("Negative control", claim.controls) or "<p>No negative control yet.</p>"
+    text += _controls("Near miss, which violates the hypothesis by a small factor", claim.near_misses)
     return f"<ul>{''.join(items)}</ul>{text}<p>Data: {escape(claim.dataset)}.</p>"
+
+
+def _controls(name: str, controls: Mapping[str, NegativeControl]) -> str:
+    """A list of controls, by method; "" for none."""
+    items = [
+        f"<li>{'' if method == 'default' else f'of {escape(method)}: '}{prose(control.reason or control.name)}</li>"
+        for method, control in controls.items()
+    ]
+    return f"<p>{name}:</p><ul>{''.join(items)}</ul>" if items else ""
 
 
 def _alternatives(value: Any) -> str:

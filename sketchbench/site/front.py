@@ -21,7 +21,7 @@ from sketchbench.site.page import Asset, Page
 from sketchbench.site.verdicts import badge, claim_files, escape, link, number, prose
 
 ALWAYS = ("holds", "fails", "inconclusive")
-COUNTED = (*ALWAYS, "vacuous", "does not transfer", "void")
+COUNTED = (*ALWAYS, "holds, not sharp", "vacuous", "does not transfer", "void")
 INTRODUCTION = """\
 Three papers on sketching in federated learning make claims: how well a sketch keeps what it compresses, how training
 converges, what an attacker sees. This project measures every one of them, with confidence intervals and negative

@@ -14,6 +14,7 @@ from sketchbench.site.verdicts import badge, prose, typeset
 
 VERDICTS = {
     "holds": "every number in the interval agrees with the claim, and the negative control fails the same checks",
+    "holds, not sharp": "it holds, but so does a near miss, which violates its hypothesis by a factor of 2 to 4",
     "fails": "every number in the interval contradicts the claim",
     "inconclusive": "the bound lies inside the interval: more trials would decide",
     "vacuous": "the claim holds, but the same checks also pass for a negative control, so that they prove nothing",
@@ -30,9 +31,10 @@ TERMS = {
     "interval": "a confidence interval of the statistic; all of a run hold at once, except with probability 0.001",
     "bound": "the value that the statistic is compared with: the paper's limit, or for an equality the exact value",
     "slack": "the distance from the interval to the bound, divided by the bound; negative where the claim is violated",
-    "tightness": "the bound divided by the measured value: at 1 the bound is sharp, at 100 it says little",
+    "tightness": "the bound divided by what is measured: at 1 the bound is sharp, at 100 it says little",
     "drift": "a verdict that changed between commits, or a tightness that moved by more than 10 %",
     "negative control": "a method or setting outside the claim; it must fail the same checks, or the claim is vacuous",
+    "near miss": "a control that violates the hypothesis by a factor of 2 to 4 only, such as twice the step",
     "positive control": "the same attack without the defence; where it fails, too, nothing is said about the defence",
     "family": "a distribution over sketching matrices, such as CountSketch",
     "recovery": "an algorithm that computes a sparse vector from its sketch, such as FIHT",

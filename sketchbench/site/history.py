@@ -142,7 +142,9 @@ def sparkline(records: Sequence[Mapping[Any, Any]], commits: Mapping[str, int]) 
 
 def _mark(x: float, y: float, row: Mapping[Any, Any]) -> str:
     tip = f"{row['date']} {row['commit']}: {row['verdict']}, tightness {number(row['tightness'], 3) or 'none'}"
-    shape = f'<circle class="{"disc" if row["verdict"] == "holds" else "ring"}" cx="{x:.1f}" cy="{y:.1f}" r="3"/>'
+    shape = (
+        f'<circle class="{"disc" if row["verdict"].startswith("holds") else "ring"}" cx="{x:.1f}" cy="{y:.1f}" r="3"/>'
+    )
     if row["verdict"] == "fails":
         shape = f'<path class="cross" d="M{x - 3:.1f} {y - 3:.1f}l6 6m0 -6l-6 6"/>'
     return f'<g class="{row["verdict"].replace(" ", "-")}"><title>{escape(tip)}</title>{shape}</g>'

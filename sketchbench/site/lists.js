@@ -45,7 +45,7 @@
     const text = value === null ? "" : digits(value);
     const address = column.links && column.links[column.linked[index]];
     if (address) return element("a", { href: address, textContent: text });
-    const name = column.kind === "verdict" && value !== null ? text.replace(/ /g, "-") : "";
+    const name = column.kind === "verdict" && value !== null ? text.replace(/[, ]+/g, "-") : "";
     return element("span", { className: name, textContent: text, title: text.length > 40 ? text : "" });
   };
 

@@ -40,7 +40,7 @@ def badge(verdict: str) -> str:
     """A verdict in HTML, with its sign and its colour."""
     if verdict not in MARKS:
         return f'<span class="any">{escape(verdict)}</span>'
-    return f'<span class="{verdict.replace(" ", "-")}">{MARKS[verdict]} {verdict}</span>'
+    return f'<span class="{re.sub(r"[, ]+", "-", verdict)}">{MARKS[verdict]} {verdict}</span>'
 
 
 def number(value: float, digits: int = 4) -> str:

@@ -31,12 +31,13 @@ class StepSize(Checked):
     Arguments:
         factor: the step size over the largest one that the theorem allows.
         alpha: the variance parameter of the sketch in the theorem: `claimed` by its config, or `exact`.
-        claim: `theorem` writes the theorem's bounds; `none` allows factors above 1, and writes no bounds.
+        claim: `theorem` writes the theorem's bounds; `none` allows factors above 1, and writes no bounds; `equality`
+            is for Theorem E.1 on f = L/2 ‖w - w*‖² with the exact α: the bound for the largest step is the mean then.
     """
 
     factor: Positive
     alpha: Alpha
-    claim: Literal["theorem", "none"]
+    claim: Literal["theorem", "none", "equality"]
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -66,6 +67,9 @@ class Convergence(Checked):
     The quantity of a row is the one that the theorem bounds: `excess`, `average_excess` or `squared_gradient` (see
     `theory.convergence`). Rows by theorem (`case`) at about `points` rounds, evenly spread on a log scale: its mean
     over the trials, the theorem's bound, and the bytes that a client has sent and received so far.
+
+    Where the claim is an equality, from round 1 on: `relative_excess`, the mean of `excess` over the bound for the
+    largest step, which is exactly 1 with that step.
 
     Runs that diverge end with a row of the status `diverged`, and no mean. Runs end without a further row when the
     bound falls below 1e-5 (f(w⁰) - f*).
@@ -97,7 +101,15 @@ class Convergence(Checked):
 
     def _rows(self, objective: Objective, theorem: Theorem) -> Iterator[Row]:
         steps = 1 if theorem.single_step else self.local_steps
-        factor, alpha = self.step.factor, self.step.alpha
+        factor, alpha, claim = self.step.factor, self.step.alpha, self.step.claim
+        if claim == "equality" and not (
+            theorem.place == "E.1" and alpha == "exact" and objective.convexity == objective.smoothness
+        ):
+            raise ValueError(
+                f"claim=equality with theorem {theorem.place}, alpha={alpha}, and an objective with μ = "
+                f"{objective.convexity:g} and L = {objective.smoothness:g}: there is one for Theorem E.1, alpha=exact "
+                "and μ = L only, such as on a quadratic of one client and condition 1"
+            )
         algorithm, p = algorithm_of(
             theorem, objective, self.family, self.known, factor=factor, local_steps=steps, alpha=alpha
         )
@@ -111,11 +123,15 @@ class Convergence(Checked):
             if at.t not in shown and not lost:
                 continue
             row = Row(theorem.measured, case=theorem.place, round=at.t, bytes_up=at.bytes_up, bytes_down=at.bytes_down)
-            if self.step.claim == "theorem":
-                bound = float(theorem.bound(p, algorithm.local_rate, np.array(at.t)))
+            if claim != "none":
+                rate = algorithm.local_rate if claim == "theorem" else theorem.rate(p)
+                bound = float(theorem.bound(p, rate, np.array(at.t)))
                 if bound < RESOLVED * objective.gap:
                     break
-                row = row.replace(bound=bound)
+                if claim == "theorem":
+                    row = row.replace(bound=bound)
+                else:
+                    row, values = row.replace(quantity="relative_excess", exact=1.0), values / bound
             if lost:
                 log.info("%s: diverged in round %d", theorem.place, at.t)
                 yield row.without_number("diverged", "it is not finite, or has grown a million times", self.trials)

@@ -22,7 +22,7 @@ class Descent(Checked):
 
     `distance`: the ratio of ‖x‖ after a step to ‖x‖ before; bound: the theorem's, as printed.
     `squared`: the ratio of ‖x‖² after a step to ‖x‖² before; bound: the one that the proof shows.
-    `squared still`: the same for the step size 0, a negative control.
+    `squared still`, `squared twice`: the same for the step size 0, a negative control, and for twice the largest one.
 
     Arguments:
         d: length of x.
@@ -41,7 +41,7 @@ class Descent(Checked):
 
     def _rows(self, condition: float) -> list[Row]:
         eta = descent.largest_step(1.0, condition)
-        left, still = self._left(condition, eta), self._left(condition, 0.0)
+        left, still, twice = (self._left(condition, step) for step in (eta, 0.0, 2 * eta))
         case = f"condition {condition:g}"
         printed, proven = descent.contraction_printed(1.0, eta), descent.contraction_proven(1.0, eta)
         log.info("%s: a step leaves at most %.4g of the norm, the printed bound is %.4g", case, left.max(), printed)
@@ -49,6 +49,7 @@ class Descent(Checked):
             Row("distance", case=case).exceedances(left, printed),
             Row("squared", case=case).exceedances(left**2, proven),
             Row("squared still", case=case).exceedances(still**2, proven),
+            Row("squared twice", case=case).exceedances(twice**2, proven),
         ]
 
     def _left(self, condition: float, eta: float) -> np.ndarray:
@@ -57,6 +58,7 @@ class Descent(Checked):
         x, worst = random.standard_normal((self.trials, self.d)), np.zeros(self.trials)
         for _ in range(self.steps):
             after = x - eta * 2 * np.linspace(1.0, condition, self.d) * x
-            worst = np.maximum(worst, np.linalg.norm(after, axis=-1) / np.linalg.norm(x, axis=-1))
+            before, left = (np.linalg.norm(at, axis=-1) for at in (x, after))
+            worst = np.maximum(worst, np.divide(left, before, out=np.zeros(self.trials), where=before > 0))
             x = after
         return worst

@@ -172,6 +172,39 @@ def test_an_open_control_leaves_the_claim_open(tmp_path: Path) -> None:
     assert (row["verdict"], row["negative_control_verdict"]) == ("inconclusive", "not run")
 
 
+@pytest.mark.parametrize(
+    ("near", "zero", "good", "verdict"),
+    [
+        (2.0, 2.0, 1.0, "holds"),
+        (1.0, 2.0, 1.0, "holds, not sharp"),
+        (None, 2.0, 1.0, "holds, not sharp"),  # it has no rows, so that nothing shows that it is rejected
+        (1.0, 1.0, 1.0, "vacuous"),
+        (1.0, 2.0, 3.0, "fails"),
+    ],
+)
+def test_a_claim_is_sharp_only_where_its_near_miss_fails(
+    tmp_path: Path, near: float | None, zero: float, good: float, verdict: str
+) -> None:
+    means = {"good": good, "zero": zero} | ({} if near is None else {"near": near})
+    controls = {"negative_control": {"method": "zero"}, "near_miss": {"method": "near"}}
+    row = judged(tmp_path, {"one": table(**means)}, **controls)
+    passed = {2.0: "fails", 1.0: "holds", None: "not run"}[near]
+    assert (row["verdict"], row["near_miss"], row["near_miss_verdict"]) == (verdict, "near", passed)
+
+
+def test_a_near_miss_that_can_not_be(tmp_path: Path) -> None:
+    row = judged(tmp_path, {"one": table(good=1.0)}, near_miss={"reason": "it has no rows to leave out"})
+    assert (row["verdict"], row["near_miss"], row["near_miss_verdict"]) == ("holds", "none can be", "")
+    assert judged(tmp_path, {"one": table(good=1.0)})["near_miss"] == ""
+
+
+def test_a_near_miss_in_another_study(tmp_path: Path) -> None:
+    """Without that study the claim is not judged."""
+    near = {"studies": ["two"]}
+    assert judged(tmp_path, {"one": table(good=1.0), "two": table(good=2.0)}, near_miss=near)["verdict"] == "holds"
+    assert judged(tmp_path, {"one": table(good=1.0)}, near_miss=near)["verdict"] == "not run"
+
+
 @pytest.mark.parametrize("control", [1.0, 2.0])
 def test_a_control_changes_no_failure(tmp_path: Path, control: float) -> None:
     row = judged(tmp_path, {"one": table(good=3.0, zero=control)}, negative_control={"method": "zero"})
@@ -263,7 +296,9 @@ def test_the_tightness_of_a_verdict_is_the_least_of_its_comparisons(tmp_path: Pa
         {"method": "good", "label": "G", "quantity": "exact", "value": value, "bound": 6.0} for value in (2.0, 3.0)
     ]
     measured = pd.concat([table(good=1.0), pd.DataFrame(numbers)])
-    assert judged(tmp_path, {"one": measured}, checks=both)["tightness"] == 2.0
+    row = judged(tmp_path, {"one": measured}, checks=both)
+    assert row["tightness"] == 2.0
+    assert row["loosest"] >= row["tightness"]
     assert pd.isna(judged(tmp_path, {"one": table(good=1.0)})["tightness"])
 
 

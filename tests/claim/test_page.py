@@ -85,7 +85,7 @@ def test_the_page_starts_with_whether_the_paper_is_right() -> None:
         row("X1", "vacuous", "B"),
         row("X2", "fails", paper="tang2021"),
         row("X1", "does not transfer", paper="tang2021"),
-        row("X2", "holds", role="corrected"),
+        row("X2", "holds, not sharp", role="corrected"),
         row("X2", "fails", role="control"),
         row("X2", "fails", role="ours", paper="ours"),
     )
@@ -95,13 +95,13 @@ def test_the_page_starts_with_whether_the_paper_is_right() -> None:
         "## Is everything as expected?",
     ]
     assert (
-        "| paper | words | claims | ✓ holds | ✗ fails | ~ inconclusive | ○ vacuous | ↛ does not transfer "
-        "| ⊘ void | – not run |" in markdown
+        "| paper | words | claims | ✓ holds | ≤ holds, not sharp | ✗ fails | ~ inconclusive | ○ vacuous "
+        "| ↛ does not transfer | ⊘ void | – not run |" in markdown
     )
     assert cells(markdown, "Is the paper right?") == [
-        ["song2023", "printed", "1", "1", "", "", "1", "", "", ""],
-        ["song2023", "corrected", "1", "1", "", "", "", "", "", ""],
-        ["tang2021", "printed", "2", "", "1", "", "", "1", "", ""],
+        ["song2023", "printed", "1", "1", "", "", "", "1", "", "", ""],
+        ["song2023", "corrected", "1", "", "1", "", "", "", "", "", ""],
+        ["tang2021", "printed", "2", "", "", "1", "", "", "1", "", ""],
     ]
 
 

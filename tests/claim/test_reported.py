@@ -39,6 +39,7 @@ def test_nothing_whose_control_passes_holds(verdicts: pd.DataFrame) -> None:
     assert len(said) > 200
     holding = said[said["verdict"] == "holds"]
     assert set(holding["negative_control_verdict"]) <= {"", "fails"}
+    assert set(holding["near_miss_verdict"]) <= {"", "fails"}
     assert "vacuous" in set(said["verdict"])
 
 
@@ -56,7 +57,8 @@ def test_every_claim_has_a_control_or_a_reason(verdicts: pd.DataFrame) -> None:
 
 def test_every_control_has_rows(verdicts: pd.DataFrame) -> None:
     found = verdicts[verdicts["verdict"] != "not run"]
-    assert not found.loc[found["negative_control_verdict"] == "not run", "claim"].tolist()
+    for kind in ("negative_control", "near_miss"):
+        assert not found.loc[found[f"{kind}_verdict"] == "not run", "claim"].tolist()
 
 
 def test_every_control_is_of_a_study_and_method_that_exist() -> None:
@@ -67,7 +69,7 @@ def test_every_control_is_of_a_study_and_method_that_exist() -> None:
         for path in (ROOT / "conf" / kind).rglob("*.yaml")
     }
     for claim in CLAIMS.values():
-        for control in claim.controls.values():
+        for control in (*claim.controls.values(), *claim.near_misses.values()):
             assert set(control.studies) <= studies, claim.id
             assert control.method is None or control.method in methods, claim.id
 
@@ -86,6 +88,18 @@ def test_a_control_of_methods_that_is_made_sound() -> None:
     others = table[table[Column.METHOD] != "fiht_replacement"]
     found = reported([claim], feedback_identity=pd.concat([others, sound]))
     assert set(found["verdict"]) == {"vacuous"}
+
+
+@pytest.mark.parametrize(("claim", "near_miss"), [("S8", "convergence_twice"), ("S9", "convergence_flat_twice")])
+def test_a_near_miss_that_stands_still_is_rejected(claim: str, near_miss: str) -> None:
+    """With the weights at the start in the place of twice the step, the claim would be sharp."""
+    if not (ROOT / "reports" / "tables" / f"{near_miss}.csv").is_file():
+        pytest.skip(f"{near_miss} has not been run")
+    table = read(near_miss)
+    start = table.groupby(Column.METHOD)[Column.MEAN].transform("max")
+    still = table.assign(**{Column.MEAN: start, Column.SD: 0.0, Column.SKEWNESS: 0.0})
+    assert set(reported([CLAIMS[claim]])["verdict"]) == {"holds, not sharp"}
+    assert set(reported([CLAIMS[claim]], **{near_miss: still})["verdict"]) == {"holds"}
 
 
 def test_a_control_of_privacy_that_is_made_sound() -> None:

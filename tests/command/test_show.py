@@ -14,6 +14,7 @@ ROW = {"claim": "S2", "method": "srht", "label": "SRHT", "case": "flat, d=640, b
 ROW |= {"verdict": "holds", "expected": "holds", "statistic": 1.5, "low": 1.25, "high": 1.75, "bound": 2.0}
 ROW |= {"slack": 0.125, "tightness": 1.3, "trials": 4000, "code": "older code"}
 ROW |= {"negative_control": "uniform_sampling", "negative_control_verdict": "fails"}
+ROW |= {"loosest": 24.0}
 ROW |= {"negative_control_statistic": 624.0, "criterion": "upper_bound", "role": "printed"}
 
 
@@ -51,7 +52,7 @@ def test_a_row(capsys: pytest.CaptureFixture[str]) -> None:
         "Measured: mean over the trials: ",
         "holds where the interval lies below the bound.",
         "quick  SRHT  holds, expected holds\n",
-        "statistic 1.5 in [1.25, 1.75], bound 2, slack 0.125, tightness 1.3, 4,000 trials",
+        "statistic 1.5 in [1.25, 1.75], bound 2, slack 0.125, tightness 1.3, loosest 24, 4,000 trials",
         "decided by: flat, d=640, b=16 (study moments)",
         "negative control: uniform_sampling: fails (624)",
         "made by: 0123456789ab; older code",

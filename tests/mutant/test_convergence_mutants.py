@@ -17,6 +17,7 @@ from sketchbench.kernels import load
 from sketchbench.objective.quadratic import Quadratic
 from sketchbench.objective.saturating import Saturating
 from sketchbench.sketch import CountSketch, Gaussian
+from sketchbench.sketch.control import QuarterCountSketch
 from sketchbench.task import convergence
 from sketchbench.theory import norm
 from sketchbench.theory.convergence import THEOREMS
@@ -149,6 +150,41 @@ def test_the_printed_theorem_g_2() -> None:
 def test_bad_settings(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         dataclasses.replace(SOUND, **change).run()
+
+
+EQUAL = dataclasses.replace(
+    SOUND,
+    family=CountSketch(32, 8),
+    known=Known(norm=norm.hashed),
+    objective=functools.partial(Quadratic, d=32, clients=1, condition=1),
+    step=convergence.StepSize(factor=1.0, alpha="exact", claim="equality"),
+    trials=2000,
+    rounds=6,
+)
+
+
+def test_theorem_e_1_is_an_equality() -> None:
+    """With the exact α and the largest step; twice the step, half of it, half of α and half of the rows violate it."""
+    rows = EQUAL.run()
+    assert [row["round"] for row in rows] == [1, 2, 3, 4, 6]
+    assert judging.verdict("S8-equality", rows) == "holds"
+    wrong: list[dict[str, Any]] = [{"step": dataclasses.replace(EQUAL.step, factor=factor)} for factor in (2.0, 0.5)]
+    wrong += [{"known": Known(norm=lambda h, b: norm.hashed(h, b=2 * b))}, {"family": QuarterCountSketch(32, 8)}]
+    for change in wrong:
+        assert judging.verdict("S8-equality", dataclasses.replace(EQUAL, **change).run()) == "fails"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"theorems": ["E.2"]},
+        {"step": convergence.StepSize(factor=1.0, alpha="claimed", claim="equality"), "known": SOUND.known},
+        {"objective": functools.partial(Quadratic, d=32, clients=1)},
+    ],
+)
+def test_no_other_theorem_is_an_equality(change: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"there is one for Theorem E\.1, alpha=exact and μ = L only"):
+        dataclasses.replace(EQUAL, **change).run()
 
 
 def test_a_step_larger_than_the_theorem_allows() -> None:

@@ -39,6 +39,7 @@ def test_theorem_k_3() -> None:
     assert judging.verdict("S30-printed", rows) == "fails"
     assert judging.verdict("S30-corrected", rows) == "holds"
     assert {row["maximum"] for row in rows if row["quantity"] == "squared still"} == {1.0}
+    assert all(row["count"] == 0 for row in rows if row["quantity"] == "squared twice")  # so that it is not sharp
     assert next(row["maximum"] for row in rows if row["quantity"] == "distance") == pytest.approx(0.5)
 
 

@@ -8,6 +8,7 @@ import pytest
 from cases import CASES, pairs
 
 from sketchbench.theory import norm, second_moment
+from sketchbench.theory.known import Known
 
 EVERY = pytest.mark.parametrize("name", CASES)
 
@@ -62,6 +63,20 @@ def test_norm(name: str) -> None:
         assert formula == pytest.approx(case.distribution.norm(h), rel=1e-12, abs=1e-12)
         total = case.second_moment(np.eye(d), np.broadcast_to(h, (d, d)), b=b).sum()
         assert formula == pytest.approx(total, rel=1e-12, abs=1e-12)
+
+
+@EVERY
+def test_the_exact_alpha(name: str) -> None:
+    """In closed form; and E‖RᵀRh‖² = (1 + α)‖h‖² for every h, by enumeration."""
+    case = CASES[name]
+    d, b = case.distribution.d, case.distribution.b
+    alpha = Known(norm=case.norm).exact_alpha(d, b)
+    kind = name.split(maxsplit=1)[0]
+    closed = {"gaussian": (d + 1) / b, "uniform": d / b - 1, "balanced": d / b - 1, "identity": 0.0}
+    if kind in {*closed, "count_sketch", "ams", "sparse", "block_sparse"}:
+        assert alpha == pytest.approx(closed.get(kind, (d - 1) / b), rel=1e-12, abs=1e-12)
+    for h in np.random.default_rng(2).standard_normal((3, d)):
+        assert case.distribution.norm(h) == pytest.approx((1 + alpha) * h @ h, rel=1e-10)
 
 
 @EVERY

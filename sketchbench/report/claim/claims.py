@@ -64,6 +64,7 @@ class Claim:
         methods: the methods (sketches, recoveries) that it is about; None: all but the controls.
         left_out: methods that it is not about.
         controls: the negative controls by method, `default` for all others; a method without one has none yet.
+        near_misses: likewise, of controls that violate the hypothesis by a factor of 2 to 4 only.
         scales: by the name of a scale, what is expected there instead.
         stand_ins: the scales at which data or network are a small stand-in for the setting that it speaks of.
     """
@@ -80,6 +81,7 @@ class Claim:
     methods: tuple[str, ...] | None = None
     left_out: tuple[str, ...] = ()
     controls: Mapping[str, NegativeControl] = field(default_factory=dict)
+    near_misses: Mapping[str, NegativeControl] = field(default_factory=dict)
     scales: Mapping[str, Expectation] = field(default_factory=dict)
     stand_ins: tuple[str, ...] = ()
 
@@ -89,8 +91,9 @@ class Claim:
 
     @property
     def studies(self) -> list[str]:
-        """The studies of all checks and of the negative controls, in alphabetical order."""
-        controls = {study for control in self.controls.values() for study in control.studies}
+        """The studies of all checks and of the controls, in alphabetical order."""
+        both = (*self.controls.values(), *self.near_misses.values())
+        controls = {study for control in both for study in control.studies}
         return sorted(controls | {study for check in self.checks for study in check.studies})
 
     def is_about(self, method: str) -> bool:
@@ -103,12 +106,13 @@ class Claim:
         """The role of the verdict on a method."""
         return "control" if method.startswith(CONTROLS) else self.role
 
-    def control_of(self, method: str) -> NegativeControl | None:
-        """The negative control of a method; None where there is none yet, and for what is a control itself."""
-        control = self.controls.get(method, self.controls.get("default"))
-        if self.role_of(method) == "control" or control is None or control.selects_only(method):
-            return None
-        return control
+    def controls_of(self, method: str) -> dict[str, NegativeControl | None]:
+        """The controls of a method by kind, `negative_control` and `near_miss`; None where it has none yet, and for
+        what is a control itself."""
+        kinds = {"negative_control": self.controls, "near_miss": self.near_misses}
+        found = {kind: controls.get(method, controls.get("default")) for kind, controls in kinds.items()}
+        unfit = self.role_of(method) == "control"
+        return {kind: None if unfit or not one or one.selects_only(method) else one for kind, one in found.items()}
 
 
 def read_claims(paths: Iterable[Path]) -> list[Claim]:
@@ -153,6 +157,7 @@ def _claim(content: dict[str, Any]) -> Claim:
         "checks": tuple(_check(check, studies) for check in content["checks"]),
         "expected": _by_method(content["expected"]),
         "controls": read_controls(content.pop("negative_control", {})),
+        "near_misses": read_controls(content.pop("near_miss", {})),
         "scales": {name: Expectation(**one) for name, one in elsewhere.items()},
     }
     parts |= {name: tuple(content[name]) for name in ("methods", "left_out", "stand_ins") if name in content}

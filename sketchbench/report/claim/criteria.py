@@ -32,7 +32,9 @@ CURVES = (Column.D, Column.S, Column.SEED, Column.B)
 
 TableRow = Mapping[Any, Any]  # from column names to values
 Estimate = tuple[float, float, float]  # a statistic, and the ends of its interval
-Verdict = Literal["holds", "fails", "inconclusive", "vacuous", "does not transfer", "void", "not run"]
+Verdict = Literal[
+    "holds", "holds, not sharp", "fails", "inconclusive", "vacuous", "does not transfer", "void", "not run"
+]
 
 
 @dataclass(frozen=True)
@@ -289,6 +291,4 @@ def _comparison(
 def _case(row: TableRow) -> str:
     """What distinguishes this comparison from the others of its method, in words: its values on the axes."""
     values = ((axis, row.get(axis)) for axis in AXES)
-    return ", ".join(
-        value if isinstance(value, str) else f"{axis}={value:g}" for axis, value in values if not pd.isna(value)
-    )
+    return ", ".join(at if isinstance(at, str) else f"{axis}={at:g}" for axis, at in values if not pd.isna(at))

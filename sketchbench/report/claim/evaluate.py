@@ -89,8 +89,9 @@ def evaluate(
         first = passes[claim.id]
         for method, selected in first.selected.items():
             if judgements := compare(selected, error_rate):
-                control = compare(first.against[method], error_rate) if method in first.against else None
-                row = _row(claim, method, first.labels[method], judgements, control, scale)
+                against = {kind: rows for (of, kind), rows in first.against.items() if of == method}
+                controls = {kind: compare(rows, error_rate) for kind, rows in against.items()}
+                row = _row(claim, method, first.labels[method], judgements, controls, scale)
                 if method in (own or {}).get((kinds or {}).get(row["study"], ""), ()) and row["expected"] != "any":
                     broken = claim.role == ROLE and row["verdict"] == "fails"
                     row["expected"] = "holds" if broken else NOTHING
@@ -104,14 +105,15 @@ class _Pass(NamedTuple):
 
     Attributes:
         labels: of the methods in the tables that the claim is about, in alphabetical order of the methods.
-        selected, against: by method, the rows for the checks, and those of the negative control if it has rows.
+        selected: by method, the rows for the checks.
+        against: by method and kind (`negative_control`, `near_miss`), those of the controls, of which some have none.
         size, control_size: how many comparisons of these rows are of measured numbers, and may err.
         idle: the first check that finds nothing to judge, whatever the method, in words; "" for none.
     """
 
     labels: dict[str, str]
     selected: dict[str, list[Selection]]
-    against: dict[str, list[Selection]]
+    against: dict[tuple[str, str], list[Selection]]
     size: int
     control_size: int
     idle: str
@@ -124,10 +126,10 @@ def _first_pass(claim: Claim, tables: Mapping[str, pd.DataFrame]) -> _Pass:
     selected = {method: judging.selections(claim, tables, method) for method in sorted(labels)}
     judgements = [judgement for rows in selected.values() for judgement in compare(rows, 0.5)]
     idle = _idle(claim, {(judgement.study, judgement.criterion) for judgement in judgements})
-    controls = {} if idle else {method: claim.control_of(method) for method in selected}
     against = {
-        method: judging.control_selections(claim, control, tables, method)
-        for method, control in controls.items()
+        (method, kind): judging.control_selections(claim, control, tables, method)
+        for method in ([] if idle else selected)
+        for kind, control in claim.controls_of(method).items()
         if control and not control.reason
     }
     of_controls = [judgement for rows in against.values() for judgement in compare(rows, 0.5)]
@@ -158,18 +160,18 @@ def _plain(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _row(
-    claim: Claim, method: str, label: str, judgements: list[Judgement], control: list[Judgement] | None, scale: str
+    claim: Claim, method: str, label: str, judgements: list[Judgement], made: dict[str, list[Judgement]], scale: str
 ) -> dict[str, Any]:
-    """The verdict on a method, with the comparison that decides it, and with that on its negative control."""
+    """The verdict on a method, with the comparison that decides it, and with those on its controls, by kind."""
     verdict, (study, criterion, worst) = _decided(judgements)
-    columns = _control_columns(claim.control_of(method), control)
-    expected = claim.at(scale).expected
+    columns, near = (_control_columns(*each, made.get(each[0])) for each in claim.controls_of(method).items())
+    expected, stand_in = claim.at(scale).expected, scale in claim.stand_ins
     tightness = pd.Series([judgement.comparison.tightness for judgement in judgements], dtype=float)
     return {
         **_identity(claim),
         "role": claim.role_of(method),
         Column.LABEL: label,
-        "verdict": judging.weigh(verdict, columns["negative_control_verdict"] or None, scale in claim.stand_ins),
+        "verdict": judging.weigh(verdict, columns["negative_control_verdict"], near["near_miss_verdict"], stand_in),
         "expected": expected.get(method, expected["default"]),
         "statistic": worst.statistic,
         "low": worst.low,
@@ -177,12 +179,14 @@ def _row(
         Column.BOUND: worst.bound,
         "slack": worst.slack,
         "tightness": tightness.min(),  # NaN where no comparison has one
+        "loosest": tightness.max(),
         Column.TRIALS: worst.trials,
         "comparisons": len(judgements),
         Column.CASE: worst.case,
         "criterion": criterion,
         "study": study,
         **columns,
+        **near,
         "scale": scale,
         "dataset": claim.dataset,
         Column.METHOD: method,
@@ -196,16 +200,16 @@ def _decided(judgements: list[Judgement]) -> tuple[Verdict, Judgement]:
     return verdict, min(deciding, key=lambda judgement: judgement.comparison.slack)
 
 
-def _control_columns(control: NegativeControl | None, judgements: list[Judgement] | None) -> dict[str, Any]:
-    """The columns about the negative control of a method, None where there is none yet. `judgements` are its
-    comparisons, None where it has no rows, for a reason."""
+def _control_columns(kind: str, control: NegativeControl | None, judgements: list[Judgement] | None) -> dict[str, Any]:
+    """The columns about a control of a method, None where there is none yet. `judgements` are its comparisons, None
+    where it has no rows, for a reason."""
     name = control.name if control else ""
     values: tuple[Any, ...] = (name, "" if judgements is None else "not run", np.nan, np.nan, "")
     if judgements:
         verdict, (_, criterion, worst) = _decided(judgements)
         values = (name, verdict, worst.statistic, worst.bound, criterion)
     ends = ("", "_verdict", "_statistic", "_bound", "_criterion")
-    return {f"negative_control{end}": value for end, value in zip(ends, values, strict=True)}
+    return {f"{kind}{end}": value for end, value in zip(ends, values, strict=True)}
 
 
 def _identity(claim: Claim) -> dict[str, str]:

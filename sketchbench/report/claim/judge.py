@@ -21,7 +21,7 @@ from sketchbench.report.table.reading import COLUMNS, read_table
 
 NO_TIMES = "no times of this machine, and git tracks none; run this study"
 # The columns of a verdict on times that differ from run to run; the verdict itself seldom does.
-MEASURED = ["statistic", "low", "high", "slack", "tightness", "negative_control_statistic"]
+MEASURED = ["statistic", "low", "high", "slack", "tightness", "loosest", "negative_control_statistic"]
 WORDS = [Column.CASE.value, "negative_control_verdict"]
 FACTS = {"scale", "kernels", "seed", "skipped", "studies"}
 

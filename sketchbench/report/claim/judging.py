@@ -46,7 +46,7 @@ def selections(claim: Claim, tables: Mapping[str, pd.DataFrame], method: str) ->
 def control_selections(
     claim: Claim, control: NegativeControl, tables: Mapping[str, pd.DataFrame], method: str
 ) -> list[Selection]:
-    """The rows to which the checks are applied for the negative control of one method, see `selections`.
+    """The rows to which the checks are applied for a control of one method, see `selections`.
 
     Only checks that have rows of the method itself take part.
     """
@@ -94,15 +94,18 @@ def decide(comparisons: Iterable[Comparison]) -> Verdict:
     return max((comparison.verdict for comparison in comparisons), key=SEVERITY.index, default="holds")
 
 
-def weigh(verdict: Verdict, control: Verdict | None, stand_in: bool = False) -> Verdict:
-    """The verdict on a method, given the verdict on its negative control (None where it has no control).
+def weigh(verdict: Verdict, control: str, near_miss: str = "", stand_in: bool = False) -> Verdict:
+    """The verdict on a method, given those on its negative control and its near miss ("" where it has none).
 
     A claim that holds says something only where the control fails the same checks. Where the control passes them, too,
-    the claim is vacuous; where the control is inconclusive, so is the claim. The control changes no other verdict.
+    the claim is vacuous; where the control is inconclusive, so is the claim. Where the near miss does not fail them,
+    the claim is not sharp. Controls change no other verdict.
     What fails on a stand-in for the setting that the claim speaks of does not transfer to it.
     """
     if stand_in and verdict == "fails":
         return "does not transfer"
-    if verdict != "holds" or control is None or control == "fails":
+    if verdict != "holds":
         return verdict
-    return "vacuous" if control == "holds" else "inconclusive"
+    if control not in ("", "fails"):
+        return "vacuous" if control == "holds" else "inconclusive"
+    return "holds" if near_miss in ("", "fails") else "holds, not sharp"

@@ -13,8 +13,8 @@ from sketchbench.report.claim.evaluate import FAMILY_WISE_ERROR
 from sketchbench.report.claim.state import describe_states, summary
 
 TITLE = "Claims and verdicts"
-MARKS = {"holds": "✓", "fails": "✗", "inconclusive": "~", "vacuous": "○", "does not transfer": "↛"}
-MARKS |= {"void": "⊘", "not run": "–"}
+MARKS = {"holds": "✓", "holds, not sharp": "≤", "fails": "✗", "inconclusive": "~", "vacuous": "○"}
+MARKS |= {"does not transfer": "↛", "void": "⊘", "not run": "–"}
 ROLES = {
     "printed": "as the paper has it",
     "corrected": "what is true instead, or where it is",
@@ -174,11 +174,14 @@ def _uncontrolled(claims: list[Claim], verdicts: pd.DataFrame) -> list[str]:
     """The claims without a negative control yet, for all methods or for some; no blocks where all have one."""
     names = [claim.id for claim in claims if claim.role != "control" and not claim.controls]
     for claim in claims:
-        judged = verdicts[(verdicts["claim"] == claim.id) & verdicts["verdict"].isin(["holds", "inconclusive"])]
+        open_or_true = verdicts["verdict"].isin(["holds", "holds, not sharp", "inconclusive"])
+        judged = verdicts[(verdicts["claim"] == claim.id) & open_or_true]
         without = [
             row[Column.LABEL]
             for row in judged.to_dict("records")
-            if claim.controls and claim.control_of(row[Column.METHOD]) is None and row["role"] != "control"
+            if claim.controls
+            and claim.controls_of(row[Column.METHOD])["negative_control"] is None
+            and row["role"] != "control"
         ]
         if without:
             names.append(f"{claim.id} ({', '.join(without)})")

@@ -20,9 +20,7 @@ def with_code(verdicts: pd.DataFrame, claims: Sequence[Claim], older: States) ->
     on are not of the plan; "" where all are, and for verdicts that are not run. `older` has, by study and state, the
     methods that are not of the plan (see `Plan.older`)."""
     by_id = {claim.id: claim for claim in claims}
-    states = {
-        (study, method): state for study, own in older.items() for state, listed in own.items() for method in listed
-    }
+    states = {(study, method): state for study, own in older.items() for state, some in own.items() for method in some}
 
     def code(claim: str, method: str, verdict: str) -> str:
         if verdict == "not run":
@@ -36,11 +34,11 @@ def with_code(verdicts: pd.DataFrame, claims: Sequence[Claim], older: States) ->
 
 def pairs_behind(claim: Claim, method: str) -> Iterator[Pair]:
     """The studies and methods whose rows a verdict rests on; some of them may have no rows."""
-    control = claim.control_of(method)
     for check in claim.checks:
         yield from ((study, method) for study in check.studies)
-        if control and not control.reason:
-            yield from ((study, control.method or method) for study in control.studies or check.studies)
+        for control in claim.controls_of(method).values():
+            if control and not control.reason:
+                yield from ((study, control.method or method) for study in control.studies or check.studies)
 
 
 def commits_behind(claim: Claim, method: str, tables: Path) -> set[str]:

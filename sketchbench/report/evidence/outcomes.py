@@ -11,10 +11,11 @@ from sketchbench.report.claim.page import surprising
 TEXTS = (
     *("claim", "paper", "place", "role", "label", "method", "verdict", "expected", "study", "dataset", "case", "code"),
     *("criterion", "negative_control", "negative_control_verdict", "negative_control_criterion"),
+    *("near_miss", "near_miss_verdict"),
 )
 NUMBERS = (
-    *("statistic", "low", "high", "bound", "slack", "tightness", "trials"),
-    *("negative_control_statistic", "negative_control_bound"),
+    *("statistic", "low", "high", "bound", "slack", "tightness", "loosest", "trials"),
+    *("negative_control_statistic", "negative_control_bound", "near_miss_statistic"),
 )
 
 

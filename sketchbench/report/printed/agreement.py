@@ -29,7 +29,7 @@ from sketchbench.report.printed.transcription import PrintedCell
 
 ERROR = 0.05  # probability that a number that is of the same distribution differs
 AGREES, DIFFERS, OPEN = "agrees", "differs", "open"
-VERDICTS = {"holds": AGREES, "fails": DIFFERS}
+VERDICTS = {"holds": AGREES, "holds, not sharp": AGREES, "fails": DIFFERS}
 
 
 class Outcome(NamedTuple):

@@ -47,13 +47,7 @@ MEANINGS = {
 
 
 def compare(
-    tables: Sequence[Path],
-    printed: Sequence[Path],
-    verdicts: Path,
-    scale: str,
-    older: Sequence[str] = (),
-    *,
-    csv: Path,
+    tables: Sequence[Path], printed: Sequence[Path], verdicts: Path, scale: str, older: Sequence[str] = (), *, csv: Path
 ) -> None:
     """Write the papers' tables and figures, cell by cell, beside what was measured, and seal the file.
 
