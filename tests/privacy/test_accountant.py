@@ -90,10 +90,12 @@ def test_monotone(pair: tuple[str, str], multiplier: float, factor: float, round
     def found(scale: float = 1.0, delta: float = 1e-5, **change: int) -> float:
         return epsilon(accountant, training(kind, multiplier * scale, **(sizes | change)), delta)
 
-    assert found(scale=factor) < found() < found(rounds=2 * rounds)
-    assert found() < found(delta=1e-7)
-    if kind != "full" and accountant != "paper":
-        assert found() < found(batch=2 * batch)
+    base = found()
+    assert found(scale=factor) < base or base == 0
+    for more in ({"rounds": 2 * rounds}, {"delta": 1e-7}, {"batch": 2 * batch}):
+        if "batch" not in more or (kind != "full" and accountant != "paper"):
+            greater = found(**more)  # type: ignore[arg-type]
+            assert base < greater or base == greater == 0, more
 
 
 @pytest.mark.parametrize(
