@@ -11,4 +11,5 @@ FUZZ = int(os.environ.get("FUZZ", "0"))  # 0 where tests are no fuzz
 
 def examples(number: int, **others: object) -> settings:
     """Settings of a property test that tries `number` inputs, FUZZ times as many, or on the emulated device a fifth."""
-    return settings(max_examples=-(-number * max(FUZZ, 1) // (5 if EMULATED else 1)), **others)  # type: ignore[arg-type]
+    number = -(-number * max(FUZZ, 1) // (5 if EMULATED else 1))
+    return settings(max_examples=number, **others)  # type: ignore[arg-type]

@@ -71,7 +71,8 @@ class Sketch(ABC):
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self.drawn is None:  # made by hand: what it consists of
-            return copyreg.__newobj__, (type(self),), {**vars(self), "kernels": name_of(self.kernels)}  # type: ignore[attr-defined]
+            state = {**vars(self), "kernels": name_of(self.kernels)}
+            return copyreg.__newobj__, (type(self),), state  # type: ignore[attr-defined]
         return draw_again, tuple(self.drawn)
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -102,7 +102,7 @@ def test_rounds_have_numbers(number: Any, trials: int, error: type[Exception], r
         (Layout(()), 40, SizeError, "has no entries to compress"),
         (Layout(((0, 3), (2, 0))), 40, SizeError, "has no entries to compress"),
         (Layout(((3,), (-1, 2))), 40, ValueError, r"shape \(-1, 2\) in a layout must have no length below 0"),
-        (Layout(((2.0, 3),)), 40, TypeError, "must be a Layout of shapes, which are tuples of integers"),  # type: ignore
+        (Layout(((2.0, 3),)), 40, TypeError, "a Layout of shapes, which are tuples of integers"),  # type: ignore
         (Layout(7), 40, TypeError, "must be a Layout of shapes"),  # type: ignore
         (((2, 3),), 40, TypeError, "must be a Layout of shapes"),
         (Layout(((2, 3),)), 0, ValueError, "limit=0 must be >= 1"),
@@ -254,7 +254,8 @@ def test_updates_of_all_sizes_are_compressed_alike(name: str, exponent: int, whi
     compressor = several[which % len(several)]
     if not compressor.scales:  # as printed, it stops at a norm in the units of the update
         assert name == "fiht"
-        compressor = replace(compressor, recovery=partial(FIHT, support="padded", iterations=5))  # type: ignore[call-arg]
+        fixed = partial(FIHT, support="padded", iterations=5)
+        compressor = replace(compressor, recovery=fixed)  # type: ignore[call-arg]
         assert compressor.scales
     rounds = [updates(number) / np.float32(8) for number in range(3)]  # below 1
     plain, _ = exchanged(compressor, reference, rounds)

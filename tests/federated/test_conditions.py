@@ -3,6 +3,7 @@ trained by then."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import networkx as nx
@@ -336,8 +337,9 @@ def test_networks_deal_checked_parts() -> None:
     for part in (np.array([0, -1]), np.array([20]), np.array([1.5]), np.ma.array([1])):
         with pytest.raises(ValueError, match="partition: "):
             Network(NUMPY, 0, partition=lambda labels, seed, part=part: [part], **settings)  # type: ignore[arg-type]
+    halves = partial(partition.iid, clients=2)
     with pytest.raises(ValueError, match="batch=11 must be <= 10, the samples of a client"):
-        Network(NUMPY, 0, partition=lambda labels, seed: partition.iid(labels, seed, 2), **settings | {"batch": 11})  # type: ignore[arg-type]
+        Network(NUMPY, 0, partition=halves, **settings | {"batch": 11})  # type: ignore[arg-type]
 
 
 def test_too_few_samples_to_hold_some_out() -> None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,7 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: sampling.variance_factor(0, 4, True), "b=0 rows must be 1 to n=4"),
     (lambda: isometry.proposition_1(d=8, b=4, k=0), "k=0 must be >= 1"),
     *[
-        (lambda function=function, delta=delta: function(delta, d=8, b=4), f"delta={delta} must be")  # type: ignore[misc]
+        (partial(function, delta, d=8, b=4), f"delta={delta} must be")
         for function in (tail.dense, tail.count_sketch, inner_product.printed, inner_product.derived_gaussian)
         for delta in (0.0, 1.0, -0.1, np.inf, np.nan)
     ],

@@ -116,10 +116,8 @@ def test_numbers_of_64_bits_in_every_kernel(kernels: Kernels, monkeypatch: pytes
 
 
 def test_rows_and_buckets_beyond_32_bits(kernels: Kernels) -> None:
-    rows = [
-        SubsampledHadamard(2**31 + 1, 64, replacement=True, signs=False).draw(key, kernels=kernels)._rows  # type: ignore[attr-defined]
-        for key in range(2)
-    ]
+    family = SubsampledHadamard(2**31 + 1, 64, replacement=True, signs=False)
+    rows = [family.draw(key, kernels=kernels)._rows for key in range(2)]  # type: ignore[attr-defined]
     columns = [
         f.draw(7, kernels=kernels)._matrix.buckets  # type: ignore[attr-defined]
         for f in (CountSketch(64, 2**32 + 5), SparseEmbedding(16, 2**32 + 5), BlockSparseEmbedding(16, 2**32 + 8))

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from tang2021_counterexamples import bound_at_d_1, mean_squared_gradient_of_noise
+from tang2021_counterexamples import mean_square
 
 from sketchbench.federated.compressed_sensing import CompressedSensingSGD, track
 from sketchbench.kernels import load
@@ -102,6 +102,17 @@ def test_the_dropped_noise_with_nothing_compressed() -> None:
         assert (after.error == 0).all()
         np.testing.assert_allclose(after.w, before.w - 0.1 * (after.sent.gradient + after.sent.noise), atol=1e-14)
         assert (abs(after.sent.noise) > 0).all()
+
+
+def bound_at_d_1(rounds: int) -> float:
+    """Theorem 1 on x²/2 from its minimum with no noise but the channel's: C_n = √(Q/d) = σ² = 1 and γ = 1/2."""
+    return 3 / rounds * 2 * (1 + 1) ** 2 / (1 - 0.5)
+
+
+def mean_squared_gradient_of_noise(rounds: int) -> float:
+    """The mean over t = 1, ..., T of E x(t)² for x(t+1) = x(t) - η(x(t) + w(t)) from x(1) = 0, with E w = 0, E w² = 1
+    and the theorem's η = 1/√T: its f is x²/2, with L = 1."""
+    return mean_square(rounds, 0)
 
 
 def printed_bound_at_d_1(rounds: int) -> float:
