@@ -71,10 +71,11 @@ class Sketch(ABC):
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self.drawn is None:  # made by hand: what it consists of
-            return copyreg.__newobj__, (type(self),), {  # type: ignore[attr-defined]
-                **vars(self),
-                "kernels": name_of(self.kernels),
-            }
+            return (
+                copyreg.__newobj__,  # type: ignore[attr-defined]
+                (type(self),),
+                {**vars(self), "kernels": name_of(self.kernels)},
+            )
         return draw_again, tuple(self.drawn)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
