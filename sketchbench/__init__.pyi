@@ -42,7 +42,7 @@ from .sketch.balanced import BalancedCountSketch as BalancedCountSketch
 from .sketch.count_sketch import CountSketch as CountSketch
 from .sketch.draws import Draws as Draws
 from .sketch.family import Family as Family
-from .sketch.family import SizeError as SizeError
+from .sketch.sizes import SizeError as SizeError
 from .sketch.gaussian import Gaussian as Gaussian
 from .sketch.identity import Identity as Identity
 from .sketch.operator import Sketch as Sketch

@@ -124,7 +124,7 @@ def test_impossible_sizes_are_left_out_with_the_reason() -> None:
 
 
 def test_unknown_names() -> None:
-    with pytest.raises(ValueError, match="study=tail is unknown; choose one of"):
+    with pytest.raises(ValueError, match="study=tail is unknown; did you mean tails"):
         planning.expand(studies="tail")
     with pytest.raises(ValueError, match="kernels=fast is unknown; choose one of"):
         planning.expand(kernels_name="fast")

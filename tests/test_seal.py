@@ -259,11 +259,14 @@ def test_a_whole_report_of_something_else(csv: Path, tmp_path: Path, monkeypatch
     (tmp_path / "norms.json").write_text(manifest.replace('"norms", "columns"', '"other", "columns"'))
     assert checked(tmp_path) == []
     assert not seal.beside(csv).exists()
-    assert csv.exists()
+    csv.unlink()  # nothing is written over what has no seal
     (tmp_path / "norms.json").write_text(manifest)
     tabulated(tmp_path, "norms", monkeypatch, "smoke")
     assert checked(tmp_path) == []
     assert not seal.beside(csv).exists()
+    csv.unlink()
+    (tmp_path / "claims.csv").unlink()
+    (tmp_path / "claims.md").unlink(missing_ok=True)
     tabulated(tmp_path, "norms", monkeypatch)
     evaluate(csv)
     pd.read_csv(csv).assign(mean=2.0).to_csv(csv, index=False)

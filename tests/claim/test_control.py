@@ -32,7 +32,7 @@ def test_controls_by_method() -> None:
 
 
 def test_a_control_by_an_unknown_column() -> None:
-    with pytest.raises(ValueError, match="column=nose is unknown; choose one of"):
+    with pytest.raises(ValueError, match="column=nose is unknown; did you mean noise"):
         read_controls({"where": {"nose": 0.5}})
 
 

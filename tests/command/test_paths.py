@@ -62,7 +62,7 @@ TARGETS = {
     "types": "-m mypy",
     "layers": "--no-cache",
     "workflow": "-m snakefmt --check Snakefile workflow",
-    "test-cuda": "-m pytest -n auto --dist worksteal -m gpu or cuda tests -n",
+    "test-cuda": "-m pytest -n auto --dist worksteal -m (gpu or cuda) and not long_emulated tests -n",
     "test-slurm": "-m pytest -p no:xdist -m slurm tests/slurm -n",
 }
 

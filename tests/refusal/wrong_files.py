@@ -95,7 +95,7 @@ CLAIMS: list[Edit] = [
     (CHECK, "{criterion: equal, where: {}", "equality?"),
     (CHECK, "{criterion: equality", "'where' is a required"),
     (WHERE, "where: {quantty: x}", "did you mean quantity?"),
-    (CHECK, "{criterion: growth, where: {quantity: x}, over: dd", "over=dd is unknown; choose one of method"),
+    (CHECK, "{criterion: growth, where: {quantity: x}, over: dd", "over=dd is unknown; did you mean d?"),
     (WHERE, "where: {quantity: {a: 1}}", "at checks/0/where/quantity"),
     ("expected: holds", "expected: hold", "at expected"),
     (CONTROL, "method: 3", "at negative_control"),
