@@ -12,7 +12,7 @@ from sketchbench.sketch import Sketch
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
-MARGIN = 1e-5  # a step length loses five digits, of which some iterations make seven
+MARGIN = 1e-6
 
 
 @dataclass
@@ -139,7 +139,8 @@ def check_iterates(recovery: Iterative, sketch: Sketch, y: Matrix) -> int:
         for n in chosen:
             last = min(s, len(outcomes[n].iterates))
             assert iterations[n] == last
-            close = {"rtol": 1e-8, "atol": 1e-8 * float(np.linalg.norm(y[n]))}
+            size = max(1e-8, 1e-12 / outcomes[n].margin)  # a step length loses the digits of its margin
+            close = {"rtol": size, "atol": size * float(np.linalg.norm(y[n]))}
             iterate = outcomes[n].iterates[last - 1][: sketch.d]
             np.testing.assert_allclose(estimates[n], iterate, **close)
             np.testing.assert_allclose(trace[n, :last], outcomes[n].residuals[:last], **close)
