@@ -42,10 +42,10 @@ from .sketch.balanced import BalancedCountSketch as BalancedCountSketch
 from .sketch.count_sketch import CountSketch as CountSketch
 from .sketch.draws import Draws as Draws
 from .sketch.family import Family as Family
-from .sketch.sizes import SizeError as SizeError
 from .sketch.gaussian import Gaussian as Gaussian
 from .sketch.identity import Identity as Identity
 from .sketch.operator import Sketch as Sketch
+from .sketch.sizes import SizeError as SizeError
 from .sketch.sparse import BlockSparseEmbedding as BlockSparseEmbedding
 from .sketch.sparse import SparseEmbedding as SparseEmbedding
 from .sketch.transform import SubsampledCosine as SubsampledCosine
