@@ -36,9 +36,8 @@ def largest_total(delta: float, constant: float = 1.0) -> float:
 
     def excess(log_total: float) -> float:
         """The logarithm of the exact δ over the promised one."""
-        total = math.exp(log_total)
-        steps = total**2
-        sigma = math.sqrt(constant) * gaussian_noise(total / math.sqrt(steps), delta / steps, 1.0)
-        return gaussian.log_delta(math.sqrt(steps) / sigma, total) - math.log(delta)
+        total = math.exp(log_total)  # its square is TK, so that ε̂ is 1
+        sigma = math.sqrt(constant) * gaussian_noise(1.0, delta / total**2, 1.0)
+        return gaussian.log_delta(total / sigma, total) - math.log(delta)
 
     return math.exp(float(optimize.brentq(excess, 0.0, math.log(LARGEST), xtol=1e-12)))

@@ -109,12 +109,6 @@ def bound_at_d_1(rounds: int) -> float:
     return 3 / rounds * 2 * (1 + 1) ** 2 / (1 - 0.5)
 
 
-def mean_squared_gradient_of_noise(rounds: int) -> float:
-    """The mean over t = 1, ..., T of E x(t)² for x(t+1) = x(t) - η(x(t) + w(t)) from x(1) = 0, with E w = 0, E w² = 1
-    and the theorem's η = 1/√T: its f is x²/2, with L = 1."""
-    return mean_square(rounds, 0)
-
-
 def printed_bound_at_d_1(rounds: int) -> float:
     """Theorem 1 for that f from its minimum: C_n = 1, C_s and G² as small as may be, and γ = 1/2, which (7) allows."""
     tiny = 1e-9
@@ -142,13 +136,13 @@ def test_theorem_1_itself_is_false_without_the_dropped_noise() -> None:
     C_n, the bound is 12(C_n + 1)² σ²/T, and a longer run exceeds it.
     """
     assert printed_bound_at_d_1(16_000) == pytest.approx(bound_at_d_1(16_000), rel=1e-6)
-    assert mean_squared_gradient_of_noise(16_000) > 1.3 * printed_bound_at_d_1(16_000)
-    assert mean_squared_gradient_of_noise(9_216) < printed_bound_at_d_1(9_216) * (1 + 1e-5)
-    assert mean_squared_gradient_of_noise(9_230) > printed_bound_at_d_1(9_230)
+    assert mean_square(16_000, 0) > 1.3 * printed_bound_at_d_1(16_000)
+    assert mean_square(9_216, 0) < printed_bound_at_d_1(9_216) * (1 + 1e-5)
+    assert mean_square(9_230, 0) > printed_bound_at_d_1(9_230)
 
 
 def test_with_the_dropped_noise_theorem_1_holds_there() -> None:
     """For noise of mean zero, (Q/d) σ² belongs to the 1/√T term as G² does: 3 (Q/d) σ²/(2√T) more."""
     for rounds in (400, 4_000, 16_000):
         corrected = printed_bound_at_d_1(rounds) + 1.5 * rounds**-0.5
-        assert mean_squared_gradient_of_noise(rounds) < corrected
+        assert mean_square(rounds, 0) < corrected

@@ -89,8 +89,7 @@ def evaluate(
         first = passes[claim.id]
         for method, selected in first.selected.items():
             if judgements := compare(selected, error_rate):
-                against = {kind: rows for (of, kind), rows in first.against.items() if of == method}
-                controls = {kind: compare(rows, error_rate) for kind, rows in against.items()}
+                controls = {kind: compare(rows, error_rate) for kind, rows in first.against[method].items()}
                 row = _row(claim, method, first.labels[method], judgements, controls, scale)
                 if method in (own or {}).get((kinds or {}).get(row["study"], ""), ()) and row["expected"] != "any":
                     broken = claim.role == ROLE and row["verdict"] == "fails"
@@ -106,14 +105,14 @@ class _Pass(NamedTuple):
     Attributes:
         labels: of the methods in the tables that the claim is about, in alphabetical order of the methods.
         selected: by method, the rows for the checks.
-        against: by method and kind (`negative_control`, `near_miss`), those of the controls, of which some have none.
+        against: by method, those of its controls by kind (`negative_control`, `near_miss`), of which some have none.
         size, control_size: how many comparisons of these rows are of measured numbers, and may err.
         idle: the first check that finds nothing to judge, whatever the method, in words; "" for none.
     """
 
     labels: dict[str, str]
     selected: dict[str, list[Selection]]
-    against: dict[tuple[str, str], list[Selection]]
+    against: dict[str, dict[str, list[Selection]]]
     size: int
     control_size: int
     idle: str
@@ -127,12 +126,16 @@ def _first_pass(claim: Claim, tables: Mapping[str, pd.DataFrame]) -> _Pass:
     judgements = [judgement for rows in selected.values() for judgement in compare(rows, 0.5)]
     idle = _idle(claim, {(judgement.study, judgement.criterion) for judgement in judgements})
     against = {
-        (method, kind): judging.control_selections(claim, control, tables, method)
+        method: {
+            kind: judging.control_selections(claim, control, tables, method)
+            for kind, control in claim.controls_of(method).items()
+            if control and not control.reason
+        }
         for method in ([] if idle else selected)
-        for kind, control in claim.controls_of(method).items()
-        if control and not control.reason
     }
-    of_controls = [judgement for rows in against.values() for judgement in compare(rows, 0.5)]
+    of_controls = [
+        judgement for kinds in against.values() for rows in kinds.values() for judgement in compare(rows, 0.5)
+    ]
     size, control_size = (sum(one.comparison.trials > 0 for one in found) for found in (judgements, of_controls))
     return _Pass(labels, selected, against, size, control_size, idle)
 
