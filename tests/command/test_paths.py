@@ -78,11 +78,11 @@ def checkout(folder: Path) -> Path:
 def made(folder: Path, *arguments: str) -> tuple[int, str, list[str]]:
     log = folder / "calls"
     log.touch()
-    environment = {**os.environ, "LOG": str(log), "MAKEFLAGS": ""}
-    done = subprocess.run(
-        ["make", *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
-    return done.returncode, done.stdout + done.stderr, log.read_text(encoding="utf-8").splitlines()
+    # as if it were the first make, also where the tests were started by one: no flags, no lines on folders
+    environment = {**os.environ, "LOG": str(log), "MAKEFLAGS": "", "MAKELEVEL": "0"}
+    done = subprocess.run(["make", *arguments], cwd=folder, env=environment, capture_output=True, check=False)
+    output = (done.stdout + done.stderr).decode(errors="surrogateescape")  # as paths that are no text are decoded
+    return done.returncode, output, log.read_text(encoding="utf-8").splitlines()
 
 
 def test_make_in_any_folder(tmp_path: Path) -> None:
