@@ -257,11 +257,11 @@ def test_one_round_of_the_paper_size(study: str) -> None:
     assert task["compression"]["k"] == 30_000
     assert task["tuning"]["rates"] == [0.01]
     if study == "compressed_iid":
-        task["partition"] = {**task["partition"], "clients": 10}
+        task["partition"] = {**task["partition"], "clients": 3}
     else:
         assert task["partition"]["clients"] == 10_000
-        task["partition"] = {**task["partition"], "clients": 180}
-        task["training"]["participation"] = 100 / 180
+        task["partition"] = {**task["partition"], "clients": 36}
+        task["training"]["participation"] = 20 / 36
     found = execution.execute(config)
     arms = [(case, c) for case, several in task["compression"]["arms"].items() for c in several]
     for case, compression in [("uncompressed", 1.0), *arms]:
