@@ -1,4 +1,4 @@
-"""A few steps of two processes by DistributedDataParallel, started by torchrun: each writes what it sent and came to."""
+"""A few steps of two processes of DistributedDataParallel, started by torchrun: each writes what it sent and got."""
 
 import io
 import sys
@@ -42,7 +42,7 @@ def gradient(model: nn.Module, rank: int, step: int) -> Gradient:
 def move(model: nn.Module, gradients: Gradient) -> None:
     with torch.no_grad():
         for parameter, one in zip(model.parameters(), gradients, strict=True):
-            parameter -= RATE * one
+            parameter.sub_(RATE * one)
 
 
 class Training:

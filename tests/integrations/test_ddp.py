@@ -1,7 +1,9 @@
 """Two processes of DistributedDataParallel do what two clients of a simulated round do."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,8 @@ from sketchbench.project import CONF
 
 NAMES = sorted({path.stem for path in (CONF / "compressor").glob("*.yaml")} - {"sketched_layers"})
 CLIENTS = 2
+TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(CLIENTS)]
+ROOT = Path(__file__).parents[2]
 
 
 class Each:
@@ -40,9 +44,8 @@ class Both(At):
 def found(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """What each process wrote, of all compressors."""
     folder = tmp_path_factory.mktemp("ddp")
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(CLIENTS)]
     done = subprocess.run(
-        [*torchrun, distributed.__file__, str(folder), *NAMES], capture_output=True, text=True, check=False
+        [*TORCHRUN, distributed.__file__, str(folder), *NAMES], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return [torch.load(folder / f"{rank}.pt", weights_only=True) for rank in range(CLIENTS)]
@@ -109,6 +112,20 @@ def test_compressors_differ(found: list[dict[str, Any]]) -> None:
     last = {name: torch.cat([one.reshape(-1) for one in found[0][name]["means"][-1]]) for name in NAMES}
     whole = last.pop("none")
     assert all(float((one - whole).abs().max()) > 1e-4 * float(whole.abs().max()) for one in last.values())
+
+
+def test_the_training_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it stands: it learns, and sends less than a tenth."""
+    (tmp_path / "mine").mkdir()
+    page = (ROOT / "docs" / "howto" / "torch.md").read_text(encoding="utf-8")
+    (tmp_path / "mine" / "train.py").write_text(page.split("```python\n")[1].split("```")[0], encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    done = subprocess.run([*TORCHRUN, "mine/train.py"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    loss, sent, whole = re.fullmatch(r"loss ([\d.]+); (\d+) bytes sent of (\d+)\n", done.stdout).groups()
+    assert float(loss) < 0.4
+    assert int(sent) < int(whole) / 10
+    assert (tmp_path / "mine" / "1.pt").exists()
 
 
 def test_what_cannot_be_a_hook() -> None:
