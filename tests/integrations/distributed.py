@@ -9,11 +9,16 @@ import numpy as np
 import torch
 import torch.distributed as dist
 from torch import nn
+from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook
 from torch.nn.parallel import DistributedDataParallel
 
-from sketchbench.integrations.ddp import CompressedGradients, exchange_gradients
+from sketchbench.compressor.message import Layout
+from sketchbench.compressor.power_sgd import PowerSGD
+from sketchbench.integrations import ddp
+from sketchbench.integrations.ddp import DENSE_STEPS, CompressedGradients, exchange_gradients
 
 SHAPES, SEED, STEPS, RATE = (20, 12, 5), 3, 5, 0.1
+CURVE, SEEDS = 60, 6
 STOP = 3  # the step before which a training goes on from a checkpoint
 COMPRESSION = {"none": 1, "float16": 1.9, "int8": 3.5}
 Gradient = list[torch.Tensor]
@@ -90,6 +95,40 @@ def train(name: str, rank: int) -> dict[str, Any]:
     return {**facts, "sent": sum(whole.sent), "counted": whole.state.bytes_up}
 
 
+def curve(hook: str, rank: int, seed: int) -> list[float]:
+    """The losses of a training on noisy labels by PowerSGD: ours, torch's, or torch's without error feedback."""
+    torch.manual_seed(seed)
+    data = torch.randn(256, 24)
+    targets = torch.tanh(data @ torch.randn(24, 8))
+    model = nn.Sequential(nn.Linear(24, 24), nn.Tanh(), nn.Linear(24, 8))
+    wrapped = DistributedDataParallel(model)
+    if hook == "ours":
+        state = CompressedGradients(rank_one, compression=1, seed=seed)
+        wrapped.register_comm_hook(state, exchange_gradients)
+    else:
+        options = {"start_powerSGD_iter": 2, "min_compression_rate": 1, "random_seed": seed}
+        feedback = hook == "torch"
+        state = powerSGD_hook.PowerSGDState(None, 1, use_error_feedback=feedback, **options)
+        wrapped.register_comm_hook(state, powerSGD_hook.powerSGD_hook)
+    losses = []
+    for step in range(CURVE):
+        ddp.DENSE_STEPS = step + 1 if hook == "ours" and step < 2 else DENSE_STEPS  # torch's has no fewer than two
+        model.zero_grad()
+        loss = nn.functional.mse_loss(wrapped(data[rank::2]), targets[rank::2])
+        loss.backward()
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.sub_(parameter.grad)
+            losses.append(float(nn.functional.mse_loss(model(data), targets)))
+    return losses
+
+
+def rank_one(layout: Layout, limit: int) -> PowerSGD:
+    """At the rank of torch's, whatever the limit."""
+    least = 4 * sum(min(n * m, n + m) if m > 1 else n for _, n, m in layout.tables)
+    return PowerSGD(layout=layout, limit=least)
+
+
 def count_bytes(sent: list[int]) -> Any:
     """Note the bytes of all tensors that are handed to the collectives; returns what ends it."""
     reduced, gathered = dist.all_reduce, dist.all_gather
@@ -115,6 +154,9 @@ def main(folder: Path, names: list[str]) -> None:
     dist.init_process_group("gloo")
     rank = dist.get_rank()
     torch.save({name: train(name, rank) for name in names}, folder / f"{rank}.pt")
+    hooks = ("ours", "torch", "torch without feedback")
+    curves = {hook: [curve(hook, rank, seed) for seed in range(SEEDS)] for hook in hooks}
+    torch.save(curves, folder / f"curves{rank}.pt")
     dist.destroy_process_group()
 
 

@@ -1,5 +1,6 @@
 """Two processes of DistributedDataParallel do what two clients of a simulated round do."""
 
+import math
 import re
 import subprocess
 import sys
@@ -10,7 +11,8 @@ import numpy as np
 import pytest
 import torch
 from integrations import distributed
-from integrations.distributed import COMPRESSION, SEED, STEPS, STOP, gradient, move, network
+from integrations.distributed import COMPRESSION, SEED, SEEDS, STEPS, STOP, gradient, move, network
+from scipy import stats
 
 from sketchbench import kernels, seeds
 from sketchbench.compressor.compressor import At, Compressor
@@ -41,13 +43,19 @@ class Both(At):
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    """What each process wrote, of all compressors."""
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the processes wrote."""
     folder = tmp_path_factory.mktemp("ddp")
     done = subprocess.run(
         [*TORCHRUN, distributed.__file__, str(folder), *NAMES], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr[-3000:]
+    return folder
+
+
+@pytest.fixture(scope="module")
+def found(folder: Path) -> list[dict[str, Any]]:
+    """Of each process, by compressor."""
     return [torch.load(folder / f"{rank}.pt", weights_only=True) for rank in range(CLIENTS)]
 
 
@@ -112,6 +120,17 @@ def test_compressors_differ(found: list[dict[str, Any]]) -> None:
     last = {name: torch.cat([one.reshape(-1) for one in found[0][name]["means"][-1]]) for name in NAMES}
     whole = last.pop("none")
     assert all(float((one - whole).abs().max()) > 1e-4 * float(whole.abs().max()) for one in last.values())
+
+
+@pytest.mark.statistical
+def test_power_sgd_has_the_curve_of_torch_s_hook(folder: Path) -> None:
+    """The mean loss of its course lies within the interval of paired differences (99.9 %), which leaves out torch's own
+    hook without error feedback."""
+    curves = {name: np.array(one).mean(axis=1) for name, one in torch.load(folder / "curves0.pt").items()}
+    reach = stats.t.ppf(0.9995, SEEDS - 1) / math.sqrt(SEEDS)
+    ours, without = (curves[name] - curves["torch"] for name in ("ours", "torch without feedback"))
+    assert abs(ours.mean()) <= reach * ours.std(ddof=1)
+    assert without.mean() - reach * without.std(ddof=1) > abs(ours.mean()) + reach * ours.std(ddof=1)
 
 
 def test_the_training_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
