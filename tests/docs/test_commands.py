@@ -1,5 +1,6 @@
 """Every command of README and documentation is run here, or says how long it takes; then it is checked, not run."""
 
+import itertools
 import re
 import shlex
 import sys
@@ -104,7 +105,8 @@ def parsed(arguments: Sequence[str]) -> None:
 
 def assert_settings(arguments: Sequence[str]) -> None:
     """That what Snakemake is told is there: settings, studies, profiles and files of settings."""
-    words = [word for word in arguments if re.fullmatch(r"\w+=.*", word)]
+    named = [f"{one[2:]}={two}" for one, two in itertools.pairwise(arguments) if one[2:] in SETTINGS]
+    words = [word for word in arguments if re.fullmatch(r"\w+=.*", word)] + named
     for key, value in (word.split("=", 1) for word in words):
         assert key in SETTINGS, key
         if key == "studies":
