@@ -40,7 +40,7 @@ def sketchbench(context: click.Context) -> None:
 
     \b
     sketchbench run task=moments sketch=srht b=32   one task, in seconds
-    sketchbench results --config scale=smoke        every study, in two minutes
+    sketchbench results --scale smoke        every study, in two minutes
     sketchbench show S2 srht                        the evidence for a verdict
     """
     if context.invoked_subcommand is None:

@@ -4,29 +4,32 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
+from sketchbench.command.plan import settings
 from sketchbench.project import PROJECT
 
 NEEDED = ("workflow/Snakefile", "workflow/run")
 
 
 @click.command("results", context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]})
+@settings
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[SNAKEMAKE'S OPTION]...")
-def command(arguments: Sequence[str]) -> None:
+def command(arguments: Sequence[str], **options: Any) -> None:
     """Run the studies, and write verdicts, tables and figures into reports/. `make results` is the same.
 
     Runs whose configuration and code have not changed are not made again; a run that was stopped goes on. The exit code
-    is not 0 where a run failed, or where a verdict is not the expected one. Options are Snakemake's; --config sets the
-    settings of conf/workflow.yaml.
+    is not 0 where a run failed, or where a verdict is not the expected one. All other options, such as --cores, are
+    Snakemake's; --config sets further settings of conf/workflow.yaml.
 
     \b
-    sketchbench results --config scale=smoke                two minutes
-    sketchbench results                                     scale=quick: 15 to 25 minutes on two cores
-    sketchbench results --config studies=tails,norms
-    sketchbench results --config folder=mine only=mine      your own methods, beside a few others
-    sketchbench results --dry-run                           list the jobs, and run none
+    sketchbench results --scale smoke                   two minutes
+    sketchbench results                                 scale=quick: 15 to 25 minutes on two cores
+    sketchbench results --studies tails,norms --cores 1
+    sketchbench results --folder mine --only mine       your own methods, beside a few others
+    sketchbench results --dry-run                       list the jobs, and run none
     """
     places = [place for place in (Path.cwd(), PROJECT) if all((place / name).is_file() for name in NEEDED)]
     if not places:
@@ -34,4 +37,18 @@ def command(arguments: Sequence[str]) -> None:
             "no workflow here: it is in a checkout of the project, not in the package; `git clone` the project, and run"
             " this in its folder"
         )
-    sys.exit(subprocess.call(["sh", "workflow/run", *arguments], cwd=places[0]))
+    if options["folder"]:
+        options["folder"] = str(Path(options["folder"]).absolute())
+    sys.exit(subprocess.call(["sh", "workflow/run", *_with_settings(list(arguments), options)], cwd=places[0]))
+
+
+def _with_settings(arguments: list[str], options: dict[str, Any]) -> list[str]:
+    """Snakemake's arguments with the options as settings, of which it reads one list only."""
+    pairs = [f"{name}={value}" for name, value in options.items() if value is not None]
+    place = arguments.index("--config") + 1 if "--config" in arguments else len(arguments)
+    return [
+        *arguments[:place],
+        *(["--config"] if pairs and place == len(arguments) else []),
+        *pairs,
+        *arguments[place:],
+    ]

@@ -26,12 +26,14 @@ class At(NamedTuple):
         seed: root of the randomness that clients and server share (`key`), and of the clients' own (`private`).
         round: the number of the round, from 0 on.
         trials: T, independent trials that run side by side.
+        client: the number of the client whose messages are made here; None where those of all are, side by side.
     """
 
     kernels: Kernels
     seed: int
     round: int
     trials: int
+    client: int | None = None
 
     def key(self, part: str, *, every_round: bool = True) -> int:
         """The 64-bit key that the server sends, in every round or once. Trial t uses operator number t of the key."""
@@ -39,7 +41,8 @@ class At(NamedTuple):
 
     def private(self, part: str) -> np.random.Generator:
         """The generator of the clients' own randomness, for all trials and clients; the server does not know it."""
-        return seeds.generator(self.seed, compressor=part, round=self.round)
+        own = {} if self.client is None else {"client": self.client}
+        return seeds.generator(self.seed, compressor=part, round=self.round, **own)
 
 
 class Memory(NamedTuple):
@@ -202,7 +205,13 @@ class Compressor(Checked, ABC):
             replies: of the earlier phases, which depend on the other clients' messages, too.
         """
 
-    def exchange(self, x: Array, memory: Memory, at: At) -> Exchange:
+    def receive(self, message: Message) -> Message:
+        """What the server gets of the clients' messages of a phase: their mean where they add up, or else each."""
+        return message.mean() if self.adds_up else message
+
+    def exchange(
+        self, x: Array, memory: Memory, at: At, receive: Callable[[Message], Message] | None = None
+    ) -> Exchange:
         """Run a round: encode the updates, and compute the server's step and the memory after it.
 
         Updates and memory stay as they are, whatever comes of the round: after an error it may be run again.
@@ -211,6 +220,8 @@ class Compressor(Checked, ABC):
             x: (T, C, d), the clients' updates, float32 and finite, with C >= 1.
             memory: from `begin`, or from the last round.
             at: the round.
+            receive: in place of the method, where clients are processes: from the messages of those here to what the
+                server gets of all.
 
         Raises:
             TypeError: for another kind of array.
@@ -219,7 +230,7 @@ class Compressor(Checked, ABC):
         """
         carried, xp, name = self._admit(x, memory, at), at.kernels.xp, type(self).__name__
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # refused below
-            done = self._exchange(carried, memory, at)
+            done = self._exchange(carried, memory, at, receive or self.receive)
         door.check_sums(name, "the step", done.step, xp)
         for kept in door.arrays(tuple(done.memory)):
             door.check_sums(name, "the memory after the round", kept, xp)
@@ -260,14 +271,14 @@ class Compressor(Checked, ABC):
             door.check_sums(name, "the updates plus the memory", carried, xp)
         return carried
 
-    def _exchange(self, carried: Array, memory: Memory, at: At) -> Exchange:
+    def _exchange(self, carried: Array, memory: Memory, at: At, receive: Callable[[Message], Message]) -> Exchange:
         """`exchange` of checked updates plus memory."""
         replies: list[Reply] = []
         messages: list[Message] = []
         server = memory
         for _ in range(self.phases):
             message = self.encode(carried, memory, at, replies)
-            reply, server = self.answer(message.mean() if self.adds_up else message, server, at, replies)
+            reply, server = self.answer(receive(message), server, at, replies)
             replies.append(reply)
             messages.append(message)
         if memory.clients is not None:

@@ -1,5 +1,6 @@
 """Every command of README and documentation is run here, or says how long it takes; then it is checked, not run."""
 
+import itertools
 import re
 import shlex
 import sys
@@ -70,6 +71,8 @@ def test_long_ones_could_run(command: Command, tmp_path: Path, monkeypatch: pyte
             extras = {one for group in re.findall(r"\[(.*)\]", shlex.join(arguments)) for one in group.split(",")}
             assert extras <= EXTRAS.keys()
             assert not extras or (ROOT / arguments[arguments.index("--constraint") + 1]).exists()
+        case "torchrun":
+            assert arguments[-1] in files(ROOT / command.page)
         case "cp":
             assert (ROOT / arguments[0]).exists()
         case "conda":
@@ -102,7 +105,8 @@ def parsed(arguments: Sequence[str]) -> None:
 
 def assert_settings(arguments: Sequence[str]) -> None:
     """That what Snakemake is told is there: settings, studies, profiles and files of settings."""
-    words = [word for word in arguments if re.fullmatch(r"\w+=.*", word)]
+    named = [f"{one[2:]}={two}" for one, two in itertools.pairwise(arguments) if one[2:] in SETTINGS]
+    words = [word for word in arguments if re.fullmatch(r"\w+=.*", word)] + named
     for key, value in (word.split("=", 1) for word in words):
         assert key in SETTINGS, key
         if key == "studies":

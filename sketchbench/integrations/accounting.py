@@ -1,0 +1,72 @@
+"""Mechanisms for other accountants, and runs of others for the project's accountants."""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from sketchbench.privacy.mechanism import Composed, GaussianRelease, Mechanism, SampledGaussian, steps
+from sketchbench.privacy.sampling import Sampling
+
+if TYPE_CHECKING:
+    from dp_accounting import DpEvent
+
+LARGEST = 10**9  # of the whole numbers whose ratio a sample rate is taken for
+
+
+def dp_event(mechanism: Mechanism) -> "DpEvent":
+    """All that a mechanism releases of one record, as an event of dp-accounting.
+
+    The event doesn't say what neighbours are: give dp-accounting's accountant the relation of the mechanism, with the
+    sensitivity that was meant for it.
+
+    Raises:
+        ValueError: for clients of several kinds, of which a record has one, and for batches with replacement: there is
+            no event of either.
+    """
+    import dp_accounting as dp
+
+    kinds = sorted(steps(mechanism), key=repr)
+    if len(kinds) > 1:
+        raise ValueError(
+            f"{len(kinds)} kinds of clients have no event together, as a record belongs to one of them; "
+            "take the event of each client's mechanism, and the largest ε"
+        )
+    (own,) = kinds
+    event = dp.GaussianDpEvent(own.multiplier)
+    if own.sampled:
+        sampling = own.sampled.sampling
+        if sampling.kind == "poisson":
+            event = dp.PoissonSampledDpEvent(sampling.rate, event)
+        elif sampling.kind == "without_replacement":
+            event = dp.SampledWithoutReplacementDpEvent(sampling.records, sampling.batch, event)
+        elif sampling.kind == "with_replacement":
+            raise ValueError(
+                "dp-accounting has no accountant for batches with replacement; draw them without, or use "
+                "accountant=advanced of this project"
+            )
+    return dp.SelfComposedDpEvent(event, own.count)
+
+
+def opacus_run(history: Sequence[tuple[float, float, int]]) -> Composed:
+    """The mechanism of a run of Opacus, for `epsilon` and `calibrated_sigma`.
+
+    Arguments:
+        history: of its accountant, `privacy_engine.accountant.history`: noise multiplier, sample rate and number of
+            steps, of as many settings as there were.
+
+    Raises:
+        ValueError: for a history without steps, or of several settings, and a rate outside (0, 1].
+    """
+    if len(history) != 1:
+        raise ValueError(
+            f"a history of {len(history)} settings must have one, as the project's accountants compose equal steps; "
+            "train with the same noise and sample rate throughout, or take the accountant of Opacus"
+        )
+    noise, rate, count = history[0]
+    share = Fraction(rate).limit_denominator(LARGEST) if 0 < rate <= 1 else Fraction(0)
+    if not (share and math.isclose(float(share), rate, rel_tol=1e-6)):
+        raise ValueError(f"sample rate {rate} must be from {1 / LARGEST:g} to 1")
+    sampling = Sampling("poisson", share.numerator, share.denominator)
+    release = GaussianRelease(sensitivity=1.0, sigma=float(noise))
+    return Composed(SampledGaussian(release, sampling, "add_remove"), int(count))

@@ -1,0 +1,89 @@
+"""Events and runs of others come to the same ε by both sides' accountants."""
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+from sketchbench.integrations.accounting import dp_event, opacus_run
+from sketchbench.privacy.accountant import epsilon
+from sketchbench.privacy.mechanism import Composed, GaussianRelease, Parallel, PostProcessed, SampledGaussian
+from sketchbench.privacy.sampling import Sampling
+
+DELTA = 1e-5
+
+
+def sampled(kind: Any, neighbours: Any) -> Composed:
+    release = GaussianRelease(sensitivity=0.5, sigma=0.6)
+    return Composed(SampledGaussian(release, Sampling(kind, 10, 1000), neighbours), 200)
+
+
+def theirs(event: Any, neighbours: str) -> float:
+    from dp_accounting import NeighboringRelation, rdp
+
+    relation = {
+        "add_remove": NeighboringRelation.ADD_OR_REMOVE_ONE,
+        "replace_one": NeighboringRelation.REPLACE_ONE,
+    }[neighbours]
+    found: float = rdp.RdpAccountant(neighboring_relation=relation).compose(event).get_epsilon(DELTA)
+    return found
+
+
+@pytest.mark.parametrize(("kind", "neighbours"), [("poisson", "add_remove"), ("without_replacement", "replace_one")])
+def test_an_event_has_the_epsilon_of_its_mechanism(kind: str, neighbours: str) -> None:
+    mechanism = sampled(kind, neighbours)
+    ours = epsilon("rdp", PostProcessed(mechanism, "a sketch"), DELTA)
+    assert theirs(dp_event(mechanism), neighbours) == pytest.approx(ours, rel=0.03)
+    fewer = Composed(mechanism.mechanism, 20)
+    assert theirs(dp_event(fewer), neighbours) < 0.8 * ours
+
+
+def test_an_event_of_full_batches() -> None:
+    from dp_accounting import GaussianDpEvent, SelfComposedDpEvent
+
+    event = dp_event(Composed(Composed(GaussianRelease(2.0, 3.0), 4), 5))
+    assert event == SelfComposedDpEvent(GaussianDpEvent(1.5), 20)
+
+
+def test_what_has_no_event() -> None:
+    with pytest.raises(ValueError, match="batches with replacement"):
+        dp_event(sampled("with_replacement", "replace_one"))
+    two = (GaussianRelease(1.0, 1.0), GaussianRelease(1.0, 2.0))
+    with pytest.raises(ValueError, match="2 kinds of clients"):
+        dp_event(Parallel(two, (frozenset({0}), frozenset({1}))))
+
+
+def test_a_run_of_opacus() -> None:
+    """Its ε by our accountants is that of its own, and less noise has more."""
+    opacus = pytest.importorskip("opacus", reason="opacus is an extra: pip install 'sketchbench[opacus]'")
+    torch.manual_seed(0)
+    data = TensorDataset(torch.randn(400, 3), torch.randint(0, 2, (400,)))
+    model = nn.Linear(3, 2)
+    engine = opacus.PrivacyEngine(accountant="rdp")
+    private, optimizer, loader = engine.make_private(
+        module=model,
+        optimizer=torch.optim.SGD(model.parameters(), lr=0.1),
+        data_loader=DataLoader(data, batch_size=20),
+        noise_multiplier=1.1,
+        max_grad_norm=1.0,
+    )
+    for inputs, labels in loader:
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(private(inputs), labels).backward()
+        optimizer.step()
+    run = opacus_run(engine.accountant.history)
+    assert run.times == 20
+    assert run.mechanism.sampling.rate == pytest.approx(1 / 20)
+    ours = epsilon("rdp", run, DELTA)
+    assert ours <= engine.get_epsilon(DELTA) * 1.001
+    assert ours >= engine.get_epsilon(DELTA) * 0.8
+    assert epsilon("pld", run, DELTA) <= ours * 1.001
+
+
+@pytest.mark.parametrize("history", [[], [(1.0, 0.1, 5), (2.0, 0.1, 5)], [(1.0, 0.0, 5)], [(1.0, math.nan, 5)]])
+def test_a_history_that_cannot_be_accounted_for(history: Any) -> None:
+    with pytest.raises(ValueError, match=r"settings must have one|sample rate"):
+        opacus_run(history)

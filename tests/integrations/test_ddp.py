@@ -1,0 +1,159 @@
+"""Two processes of DistributedDataParallel do what two clients of a simulated round do."""
+
+import math
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from integrations import distributed
+from integrations.distributed import COMPRESSION, SEED, SEEDS, STEPS, STOP, gradient, move, network
+from scipy import stats
+
+from sketchbench import kernels, seeds
+from sketchbench.compressor.compressor import At, Compressor
+from sketchbench.compressor.message import Layout, byte_limit
+from sketchbench.integrations.ddp import CompressedGradients, named
+from sketchbench.project import CONF
+
+NAMES = sorted({path.stem for path in (CONF / "compressor").glob("*.yaml")} - {"sketched_layers"})
+CLIENTS = 2
+TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(CLIENTS)]
+ROOT = Path(__file__).parents[2]
+
+
+class Each:
+    """The randomness of several clients side by side, each its own."""
+
+    def __init__(self, generators: list[np.random.Generator]) -> None:
+        self.generators = generators
+
+    def random(self, shape: tuple[int, ...], dtype: str) -> Any:
+        one = (shape[0], 1, *shape[2:])
+        return np.concatenate([generator.random(one, dtype=dtype) for generator in self.generators], axis=1)
+
+
+class Both(At):
+    def private(self, part: str) -> Any:
+        return Each([At(*self[:4], client).private(part) for client in range(CLIENTS)])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the processes wrote."""
+    folder = tmp_path_factory.mktemp("ddp")
+    done = subprocess.run(
+        [*TORCHRUN, distributed.__file__, str(folder), *NAMES], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return folder
+
+
+@pytest.fixture(scope="module")
+def found(folder: Path) -> list[dict[str, Any]]:
+    """Of each process, by compressor."""
+    return [torch.load(folder / f"{rank}.pt", weights_only=True) for rank in range(CLIENTS)]
+
+
+class Simulated:
+    """A round of two clients, with what they remember."""
+
+    def __init__(self, name: str, order: list[int]) -> None:
+        self.model = network()
+        shapes = [tuple(parameter.shape) for parameter in self.model.parameters()]
+        layout = Layout(tuple(shapes[place] for place in order))
+        self.order, self.kernels, self.round, self.sent = order, kernels.load("numba"), 0, 4 * layout.d
+        self.compressor: Compressor = named(name)(layout=layout, limit=byte_limit(layout, COMPRESSION.get(name, 4)))
+        self.memory = self.compressor.begin(1, CLIENTS, self.kernels)
+
+    def step(self, number: int, *, dense: bool) -> list[torch.Tensor]:
+        each = [gradient(self.model, rank, number) for rank in range(CLIENTS)]
+        flat = [torch.cat([one[place].reshape(-1) for place in self.order]).numpy() for one in each]
+        mean = (flat[0] + flat[1]) / 2
+        if not dense:
+            at = Both(self.kernels, seeds.key(SEED, bucket=0), self.round, 1)
+            done = self.compressor.exchange(np.stack(flat)[None], self.memory, at)
+            self.memory, self.round, mean = done.memory, self.round + 1, done.step[0]
+            self.sent += done.bytes_up
+        parts = torch.from_numpy(mean).split([each[0][place].numel() for place in self.order])
+        means = dict(zip(self.order, parts, strict=True))
+        shaped = [means[place].reshape(one.shape) for place, one in enumerate(each[0])]
+        move(self.model, shaped)
+        return shaped
+
+
+def assert_close(ours: list[torch.Tensor], theirs: list[torch.Tensor]) -> None:
+    scale = max(float(one.abs().max()) for one in ours)
+    for one, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=1e-5 * scale)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_steps_are_those_of_a_simulated_round(found: list[dict[str, Any]], name: str) -> None:
+    """To rounding, and the bytes that were handed to the collectives are those that the round states."""
+    first, second = (one[name] for one in found)
+    simulated = Simulated(name, first["order"])
+    for number, mean in enumerate(first["means"]):
+        assert_close(simulated.step(number, dense=number == 0), mean)
+    for one, other in zip(first["means"], second["means"], strict=True):
+        assert all(torch.equal(a, b) for a, b in zip(one, other, strict=True))  # all processes make the same step
+    assert first["sent"] == first["counted"] == simulated.sent
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_checkpoint_goes_on(found: list[dict[str, Any]], name: str) -> None:
+    """Its first step is sent whole, while memory and round wait."""
+    first = found[0][name]
+    simulated = Simulated(name, first["order"])
+    for number in range(STEPS):
+        mean = simulated.step(number, dense=number in (0, STOP))
+        if number >= STOP:
+            assert_close(mean, first["again"][number - STOP])
+
+
+def test_compressors_differ(found: list[dict[str, Any]]) -> None:
+    """So that the tests above could fail."""
+    last = {name: torch.cat([one.reshape(-1) for one in found[0][name]["means"][-1]]) for name in NAMES}
+    whole = last.pop("none")
+    assert all(float((one - whole).abs().max()) > 1e-4 * float(whole.abs().max()) for one in last.values())
+
+
+@pytest.mark.statistical
+def test_power_sgd_has_the_curve_of_torch_s_hook(folder: Path) -> None:
+    """The mean loss of its course lies within the interval of paired differences (99.9 %), which leaves out torch's own
+    hook without error feedback."""
+    curves = {name: np.array(one).mean(axis=1) for name, one in torch.load(folder / "curves0.pt").items()}
+    reach = stats.t.ppf(0.9995, SEEDS - 1) / math.sqrt(SEEDS)
+    ours, without = (curves[name] - curves["torch"] for name in ("ours", "torch without feedback"))
+    assert abs(ours.mean()) <= reach * ours.std(ddof=1)
+    assert without.mean() - reach * without.std(ddof=1) > abs(ours.mean()) + reach * ours.std(ddof=1)
+
+
+def test_the_training_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it stands: it learns, and sends less than a tenth."""
+    (tmp_path / "mine").mkdir()
+    page = (ROOT / "docs" / "howto" / "torch.md").read_text(encoding="utf-8")
+    (tmp_path / "mine" / "train.py").write_text(page.split("```python\n")[1].split("```")[0], encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    done = subprocess.run([*TORCHRUN, "mine/train.py"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    loss, sent, whole = re.fullmatch(r"loss ([\d.]+); (\d+) bytes sent of (\d+)\n", done.stdout).groups()
+    assert float(loss) < 0.4
+    assert int(sent) < int(whole) / 10
+    assert (tmp_path / "mine" / "1.pt").exists()
+
+
+def test_what_cannot_be_a_hook() -> None:
+    with pytest.raises(ValueError, match="compressor=tpo_k is unknown; choose one of count_sketch"):
+        CompressedGradients("tpo_k", compression=4)
+    with pytest.raises(ValueError, match="compression=0"):
+        CompressedGradients("top_k", compression=0)
+    with pytest.raises(ValueError, match="root seed -1"):
+        CompressedGradients("top_k", compression=4, seed=-1)
+    state = CompressedGradients("top_k", compression=4)
+    with pytest.raises(ValueError, match="seed=1 can't go on with seed=0"):
+        state.load_state_dict({**state.state_dict(), "seed": 1})
