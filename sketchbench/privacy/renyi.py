@@ -109,7 +109,7 @@ def poisson_log_moment(t: float, rate: float, sigma: float) -> float:
 
 
 def _split(low: float, high: float, modes: Sequence[float]) -> Iterator[tuple[float, float]]:
-    """The parts of an interval that is too wide for its points to see the maxima in it, which have parts of their own."""
+    """The parts of an interval; maxima have parts of their own where its points would be too far apart to see them."""
     wide = high - low > WIDE
     cuts = {at + shift for at in modes for shift in (-REACH, REACH) if wide and low < at + shift < high}
     return itertools.pairwise(sorted({low, high} | cuts))

@@ -97,8 +97,10 @@ def test_renyi_is_between_what_is_proven(rate: float, sigma: float, steps: int, 
 
 
 def best_order(rho: float, delta: float) -> float:
-    """The bound of Canonne, Kamath and Steinke for the Rényi divergence α ρ at the best order 1 + t, where its derivative
-    ρ + log(δ (1 + t))/t² is 0."""
+    """The bound of Canonne, Kamath and Steinke for the Rényi divergence α ρ at the best order 1 + t.
+
+    There its derivative, ρ + log(δ (1 + t))/t², is 0.
+    """
     if delta**2 + math.expm1(-rho) > 0:
         return 0.0
     top = math.log(math.sqrt(-math.log(delta) / rho))
