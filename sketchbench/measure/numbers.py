@@ -31,6 +31,41 @@ def check_some(name: str, value: Any) -> None:
         raise ValueError(f"{name} of shape {np.shape(value)} must not be empty")
 
 
+def check_matrix(name: str, value: Any) -> None:
+    """Raise TypeError or ValueError unless a value is a matrix, not empty, of finite numbers."""
+    check_finite(name, value)
+    if not isinstance(value, np.ndarray) or value.ndim != 2 or not value.size:
+        raise ValueError(f"{name} of shape {np.shape(value)} must be a NumPy matrix with a row and a column or more")
+
+
+def check_naturals(name: str, value: Any) -> None:
+    """Raise TypeError or ValueError unless a value (an array or a number) has integers >= 0 only, and at least one."""
+    check_some(name, value)
+    check_real(name, value)
+    if (dtype := np.asarray(value).dtype).kind not in "iu":
+        raise TypeError(f"{name} of dtype {dtype} must be integers")
+    if np.min(value) < 0:
+        raise ValueError(f"{name} must be >= 0, and its smallest entry is {np.min(value)}")
+
+
+def check_not_negative(name: str, value: Any) -> None:
+    """Raise TypeError or ValueError unless a value (an array or a number) has finite numbers >= 0 only."""
+    check_finite(name, value)
+    if np.any(np.asarray(value) < 0):
+        raise ValueError(f"{name} must be >= 0, and an entry is {np.min(value)}")
+
+
+def check_positive(name: str, value: Any) -> None:
+    """Raise TypeError or ValueError unless a value (an array or a number) has finite numbers > 0 only."""
+    check_not_negative(name, value)
+    if not np.all(value):
+        raise ValueError(f"{name} must be > 0, and an entry is 0")
+
+
 Real = Annotated[NDArray[np.float64], check_some, check_real]
 Finite = Annotated[NDArray[np.float64], check_finite]
+NonNegatives = Annotated[NDArray[np.float64] | float, check_not_negative]
+Positives = Annotated[NDArray[np.float64] | float, check_positive]
+Matrix = Annotated[NDArray[np.float64], check_matrix]
+Naturals = Annotated[NDArray[np.int64], check_naturals]
 Sample = Annotated[NDArray[np.float64], check_some, check_finite]  # finite, and at least one
