@@ -14,7 +14,7 @@ from torch import Tensor
 
 from sketchbench.attack.door import check_axes, check_tensor
 from sketchbench.attack.matching_problem import MatchingProblem
-from sketchbench.measure.numbers import Finite, NonNegatives, Positives, check_some
+from sketchbench.measure.numbers import Finite, NonNegatives, Positives
 from sketchbench.model import autograd
 from sketchbench.parameters import Natural, checked
 from sketchbench.sketch.operator import Sketch
@@ -126,7 +126,8 @@ class GradientMatching:
 
     def constants(self, evaluations: Sequence[Evaluation]) -> leakage.Constants:
         """The constants of §7 for each trial over some inputs; an unknown β is taken as the largest ‖Φ‖ there."""
-        check_some("evaluations", evaluations)
+        if not evaluations:
+            raise ValueError("evaluations is empty, and must have one input at least")
         values = np.stack([_singular_values(evaluation) for evaluation in evaluations])
         low, high = values[..., 0].min(axis=0), values[..., -1].max(axis=0)
         beta = high if self.problem.lipschitz is None else self.problem.lipschitz
