@@ -132,6 +132,8 @@ class ImageLoss(EmpiricalRisk):
         return self._at_each(w, lambda: self._loss().detach()[None])[..., 0]
 
     def batch_gradients(self, w: Array, shares: Array, bound: float = np.inf) -> Array:
+        self.check_batches(w, shares, bound)
+
         def own() -> Tensor:
             return clip_norm(gradient(self._network, *self._own), bound)
 

@@ -31,6 +31,14 @@ def check_some(name: str, value: Any) -> None:
         raise ValueError(f"{name} of shape {np.shape(value)} must not be empty")
 
 
+def check_vectors(name: str, value: Any) -> None:
+    """Raise TypeError or ValueError unless a value is a NumPy array of one axis or more, not empty, of finite numbers."""
+    check_some(name, value)
+    check_finite(name, value)
+    if not isinstance(value, np.ndarray) or not value.ndim:
+        raise TypeError(f"{name} must be a NumPy array (..., d), not {type(value).__name__}")
+
+
 def check_matrix(name: str, value: Any) -> None:
     """Raise TypeError or ValueError unless a value is a matrix, not empty, of finite numbers."""
     check_finite(name, value)
@@ -50,6 +58,7 @@ def check_naturals(name: str, value: Any) -> None:
 
 def check_not_negative(name: str, value: Any) -> None:
     """Raise TypeError or ValueError unless a value (an array or a number) has finite numbers >= 0 only."""
+    check_some(name, value)
     check_finite(name, value)
     if np.any(np.asarray(value) < 0):
         raise ValueError(f"{name} must be >= 0, and an entry is {np.min(value)}")
@@ -66,6 +75,7 @@ Real = Annotated[NDArray[np.float64], check_some, check_real]
 Finite = Annotated[NDArray[np.float64], check_finite]
 NonNegatives = Annotated[NDArray[np.float64] | float, check_not_negative]
 Positives = Annotated[NDArray[np.float64] | float, check_positive]
+Vectors = Annotated[NDArray[np.float64], check_vectors]
 Matrix = Annotated[NDArray[np.float64], check_matrix]
 Naturals = Annotated[NDArray[np.int64], check_naturals]
 Sample = Annotated[NDArray[np.float64], check_some, check_finite]  # finite, and at least one

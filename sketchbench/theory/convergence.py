@@ -108,9 +108,9 @@ class Theorem:
 
     def _where_it_holds(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
-        def checking(p: Assumptions, *arguments: Any) -> Any:
+        def checking(p: Assumptions, *arguments: Any, **named: Any) -> Any:
             self.check(p.convexity)
-            return function(p, *arguments)
+            return function(p, *arguments, **named)
 
         return checking
 

@@ -101,7 +101,7 @@ def step_7_5(low: NonNegatives, high: Positives, a: NonNegatives, b: Positives) 
 
 
 @checked
-def rate_7_5(low: NonNegatives, high: Positives, a: NonNegatives, step: Numbers) -> Numbers:
+def rate_7_5(low: NonNegatives, high: Positives, a: NonNegatives, step: NonNegatives) -> Numbers:
     """γ = η(θ₁² - a θ₂)/2, with which L(x_{t+1}) <= (1 - γ) L(x_t) (Theorem 7.5)."""
     return step * (low**2 - a * high) / 2
 
