@@ -32,7 +32,7 @@ def check_some(name: str, value: Any) -> None:
 
 
 def check_vectors(name: str, value: Any) -> None:
-    """Raise TypeError or ValueError unless a value is a NumPy array of one axis or more, not empty, of finite numbers."""
+    """Raise TypeError or ValueError unless a value is a NumPy array (..., d), not empty, of finite numbers."""
     check_some(name, value)
     check_finite(name, value)
     if not isinstance(value, np.ndarray) or not value.ndim:

@@ -24,8 +24,9 @@ AXES = {  # the last axes of weights, which each method of a problem checks
 }
 
 
-def _at_weights(method: Callable[..., Array], axes: tuple[str, ...]) -> Callable[..., Array]:
+def _at_weights(method: Callable[..., Array], name: str = "") -> Callable[..., Array]:
     """The method, which refuses weights of another kind, type or size, which NumPy might broadcast. O(1)."""
+    axes = AXES[name or method.__name__]
 
     @functools.wraps(method)
     def checking(self: "Problem", w: Array, *arguments: Any, **named: Any) -> Array:
@@ -33,7 +34,7 @@ def _at_weights(method: Callable[..., Array], axes: tuple[str, ...]) -> Callable
             kind = getattr(w, "dtype", type(w).__name__)
             raise TypeError(f"weights of type {kind} must be a floating-point array of the kernels, without a mask")
         wanted = [getattr(self, axis, None) for axis in axes]
-        found = w.shape[len(w.shape) - len(axes) :] if w.ndim >= len(axes) else ()
+        found = w.shape[-len(axes) :]
         if len(found) != len(axes) or any(size not in (None, got) for size, got in zip(wanted, found, strict=True)):
             shape = ", ".join(
                 axis if size is None else f"{axis}={size}" for axis, size in zip(axes, wanted, strict=True)
@@ -63,7 +64,7 @@ class Problem(ABC):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         for name in AXES.keys() & vars(cls):
-            setattr(cls, name, _at_weights(vars(cls)[name], AXES[name]))
+            setattr(cls, name, _at_weights(vars(cls)[name], name))
 
     @checked
     def __init__(self, kernels: Kernels, d: Count, clients: Count) -> None:
@@ -93,6 +94,7 @@ class Problem(ABC):
             Gradients (..., N, d).
         """
 
+    @_at_weights
     def gradient(self, w: Array) -> Array:
         """∇f(w), for weights (..., d): (..., d)."""
         shared = self.kernels.xp.broadcast_to(w[..., None, :], (*w.shape[:-1], self.clients, self.d))
@@ -110,6 +112,7 @@ class Problem(ABC):
             Gradients (trials, M, d) of the M participating clients; M = N unless participants are sampled.
         """
 
+    @_at_weights
     def stochastic_gradient(self, w: Array, random: np.random.Generator) -> Array:
         """Draw from the distribution of the participants' mean stochastic gradient, where all have the same weights.
 
