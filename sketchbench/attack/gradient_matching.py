@@ -101,6 +101,7 @@ class GradientMatching:
 
     def loss(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """L and ∇L at inputs (T, m): (T,) and (T, m)."""
+        check_axes("x", x, *self.problem.private.shape)
         x = x.detach().requires_grad_()
         loss = ((self.view(x) - self._observed) ** 2).sum(dim=1)
         (slope,) = torch.autograd.grad(loss.sum(), x)
