@@ -62,4 +62,4 @@ def score(network: nn.Module, images: Tensor) -> Tensor:
 def _check_entries(name: str, tensor: Tensor, right: Tensor, condition: str) -> None:
     if not bool(right.all()):
         place = tuple((~right).nonzero()[0].tolist())
-        raise ValueError(f"{name}: entry {place} is {tensor[place].item()}; every entry must be {condition}")
+        raise ValueError(f"entry {place} of {name} is {tensor[place].item()}; every entry must be {condition}")

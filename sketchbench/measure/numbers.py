@@ -10,19 +10,21 @@ def check_real(name: str, value: Any) -> None:
     """Raise TypeError unless a value (an array, a list or a number) has real numbers only, and none is masked."""
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"{name} is a masked array, whose mask would be ignored; pass {name}.compressed() or .filled()")
-    kind = np.asarray(value).dtype
+    kind = value.dtype if hasattr(value, "dtype") else np.asarray(value).dtype
     if kind.kind not in "fiub":
         raise TypeError(f"{name} of dtype {kind} must be real numbers")
 
 
-def check_finite(name: str, value: Any) -> None:
-    """Raise as `check_real`, and ValueError unless all numbers are finite, with the first other one and its index."""
+def check_finite(name: str, value: Any, xp: Any = np, error: type[Exception] = ValueError, why: str = "") -> None:
+    """Raise as `check_real`, and `error` unless all numbers are finite, with the first other one and its index.
+
+    `xp` is the module of an array that is on a device; `why` follows the number in the message.
+    """
     check_real(name, value)
-    numbers = np.asarray(value)
-    wrong = ~np.isfinite(numbers)
-    if wrong.any():
-        at = tuple(int(i) for i in np.argwhere(wrong)[0])
-        raise ValueError(f"{name}: entry {at} is {numbers[at]}; every entry must be finite")
+    numbers = value if hasattr(value, "dtype") else np.asarray(value)
+    if numbers.dtype.kind == "f" and not bool(xp.isfinite(numbers).all()):
+        at = tuple(int(i) for i in xp.argwhere(~xp.isfinite(numbers))[0])
+        raise error(f"entry {at} of {name} is {float(numbers[at])}{why}; every entry must be finite")
 
 
 def check_some(name: str, value: Any) -> None:

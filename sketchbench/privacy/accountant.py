@@ -169,7 +169,7 @@ def _fixed_size_epsilon(own: Steps, delta: float) -> float:
     def best(*orders: float) -> tuple[float, float]:
         accountant = rdp.RdpAccountant(orders or None, dp_accounting.NeighboringRelation.REPLACE_ONE)
         accountant.compose(batches, own.count)
-        return accountant.get_epsilon_and_optimal_order(delta)  # type: ignore[no-any-return]
+        return accountant.get_epsilon_and_optimal_order(delta)
 
     sampled, order = best()
     last = 1024

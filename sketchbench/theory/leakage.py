@@ -91,19 +91,19 @@ def condition_7_5(low: Positives, high: Positives, a: NonNegatives) -> Numbers:
 
     With the constants of Theorem 7.4 it is 2(β + θ₂)θ₂/θ₁² >= 4, since β >= θ₂ >= θ₁; with doubled θ it is >= 2.
     """
-    return a * high / low**2
+    return np.asarray(a * high / low**2)
 
 
 @checked
 def step_7_5(low: NonNegatives, high: Positives, a: NonNegatives, b: Positives) -> Numbers:
     """The largest step η that Theorem 7.5 allows: (θ₁² - a θ₂)/(2 b θ₂²)."""
-    return (low**2 - a * high) / (2 * b * high**2)
+    return np.asarray((low**2 - a * high) / (2 * b * high**2))
 
 
 @checked
 def rate_7_5(low: NonNegatives, high: Positives, a: NonNegatives, step: NonNegatives) -> Numbers:
     """γ = η(θ₁² - a θ₂)/2, with which L(x_{t+1}) <= (1 - γ) L(x_t) (Theorem 7.5)."""
-    return step * (low**2 - a * high) / 2
+    return np.asarray(step * (low**2 - a * high) / 2)
 
 
 @checked

@@ -295,7 +295,7 @@ def test_wrong_arguments(name: str, data: st.DataObject) -> None:
 
 
 def test_what_a_wrong_image_says() -> None:
-    with pytest.raises(ValueError, match=r"images: entry \(1, 0, 1, 1\) is 255.0; every entry must be in \[0, 1\]"):
+    with pytest.raises(ValueError, match=r"entry \(1, 0, 1, 1\) of images is 255.0; every entry must be in \[0, 1\]"):
         victim.Victim(network, Samples(spoilt(IMAGES, 255.0), LABELS), CLASSES)
     with pytest.raises(
         ValueError, match=r"the network's scores of an image are \(1, 3\), and must be \(1, classes=4\)"

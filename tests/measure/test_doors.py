@@ -69,8 +69,14 @@ def test_numbers_that_are_not_finite(name: str, value: float) -> None:
 
 
 WRONG: list[tuple[Callable[[], Any], str]] = [
-    (lambda: interval.mean_interval(np.nan, 1.0, 0.0, 5, error=0.1), "entry (0,) is nan"),
-    (lambda: interval.mean_interval(1.0, np.nan, 0.0, 5, error=0.1), "entry (1,) is nan"),
+    (
+        lambda: interval.mean_interval(np.nan, 1.0, 0.0, 5, error=0.1),
+        "entry (0,) of mean, sd",
+    ),
+    (
+        lambda: interval.mean_interval(1.0, np.nan, 0.0, 5, error=0.1),
+        "entry (1,) of mean, sd",
+    ),
     (lambda: interval.mean_interval(1.0, -1.0, 0.0, 5, error=0.1), "sd=-1.0 must be >= 0"),
     (lambda: interval.mean_interval(1.0, 1.0, 0.0, 1, error=0.1), "trials=1 must be >= 2"),
     (lambda: interval.student_quantile(0.1, 0), "freedom=0 must be >= 1"),
@@ -80,7 +86,7 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: interval.log_slope(THREE, THREE[:2], THREE, error=0.1), "of shapes (3,), (2,) and (3,)"),
     (lambda: summarize([1.7e308, -1.7e308]), "no finite standard deviation; use another unit"),
     (lambda: Row("loss").exceedances(THREE, np.nan), "bound=nan must be numbers"),
-    (lambda: has_diverged(THREE, np.nan), "start: entry () is nan"),
+    (lambda: has_diverged(THREE, np.nan), "entry () of start is nan"),
     (lambda: power.trials_for_mean(0.1, sd=np.inf, error=0.1, power=0.9), "sd=inf must be > 0"),
     (lambda: power.trials_for_mean(np.nan, sd=1.0, error=0.1, power=0.9), "effect=nan"),
     (lambda: power.trials_for_zero(np.nan, error=0.1), "bound=nan"),
