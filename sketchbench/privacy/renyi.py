@@ -19,6 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from sketchbench.parameters import Count, Positive, Probability, Share, checked
+
 Numbers = NDArray[np.float64]
 REACH = 12.0  # standard deviations; a normal variable is farther away with a probability below 1e-32
 FARTHEST = 1e12  # orders over σ up to which positions have digits left
@@ -35,7 +37,8 @@ ORDERS = sorted(  # t
 )
 
 
-def epsilon(count: int, rate: float, sigma: float, delta: float) -> float:
+@checked
+def epsilon(count: Count, rate: Share, sigma: Positive, delta: Probability) -> float:
     """An upper bound of ε for `count` Gaussian releases of Poisson batches, at most 0.5 % above the bound by the best
     of all orders.
 
