@@ -18,6 +18,7 @@ from sketchbench.measure.image import Likeness, likeness
 from sketchbench.model.autograd import device_of
 from sketchbench.model.classification import Samples
 from sketchbench.model.networks import MakeModel, initialise
+from sketchbench.parameters import Natural, checked
 from sketchbench.sketch.family import Family
 
 
@@ -41,6 +42,7 @@ class Attempt(NamedTuple):
     loss: float
 
 
+@checked
 def attempt(attack: Inversion, view: View, victim: Victim, seed: int, *, still: bool = False) -> Attempt:
     """Attack a view, and compare the result with the victim's image, which the attack does not see.
 
@@ -59,7 +61,8 @@ def attempt(attack: Inversion, view: View, victim: Victim, seed: int, *, still: 
     return Attempt(image, estimate.evaluations, estimate.starts, seconds, close, estimate.loss)
 
 
-def draw_victim(data: Dataset, model: MakeModel, kernels: Kernels, seed: int, *, trial: int) -> Victim:
+@checked
+def draw_victim(data: Dataset, model: MakeModel, kernels: Kernels, seed: int, *, trial: Natural) -> Victim:
     """The victim of a trial: two random test images of a data set, and a network with freshly drawn weights.
 
     Arguments:
@@ -69,6 +72,8 @@ def draw_victim(data: Dataset, model: MakeModel, kernels: Kernels, seed: int, *,
         seed: root of all randomness.
         trial: the number of the trial.
     """
+    if len(data.test.labels) < 2:
+        raise ValueError(f"{data.label} has fewer than 2 test images, those of the victim and of the other client")
     random = seeds.generator(seed, data="victims", trial=trial)
     chosen = random.choice(len(data.test.labels), 2, replace=False)
     device = device_of(kernels)

@@ -12,6 +12,7 @@ from sketchbench import seeds
 from sketchbench.compressor.compressor import At, Compressor, Exchange
 from sketchbench.compressor.message import Message, Reply
 from sketchbench.kernels import Array
+from sketchbench.parameters import choose
 
 Place = Literal["server", "sum", "another client", "eavesdropper"]
 PLACES: tuple[Place, ...] = get_args(Place)
@@ -59,6 +60,12 @@ class Round:
     at: At
     updates: Array
 
+    def __post_init__(self) -> None:
+        if self.updates.ndim != 3 or self.updates.shape[1] < 2:
+            raise ValueError(
+                f"updates of shape {self.updates.shape} must be (trials, clients, d) with 2 clients or more"
+            )
+
     @cached_property
     def exchange(self) -> Exchange:
         """All messages and replies of the round."""
@@ -79,6 +86,7 @@ class Round:
         Raises:
             Unseen: for the sum of messages that don't add up.
         """
+        choose("place", place, PLACES)
         compressor, exchange = self.compressor, self.exchange
         message = self._messages
         up, down = exchange.bytes_up, sum(reply.nbytes for reply in exchange.replies)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from sketchbench.attack.door import check_axes, check_labels, check_tensor
 from sketchbench.compressor.message import Layout
 from sketchbench.kernels import Array, Kernels
 
@@ -25,6 +26,11 @@ class DenseNetworks:
 
     def __init__(self, networks: Sequence[nn.Module]) -> None:
         layers = [_dense_layers(network) for network in networks]
+        shapes = {tuple(tuple(layer.weight.shape) for layer in several) for several in layers}
+        if len(shapes) != 1:
+            raise ValueError(
+                f"networks must be one or more, all of the same layers, and have weights of shapes {shapes}"
+            )
         self.layout = Layout(tuple(tuple(p.shape) for layer in layers[0] for p in (layer.weight, layer.bias)))
         together = list(zip(*layers, strict=True))
         self._weights = [torch.stack([layer.weight.detach() for layer in several]) for several in together]
@@ -33,6 +39,15 @@ class DenseNetworks:
 
     def with_projections(self, projections: Sequence[Array | None], kernels: Kernels) -> "DenseNetworks":
         """The same networks, whose layers' inputs are multiplied by the matrices of `Compressor.projections`."""
+        inputs = [weight.shape[2] for weight in self._weights]
+        if len(projections) != len(self.layout.shapes):
+            raise ValueError(
+                f"{len(projections)} projections must be one or None for each of {len(self.layout.shapes)} shapes"
+            )
+        for size, projection in zip(inputs, projections[::2], strict=True):
+            if projection is not None and projection.shape != (len(self._weights[0]), size, size):
+                wanted = (len(self._weights[0]), size, size)
+                raise ValueError(f"a projection of shape {tuple(projection.shape)} must be {wanted}")
         networks = copy.copy(self)
         networks._projections = [
             p if p is None else torch.as_tensor(kernels.to_numpy(p)).float() for p in projections[::2]
@@ -53,6 +68,9 @@ class DenseNetworks:
             images: C batches of B images for each network, (T, C, B, pixels).
             labels: the images' classes, (T, C, B).
         """
+        weight, classes = self._weights[0], self._weights[-1].shape[1]
+        check_axes("images", images, len(weight), "clients", "batch", weight.shape[2])
+        check_labels("labels", labels, classes, *images.shape[:3])
         trials, batches, size, pixels = images.shape
         entered, active, slope = self._forward(images.reshape(trials, batches * size, pixels), labels.flatten(1))
         slope = slope / size
@@ -101,6 +119,12 @@ def estimate_first_inputs(update: Tensor, known: Tensor, layout: Layout) -> tupl
         The inputs (T, inputs), 0 for an unknown input; and the squares of their standard errors, `FAR`² for an unknown
         input.
     """
+    if not layout.shapes or len(layout.shapes[0]) != 2 or layout.shapes[1:2] != (layout.shapes[0][:1],):
+        raise ValueError(
+            f"layout of shapes {layout.shapes} must begin with a layer's weights (units, inputs) and biases"
+        )
+    check_tensor("update", update, "trials", layout.d)
+    check_tensor("known", known, len(update), layout.d)
     units, inputs = layout.shapes[0]
 
     def first(x: Tensor) -> tuple[Tensor, Tensor]:

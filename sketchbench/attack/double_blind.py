@@ -18,12 +18,12 @@ from torch import Tensor, nn
 from sketchbench.attack.messages import flatten, full_steps, full_weights, step_of_other_client
 from sketchbench.attack.victim import MakeNetwork, Victim, gradients
 from sketchbench.attack.view import View
-from sketchbench.federated.double_blind import OPTIONS, Broadcast, Option, Reply, Weights, receive
+from sketchbench.federated.double_blind import Broadcast, Option, Reply, Weights, receive
 from sketchbench.federated.fedavg import FedAvg
 from sketchbench.kernels import Kernels
 from sketchbench.model import sketched
 from sketchbench.model.blind import make_blind
-from sketchbench.parameters import choose
+from sketchbench.parameters import checked
 from sketchbench.sketch.family import Family
 
 RATE = 0.1  # learning rate of the clients, which is public: steps are divided by it
@@ -43,6 +43,7 @@ class Exchange(NamedTuple):
     second: Broadcast
 
 
+@checked
 def exchange(victim: Victim, family: Family | None, kernels: Kernels, seed: int) -> Exchange:
     """Run the protocol for two clients that each take one step; without a family, plain FedAvg."""
     model, twin = victim.network(family), _twin(victim.network, family)
@@ -55,11 +56,13 @@ def exchange(victim: Victim, family: Family | None, kernels: Kernels, seed: int)
 # The server's views
 
 
+@checked
 def undefended(victim: Victim, family: Family, kernels: Kernels, seed: int) -> View:
     """The server's view of plain FedAvg: the gradient itself. The family is not used."""
     return server(victim, None, kernels, seed)
 
 
+@checked
 def server(victim: Victim, family: Family | None, kernels: Kernels, seed: int) -> View:
     """The server's view in double-blind learning: it compares Γ with the gradient of the network with sketched layers.
 
@@ -71,6 +74,7 @@ def server(victim: Victim, family: Family | None, kernels: Kernels, seed: int) -
     return _view(victim, twin, reply.steps, reply.nbytes)
 
 
+@checked
 def server_paper(victim: Victim, family: Family | None, kernels: Kernels, seed: int) -> View:
     """The server's view in zhang2021 A.1: it compares Γ Sᵀ with the gradient of the plain network."""
     first, (reply, _), _ = exchange(victim, family, kernels, seed)
@@ -83,6 +87,7 @@ def server_paper(victim: Victim, family: Family | None, kernels: Kernels, seed: 
 # the victim's step (zhang2021 Eq. 1)
 
 
+@checked
 def client(victim: Victim, family: Family | None, kernels: Kernels, seed: int) -> View:
     """The client's view of all parameters that it knows exactly: all but the weights of sketched layers."""
     twin = _twin(victim.network, family)
@@ -91,25 +96,27 @@ def client(victim: Victim, family: Family | None, kernels: Kernels, seed: int) -
     return _exact(victim, family, kernels, seed, names)
 
 
+@checked
 def client_last(victim: Victim, family: Family | None, kernels: Kernels, seed: int) -> View:
     """The client's view of the last layer alone."""
     layer = _last_layer(victim.network(family))
     return _exact(victim, family, kernels, seed, [f"{layer}.weight", f"{layer}.bias"])
 
 
+@checked
 def client_biases(victim: Victim, family: Family | None, kernels: Kernels, seed: int) -> View:
     """The client's view of the biases of all layers alone."""
     names = [name for name, _ in victim.network(family).named_parameters() if name.endswith("bias")]
     return _exact(victim, family, kernels, seed, names)
 
 
+@checked
 def client_estimates(victim: Victim, family: Family | None, kernels: Kernels, seed: int, *, option: Option) -> View:
     """The client's view of all parameters, with estimates of the weights of sketched layers (zhang2021 §6.3).
 
     The victim's step is compared with the gradient of the plain network, whose weights are estimated the same way. The
     `option` is `I` for estimates by S Sᵀ, and `II` for S S⁺; any other raises a ValueError.
     """
-    choose("option", option, OPTIONS)
     first, (reply, own), second = exchange(victim, family, kernels, seed)
     twin = _twin(victim.network, family)
     after, before = (full_weights(twin, message, option, kernels) for message in (second, first))

@@ -12,8 +12,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from sketchbench.attack.door import check_axes, check_tensor
 from sketchbench.attack.matching_problem import MatchingProblem
+from sketchbench.measure.numbers import Finite, NonNegatives, Positives
 from sketchbench.model import autograd
+from sketchbench.parameters import Natural, checked
 from sketchbench.sketch.operator import Sketch
 from sketchbench.sketch.spectrum import rank, singular_values
 from sketchbench.theory import leakage
@@ -65,6 +68,7 @@ class GradientMatching:
     """
 
     def __init__(self, problem: MatchingProblem, operators: Sketch) -> None:
+        self._check(problem, operators)
         self.problem = problem.to(autograd.device_of(operators.kernels))
         values = singular_values(operators)
         self.full_rank = rank(values, operators) == operators.b
@@ -74,8 +78,21 @@ class GradientMatching:
         self._pseudo_hessian = torch.func.vmap(torch.func.jacrev(by_weights, argnums=1))
         self._observed = self.view(self.problem.private)
 
+    @staticmethod
+    def _check(problem: MatchingProblem, operators: Sketch) -> None:
+        """Raise TypeError or ValueError unless problems and operators are as many, and fit."""
+        trials = len(problem.w)
+        check_tensor("w", problem.w, trials, operators.d)
+        check_tensor("private", problem.private, trials, "m")
+        check_tensor("start", problem.start, *problem.private.shape)
+        if operators.operators != trials:
+            raise ValueError(f"{operators.operators} operators must be one for each of {trials} problems")
+        if bool((problem.start == problem.private).all(dim=1).any()):
+            raise ValueError("a start is the private input itself, and there is nothing to recover")
+
     def gradient(self, x: Tensor) -> Tensor:
         """∇_wF(w, x) at inputs (T, m): (T, d)."""
+        check_axes("x", x, *self.problem.private.shape)
         return self._gradient(self.problem.w, x, self.problem.data)
 
     def view(self, x: Tensor) -> Tensor:
@@ -84,6 +101,7 @@ class GradientMatching:
 
     def loss(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """L and ∇L at inputs (T, m): (T,) and (T, m)."""
+        check_axes("x", x, *self.problem.private.shape)
         x = x.detach().requires_grad_()
         loss = ((self.view(x) - self._observed) ** 2).sum(dim=1)
         (slope,) = torch.autograd.grad(loss.sum(), x)
@@ -91,11 +109,15 @@ class GradientMatching:
 
     def evaluate(self, x: Tensor) -> Evaluation:
         """L, ∇L and Φ at inputs (T, m). O(T d m) memory."""
+        check_axes("x", x, *self.problem.private.shape)
         pseudo_hessian = self._pseudo_hessian(self.problem.w, x, self.problem.data)
         return Evaluation(x, *self.loss(x), pseudo_hessian)
 
-    def descend(self, step: Numbers, rounds: int) -> Iterator[tuple[Tensor, Tensor]]:
+    @checked
+    def descend(self, step: Finite, rounds: Natural) -> Iterator[tuple[Tensor, Tensor]]:
         """x_t and L(x_t) for t = 0 to `rounds`, with steps of length (T,)."""
+        if np.shape(step) != (len(self.problem.start),):
+            raise ValueError(f"step of shape {np.shape(step)} must be one for each of {len(self.problem.start)} trials")
         x = self.problem.start
         rate = torch.from_numpy(step)[:, None].to(x.device)
         for _ in range(rounds + 1):
@@ -105,6 +127,8 @@ class GradientMatching:
 
     def constants(self, evaluations: Sequence[Evaluation]) -> leakage.Constants:
         """The constants of §7 for each trial over some inputs; an unknown β is taken as the largest ‖Φ‖ there."""
+        if not evaluations:
+            raise ValueError("evaluations is empty, and must have one input at least")
         values = np.stack([_singular_values(evaluation) for evaluation in evaluations])
         low, high = values[..., 0].min(axis=0), values[..., -1].max(axis=0)
         beta = high if self.problem.lipschitz is None else self.problem.lipschitz
@@ -131,10 +155,12 @@ class GradientMatching:
     def recovered_share(self, x: Tensor) -> Numbers:
         """1 - ‖x - x*‖²/‖x₀ - x*‖² at inputs (T, m): (T,); 1 if x is the private input, 0 at the start."""
         private, start = self.problem.private, self.problem.start
+        check_axes("x", x, *private.shape)
         return to_numpy(1 - ((x - private) ** 2).sum(dim=1) / ((start - private) ** 2).sum(dim=1))
 
 
-def non_critical_excess(evaluation: Evaluation, low: Numbers, high: Numbers) -> Numbers:
+@checked
+def non_critical_excess(evaluation: Evaluation, low: NonNegatives, high: Positives) -> Numbers:
     """The larger of ‖∇L‖² over its upper bound, high² L, and its lower bound, low² L, over ‖∇L‖²: (T,), at most 1 if
     both bounds hold.
 
@@ -144,7 +170,8 @@ def non_critical_excess(evaluation: Evaluation, low: Numbers, high: Numbers) -> 
     return np.maximum(square / (high**2 * loss), low**2 * loss / square)
 
 
-def semi_smoothness_excess(x: Evaluation, y: Evaluation, a: Numbers, b: Numbers) -> Numbers:
+@checked
+def semi_smoothness_excess(x: Evaluation, y: Evaluation, a: NonNegatives, b: NonNegatives) -> Numbers:
     """L(y) - L(x) - ⟨∇L(x), y - x⟩ over b‖y - x‖² + a‖y - x‖√L(x): (T,), at most 1 if L is semi-smooth with constants a
     and b, (T,) (song2023 Definition 7.2)."""
     move = y.x - x.x

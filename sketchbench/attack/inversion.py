@@ -16,7 +16,7 @@ from torch import Tensor
 
 from sketchbench import seeds
 from sketchbench.attack.view import View
-from sketchbench.parameters import Checked, Count, Positive, Range
+from sketchbench.parameters import Checked, Count, Positive, Range, checked
 
 Label = Literal["read", "soft"]
 
@@ -62,6 +62,7 @@ class Inversion(Checked, ABC):
     goal: Annotated[float, Range(0, 1, open_high=True)]
     label: Label
 
+    @checked
     def run(self, view: View, seed: int) -> Estimate:
         """Attack a view.
 
@@ -90,6 +91,7 @@ class Inversion(Checked, ABC):
         assert best is not None  # after a start
         return best._replace(evaluations=total, starts=start + 1)
 
+    @checked
     def stand_still(self, view: View, seed: int) -> Estimate:
         """Return the first start as the result: a negative control. Arguments as of `run`."""
         return self._start(view, seed, 0).estimate()
@@ -146,7 +148,12 @@ class Matching:
     def misfit(self) -> Tensor:
         """‖predicted - observed‖² over ‖observed‖²."""
         shares = self.label if self._known else self.label.softmax(dim=-1)
-        difference = self.view.predicted(self.image, shares) - self.view.observed
+        predicted, observed = self.view.predicted(self.image, shares), self.view.observed
+        if predicted.shape != observed.shape:
+            raise ValueError(
+                f"predicted {tuple(predicted.shape)} must have the shape of observed {tuple(observed.shape)}"
+            )
+        difference = predicted - observed
         return difference.square().sum() / self._size
 
     def estimate(self) -> Estimate:

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from sketchbench import seeds
 from sketchbench.attack.dense_networks import DenseNetworks, estimate_first_inputs
+from sketchbench.attack.door import check_images, check_tensor
 from sketchbench.compressor.compressor import At, Compressor
 from sketchbench.kernels import Array
 from sketchbench.model.classification import Samples
@@ -30,6 +31,8 @@ def invert_by_regression(
         at: the round.
         public: n images for each network, (T, n, pixels), and their labels (T, n).
     """
+    check_tensor("decoded", decoded, at.trials, networks.layout.d)
+    check_images("public images", public.images, at.trials, "n", "pixels")
     from sklearn.linear_model import RidgeCV  # 1.4 s that only this attack needs
 
     if not compressor.keyed:  # the attacker does not know what clients draw for themselves

@@ -9,6 +9,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from sketchbench.parameters import Count, Positive, checked
+
 CONDITION = 2.0  # θ₂/θ₁ of the bilinear loss
 FEATURES = 3  # of a sample of the network
 
@@ -40,7 +42,8 @@ class MatchingProblem(NamedTuple):
         return self._replace(**tensors)
 
 
-def bilinear(random: torch.Generator, trials: int, d: int, *, lipschitz: float) -> MatchingProblem:
+@checked
+def bilinear(random: torch.Generator, trials: Count, d: Count, *, lipschitz: Positive) -> MatchingProblem:
     """The bilinear loss F = wᵀA x with d weights and d inputs, for which all assumptions of song2023 §7 hold.
 
     The singular values of A fall geometrically from β = `lipschitz` to β/2; its singular vectors, w, x* and x₀ are
@@ -54,13 +57,18 @@ def bilinear(random: torch.Generator, trials: int, d: int, *, lipschitz: float) 
     return MatchingProblem(lambda w, x, A: w @ A @ x, w, matrix, private, start, constant)
 
 
-def perceptron(random: torch.Generator, trials: int, d: int, *, samples: int) -> MatchingProblem:
+@checked
+def perceptron(random: torch.Generator, trials: Count, d: Count, *, samples: Count) -> MatchingProblem:
     """The logistic loss of a perceptron with d/4 tanh units, on a batch of `samples` samples of 3 features.
 
-    The private inputs are the features of the whole batch, m = 3 * `samples` numbers; the attacker knows the labels. d
-    must be a multiple of 4.
+    The private inputs are the features of the whole batch, m = 3 * `samples` numbers; the attacker knows the labels.
+
+    Raises:
+        ValueError: for a d that is no multiple of 4.
     """
-    units = d // (FEATURES + 1)
+    units, rest = divmod(d, FEATURES + 1)
+    if rest:
+        raise ValueError(f"d={d} must be a multiple of {FEATURES + 1}, the weights of a unit")
 
     def loss(w: Tensor, x: Tensor, labels: Tensor) -> Tensor:
         hidden = torch.tanh(x.view(-1, FEATURES) @ w[units:].view(FEATURES, units))

@@ -14,7 +14,6 @@ from sketchbench.federated.iterative_sketching import Round
 from sketchbench.kernels import Array, Kernels
 from sketchbench.measure.numbers import Sample, check_some
 from sketchbench.objective.canary import Canary
-from sketchbench.objective.problem import Vector
 from sketchbench.parameters import Count, checked
 from sketchbench.privacy.sampling import Neighbours
 from sketchbench.sketch.operator import Sketch
@@ -53,6 +52,9 @@ def most_visible(operators: Sequence[Sketch], kernels: Kernels) -> Array:
     """
     check_some("operators", operators)
     xp = kernels.xp
+    shapes = {(stack.operators, stack.d) for stack in operators}
+    if len(shapes) > 1:
+        raise ValueError(f"stacks of operators have trials and d {shapes}, and must all have the same")
     total: Array = 0
     for stack in operators:
         R = stack.materialize()
@@ -60,8 +62,9 @@ def most_visible(operators: Sequence[Sketch], kernels: Kernels) -> Array:
     return xp.linalg.eigh(total)[1][..., -1]
 
 
+@checked
 def worlds(
-    direction: Vector, neighbours: Neighbours, *, clients: int, records: int, kernels: Kernels
+    direction: Sample, neighbours: Neighbours, *, clients: Count, records: Count, kernels: Kernels
 ) -> tuple[Canary, Canary]:
     """Two neighbouring data sets: with the canary, and without.
 
@@ -97,16 +100,23 @@ def likelihood_ratio(sent: Iterable[Round], direction: Sample, kernels: Kernels,
     u = kernels.asarray(direction)
     statistic: Array = 0
     visible: Array = 0
+    kept = 0
     for at in sent:
         if at.messages is None or at.operators is None:
             continue
+        if u.shape not in ((at.operators.d,), (at.operators.operators, at.operators.d)):
+            wanted = (at.operators.operators, at.operators.d)
+            raise ValueError(f"direction of shape {u.shape} must be (d,) or (trials, d), for operators of {wanted}")
+        kept += 1
         R = at.operators.materialize()
         sketched = (R @ u[..., None])[..., 0]
         weights = xp.linalg.solve(_gram(R, kernels), sketched[..., None])[..., 0]
         statistic = statistic - (weights * at.messages[:, 0]).sum(axis=-1)  # clients step downhill
         visible = visible + (weights * sketched).sum(axis=-1) / rounds
-    if np.ndim(statistic) == 0:
+    if not kept:
         raise ValueError("no round has messages and operators; run the training so that it keeps them")
+    if kept != rounds:
+        raise ValueError(f"rounds={rounds} must be {kept}, the rounds that have messages and operators")
     return Evidence(kernels.to_numpy(statistic), kernels.to_numpy(xp.sqrt(visible)))
 
 

@@ -14,9 +14,10 @@ from torch import Tensor
 
 from sketchbench.attack.dense_networks import DenseNetworks
 from sketchbench.compressor.compressor import At, Compressor
+from sketchbench.compressor.door import check_count
 from sketchbench.dataset.dataset import Dataset, Split
 from sketchbench.kernels import Array
-from sketchbench.parameters import Checked, Count, Several
+from sketchbench.parameters import Checked, Count, Natural, NonEmptyList, Several
 
 Observed = Literal["server", "sum"]
 SEED = 0  # of the attack's random projection
@@ -53,7 +54,7 @@ class MessageProperty(Checked):
         features: the largest number of features; longer messages are projected onto so many random directions.
     """
 
-    classes: list[int]
+    classes: NonEmptyList[Natural]
     batch: Count
     known: Several
     tested: Several
@@ -72,6 +73,7 @@ class MessageProperty(Checked):
         Raises:
             ValueError: for more clients than there are batches for, or classes without an image.
         """
+        check_count("clients", watched.clients, 1)
         if watched.clients > self.others + 1:
             raise ValueError(f"others={self.others} must be >= {watched.clients - 1}, all clients but one")
         sides = [

@@ -14,6 +14,7 @@ from sketchbench.dataset.dataset import Dataset
 from sketchbench.measure.image import Likeness, likeness
 from sketchbench.model.classification import Samples
 from sketchbench.model.networks import MakeModel, initialise
+from sketchbench.parameters import Count, checked
 
 PUBLIC = 64  # public images for each network, whose messages an attacker makes
 
@@ -43,20 +44,25 @@ class Scene(NamedTuple):
 
     def likenesses(self, images: NDArray[np.float64], trials: slice) -> list[Likeness]:
         """The likeness of images (n, pixels) to the first client's images in n trials."""
+        if len(images) != len(self.images[trials]):
+            raise ValueError(f"{len(images)} images must be one for each of {len(self.images[trials])} trials")
         truth = pixels(self.images[trials, 0])
         shape = self.data.shape
         return [likeness(a.reshape(shape), b.reshape(shape)) for a, b in zip(images, truth, strict=True)]
 
 
-def draw_scene(data: Dataset, model: MakeModel, seed: int, clients: int, trials: int) -> Scene:
+@checked
+def draw_scene(data: Dataset, model: MakeModel, seed: int, clients: Count, trials: Count) -> Scene:
     """Draw the scene of `trials` trials, each with a network and a test image for each client.
 
     The clients' images have different classes, unless there are more clients than classes. The scene depends on all
     arguments, so that trial t is another one in a scene of another number of trials.
 
     Raises:
-        ValueError: for a model that is no dense network with ReLU.
+        ValueError: for a model that is no dense network with ReLU, or a class without a test image.
     """
+    if missing := sorted(set(range(data.classes)) - set(data.test.labels.tolist())):
+        raise ValueError(f"{data.label} has no test image of the classes {missing}; choose another data set")
     random = seeds.generator(seed, data="leakage")
     labels = (random.integers(data.classes, size=(trials, 1)) + np.arange(clients)) % data.classes
     chosen = np.empty_like(labels)

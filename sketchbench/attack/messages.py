@@ -4,12 +4,13 @@ Steps are learning rates times gradients, by the name of the parameter; steps of
 d).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import torch
 from torch import Tensor, nn
 
 from sketchbench.federated.double_blind import (
+    OPTIONS,
     Broadcast,
     Option,
     Reply,
@@ -18,6 +19,7 @@ from sketchbench.federated.double_blind import (
 )
 from sketchbench.kernels import Kernels
 from sketchbench.model import autograd, sketched
+from sketchbench.parameters import choose
 
 
 def full_steps(model: nn.Module, reply: Reply) -> Weights:
@@ -40,6 +42,7 @@ def full_weights(twin: nn.Module, message: Broadcast, option: Option, kernels: K
     """A client's estimate of all weights from a broadcast: estimated for sketched layers (zhang2021 §6.3), exact for
     all others. The client's model `twin` keeps the sketches of this broadcast.
     """
+    choose("option", option, OPTIONS)
     return message.weights | estimated_weights(twin, message, option, kernels)
 
 
@@ -65,9 +68,20 @@ def step_of_other_client(update: Weights, own: Weights, share: float = 0.5) -> W
         own: the attacking client's step.
         share: the weight of its step in the mean.
     """
+    if not 0 <= share < 1:
+        raise ValueError(f"share={share} must be >= 0 and < 1: the other client has the rest")
+    _check_names(own, update)
     return {name: (update[name] - share * own[name]) / (1 - share) for name in update}
 
 
 def flatten(steps: Weights, names: Sequence[str]) -> Tensor:
     """The steps of these parameters as one vector."""
+    if not names:
+        raise ValueError("names is empty, and must have the name of a parameter at least")
+    _check_names(steps, names)
     return torch.cat([steps[name].flatten() for name in names])
+
+
+def _check_names(steps: Weights, names: Iterable[str]) -> None:
+    if missing := [name for name in names if name not in steps]:
+        raise ValueError(f"there are no steps of {', '.join(missing)}; there are those of {', '.join(steps)}")

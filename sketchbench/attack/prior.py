@@ -1,11 +1,15 @@
 """Priors: what an attacker knows of images before it sees a message."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+
+from sketchbench.attack.door import check_axes
+from sketchbench.measure.numbers import check_finite
 
 FLOOR = 0.02  # least standard deviation of a learnt prior in any direction, for pixels in [0, 1]
 
@@ -23,13 +27,16 @@ class Prior(NamedTuple):
 
     def images(self, z: Tensor) -> Tensor:
         """The images (n, channels, height, width) of standard normal coordinates (n, pixels)."""
+        check_axes("z", z, "n", len(self.root))
         return self.mean + (z @ self.root).view(-1, *self.mean.shape)
 
 
 def uniform_prior(shape: tuple[int, ...], like: Tensor) -> Prior:
     """The prior of an attacker who knows no images: independent pixels with the mean 1/2 and variance 1/12 of uniform
     noise, on the device and in the precision of `like`."""
-    pixels = int(np.prod(shape))
+    pixels = math.prod(shape)
+    if len(shape) != 3 or pixels < 1:
+        raise ValueError(f"shape={shape} must be the channels, height and width of an image")
     return Prior(torch.full(shape, 0.5).to(like), torch.eye(pixels).to(like) / 12**0.5)
 
 
@@ -39,6 +46,9 @@ def learn_prior(images: NDArray[np.float64], like: Tensor) -> Prior:
 
     Directions of small variance get the standard deviation `FLOOR`, so that no image is impossible. O(pixels³).
     """
+    if images.ndim != 4 or len(images) < 2 or not images.size:
+        raise ValueError(f"images of shape {images.shape} must be two or more of (channels, height, width)")
+    check_finite("images", images)
     flattened = images.reshape(len(images), -1)
     values, vectors = np.linalg.eigh(np.cov(flattened, rowvar=False))
     root = vectors * np.sqrt(np.maximum(values, FLOOR**2)) @ vectors.T

@@ -6,13 +6,23 @@ computes from the victim's messages (`attack.watched_training`).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench.parameters import Checked, Count
+from sketchbench.measure.numbers import check_matrix
+from sketchbench.parameters import Checked, Count, checked
 
 Features = NDArray[np.float32]  # (n, features)
+
+
+def _check_both(name: str, value: Any) -> None:
+    """Raise unless a value is a vector of booleans, of both kinds, without which there is no ROC curve."""
+    if not isinstance(value, np.ndarray) or value.dtype != bool or value.ndim != 1:
+        raise TypeError(f"{name} must be a NumPy vector of booleans")
+    if len(np.unique(value)) < 2:
+        raise ValueError(f"{name} must have batches with the property and without")
 
 
 @dataclass(frozen=True)
@@ -21,12 +31,13 @@ class RandomForest(Checked):
 
     trees: Count = 50
 
+    @checked
     def area_under_roc(
         self,
-        own: Features,
-        labels: NDArray[np.bool_],
-        seen: Sequence[Features],
-        truth: NDArray[np.bool_],
+        own: Annotated[Features, check_matrix],
+        labels: Annotated[NDArray[np.bool_], _check_both],
+        seen: Sequence[Annotated[Features, check_matrix]],
+        truth: Annotated[NDArray[np.bool_], _check_both],
         seed: int,
     ) -> list[float]:
         """The area under the ROC curve of a forest, on each of several sets of features.
@@ -39,7 +50,15 @@ class RandomForest(Checked):
             seed: of the forest.
 
         O(trees √features n log n) to learn.
+
+        Raises:
+            ValueError: for features and labels of other shapes, that are not finite, or of one kind only.
         """
+        shapes = [own.shape, *(x.shape for x in seen)]
+        if shapes != [(len(labels), own.shape[1]), *[(len(truth), own.shape[1])] * len(seen)]:
+            raise ValueError(
+                f"features of shapes {shapes} must have a row for each of {len(labels)} labels, or {len(truth)} truths"
+            )
         from sklearn.ensemble import RandomForestClassifier  # 1.4 s that only this attack needs
         from sklearn.metrics import roc_auc_score
 

@@ -8,7 +8,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sketchbench.parameters import Checked, Count, Range, Share
+from sketchbench.attack.door import check_tensor
+from sketchbench.dataset.arrays import check_array
+from sketchbench.parameters import Checked, Count, Natural, NonEmptyList, Range, Share, checked
 
 TEN = 10  # rounds or batches in a group, of which a fixed number have the property
 
@@ -24,7 +26,7 @@ class PropertyBatches(Checked):
         batch: images of a batch.
     """
 
-    property_classes: list[int]
+    property_classes: NonEmptyList[Natural]
     positive: Annotated[int, Range(1, TEN - 1)]
     share: Share
     batch: Count
@@ -34,7 +36,8 @@ class PropertyBatches(Checked):
         """The number of images with the property in a batch that has it, at least one."""
         return max(1, round(self.share * self.batch))
 
-    def truth(self, rounds: int, random: np.random.Generator) -> NDArray[np.bool_]:
+    @checked
+    def truth(self, rounds: Count, random: np.random.Generator) -> NDArray[np.bool_]:
         """Draw which rounds' batches have the property, (rounds,): `positive` of every ten rounds, in random order."""
         tens = [random.permutation(TEN) < self.positive for _ in range(-(-rounds // TEN))]
         return np.concatenate(tens)[:rounds]
@@ -56,6 +59,8 @@ class Party:
     def __init__(
         self, images: Tensor, classes: NDArray[np.int64], batches: PropertyBatches, random: np.random.Generator
     ) -> None:
+        check_tensor("images", images, len(classes), "channels", "height", "width")
+        check_array("classes", classes, np.int64, "n")
         positive = np.isin(classes, batches.property_classes)
         self._positive, self._negative = np.flatnonzero(positive), np.flatnonzero(~positive)
         if len(self._positive) < batches.images or len(self._negative) < batches.batch:

@@ -19,6 +19,7 @@ from sketchbench.federated.private_sketching import PrivateSketching
 from sketchbench.kernels import Array, Kernels
 from sketchbench.model.autograd import sketch
 from sketchbench.model.sketched import resize
+from sketchbench.parameters import Positive, Probability, checked
 from sketchbench.privacy.calibration import calibrated_sigma
 from sketchbench.privacy.mechanism import mean_sensitivity
 from sketchbench.privacy.sampling import Sampling
@@ -31,6 +32,7 @@ Facts = Mapping[str, float | str]
 RATE = 1.0  # learning rate of the client, which is public: messages are divided by it
 
 
+@checked
 def iterative_sketching(victim: Victim, family: Family, kernels: Kernels, seed: int) -> View:
     """The message of song2023 Algorithm 1 after one local step: R ∇F times the learning rate."""
     loss = victim.loss(kernels)
@@ -40,15 +42,16 @@ def iterative_sketching(victim: Victim, family: Family, kernels: Kernels, seed: 
     return _of_round(victim, family, last)
 
 
+@checked
 def private(
     victim: Victim,
     family: Family,
     kernels: Kernels,
     seed: int,
     *,
-    clip: float,
-    epsilon: float | None,
-    delta: float = 1e-5,
+    clip: Positive,
+    epsilon: Positive | None,
+    delta: Probability = 1e-5,
 ) -> View:
     """The message of song2023 Algorithm 2: the gradient, clipped to `clip`, plus noise, all sketched.
 
@@ -85,8 +88,9 @@ def private(
     return replace(view, noise=sigma**2 * family.d)  # E‖R noise‖², since E[RᵀR] = I
 
 
+@checked
 def compressed_sensing(
-    victim: Victim, family: Family, kernels: Kernels, seed: int, *, recovery: Recovery, rate: float
+    victim: Victim, family: Family, kernels: Kernels, seed: int, *, recovery: Recovery, rate: Positive
 ) -> View:
     """The message of the first round of tang2021 Algorithm 1: Φ ∇F times the learning rate.
 

@@ -13,6 +13,7 @@ from torch import Tensor
 from sketchbench import seeds
 from sketchbench.attack.compressed_message import Sight
 from sketchbench.attack.dense_networks import DenseNetworks, estimate_first_inputs
+from sketchbench.attack.door import check_images, check_labels, check_tensor
 from sketchbench.attack.learnt_inversion import invert_by_regression
 from sketchbench.attack.prior import Prior
 from sketchbench.compressor.compressor import Compressor
@@ -44,6 +45,19 @@ class Target(NamedTuple):
     seed: int
     compressor: Compressor
     public: Samples
+
+    def check(self) -> None:
+        """Raise TypeError or ValueError unless the parts fit together."""
+        trials, d = self.sight.at.trials, self.networks.layout.d
+        (_, pixels), *_, (classes,) = self.networks.layout.shapes
+        check_tensor("seen", self.sight.seen, trials, "m") if self.sight.seen.numel() else None
+        check_labels("labels", self.labels, classes, trials, "n")
+        check_tensor("the prior's root", self.prior.root, pixels, pixels)
+        check_tensor("the prior's mean", self.prior.mean.flatten(), pixels)
+        check_images("public images", self.public.images, trials, "p", pixels)
+        check_labels("public labels", self.public.labels, classes, *self.public.images.shape[:2])
+        if self.sight.predicted(torch.zeros(trials, d)).shape != self.sight.seen.shape:
+            raise ValueError("predicted must have the shape of seen")
 
     def misfit(self, images: Tensor) -> Tensor:
         """‖predicted - seen‖² over ‖seen‖² for images (T, n, pixels): (T,). If seen is 0, ‖predicted - seen‖² alone."""
@@ -79,6 +93,7 @@ class StackedAttacks(Checked):
         The closed form applies to single images, the regression to single images behind messages that don't add up. The
         mean image is the guess without a message.
         """
+        target.check()
         likely = self.find_most_likely(target)
         images: dict[Kind, Tensor] = {MOST_LIKELY: likely, MATCHED: self.match_gradients(target, likely)}
         images[MEAN_IMAGE] = target.prior.mean.flatten().expand(likely.shape)
@@ -94,6 +109,7 @@ class StackedAttacks(Checked):
 
         Each trial keeps the result from the most likely image, unless that from noise has a CLEARLY smaller misfit.
         """
+        check_images("likely", likely, *target.labels.shape, target.prior.mean.numel())
         results = []
         for start in range(self.starts):
             random = seeds.generator(target.seed, attack="start", start=start)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils import dlpack
 
+from sketchbench.attack.door import check_axes, check_images, check_labels, check_network, check_tensor, score
 from sketchbench.kernels import Array, Kernels
 from sketchbench.model.classification import Samples
 from sketchbench.objective.empirical import EmpiricalRisk
@@ -27,11 +28,20 @@ class Victim:
         samples: the images, float64, and labels of two clients: the victim, and the other client of the round, who is
             the attacker if a client attacks.
         classes: the number of classes.
+
+    Raises:
+        ValueError: for images outside [0, 1], labels that are no classes, and a network that doesn't fit them.
     """
 
     network: MakeNetwork
     samples: Samples
     classes: int
+
+    def __post_init__(self) -> None:
+        images, labels = self.samples
+        check_images("images", images, 2, "channels", "height", "width")
+        check_labels("labels", labels, self.classes, 2)
+        check_network(self.network(None), images[:1], self.classes)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -60,7 +70,12 @@ def gradient(network: nn.Module, image: Tensor, label: Tensor) -> Tensor:
 def gradients(network: nn.Module, image: Tensor, label: Tensor) -> dict[str, Tensor]:
     """The gradient of `gradient` by the name of the parameter, each in the parameter's shape."""
     named = dict(network.named_parameters())
-    loss = nn.functional.cross_entropy(network(image), label)
+    scores = score(network, image)
+    if label.shape not in (scores.shape, scores.shape[:1]):
+        raise ValueError(
+            f"a label of shape {tuple(label.shape)} must be a class or probabilities for {tuple(scores.shape)}"
+        )
+    loss = nn.functional.cross_entropy(scores, label)
     create = image.requires_grad or label.requires_grad
     slopes = torch.autograd.grad(loss, list(named.values()), create_graph=create)
     return dict(zip(named, slopes, strict=True))
@@ -68,6 +83,8 @@ def gradients(network: nn.Module, image: Tensor, label: Tensor) -> dict[str, Ten
 
 def jacobian(network: nn.Module, image: Tensor, label: Tensor) -> Tensor:
     """The derivative of the gradient by the pixels, (d, pixels), at one image and class, by forward differentiation."""
+    check_tensor("image", image, 1, "channels", "height", "width")
+    check_labels("label", label, score(network, image).shape[1], 1)
     weights = {name: value.detach() for name, value in network.named_parameters()}
 
     def loss(weights: dict[str, Tensor], image: Tensor) -> Tensor:
@@ -83,6 +100,9 @@ def jacobian(network: nn.Module, image: Tensor, label: Tensor) -> Tensor:
 
 def clip_norm(vector: Tensor, bound: float) -> Tensor:
     """A vector (d,), scaled down to the norm `bound` if it is longer."""
+    check_axes("vector", vector, "d")
+    if not bound > 0:
+        raise ValueError(f"bound={bound} must be > 0")
     if bound == math.inf:
         return vector
     return vector / (vector.norm() / bound).clamp(min=1.0)
@@ -112,6 +132,8 @@ class ImageLoss(EmpiricalRisk):
         return self._at_each(w, lambda: self._loss().detach()[None])[..., 0]
 
     def batch_gradients(self, w: Array, shares: Array, bound: float = np.inf) -> Array:
+        self.check_batches(w, shares, bound)
+
         def own() -> Tensor:
             return clip_norm(gradient(self._network, *self._own), bound)
 

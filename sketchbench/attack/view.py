@@ -1,10 +1,12 @@
 """Views: what a party of a protocol sees of one training step on one image."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from torch import Tensor
 
+from sketchbench.attack.door import check_axes
 from sketchbench.attack.prior import Prior
 
 
@@ -34,6 +36,17 @@ class View:
     noise: float = 0.0
     prior: Prior | None = None
     facts: Mapping[str, float | str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_axes("observed", self.observed, "m")
+        if len(self.shape) != 3 or not all(size >= 1 for size in self.shape):
+            raise ValueError(f"shape={self.shape} must be the channels, height and width of an image")
+        if self.classes < 1 or self.nbytes < 0:
+            raise ValueError(f"classes={self.classes} must be >= 1, and nbytes={self.nbytes} >= 0")
+        if self.output is not None:
+            check_axes("output", self.output, self.classes)
+        if not 0 <= self.noise < math.inf:
+            raise ValueError(f"noise={self.noise} must be >= 0 and finite")
 
 
 # A config of conf/view: a function of a Victim, a Family, Kernels and a 64-bit seed, which runs the protocol with

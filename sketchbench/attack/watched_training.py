@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from sketchbench import seeds
 from sketchbench.attack.messages import estimate_update, flatten, full_steps, step_of_other_client
 from sketchbench.attack.property_batches import TEN, Party, PropertyBatches
+from sketchbench.dataset.arrays import check_array
 from sketchbench.federated.double_blind import (
     OPTIONS,
     Broadcast,
@@ -33,7 +34,7 @@ from sketchbench.kernels import Kernels
 from sketchbench.model import autograd, sketched
 from sketchbench.model.blind import make_blind
 from sketchbench.model.networks import MakeModel, initialise
-from sketchbench.parameters import Checked, Count, Natural, Positive, Range
+from sketchbench.parameters import Checked, Count, Natural, Positive, Range, checked
 from sketchbench.sketch.family import Family
 from sketchbench.sketch.operator import Sketch
 
@@ -93,7 +94,7 @@ class Observations:
 
 
 @dataclass(frozen=True)
-class WatchedTraining:
+class WatchedTraining(Checked):
     """One training, plain or double-blind, and the observations of its attackers.
 
     Arguments:
@@ -113,6 +114,7 @@ class WatchedTraining:
     phases: Phases
     rate: Positive
 
+    @checked
     def run(
         self, parties: Parties, truth: NDArray[np.bool_], seed: int, *, blind: bool, device: str = "cpu"
     ) -> dict[str, Observations]:
@@ -129,6 +131,9 @@ class WatchedTraining:
             blind: whether layers are sketched, as in zhang2021.
             device: of the parties' tensors.
         """
+        check_array("truth", truth, bool, "rounds")
+        if len(truth) != self.phases.rounds:
+            raise ValueError(f"truth has {len(truth)} rounds, and must have {self.phases.rounds}, those of the phases")
         make = partial(self.make, family=self.family if blind else None)
         model = initialise(make, seeds.key(seed, what="weights")).to(device).train()
         twin = make_blind(initialise(make, 0)).to(device).train()

@@ -12,6 +12,7 @@ from sketchbench import seeds
 from sketchbench.compressor import door
 from sketchbench.compressor.message import KEY, Layout, Message, Reply, check_layout
 from sketchbench.kernels import Array, Kernels
+from sketchbench.measure.numbers import check_finite
 from sketchbench.parameters import Checked, Count
 from sketchbench.sketch.family import SizeError
 
@@ -255,7 +256,7 @@ class Compressor(Checked, ABC):
             raise ValueError(f"the memory {which} part of the clients, unlike that of {name}; make it with `begin`")
         door.check_server(memory.server, begun.server, at.trials, xp)
         if memory.clients is None:
-            door.check_finite("the updates", x, xp)
+            check_finite("the updates", x, xp)
             return xp.ascontiguousarray(x)
         door.check_array("the clients' memory", memory.clients, xp)
         if memory.clients.shape != x.shape:
@@ -266,8 +267,8 @@ class Compressor(Checked, ABC):
         with np.errstate(over="ignore", invalid="ignore"):  # refused next
             carried = xp.ascontiguousarray(x + memory.clients)
         if not bool(xp.isfinite(carried).all()):
-            door.check_finite("the updates", x, xp)
-            door.check_finite("the clients' memory", memory.clients, xp)
+            check_finite("the updates", x, xp)
+            check_finite("the clients' memory", memory.clients, xp)
             door.check_sums(name, "the updates plus the memory", carried, xp)
         return carried
 

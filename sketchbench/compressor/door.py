@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from sketchbench.kernels import Array
+from sketchbench.measure.numbers import check_finite
 
 END = float(np.finfo(np.float32).max)
 
@@ -46,13 +47,6 @@ def check_server(kept: Any, begun: Any, trials: int, xp: Any) -> None:
         if array.shape[:1] != (trials,):
             raise ValueError(f"an array of shape {array.shape} in the server's memory must start with {trials} trials")
         check_finite("the server's memory", array, xp)
-
-
-def check_finite(name: str, array: Array, xp: Any, error: type[Exception] = ValueError, why: str = "") -> None:
-    """Raise an error that names the first entry of `array` that is not finite."""
-    if array.dtype.kind in "fc" and not bool(xp.isfinite(array).all()):
-        place = tuple(int(i) for i in xp.argwhere(~xp.isfinite(array))[0])
-        raise error(f"entry {place} of {name} is {float(array[place])}{why}; every entry must be finite")
 
 
 def check_sums(maker: str, name: str, array: Array, xp: Any) -> None:

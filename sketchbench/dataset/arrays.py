@@ -44,16 +44,6 @@ def check_range(name: str, value: NDArray[Any], low: int, high: int, condition: 
         raise ValueError(f"{name}: {entry(value, int(wrong.argmax()))} must be {low} to {high}, {condition}")
 
 
-def check_finite(name: str, value: NDArray[Any]) -> None:
-    """Check that the entries of an array are finite.
-
-    Raises:
-        ValueError: with the first other entry and its place.
-    """
-    if not (finite := np.isfinite(value)).all():
-        raise ValueError(f"{name}: {entry(value, int(finite.argmin()))} must be finite")
-
-
 def entry(array: NDArray[Any], place: int) -> str:
     """An entry and its place, for messages: `5 at (0, 2)`, or `5 at 2` where there is one axis."""
     indices = tuple(int(i) for i in np.unravel_index(place, array.shape))

@@ -187,8 +187,8 @@ MakeSGD = Callable[..., CompressedSensingSGD]  # from a task's config, called wi
 
 def _sparse_nbytes(step: Array) -> int:
     """Bytes of a step (d,) as it is sent: its nonzeros with their places, or all entries if that is less."""
-    places = step.nonzero()[0].astype("int32")
-    return min(places.nbytes + step[places].nbytes, step.nbytes)
+    place = 4 if len(step) <= 2**31 else 8  # bytes of an int32 or int64
+    return min(int((step != 0).sum()) * (place + step.itemsize), step.nbytes)
 
 
 class LemmaVectors(NamedTuple):

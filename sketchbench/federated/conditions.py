@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-from sketchbench.dataset.arrays import check_array, check_finite
+from sketchbench.dataset.arrays import check_array
 from sketchbench.dataset.partition import check_parts
 from sketchbench.federated.double_blind import check_twin
+from sketchbench.measure.numbers import check_finite
 from sketchbench.model import classification
 from sketchbench.model.classification import Samples
 from sketchbench.objective.problem import Problem

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench.dataset.arrays import check_array, check_finite
+from sketchbench.dataset.arrays import check_array
+from sketchbench.measure.numbers import check_finite
 from sketchbench.parameters import Checked, Count, Positive
 
 Numbers = NDArray[np.float64]

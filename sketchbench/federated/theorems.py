@@ -42,11 +42,7 @@ def assumptions(
     Raises:
         ValueError: for an objective that the theorem does not hold for, or a sketch without a variance parameter.
     """
-    if not theorem.needs.holds(objective.convexity):
-        raise ValueError(
-            f"Theorem {theorem.place} needs {theorem.needs.value}, and the objective has μ = "
-            f"{objective.convexity:g}; choose another theorem or objective"
-        )
+    theorem.check(objective.convexity)
     d, b = family.d, family.b
     return Assumptions(
         smoothness=objective.smoothness,

@@ -75,7 +75,7 @@ class Row(Mapping[str, Value]):
             if not np.isfinite(only):
                 raise FloatingPointError(f"the only trial gave {only}; results must be finite")
             return self.replace(trials=1, mean=only, minimum=only, maximum=only)
-        return self.replace(**summarize(measured))
+        return self.replace(**summarize(measured, scale=1.0))  # quantities are of order 1, as in tables
 
     def counted(self, count: int, trials: int) -> "Row":
         """The row with the number of trials in which an event happened; ValueError unless 0 <= count <= trials."""

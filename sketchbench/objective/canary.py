@@ -28,6 +28,8 @@ class Canary(EmpiricalRisk):
 
     @checked
     def __init__(self, kernels: Kernels, canary: Sample, clients: Count, records: Count) -> None:
+        if np.ndim(canary) not in (1, 2):
+            raise ValueError(f"canary of shape {np.shape(canary)} must be (d,) or (trials, d)")
         super().__init__(kernels, canary.shape[-1], clients)
         self.records = np.arange(clients * records).reshape(clients, records)
         self.record_bound = self.gradient_bound = float(np.linalg.norm(canary, axis=-1).max())
@@ -39,6 +41,7 @@ class Canary(EmpiricalRisk):
         return w @ self._canary / self.records.size
 
     def batch_gradients(self, w: Array, shares: Array, bound: float = np.inf) -> Array:
+        self.check_batches(w, shares, bound)
         gradients = self.kernels.xp.zeros(w.shape)
         length = min(1.0, bound / self.record_bound) if self.record_bound else 1.0
         gradients[..., 0, :] = shares[..., 0, :1] * length * self._canary

@@ -21,6 +21,13 @@ class EmpiricalRisk(Objective):
     records: NDArray[np.int64]
     record_bound: float
 
+    def check_batches(self, w: Array, shares: Array, bound: float) -> None:
+        """Raise ValueError unless there is a share for each record of the clients of w, and a bound > 0 or inf."""
+        if shares.shape[-2:] != self.records.shape or shares.ndim > w.ndim:
+            raise ValueError(f"shares of shape {shares.shape} must end in (clients, records)={self.records.shape}")
+        if not bound > 0:
+            raise ValueError(f"bound={bound} must be > 0; inf for none")
+
     @abstractmethod
     def batch_gradients(self, w: Array, shares: Array, bound: float = math.inf) -> Array:
         """The weighted sum of the clipped gradients of every client's records, plus the gradient of the penalty.

@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from sketchbench import seeds
 from sketchbench.dataset import digits, mnist, thumbnails
+from sketchbench.dataset.arrays import check_array, check_range
 from sketchbench.kernels import Array, Kernels
+from sketchbench.measure.numbers import check_finite, check_matrix
 from sketchbench.objective.empirical import EmpiricalRisk
 from sketchbench.parameters import Natural, Positive, checked
 
@@ -31,8 +33,20 @@ def gradient(
 
     Returns:
         The gradient, flat (p * classes,).
+
+    Raises:
+        ValueError: for features, labels and weights that don't fit together, or that are not finite.
     """
+    check_matrix("features", features)
+    check_array("labels", labels, np.int64, "samples")
+    check_finite("weights", weights)
     samples, p = features.shape
+    if len(labels) != samples or weights.ndim != 1 or len(weights) % p:
+        raise ValueError(
+            f"weights {weights.shape}, features {features.shape} and labels {labels.shape} must be (p * classes,), "
+            "(samples, p) and (samples,)"
+        )
+    check_range("labels", labels, 0, len(weights) // p - 1, "classes of the weights")
     slopes = _softmax(features @ weights.reshape(p, -1), np)
     slopes[np.arange(samples), labels] -= 1.0
     return (features.T @ slopes / samples).reshape(-1)
@@ -112,6 +126,7 @@ class Logistic(EmpiricalRisk):
         return entropy + 0.5 * self._ridge * (w**2).sum(axis=-1)
 
     def batch_gradients(self, w: Array, shares: Array, bound: float = np.inf) -> Array:
+        self.check_batches(w, shares, bound)
         xp = self.kernels.xp
         features, targets, shares = self._batches(shares)
         slopes = _softmax(features @ self._matrices(w), xp) - targets

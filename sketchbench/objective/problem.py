@@ -1,21 +1,56 @@
 """Problems of federated optimisation: means of clients' losses of flat weight vectors."""
 
+import functools
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench.kernels import Array, Kernels
-from sketchbench.parameters import Count, checked
+from sketchbench.parameters import Count, Range, checked
 
 Vector = NDArray[np.float64]
+Moderate = Annotated[float, Range(0, 1e50)]  # sizes whose powers are floats
+AXES = {  # the last axes of weights, which each method of a problem checks
+    "loss": ("d",),
+    "gradients": ("clients", "d"),
+    "gradient": ("d",),
+    "batch_gradients": ("clients", "d"),
+    "stochastic_gradients": ("trials", "clients", "d"),
+    "stochastic_gradient": ("trials", "d"),
+    "accuracy": ("d",),
+}
+
+
+def _at_weights(method: Callable[..., Array], name: str = "") -> Callable[..., Array]:
+    """The method, which refuses weights of another kind, type or size, which NumPy might broadcast. O(1)."""
+    axes = AXES[name or method.__name__]
+
+    @functools.wraps(method)
+    def checking(self: "Problem", w: Array, *arguments: Any, **named: Any) -> Array:
+        if not isinstance(w, self.kernels.xp.ndarray) or isinstance(w, np.ma.MaskedArray) or w.dtype.kind != "f":
+            kind = getattr(w, "dtype", type(w).__name__)
+            raise TypeError(f"weights of type {kind} must be a floating-point array of the kernels, without a mask")
+        wanted = [getattr(self, axis, None) for axis in axes]
+        found = w.shape[-len(axes) :]
+        if len(found) != len(axes) or any(size not in (None, got) for size, got in zip(wanted, found, strict=True)):
+            shape = ", ".join(
+                axis if size is None else f"{axis}={size}" for axis, size in zip(axes, wanted, strict=True)
+            )
+            raise ValueError(f"weights of shape {w.shape} must end in ({shape})")
+        return method(self, w, *arguments, **named)
+
+    return checking
 
 
 class Problem(ABC):
     """f(w) = (1/N) Σ_c f_c(w) for flat vectors of d weights and N clients.
 
     Arrays are float64, of the kernels' kind. Leading axes are kept, so that many trials are computed at once. A problem
-    with constants, such as smoothness or a minimum, is an `Objective`.
+    with constants, such as smoothness or a minimum, is an `Objective`. Weights are checked by every method: TypeError
+    for another kind of array, ValueError for other axes than AXES; they may be infinite or NaN after a divergence.
 
     Attributes:
         kernels: backend of all arrays.
@@ -25,6 +60,11 @@ class Problem(ABC):
     """
 
     start: Vector
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for name in AXES.keys() & vars(cls):
+            setattr(cls, name, _at_weights(vars(cls)[name], name))
 
     @checked
     def __init__(self, kernels: Kernels, d: Count, clients: Count) -> None:
@@ -54,6 +94,7 @@ class Problem(ABC):
             Gradients (..., N, d).
         """
 
+    @_at_weights
     def gradient(self, w: Array) -> Array:
         """∇f(w), for weights (..., d): (..., d)."""
         shared = self.kernels.xp.broadcast_to(w[..., None, :], (*w.shape[:-1], self.clients, self.d))
@@ -71,6 +112,7 @@ class Problem(ABC):
             Gradients (trials, M, d) of the M participating clients; M = N unless participants are sampled.
         """
 
+    @_at_weights
     def stochastic_gradient(self, w: Array, random: np.random.Generator) -> Array:
         """Draw from the distribution of the participants' mean stochastic gradient, where all have the same weights.
 

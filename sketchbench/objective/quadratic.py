@@ -7,8 +7,8 @@ import numpy as np
 from sketchbench import seeds
 from sketchbench.kernels import Kernels
 from sketchbench.objective.diagonal import Diagonal
-from sketchbench.objective.problem import Vector
-from sketchbench.parameters import NonNegative, Range, checked
+from sketchbench.objective.problem import Moderate, Vector
+from sketchbench.parameters import Range, checked
 
 
 class Quadratic(Diagonal):
@@ -37,8 +37,8 @@ class Quadratic(Diagonal):
         d: int,
         clients: int,
         seed: int,
-        condition: Annotated[float, Range(1)] = 10.0,
-        heterogeneity: NonNegative = 1.0,
+        condition: Annotated[float, Range(1, 1e50)] = 10.0,
+        heterogeneity: Moderate = 1.0,
         flat: Annotated[float, Range(0, 1, open_high=True)] = 0.0,
     ) -> None:
         super().__init__(kernels, d, clients)

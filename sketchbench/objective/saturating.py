@@ -1,12 +1,14 @@
 """A smooth, non-convex loss with known constants: squared residuals that saturate."""
 
+from typing import Annotated
+
 import numpy as np
 
 from sketchbench import seeds
 from sketchbench.kernels import Array, Kernels
 from sketchbench.objective.objective import Objective
-from sketchbench.objective.problem import Vector
-from sketchbench.parameters import NonNegative, Positive, checked
+from sketchbench.objective.problem import Moderate, Vector
+from sketchbench.parameters import Range, checked
 
 STEEPEST = 3 * np.sqrt(3) / 8  # the largest slope of r² / (1 + r²)
 
@@ -39,8 +41,8 @@ class Saturating(Objective):
         d: int,
         clients: int,
         seed: int,
-        heterogeneity: NonNegative = 1.0,
-        distance: Positive = 2.0,
+        heterogeneity: Moderate = 1.0,
+        distance: Annotated[float, Range(0, 1e50, open_low=True)] = 2.0,
     ) -> None:
         super().__init__(kernels, d, clients)
         random = seeds.generator(seed, data="saturating", d=d, clients=clients)

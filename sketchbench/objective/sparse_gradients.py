@@ -7,8 +7,8 @@ import numpy as np
 from sketchbench import seeds
 from sketchbench.kernels import Array, Kernels
 from sketchbench.objective.diagonal import Diagonal
-from sketchbench.objective.problem import Vector
-from sketchbench.parameters import Count, NonNegative, Positive, Range, checked
+from sketchbench.objective.problem import Moderate, Vector
+from sketchbench.parameters import Count, Range, checked
 
 
 class SparseGradients(Diagonal):
@@ -46,10 +46,10 @@ class SparseGradients(Diagonal):
         clients: int,
         seed: int,
         *,
-        decay: Positive = 300.0,
-        floor: Positive = 0.001,
-        smooth: NonNegative = 12.5,
-        spikes: NonNegative = 50.0,
+        decay: Annotated[float, Range(1e-50, 1e50)] = 300.0,
+        floor: Annotated[float, Range(0, 1e50, open_low=True)] = 0.001,
+        smooth: Moderate = 12.5,
+        spikes: Moderate = 50.0,
         spike_rate: Annotated[float, Range(0, 1)] = 1.5e-3,
         active: Count | None = None,
     ) -> None:

@@ -13,6 +13,7 @@ from torch import nn
 
 from sketchbench.kernels import Array, Kernels
 from sketchbench.model.networks import MakeModel, Shape, initialise
+from sketchbench.parameters import Count, checked
 
 EVALUATED = 1000  # images per batch in evaluation
 
@@ -79,6 +80,13 @@ class StackedPerceptron:
         Returns:
             Gradients, float32 (T, C, d), in new memory.
         """
+        self._check(w, batches.inputs, batches.labels)
+        if batches.labels.ndim != 3 or batches.shares.shape != batches.labels.shape or len(w) != len(batches.labels):
+            raise ValueError(
+                f"labels {batches.labels.shape} and shares {batches.shares.shape} must be (T, C, B), with T={len(w)}"
+            )
+        if clip is not None and not clip > 0:
+            raise ValueError(f"clip={clip} must be > 0; None for no clipping")
         xp, (trials, clients, batch) = self.kernels.xp, batches.labels.shape
         layers = list(self._layers(w))
         both = self._run(layers, batches, projections or [None] * len(self.shapes))
@@ -105,6 +113,7 @@ class StackedPerceptron:
         Returns:
             Shares, float64 (T,).
         """
+        self._check(w, inputs, labels)
         layers = list(self._layers(w))
         right = 0
         for first in range(0, len(labels), EVALUATED):
@@ -114,6 +123,18 @@ class StackedPerceptron:
                 outputs = self.kernels.xp.maximum(_scores(outputs, matrices, biases), 0)
             right = right + (_scores(outputs, *layers[-1]).argmax(axis=-1) == labels[part]).sum(axis=1)
         return right / len(labels)
+
+    def _check(self, w: Array, inputs: Array, labels: Array) -> None:
+        """Raise ValueError unless weights, inputs and labels fit the network, and there is a record."""
+        features, classes = self.shapes[0][1], self.shapes[-1][0]
+        if w.ndim != 2 or w.shape[1] != self.d:
+            raise ValueError(f"weights of shape {w.shape} must be (T, d={self.d})")
+        if inputs.shape != (*labels.shape, features) or not labels.size:
+            raise ValueError(
+                f"inputs {inputs.shape} must be {features} features for each of the labels {labels.shape}, one at least"
+            )
+        if labels.dtype.kind not in "iu" or int(labels.min()) < 0 or int(labels.max()) >= classes:
+            raise ValueError(f"labels of type {labels.dtype} must be integers, classes from 0 to {classes - 1}")
 
     def _layers(self, flat: Array) -> Iterator[tuple[Array, Array]]:
         """Matrices (..., outputs, inputs) and biases (..., outputs) as views of flat weights or gradients (..., d)."""
@@ -168,7 +189,8 @@ class StackedPerceptron:
         return xp.sqrt(sum(squared(slopes) * (squared(inputs) + 1) for inputs, slopes in layers))
 
 
-def perceptron(kernels: Kernels, make: MakeModel, shape: Shape, classes: int) -> StackedPerceptron:
+@checked
+def perceptron(kernels: Kernels, make: MakeModel, shape: Shape, classes: Count) -> StackedPerceptron:
     """The stacked form of the network that `make` makes, for images of this shape.
 
     Raises:
@@ -187,6 +209,8 @@ def perceptron(kernels: Kernels, make: MakeModel, shape: Shape, classes: int) ->
 
 def initial_weights(make: Callable[[], nn.Module], seeds: Sequence[int]) -> np.ndarray:
     """Flat initial weights of a network for each of T seeds of 64 bits: float32 (T, d)."""
+    if not len(seeds):
+        raise ValueError("seeds is empty, and must have one for each network")
     models = (initialise(make, seed) for seed in seeds)
     flat = [[value.detach().numpy().ravel() for value in model.parameters()] for model in models]
     return np.stack([np.concatenate(values) for values in flat])

@@ -7,7 +7,7 @@ replaced by another (`replace_one`), or one data set has a record more (`add_rem
 import math
 from dataclasses import dataclass, field, replace
 
-from sketchbench.parameters import Checked, Count, Positive
+from sketchbench.parameters import Checked, Count, Positive, checked
 from sketchbench.privacy.sampling import Neighbours, Sampling
 
 
@@ -177,7 +177,8 @@ def with_sigma(mechanism: Mechanism, sigma: float) -> Mechanism:
             return replace(mechanism, mechanism=with_sigma(inner, sigma))
 
 
-def mean_sensitivity(bound: float, batch: int, neighbours: Neighbours) -> float:
+@checked
+def mean_sensitivity(bound: Positive, batch: Count, neighbours: Neighbours) -> float:
     """The ℓ2 sensitivity of the mean over a batch of vectors.
 
     It is 2ℓ/batch where a record is replaced, since two vectors of norm ℓ may have opposite directions, and ℓ/batch

@@ -11,13 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special
 
+from sketchbench.parameters import Count, NonNegative, checked
 from sketchbench.theory.privacy import LARGEST_EXPONENT
 
 Chances = NDArray[np.float64]
 MOST_TIMES = 10_000_000
 
 
-def composed_epsilon(each: float, delta: float, times: int, goal: float) -> float:
+@checked
+def composed_epsilon(each: NonNegative, delta: NonNegative, times: Count, goal: NonNegative) -> float:
     """The ε at δ = `goal` of `times` independent randomised responses about the same secret bit.
 
     A response reveals the bit with probability δ, and otherwise answers truthfully with odds exp(each) to 1. No
@@ -43,7 +45,8 @@ def composed_epsilon(each: float, delta: float, times: int, goal: float) -> floa
     return _smallest(lambda epsilon: _response_delta(epsilon, each, delta, times, chances), goal)
 
 
-def true_answers(each: float, times: int) -> Chances:
+@checked
+def true_answers(each: NonNegative, times: Count) -> Chances:
     """The probability of k = 0, ..., times true answers, with odds of exp(each) to 1 for each: (times + 1,)."""
     k = np.arange(times + 1)
     ways = special.gammaln(times + 1) - special.gammaln(k + 1) - special.gammaln(times - k + 1)
@@ -64,7 +67,8 @@ def _any_of(times: int, chance: float) -> float:
     return -math.expm1(times * math.log1p(-chance))
 
 
-def sampled_epsilon(each: float, delta: float, batch: int, records: int, goal: float) -> float:
+@checked
+def sampled_epsilon(each: NonNegative, delta: NonNegative, batch: Count, records: Count, goal: NonNegative) -> float:
     """The ε at δ = `goal` of the worst of several noisy counters, on a batch drawn with replacement.
 
     Records either count or not; neighbouring data sets replace one record that doesn't by one that does. On a batch

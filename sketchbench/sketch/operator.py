@@ -10,6 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from sketchbench import kernels as backends
 from sketchbench.kernels import Array, Kernels
+from sketchbench.measure import numbers
 from sketchbench.sketch import sizes
 
 if TYPE_CHECKING:
@@ -241,9 +242,8 @@ class Sketch(ABC):
                 f"an array of shape {v.shape} for a stack of {self.operators} operators must "
                 f"start with {self.operators}, or with 1 to share it among them"
             )
-        if check_finite and not bool(xp.isfinite(v).all()):
-            position = tuple(int(i) for i in xp.argwhere(~xp.isfinite(v))[0])
-            raise ValueError(f"entry {position} of the vector is {float(v[position])}; every entry must be finite")
+        if check_finite:
+            numbers.check_finite("the vector", v, xp)
         return v.reshape(1 if self.operators is None else v.shape[0], -1, length)
 
     def _evaluate(

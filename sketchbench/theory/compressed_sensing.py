@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from sketchbench.parameters import Checked, Count, NonNegative, Positive, Probability
+from sketchbench.parameters import Checked, Count, NonNegative, Positive, Probability, checked
 
 
 class Constants(NamedTuple):
@@ -18,7 +18,8 @@ class Constants(NamedTuple):
     noise: float
 
 
-def orthogonal_constants(k: int, d: int) -> Constants:
+@checked
+def orthogonal_constants(k: Count, d: Count) -> Constants:
     """The constants of Lemma 2 for an orthogonal d × d matrix Φ, where FIHT returns H_k(x + v) with v = Φᵀw.
 
     H_k keeps the k entries of largest magnitude. With S the places of x^[k], ‖H_k(x + v) - x - v‖ is at most the norm
@@ -27,6 +28,7 @@ def orthogonal_constants(k: int, d: int) -> Constants:
     >>> orthogonal_constants(40, 64)
     Constants(tail=0.0, noise=2.0)
     """
+    _check_sparsity(k, d)
     return Constants(0.0, 1.0 if k == d else 2.0)
 
 
@@ -119,6 +121,13 @@ class Setting(Checked):
         return first * self._root + 6 / self.rounds * self._error_energy / self.smoothness
 
 
-def sparsity_limit(k: int, d: int, tail: float, gamma: float) -> float:
+@checked
+def sparsity_limit(k: Count, d: Count, tail: NonNegative, gamma: Probability) -> float:
     """The largest sparsity sp(p(t)) that condition (7) allows, for a recovery of k entries with tail constant C_s."""
+    _check_sparsity(k, d)
     return gamma * 2 * k / d / (1 + tail * (3 - 2 * k / d)) ** 2
+
+
+def _check_sparsity(k: int, d: int) -> None:
+    if k > d:
+        raise ValueError(f"k={k} must be <= d={d}")

@@ -4,19 +4,23 @@
 constants of objective and sketch only, never on measurements.
 """
 
+import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sketchbench.measure.numbers import Naturals
+from sketchbench.parameters import Checked, Count, NonNegative, Positive, checked
 
 # The constant in the O(·) of rounds in song2023 Corollaries 5.2 and 5.4: by the theorems f - f* falls like (1 - μη)^t,
 # and gradient descent without sketches may need half as many rounds, with (1 - μη)^2t.
 ROUNDS_FACTOR = 2.0
 
-Times = NDArray[np.int64]  # numbers of rounds
 Bounds = NDArray[np.float64]
 Measured = Literal["excess", "average_excess", "squared_gradient"]
 
@@ -35,8 +39,16 @@ class Convexity(Enum):
         return self is Convexity.NONE or convexity >= 0
 
 
+def _check_unbounded(name: str, value: Any) -> None:
+    """Raise unless a value is a number, where -inf as a convexity and inf as a bound mean that there is none."""
+    if isinstance(value, bool) or not isinstance(value, float | int):
+        raise TypeError(f"{name}={value!r} must be a number")
+    if not (value < math.inf if name == "convexity" else value >= 0):
+        raise ValueError(f"{name}={value} must be {'a number or -inf' if name == 'convexity' else '>= 0, or inf'}")
+
+
 @dataclass(frozen=True, kw_only=True)
-class Assumptions:
+class Assumptions(Checked):
     """The constants of objective and sketch in the step sizes and bounds of the theorems.
 
     Arguments:
@@ -50,14 +62,14 @@ class Assumptions:
         local_steps: K.
     """
 
-    smoothness: float
-    convexity: float
-    gradient_bound: float
+    smoothness: Positive
+    convexity: Annotated[float | int, _check_unbounded]
+    gradient_bound: Annotated[float | int, _check_unbounded]
     gap: float
-    squared_distance: float
-    heterogeneity: float
-    alpha: float
-    local_steps: int
+    squared_distance: NonNegative
+    heterogeneity: NonNegative
+    alpha: NonNegative
+    local_steps: Count
 
 
 @dataclass(frozen=True)
@@ -79,8 +91,28 @@ class Theorem:
     measured: Measured
     needs: Convexity
     rate: Callable[[Assumptions], float]
-    bound: Callable[[Assumptions, float, Times], Bounds]
+    bound: Callable[[Assumptions, float, Naturals], Bounds]
     single_step: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("rate", "bound"):
+            object.__setattr__(self, name, self._where_it_holds(getattr(self, name)))
+
+    def check(self, convexity: float) -> None:
+        """Raise ValueError if the theorem does not hold for objectives with this μ."""
+        if not self.needs.holds(convexity):
+            raise ValueError(
+                f"Theorem {self.place} needs {self.needs.value}, and the objective has μ = {convexity:g}; choose "
+                "another theorem or objective"
+            )
+
+    def _where_it_holds(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def checking(p: Assumptions, *arguments: Any, **named: Any) -> Any:
+            self.check(p.convexity)
+            return function(p, *arguments, **named)
+
+        return checking
 
 
 def _one_step(p: Assumptions) -> float:
@@ -99,24 +131,29 @@ def _not_convex_local_steps(p: Assumptions) -> float:
     return 1 / (2 * p.smoothness * p.local_steps)
 
 
-def _strongly_convex(p: Assumptions, eta: float, t: Times) -> Bounds:
+@checked
+def _strongly_convex(p: Assumptions, eta: Positive, t: Naturals) -> Bounds:
     return np.asarray((1 - p.convexity * eta) ** t * p.gap)
 
 
-def _convex(p: Assumptions, eta: float, t: Times) -> Bounds:
+@checked
+def _convex(p: Assumptions, eta: Positive, t: Naturals) -> Bounds:
     return np.asarray(p.squared_distance / (eta * (t + 1)))
 
 
-def _not_convex(p: Assumptions, eta: float, t: Times) -> Bounds:
+@checked
+def _not_convex(p: Assumptions, eta: Positive, t: Naturals) -> Bounds:
     return np.asarray(2 * p.gap / (eta * (t + 1)))
 
 
-def _convex_local(p: Assumptions, eta: float, t: Times) -> Bounds:
+@checked
+def _convex_local(p: Assumptions, eta: Positive, t: Naturals) -> Bounds:
     start = 4 * p.squared_distance / (eta * p.local_steps * np.maximum(t, 1))
     return np.asarray(start + 32 * eta**2 * p.smoothness * p.local_steps**2 * p.heterogeneity)
 
 
-def _strongly_convex_local(p: Assumptions, eta: float, t: Times) -> Bounds:
+@checked
+def _strongly_convex_local(p: Assumptions, eta: Positive, t: Naturals) -> Bounds:
     start = p.smoothness / 2 * p.squared_distance * np.exp(-p.convexity * eta * t)
     drift = 4 * eta**2 * p.smoothness**2 * p.local_steps**3 * p.heterogeneity / p.convexity
     return np.asarray(start + drift)
@@ -124,19 +161,24 @@ def _strongly_convex_local(p: Assumptions, eta: float, t: Times) -> Bounds:
 
 def _drift(p: Assumptions, eta: float) -> float:
     """The drift of local steps, L K² G² (η + η(1 + α)/2), with η_global = 1 (Lemma G.1)."""
+    if not math.isfinite(p.gradient_bound):
+        raise ValueError("Theorem G.2 needs bounded gradients, and gradient_bound is inf; choose another objective")
     return p.smoothness * p.local_steps**2 * p.gradient_bound**2 * (eta + eta / 2 * (1 + p.alpha))
 
 
-def _not_convex_local_printed(p: Assumptions, eta: float, t: Times) -> Bounds:
+@checked
+def _not_convex_local_printed(p: Assumptions, eta: Positive, t: Naturals) -> Bounds:
     return np.asarray(p.gap / (t + 1) + eta * _drift(p, eta))
 
 
-def _not_convex_local_corrected(p: Assumptions, eta: float, t: Times) -> Bounds:
+@checked
+def _not_convex_local_corrected(p: Assumptions, eta: Positive, t: Naturals) -> Bounds:
     """Theorem G.2 with a descent of η K ‖∇f‖² in each round, as in Lemma G.1's first line, not η_global ‖∇f‖²."""
     return np.asarray(p.gap / (eta * p.local_steps * (t + 1)) + _drift(p, eta) / p.local_steps)
 
 
-def noisy_strongly_convex(p: Assumptions, eta: float, t: Times, variance: float) -> Bounds:
+@checked
+def noisy_strongly_convex(p: Assumptions, eta: Positive, t: Naturals, variance: NonNegative) -> Bounds:
     """The bound of Theorem E.1 for unbiased stochastic gradients with variance E‖noise‖²; ours.
 
     E‖RᵀR(∇f + noise)‖² <= (1 + α)(‖∇f‖² + variance) adds (1 + α) L η² variance / 2 in each round, at the same step
@@ -145,8 +187,10 @@ def noisy_strongly_convex(p: Assumptions, eta: float, t: Times, variance: float)
     return np.asarray(_strongly_convex(p, eta, t) + noise_floor(p, eta, t, variance))
 
 
-def noise_floor(p: Assumptions, eta: float, t: Times, variance: float) -> Bounds:
+@checked
+def noise_floor(p: Assumptions, eta: Positive, t: Naturals, variance: NonNegative) -> Bounds:
     """The term that a variance of the gradients adds to the bound of Theorem E.1 after t rounds; ours."""
+    THEOREMS["E.1"].check(p.convexity)
     left = 1 - (1 - p.convexity * eta) ** t
     return np.asarray((1 + p.alpha) * p.smoothness * eta * variance / (2 * p.convexity) * left)
 

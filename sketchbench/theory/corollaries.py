@@ -2,16 +2,20 @@
 
 import math
 
-from sketchbench.theory.convergence import Assumptions
+from sketchbench.parameters import NonNegative, Positive, checked
+from sketchbench.theory.convergence import THEOREMS, Assumptions
 
 
 def threshold(p: Assumptions) -> float:
     """σ²/(16(1 + α)²μ), the smallest ε to which convergence is linear in spite of heterogeneity."""
+    THEOREMS["F.9"].check(p.convexity)
     return p.heterogeneity / (16 * (1 + p.alpha) ** 2 * p.convexity)
 
 
-def step(p: Assumptions, target: float) -> float:
+@checked
+def step(p: Assumptions, target: Positive) -> float:
     """The step size η for a target ε: min{1/(8(1 + α)LK), √(με/(2K))/(2LKσ)}; the proof's optimum is K = 1."""
+    THEOREMS["F.9"].check(p.convexity)
     largest = 1 / (8 * (1 + p.alpha) * p.smoothness * p.local_steps)
     if p.heterogeneity == 0:
         return largest
@@ -19,13 +23,15 @@ def step(p: Assumptions, target: float) -> float:
     return min(largest, drift / (2 * p.smoothness * p.local_steps))
 
 
-def rounds(p: Assumptions, target: float) -> int:
+@checked
+def rounds(p: Assumptions, target: Positive) -> int:
     """The rounds for a target ε with `step`: log(L‖w⁰ - w*‖²/ε)/(μη), rounded up; 1 where the start is within ε."""
-    folds = math.log(p.smoothness * p.squared_distance / target)
-    return max(1, math.ceil(folds / (p.convexity * step(p, target))))
+    eta, start = step(p, target), p.smoothness * p.squared_distance
+    return max(1, math.ceil(math.log(start / target) / (p.convexity * eta))) if start > target else 1
 
 
-def most_change(p: Assumptions, eta: float, squared_gradient: float, *, printed: bool) -> float:
+@checked
+def most_change(p: Assumptions, eta: Positive, squared_gradient: NonNegative, *, printed: bool) -> float:
     """Lemma G.1: the upper bound of E f(w^{t+1}) - f(w^t) given w^t, with η_global = 1.
 
     Arguments:
@@ -35,6 +41,8 @@ def most_change(p: Assumptions, eta: float, squared_gradient: float, *, printed:
         printed: True for a descent of η_global ‖∇f(w^t)‖², as printed; False for ηK‖∇f(w^t)‖², which follows from the
             lemma's first line.
     """
+    if not math.isfinite(p.gradient_bound):
+        raise ValueError("Lemma G.1 needs bounded gradients, and gradient_bound is inf; choose another objective")
     descent = squared_gradient if printed else eta * p.local_steps * squared_gradient
     drift = p.smoothness * p.local_steps**2 * p.gradient_bound**2 * (eta + eta / 2 * (1 + p.alpha))
     return eta * drift - descent

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Matrix = NDArray[np.float64]
-Vector = NDArray[np.float64]
+from sketchbench.measure.numbers import Finite, Matrix
+from sketchbench.parameters import Count, Share, checked
 
 
+@checked
 def unreachable_share(before: Matrix, after: Matrix, update: Matrix) -> float:
     """The share of an update's energy that a client cannot express by two broadcasts (zhang2021 Remark 1).
 
@@ -25,13 +25,20 @@ def unreachable_share(before: Matrix, after: Matrix, update: Matrix) -> float:
     >>> unreachable_share(np.array([[1.0], [0.0]]), np.array([[2.0], [0.0]]), np.array([[3.0], [4.0]]))
     0.64
     """
+    if not len(before) == len(after) == len(update):
+        raise ValueError(
+            f"before, after and update have {len(before)}, {len(after)} and {len(update)} rows, not as many"
+        )
+    if not update.any():
+        raise ValueError("the update is 0, and has no energy of which there is a share")
     left, values, _ = np.linalg.svd(np.hstack([before, -after]), full_matrices=False)
     span = left[:, values > 1e-10 * values.max()]
     rest = update - span @ (span.T @ update)
     return float((rest**2).sum() / (update**2).sum())
 
 
-def penalty(features: Matrix, weights: Vector, second_moment: Callable[..., Any], *, size: int) -> float:
+@checked
+def penalty(features: Matrix, weights: Finite, second_moment: Callable[..., Any], *, size: Count) -> float:
     """The mean increase of a linear model's squared loss Σ (x_jᵀw - y_j)²/2n by an unbiased sketch S of its inputs.
 
     It is half the mean variance of x_jᵀSSᵀw, whatever the labels y are (zhang2021 Eq. (5) minus Eq. (4), for this loss;
@@ -43,12 +50,14 @@ def penalty(features: Matrix, weights: Vector, second_moment: Callable[..., Any]
         second_moment: function of (g, h, b=size), as in `theory.second_moment`.
         size: sketch size.
     """
+    _check_weights(features, weights)
     plain = features @ weights
     moments = second_moment(features, np.broadcast_to(weights, features.shape), b=size)
     return float((moments - plain**2).mean() / 2)
 
 
-def dropout_penalty(features: Matrix, weights: Vector, *, kept: float) -> float:
+@checked
+def dropout_penalty(features: Matrix, weights: Finite, *, kept: Share) -> float:
     """The mean increase of the loss of `penalty` by dropout: (1 - kept)/kept · Σ_i w_i² mean_j(x_ji²)/2.
 
     Dropout keeps each feature with probability `kept`, independently, and scales it by 1/kept (Wager, Wang and Liang
@@ -57,4 +66,12 @@ def dropout_penalty(features: Matrix, weights: Vector, *, kept: float) -> float:
     >>> dropout_penalty(np.array([[2.0, 0.0]]), np.array([1.0, 5.0]), kept=0.5)
     2.0
     """
+    _check_weights(features, weights)
     return float((1 - kept) / kept * (features**2 @ weights**2).mean() / 2)
+
+
+def _check_weights(features: Matrix, weights: Finite) -> None:
+    if np.shape(weights) != features.shape[1:]:
+        raise ValueError(
+            f"weights of shape {np.shape(weights)} must be one for each column of features {features.shape}"
+        )

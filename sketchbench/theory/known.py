@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from sketchbench.parameters import Count, checked
 from sketchbench.theory.leakage import MakeSpectrum
 
 Moment = Callable[..., Any]  # a function as in theory.second_moment or theory.norm
@@ -36,7 +37,8 @@ class Known:
     inner_products: Mapping[str, Threshold] = field(default_factory=dict)
     spectrum: MakeSpectrum | None = None
 
-    def claimed_alpha(self, d: int, b: int) -> float:
+    @checked
+    def claimed_alpha(self, d: Count, b: Count) -> float:
         """α = a d/b, with which E‖RᵀRh‖² <= (1 + α)‖h‖² (song2023 Theorem 4.2).
 
         Raises:
@@ -46,7 +48,8 @@ class Known:
             raise ValueError("the sketch's config needs an embedding_constant under `theory`")
         return self.embedding_constant * d / b
 
-    def exact_alpha(self, d: int, b: int) -> float:
+    @checked
+    def exact_alpha(self, d: Count, b: Count) -> float:
         """The smallest α with E‖RᵀRh‖² <= (1 + α)‖h‖² for all basis vectors h, from the exact `norm`. O(d²).
 
         It holds for every h where signs make the entries of RᵀR uncorrelated, as in every family of the project:

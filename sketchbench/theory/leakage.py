@@ -11,6 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sketchbench.measure.numbers import NonNegatives, Positives, check_not_negative
+from sketchbench.parameters import Count, checked
+
 Numbers = NDArray[np.float64]
 
 
@@ -29,6 +32,13 @@ class Constants:
     lipschitz: Numbers
     gamma_1: Numbers
     gamma_2: Numbers
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            check_not_negative(name, value)
+        for name in ("theta", "gamma"):
+            if np.any(getattr(self, f"{name}_1") > getattr(self, f"{name}_2")):
+                raise ValueError(f"{name}_1 must be <= {name}_2, and is larger in an entry")
 
 
 @dataclass(frozen=True)
@@ -75,36 +85,44 @@ def non_critical(c: Constants) -> tuple[Numbers, Numbers]:
     return 2 * low, 2 * high
 
 
-def condition_7_5(low: Numbers, high: Numbers, a: Numbers) -> Numbers:
+@checked
+def condition_7_5(low: Positives, high: Positives, a: NonNegatives) -> Numbers:
     """a θ₂/θ₁² for the non-critical constants θ₁ (`low`) and θ₂ (`high`); Theorem 7.5 requires it to be below 1.
 
     With the constants of Theorem 7.4 it is 2(β + θ₂)θ₂/θ₁² >= 4, since β >= θ₂ >= θ₁; with doubled θ it is >= 2.
     """
-    return a * high / low**2
+    return np.asarray(a * high / low**2)
 
 
-def step_7_5(low: Numbers, high: Numbers, a: Numbers | float, b: Numbers) -> Numbers:
+@checked
+def step_7_5(low: NonNegatives, high: Positives, a: NonNegatives, b: Positives) -> Numbers:
     """The largest step η that Theorem 7.5 allows: (θ₁² - a θ₂)/(2 b θ₂²)."""
-    return (low**2 - a * high) / (2 * b * high**2)
+    return np.asarray((low**2 - a * high) / (2 * b * high**2))
 
 
-def rate_7_5(low: Numbers, high: Numbers, a: Numbers | float, step: Numbers) -> Numbers:
+@checked
+def rate_7_5(low: NonNegatives, high: Positives, a: NonNegatives, step: NonNegatives) -> Numbers:
     """γ = η(θ₁² - a θ₂)/2, with which L(x_{t+1}) <= (1 - γ) L(x_t) (Theorem 7.5)."""
-    return step * (low**2 - a * high) / 2
+    return np.asarray(step * (low**2 - a * high) / 2)
 
 
-def gaussian_spectrum(*, d: int, b: int) -> ExpectedSpectrum:
+@checked
+def gaussian_spectrum(*, d: Count, b: Count) -> ExpectedSpectrum:
     """For independent N(0, 1/b) entries and b <= d: E‖R‖ <= √(d/b) + 1 and E γ₁ >= √(d/b) - 1 (Gordon); rank b."""
+    _check_rows(d, b)
     return ExpectedSpectrum((d / b) ** 0.5 + 1, (d / b) ** 0.5 - 1, b, 0.0, exact=False)
 
 
-def orthogonal_spectrum(*, d: int, b: int) -> ExpectedSpectrum:
+@checked
+def orthogonal_spectrum(*, d: Count, b: Count) -> ExpectedSpectrum:
     """For orthogonal rows of norm √(d/b) and b <= d: all singular values are √(d/b)."""
+    _check_rows(d, b)
     root = (d / b) ** 0.5
     return ExpectedSpectrum(root, root, b, 0.0, exact=True)
 
 
-def hadamard_spectrum(*, d: int, b: int) -> ExpectedSpectrum:
+@checked
+def hadamard_spectrum(*, d: Count, b: Count) -> ExpectedSpectrum:
     """For SRHT without padding, with rows sampled without replacement: all singular values are √(d/b).
 
     Raises:
@@ -115,7 +133,8 @@ def hadamard_spectrum(*, d: int, b: int) -> ExpectedSpectrum:
     return orthogonal_spectrum(d=d, b=b)
 
 
-def count_sketch_spectrum(*, d: int, b: int) -> ExpectedSpectrum:
+@checked
+def count_sketch_spectrum(*, d: Count, b: Count) -> ExpectedSpectrum:
     """For CountSketch, whose R Rᵀ is diagonal with the numbers of columns in the b buckets.
 
     Exact, from the distributions of the fullest and the emptiest bucket. O(d² log b) for each likely size of these.
@@ -136,6 +155,11 @@ def count_sketch_spectrum(*, d: int, b: int) -> ExpectedSpectrum:
     rank = b * -np.expm1(d * np.log1p(-1 / b)) if b > 1 else 1.0
     deficient = 1 - _all_within(1, d, d, b)
     return ExpectedSpectrum(float(largest), float(smallest), float(rank), deficient, exact=True)
+
+
+def _check_rows(d: int, b: int) -> None:
+    if b > d:
+        raise ValueError(f"b={b} must be <= d={d}: with more rows than columns, Rᵀ has fewer singular values than b")
 
 
 def _all_within(low: int, high: int, d: int, b: int) -> float:

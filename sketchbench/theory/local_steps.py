@@ -3,10 +3,13 @@
 Functions take `ClientAverages`, whose entries are numbers or arrays of one shape, and return the same.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sketchbench.theory.convergence import Assumptions
+import numpy as np
+
+from sketchbench.theory.convergence import THEOREMS, Assumptions
 
 Numbers = Any  # float64 arrays of the kernels' kind, or floats
 
@@ -29,18 +32,34 @@ class ClientAverages(NamedTuple):
     progress: Numbers
 
 
+def _check(*path: ClientAverages, eta: float = 1.0) -> None:
+    """Raise ValueError unless there are averages, all finite and none negative that can't be, and η > 0."""
+    if not path:
+        raise ValueError("the path of local steps is empty, and must have one at least")
+    if not 0 < eta < math.inf:
+        raise ValueError(f"eta={eta} must be > 0")
+    for at in path:
+        for name, value in at._asdict().items():
+            if not (np.all(abs(value) < math.inf) and (name in ("excess", "progress") or np.all(value >= 0))):
+                raise ValueError(f"{name} of a local step must be finite, and >= 0 where it is a square; it is {value}")
+
+
 def most_gradient(p: Assumptions, at: ClientAverages) -> Numbers:
     """Lemma F.3: the upper bound of ‖ḡ‖²."""
+    _check(at)
     return 2 * p.smoothness**2 * at.spread + 4 * p.smoothness * at.excess
 
 
 def least_progress(p: Assumptions, at: ClientAverages) -> Numbers:
     """Lemma F.4: the lower bound of (ū - w*)ᵀḡ + L/2 V."""
+    _check(at)
+    THEOREMS["F.7"].check(p.convexity)
     return at.excess + p.convexity / 2 * at.squared_distance
 
 
 def most_spread(p: Assumptions, eta: float, path: Sequence[ClientAverages]) -> Numbers:
     """Lemma F.5: the upper bound of the sum of V over the local steps of a round, for η <= 1/(8LK)."""
+    _check(*path, eta=eta)
     steps = len(path)
     progress = 8 * eta**2 * p.smoothness * steps**2 * sum(at.excess for at in path)
     return progress + 4 * eta**2 * steps**3 * p.heterogeneity
@@ -48,11 +67,14 @@ def most_spread(p: Assumptions, eta: float, path: Sequence[ClientAverages]) -> N
 
 def most_distance(p: Assumptions, eta: float, before: ClientAverages) -> Numbers:
     """Lemma F.6 within a round: the upper bound of ‖ū - w*‖² after a local step, for η <= 1/(4L)."""
+    _check(before, eta=eta)
+    THEOREMS["F.7"].check(p.convexity)
     kept = (1 - p.convexity * eta) * before.squared_distance
     return kept + 1.5 * eta * p.smoothness * before.spread - eta * before.excess
 
 
 def most_distance_after_sketch(p: Assumptions, eta: float, path: Sequence[ClientAverages]) -> Numbers:
     """Lemma F.6 from one round to the next: a random variable whose mean is an upper bound of E‖w - w*‖²."""
+    _check(*path, eta=eta)
     sketch = sum(most_gradient(p, at) for at in path)
     return most_distance(p, eta, path[-1]) + eta**2 * p.alpha * len(path) * sketch

@@ -6,8 +6,8 @@ Functions take h, float64 (..., d), and the sketch size b, and return float64 (.
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench.measure.numbers import Finite
-from sketchbench.parameters import Count, checked
+from sketchbench.measure.numbers import Vectors
+from sketchbench.parameters import Count, NonNegative, checked
 from sketchbench.theory import sampling
 from sketchbench.theory.second_moment import Vector
 
@@ -17,25 +17,25 @@ def _square(h: Vector) -> Vector:
 
 
 @checked
-def bound(h: Finite, *, b: Count, embedding_constant: float) -> NDArray[np.float64]:
+def bound(h: Vectors, *, b: Count, embedding_constant: NonNegative) -> NDArray[np.float64]:
     """(1 + α)‖h‖² with α = a d/b (song2023 Theorem 4.2(4))."""
     return np.asarray((1 + embedding_constant * h.shape[-1] / b) * _square(h))
 
 
 @checked
-def gaussian(h: Finite, *, b: Count) -> Vector:
+def gaussian(h: Vectors, *, b: Count) -> Vector:
     """Independent N(0, 1/b) entries: 1 + (d + 1)/b times ‖h‖²."""
     return (1 + (h.shape[-1] + 1) / b) * _square(h)
 
 
 @checked
-def hashed(h: Finite, *, b: Count) -> Vector:
+def hashed(h: Vectors, *, b: Count) -> Vector:
     """AMS, CountSketch and sparse embeddings: 1 + (d - 1)/b times ‖h‖²."""
     return (1 + (h.shape[-1] - 1) / b) * _square(h)
 
 
 @checked
-def sampled_hadamard(h: Finite, *, b: Count, replacement: bool = False) -> Vector:
+def sampled_hadamard(h: Vectors, *, b: Count, replacement: bool = False) -> Vector:
     """SRHT padded to n: 1 + (d - 1)/b · (n - b)/(n - 1) times ‖h‖², which is d/b ‖h‖² where d = n.
 
     With replacement (n - b)/(n - 1) becomes 1.
@@ -46,7 +46,7 @@ def sampled_hadamard(h: Finite, *, b: Count, replacement: bool = False) -> Vecto
 
 
 @checked
-def sampled_cosine(h: Finite, *, b: Count, replacement: bool = False) -> Vector:
+def sampled_cosine(h: Vectors, *, b: Count, replacement: bool = False) -> Vector:
     """Subsampled DCT-II of length d.
 
     Without replacement RᵀR is d/b times a projection, so the mean is d/b ‖h‖². With replacement it is
@@ -57,24 +57,24 @@ def sampled_cosine(h: Finite, *, b: Count, replacement: bool = False) -> Vector:
 
 
 @checked
-def uniform_sampling(h: Finite, *, b: Count) -> Vector:
+def uniform_sampling(h: Vectors, *, b: Count) -> Vector:
     """Uniform sampling, b of d coordinates times d/b: d/b ‖h‖²."""
     return h.shape[-1] / b * _square(h)
 
 
 @checked
-def balanced(h: Finite, *, b: Count) -> Vector:
+def balanced(h: Vectors, *, b: Count) -> Vector:
     """Balanced CountSketch, where RRᵀ = q I with q = d/b columns in every bucket: q ‖h‖²."""
     return h.shape[-1] / b * _square(h)
 
 
 @checked
-def identity(h: Finite, *, b: Count) -> Vector:
+def identity(h: Vectors, *, b: Count) -> Vector:
     """R = I: ‖h‖²."""
     return _square(h)
 
 
 @checked
-def nothing(h: Finite, *, b: Count) -> Vector:
+def nothing(h: Vectors, *, b: Count) -> Vector:
     """R = 0: 0."""
     return 0 * _square(h)

@@ -5,7 +5,9 @@ A function raises OutOfRangeError where the lemma's condition is not met. Logari
 
 import math
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
+
+from sketchbench.parameters import Count, Share, checked
 
 LARGEST_EXPONENT = 600.0  # of exp(ε), which has to stay a float when it is multiplied by numbers of steps
 
@@ -19,6 +21,15 @@ class Guarantee(NamedTuple):
 
     epsilon: float
     delta: float
+
+
+def _check(name: str, each: Guarantee) -> None:
+    """Raise ValueError unless a guarantee has ε and δ that are numbers >= 0."""
+    if not (each.epsilon >= 0 and each.delta >= 0):
+        raise ValueError(f"{name} has epsilon={each.epsilon} and delta={each.delta}, which must be numbers >= 0")
+
+
+Known = Annotated[Guarantee, _check]
 
 
 def gaussian_noise(epsilon: float, delta: float, sensitivity: float) -> float:
@@ -41,11 +52,17 @@ def gaussian_epsilon(sigma: float, delta: float, sensitivity: float) -> float:
 
 def parallel_composition(guarantees: Iterable[Guarantee]) -> Guarantee:
     """The guarantee of mechanisms on disjoint parts of the data together: max ε and max δ (song2023 Lemma H.2)."""
-    epsilons, deltas = zip(*guarantees, strict=True)
+    known = list(guarantees)
+    if not known:
+        raise ValueError("there is no guarantee to compose; give one at least")
+    for each in known:
+        _check("a guarantee", each)
+    epsilons, deltas = zip(*known, strict=True)
     return Guarantee(max(epsilons), max(deltas))
 
 
-def advanced_composition(each: Guarantee, times: int, slack: float) -> Guarantee:
+@checked
+def advanced_composition(each: Known, times: Count, slack: float) -> Guarantee:
     """The guarantee of k = `times` mechanisms on the same data: √(2k log(1/δ')) ε + 2k ε² and δ' + k δ.
 
     `slack` is δ' > 0 (song2023 Lemma H.3, for ε <= 1).
@@ -58,7 +75,8 @@ def advanced_composition(each: Guarantee, times: int, slack: float) -> Guarantee
     return Guarantee(grown, slack + times * delta)
 
 
-def classical_composition(each: Guarantee, times: int, slack: float) -> Guarantee:
+@checked
+def classical_composition(each: Known, times: Count, slack: float) -> Guarantee:
     """`advanced_composition` with k ε (exp(ε) - 1) for 2k ε², and for any ε >= 0 (Dwork, Rothblum and Vadhan 2010).
 
     Raises OutOfRangeError where that is above the largest float.
@@ -74,7 +92,8 @@ def classical_composition(each: Guarantee, times: int, slack: float) -> Guarante
     return Guarantee(grown + times * epsilon * math.expm1(epsilon), slack + times * delta)
 
 
-def sampling_with_replacement(each: Guarantee, batch: int, records: int) -> Guarantee:
+@checked
+def sampling_with_replacement(each: Known, batch: Count, records: Count) -> Guarantee:
     """The guarantee of a mechanism on a batch of share p drawn with replacement: 6ε p and exp(6ε p) 4p δ.
 
     For ε <= 1 and p <= 1/2 (song2023 Lemma H.4).
@@ -88,7 +107,8 @@ def sampling_with_replacement(each: Guarantee, batch: int, records: int) -> Guar
     return Guarantee(6 * epsilon * share, math.exp(6 * epsilon * share) * 4 * share * delta)
 
 
-def amplify_by_sampling(each: Guarantee, share: float) -> Guarantee:
+@checked
+def amplify_by_sampling(each: Known, share: Share) -> Guarantee:
     """The guarantee of a mechanism on a batch of share p, drawn without replacement or by Poisson sampling.
 
     log(1 + p(exp(ε) - 1)) and p δ, for any ε (Balle, Barthe and Gaboardi 2018, Theorems 8 and 9).
@@ -100,7 +120,8 @@ def amplify_by_sampling(each: Guarantee, share: float) -> Guarantee:
     return Guarantee(amplified, share * each.delta)
 
 
-def training_guarantee(each: Guarantee, rounds: int, local_steps: int) -> Guarantee:
+@checked
+def training_guarantee(each: Known, rounds: Count, local_steps: Count) -> Guarantee:
     """The guarantee of T rounds of K local steps with ε̂ and δ̂ each: √(TK) ε̂ and TK δ̂ (song2023 Theorem 6.2).
 
     For ε̂ < 1/√K; with T = 1 it is Lemma 6.1.

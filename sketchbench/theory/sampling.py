@@ -1,6 +1,9 @@
 """Variance of sums over sampled rows of an orthogonal transform."""
 
+from sketchbench.parameters import checked
 
+
+@checked
 def variance_factor(b: int, n: int, replacement: bool) -> float:
     """The variance of a mean over b of n rows relative to that over b independent rows.
 

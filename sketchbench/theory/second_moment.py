@@ -9,8 +9,8 @@ moments; an equality also reveals a wrong scale, or a hash with too little indep
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchbench.measure.numbers import Finite
-from sketchbench.parameters import Count, checked
+from sketchbench.measure.numbers import Vectors
+from sketchbench.parameters import Count, NonNegative, checked
 from sketchbench.theory import sampling
 
 Vector = NDArray[np.float64]
@@ -31,20 +31,20 @@ def _off(g: Vector, h: Vector) -> Vector:
 
 
 @checked
-def bound(g: Finite, h: Finite, *, b: Count, embedding_constant: float) -> Vector:
+def bound(g: Vectors, h: Vectors, *, b: Count, embedding_constant: NonNegative) -> Vector:
     """(gᵀh)² + (a/b)‖g‖²‖h‖², the upper bound in song2023 Definition 4.1."""
     norms = (g**2).sum(axis=-1) * (h**2).sum(axis=-1)
     return np.asarray(_inner(g, h) ** 2 + embedding_constant / b * norms)
 
 
 @checked
-def gaussian(g: Finite, h: Finite, *, b: Count) -> Vector:
+def gaussian(g: Vectors, h: Vectors, *, b: Count) -> Vector:
     """Independent N(0, 1/b) entries: (gᵀh)² + base/b; song2023 Lemma D.13 bounds it with a = 3."""
     return np.asarray(_inner(g, h) ** 2 + _base(g, h) / b)
 
 
 @checked
-def hashed(g: Finite, h: Finite, *, b: Count) -> Vector:
+def hashed(g: Vectors, h: Vectors, *, b: Count) -> Vector:
     """AMS, CountSketch and both sparse embeddings with any s: (gᵀh)² + off/b (song2023 Lemmas D.12, D.14, D.15).
 
     It requires 4-wise independent signs, and E Σ_k R_ki² R_kj² = 1/b for columns i ≠ j.
@@ -53,7 +53,7 @@ def hashed(g: Finite, h: Finite, *, b: Count) -> Vector:
 
 
 @checked
-def sampled_hadamard(g: Finite, h: Finite, *, b: Count, replacement: bool = False) -> Vector:
+def sampled_hadamard(g: Vectors, h: Vectors, *, b: Count, replacement: bool = False) -> Vector:
     """SRHT, zero padded to the next power of two n: (gᵀh)² + off/b · (n - b)/(n - 1) (song2023 Lemma D.12).
 
     With replacement (n - b)/(n - 1) becomes 1.
@@ -63,7 +63,7 @@ def sampled_hadamard(g: Finite, h: Finite, *, b: Count, replacement: bool = Fals
 
 
 @checked
-def sampled_cosine(g: Finite, h: Finite, *, b: Count, replacement: bool = False) -> Vector:
+def sampled_cosine(g: Vectors, h: Vectors, *, b: Count, replacement: bool = False) -> Vector:
     """Subsampled DCT-II of length n = d with random signs; ours. O(d²).
 
     The moment is (gᵀh)² + (n Q - (gᵀh)²)/b · (n - b)/(n - 1), where (n - b)/(n - 1) becomes 1 with replacement. With
@@ -86,7 +86,7 @@ def sampled_cosine(g: Finite, h: Finite, *, b: Count, replacement: bool = False)
 
 
 @checked
-def uniform_sampling(g: Finite, h: Finite, *, b: Count) -> Vector:
+def uniform_sampling(g: Vectors, h: Vectors, *, b: Count) -> Vector:
     """Uniform sampling without replacement; song2023 Lemma D.16 bounds it with a = d.
 
     With u_i = g_i h_i: (gᵀh)² + (d/b)² b(d - b)/(d(d - 1)) (Σu_i² - (Σu_i)²/d).
@@ -100,7 +100,7 @@ def uniform_sampling(g: Finite, h: Finite, *, b: Count) -> Vector:
 
 
 @checked
-def balanced(g: Finite, h: Finite, *, b: Count) -> Vector:
+def balanced(g: Vectors, h: Vectors, *, b: Count) -> Vector:
     """Balanced CountSketch, q = d/b columns in every bucket: (gᵀh)² + off (q - 1)/(d - 1) (zhang2021 Appendix E)."""
     d = g.shape[-1]
     shared = (d / b - 1) / (d - 1) if d > 1 else 0.0  # probability that two columns share a bucket
@@ -108,12 +108,12 @@ def balanced(g: Finite, h: Finite, *, b: Count) -> Vector:
 
 
 @checked
-def identity(g: Finite, h: Finite, *, b: Count) -> Vector:
+def identity(g: Vectors, h: Vectors, *, b: Count) -> Vector:
     """R = I: (gᵀh)²."""
     return np.asarray(_inner(g, h) ** 2)
 
 
 @checked
-def nothing(g: Finite, h: Finite, *, b: Count) -> Vector:
+def nothing(g: Vectors, h: Vectors, *, b: Count) -> Vector:
     """R = 0: 0."""
     return 0 * _inner(g, h)

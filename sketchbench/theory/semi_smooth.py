@@ -11,6 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sketchbench.measure.numbers import Finite, check_finite
+from sketchbench.parameters import checked
+
 Numbers = NDArray[np.float64]
 
 
@@ -47,8 +50,22 @@ FUNCTIONS: dict[str, Function] = {
 }
 
 
-def remainder(function: Function, x: Numbers, y: Numbers) -> Numbers:
-    """L(y) - L(x) - L'(x)(y - x), the quantity that semi-smoothness bounds from above."""
+@checked
+def remainder(function: Function, x: Finite, y: Finite) -> Numbers:
+    """L(y) - L(x) - L'(x)(y - x), the quantity that semi-smoothness bounds from above.
+
+    Raises:
+        ValueError: for numbers that are not finite, where L is not defined, or too large for a finite remainder.
+    """
+    if function.positive and not (np.all(np.asarray(x) > 0) and np.all(np.asarray(y) > 0)):
+        raise ValueError(f"x and y must be > 0, where L is defined, and start at {np.min(x)} and {np.min(y)}")
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = _remainder(function, np.asarray(x, np.float64), np.asarray(y, np.float64))
+    check_finite("the remainder of x and y", found)
+    return found
+
+
+def _remainder(function: Function, x: Numbers, y: Numbers) -> Numbers:
     return function.value(y) - function.value(x) - function.slope(x) * (y - x)
 
 
@@ -58,6 +75,8 @@ POWER = Function(lambda u: 1 + np.abs(u) ** 1.5, lambda u: 1.5 * np.sign(u) * np
 ALPHA = 1.5 * 2**0.5
 
 
-def allowed_by_lemma_i_9(x: Numbers, y: Numbers) -> Numbers:
+@checked
+def allowed_by_lemma_i_9(x: Finite, y: Finite) -> Numbers:
     """α|x - y|^(2-2q) L(x)^q with q = p/2 = 1/4: Lemma I.9's upper bound of the remainder of POWER."""
+    x, y = np.asarray(x), np.asarray(y)
     return np.asarray(ALPHA * np.abs(x - y) ** 1.5 * POWER.value(x) ** 0.25)

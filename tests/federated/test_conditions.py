@@ -119,7 +119,7 @@ def test_objectives_of_other_sizes(train: Callable[..., Iterator[Any]]) -> None:
     for start, message in (
         (np.zeros(15), "has 15 weights, and must have d=16"),
         (np.zeros((1, 16)), r"start: shape .1, 16. .* must be a NumPy array .d,. of type float64"),
-        (np.full(16, np.nan), "start: nan at 0 must be finite"),
+        (np.full(16, np.nan), "entry .0,. of the objective's start is nan; every entry must be finite"),
         (np.ma.zeros(16), "a masked array must be"),
     ):
         other = Untrained(NUMPY, D, 2, 0)
@@ -238,7 +238,7 @@ RING = {"weights": np.zeros((3, 2, 4)), "features": np.zeros((3, 5, 4)), "labels
         ({"weights": np.zeros((3, 2, 5))}, "must be .N, out, d., .N, n, d. and .N, n, out."),
         ({"labels": np.zeros((1, 5, 2))}, "must be .N, out, d., .N, n, d. and .N, n, out."),
         ({"features": np.zeros((3, 0, 4)), "labels": np.zeros((3, 0, 2))}, "at least one sample of each node"),
-        ({"features": np.full((3, 5, 4), np.nan)}, "features: nan at .0, 0, 0. must be finite"),
+        ({"features": np.full((3, 5, 4), np.nan)}, "entry .0, 0, 0. of features is nan; every entry must be finite"),
         ({"labels": np.zeros((3, 5, 2), int)}, "labels: .* type int64 must be"),
         ({"weights": np.ma.zeros((3, 2, 4))}, "weights: a masked array must be"),
         ({"weights": np.zeros((0, 2, 4)), "features": np.zeros((0, 5, 4)), "labels": np.zeros((0, 5, 2))}, "not empty"),
@@ -263,7 +263,7 @@ def test_graphs_and_messages(average: Callable[..., Iterator[Any]]) -> None:
         (nx.Graph(), np.zeros((0, 3)), "must not be empty"),
         (ring, messages.astype(int), "messages: .* type int64 must be"),
         (ring, messages[0], "messages: shape .3,. "),
-        (ring, np.full((3, 3), np.inf), "messages: inf at .0, 0. must be finite"),
+        (ring, np.full((3, 3), np.inf), "entry .0, 0. of messages is inf; every entry must be finite"),
         (ring, np.ma.array(messages, mask=messages > 0), "messages: a masked array"),
     ):
         with pytest.raises(ValueError, match=message):

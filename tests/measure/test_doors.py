@@ -52,9 +52,8 @@ def test_masked_empty_and_complex_numbers(name: str) -> None:
             function(MASKED)
         with pytest.raises(TypeError, match="of dtype complex128 must be real numbers"):
             function(THREE + 1j)
-    if name not in ("norm",):
-        with pytest.raises(ValueError, match=r"empty|shape"):
-            function(THREE[:0])
+    with pytest.raises(ValueError, match=r"empty|shape"):
+        function(THREE[:0])
 
 
 @pytest.mark.parametrize("name", {**OF_FINITE, **OF_TRIALS})
@@ -70,8 +69,14 @@ def test_numbers_that_are_not_finite(name: str, value: float) -> None:
 
 
 WRONG: list[tuple[Callable[[], Any], str]] = [
-    (lambda: interval.mean_interval(np.nan, 1.0, 0.0, 5, error=0.1), "entry (0,) is nan"),
-    (lambda: interval.mean_interval(1.0, np.nan, 0.0, 5, error=0.1), "entry (1,) is nan"),
+    (
+        lambda: interval.mean_interval(np.nan, 1.0, 0.0, 5, error=0.1),
+        "entry (0,) of mean, sd",
+    ),
+    (
+        lambda: interval.mean_interval(1.0, np.nan, 0.0, 5, error=0.1),
+        "entry (1,) of mean, sd",
+    ),
     (lambda: interval.mean_interval(1.0, -1.0, 0.0, 5, error=0.1), "sd=-1.0 must be >= 0"),
     (lambda: interval.mean_interval(1.0, 1.0, 0.0, 1, error=0.1), "trials=1 must be >= 2"),
     (lambda: interval.student_quantile(0.1, 0), "freedom=0 must be >= 1"),
@@ -79,10 +84,9 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: interval.log_slope(np.ones(3), THREE, THREE, error=0.1), "not all at the same x"),
     (lambda: interval.log_slope(THREE, THREE, -THREE, error=0.1), "no error be negative"),
     (lambda: interval.log_slope(THREE, THREE[:2], THREE, error=0.1), "of shapes (3,), (2,) and (3,)"),
-    (lambda: summarize([1e200, -1e200]), "too large for their moments"),
-    (lambda: summarize([1.7e308, 1.7e308]), "too large for their moments"),
+    (lambda: summarize([1.7e308, -1.7e308]), "no finite standard deviation; use another unit"),
     (lambda: Row("loss").exceedances(THREE, np.nan), "bound=nan must be numbers"),
-    (lambda: has_diverged(THREE, np.nan), "start: entry () is nan"),
+    (lambda: has_diverged(THREE, np.nan), "entry () of start is nan"),
     (lambda: power.trials_for_mean(0.1, sd=np.inf, error=0.1, power=0.9), "sd=inf must be > 0"),
     (lambda: power.trials_for_mean(np.nan, sd=1.0, error=0.1, power=0.9), "effect=nan"),
     (lambda: power.trials_for_zero(np.nan, error=0.1), "bound=nan"),

@@ -39,6 +39,17 @@ def test_what_never_varies(value: float) -> None:
     assert summary["skewness"] == 0
 
 
+@given(st.integers(0, 2**32), st.integers(-1000, 1000))
+def test_units_change_nothing(seed: int, power: int) -> None:
+    """Not where squares leave float64 either; only what is below the rounding of the quantity's own size has none."""
+    values = np.random.default_rng(seed).exponential(size=20)
+    base, unit = summarize(values), 2.0**power
+    for name, found in summarize(values * unit).items():
+        assert found == (base[name] if name in ("trials", "skewness") else base[name] * unit)
+    assert base["skewness"] != 0
+    assert summarize(values * unit, scale=1e15 * unit)["skewness"] == 0
+
+
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf"])
 def test_non_finite_value_is_refused(value: str) -> None:
     with pytest.raises(FloatingPointError, match=f"trial 2 gave {value}; results must be finite"):

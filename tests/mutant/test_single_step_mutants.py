@@ -45,11 +45,12 @@ def test_theorem_k_3() -> None:
 
 @pytest.mark.parametrize("factor", [-1.0, 5.0], ids=["uphill", "too far"])
 def test_a_wrong_step_of_gradient_descent(monkeypatch: pytest.MonkeyPatch, factor: float) -> None:
-    sound = descent.contraction_proven
+    proven, printed = descent.contraction_proven, descent.contraction_printed
     task = dataclasses.replace(DESCENT, conditions=[1.0])
     allowed = descent.largest_step(1.0, 1.0)
     monkeypatch.setattr(descent, "largest_step", lambda *_: factor * allowed)
-    monkeypatch.setattr(descent, "contraction_proven", lambda least, eta: sound(least, allowed))
+    monkeypatch.setattr(descent, "contraction_proven", lambda least, eta: proven(least, allowed))
+    monkeypatch.setattr(descent, "contraction_printed", lambda least, eta: printed(least, allowed))
     assert judging.verdict("S30-corrected", task.run()) == "fails"
 
 

@@ -150,7 +150,7 @@ def test_noise_of_sparse_gradients() -> None:
     Variances of 20,000 values with spikes have relative standard deviations below 4 %; bounds are at 6 of them.
     """
     problem = made("sparse_gradients", decay=6.0, spike_rate=0.05, clients=4)
-    amplitude = 12.5 * problem.gradients(problem.minimiser + 1).mean(axis=0)
+    amplitude = 12.5 * problem.gradients(np.tile(problem.minimiser + 1, (4, 1))).mean(axis=0)
     expected = amplitude**2 + 50.0**2 * 0.05
     every = problem.noise(np.random.default_rng(0), 5000)
     assert every.shape == (5000, 4, 24)
@@ -166,7 +166,7 @@ def test_noise_of_sparse_gradients() -> None:
 
 def test_sparse_gradients_have_the_curvature_of_the_paper() -> None:
     problem = made("sparse_gradients", active=9)
-    curvature = problem.gradients(problem.minimiser + 1.0)
+    curvature = problem.gradients(np.tile(problem.minimiser + 1.0, (20, 1)))
     expected = np.exp(-np.arange(1, 25) / 300) + 0.001
     expected[9:] = 0
     np.testing.assert_allclose(curvature.mean(axis=0), expected, atol=1e-12)

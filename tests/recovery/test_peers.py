@@ -75,13 +75,13 @@ def test_wrong_arguments(name: str) -> None:
     wrong: list[tuple[type[Exception], str, dict[str, Any]]] = [
         (
             ValueError,
-            r"y: entry \(2,\) is nan; every entry must be finite",
+            r"entry \(2,\) of y is nan; every entry must be finite",
             {"y": np.where(np.arange(40) == 2, np.nan, 1)},
         ),
-        (ValueError, r"y: entry \(0,\) is inf", {"y": y * np.inf}),
+        (ValueError, r"entry \(0,\) of y is inf", {"y": y * np.inf}),
         (TypeError, "y is a masked array, whose mask would be ignored", {"y": masked}),
         (TypeError, "y of dtype complex128 must be real numbers", {"y": y * 1j}),
-        (ValueError, r"phi: entry \(0, 0\) is nan", {"y": y, "phi": PHI * np.nan}),
+        (ValueError, r"entry \(0, 0\) of phi is nan", {"y": y, "phi": PHI * np.nan}),
         (ValueError, r"y of shape \(39,\) be \(b,\)", {"y": y[1:]}),
         (ValueError, r"y of shape \(2, 40\) be \(b,\)", {"y": np.ones((2, 40))}),
         (ValueError, "k=65 <= d", {"y": y, "k": 65}),

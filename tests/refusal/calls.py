@@ -183,7 +183,7 @@ PRIVACY: list[Wrong] = [
     (lambda: epsilon("exact", 3, 0.1), "must be a mechanism"),
     (lambda: calibrated_sigma("exact", RELEASE, 0, 0.1), "epsilon=0 must be > 0"),
     (lambda: calibrated_sigma("exact", RELEASE, float("nan"), 0.1), "goal=nan must be finite"),
-    (lambda: mean_step(0, 1, FULL, "replace_one"), "sensitivity=0"),
+    (lambda: mean_step(0, 1, FULL, "replace_one"), "bound=0 must be > 0"),
 ]
 OTHERS: list[Wrong] = [
     (lambda: partition.iid(LABELS, 0, 0), "clients=0 must be >= 1"),

@@ -95,7 +95,7 @@ def test_descent_without_a_sketch_needs_half_of_the_rounds() -> None:
     flat = dataclasses.replace(P, convexity=mu, gap=mu / 2)
     for t in range(1, 6):
         w -= eta * mu * w
-        bound = THEOREMS["E.1"].bound(flat, eta, np.array([ROUNDS_FACTOR * t]))
+        bound = THEOREMS["E.1"].bound(flat, eta, np.array([round(ROUNDS_FACTOR * t)]))
         np.testing.assert_allclose(bound, mu / 2 * w**2)
 
 

@@ -1,11 +1,13 @@
 """The paper's privacy lemmas: their formulas, where they speak, and against exact ones."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from sketchbench.privacy import gaussian
+from sketchbench.privacy import gaussian, renyi, worst_case
+from sketchbench.privacy.mechanism import mean_sensitivity
 from sketchbench.theory.privacy import (
     Guarantee,
     OutOfRangeError,
@@ -18,6 +20,8 @@ from sketchbench.theory.privacy import (
     sampling_with_replacement,
     training_guarantee,
 )
+
+GOOD = Guarantee(0.1, 1e-6)
 
 
 def test_noise_and_back() -> None:
@@ -111,5 +115,27 @@ def test_conditions(call, message: str) -> None:  # type: ignore[no-untyped-def]
     ],
 )
 def test_bad_values(call, message: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: advanced_composition(GOOD, -1, 1e-5), "times=-1 must be >= 1"),
+        (lambda: classical_composition(GOOD._replace(delta=math.nan), 3, 1e-5), "each has .* delta=nan"),
+        (lambda: sampling_with_replacement(GOOD._replace(epsilon=-0.1), 1, 10), "each has epsilon=-0.1"),
+        (lambda: amplify_by_sampling(GOOD, 1.5), "share=1.5 must be > 0 and <= 1"),
+        (lambda: training_guarantee(GOOD, 3, 0), "local_steps=0 must be >= 1"),
+        (lambda: parallel_composition([]), "there is no guarantee to compose"),
+        (lambda: parallel_composition([GOOD._replace(epsilon=math.nan)]), "epsilon=nan"),
+        (lambda: renyi.epsilon(1, 0.1, math.nan, 1e-5), "sigma=nan must be finite|sigma=nan must be > 0"),
+        (lambda: renyi.epsilon(1, 2.0, 1.0, 1e-5), "rate=2.0 must be > 0 and <= 1"),
+        (lambda: mean_sensitivity(math.nan, 10, "add_remove"), "bound=nan must be"),
+        (lambda: mean_sensitivity(1.0, 0, "add_remove"), "batch=0 must be >= 1"),
+        (lambda: worst_case.composed_epsilon(math.nan, 0.0, 3, 0.1), "each=nan must be"),
+    ],
+)
+def test_what_lemmas_refuse(call: Callable[[], Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
