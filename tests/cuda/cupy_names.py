@@ -25,7 +25,8 @@ def signature(function: Any) -> str:
         if match is None:
             return ""
         scope: dict[str, Any] = {}
-        exec(f"def f({', '.join(re.sub(r'^(?:[a-zA-Z_]+ )+', '', part) for part in match[1].split(', '))}): pass", scope)
+        untyped = [re.sub(r"^(?:[a-zA-Z_]+ )+", "", part) for part in match[1].split(", ")]
+        exec(f"def f({', '.join(untyped)}): pass", scope)
         found = inspect.signature(scope["f"])
     plain = [
         parameter.replace(annotation=empty, default=parameter.default if parameter.default in _LITERALS else None)
@@ -37,10 +38,10 @@ def signature(function: Any) -> str:
 
 def names(cupy: Any, offered: dict[str, Any]) -> dict[str, Any]:
     """The table for the offered names, as the package has them; AttributeError for one that it does not have."""
-    of = {"functions": cupy, "linalg": cupy.linalg, "ndarray": cupy.ndarray}
-    found = {part: {name: signature(getattr(owner, name)) for name in sorted(offered[part])} for part, owner in of.items()}
-    others = {name: signature(pydoc.locate(name)) for name in sorted(offered["others"])}
-    return {"version": cupy.__version__, **found, "others": others}
+    found: dict[str, Any] = {"version": cupy.__version__}
+    for part, owner in (("functions", cupy), ("linalg", cupy.linalg), ("ndarray", cupy.ndarray)):
+        found[part] = {name: signature(getattr(owner, name)) for name in sorted(offered[part])}
+    return {**found, "others": {name: signature(pydoc.locate(name)) for name in sorted(offered["others"])}}
 
 
 if __name__ == "__main__":

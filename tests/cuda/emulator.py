@@ -7,6 +7,7 @@ Environment:
 """
 
 import ctypes
+import fcntl
 import hashlib
 import os
 import re
@@ -167,8 +168,14 @@ def _built(code: str, macros: Sequence[str], watch: bool) -> Path:
     flags = [*FLAGS, *(WATCHED if watch else ())]
     key = hashlib.sha256("\0".join([code, *macros, *flags, *sources]).encode()).hexdigest()[:16]
     target = cache() / f"{key}.so"
-    if target.exists():
-        return target
+    with target.with_suffix(".lock").open("w") as lock:  # one process compiles, and the others wait for it
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not target.exists():
+            _build(code, macros, flags, watch, target)
+    return target
+
+
+def _build(code: str, macros: Sequence[str], flags: Sequence[str], watch: bool, target: Path) -> None:
     with tempfile.TemporaryDirectory(dir=cache()) as room:
         kernels, device = Path(room, "kernels.cpp"), Path(room, "device.o")
         kernels.write_text(code)
@@ -189,7 +196,6 @@ def _built(code: str, macros: Sequence[str], watch: bool) -> Path:
         Path(room, "symbols").write_text("\n".join(kept))
         Path(room, "symbols").rename(target.with_suffix(".symbols"))
         made.rename(target)
-    return target
 
 
 def _run(command: list[str]) -> str:

@@ -133,9 +133,9 @@ std::vector<u32> order(u32 size) {
     return numbers;
 }
 
-// Lets warps go on all of whose lanes are there; returns whether one did.
-bool release_warps() {
-    bool moved = false;
+// Lets warps go on all of whose lanes are there. Whoever runs comes to an operation, a barrier or its end, so that after
+// each turn of all threads a warp goes on, or all are at barriers or done.
+void release_warps() {
     for (u32 first = 0; first < threads; first += WARP_SIZE) {
         const u32 stop = std::min(first + WARP_SIZE, threads);
         u32 waiting = 0, elsewhere = 0;
@@ -154,9 +154,7 @@ bool release_warps() {
         if (elsewhere || stop - first < WARP_SIZE)
             complain("%u of 32 lanes of a warp of block %u reach its operation in line %d", waiting, block, line);
         for (u32 i = first; i < stop; ++i) fibres[i].wait = READY;
-        moved = true;
     }
-    return moved;
 }
 
 void run_block() {
@@ -164,15 +162,13 @@ void run_block() {
     epoch = 1;
     std::vector<u32> turns = order(threads);
     while (!failed) {
-        bool moved = false;
         for (u32 number : turns) {
             if (fibres[number].wait != READY) continue;
-            moved = true;
             current = number;
             emulated_switch(&home, fibres[number].at);
             if (failed) return;
         }
-        moved |= release_warps();
+        release_warps();
         u32 waiting = 0, done = 0;
         int line = 0;
         for (u32 i = 0; i < threads; ++i) {
@@ -187,10 +183,9 @@ void run_block() {
             if (done)
                 complain("%u of %u threads of block %u reach the barrier in line %d", waiting, threads, block, line);
             for (u32 i = 0; i < threads; ++i) fibres[i].wait = READY;
-            ++epoch, moved = true;
+            ++epoch;
             turns = order(threads);
         }
-        if (!moved) complain("threads of block %u wait for each other forever", block);
     }
 }
 
