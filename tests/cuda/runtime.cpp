@@ -60,7 +60,7 @@ void* home;
 u32 current, block, threads, blocks, epoch;
 void (*kernel)(void**);
 void** given;
-bool failed;
+bool failed, watching = true;
 char message[400];
 u64 schedule = 0, state = 1;
 
@@ -224,6 +224,7 @@ void put(Mark& mark, bool local) {
 }
 
 void access(const void* address, u32 size, bool write, bool atomic) {
+    if (!watching) return;
     const place at = (place)address, stack = (place)fibres[current].stack;
     if (at - stack < STACK) return;
     const char* does = write ? "writes" : "reads";
@@ -331,6 +332,7 @@ double emulated_quantile(double p) {
 }
 
 void emulated_schedule(u64 number) { schedule = number, state = number | 1; }
+void emulated_watch(int whether) { watching = whether; }
 const char* emulated_message() { return message; }
 void emulated_reset(int both) {
     for (Range& range : arguments) free(range.cells);
@@ -339,6 +341,7 @@ void emulated_reset(int both) {
     if (both) shared.clear();
 }
 void emulated_array(void* start, size_t bytes, int log, int constant, unsigned char* filled, int number) {
+    if (!watching) return;
     arguments.push_back({(place)start, (place)start + bytes, log, constant, filled, number,
                          (Cell*)calloc((bytes >> log) + 1, sizeof(Cell))});
 }
@@ -351,7 +354,8 @@ int emulated_launch(void (*what)(void**), unsigned blocks_, unsigned threads_, v
     kernel = what, blocks = blocks_, threads = threads_, given = arguments_;
     failed = false;
     // a shared array keeps marks of the last launch
-    for (Range& range : shared) memset((void*)range.cells, 0, ((range.stop - range.start) >> 2) * sizeof(Cell));
+    for (Range& range : shared)
+        if (watching) memset((void*)range.cells, 0, ((range.stop - range.start) >> 2) * sizeof(Cell));
     for (u32 number : order(blocks)) {
         block = number;
         run_block();
