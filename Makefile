@@ -124,6 +124,7 @@ $(VENV)/cuda: $(VENV)/ready
 	  || echo "no wheels of CuPy and NVRTC here: kernels are not compiled, names are not compared"
 
 test-cuda: $(VENV)/cuda ## the CUDA kernels without a GPU: compiled, and the tests marked gpu on an emulated device
+	@command -v g++ > /dev/null || { echo "g++ is missing, which compiles for the emulated device; install it"; exit 1; }
 	PYTHONPATH="$$PWD/$(VENV)/cuda" EMULATED_CUDA=checked OMP_NUM_THREADS=1 python -m pytest -n auto --dist worksteal \
 		-m "(gpu or cuda) and not long_emulated" tests $(ARGS)
 
