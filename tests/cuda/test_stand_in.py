@@ -1,5 +1,6 @@
 """The stand-in refuses what CuPy refuses, and offers what CuPy offers."""
 
+import ast
 import json
 import os
 import pydoc
@@ -163,14 +164,24 @@ def test_it_offers_what_its_table_names(cupy: Any) -> None:
 
 
 def test_it_has_every_name_that_the_code_uses() -> None:
-    """Also where no test comes by: what is written after `xp.` and `cupy.`, and named of arrays' classes."""
+    """And functions the named arguments of their calls, also where no test comes by: what is written after `xp.`, and
+    after `cupy.` among the kernels."""
     table = json.loads(cupy_names.TABLE.read_text())
-    linalg = {f"linalg.{name}" for name in table["linalg"]}
-    known = {*table["functions"], *linalg, *(name.removeprefix("cupy.") for name in table["others"]), *PLAIN}
+    linalg = {f"linalg.{name}": text for name, text in table["linalg"].items()}
+    others = {name.removeprefix("cupy."): text for name, text in table["others"].items()}
+    known = {**dict.fromkeys(PLAIN, ""), **table["functions"], **linalg, **others}
     used = {}
     for path in sorted((ROOT / "sketchbench").rglob("*.py")):
-        owner = "xp|cupy" if path.parent.name == "kernels" else "xp"
-        for name in re.findall(rf"\b(?:{owner})\.([a-zA-Z][\w.]*)", path.read_text()):
-            used[name] = path.name
+        owners = ("xp.", "cupy.") if path.parent.name == "kernels" else ("xp.",)
+        for node in ast.walk(ast.parse(path.read_text())):
+            called = isinstance(node, ast.Call)
+            name = ast.unparse(node.func if called else node) if called or isinstance(node, ast.Attribute) else ""
+            if name.startswith(owners) and re.fullmatch(r"[\w.]+", name):
+                given = {keyword.arg for keyword in node.keywords if keyword.arg} if called else set()
+                used.setdefault(name.partition(".")[2], []).append((given, f"{path.name}:{node.lineno}"))
     assert len(used) > 40
-    assert not {name: path for name, path in used.items() if name not in known}
+    for name, uses in used.items():
+        assert name in known or f"{name}." in " ".join(known), (name, uses)
+        for given, place in uses:
+            text = known.get(name, "")
+            assert not text or "**" in text or given <= set(re.findall(r"\w+", text)), (name, place)
