@@ -4,11 +4,11 @@ import dataclasses
 import json
 import os
 import platform
+import runpy
 import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
-from importlib.machinery import SourceFileLoader
 
 import pytest
 import yaml
@@ -79,8 +79,7 @@ def test_a_rehearsal_on_the_emulated_device(finished: Project, monkeypatch: pyte
 
 
 def test_the_training_of_the_frontier_has_the_sizes_of_its_study() -> None:
-    on_gpu = SourceFileLoader("on_gpu", str(ROOT / "workflow" / "on_gpu")).load_module()
-    own = dict(setting.split("=", 1) for setting in on_gpu.FRONTIER)
+    own = dict(setting.split("=", 1) for setting in runpy.run_path(str(ROOT / "workflow" / "on_gpu"))["FRONTIER"])
     paper = study.read(CONF, "frontier", "paper").set
     sizes = ["training.batch", "training.rounds", "training.judged", "tuning.rounds", "privacy.delta", "model.hidden"]
     for name in (*(f"task.{size}" for size in sizes), "task.judging.budgets"):
