@@ -1,7 +1,6 @@
 """Runs of the workflow with kernels=cupy on the emulated device, from plan to reports: no GPU is needed."""
 
 import dataclasses
-import json
 import platform
 import shutil
 from pathlib import Path
@@ -53,9 +52,7 @@ def test_its_records_are_no_devices(emulated: Project, tmp_path: Path) -> None:
     origins = [record.read(path).provenance for path in made]
     assert {path.relative_to(emulated.path / "results" / "smoke").parts[0] for path in made} == {"tiny", *STUDIES}
     assert {origin["kernels"] for origin in origins} == {"cupy-emulated"}
-    reports = emulated.path / "reports" / "smoke"
-    assert (reports / "claims.csv").exists()
-    assert "cupy-emulated" in json.dumps([path.read_text() for path in reports.rglob("*.seal")])
+    assert "cupy-emulated" in (emulated.path / "reports" / "smoke" / "claims.md").read_text()
     assert "Nothing to be done" in emulated.succeed("kernels=cupy", "--dry-run")
     device = dataclasses.replace(emulated, packages=(pretended(tmp_path / "device"),))
     assert "Nothing to be done" not in device.succeed("kernels=cupy", "--dry-run")
