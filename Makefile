@@ -63,8 +63,8 @@ check: $(VENV)/ready ## fail where a verdict differs from the expected one
 test: $(VENV)/ready ## lint, types, layers and tests
 	@$(MAKE) --no-print-directory --keep-going --jobs=2 tests types style layers workflow
 
-tests: $(VENV)/ready ## pytest alone
-	OMP_NUM_THREADS=1 python -m pytest -n auto --dist worksteal $(ARGS)
+tests: $(VENV)/ready ## pytest alone, without what test-cuda runs
+	OMP_NUM_THREADS=1 python -m pytest -n auto --dist worksteal -m "not cuda" $(ARGS)
 
 fuzz: $(VENV)/ready ## the property tests with FUZZ (20) times as many inputs, which are new in each run; says how many
 	OMP_NUM_THREADS=1 FUZZ=$(or $(FUZZ),20) python -m pytest -n auto --dist worksteal -m hypothesis \
@@ -116,20 +116,28 @@ $(VENV)/slurm: $(VENV)/ready
 test-slurm: $(VENV)/slurm ## runs on a SLURM cluster of one node, which it starts; needs root, slurm-wlm and munge
 	PYTHONPATH="$$PWD/$(VENV)/slurm" python -m pytest -p no:xdist -m slurm tests/slurm $(ARGS)
 
-# CuPy for its names alone, and NVRTC; in a folder of their own, where no other test finds them.
+# CuPy for its names alone, and NVRTC; in a folder of their own, where no other test finds them. Without them the tests
+# that need them are skipped, and the next call looks for them again.
 $(VENV)/cuda: $(VENV)/ready
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock --no-deps --target $@ \
-		cupy-cuda13x cuda-pathfinder nvidia-cuda-nvrtc \
-	  || { mkdir -p $@; echo "no wheels of CuPy and NVRTC here: kernels are not compiled, names are not compared"; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock --no-deps \
+		--upgrade --target $@ cupy-cuda13x cuda-pathfinder nvidia-cuda-nvrtc \
+	  || echo "no wheels of CuPy and NVRTC here: kernels are not compiled, names are not compared"
 
 test-cuda: $(VENV)/cuda ## the CUDA kernels without a GPU: compiled, and the tests marked gpu on an emulated device
+	@command -v g++ > /dev/null || { echo "g++ is missing, which compiles for the emulated device; install it"; exit 1; }
 	PYTHONPATH="$$PWD/$(VENV)/cuda" EMULATED_CUDA=checked OMP_NUM_THREADS=1 python -m pytest -n auto --dist worksteal \
 		-m "(gpu or cuda) and not long_emulated" tests $(ARGS)
 
-carry: ## write results/carried.tar.gz, all files that a machine with a GPU and without a network needs
+DATA := $(or $(SKETCHBENCH_DATA),data)
+
+carry: ## write results/carried.tar.gz, at most 64 MiB: all files that a machine with a GPU and without a network needs
 	@mkdir -p results
-	git archive --format=tar.gz --output=results/carried.tar.gz HEAD
+	git archive --format=tar --output=results/carried.tar HEAD
+	@if [ -d "$(DATA)/mnist" ]; then tar -C "$(DATA)" --transform 's,^,data/,' -rf results/carried.tar mnist; \
+	  else echo "no $(DATA)/mnist: what trains on MNIST will say that it is missing; see docs/howto/data.md"; fi
+	gzip -f results/carried.tar
 	@tar -tzf results/carried.tar.gz | cut -d/ -f1 | uniq -c && du -h results/carried.tar.gz
+	@[ $$(stat -c %s results/carried.tar.gz) -le 67108864 ] || { echo "more than 64 MiB can't be carried"; exit 1; }
 
 BY_HAND := ^(cuda|cupy|nvidia|torch|triton)
 

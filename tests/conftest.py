@@ -1,7 +1,9 @@
 """Deterministic Hypothesis, one thread for each worker, and the kernels that tests run on."""
 
+import functools
 import gc
 import os
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +16,7 @@ if os.environ.get("EMULATED_CUDA"):  # as emulator.py in tests/cuda has it; othe
 
 import numba
 import pytest
-from examples import FUZZ, examples
+from examples import EMULATED, FUZZ, examples
 from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
@@ -26,12 +28,28 @@ settings.register_profile("tried", TRIED)
 settings.load_profile("tried")
 
 
-LONG = ("tests/workflow/", "tests/mutant/")
+LONG = ("tests/workflow/", "tests/mutant/", "tests/cuda/test_compiles.py")
+ON_DEVICE = re.compile(r": Kernels\b|\bGPU\b|\bmark\.(?:gpu|cuda)\b")
+
+
+@functools.cache
+def for_device(path: Path) -> bool:
+    """Whether a file of tests looks like one with tests for a device; to collect all others takes half a minute."""
+    return ON_DEVICE.search(path.read_text()) is not None
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    if EMULATED and collection_path.name.startswith("test_") and not for_device(collection_path):
+        return True
+    return None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes long comes first, so that no worker is left alone with it at the end."""
     items.sort(key=lambda item: not item.nodeid.startswith(LONG))
+    marked = {item.path for item in items if item.get_closest_marker("gpu") or item.get_closest_marker("cuda")}
+    if missed := [str(path) for path in marked if not for_device(path)]:
+        raise pytest.UsageError(f"the emulated device would not see the tests of {', '.join(missed)}: see ON_DEVICE")
 
 
 def pytest_collection_finish() -> None:

@@ -10,6 +10,6 @@ FUZZ = int(os.environ.get("FUZZ", "0"))  # 0 where tests are no fuzz
 
 
 def examples(number: int, **others: object) -> settings:
-    """Settings of a property test that tries `number` inputs, FUZZ times as many, or on the emulated device a fifth."""
-    number = -(-number * max(FUZZ, 1) // (5 if EMULATED else 1))
+    """Settings of a property test that tries `number` inputs, FUZZ times as many, or on the emulated device a tenth."""
+    number = -(-number * max(FUZZ, 1) // (10 if EMULATED else 1))
     return settings(max_examples=number, **others)  # type: ignore[arg-type]

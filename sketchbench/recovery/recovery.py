@@ -103,7 +103,7 @@ class Recovery(Checked, ABC):
     def _recover_in_range(self, sketch: Sketch, y: Array) -> Recovered:
         """`_recover`, in another unit for signals whose measurements' squares would leave the range of their dtype."""
         xp, limits = sketch.kernels.xp, np.finfo(y.dtype)
-        largest = xp.abs(y).max(axis=1, initial=0)
+        largest = xp.abs(y).max(axis=1)
         tiny = (largest > 0) & (largest < float(limits.tiny) ** 0.5 / float(limits.eps))
         huge = largest > (float(limits.max) / y.shape[1]) ** 0.5 / HEADROOM
         exponents = xp.where(tiny | huge, xp.frexp(largest)[1] - SCALED, 0)

@@ -226,13 +226,13 @@ class Sketch(ABC):
             check_finite: whether to refuse non-finite entries.
         """
         xp = self.kernels.xp
+        if isinstance(v, np.ma.MaskedArray):
+            raise TypeError("the mask of a masked array would be ignored; pass its filled(...) entries")
         if not isinstance(v, xp.ndarray):
             raise TypeError(
                 f"{self.kernels.NAME} kernels take arrays of {xp.__name__}, not "
                 f"{type(v).__module__}.{type(v).__name__}; convert with kernels.asarray"
             )
-        if isinstance(v, np.ma.MaskedArray):
-            raise TypeError("the mask of a masked array would be ignored; pass its filled(...) entries")
         if v.dtype not in (np.float32, np.float64):
             raise TypeError(f"a vector of dtype {v.dtype} must be float32 or float64")
         if v.ndim == 0 or v.shape[-1] != length:

@@ -5,35 +5,43 @@ usage: python tests/cuda/cupy_names.py     renews emulated/cupy/names.json, wher
 
 import inspect
 import json
+import pydoc
+import re
 from pathlib import Path
 from typing import Any
 
 empty = inspect.Parameter.empty
 _LITERALS = (empty, True, False, None, 0, 1, -1, "C", "K")
+_COMPILED = re.compile(r"[\w.]+\(((?:[^()[\]]|\(\))*)\)")  # how the docstring of a compiled function begins
 TABLE = Path(__file__).parent / "emulated" / "cupy" / "names.json"
 
 
 def signature(function: Any) -> str:
-    """Its text, without types, and with None for what is no literal; empty for ufuncs and the like, which have none."""
+    """Its text, without types and `self`, and with None for what is no literal; empty for what has none."""
     try:
-        signature = inspect.signature(function)
+        found = inspect.signature(function)
     except (TypeError, ValueError):
-        return ""
+        match = _COMPILED.match((function.__doc__ or "").strip().replace("\\*", "*"))
+        if match is None:
+            return ""
+        scope: dict[str, Any] = {}
+        untyped = [re.sub(r"^(?:[a-zA-Z_]+ )+", "", part) for part in match[1].split(", ")]
+        exec(f"def f({', '.join(untyped)}): pass", scope)
+        found = inspect.signature(scope["f"])
     plain = [
         parameter.replace(annotation=empty, default=parameter.default if parameter.default in _LITERALS else None)
-        for parameter in signature.parameters.values()
+        for parameter in found.parameters.values()
+        if parameter.name != "self"
     ]
-    return str(signature.replace(parameters=plain, return_annotation=empty))
+    return str(found.replace(parameters=plain, return_annotation=empty))
 
 
 def names(cupy: Any, offered: dict[str, Any]) -> dict[str, Any]:
     """The table for the offered names, as the package has them; AttributeError for one that it does not have."""
-    return {
-        "version": cupy.__version__,
-        "functions": {name: signature(getattr(cupy, name)) for name in sorted(offered["functions"])},
-        "linalg": {name: signature(getattr(cupy.linalg, name)) for name in sorted(offered["linalg"])},
-        "ndarray": sorted(name for name in offered["ndarray"] if getattr(cupy.ndarray, name)),
-    }
+    found: dict[str, Any] = {"version": cupy.__version__}
+    for part, owner in (("functions", cupy), ("linalg", cupy.linalg), ("ndarray", cupy.ndarray)):
+        found[part] = {name: signature(getattr(owner, name)) for name in sorted(offered[part])}
+    return {**found, "others": {name: signature(pydoc.locate(name)) for name in sorted(offered["others"])}}
 
 
 if __name__ == "__main__":

@@ -1,18 +1,21 @@
 """Kernels in CUDA C++, compiled by g++ and launched on an emulated device; see `device.h` and `runtime.cpp`.
 
 Environment:
-    EMULATED_CUDA: `checked` (the default) watches every access to memory; `fast` does not, for whole runs.
+    EMULATED_CUDA: `checked` (the default) watches every access to memory, of a kernel that takes no places of entries
+        in its first launches with the same sizes; `fast` does not, for whole runs.
     EMULATED_CUDA_ORDER: of threads and blocks: 0 ascending (the default), 1 descending, else the seed of a shuffle.
     EMULATED_CUDA_CACHE: the folder of compiled kernels.
 """
 
 import ctypes
+import fcntl
 import hashlib
 import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +33,7 @@ WATCHED = (
     "-fno-tree-slp-vectorize",
     "--param=tsan-instrument-func-entry-exit=0",
 )
+OFTEN = 3  # so many launches with the same sizes are watched, where addresses depend on sizes only
 MOST_BLOCKS, MOST_THREADS = 2**31 - 1, 1024
 
 
@@ -71,7 +75,8 @@ class Module:
 
     def __init__(self, code: str, options: Sequence[str], names: Sequence[str], watch: bool | None = None) -> None:
         self._numbers = {name: number for number, name in enumerate(names)}
-        watch = checked() if watch is None else watch
+        watch = self._watch = checked() if watch is None else watch
+        self._watched: Counter[tuple[Any, ...]] = Counter()
         tail = "".join(
             f'extern "C" int launch_{i}(unsigned b, unsigned t, void** a) {{ return emulated_launch('
             f"[](void** a) UNWATCHED {{ emulated_call(&{name}, a); }}, b, t, a); }}\n"
@@ -106,6 +111,7 @@ class Module:
     def schedule(self, number: int) -> None:
         """Choose the order of threads and blocks; see the module."""
         self._library.emulated_schedule(ctypes.c_uint64(number))
+        self._watched.clear()
 
     def launch(self, name: str, blocks: int, threads: int, arguments: Sequence[Any]) -> None:
         """Run a kernel.
@@ -122,6 +128,10 @@ class Module:
         if not (0 < blocks <= MOST_BLOCKS and 0 < threads <= MOST_THREADS):
             raise DeviceError(f"{name}: {blocks} blocks of {threads} threads can't be launched")
         cells = []
+        sizes = (one.array.size if isinstance(one, Argument) else one for one in arguments)
+        key = (name, blocks, threads, *(size for size in sizes if type(size) is int))
+        watch = self._watch and (self._watched[key] < OFTEN or not _known(types, arguments))
+        self._library.emulated_watch(watch)
         self._library.emulated_reset(0)
         for number, (kind, argument) in enumerate(zip(types, arguments, strict=True)):
             where = f"{name}: argument {number}"
@@ -132,6 +142,12 @@ class Module:
         pointers = (ctypes.c_void_p * len(cells))(*map(ctypes.addressof, cells))
         if getattr(self._library, f"launch_{self._numbers[name]}")(blocks, threads, pointers):
             raise DeviceError(f"{name}: {self._library.emulated_message().decode()}")
+        if watch:
+            self._watched[key] += all(map(_whole, arguments))  # else what is written is to be noted again
+            return
+        for one in arguments:
+            if isinstance(one, Argument) and one.filled is not None:
+                one.filled[...] = 1
 
     def _passed(self, where: str, kind: str, number: int, argument: Argument) -> int:
         """The address of an array, of which the device is told."""
@@ -154,6 +170,17 @@ class Module:
         return array.ctypes.data
 
 
+def _whole(argument: Any) -> bool:
+    """Whether all entries were written, if it is an array."""
+    return not isinstance(argument, Argument) or argument.filled is None or bool(argument.filled.all())
+
+
+def _known(types: Sequence[str], arguments: Sequence[Any]) -> bool:
+    """Whether a launch can show nothing new: it reads no places of entries, and only what was written."""
+    read = [(kind, one) for kind, one in zip(types, arguments, strict=True) if kind[0] == "p"]
+    return all(kind[1] != "i" and _whole(one) for kind, one in read)
+
+
 def _scalar(where: str, kind: str, argument: Any) -> np.generic:
     value = np.int64(argument) if type(argument) is int else argument
     if kind[0] in "pP" or not isinstance(value, np.generic) or value.dtype != DTYPES[kind]:
@@ -164,18 +191,37 @@ def _scalar(where: str, kind: str, argument: Any) -> np.generic:
 def _built(code: str, macros: Sequence[str], watch: bool) -> Path:
     """The library of kernels and device, from the cache where nothing has changed."""
     sources = [(HERE / name).read_text() for name in ("device.h", "runtime.cpp")]
-    flags = [*FLAGS, *(WATCHED if watch else ())]
-    key = hashlib.sha256("\0".join([code, *macros, *flags, *sources]).encode()).hexdigest()[:16]
-    target = cache() / f"{key}.so"
-    if target.exists():
-        return target
+    own = ["-DCHECKED"] if watch else []
+    device = _made(_key(*FLAGS, *own, *sources), ".o", lambda target: _compile(HERE / "runtime.cpp", own, target))
+    flags = [*(WATCHED if watch else ()), *macros]
+    return _made(_key(code, *flags, device.stem), ".so", lambda target: _build(code, flags, device, target))
+
+
+def _key(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
+def _made(key: str, suffix: str, make: Callable[[Path], None]) -> Path:
+    """A file of the cache, which one process makes while others wait for it."""
+    target = cache() / f"{key}{suffix}"
+    with target.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not target.exists():
+            make(target)
+    return target
+
+
+def _compile(source: Path, flags: Sequence[str], target: Path) -> None:
+    part = target.with_suffix(".part")
+    _run(["g++", "-c", "-I", str(HERE), *FLAGS, *flags, str(source), "-o", str(part)])
+    part.rename(target)
+
+
+def _build(code: str, flags: Sequence[str], device: Path, target: Path) -> None:
     with tempfile.TemporaryDirectory(dir=cache()) as room:
-        kernels, device = Path(room, "kernels.cpp"), Path(room, "device.o")
+        kernels = Path(room, "kernels.cpp")
         kernels.write_text(code)
-        compiler = ["g++", "-c", "-I", str(HERE)]
-        _run([*compiler, *flags, *macros, str(kernels), "-o", f"{kernels}.o"])
-        own = ["-DCHECKED"] if watch else []
-        _run([*compiler, *FLAGS, *own, str(HERE / "runtime.cpp"), "-o", str(device)])
+        _compile(kernels, flags, Path(f"{kernels}.o"))
         made = Path(room, "library.so")
         _run(["g++", "-shared", f"{kernels}.o", str(device), "-o", str(made)])
         symbols = _run(["nm", "--print-size", "--defined-only", str(made)])
@@ -189,7 +235,6 @@ def _built(code: str, macros: Sequence[str], watch: bool) -> Path:
         Path(room, "symbols").write_text("\n".join(kept))
         Path(room, "symbols").rename(target.with_suffix(".symbols"))
         made.rename(target)
-    return target
 
 
 def _run(command: list[str]) -> str:

@@ -60,7 +60,7 @@ void* home;
 u32 current, block, threads, blocks, epoch;
 void (*kernel)(void**);
 void** given;
-bool failed;
+bool failed, watching = true;
 char message[400];
 u64 schedule = 0, state = 1;
 
@@ -118,7 +118,8 @@ void start(u32 number) {
     Fibre& fibre = fibres[number];
     if (!fibre.stack)
         fibre.stack = (char*)mmap(nullptr, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    void** top = (void**)(fibre.stack + STACK - 64);
+    // not all at the same place of a page, where they would push each other out of the CPU's cache
+    void** top = (void**)(fibre.stack + STACK - 64 - number % 128 * 192);
     *--top = nullptr;
     *--top = (void*)begin;
     for (int saved = 0; saved < 6; ++saved) *--top = nullptr;
@@ -133,9 +134,9 @@ std::vector<u32> order(u32 size) {
     return numbers;
 }
 
-// Lets warps go on all of whose lanes are there; returns whether one did.
-bool release_warps() {
-    bool moved = false;
+// Lets warps go on all of whose lanes are there. Whoever runs comes to an operation, a barrier or its end, so that after
+// each turn of all threads a warp goes on, or all are at barriers or done.
+void release_warps() {
     for (u32 first = 0; first < threads; first += WARP_SIZE) {
         const u32 stop = std::min(first + WARP_SIZE, threads);
         u32 waiting = 0, elsewhere = 0;
@@ -154,9 +155,7 @@ bool release_warps() {
         if (elsewhere || stop - first < WARP_SIZE)
             complain("%u of 32 lanes of a warp of block %u reach its operation in line %d", waiting, block, line);
         for (u32 i = first; i < stop; ++i) fibres[i].wait = READY;
-        moved = true;
     }
-    return moved;
 }
 
 void run_block() {
@@ -164,15 +163,13 @@ void run_block() {
     epoch = 1;
     std::vector<u32> turns = order(threads);
     while (!failed) {
-        bool moved = false;
         for (u32 number : turns) {
             if (fibres[number].wait != READY) continue;
-            moved = true;
             current = number;
             emulated_switch(&home, fibres[number].at);
             if (failed) return;
         }
-        moved |= release_warps();
+        release_warps();
         u32 waiting = 0, done = 0;
         int line = 0;
         for (u32 i = 0; i < threads; ++i) {
@@ -187,10 +184,9 @@ void run_block() {
             if (done)
                 complain("%u of %u threads of block %u reach the barrier in line %d", waiting, threads, block, line);
             for (u32 i = 0; i < threads; ++i) fibres[i].wait = READY;
-            ++epoch, moved = true;
+            ++epoch;
             turns = order(threads);
         }
-        if (!moved) complain("threads of block %u wait for each other forever", block);
     }
 }
 
@@ -229,6 +225,7 @@ void put(Mark& mark, bool local) {
 }
 
 void access(const void* address, u32 size, bool write, bool atomic) {
+    if (!watching) return;
     const place at = (place)address, stack = (place)fibres[current].stack;
     if (at - stack < STACK) return;
     const char* does = write ? "writes" : "reads";
@@ -336,6 +333,7 @@ double emulated_quantile(double p) {
 }
 
 void emulated_schedule(u64 number) { schedule = number, state = number | 1; }
+void emulated_watch(int whether) { watching = whether; }
 const char* emulated_message() { return message; }
 void emulated_reset(int both) {
     for (Range& range : arguments) free(range.cells);
@@ -344,6 +342,7 @@ void emulated_reset(int both) {
     if (both) shared.clear();
 }
 void emulated_array(void* start, size_t bytes, int log, int constant, unsigned char* filled, int number) {
+    if (!watching) return;
     arguments.push_back({(place)start, (place)start + bytes, log, constant, filled, number,
                          (Cell*)calloc((bytes >> log) + 1, sizeof(Cell))});
 }
@@ -356,7 +355,8 @@ int emulated_launch(void (*what)(void**), unsigned blocks_, unsigned threads_, v
     kernel = what, blocks = blocks_, threads = threads_, given = arguments_;
     failed = false;
     // a shared array keeps marks of the last launch
-    for (Range& range : shared) memset((void*)range.cells, 0, ((range.stop - range.start) >> 2) * sizeof(Cell));
+    for (Range& range : shared)
+        if (watching) memset((void*)range.cells, 0, ((range.stop - range.start) >> 2) * sizeof(Cell));
     for (u32 number : order(blocks)) {
         block = number;
         run_block();

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cuda_source import source
-from emulator import Argument, DeviceError, Module
+from emulator import HERE, OFTEN, Argument, DeviceError, Module
 
 pytestmark = [
     pytest.mark.cuda,
@@ -96,6 +96,12 @@ BROKEN = {
         1,
         "31 of 32 lanes",
     ),
+    "lanes at two operations": (
+        "float z = 1; if (threadIdx.x & 1)\nz = __shfl_sync(~0u, z, 0);\nelse\nz = __shfl_sync(~0u, z, 1);\n"
+        "y[threadIdx.x] = z;",
+        1,
+        "lanes of a warp of block 0 are at operations in lines",
+    ),
     "a mask of some lanes": (
         "float z = __shfl_sync(0xFFFFu, 1.0f, 0); y[threadIdx.x] = z;",
         1,
@@ -145,6 +151,36 @@ def test_a_broken_kernel_is_caught(name: str) -> None:
 def test_a_right_kernel_is_not(number: int) -> None:
     for order in (0, 1, 4242):
         np.testing.assert_array_equal(launched(len(BROKEN) + number, 1, order), 2 * np.arange(64))
+
+
+def test_later_launches_with_the_same_sizes() -> None:
+    """Which are not watched: their results and what they wrote are the same."""
+    module = small_kernels()
+    module.schedule(0)
+    for _ in range(OFTEN + 2):
+        x, y, filled = np.arange(64, dtype=np.float32), np.empty(64, np.float32), np.zeros(64, np.uint8)
+        arrays = (Argument(x), Argument(y, filled), Argument(np.zeros(1, np.uint32)))
+        module.launch(f"kernel{len(BROKEN)}", 1, 64, (*arrays, 64))
+        np.testing.assert_array_equal(y, 2 * np.arange(64))
+        assert filled.all()
+    module.launch(f"kernel{len(BROKEN)}", 1, 64, (*arrays, 65))  # other sizes are watched
+    with pytest.raises(DeviceError, match="nobody has written"):  # as is the launch that reads what is not there
+        module.launch(f"kernel{len(BROKEN)}", 1, 64, (Argument(x, 0 * filled), *arrays[1:], 64))
+
+
+def test_every_complaint_is_shown() -> None:
+    """Of what the device says about kernels, nothing is left untried."""
+    said = set()
+    for number, (_, blocks, _) in enumerate(BROKEN.values()):
+        with pytest.raises(DeviceError) as caught:
+            launched(number, blocks, 0)
+        said.add(str(caught.value))
+    text = (HERE / "runtime.cpp").read_text()
+    formats = re.findall(r'(?:FAIL|complain)\("([^"]*)"', text)
+    assert len(formats) > 9
+    for form in formats:
+        pattern = re.sub(r"%(?:s|u|d|ll[du])", ".+", re.escape(form).replace(r"\%", "%"))
+        assert any(re.search(pattern, one) for one in said), form
 
 
 def test_arguments_of_another_type() -> None:

@@ -25,11 +25,13 @@ class Project:
     """A copy of the project with one study `tiny` over two sketches, and its claims S1 and S2x."""
 
     path: Path
+    packages: tuple[Path, ...] = ()  # where Python looks besides
 
     def start(self, *options: str, wrapper: bool = False) -> "subprocess.Popen[str]":
         command = ["sh", "workflow/run"] if wrapper else ["snakemake", "--cores", "2"]
         search = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-        environment = {**os.environ, "PYTHONPATH": str(self.path), "PATH": search}
+        packages = os.pathsep.join(map(str, [self.path, *self.packages]))
+        environment = {**os.environ, "PYTHONPATH": packages, "PATH": search}
         environment.pop("PYTEST_XDIST_WORKER", None)
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         return subprocess.Popen(

@@ -1,22 +1,33 @@
 """workflow/on_gpu, tried without a GPU: pieces that go on from each other."""
 
+import dataclasses
 import json
 import os
+import platform
+import runpy
+import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 
 import pytest
+import yaml
 from conftest import ROOT, Project
+
+from sketchbench.config import study
+from sketchbench.project import CONF
+from sketchbench.run import record
 
 pytestmark = pytest.mark.workflow
 
 
-def _on_gpu(project: Project, *arguments: str) -> subprocess.CompletedProcess[str]:
+def _on_gpu(project: Project, *arguments: str, before: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
     search = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])  # noqa: PTH120
+    packages = os.pathsep.join(map(str, [project.path, *project.packages]))
     return subprocess.run(
-        [sys.executable, "workflow/on_gpu", *arguments],
+        [*before, sys.executable, "workflow/on_gpu", *arguments],
         cwd=project.path,
-        env={**os.environ, "PYTHONPATH": str(project.path), "PATH": search},
+        env={**os.environ, "PYTHONPATH": packages, "PATH": search},
         capture_output=True,
         text=True,
         timeout=200,
@@ -44,6 +55,37 @@ def test_one_file_has_the_results(finished: Project) -> None:
     assert all(one["seconds"] > 0 for one in result["speeds"])
 
 
+@pytest.mark.cuda
+@pytest.mark.skipif(shutil.which("g++") is None or platform.machine() != "x86_64", reason="needs the emulated device")
+def test_a_rehearsal_on_the_emulated_device(finished: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a network, where Linux can take it away; the trainings in pieces, of which the first is short."""
+    monkeypatch.setenv("EMULATED_CUDA", "fast")
+    project = dataclasses.replace(finished, packages=(ROOT / "tests" / "cuda" / "emulated",))
+    alone = ["unshare", "--map-root-user", "--net"]
+    possible = shutil.which("unshare") and subprocess.run([*alone, "true"], check=False).returncode == 0
+    settings = ("--scale", "smoke", "--studies", "tiny")
+    for minutes, steps in (("0.51", ["trainings"]), ("3", ["speed"]), ("3", ["frontier", "trainings"])):
+        done = _on_gpu(project, "--minutes", minutes, *settings, *steps, before=alone if possible else [])
+        assert done.returncode in (0, 75), done.stdout + done.stderr
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "on_gpu: all is done"), done.stdout + done.stderr
+    result = json.loads((project.path / "results" / "on_gpu" / "result.json").read_text())
+    assert (result["kernels"], result["device"]) == ("cupy-emulated", "emulated on a CPU")
+    assert {name: step["outcome"] for name, step in result["steps"].items()} == dict.fromkeys(
+        ("speed", "frontier", "trainings"), "done"
+    )
+    training = record.read(project.path / "results" / "on_gpu" / "frontier.parquet")
+    assert training.provenance["kernels"] == "cupy-emulated"
+
+
+def test_the_training_of_the_frontier_has_the_sizes_of_its_study() -> None:
+    own = dict(setting.split("=", 1) for setting in runpy.run_path(str(ROOT / "workflow" / "on_gpu"))["FRONTIER"])
+    paper = study.read(CONF, "frontier", "paper").set
+    sizes = ["training.batch", "training.rounds", "training.judged", "tuning.rounds", "privacy.delta", "model.hidden"]
+    for name in (*(f"task.{size}" for size in sizes), "task.judging.budgets"):
+        assert yaml.safe_load(own[name]) == paper[name]
+    assert f"samples: {paper['task.partitions.one class.samples']}}}" in own["task.partitions"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [(["training"], "STEP=training is unknown"), (["--minutes", "0"], "--minutes 0 is too short")],
@@ -56,9 +98,6 @@ def test_a_wrong_call_is_told(arguments: list[str], told: str) -> None:
 
 
 def test_a_gpu_gets_the_figures_as_printed() -> None:
-    from sketchbench.config import study
-    from sketchbench.project import CONF
-
     for name, rounds in (("compressed_iid", 3125), ("compressed_noniid", 5000)):
         assert study.read(CONF, name, "paper", gpu=True).set["task.rounds"] == rounds
         assert study.read(CONF, name, "paper").set["task.rounds"] < rounds

@@ -7,6 +7,7 @@ written can't be read, and two entries can't be assigned to one place.
 # ruff: noqa: E402, N801
 
 import builtins
+import functools
 import inspect
 import json
 import operator
@@ -74,6 +75,13 @@ def _allocated(shape, dtype):
     return ndarray._of(a, _Memory(owner, a.ctypes.data, dtype.itemsize, filled))
 
 
+def _only(order="C", **others):
+    """Refuse what is not emulated: other orders in memory, and options that are given."""
+    given = {name: value for name, value in others.items() if value is not None}
+    if order not in ("C", "K", None) or given:
+        raise NotImplementedError(f"the emulated device has no order={order!r}, {given}")
+
+
 def _lowered(x):
     """What NumPy computes with, for arrays of the device, numbers, and sequences of them; TypeError for the rest."""
     if isinstance(x, ndarray):
@@ -120,6 +128,7 @@ class ndarray:
     __hash__ = None
 
     def __init__(self, shape, dtype=float, memptr=None, strides=None, order="C"):
+        _only(memptr=memptr, strides=strides, order=order)
         made = _allocated(shape, dtype)
         self._a, self._memory = made._a, made._memory
 
@@ -166,6 +175,7 @@ class ndarray:
     imag = property(lambda self: _raised(self._a.imag, self))
 
     def get(self, stream=None, order="C", out=None, blocking=True):
+        _only(stream=stream, order=order, out=out)
         return _lowered(self).copy(order="C")
 
     def item(self):
@@ -175,11 +185,13 @@ class ndarray:
         return _lowered(self).tolist()
 
     def astype(self, dtype, order="K", casting=None, subok=None, copy=True):
+        _only(order=order, casting=casting, subok=subok)
         if not copy and np.dtype(dtype) == self.dtype:
             return self
         return _raised(_lowered(self).astype(dtype))
 
     def copy(self, order="C"):
+        _only(order=order)
         return _raised(_lowered(self).copy(order="C"))
 
     def fill(self, value):
@@ -187,16 +199,18 @@ class ndarray:
             raise ValueError("non-scalar numpy.ndarray cannot be used for fill")
         self._write(_lowered(value))
 
-    def sort(self, axis=-1, *, kind=None):
+    def sort(self, axis=-1, kind=None):
         self._write(np.sort(_lowered(self), axis=axis, kind="stable"))
 
-    def argsort(self, axis=-1, *, kind=None):
+    def argsort(self, axis=-1, kind=None):
         return _raised(np.argsort(_lowered(self), axis=axis, kind="stable"))
 
-    def reshape(self, *shape, order="C"):
+    def reshape(self, *shape, order="C", copy=None):
+        _only(order=order, copy=copy)
         return self._shaped(self._a.reshape(*shape))
 
     def ravel(self, order="C"):
+        _only(order=order)
         return self._shaped(self._a.ravel())
 
     def _shaped(self, result):
@@ -209,9 +223,13 @@ class ndarray:
     def __getattr__(self, name):
         if name.startswith("_") or name not in _NAMES["ndarray"]:
             raise AttributeError(f"'cupy.ndarray' object has no attribute {name!r}")
-        return lambda *args, **kwargs: _computed(
-            lambda a, *more, **named: getattr(a, name)(*more, **named), (self, *args), kwargs
-        )
+        taken = _signature(_NAMES["ndarray"][name])
+
+        def method(*args, **kwargs):
+            taken.bind(*args, **kwargs)
+            return _computed(lambda a, *more, **named: getattr(a, name)(*more, **named), (self, *args), kwargs)
+
+        return method
 
     def __getitem__(self, key):
         return _raised(self._a[_index(key)], self)
@@ -338,11 +356,14 @@ def _offered(name, function, signature):
         return _computed(function, args, kwargs)
 
     offered.__name__ = name
+    if taken is not None:
+        offered.__signature__ = taken
     return offered
 
 
+@functools.cache
 def _signature(text):
-    """From its text; None for what takes anything, as ufuncs do."""
+    """From its text; None for what takes anything."""
     if not text:
         return None
     scope = {}
@@ -360,39 +381,43 @@ for _name, _text in _NAMES["functions"].items():
 
 
 def empty(shape, dtype=float, order="C"):
+    _only(order=order)
     return _allocated(shape, dtype)
 
 
 def full(shape, fill_value, dtype=None, order="C"):
-    made = empty(shape, dtype or np.asarray(_lowered(fill_value)).dtype)
+    made = empty(shape, dtype or np.asarray(_lowered(fill_value)).dtype, order)
     made.fill(fill_value)
     return made
 
 
 def zeros(shape, dtype=float, order="C"):
-    return full(shape, 0, dtype)
+    return full(shape, 0, dtype, order)
 
 
-def ones(shape, dtype=None, order="C"):
-    return full(shape, 1, dtype or float)
+def ones(shape, dtype=float, order="C"):
+    return full(shape, 1, dtype, order)
 
 
 def empty_like(prototype, dtype=None, order="K", subok=None, shape=None):
+    _only(order=order, subok=subok)
     return empty(prototype.shape if shape is None else shape, dtype or prototype.dtype)
 
 
-def asarray(a, dtype=None, order=None, *, blocking=False):
+def asarray(a, dtype=None, order=None, *, copy=None, blocking=False):
+    _only(order=order, copy=copy)
     if isinstance(a, ndarray):
         return a if dtype in (None, a.dtype) else a.astype(dtype)
     return array(a, dtype)
 
 
-def array(object, dtype=None, copy=True, order="K", subok=False, ndmin=0, *, blocking=False):
-    if isinstance(object, ndarray):
-        return object.astype(dtype or object.dtype, copy=copy)
-    if isinstance(object, (list, tuple)) and builtins.any(isinstance(one, ndarray) for one in object):
-        object = np.stack([_lowered(one) for one in object])
-    values = np.array(object, dtype=dtype)
+def array(obj, dtype=None, copy=True, order="K", subok=False, ndmin=0, *, blocking=False):
+    _only(order=order, subok=subok or None, ndmin=ndmin or None)
+    if isinstance(obj, ndarray):
+        return obj.astype(dtype or obj.dtype, copy=copy)
+    if isinstance(obj, (list, tuple)) and builtins.any(isinstance(one, ndarray) for one in obj):
+        obj = np.stack([_lowered(one) for one in obj])
+    values = np.array(obj, dtype=dtype)
     made = empty(values.shape, values.dtype)
     made._write(values)
     return made
@@ -408,12 +433,12 @@ def asfortranarray(a, dtype=None):
 
 
 def asnumpy(a, stream=None, order="C", out=None, *, blocking=True):
+    _only(stream=stream, order=order, out=out)
     return a.get() if isinstance(a, ndarray) else np.asarray(a)
 
 
 def copyto(dst, src, casting="same_kind", where=None):
-    if where is not None:
-        raise NotImplementedError("copyto with where")
+    _only(where=where)
     dst._write(_lowered(src))
 
 
@@ -428,10 +453,11 @@ def broadcast_to(array, shape):
     return _raised(np.broadcast_to(_lowered(array), shape), array)
 
 
-def from_dlpack(x, /, *, device=None, copy=None):
-    if not isinstance(x, ndarray) and not _torch_device.on_device(x):
+def from_dlpack(array, *, device=None, copy=None):
+    _only(device=device, copy=copy)
+    if not isinstance(array, ndarray) and not _torch_device.on_device(array):
         raise BufferError("a tensor on the CPU can't be an array of the device")
-    return ndarray._of(np.from_dlpack(_torch_device.plain(x)))
+    return ndarray._of(np.from_dlpack(_torch_device.plain(array)))
 
 
 linalg = ModuleType("cupy.linalg")
@@ -444,7 +470,7 @@ class _CUDARuntimeError(RuntimeError):
 
 
 class _Device:
-    def __init__(self, device=0):
+    def __init__(self, device=None):
         if device:
             raise _CUDARuntimeError("cudaErrorInvalidDevice: invalid device ordinal")
         self.id = 0
@@ -470,15 +496,15 @@ class RawModule:
 
     def __init__(
         self,
-        *,
         code=None,
+        *,
         path=None,
         options=(),
         backend="nvrtc",
         translate_cucomplex=False,
         enable_cooperative_groups=False,
         name_expressions=None,
-        jitify=False,
+        jitify=None,
     ):
         self._source, self._module = (code, options, name_expressions), None
 
