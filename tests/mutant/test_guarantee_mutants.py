@@ -34,6 +34,9 @@ def test_fiht_keeps_its_promises() -> None:
     assert verdict("T14", rows) == "holds"
     assert max(row["maximum"] for row in rows if row["quantity"] == "lemma_3") > 0.97
     assert verdict("T16-all", rows) == "holds"
+    twice = [row for row in rows if row["quantity"] == "lemma_3_twice"]
+    assert [row["case"] for row in twice] == ["equal"] * 2
+    assert verdict("T14", [{**row, "quantity": "lemma_3"} for row in twice]) == "fails"  # beyond condition (7)
 
 
 def test_one_entry_too_many_for_the_printed_form() -> None:
