@@ -164,6 +164,7 @@ def _table_row(row: Mapping[Any, Any], place: str) -> str:
     for kind in KINDS:
         verdict = f": {badge(row[f'{kind}_verdict'])} {measured(row, kind)}" if row[f"{kind}_verdict"] else ""
         controls += [f"{'near miss, ' if kind == 'near_miss' else ''}{escape(row[kind])}{verdict}"] if row[kind] else []
+    both = "<br>".join(controls)
     tightness = " to ".join(dict.fromkeys(number(row[name], 3) for name in ("tightness", "loosest")))
     interval = f"[{number(row['low'])}, {number(row['high'])}]"
     cells = (
@@ -172,7 +173,7 @@ def _table_row(row: Mapping[Any, Any], place: str) -> str:
         *(tightness.removesuffix(" to "), f"{row['trials']:,.0f}" if row["trials"] == row["trials"] else ""),
     )
     plain = "".join(f"<td>{cell}</td>" for cell in cells)
-    return f'<tr{place}>{plain}<td class="wide">{typeset(row["case"])}</td><td class="wide">{'<br>'.join(controls)}</td></tr>'
+    return f'<tr{place}>{plain}<td class="wide">{typeset(row["case"])}</td><td class="wide">{both}</td></tr>'
 
 
 def _checks(claim: Claim, scales: Sequence[Scale]) -> str:

@@ -9,7 +9,6 @@ from judging import verdict
 from recoveries import SmallestKept
 
 from sketchbench import kernels
-from sketchbench.measure.row import Row
 from sketchbench.recovery import FIHT, CountSketchMedian
 from sketchbench.recovery.control import Nothing
 from sketchbench.sketch import BlockSparseEmbedding, SubsampledHadamard
@@ -66,8 +65,9 @@ def test_derived_constants() -> None:
     assert orthogonal_constants(64, 64).noise == 1
 
 
-def for_each(recovery: Any) -> list[Row]:
-    return ForEach(BlockSparseEmbedding(64, 250, 5), recovery, NUMBA, 3, trials=1500, k=3, excess=1.0).run()
+def for_each(recovery: Any) -> list[dict[str, Any]]:
+    task = ForEach(BlockSparseEmbedding(64, 250, 5), recovery, NUMBA, 3, trials=1500, k=3, excess=1.0)
+    return [{**row, "b": 120} for row in task.run()]
 
 
 def test_signals_that_do_not_depend_on_the_sketch() -> None:
