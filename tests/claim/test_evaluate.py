@@ -197,7 +197,9 @@ def test_near_misses_share_a_rate_of_their_own(tmp_path: Path) -> None:
     tables = {"one": table(good=1.0, other=1.0, zero=2.0), "two": table(near=2.0), "three": table(near=2.0)}
     one = {"method": "near", "studies": ["two"]}
     near = {"good": one, "other": {**one, "studies": ["two", "three"]}}
-    claims = read_claims(write(tmp_path, methods=["good", "other"], negative_control={"method": "zero"}, near_miss=near))
+    claims = read_claims(
+        write(tmp_path, methods=["good", "other"], negative_control={"method": "zero"}, near_miss=near)
+    )
     assert evaluate(claims, tables, "quick")[1] == 3
 
 

@@ -72,10 +72,10 @@ def evaluate(
             if first.idle and whole and aside.isdisjoint(claim.studies):
                 raise ClaimError(first.idle)
             refusals[claim.id] = first.idle
-    # Negative controls and near misses are judged at the level of the claims, but they take no share of the claims' error
+    # Negative controls and near misses are judged at the level of the claims, but take no share of the claims' error
     # rate. They are two more families, whose statements ("this control fails the checks") are others: a wrong one of
     # them makes a verdict `holds` that should be `vacuous`, or not sharp, and never a false statement of a claim hold.
-    # With as many comparisons as the largest family, Bonferroni bounds the error rate of each by the same number.
+    # With as many comparisons as the largest family has, Bonferroni bounds the error rate of each by the same number.
     count = max(map(sum, zip(*(first.sizes for first in passes.values()), strict=True)), default=0)
     error_rate = FAMILY_WISE_ERROR / max(count, 1)
     rows: list[dict[str, Any]] = []

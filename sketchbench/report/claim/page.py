@@ -207,9 +207,9 @@ def _near_misses(verdicts: pd.DataFrame) -> list[str]:
         return []
     sharp = int((found["verdict"] == "holds").sum())
     text = (
-        f"Of {len(holding)} verdicts that hold, the near miss is rejected for {sharp}, and not for {len(found) - sharp}, "
-        f"which are not sharp; for {len(holding) - len(found)} the file of the claim says why there is none. Equalities "
-        "need none: what is off by a factor fails them on either side."
+        f"Of {len(holding)} verdicts that hold, the near miss is rejected for {sharp}, and not for "
+        f"{len(found) - sharp}, which are not sharp; for {len(holding) - len(found)} the file of the claim says why "
+        "there is none. Equalities need none: what is off by a factor fails them on either side."
     )
     rows = []
     for (claim, miss, verdict), group in found.groupby(["claim", "near_miss", "near_miss_verdict"], sort=False):
