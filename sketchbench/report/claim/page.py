@@ -215,7 +215,7 @@ def _near_misses(verdicts: pd.DataFrame) -> list[str]:
     for (claim, miss, verdict), group in found.groupby(["claim", "near_miss", "near_miss_verdict"], sort=False):
         spans = [("near_miss_statistic",) * 2, ("near_miss_bound",) * 2, ("tightness", "loosest")]
         cells = [" to ".join(dict.fromkeys([number(group[a].min(), 3), number(group[b].max(), 3)])) for a, b in spans]
-        rows.append([claim, miss, str(len(group)), f"{MARKS[verdict]} {verdict}", *cells])
+        rows.append([str(claim), str(miss), str(len(group)), f"{MARKS[str(verdict)]} {verdict}", *cells])
     columns = ["claim", "near miss", "verdicts", "its checks", "it measured", "held against", "tightness of the claim"]
     return ["## Near misses", text, _table(columns, rows)]
 
