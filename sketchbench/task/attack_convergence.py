@@ -141,7 +141,9 @@ class AttackConvergence(Checked):
             yield Row("log_loss", round=t, bound=bound).mean(values[kept])
         twice = np.stack([to_numpy(loss) for _, loss in attack.descend(2 * descent.step, self.rounds)])
         for quantity, of in (("contraction", losses), ("contraction_twice", twice)):
-            ratios = of[1:] / (of[:-1] * (1 - descent.rate))
+            allowed = of[:-1] * (1 - descent.rate)
+            judged = (allowed > 0) & np.isfinite(allowed)  # not after the loss has vanished, or run away
+            ratios = np.divide(of[1:], allowed, out=np.zeros_like(allowed), where=judged)
             yield Row(quantity).exceedances(ratios.max(axis=0)[kept], 1.0)
         yield Row("contraction_still").exceedances(1 / (1 - descent.rate[kept]), 1.0)
         *_, (last, _) = attack.descend(descent.safe, self.recovery_rounds)
