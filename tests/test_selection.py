@@ -22,7 +22,7 @@ def test_only_ones_own() -> None:
     contract = {name for name in chosen["contract"] if not name.startswith("control/")}  # of all that have verdicts
     assert contract == set().union(*(chosen[name] for name in ("embedding", "moments", "norms", "growth")))
     assert set(chosen["convergence"]) == {"first", "count_sketch", "srht", "control/zero"}
-    assert chosen["embedding_controls"] == ["control/uniform_sampling_quarter"]
+    assert chosen["embedding_controls"] == ["control/uniform_sampling_quarter", "control/count_sketch_quarter"]
     assert set(chosen["hashing"]) == {"control/equal_signs", "control/tied_signs", "control/pairwise_signs"}
     assert selection.left_out(NAMED["descent"]) == "only=mine: it compares a fixed list of methods"
     assert selection.left_out(NAMED["reconstruction"]) == "only=mine: the folder has no recovery"

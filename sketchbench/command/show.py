@@ -133,9 +133,8 @@ def _control(kind: str, control: NegativeControl | None, row: Row) -> str:
         return "none yet"
     if control.reason:
         return f"none can be; {control.reason}"
-    statistic = row[f"{kind}_statistic"]
-    number = "" if math.isnan(statistic) else f" ({page.number(statistic)})"
-    return f"{row[kind]}: {row[f'{kind}_verdict']}{number}"
+    numbers = page.measured(row, kind)
+    return f"{row[kind]}: {row[f'{kind}_verdict']}{f' ({numbers})' if numbers else ''}"
 
 
 def draw_interval(statistic: float, low: float, high: float, bound: float) -> str:

@@ -108,13 +108,13 @@ def _takes_up(study: Study) -> bool:
 def _needed(conf: Path, taking: set[str]) -> dict[str, list[str]]:
     """The negative controls of the claims that judge a user's methods, by study: those `taking` the methods, and all
     other studies of these claims."""
-    from sketchbench.report.claim.control import read_controls  # half a second that other plans do without
+    from sketchbench.report.claim.control import KINDS, read_controls  # half a second that other plans do without
 
     needed: dict[str, list[str]] = {name: [] for name in taking}
     for claim in _claims(conf):
         checked = {study for check in claim["checks"] for study in check.get("studies", claim["studies"])}
         if checked & taking:
-            for controls in (read_controls(claim.get(kind, {})) for kind in ("negative_control", "near_miss")):
+            for controls in (read_controls(claim.get(kind, {})) for kind in KINDS):
                 for study in checked.union(*(control.studies for control in controls.values())):
                     needed.setdefault(study, [])
                 if (control := controls.get("default")) and control.method:

@@ -8,8 +8,8 @@ import pandas as pd
 
 from sketchbench.config import commands
 from sketchbench.report.claim.claims import Claim, read_claims
-from sketchbench.report.claim.control import NegativeControl
-from sketchbench.report.claim.page import ROLES
+from sketchbench.report.claim.control import KINDS, NegativeControl
+from sketchbench.report.claim.page import ROLES, measured
 from sketchbench.report.evidence.outcomes import Scale, read_outcomes
 from sketchbench.report.evidence.provenance import dated, last_commit, made_with
 from sketchbench.report.evidence.statistic import WORDS, axis_names, quantities, quantity
@@ -160,12 +160,11 @@ def _table(own: pd.DataFrame) -> list[str]:
 
 
 def _table_row(row: Mapping[Any, Any], place: str) -> str:
-    control = escape(row["negative_control"])
-    if row["negative_control_verdict"]:
-        control += f": {badge(row['negative_control_verdict'])} {number(row['negative_control_statistic'])}"
-    if row["near_miss"]:
-        verdict, statistic = badge(row["near_miss_verdict"]), number(row["near_miss_statistic"])
-        control += f"<br>near miss, {escape(row['near_miss'])}: {verdict} {statistic}"
+    controls = []
+    for kind in KINDS:
+        verdict = f": {badge(row[f'{kind}_verdict'])} {measured(row, kind)}" if row[f"{kind}_verdict"] else ""
+        controls += [f"{'near miss, ' if kind == 'near_miss' else ''}{escape(row[kind])}{verdict}"] if row[kind] else []
+    both = "<br>".join(controls)
     tightness = " to ".join(dict.fromkeys(number(row[name], 3) for name in ("tightness", "loosest")))
     interval = f"[{number(row['low'])}, {number(row['high'])}]"
     cells = (
@@ -174,7 +173,7 @@ def _table_row(row: Mapping[Any, Any], place: str) -> str:
         *(tightness.removesuffix(" to "), f"{row['trials']:,.0f}" if row["trials"] == row["trials"] else ""),
     )
     plain = "".join(f"<td>{cell}</td>" for cell in cells)
-    return f'<tr{place}>{plain}<td class="wide">{typeset(row["case"])}</td><td class="wide">{control}</td></tr>'
+    return f'<tr{place}>{plain}<td class="wide">{typeset(row["case"])}</td><td class="wide">{both}</td></tr>'
 
 
 def _checks(claim: Claim, scales: Sequence[Scale]) -> str:

@@ -1,17 +1,20 @@
 """Negative controls: families with too little randomness, too few rows or R = 0, which claims must reject."""
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 from sketchbench.kernels import Array, index_type
 from sketchbench.sketch import hashing
+from sketchbench.sketch.ams import AMS
 from sketchbench.sketch.count_sketch import CountSketch
 from sketchbench.sketch.draws import BUCKETS, ROWS, SIGNS, Draws
 from sketchbench.sketch.family import Family, require
+from sketchbench.sketch.gaussian import Gaussian
 from sketchbench.sketch.hashing import Hashing
 from sketchbench.sketch.operator import Sketch
 from sketchbench.sketch.scattered import Scattered
-from sketchbench.sketch.sparse import BlockSparseEmbedding
+from sketchbench.sketch.sparse import BlockSparseEmbedding, SparseEmbedding
+from sketchbench.sketch.transform import SubsampledHadamard
 from sketchbench.sketch.uniform import UniformSampling
 
 
@@ -126,6 +129,40 @@ class QuarterSampling(Family):
     def _draw(self, draws: Draws) -> Sketch:
         few = UniformSampling(self.d, max(1, self.b // 4))
         return _FewRows(few._draw(draws), self.b)
+
+
+class _Quarter(Family):
+    """Before a family in the order of bases: that family in the first quarter of the rows, the others being 0."""
+
+    def _draw(self, draws: Draws) -> Any:  # for mypy also what the other bases promise
+        return _FewRows(super(_Quarter, self._few())._draw(draws), self.b)  # type: ignore[safe-super]
+
+    def _few(self) -> Self:
+        return replace(self, b=max(1, self.b // 4))
+
+
+@dataclass(frozen=True)
+class QuarterAMS(_Quarter, AMS):
+    """AMS in a quarter of the rows: unbiased, with four times the variance."""
+
+
+@dataclass(frozen=True)
+class QuarterGaussian(_Quarter, Gaussian):
+    """A Gaussian sketch in a quarter of the rows: unbiased, with four times the variance."""
+
+
+@dataclass(frozen=True)
+class QuarterHadamard(_Quarter, SubsampledHadamard):
+    """SRHT in a quarter of the rows: unbiased, with four times the variance or more."""
+
+
+@dataclass(frozen=True)
+class QuarterSparse(_Quarter, SparseEmbedding):
+    """Sparse embedding I with a quarter of the rows and of the nonzeros per column: unbiased, with four times the
+    variance."""
+
+    def _few(self) -> Self:
+        return replace(self, b=max(1, self.b // 4), s=max(1, self.s // 4))
 
 
 def _one_per_column(draws: Draws, b: int, rows: Array, signs: Array) -> Scattered:

@@ -50,7 +50,7 @@ class AttackConvergence(Checked):
       7.5 needs it below 1, and γ₁ > 0; operators of deficient rank are left out.
     - `contraction`: for bilinear losses and operators of full rank, L(x_{t+1}) over (1 - γ) L(x_t), with the largest
       step of Theorem 7.5 for a = 0 and b = τ²β². `contraction_still`: the same for an attack that stays at x₀, a
-      negative control.
+      negative control; `contraction_twice`: with twice that step, a near miss.
 
     `slowing` counts the trials in which log L falls less than half as far in the second half of the `rounds` as in the
     first, which linear convergence rules out; bound: 1/2, for a probability.
@@ -139,8 +139,12 @@ class AttackConvergence(Checked):
         for t, values in logs.items():
             bound = t * float(np.log10(1 - descent.rate[kept]).mean())
             yield Row("log_loss", round=t, bound=bound).mean(values[kept])
-        ratios = losses[1:] / (losses[:-1] * (1 - descent.rate))
-        yield Row("contraction").exceedances(ratios.max(axis=0)[kept], 1.0)
+        twice = np.stack([to_numpy(loss) for _, loss in attack.descend(2 * descent.step, self.rounds)])
+        for quantity, of in (("contraction", losses), ("contraction_twice", twice)):
+            allowed = of[:-1] * (1 - descent.rate)
+            judged = (allowed > 0) & np.isfinite(allowed)  # not after the loss has vanished, or run away
+            ratios = np.divide(of[1:], allowed, out=np.zeros_like(allowed), where=judged)
+            yield Row(quantity).exceedances(ratios.max(axis=0)[kept], 1.0)
         yield Row("contraction_still").exceedances(1 / (1 - descent.rate[kept]), 1.0)
         *_, (last, _) = attack.descend(descent.safe, self.recovery_rounds)
         yield self._recovery_row("recovered", attack, last)

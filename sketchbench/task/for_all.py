@@ -31,7 +31,8 @@ class ForAll(Checked):
     Rows:
         lemma_3: the largest error over √(γ/2)‖x‖ + C_n‖w‖, and for how many signals that exceeds the bound 1. The
             signals (`case`) have as many `equal` entries as condition (7) allows at γ, which leaves the largest tail,
-            or `geometric` magnitudes; the noise w is 0, or has a random direction.
+            or `geometric` magnitudes; the noise w is 0, or has a random direction. `lemma_3_twice`: the same for twice
+            as many equal entries, a near miss.
         c_1: mean of the smallest C₁ with error <= C₁/√k ‖x - x^[m]‖₁, for k + 1 equal entries or a dense tail,
             whichever needs the larger one; m = k (case `printed`), or m = k/2 (case `corrected`): Appendix D for 2m
             nonzeros.
@@ -72,16 +73,18 @@ class ForAll(Checked):
         if count < 1:
             return  # no signal is sparse enough for the lemma at these constants
         decay = np.exp(-np.arange(sketch.d) / max(1.0, count / 2.1))
-        for case, magnitudes in (("equal", np.arange(sketch.d) < count), ("geometric", decay)):
+        equal, twice = (np.arange(sketch.d) < many for many in (count, 2 * count))
+        kinds = (("lemma_3", "equal", equal), ("lemma_3", "geometric", decay), ("lemma_3_twice", "equal", twice))
+        for quantity, case, magnitudes in kinds:
             x = self._signals(np.asarray(magnitudes, dtype=float))
-            assert not exceeding(sparsity(x), limit)  # the lemma requires it
+            assert quantity == "lemma_3_twice" or not exceeding(sparsity(x), limit)  # the lemma requires it
             length = np.linalg.norm(x, axis=-1)
             ratios = []
             for size in NOISE:
                 w = self._directions(sketch.b) * size * length[:, None]
                 allowed = (self.gamma / 2) ** 0.5 * length + noise * np.linalg.norm(w, axis=-1)
                 ratios.append(errors(sketch, recovery, x, w) / allowed)
-            yield Row("lemma_3", case=case).exceedances(np.concatenate(ratios), 1.0)
+            yield Row(quantity, case=case).exceedances(np.concatenate(ratios), 1.0)
 
     def _appendix_d(self, sketch: Sketch, recovery: Recovery) -> Iterator[Row]:
         equal = self._signals((np.arange(sketch.d) <= self.k).astype(float))

@@ -192,6 +192,17 @@ def test_a_claim_is_sharp_only_where_its_near_miss_fails(
     assert (row["verdict"], row["near_miss"], row["near_miss_verdict"]) == (verdict, "near", passed)
 
 
+def test_near_misses_share_a_rate_of_their_own(tmp_path: Path) -> None:
+    """Two comparisons of the claim, as many of its controls, and three of its near misses: three share the rate."""
+    tables = {"one": table(good=1.0, other=1.0, zero=2.0), "two": table(near=2.0), "three": table(near=2.0)}
+    one = {"method": "near", "studies": ["two"]}
+    near = {"good": one, "other": {**one, "studies": ["two", "three"]}}
+    claims = read_claims(
+        write(tmp_path, methods=["good", "other"], negative_control={"method": "zero"}, near_miss=near)
+    )
+    assert evaluate(claims, tables, "quick")[1] == 3
+
+
 def test_a_near_miss_that_can_not_be(tmp_path: Path) -> None:
     row = judged(tmp_path, {"one": table(good=1.0)}, near_miss={"reason": "it has no rows to leave out"})
     assert (row["verdict"], row["near_miss"], row["near_miss_verdict"]) == ("holds", "none can be", "")

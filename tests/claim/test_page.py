@@ -43,7 +43,7 @@ def row(claim: str, verdict: str, label: str = "A", **changes: Any) -> dict[str,
     texts = {"paper": "song2023", "role": "printed", "method": label.lower(), "expected": "holds", "case": "c | d"}
     numbers = {"statistic": 1.0, "low": 0.5, "high": 1.5, "bound": 1.0, "slack": 1.0, "trials": 10.0, "tightness": 2.5}
     control = {"negative_control": "", "negative_control_verdict": "", "negative_control_statistic": float("nan")}
-    control |= {"code": ""}
+    control |= {"code": "", "near_miss": "", "near_miss_verdict": "", "loosest": 2.5}
     return {"claim": claim, "label": label, "verdict": verdict, **texts, **numbers, **control, **changes}
 
 
@@ -59,6 +59,19 @@ def test_it_has_everything() -> None:
         assert part in text
     assert "## Left out" in text
     assert "one: srht: b > d" in text
+
+
+def test_near_misses_are_counted_and_shown() -> None:
+    near = {"near_miss": "twice", "near_miss_statistic": 2.0, "near_miss_bound": 1.0}
+    rows = [row("X1", "holds", label, **near, near_miss_verdict="fails") for label in "AB"]
+    rows += [row("X2", "holds, not sharp", **near | {"near_miss_statistic": 0.5}, near_miss_verdict="holds")]
+    rows += [row("X3", "holds", near_miss="none can be"), row("X4", "holds"), row("X5", "fails", **near)]
+    text = rendered(*rows)
+    assert "Of 4 verdicts that hold, the near miss is rejected for 2, and not for 1" in text
+    assert "for 1 the file of the claim" in text
+    found = [["X1", "twice", "2", "✗ fails", "2", "1", "2.5"], ["X2", "twice", "1", "✓ holds", "0.5", "1", "2.5"]]
+    assert cells(text, "Near misses") == found
+    assert "## Near misses" not in rendered(row("X1", "holds"))
 
 
 def test_without_anything_left_out() -> None:

@@ -9,7 +9,6 @@ from judging import verdict
 from recoveries import SmallestKept
 
 from sketchbench import kernels
-from sketchbench.measure.row import Row
 from sketchbench.recovery import FIHT, CountSketchMedian
 from sketchbench.recovery.control import Nothing
 from sketchbench.sketch import BlockSparseEmbedding, SubsampledHadamard
@@ -34,6 +33,9 @@ def test_fiht_keeps_its_promises() -> None:
     assert verdict("T14", rows) == "holds"
     assert max(row["maximum"] for row in rows if row["quantity"] == "lemma_3") > 0.97
     assert verdict("T16-all", rows) == "holds"
+    twice = [row for row in rows if row["quantity"] == "lemma_3_twice"]
+    assert [row["case"] for row in twice] == ["equal"] * 2
+    assert verdict("T14", [{**row, "quantity": "lemma_3"} for row in twice]) == "fails"  # beyond condition (7)
 
 
 def test_one_entry_too_many_for_the_printed_form() -> None:
@@ -63,8 +65,9 @@ def test_derived_constants() -> None:
     assert orthogonal_constants(64, 64).noise == 1
 
 
-def for_each(recovery: Any) -> list[Row]:
-    return ForEach(BlockSparseEmbedding(64, 250, 5), recovery, NUMBA, 3, trials=1500, k=3, excess=1.0).run()
+def for_each(recovery: Any) -> list[dict[str, Any]]:
+    task = ForEach(BlockSparseEmbedding(64, 250, 5), recovery, NUMBA, 3, trials=1500, k=3, excess=1.0)
+    return [{**row, "b": 120} for row in task.run()]
 
 
 def test_signals_that_do_not_depend_on_the_sketch() -> None:

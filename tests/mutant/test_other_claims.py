@@ -11,7 +11,7 @@ from operators import (
 )
 
 from sketchbench.sketch import AMS, BalancedCountSketch, BlockSparseEmbedding, CountSketch, Family, UniformSampling
-from sketchbench.sketch.control import EqualSigns, QuarterCountSketch, QuarterSampling, TiedBlocks
+from sketchbench.sketch.control import EqualSigns, QuarterAMS, QuarterCountSketch, QuarterSampling, TiedBlocks
 from sketchbench.task.inner_products import InnerProducts
 from sketchbench.task.moments import Moments
 from sketchbench.task.tails import Tails
@@ -34,6 +34,7 @@ SAMPLING = Known(always={"Lemma D.28": tail.uniform_sampling})
         ("S6-chebyshev", QuarterCountSketch(240, 8), COUNT_SKETCH, True),
         ("S6-chebyshev", EqualSigns(240, 8), COUNT_SKETCH, True),
         ("S6", AMS(240, 8), DENSE, False),
+        ("S6", QuarterAMS(240, 8), DENSE, False),  # so that it is not sharp
         ("S6", EqualSigns(240, 8), DENSE, True),
         ("S6", UniformSampling(240, 8), SAMPLING, False),
         ("S6", QuarterSampling(240, 8), SAMPLING, True),

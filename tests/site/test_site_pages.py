@@ -73,11 +73,11 @@ def test_every_claim_has_a_page_and_every_verdict_a_place(scales: list[Scale]) -
 
 
 def test_a_verdict_shows_its_near_miss_and_its_tightness_over_all_rounds(tmp_path: Path) -> None:
-    near = {"near_miss": "twice", "near_miss_verdict": "holds", "near_miss_statistic": 0.25, "loosest": 640.0}
-    write_verdicts(tmp_path, [verdict(verdict="holds, not sharp", **near)])
+    near = {"near_miss": "twice", "near_miss_verdict": "holds", "near_miss_statistic": 0.25, "near_miss_bound": 0.5}
+    write_verdicts(tmp_path, [verdict(verdict="holds, not sharp", loosest=640.0, **near)])
     text = made(claims, [Scale("quick", tmp_path)])["claims/S2.md"].text
     assert '<span class="holds-not-sharp">≤ holds, not sharp</span>' in text
-    assert '<br>near miss, twice: <span class="holds">✓ holds</span> 0.25' in text
+    assert '<br>near miss, twice: <span class="holds">✓ holds</span> 0.25 of 0.5' in text
     assert "<td>1.3 to 640</td>" in text
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from sketchbench.config import schema
 from sketchbench.measure.column import COLUMNS, CONTROLS
 from sketchbench.parameters import choose
-from sketchbench.report.claim.control import NegativeControl, read_controls
+from sketchbench.report.claim.control import KINDS, NegativeControl, read_controls
 from sketchbench.report.claim.criteria import CRITERIA, Settings, Verdict
 
 Entry = TypeVar("Entry")
@@ -109,8 +109,8 @@ class Claim:
     def controls_of(self, method: str) -> dict[str, NegativeControl | None]:
         """The controls of a method by kind, `negative_control` and `near_miss`; None where it has none yet, and for
         what is a control itself."""
-        kinds = {"negative_control": self.controls, "near_miss": self.near_misses}
-        found = {kind: controls.get(method, controls.get("default")) for kind, controls in kinds.items()}
+        kinds = zip(KINDS, (self.controls, self.near_misses), strict=True)
+        found = {kind: controls.get(method, controls.get("default")) for kind, controls in kinds}
         unfit = self.role_of(method) == "control"
         return {kind: None if unfit or not one or one.selects_only(method) else one for kind, one in found.items()}
 

@@ -9,6 +9,7 @@ import pandas as pd
 from sketchbench.measure.column import AXES, COLUMNS, Column
 from sketchbench.parameters import choose
 
+KINDS = ("negative_control", "near_miss")
 IMPOSSIBLE = "none can be"  # the name where a reason says why no control is possible
 
 

@@ -145,7 +145,7 @@ def probability(row: TableRow, error: float, settings: Settings) -> Comparison:
     return _below(row, _share(row, error))
 
 
-@_for_rows_with(Column.BOUND)
+@_for_rows_with(Column.BOUND, Column.COUNT)
 def always(row: TableRow, error: float, settings: Settings) -> Comparison:
     """No trial exceeds `bound`; `count` is the number of trials that do.
 

@@ -9,12 +9,12 @@ import pandas as pd
 from sketchbench.measure.column import TRIALS_THERE, Column
 from sketchbench.report.claim import judging
 from sketchbench.report.claim.claims import NOTHING, Claim, ClaimError
-from sketchbench.report.claim.control import NegativeControl
+from sketchbench.report.claim.control import KINDS, NegativeControl
 from sketchbench.report.claim.criteria import Verdict
 from sketchbench.report.claim.gate import ROLE, apply_gate
 from sketchbench.report.claim.judging import Judgement, Selection, compare, decide
 
-FAMILY_WISE_ERROR = 1e-3  # over all comparisons of all claims of a run, and again over those of negative controls
+FAMILY_WISE_ERROR = 1e-3  # over all comparisons of the claims of a run, of their negative controls, of near misses
 
 
 def evaluate(
@@ -47,7 +47,7 @@ def evaluate(
     Returns:
         A table of verdicts, one row for each claim and method, void for methods that break the contract; and the
         number of comparisons that share the family-wise error rate: all of the claims (or, where these are more, of
-        the negative controls) but those of numbers that are computed, without trials.
+        the negative controls, or of the near misses) but those of numbers that are computed, without trials.
 
     Raises:
         ClaimError: for a check that finds nothing to judge in a table that is there, if these are whole.
@@ -72,11 +72,11 @@ def evaluate(
             if first.idle and whole and aside.isdisjoint(claim.studies):
                 raise ClaimError(first.idle)
             refusals[claim.id] = first.idle
-    # The controls are judged at the level of the claims, but they take no share of the claims' error rate. They are a
-    # second family, whose statements ("this control fails the checks") are others: a wrong one of them makes a verdict
-    # `holds` that should be `vacuous`, and never a false statement of a claim hold. With as many comparisons as the
-    # first or fewer, Bonferroni bounds the error rate of the second at the same level by the same number.
-    count = max(sum(first.size for first in passes.values()), sum(first.control_size for first in passes.values()))
+    # Negative controls and near misses are judged at the level of the claims, but take no share of the claims' error
+    # rate. They are two more families, whose statements ("this control fails the checks") are others: a wrong one of
+    # them makes a verdict `holds` that should be `vacuous`, or not sharp, and never a false statement of a claim hold.
+    # With as many comparisons as the largest family has, Bonferroni bounds the error rate of each by the same number.
+    count = max(map(sum, zip(*(first.sizes for first in passes.values()), strict=True)), default=0)
     error_rate = FAMILY_WISE_ERROR / max(count, 1)
     rows: list[dict[str, Any]] = []
     for claim in claims:
@@ -106,15 +106,14 @@ class _Pass(NamedTuple):
         labels: of the methods in the tables that the claim is about, in alphabetical order of the methods.
         selected: by method, the rows for the checks.
         against: by method, those of its controls by kind (`negative_control`, `near_miss`), of which some have none.
-        size, control_size: how many comparisons of these rows are of measured numbers, and may err.
+        sizes: how many comparisons of the claim, and of each kind of control, are of measured numbers, and may err.
         idle: the first check that finds nothing to judge, whatever the method, in words; "" for none.
     """
 
     labels: dict[str, str]
     selected: dict[str, list[Selection]]
     against: dict[str, dict[str, list[Selection]]]
-    size: int
-    control_size: int
+    sizes: tuple[int, ...]
     idle: str
 
 
@@ -133,11 +132,11 @@ def _first_pass(claim: Claim, tables: Mapping[str, pd.DataFrame]) -> _Pass:
         }
         for method in ([] if idle else selected)
     }
-    of_controls = [
-        judgement for kinds in against.values() for rows in kinds.values() for judgement in compare(rows, 0.5)
-    ]
-    size, control_size = (sum(one.comparison.trials > 0 for one in found) for found in (judgements, of_controls))
-    return _Pass(labels, selected, against, size, control_size, idle)
+    families = [judgements]
+    for kind in KINDS:
+        families.append([one for rows in against.values() for one in compare(rows.get(kind, []), 0.5)])
+    sizes = tuple(sum(one.comparison.trials > 0 for one in family) for family in families)
+    return _Pass(labels, selected, against, sizes, idle)
 
 
 def _idle(claim: Claim, judged: Collection[tuple[str, str]]) -> str:

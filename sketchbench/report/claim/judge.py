@@ -12,6 +12,7 @@ from sketchbench.report import seal
 from sketchbench.report.claim import gate, history, page
 from sketchbench.report.claim.check import surprises
 from sketchbench.report.claim.claims import Claim, check_studies, read_claims
+from sketchbench.report.claim.control import KINDS
 from sketchbench.report.claim.erratum import read_errata
 from sketchbench.report.claim.evaluate import evaluate
 from sketchbench.report.claim.state import with_code
@@ -21,8 +22,8 @@ from sketchbench.report.table.reading import COLUMNS, read_table
 
 NO_TIMES = "no times of this machine, and git tracks none; run this study"
 # The columns of a verdict on times that differ from run to run; the verdict itself seldom does.
-MEASURED = ["statistic", "low", "high", "slack", "tightness", "loosest", "negative_control_statistic"]
-WORDS = [Column.CASE.value, "negative_control_verdict"]
+MEASURED = ["statistic", "low", "high", "slack", "tightness", "loosest", *(f"{kind}_statistic" for kind in KINDS)]
+WORDS = [Column.CASE.value, *(f"{kind}_verdict" for kind in KINDS)]
 FACTS = {"scale", "kernels", "seed", "skipped", "studies"}
 
 

@@ -8,6 +8,7 @@ import pandas as pd
 from sketchbench.measure.column import Column
 from sketchbench.report.claim import gate
 from sketchbench.report.claim.claims import NOTHING, Claim
+from sketchbench.report.claim.control import IMPOSSIBLE
 from sketchbench.report.claim.erratum import Erratum
 from sketchbench.report.claim.evaluate import FAMILY_WISE_ERROR
 from sketchbench.report.claim.state import describe_states, summary
@@ -55,6 +56,7 @@ def render(
         "## What was run",
         _facts(facts, comparisons),
         *_uncontrolled(claims, verdicts),
+        *_near_misses(verdicts),
         *_errata(errata, verdicts),
     ]
     if facts["skipped"]:
@@ -133,6 +135,12 @@ def numbers(row: Mapping[Any, Any]) -> str:
     return f"{statistic} in [{low}, {high}], bound {bound}"
 
 
+def measured(row: Mapping[Any, Any], kind: str) -> str:
+    """What a control of a verdict measured, and the value that it was held against; "" where there are no numbers."""
+    ends = (row[f"{kind}_statistic"], row[f"{kind}_bound"])
+    return " of ".join(number(value) for value in ends if not pd.isna(value))
+
+
 def _not_run(verdicts: pd.DataFrame) -> list[str]:
     """The claims that were not run, in a line for each reason."""
     rows = verdicts[verdicts["verdict"] == "not run"]
@@ -191,6 +199,27 @@ def _uncontrolled(claims: list[Claim], verdicts: pd.DataFrame) -> list[str]:
     return ["## Without a negative control yet", text]
 
 
+def _near_misses(verdicts: pd.DataFrame) -> list[str]:
+    """How many bounds that hold would not for a near miss; and what the near misses measured, claim by claim."""
+    holding = verdicts[verdicts["verdict"].str.startswith("holds") & verdicts["near_miss"].fillna("").ne("")]
+    found = holding[holding["near_miss"] != IMPOSSIBLE]
+    if found.empty:
+        return []
+    sharp = int((found["verdict"] == "holds").sum())
+    text = (
+        f"Of {len(holding)} verdicts that hold, the near miss is rejected for {sharp}, and not for "
+        f"{len(found) - sharp}, which are not sharp; for {len(holding) - len(found)} the file of the claim says why "
+        "there is none. Equalities need none: what is off by a factor fails them on either side."
+    )
+    rows = []
+    for (claim, miss, verdict), group in found.groupby(["claim", "near_miss", "near_miss_verdict"], sort=False):
+        spans = [("near_miss_statistic",) * 2, ("near_miss_bound",) * 2, ("tightness", "loosest")]
+        cells = [" to ".join(dict.fromkeys([number(group[a].min(), 3), number(group[b].max(), 3)])) for a, b in spans]
+        rows.append([str(claim), str(miss), str(len(group)), f"{MARKS[str(verdict)]} {verdict}", *cells])
+    columns = ["claim", "near miss", "verdicts", "its checks", "it measured", "held against", "tightness of the claim"]
+    return ["## Near misses", text, _table(columns, rows)]
+
+
 def _facts(facts: Mapping[str, Any], comparisons: int) -> str:
     """What the run was, and the error rate of each interval."""
     each = FAMILY_WISE_ERROR / max(comparisons, 1)
@@ -198,7 +227,7 @@ def _facts(facts: Mapping[str, Any], comparisons: int) -> str:
         f"Scale `{facts['scale']}`, seed {facts['seed']}, {facts['kernels']} kernels. "
         f"{comparisons:,} comparisons share a family-wise error rate of {FAMILY_WISE_ERROR:g}: "
         f"{each:.2g} for each interval. "
-        "Those of the negative controls are at the same level, and share a rate of their own."
+        "Those of the negative controls and of the near misses are at the same level, each with a rate of its own."
     )
 
 

@@ -16,6 +16,7 @@ TEXTS = (
 NUMBERS = (
     *("statistic", "low", "high", "bound", "slack", "tightness", "loosest", "trials"),
     *("negative_control_statistic", "negative_control_bound", "near_miss_statistic"),
+    "near_miss_bound",
 )
 
 
