@@ -1,21 +1,117 @@
-"""Gradient descent on semi-strongly convex losses (song2023 Appendix K), for quadratics L(x) = xᵀAx.
+"""Gradient descent on semi-strongly convex losses (song2023 Appendix K, with p = 1/2), and two such losses.
 
-With λ (`least`) and Λ (`greatest`) the extreme eigenvalues of A, L is (c, d, p)-semi-strongly convex with c = 0 and
-d = λ, its gradient is (α, β, p)-semi-Lipschitz with α = 0 and β = 2Λ, and it is (2√λ, 2√Λ)-non-critical. So ζ = β² and
-ξ = 2d.
+(c, d, p)-semi-strongly convex: L(x) >= L(y) + ⟨∇L(y), x - y⟩ + d‖x - y‖² - c‖x - y‖^(2-2p) L(y)^p (Definition K.1). An
+(α, β, p)-semi-Lipschitz gradient: ‖∇L(x) - ∇L(y)‖² <= β²‖x - y‖² + α²‖x - y‖^(2-2p) L(x)^p (Definition I.5). (θ₁,
+θ₂)-non-critical: θ₁²L <= ‖∇L‖² <= θ₂²L (Definition I.6).
 """
 
+from dataclasses import dataclass, replace
+from typing import Protocol
 
-def largest_step(least: float, greatest: float) -> float:
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.float64]
+HEIGHT, FREQUENCY = 0.05, 60.0  # of the ripples, whose product exceeds 2: the loss is not convex
+
+
+@dataclass(frozen=True)
+class Constants:
+    """c, d, α, β, θ₁ and θ₂ of a loss, for p = 1/2."""
+
+    c: float
+    d: float
+    alpha: float
+    beta: float
+    theta_1: float
+    theta_2: float
+
+    @property
+    def zeta(self) -> float:
+        """ζ of Theorem K.3."""
+        return self.theta_1 / (self.theta_1 - self.alpha**2) * (self.beta**2 + self.alpha**2 / self.theta_1)
+
+    @property
+    def xi(self) -> float:
+        """ξ of Theorem K.3, which must be positive."""
+        return 2 * (self.d - self.c / self.theta_1**2 * self.zeta - self.c)
+
+    def smooth(self) -> "Constants":
+        """The same with c = α = 0: strongly convex, with a Lipschitz gradient."""
+        return replace(self, c=0.0, alpha=0.0)
+
+
+def largest_step(constants: Constants) -> float:
     """ξ/(2ζ), the largest step size of Theorem K.3."""
-    return 2 * least / (2 * (2 * greatest) ** 2)
+    return constants.xi / (2 * constants.zeta)
 
 
-def contraction_printed(least: float, eta: float) -> float:
+def printed(constants: Constants, eta: float) -> float:
     """The factor 1 - γ of ‖x - x*‖ in a step, with γ = 1 - ξη/2 as Theorem K.3 prints it."""
-    return 2 * least * eta / 2
+    return constants.xi * eta / 2
 
 
-def contraction_proven(least: float, eta: float) -> float:
+def proven(constants: Constants, eta: float) -> float:
     """The factor 1 - γ of ‖x - x*‖² in a step, with γ = ξη/2 as in the proof of Theorem K.3."""
-    return 1 - 2 * least * eta / 2
+    return 1 - constants.xi * eta / 2
+
+
+class Loss(Protocol):
+    """A loss L with its minimum, 0, at x* = 0."""
+
+    @property
+    def constants(self) -> Constants:
+        """The constants with which it fulfils the definitions."""
+
+    def move(self, x: Numbers, eta: float) -> Numbers:
+        """η∇L at x, (..., d): of the same shape."""
+
+
+@dataclass(frozen=True)
+class Ellipsoid:
+    """L(x) = xᵀAx, with the eigenvalues of A evenly spread from 1 to `condition`; α = c = 0."""
+
+    condition: float
+
+    @property
+    def constants(self) -> Constants:
+        """Those of the extreme eigenvalues λ and Λ: d = λ, β = 2Λ, θ₁ = 2√λ and θ₂ = 2√Λ."""
+        return Constants(0.0, 1.0, 0.0, 2 * self.condition, 2.0, 2 * self.condition**0.5)
+
+    def move(self, x: Numbers, eta: float) -> Numbers:
+        """η∇L at x, (..., d)."""
+        return np.asarray(eta * 2 * np.linspace(1.0, self.condition, x.shape[-1]) * x)
+
+
+class Rippled:
+    """L(x) = Σ x_i² + r(x_i), r(u) = (h/k)(1 - cos k(|u| - 1)) beyond |u| = 1 and 0 within, h = 0.05 and k = 60.
+
+    r'' = hk cos k(|u| - 1) is between -3 and 3, so that L'' is negative at places, and above β at others: L is neither
+    convex, nor is its gradient β-Lipschitz. The constants of a single entry are those of the sum, by Cauchy-Schwarz.
+    """
+
+    constants = Constants(c=0.0625, d=1.0, alpha=0.75, beta=2.05, theta_1=1.94, theta_2=2.05)
+
+    def value(self, x: Numbers) -> Numbers:
+        """L at x, (..., d): (...)."""
+        beyond = np.maximum(abs(x) - 1, 0.0)
+        return np.asarray((x**2 + HEIGHT / FREQUENCY * (1 - np.cos(FREQUENCY * beyond))).sum(axis=-1))
+
+    def move(self, x: Numbers, eta: float) -> Numbers:
+        """η∇L at x, (..., d)."""
+        beyond = np.maximum(abs(x) - 1, 0.0)
+        return np.asarray(eta * (2 * x + HEIGHT * np.sign(x) * np.sin(FREQUENCY * beyond)))
+
+    def excess(self, x: Numbers, y: Numbers, constants: Constants) -> Numbers:
+        """By how much the pairs x, y, each (..., d), exceed what the constants allow, as a ratio: (...), the largest of
+        the three definitions; at most 1 where all are fulfilled."""
+        c, at_x, at_y = constants, self.value(x), self.value(y)
+        slope, other, apart = self.move(x, 1.0), self.move(y, 1.0), x - y
+        distance = np.linalg.norm(apart, axis=-1)
+        allowed = c.beta**2 * distance**2 + c.alpha**2 * distance * np.sqrt(at_x)
+        lipschitz = ((slope - other) ** 2).sum(axis=-1) / allowed
+        least = at_y + (other * apart).sum(axis=-1) + c.d * distance**2
+        convex = least / (at_x + c.c * distance * np.sqrt(at_y))
+        square = (slope**2).sum(axis=-1)
+        critical = np.maximum(square / (c.theta_2**2 * at_x), c.theta_1**2 * at_x / square)
+        return np.asarray(np.max([lipschitz, convex, critical], axis=0))

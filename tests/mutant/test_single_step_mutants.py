@@ -38,19 +38,29 @@ def test_theorem_k_3() -> None:
     rows = DESCENT.run()
     assert judging.verdict("S30-printed", rows) == "fails"
     assert judging.verdict("S30-corrected", rows) == "holds"
+    assert judging.verdict("S30-semi", rows) == "holds"
+    for quantity in ("squared still", "assumptions smooth"):
+        assert all(row["count"] > 0 for row in rows if row["quantity"] == quantity)
     assert {row["maximum"] for row in rows if row["quantity"] == "squared still"} == {1.0}
     assert all(row["count"] == 0 for row in rows if row["quantity"] == "squared twice")  # so that it is not sharp
     assert next(row["maximum"] for row in rows if row["quantity"] == "distance") == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize("factor", [-1.0, 5.0], ids=["uphill", "too far"])
+@pytest.mark.parametrize("factor", [-1.0, 8.0], ids=["uphill", "too far"])
 def test_a_wrong_step_of_gradient_descent(monkeypatch: pytest.MonkeyPatch, factor: float) -> None:
-    sound = descent.contraction_proven
+    largest, proven = descent.largest_step, descent.proven
     task = dataclasses.replace(DESCENT, conditions=[1.0])
-    allowed = descent.largest_step(1.0, 1.0)
-    monkeypatch.setattr(descent, "largest_step", lambda *_: factor * allowed)
-    monkeypatch.setattr(descent, "contraction_proven", lambda least, eta: sound(least, allowed))
-    assert judging.verdict("S30-corrected", task.run()) == "fails"
+    monkeypatch.setattr(descent, "largest_step", lambda constants: factor * largest(constants))
+    monkeypatch.setattr(descent, "proven", lambda constants, eta: proven(constants, largest(constants)))
+    rows = task.run()
+    assert judging.verdict("S30-corrected", rows) == "fails"
+    assert judging.verdict("S30-semi", rows) == "fails"
+
+
+def test_a_loss_without_the_constants_that_it_states(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ripples that are twice as high."""
+    monkeypatch.setattr(descent, "HEIGHT", 2 * descent.HEIGHT)
+    assert judging.verdict("S30-semi", DESCENT.run()) == "fails"
 
 
 def test_the_round_as_derived() -> None:
