@@ -12,11 +12,13 @@ from sketchbench.federated import iterative_sketching
 from sketchbench.federated.sampled import Sampled
 from sketchbench.kernels import load
 from sketchbench.objective.logistic import Logistic
+from sketchbench.objective.quadratic import Quadratic
 from sketchbench.objective.saturating import Saturating
 from sketchbench.sketch.control import Zero
 from sketchbench.sketch.count_sketch import CountSketch
 from sketchbench.task.descent import Descent
 from sketchbench.task.one_round import OneRound
+from sketchbench.task.prescribed import Prescribed
 from sketchbench.theory import corollaries, descent, norm
 from sketchbench.theory.convergence import THEOREMS, Assumptions
 from sketchbench.theory.known import Known
@@ -90,6 +92,41 @@ def test_half_of_the_step_in_a_round(monkeypatch: pytest.MonkeyPatch) -> None:
     assert judging.verdict("S32-descent-corrected", rows) == "fails"
 
 
+@functools.cache
+def prescription() -> Prescribed:
+    """With one row; the quadratics of the study, on fewer clients."""
+    return Prescribed(
+        family=CountSketch(4, 1),
+        known=Known(norm=norm.hashed),
+        kernels=load("numba"),
+        seed=0,
+        objective=functools.partial(Quadratic, d=4, clients=8, flat=0.25, heterogeneity=2.0),
+        theorem="F.8",
+        alpha="exact",
+        targets=[1.5, 0.7],
+        trials=25,
+        local_steps=1,
+    )
+
+
+def test_the_prescription_for_convex_losses() -> None:
+    rows = prescription().run()
+    assert judging.verdict("S32-convex", rows) == "holds"
+    assert judging.verdict("S32-rows", rows) == "holds"
+    assert judging.verdict("S32-plain", rows) == "fails"
+
+
+def test_a_server_that_hardly_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = functools.partial(iterative_sketching.IterativeSketching, global_rate=0.002)
+    monkeypatch.setattr("sketchbench.task.prescribed.IterativeSketching", slow)
+    assert judging.verdict("S32-convex", dataclasses.replace(prescription(), targets=[0.7]).run()) == "fails"
+
+
+def test_standing_still_is_no_row() -> None:
+    task = dataclasses.replace(prescription(), family=Zero(4, 1), known=Known(norm=norm.nothing))
+    assert judging.verdict("S32-rows", task.run()) == "fails"
+
+
 def assumptions(**change: Any) -> Assumptions:
     """L = 1, μ = 1/4, σ² = 1/4 and α = 3: the threshold is 1/256."""
     settings = {"smoothness": 1.0, "convexity": 0.25, "gradient_bound": 2.0, "gap": 0.4, "squared_distance": 1.0}
@@ -107,6 +144,19 @@ def test_the_prescription_by_hand() -> None:
         rounds = np.array(corollaries.rounds(p, share * target))
         bound = THEOREMS["F.9"].bound(p, corollaries.step(p, share * target), rounds)
         assert 0.99 * share * target < bound <= share * target
+
+
+def test_the_prescription_for_convex_losses_by_hand() -> None:
+    """σ²/((1 + α)²L) = 1/64, where both steps are 1/32; after the rounds prescribed Theorem F.7's bound is ε at most."""
+    p, target = assumptions(local_steps=2), 1 / 64
+    assert corollaries.convex_threshold(p) == target
+    assert corollaries.convex_step(p, target) == corollaries.convex_step(p, 4 * target) == 1 / 64
+    assert corollaries.convex_step(p, target / 4) == 1 / 128
+    assert corollaries.convex_rounds(p, target) == 64 * 4 * 64
+    for share in (0.25, 1.0, 4.0):
+        rounds = np.array(corollaries.convex_rounds(p, share * target))
+        bound = THEOREMS["F.7"].bound(p, corollaries.convex_step(p, share * target), rounds)
+        assert 0.5 * share * target < bound <= share * target
 
 
 def test_lemma_g_1_by_hand() -> None:
