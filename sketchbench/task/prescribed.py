@@ -70,8 +70,8 @@ class Prescribed(Checked):
 
         def excess(algorithm: IterativeSketching, trials: int, *times: int) -> list[NDArray[np.float64]]:
             states = algorithm.run(objective, key, trials=trials, rounds=times[-1])
-            reached = [at for at in _weights(states, average=corollary.average) if at.t in times]
-            return [self.kernels.to_numpy(objective.loss(at.w)) - objective.minimum for at in reached]
+            reached = {at.t: at.w for at in _weights(states, average=corollary.average) if at.t in times}
+            return [self.kernels.to_numpy(objective.loss(reached[t])) - objective.minimum for t in times]
 
         after_quarter, last = excess(IterativeSketching(self.family, step, self.local_steps), self.trials, early, rounds)
         log.info("%s: %.3g after %d rounds, target %.3g", case, last.mean(), rounds, target)
