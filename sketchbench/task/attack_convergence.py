@@ -60,7 +60,7 @@ class AttackConvergence(Checked):
     - `assumptions`: the largest of `non_critical`, `semi_smoothness` with a = 2ωγ₂ and b = τ²β², and ‖Φ(x) - Φ(y)‖ over
       ω, at such inputs. `assumptions_half`: the last with half of ω, a negative control.
     - `contraction`, `contraction_still`: as above, with the largest step for a = 2ωγ₂, for operators that fulfil
-      Theorem 7.5 with it; until 1e-20 of L(x₀) is left. `contraction_twice`: with twice the step.
+      Theorem 7.5 with it; until 1e-20 of L(x₀) is left. `contraction_thrice`: with three times the step.
 
     `slowing` counts the trials in which log L falls less than half as far in the second half of the `rounds` as in the
     first, which linear convergence rules out; bound: 1/2, for a probability.
@@ -195,7 +195,7 @@ class AttackConvergence(Checked):
         yield Row("assumptions_half").exceedances(2 * turned, 1.0)
         if not kept.any():
             return
-        for name, factor in (("contraction", 1), ("contraction_twice", 2)):
+        for name, factor in (("contraction", 1), ("contraction_thrice", 3)):
             losses = np.stack([to_numpy(loss) for _, loss in attack.descend(factor * descent.step, self.rounds)])
             left = losses[1:] / np.maximum(losses[:-1], NOTHING_LEFT * losses[0]) / (1 - descent.rate)
             yield Row(name).exceedances(left.max(axis=0)[kept], 1.0)

@@ -1,5 +1,6 @@
 """Gradient descent on semi-strongly convex losses, beside its claimed rate (song2023 Theorem K.3)."""
 
+import itertools
 import logging
 from dataclasses import dataclass
 from typing import Annotated
@@ -8,7 +9,7 @@ import numpy as np
 
 from sketchbench import seeds
 from sketchbench.measure.row import Row
-from sketchbench.parameters import Checked, Count, NonEmptyList, Range, Several
+from sketchbench.parameters import Checked, Count, NonEmptyList, Positive, Probability, Range, Several
 from sketchbench.theory import descent
 
 log = logging.getLogger(__name__)
@@ -34,10 +35,17 @@ class Descent(Checked):
     of a non-critical point bound, to what they allow; bound: 1.
     `assumptions smooth`: the same without the terms of c and α, a negative control.
 
+    Without trials, on ½‖w‖² with sketched gradients and momentum m, for every m and α (`case`):
+
+    `momentum`: the factor by which E‖w‖² falls in a round in the long run, with the step (1 - m)/(1 + α); bound: 1.
+    `momentum full`: with the step of Theorem E.1 without momentum, 1/(1 + α), a near miss.
+
     Arguments:
         d: length of x.
         conditions: condition numbers of A, whose eigenvalues are evenly spread from 1 to the condition number.
         steps: of a run.
+        momenta: values of m.
+        variances: values of α.
     """
 
     seed: int
@@ -45,12 +53,14 @@ class Descent(Checked):
     conditions: NonEmptyList[Annotated[float, Range(1)]]
     trials: Several
     steps: Count
+    momenta: NonEmptyList[Probability]
+    variances: NonEmptyList[Positive]
 
     def run(self) -> list[Row]:
         ellipsoids = {f"condition {condition:g}": descent.Ellipsoid(condition) for condition in self.conditions}
         rows = [row for case, loss in ellipsoids.items() for row in self._rows(case, loss)]
         rippled = descent.Rippled()
-        return [*rows, *self._rows(RIPPLED, rippled), *self._assumptions(rippled)]
+        return [*rows, *self._rows(RIPPLED, rippled), *self._assumptions(rippled), *self._momentum()]
 
     def _rows(self, case: str, loss: descent.Loss) -> list[Row]:
         eta = descent.largest_step(loss.constants)
@@ -72,6 +82,15 @@ class Descent(Checked):
         constants = {"assumptions": loss.constants, "assumptions smooth": loss.constants.smooth()}
         return [
             Row(name, case=RIPPLED).exceedances(loss.excess(x, y, claimed), 1.0) for name, claimed in constants.items()
+        ]
+
+    def _momentum(self) -> list[Row]:
+        return [
+            Row(name, case=f"m = {m:g}, α = {alpha:g}", bound=1.0).number(
+                descent.with_momentum(m, step / (1 + alpha), alpha)
+            )
+            for m, alpha in itertools.product(self.momenta, self.variances)
+            for name, step in (("momentum", 1 - m), ("momentum full", 1.0))
         ]
 
     def _left(self, loss: descent.Loss, eta: float) -> np.ndarray:

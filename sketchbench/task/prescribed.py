@@ -73,7 +73,9 @@ class Prescribed(Checked):
             reached = {at.t: at.w for at in _weights(states, average=corollary.average) if at.t in times}
             return [self.kernels.to_numpy(objective.loss(reached[t])) - objective.minimum for t in times]
 
-        after_quarter, last = excess(IterativeSketching(self.family, step, self.local_steps), self.trials, early, rounds)
+        after_quarter, last = excess(
+            IterativeSketching(self.family, step, self.local_steps), self.trials, early, rounds
+        )
         log.info("%s: %.3g after %d rounds, target %.3g", case, last.mean(), rounds, target)
         yield Row("excess", case=case, rounds=rounds, bound=target).mean(last)
         yield Row("excess_early", case=case, rounds=early, bound=target).mean(after_quarter)

@@ -1,4 +1,5 @@
-"""Gradient descent on semi-strongly convex losses (song2023 Appendix K, with p = 1/2), and two such losses.
+"""Gradient descent on semi-strongly convex losses (song2023 Appendix K, with p = 1/2), and two such losses; and descent
+with momentum by sketched gradients (§8).
 
 (c, d, p)-semi-strongly convex: L(x) >= L(y) + ⟨∇L(y), x - y⟩ + d‖x - y‖² - c‖x - y‖^(2-2p) L(y)^p (Definition K.1). An
 (α, β, p)-semi-Lipschitz gradient: ‖∇L(x) - ∇L(y)‖² <= β²‖x - y‖² + α²‖x - y‖^(2-2p) L(x)^p (Definition I.5). (θ₁,
@@ -115,3 +116,16 @@ class Rippled:
         square = (slope**2).sum(axis=-1)
         critical = np.maximum(square / (c.theta_2**2 * at_x), c.theta_1**2 * at_x / square)
         return np.asarray(np.max([lipschitz, convex, critical], axis=0))
+
+
+def with_momentum(momentum: float, eta: float, alpha: float) -> float:
+    """The factor by which E‖w‖² falls in a round, in the long run, on f = ½‖w‖² with momentum m: v ← m v + RᵀRw, w ← w -
+    ηv.
+
+    Exact, as the linear map of E‖w‖², E⟨w, v⟩ and E‖v‖² by a fresh R with E RᵀR = I and E‖RᵀRw‖² = (1 + α)‖w‖²; 1 and
+    more means that it does not converge.
+    """
+    v = np.array([1 + alpha, 2 * momentum, momentum**2])
+    product = np.array([1.0, momentum, 0.0]) - eta * v
+    w = np.array([1 - 2 * eta, -2 * eta * momentum, 0.0]) + eta**2 * v
+    return float(abs(np.linalg.eigvals(np.array([w, product, v]))).max())

@@ -23,7 +23,7 @@ from sketchbench.theory import corollaries, descent, norm
 from sketchbench.theory.convergence import THEOREMS, Assumptions
 from sketchbench.theory.known import Known
 
-DESCENT = Descent(seed=0, d=3, conditions=[1.0, 4.0], trials=50, steps=5)
+DESCENT = Descent(seed=0, d=3, conditions=[1.0, 4.0], trials=50, steps=5, momenta=[0.5, 0.9], variances=[3.0, 15.0])
 ROUND = OneRound(
     family=CountSketch(16, 4),
     known=Known(embedding_constant=3, norm=norm.hashed),
@@ -63,6 +63,13 @@ def test_a_loss_without_the_constants_that_it_states(monkeypatch: pytest.MonkeyP
     """Ripples that are twice as high."""
     monkeypatch.setattr(descent, "HEIGHT", 2 * descent.HEIGHT)
     assert judging.verdict("S30-semi", DESCENT.run()) == "fails"
+
+
+def test_momentum_with_the_step_of_plain_descent(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert judging.verdict("S37", DESCENT.run()) == "holds"
+    sound = descent.with_momentum
+    monkeypatch.setattr(descent, "with_momentum", lambda m, eta, alpha: sound(m, eta / (1 - m), alpha))
+    assert judging.verdict("S37", DESCENT.run()) == "fails"
 
 
 def test_the_round_as_derived() -> None:

@@ -1,12 +1,13 @@
 """The constants of the losses of song2023 Theorem K.3, on grids."""
 
+import exhaustive
 import numpy as np
 import pytest
 from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sketchbench.theory.descent import Ellipsoid, Rippled, largest_step, proven
+from sketchbench.theory.descent import Ellipsoid, Rippled, largest_step, proven, with_momentum
 
 LOSS = Rippled()
 SEMI = LOSS.constants
@@ -49,3 +50,24 @@ def test_the_conditions_of_the_theorem() -> None:
 def test_an_ellipsoid() -> None:
     constants = Ellipsoid(4.0).constants
     assert (constants.zeta, constants.xi, largest_step(constants)) == (64.0, 2.0, 1 / 64)
+
+
+@pytest.mark.parametrize(("m", "eta"), [(0.5, 1 / 8), (0.9, 1 / 40), (0.9, 1 / 4)])
+def test_momentum_over_all_sketches(m: float, eta: float) -> None:
+    """The second moments of (w, v) by all signs of an AMS sketch with d = 4 and b = 1, for which α = 3."""
+    signs = exhaustive.ams(4, 1)
+    grams = signs.matrices.transpose(0, 2, 1) @ signs.matrices
+    moment = np.kron([[1.0, 0.0], [0.0, 0.0]], np.diag([1.0, 2.0, 0.5, 3.0]))
+    traces = []
+    for _ in range(100):
+        after = np.zeros((8, 8))
+        for weight, gram in zip(signs.weights, grams, strict=True):
+            step = np.block([[np.eye(4) - eta * gram, -eta * m * np.eye(4)], [gram, m * np.eye(4)]])
+            after += weight * step @ moment @ step.T
+        moment = after / np.trace(moment)
+        traces.append(np.trace(moment))
+    assert np.mean(traces[50:]) == pytest.approx(with_momentum(m, eta, 3.0), rel=2e-2)
+
+
+def test_no_momentum() -> None:
+    assert with_momentum(0.0, 1 / 4, 3.0) == pytest.approx(3 / 4)
