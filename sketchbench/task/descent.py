@@ -77,7 +77,8 @@ class Descent(Checked):
     def _assumptions(self, loss: descent.Rippled) -> list[Row]:
         random = seeds.generator(self.seed, task="descent", case=RIPPLED, d=self.d)
         at, move = random.standard_normal((2, self.trials, self.d))
-        scale = np.exp(random.uniform(*np.log(SCALES), (self.trials, 1)))
+        low, high = np.log(SCALES)
+        scale = np.exp(random.uniform(low, high, (self.trials, 1)))
         x, y = 2 * at, 2 * at + scale * move
         constants = {"assumptions": loss.constants, "assumptions smooth": loss.constants.smooth()}
         return [

@@ -154,7 +154,7 @@ def test_the_prescription_by_hand() -> None:
 
 
 def test_the_prescription_for_convex_losses_by_hand() -> None:
-    """σ²/((1 + α)²L) = 1/64, where both steps are 1/32; after the rounds prescribed Theorem F.7's bound is ε at most."""
+    """σ²/((1 + α)²L) = 1/64, where both steps are 1/32; after the rounds prescribed the bound of F.7 is ε at most."""
     p, target = assumptions(local_steps=2), 1 / 64
     assert corollaries.convex_threshold(p) == target
     assert corollaries.convex_step(p, target) == corollaries.convex_step(p, 4 * target) == 1 / 64
