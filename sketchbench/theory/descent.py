@@ -121,8 +121,8 @@ class Rippled:
 def with_momentum(momentum: float, eta: float, alpha: float) -> float:
     """The factor by which E‖w‖² falls in a round, in the long run, on f = ½‖w‖² with momentum m.
 
-    A round is v ← m v + RᵀRw, w ← w - ηv. Exact, as the linear map of E‖w‖², E⟨w, v⟩ and E‖v‖² by a fresh R with E RᵀR = I and E‖RᵀRw‖² = (1 + α)‖w‖²; 1 and
-    more means that it does not converge.
+    A round is v ← m v + RᵀRw, w ← w - ηv. Exact, as the linear map of E‖w‖², E⟨w, v⟩ and E‖v‖² by a fresh R with E
+    RᵀR = I and E‖RᵀRw‖² = (1 + α)‖w‖²; 1 and more means that it does not converge.
     """
     v = np.array([1 + alpha, 2 * momentum, momentum**2])
     product = np.array([1.0, momentum, 0.0]) - eta * v
