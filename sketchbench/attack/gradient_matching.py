@@ -46,7 +46,7 @@ class Descent(NamedTuple):
 
     Attributes:
         safe: 1/(2β²γ₂²), a step with which L never grows.
-        step: the largest step of song2023 Theorem 7.5 with a = 0 if the theorem applies, else the safe step.
+        step: the largest step of song2023 Theorem 7.5 with a = 2ωγ₂ if the theorem applies, else the safe step.
         rate: γ, with which the theorem guarantees L(x_{t+1}) <= (1 - γ) L(x_t); 0 if it does not apply.
     """
 
@@ -126,12 +126,16 @@ class GradientMatching:
             x = x - rate * slope
 
     def constants(self, evaluations: Sequence[Evaluation]) -> leakage.Constants:
-        """The constants of §7 for each trial over some inputs; an unknown β is taken as the largest ‖Φ‖ there."""
+        """The constants of §7 for each trial: over all inputs where the problem states them, else over some inputs,
+        with the largest ‖Φ‖ there for an unknown β."""
+        problem = self.problem
+        if problem.least is not None and problem.lipschitz is not None:
+            return leakage.Constants(problem.least, problem.lipschitz, problem.lipschitz, *self._gammas)
         if not evaluations:
             raise ValueError("evaluations is empty, and must have one input at least")
         values = np.stack([_singular_values(evaluation) for evaluation in evaluations])
         low, high = values[..., 0].min(axis=0), values[..., -1].max(axis=0)
-        beta = high if self.problem.lipschitz is None else self.problem.lipschitz
+        beta = high if problem.lipschitz is None else problem.lipschitz
         return leakage.Constants(low, high, beta, *self._gammas)
 
     def steepest_neighbour(self, private: Evaluation) -> Evaluation:
@@ -143,14 +147,21 @@ class GradientMatching:
     def descent(self, constants: leakage.Constants) -> Descent:
         """The step lengths of song2023 §7 for these constants.
 
-        Theorem 7.5 applies if γ₁ > 0 and a = 0; a is 0 for bilinear losses, which are those with a known β.
+        Theorem 7.5, with a = 2ωγ₂ (see `semi_smoothness`), applies if γ₁ > 0, β and ω are known, and θ₁² > aθ₂.
         """
         safe = 1 / (2 * (constants.lipschitz * constants.gamma_2) ** 2)
         low, high = leakage.non_critical(constants)
+        a, b = self.semi_smoothness(constants)
+        known = self.problem.lipschitz is not None
+        applies = self.full_rank & known & (low**2 > a * high)
+        step = np.where(applies, leakage.step_7_5(low, high, a, b), safe)
+        return Descent(safe, step, np.where(applies, leakage.rate_7_5(low, high, a, step), 0.0))
+
+    def semi_smoothness(self, constants: leakage.Constants) -> tuple[Numbers, Numbers]:
+        """(a, b) of semi-smoothness where ω is known, each (T,): 2ωγ₂ in place of Lemma J.4's a, since R ∇_wF(y) - R
+        ∇_wF(x) is RΦ(x)ᵀ(y - x) up to γ₂ω‖y - x‖; and its b = γ₂²β²."""
         _, b = leakage.semi_smoothness(constants)
-        applies = np.zeros_like(self.full_rank) if self.problem.lipschitz is None else self.full_rank
-        step = np.where(applies, leakage.step_7_5(low, high, 0.0, b), safe)
-        return Descent(safe, step, np.where(applies, leakage.rate_7_5(low, high, 0.0, step), 0.0))
+        return 2 * self.problem.variation * constants.gamma_2, b
 
     def recovered_share(self, x: Tensor) -> Numbers:
         """1 - ‖x - x*‖²/‖x₀ - x*‖² at inputs (T, m): (T,); 1 if x is the private input, 0 at the start."""
@@ -179,6 +190,11 @@ def semi_smoothness_excess(x: Evaluation, y: Evaluation, a: NonNegatives, b: Non
     linear = x.loss + (x.slope * move).sum(dim=1)
     allowed = b * distance**2 + a * distance * to_numpy(x.loss.sqrt())
     return np.asarray(to_numpy(y.loss - linear) / allowed)
+
+
+def variation_of(x: Evaluation, y: Evaluation) -> Numbers:
+    """‖Φ(x) - Φ(y)‖, the largest singular value: (T,)."""
+    return to_numpy(torch.linalg.matrix_norm(x.pseudo_hessian - y.pseudo_hessian, ord=2))
 
 
 def to_numpy(values: Tensor) -> Numbers:

@@ -27,6 +27,8 @@ class MatchingProblem(NamedTuple):
         private: the private inputs x*, (T, m).
         start: the inputs x₀ that the attacker starts from, (T, m).
         lipschitz: β, the Lipschitz constant of ∇_wF in x, (T,); None if it is not known.
+        least: the smallest θ₁ over all x, (T,); None if it is not known.
+        variation: ω = sup ‖Φ(x) - Φ(y)‖ over all x and y; 0 where ∇_wF is affine in x.
     """
 
     loss: Loss
@@ -35,6 +37,8 @@ class MatchingProblem(NamedTuple):
     private: Tensor
     start: Tensor
     lipschitz: NDArray[np.float64] | None
+    least: NDArray[np.float64] | None = None
+    variation: float = 0.0
 
     def to(self, device: str) -> "MatchingProblem":
         """The same problem with its tensors on a device."""
@@ -55,6 +59,23 @@ def bilinear(random: torch.Generator, trials: Count, d: Count, *, lipschitz: Pos
     w, private, start = (normal(random, trials, d) for _ in range(3))
     constant = np.full(trials, lipschitz)
     return MatchingProblem(lambda w, x, A: w @ A @ x, w, matrix, private, start, constant)
+
+
+@checked
+def residual(random: torch.Generator, trials: Count, d: Count, *, variation: Positive) -> MatchingProblem:
+    """A read-out of a residual layer, F = wᵀ(x + ω V tanh(U x)), with d weights w, d inputs, and ω = `variation` < 1.
+
+    U and V are random orthogonal matrices, which the attacker knows, as w, x* and x₀ are. Φ is the identity up to ω V D
+    U, with a diagonal D between 0 and 1: θ₁ >= 1 - ω, θ₂ <= β = 1 + ω, and ‖Φ(x) - Φ(y)‖ <= ω.
+    """
+    left, right = (torch.linalg.qr(normal(random, trials, d, d))[0] for _ in range(2))
+    w, private, start = (normal(random, trials, d) for _ in range(3))
+
+    def loss(w: Tensor, x: Tensor, layer: Tensor) -> Tensor:
+        return w @ (x + variation * layer[0] @ torch.tanh(layer[1] @ x))
+
+    lipschitz, least = np.full(trials, 1 + variation), np.full(trials, 1 - variation)
+    return MatchingProblem(loss, w, torch.stack([left, right], 1), private, start, lipschitz, least, variation)
 
 
 @checked

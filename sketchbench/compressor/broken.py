@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sketchbench.compressor.compressor import At, Exchange, Memory
+from sketchbench.compressor.compressor import At, Exchange, Memory, Receive
 from sketchbench.compressor.desketched import Desketched
 from sketchbench.compressor.message import Message, Reply, place_type
 from sketchbench.compressor.power_sgd import PowerSGD
@@ -123,10 +123,10 @@ class OneUnit(QSGD):
 class Poisoned(TopK):
     """Top-K that adds updates to its memory before it looks at them."""
 
-    def exchange(self, x: Array, memory: Memory, at: At) -> Exchange:
+    def exchange(self, x: Array, memory: Memory, at: At, receive: Receive | None = None) -> Exchange:
         clients: Array = memory.clients
         clients += x
-        return super().exchange(at.kernels.xp.zeros_like(x), memory, at)
+        return super().exchange(at.kernels.xp.zeros_like(x), memory, at, receive)
 
 
 @dataclass(frozen=True)

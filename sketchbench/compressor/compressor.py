@@ -17,6 +17,7 @@ from sketchbench.parameters import Checked, Count
 from sketchbench.sketch.family import SizeError
 
 Feedback = Literal["none", "client", "server"]
+Receive = Callable[[Message], Message]
 
 
 class At(NamedTuple):
@@ -210,9 +211,7 @@ class Compressor(Checked, ABC):
         """What the server gets of the clients' messages of a phase: their mean where they add up, or else each."""
         return message.mean() if self.adds_up else message
 
-    def exchange(
-        self, x: Array, memory: Memory, at: At, receive: Callable[[Message], Message] | None = None
-    ) -> Exchange:
+    def exchange(self, x: Array, memory: Memory, at: At, receive: Receive | None = None) -> Exchange:
         """Run a round: encode the updates, and compute the server's step and the memory after it.
 
         Updates and memory stay as they are, whatever comes of the round: after an error it may be run again.
@@ -272,7 +271,7 @@ class Compressor(Checked, ABC):
             door.check_sums(name, "the updates plus the memory", carried, xp)
         return carried
 
-    def _exchange(self, carried: Array, memory: Memory, at: At, receive: Callable[[Message], Message]) -> Exchange:
+    def _exchange(self, carried: Array, memory: Memory, at: At, receive: Receive) -> Exchange:
         """`exchange` of checked updates plus memory."""
         replies: list[Reply] = []
         messages: list[Message] = []

@@ -14,12 +14,14 @@ from sketchbench.attack.gradient_matching import (
     non_critical_excess,
     semi_smoothness_excess,
     to_numpy,
+    variation_of,
 )
-from sketchbench.attack.matching_problem import FEATURES, MatchingProblem, bilinear, normal, perceptron
+from sketchbench.attack.matching_problem import FEATURES, MatchingProblem, bilinear, normal, perceptron, residual
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import MEDIAN, Row
-from sketchbench.parameters import Checked, Count, Positive, Several
+from sketchbench.parameters import Checked, Count, Positive, Probability, Several
 from sketchbench.sketch.family import Family
+from sketchbench.sketch.operator import Sketch
 from sketchbench.task import trials
 from sketchbench.theory import leakage
 from sketchbench.theory.known import Known
@@ -28,6 +30,7 @@ log = logging.getLogger(__name__)
 
 # The derived constants and the paper's printed ones, by the suffix of a row's quantity.
 NON_CRITICAL = {"": leakage.non_critical, "_printed": leakage.non_critical_printed}
+NOTHING_LEFT = 1e-20  # of L(x₀), where rounding decides what the next step leaves
 SEMI_SMOOTHNESS = {"": leakage.semi_smoothness, "_printed": leakage.semi_smoothness_printed}
 
 
@@ -36,8 +39,8 @@ class AttackConvergence(Checked):
     """Gradient descent on L(x) = ‖R ∇_wF(w, x) - R ∇_wF(w, x*)‖², with a fresh operator, loss, x* and x₀ in each trial.
 
     Cases: `bilinear, β = ...` for every β of `lipschitz`, where all assumptions of §7 hold
-    (`matching_problem.bilinear`), and `network`, a perceptron on `batch` samples, with fewer weights than inputs
-    (`matching_problem.perceptron`).
+    (`matching_problem.bilinear`), `network`, a perceptron on `batch` samples, with fewer weights than inputs
+    (`matching_problem.perceptron`), and `residual`, a read-out of a residual layer (`matching_problem.residual`).
 
     Rows that count the trials whose largest value over all inputs exceeds the bound 1:
 
@@ -51,6 +54,13 @@ class AttackConvergence(Checked):
     - `contraction`: for bilinear losses and operators of full rank, L(x_{t+1}) over (1 - γ) L(x_t), with the largest
       step of Theorem 7.5 for a = 0 and b = τ²β². `contraction_still`: the same for an attack that stays at x₀, a
       negative control; `contraction_twice`: with twice that step, a near miss.
+
+    For `residual`, whose Φ varies by ω = `variation`, there are only the rows
+
+    - `assumptions`: the largest of `non_critical`, `semi_smoothness` with a = 2ωγ₂ and b = τ²β², and ‖Φ(x) - Φ(y)‖ over
+      ω, at such inputs. `assumptions_half`: the last with half of ω, a negative control.
+    - `contraction`, `contraction_still`: as above, with the largest step for a = 2ωγ₂, for operators that fulfil
+      Theorem 7.5 with it; until 1e-20 of L(x₀) is left. `contraction_thrice`: with three times the step.
 
     `slowing` counts the trials in which log L falls less than half as far in the second half of the `rounds` as in the
     first, which linear convergence rules out; bound: 1/2, for a probability.
@@ -71,6 +81,7 @@ class AttackConvergence(Checked):
         rounds: of the descent.
         recovery_rounds: safe steps before `recovered` is measured.
         points: about how many rounds of the descent have rows.
+        variation: ω of the residual layer.
     """
 
     family: Family
@@ -83,6 +94,7 @@ class AttackConvergence(Checked):
     rounds: Count
     recovery_rounds: Count
     points: Count
+    variation: Probability
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -100,7 +112,7 @@ class AttackConvergence(Checked):
         for case, problem in self._problems():
             rows += [row.replace(case=case) for row in self._rows(GradientMatching(problem, operators))]
             log.info("%s: %d attacks", case, self.trials)
-        return rows
+        return [*rows, *(row.replace(case="residual") for row in self._residual(operators))]
 
     def _problems(self) -> Iterator[tuple[str, MatchingProblem]]:
         d = self.family.d
@@ -167,6 +179,31 @@ class AttackConvergence(Checked):
             low, high = between(constants)
             values = leakage.condition_7_5(low[full_rank], high[full_rank], a[full_rank])
             yield Row(f"condition{suffix}").exceedances(values, 1.0)
+
+    def _residual(self, operators: Sketch) -> Iterator[Row]:
+        random = self._random("residual")
+        problem = residual(random, self.trials, self.family.d, variation=self.variation)
+        attack = GradientMatching(problem, operators)
+        constants = attack.constants([])
+        descent = attack.descent(constants)
+        kept = descent.rate > 0
+        log.info("residual: %d of %d operators fulfil the theorem", kept.sum(), self.trials)
+        private = attack.evaluate(attack.problem.private)
+        inputs = [attack.problem.start, *(normal(random, *problem.start.shape) for _ in range(self.points))]
+        points = [private, attack.steepest_neighbour(private), *(attack.evaluate(x.to(private.x)) for x in inputs)]
+        pairs = [(x, y) for x in points for y in points if x is not y]
+        turned = np.max([variation_of(x, y) for x, y in pairs], axis=0) / self.variation
+        critical = [non_critical_excess(x, *leakage.non_critical(constants)) for x in points[1:]]
+        smooth = [semi_smoothness_excess(x, y, *attack.semi_smoothness(constants)) for x, y in pairs]
+        yield Row("assumptions").exceedances(np.max([turned, *critical, *smooth], axis=0), 1.0)
+        yield Row("assumptions_half").exceedances(2 * turned, 1.0)
+        if not kept.any():
+            return
+        for name, factor in (("contraction", 1), ("contraction_thrice", 3)):
+            losses = np.stack([to_numpy(loss) for _, loss in attack.descend(factor * descent.step, self.rounds)])
+            left = losses[1:] / np.maximum(losses[:-1], NOTHING_LEFT * losses[0]) / (1 - descent.rate)
+            yield Row(name).exceedances(left.max(axis=0)[kept], 1.0)
+        yield Row("contraction_still").exceedances(1 / (1 - descent.rate[kept]), 1.0)
 
     def _recovery_row(self, quantity: str, attack: GradientMatching, x: torch.Tensor) -> Row:
         row, spectrum = Row(quantity), self.known.spectrum

@@ -1,6 +1,9 @@
-"""Step size and rounds by which song2023 Theorem F.10 (Corollary 5.2) reaches a target ε; and Lemma G.1."""
+"""Step sizes and rounds by which song2023 Theorems F.10 (Corollary 5.2) and F.8 (Corollary 5.4) reach a target ε; and
+Lemma G.1."""
 
 import math
+from collections.abc import Callable
+from typing import NamedTuple
 
 from sketchbench.parameters import NonNegative, Positive, checked
 from sketchbench.theory.convergence import THEOREMS, Assumptions
@@ -28,6 +31,52 @@ def rounds(p: Assumptions, target: Positive) -> int:
     """The rounds for a target ε with `step`: log(L‖w⁰ - w*‖²/ε)/(μη), rounded up; 1 where the start is within ε."""
     eta, start = step(p, target), p.smoothness * p.squared_distance
     return max(1, math.ceil(math.log(start / target) / (p.convexity * eta))) if start > target else 1
+
+
+@checked
+def convex_threshold(p: Assumptions) -> float:
+    """σ²/((1 + α)²L), the smallest ε of Theorem F.8 for which heterogeneity does not shorten the step."""
+    return p.heterogeneity / ((1 + p.alpha) ** 2 * p.smoothness)
+
+
+@checked
+def convex_step(p: Assumptions, target: Positive) -> float:
+    """The step size η of Theorem F.8 for a target ε: Kη = min{1/(8(1 + α)L), √(ε/L)/(8σ)}."""
+    drift = math.sqrt(target / (p.smoothness * p.heterogeneity)) if p.heterogeneity else math.inf
+    return min(1 / ((1 + p.alpha) * p.smoothness), drift) / (8 * p.local_steps)
+
+
+@checked
+def convex_rounds(p: Assumptions, target: Positive) -> int:
+    """The rounds of Theorem F.8 for a target ε with `convex_step`: 8‖w⁰ - w*‖²/(ηKε), rounded up."""
+    return math.ceil(8 * p.squared_distance / (convex_step(p, target) * p.local_steps * target))
+
+
+class Corollary(NamedTuple):
+    """What a theorem about communication prescribes for a target ε.
+
+    Attributes:
+        bound: the place of the theorem whose bound it is derived from.
+        average: whether that is about the mean of all weights.
+        unsketched: the place of the theorem for one local step, with whose step size training without sketches is
+            compared.
+        threshold: a function of the constants, the ε at which the regime changes.
+        step: a function of the constants and ε, the step size η.
+        rounds: likewise, the number T of rounds.
+    """
+
+    bound: str
+    average: bool
+    unsketched: str
+    threshold: Callable[[Assumptions], float]
+    step: Callable[[Assumptions, float], float]
+    rounds: Callable[[Assumptions, float], int]
+
+
+COROLLARIES = {
+    "F.8": Corollary("F.7", True, "E.2", convex_threshold, convex_step, convex_rounds),
+    "F.10": Corollary("F.9", False, "E.1", threshold, step, rounds),
+}
 
 
 @checked

@@ -1,28 +1,146 @@
-"""Gradient descent on semi-strongly convex losses (song2023 Appendix K), for quadratics L(x) = xᵀAx.
+"""Gradient descent on semi-strongly convex losses (song2023 Appendix K, with p = 1/2), and two such losses; and descent
+with momentum by sketched gradients (§8).
 
-With λ (`least`) and Λ (`greatest`) the extreme eigenvalues of A, L is (c, d, p)-semi-strongly convex with c = 0 and
-d = λ, its gradient is (α, β, p)-semi-Lipschitz with α = 0 and β = 2Λ, and it is (2√λ, 2√Λ)-non-critical. So ζ = β² and
-ξ = 2d.
+(c, d, p)-semi-strongly convex: L(x) >= L(y) + ⟨∇L(y), x - y⟩ + d‖x - y‖² - c‖x - y‖^(2-2p) L(y)^p (Definition K.1). An
+(α, β, p)-semi-Lipschitz gradient: ‖∇L(x) - ∇L(y)‖² <= β²‖x - y‖² + α²‖x - y‖^(2-2p) L(x)^p (Definition I.5). (θ₁,
+θ₂)-non-critical: θ₁²L <= ‖∇L‖² <= θ₂²L (Definition I.6).
 """
 
-from sketchbench.parameters import Positive, checked
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sketchbench.parameters import Checked, NonNegative, Positive, checked
+
+Numbers = NDArray[np.float64]
+HEIGHT, FREQUENCY = 0.05, 60.0  # of the ripples, whose product exceeds 2: the loss is not convex
+
+
+@dataclass(frozen=True)
+class Constants(Checked):
+    """c, d, α, β, θ₁ and θ₂ of a loss, for p = 1/2; ValueError unless α² < θ₁, θ₁ <= θ₂ and ξ > 0."""
+
+    c: NonNegative
+    d: Positive
+    alpha: NonNegative
+    beta: Positive
+    theta_1: Positive
+    theta_2: Positive
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.alpha**2 >= self.theta_1 or self.theta_1 > self.theta_2:
+            raise ValueError(
+                f"alpha={self.alpha}, theta_1={self.theta_1} and theta_2={self.theta_2} must satisfy alpha² < theta_1 <= "
+                "theta_2"
+            )
+        if self.xi <= 0:
+            raise ValueError(f"{self} has ξ = {self.xi:.3g}, which must be > 0; a smaller c allows it")
+
+    @property
+    def zeta(self) -> float:
+        """ζ of Theorem K.3."""
+        return self.theta_1 / (self.theta_1 - self.alpha**2) * (self.beta**2 + self.alpha**2 / self.theta_1)
+
+    @property
+    def xi(self) -> float:
+        """ξ of Theorem K.3, which must be positive."""
+        return 2 * (self.d - self.c / self.theta_1**2 * self.zeta - self.c)
+
+    def smooth(self) -> "Constants":
+        """The same with c = α = 0: strongly convex, with a Lipschitz gradient."""
+        return replace(self, c=0.0, alpha=0.0)
 
 
 @checked
-def largest_step(least: Positive, greatest: Positive) -> float:
+def largest_step(constants: Constants) -> float:
     """ξ/(2ζ), the largest step size of Theorem K.3."""
-    if least > greatest:
-        raise ValueError(f"least={least} must be <= greatest={greatest}")
-    return 2 * least / (2 * (2 * greatest) ** 2)
+    return constants.xi / (2 * constants.zeta)
 
 
 @checked
-def contraction_printed(least: Positive, eta: Positive) -> float:
+def printed(constants: Constants, eta: Positive) -> float:
     """The factor 1 - γ of ‖x - x*‖ in a step, with γ = 1 - ξη/2 as Theorem K.3 prints it."""
-    return 2 * least * eta / 2
+    return constants.xi * eta / 2
 
 
 @checked
-def contraction_proven(least: Positive, eta: Positive) -> float:
+def proven(constants: Constants, eta: Positive) -> float:
     """The factor 1 - γ of ‖x - x*‖² in a step, with γ = ξη/2 as in the proof of Theorem K.3."""
-    return 1 - 2 * least * eta / 2
+    return 1 - constants.xi * eta / 2
+
+
+class Loss(Protocol):
+    """A loss L with its minimum, 0, at x* = 0."""
+
+    @property
+    def constants(self) -> Constants:
+        """The constants with which it fulfils the definitions."""
+
+    def move(self, x: Numbers, eta: float) -> Numbers:
+        """η∇L at x, (..., d): of the same shape."""
+
+
+@dataclass(frozen=True)
+class Ellipsoid(Checked):
+    """L(x) = xᵀAx, with the eigenvalues of A evenly spread from 1 to `condition`; α = c = 0."""
+
+    condition: Positive
+
+    @property
+    def constants(self) -> Constants:
+        """Those of the extreme eigenvalues λ and Λ: d = λ, β = 2Λ, θ₁ = 2√λ and θ₂ = 2√Λ."""
+        return Constants(0.0, 1.0, 0.0, 2 * self.condition, 2.0, 2 * self.condition**0.5)
+
+    def move(self, x: Numbers, eta: float) -> Numbers:
+        """η∇L at x, (..., d)."""
+        return np.asarray(eta * 2 * np.linspace(1.0, self.condition, x.shape[-1]) * x)
+
+
+class Rippled:
+    """L(x) = Σ x_i² + r(x_i), r(u) = (h/k)(1 - cos k(|u| - 1)) beyond |u| = 1 and 0 within, h = 0.05 and k = 60.
+
+    r'' = hk cos k(|u| - 1) is between -3 and 3, so that L'' is negative at places, and above β at others: L is neither
+    convex, nor is its gradient β-Lipschitz. The constants of a single entry are those of the sum, by Cauchy-Schwarz.
+    """
+
+    constants = Constants(c=0.0625, d=1.0, alpha=0.75, beta=2.05, theta_1=1.94, theta_2=2.05)
+
+    def value(self, x: Numbers) -> Numbers:
+        """L at x, (..., d): (...)."""
+        beyond = np.maximum(abs(x) - 1, 0.0)
+        return np.asarray((x**2 + HEIGHT / FREQUENCY * (1 - np.cos(FREQUENCY * beyond))).sum(axis=-1))
+
+    def move(self, x: Numbers, eta: float) -> Numbers:
+        """η∇L at x, (..., d)."""
+        beyond = np.maximum(abs(x) - 1, 0.0)
+        return np.asarray(eta * (2 * x + HEIGHT * np.sign(x) * np.sin(FREQUENCY * beyond)))
+
+    def excess(self, x: Numbers, y: Numbers, constants: Constants) -> Numbers:
+        """By how much the pairs x, y, each (..., d), exceed what the constants allow, as a ratio: (...), the largest of
+        the three definitions; at most 1 where all are fulfilled."""
+        c, at_x, at_y = constants, self.value(x), self.value(y)
+        slope, other, apart = self.move(x, 1.0), self.move(y, 1.0), x - y
+        distance = np.linalg.norm(apart, axis=-1)
+        allowed = c.beta**2 * distance**2 + c.alpha**2 * distance * np.sqrt(at_x)
+        lipschitz = ((slope - other) ** 2).sum(axis=-1) / allowed
+        least = at_y + (other * apart).sum(axis=-1) + c.d * distance**2
+        convex = least / (at_x + c.c * distance * np.sqrt(at_y))
+        square = (slope**2).sum(axis=-1)
+        critical = np.maximum(square / (c.theta_2**2 * at_x), c.theta_1**2 * at_x / square)
+        return np.asarray(np.max([lipschitz, convex, critical], axis=0))
+
+
+@checked
+def with_momentum(momentum: NonNegative, eta: Positive, alpha: NonNegative) -> float:
+    """The factor by which E‖w‖² falls in a round, in the long run, on f = ½‖w‖² with momentum m.
+
+    A round is v ← m v + RᵀRw, w ← w - ηv. Exact, as the linear map of E‖w‖², E⟨w, v⟩ and E‖v‖² by a fresh R with E
+    RᵀR = I and E‖RᵀRw‖² = (1 + α)‖w‖²; 1 and more means that it does not converge.
+    """
+    v = np.array([1 + alpha, 2 * momentum, momentum**2])
+    product = np.array([1.0, momentum, 0.0]) - eta * v
+    w = np.array([1 - 2 * eta, -2 * eta * momentum, 0.0]) + eta**2 * v
+    return float(abs(np.linalg.eigvals(np.array([w, product, v]))).max())

@@ -1,4 +1,5 @@
-"""Functions of u = wᵀx, with ‖w‖ = 1, that song2023 Table 2 lists as semi-smooth or not (Definition 7.2).
+"""Functions of u = wᵀx, with ‖w‖ = 1, that song2023 Table 2 lists as semi-smooth or not (Definition 7.2), the other
+columns of that table, and Facts C.4 and C.5.
 
 (a, b, p)-semi-smooth means L(y) <= L(x) + ⟨∇L(x), y - x⟩ + b‖y - x‖² + a‖y - x‖^(2-2p) L(x)^p. The worst pairs x and y
 of a function of u differ along w, so it is enough to try numbers u. For p = 0 the bound is smoothness from above, with
@@ -80,3 +81,71 @@ def allowed_by_lemma_i_9(x: Finite, y: Finite) -> Numbers:
     """α|x - y|^(2-2q) L(x)^q with q = p/2 = 1/4: Lemma I.9's upper bound of the remainder of POWER."""
     x, y = np.asarray(x), np.asarray(y)
     return np.asarray(ALPHA * np.abs(x - y) ** 1.5 * POWER.value(x) ** 0.25)
+
+
+# The rows of Table 2 with the same answer in all columns: yes for the square, no for the others.
+ROWS = {name: FUNCTIONS[name] for name in ("square", "tanh", "ReLU")}
+ROWS["1/norm"] = Function(lambda u: 1 / abs(u), lambda u: -np.sign(u) / u**2, None)  # on both sides of the pole
+POWERS = (0.0, 0.5, 1.0)  # values of p
+ROOM = 1 + 1e-9  # for rounding
+
+
+def semi_lipschitz(function: Function, x: Numbers, y: Numbers, p: float) -> NDArray[np.bool_]:
+    """Whether pairs keep Definition I.5 with α = β = 2: |L'(x) - L'(y)|² <= β²|x - y|² + α²|x - y|^(2-2p) L(x)^p."""
+    apart = abs(x - y)
+    allowed = 4 * apart**2 + 4 * apart ** (2 - 2 * p) * _power(function.value(x), p)
+    return np.asarray((function.slope(x) - function.slope(y)) ** 2 <= ROOM * allowed)
+
+
+def semi_convex(function: Function, x: Numbers, y: Numbers, p: float) -> NDArray[np.bool_]:
+    """Whether pairs keep Definition K.1 with c = 2 and d = 1: L(x) >= L(y) + L'(y)(x - y) + d|x - y|² - c|x - y|^(2-2p)
+    L(y)^p."""
+    apart = abs(x - y)
+    least = apart**2 - 2 * apart ** (2 - 2 * p) * _power(function.value(y), p)
+    return np.asarray(least <= remainder(function, y, x) + (ROOM - 1) * apart**2)
+
+
+def non_critical(function: Function, x: Numbers, y: Numbers, p: float) -> NDArray[np.bool_]:
+    """Whether inputs x keep Definition I.6, which has neither y nor p, with θ₁ = 1 and θ₂ = 2: L <= L'² <= 4L."""
+    loss, square = function.value(x), function.slope(x) ** 2
+    return np.asarray((loss <= ROOM * square) & (square <= ROOM * 4 * loss))
+
+
+COLUMNS = {"gradient": semi_lipschitz, "convexity": semi_convex, "critical": non_critical}
+
+
+def _power(loss: Numbers, p: float) -> Numbers:
+    """L^p, with 0⁰ = 1; NaN, with which nothing is kept, where it is not defined."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(loss**p)
+
+
+def _pseudo_huber_remainder(x: Numbers, y: Numbers) -> Numbers:
+    """f(y) - f(x) - f'(x)(y - x) for f = √(1 + u²), without cancellation."""
+    at_x, at_y = np.sqrt(1 + x**2), np.sqrt(1 + y**2)
+    return np.asarray((y - x) ** 2 / (at_x * (at_x * at_y + 1 + x * y)))
+
+
+Slope = Callable[[Numbers], Numbers]
+# For Fact C.4, convex f: f(y) - f(x) - f'(x)(y - x), f' and L.
+SMOOTH: dict[str, tuple[Callable[[Numbers, Numbers], Numbers], Slope, float]] = {
+    "square": (lambda x, y: (y - x) ** 2, FUNCTIONS["square"].slope, 2.0),
+    "√(1 + u²)": (_pseudo_huber_remainder, lambda u: u / np.sqrt(1 + u**2), 1.0),
+}
+# For Fact C.5, strongly convex f: f - f*, f' and μ.
+STRONGLY_CONVEX: dict[str, tuple[Slope, Slope, float]] = {
+    "square": (np.square, FUNCTIONS["square"].slope, 2.0),
+    "cosh": (lambda u: 2 * np.sinh(u / 2) ** 2, np.sinh, 1.0),
+}
+
+
+def fact_c_4(case: str, x: Numbers, y: Numbers) -> Numbers:
+    """|f'(y) - f'(x)|²/(2L) over f(y) - f(x) - f'(x)(y - x), at most 1 for a convex f with an L-Lipschitz gradient."""
+    above, slope, smoothness = SMOOTH[case]
+    return np.asarray((slope(y) - slope(x)) ** 2 / (2 * smoothness * above(x, y)))
+
+
+def fact_c_5(case: str, x: Numbers) -> Numbers:
+    """f(x) - f* over f'(x)²/(2μ), at most 1 for a μ-strongly convex f."""
+    gap, slope, convexity = STRONGLY_CONVEX[case]
+    return np.asarray(2 * convexity * gap(x) / slope(x) ** 2)

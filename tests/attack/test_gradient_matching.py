@@ -4,8 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from sketchbench.attack.gradient_matching import GradientMatching, non_critical_excess, semi_smoothness_excess
-from sketchbench.attack.matching_problem import bilinear, perceptron
+from sketchbench.attack.gradient_matching import (
+    GradientMatching,
+    non_critical_excess,
+    semi_smoothness_excess,
+    variation_of,
+)
+from sketchbench.attack.matching_problem import bilinear, perceptron, residual
 from sketchbench.kernels import load
 from sketchbench.sketch import CountSketch, Family, Gaussian, Identity
 from sketchbench.theory import leakage
@@ -18,12 +23,14 @@ def attack(case: str, family: Family = GAUSSIAN) -> GradientMatching:
     random = torch.Generator().manual_seed(1)
     if case == "bilinear":
         problem = bilinear(random, TRIALS, D, lipschitz=3.0)
+    elif case == "residual":
+        problem = residual(random, TRIALS, D, variation=0.1)
     else:
         problem = perceptron(random, TRIALS, D, samples=8)
     return GradientMatching(problem, family.draw(4, operators=TRIALS, kernels=load("numba")))
 
 
-@pytest.mark.parametrize("case", ["bilinear", "perceptron"])
+@pytest.mark.parametrize("case", ["bilinear", "residual", "perceptron"])
 def test_slopes_and_pseudo_hessians_by_differences(case: str) -> None:
     matching = attack(case)
     x = matching.problem.start
@@ -46,6 +53,28 @@ def test_the_bilinear_loss_is_what_it_says() -> None:
     constants = matching.constants([matching.evaluate(problem.start)])
     np.testing.assert_allclose(constants.theta_1, 1.5)
     np.testing.assert_allclose(constants.theta_2, 3.0)
+
+
+@pytest.mark.parametrize("scale", [0.01, 1.0, 100.0])
+def test_the_residual_layer_keeps_its_constants_at_all_inputs(scale: float) -> None:
+    """Units that are saturated, and units that are not: Φ is between 0.9 and 1.1, and both ends are reached nearly."""
+    matching = attack("residual", Identity(D, D))
+    points = [matching.evaluate(scale * x) for x in (matching.problem.start, matching.problem.private)]
+    values = np.stack([np.linalg.svd(point.pseudo_hessian, compute_uv=False) for point in points])
+    assert 0.9 <= values.min() <= values.max() <= 1.1 + 1e-12
+    assert variation_of(*points).max() <= 0.1
+    constants = matching.constants(points)
+    assert set(constants.theta_1) == {0.9}
+    assert set(constants.theta_2) == set(constants.lipschitz) == {1.1}
+
+
+def test_the_step_of_the_repaired_theorem_by_hand() -> None:
+    """Without a sketch, ω = 0.1: a = 0.2, b = 1.21, and 1.8² - 0.2 * 2.2 = 2.8."""
+    matching = attack("residual", Identity(D, D))
+    descent = matching.descent(matching.constants([]))
+    step = 2.8 / (2 * 1.21 * 2.2**2)
+    np.testing.assert_allclose(descent.step, step)
+    np.testing.assert_allclose(descent.rate, step * 2.8 / 2)
 
 
 def test_the_perceptron_has_no_more_weights_than_inputs() -> None:

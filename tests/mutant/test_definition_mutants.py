@@ -52,3 +52,23 @@ def test_an_estimate_by_all_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     share = remark_1.unreachable_share
     monkeypatch.setattr(remark_1, "unreachable_share", lambda before, after, update: share(update, after, update))
     assert verdict("Z13-wide", UPDATES.run()) == "fails"
+
+
+def test_the_columns_of_table_2(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As printed they hold of functions without a Lipschitz gradient, and fail where a function keeps them."""
+    rows = PAIRS.run()
+    assert verdict("S31-columns", rows) == "holds"
+    assert verdict("S31-gradient", rows) == "fails"
+    monkeypatch.setitem(semi_smooth.ROWS, "tanh", semi_smooth.ROWS["1/norm"])
+    monkeypatch.setitem(semi_smooth.ROWS, "1/norm", semi_smooth.ROWS["square"])
+    rows = PAIRS.run()
+    assert verdicts("S31-gradient", rows) == {"holds", "fails"}
+    assert verdict("S31-columns", rows) == "fails"
+
+
+@pytest.mark.parametrize("fact", ["fact_c_4", "fact_c_5"])
+def test_facts_with_a_hundredth_too_much(monkeypatch: pytest.MonkeyPatch, fact: str) -> None:
+    assert verdict("S36", PAIRS.run()) == "holds"
+    sound = getattr(semi_smooth, fact)
+    monkeypatch.setattr(semi_smooth, fact, lambda *at: 1.01 * sound(*at))
+    assert verdict("S36", PAIRS.run()) == "fails"

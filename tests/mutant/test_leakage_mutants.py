@@ -4,6 +4,7 @@ import dataclasses
 from typing import Any
 
 import pytest
+import torch
 from judging import shared, verdicts
 from operators import BucketNeverUsed, CountSketchTwice, DesketchNotAdjoint, GaussianUnscaled, OperatorReused
 
@@ -25,9 +26,11 @@ SOUND = AttackConvergence(
     rounds=60,
     recovery_rounds=300,
     points=2,
+    variation=0.04,
 )
 EXPECTED = {
     "S23": {"holds"},
+    "S23-residual": {"holds"},
     "S23-linear": {"holds"},
     "S24": {"fails"},
     "S25-corrected": {"holds"},
@@ -56,6 +59,7 @@ def test_an_attack_that_stays_where_it_starts() -> None:
         if row["quantity"] in names
     ]
     assert verdicts("S23", still) == {"fails"}
+    assert verdicts("S23-residual", still) == {"fails"}
     assert "holds" not in verdicts("S23-network", rows)
     once, twice = ([row for row in rows if row["quantity"] == f"contraction{end}"] for end in ("", "_twice"))
     assert all(fast["maximum"] < row["maximum"] for row, fast in zip(once, twice, strict=True))
@@ -76,6 +80,13 @@ def test_a_desketch_that_is_no_adjoint() -> None:
     """Slopes by another matrix than Rᵀ, with the same singular values."""
     found = judged(dataclasses.replace(SOUND, family=DesketchNotAdjoint(32, 8)))
     assert "fails" in found["S23"]
+    assert "fails" in found["S23-residual"]
+
+
+def test_a_pseudo_hessian_that_varies_more_than_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A layer of sines with twice the slope in the place of the hyperbolic tangents."""
+    monkeypatch.setattr("torch.tanh", lambda x: torch.sin(2 * x))
+    assert "fails" in verdicts("S23-residual", SOUND.run())
 
 
 def test_slopes_without_the_factor_2(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,16 +12,18 @@ from sketchbench.federated import iterative_sketching
 from sketchbench.federated.sampled import Sampled
 from sketchbench.kernels import load
 from sketchbench.objective.logistic import Logistic
+from sketchbench.objective.quadratic import Quadratic
 from sketchbench.objective.saturating import Saturating
 from sketchbench.sketch.control import Zero
 from sketchbench.sketch.count_sketch import CountSketch
 from sketchbench.task.descent import Descent
 from sketchbench.task.one_round import OneRound
+from sketchbench.task.prescribed import Prescribed
 from sketchbench.theory import corollaries, descent, norm
 from sketchbench.theory.convergence import THEOREMS, Assumptions
 from sketchbench.theory.known import Known
 
-DESCENT = Descent(seed=0, d=3, conditions=[1.0, 4.0], trials=50, steps=5)
+DESCENT = Descent(seed=0, d=3, conditions=[1.0, 4.0], trials=50, steps=5, momenta=[0.5, 0.9], variances=[3.0, 15.0])
 ROUND = OneRound(
     family=CountSketch(16, 4),
     known=Known(embedding_constant=3, norm=norm.hashed),
@@ -38,20 +40,37 @@ def test_theorem_k_3() -> None:
     rows = DESCENT.run()
     assert judging.verdict("S30-printed", rows) == "fails"
     assert judging.verdict("S30-corrected", rows) == "holds"
+    assert judging.verdict("S30-semi", rows) == "holds"
+    for quantity in ("squared still", "assumptions smooth"):
+        assert all(row["count"] > 0 for row in rows if row["quantity"] == quantity)
     assert {row["maximum"] for row in rows if row["quantity"] == "squared still"} == {1.0}
     assert all(row["count"] == 0 for row in rows if row["quantity"] == "squared twice")  # so that it is not sharp
     assert next(row["maximum"] for row in rows if row["quantity"] == "distance") == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize("factor", [-1.0, 5.0], ids=["uphill", "too far"])
+@pytest.mark.parametrize("factor", [-1.0, 8.0], ids=["uphill", "too far"])
 def test_a_wrong_step_of_gradient_descent(monkeypatch: pytest.MonkeyPatch, factor: float) -> None:
-    proven, printed = descent.contraction_proven, descent.contraction_printed
+    largest, proven, printed = descent.largest_step, descent.proven, descent.printed
     task = dataclasses.replace(DESCENT, conditions=[1.0])
-    allowed = descent.largest_step(1.0, 1.0)
-    monkeypatch.setattr(descent, "largest_step", lambda *_: factor * allowed)
-    monkeypatch.setattr(descent, "contraction_proven", lambda least, eta: proven(least, allowed))
-    monkeypatch.setattr(descent, "contraction_printed", lambda least, eta: printed(least, allowed))
-    assert judging.verdict("S30-corrected", task.run()) == "fails"
+    monkeypatch.setattr(descent, "largest_step", lambda constants: factor * largest(constants))
+    monkeypatch.setattr(descent, "proven", lambda constants, eta: proven(constants, largest(constants)))
+    monkeypatch.setattr(descent, "printed", lambda constants, eta: printed(constants, largest(constants)))
+    rows = task.run()
+    assert judging.verdict("S30-corrected", rows) == "fails"
+    assert judging.verdict("S30-semi", rows) == "fails"
+
+
+def test_a_loss_without_the_constants_that_it_states(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ripples that are twice as high."""
+    monkeypatch.setattr(descent, "HEIGHT", 2 * descent.HEIGHT)
+    assert judging.verdict("S30-semi", DESCENT.run()) == "fails"
+
+
+def test_momentum_with_the_step_of_plain_descent(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert judging.verdict("S37", DESCENT.run()) == "holds"
+    sound = descent.with_momentum
+    monkeypatch.setattr(descent, "with_momentum", lambda m, eta, alpha: sound(m, eta / (1 - m), alpha))
+    assert judging.verdict("S37", DESCENT.run()) == "fails"
 
 
 def test_the_round_as_derived() -> None:
@@ -81,6 +100,41 @@ def test_half_of_the_step_in_a_round(monkeypatch: pytest.MonkeyPatch) -> None:
     assert judging.verdict("S32-descent-corrected", rows) == "fails"
 
 
+@functools.cache
+def prescription() -> Prescribed:
+    """With one row; the quadratics of the study, on fewer clients."""
+    return Prescribed(
+        family=CountSketch(4, 1),
+        known=Known(norm=norm.hashed),
+        kernels=load("numba"),
+        seed=0,
+        objective=functools.partial(Quadratic, d=4, clients=8, flat=0.25, heterogeneity=2.0),
+        theorem="F.8",
+        alpha="exact",
+        targets=[1.5],
+        trials=25,
+        local_steps=1,
+    )
+
+
+def test_the_prescription_for_convex_losses() -> None:
+    rows = prescription().run()
+    assert judging.verdict("S32-convex", rows) == "holds"
+    assert judging.verdict("S32-rows", rows) == "holds"
+    assert judging.verdict("S32-plain", rows) == "fails"
+
+
+def test_a_server_that_hardly_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = functools.partial(iterative_sketching.IterativeSketching, global_rate=0.002)
+    monkeypatch.setattr("sketchbench.task.prescribed.IterativeSketching", slow)
+    assert judging.verdict("S32-convex", prescription().run()) == "fails"
+
+
+def test_standing_still_is_no_row() -> None:
+    task = dataclasses.replace(prescription(), family=Zero(4, 1), known=Known(norm=norm.nothing))
+    assert judging.verdict("S32-rows", task.run()) == "fails"
+
+
 def assumptions(**change: Any) -> Assumptions:
     """L = 1, μ = 1/4, σ² = 1/4 and α = 3: the threshold is 1/256."""
     settings = {"smoothness": 1.0, "convexity": 0.25, "gradient_bound": 2.0, "gap": 0.4, "squared_distance": 1.0}
@@ -98,6 +152,19 @@ def test_the_prescription_by_hand() -> None:
         rounds = np.array(corollaries.rounds(p, share * target))
         bound = THEOREMS["F.9"].bound(p, corollaries.step(p, share * target), rounds)
         assert 0.99 * share * target < bound <= share * target
+
+
+def test_the_prescription_for_convex_losses_by_hand() -> None:
+    """σ²/((1 + α)²L) = 1/64, where both steps are 1/32; after the rounds prescribed the bound of F.7 is ε at most."""
+    p, target = assumptions(local_steps=2), 1 / 64
+    assert corollaries.convex_threshold(p) == target
+    assert corollaries.convex_step(p, target) == corollaries.convex_step(p, 4 * target) == 1 / 64
+    assert corollaries.convex_step(p, target / 4) == 1 / 128
+    assert corollaries.convex_rounds(p, target) == 64 * 4 * 64
+    for share in (0.25, 1.0, 4.0):
+        rounds = np.array(corollaries.convex_rounds(p, share * target))
+        bound = THEOREMS["F.7"].bound(p, corollaries.convex_step(p, share * target), rounds)
+        assert 0.5 * share * target < bound <= share * target
 
 
 def test_lemma_g_1_by_hand() -> None:

@@ -31,9 +31,11 @@ def test_theorem_k_3_confuses_the_rate_with_what_is_left() -> None:
     conditions_of_theorem_k_3_on_the_square(start, other)
     left = np.linalg.norm(start - eta * 2 * start) / np.linalg.norm(start)
     assert left == pytest.approx(0.5)
-    printed, proven = descent.contraction_printed(1.0, eta), descent.contraction_proven(1.0, eta)
+    square = descent.Ellipsoid(1.0).constants
+    assert (square.zeta, square.xi) == (zeta, xi)
+    printed, proven = descent.printed(square, eta), descent.proven(square, eta)
     assert (printed, proven) == (xi * eta / 2, 1 - xi * eta / 2)
-    assert descent.largest_step(1.0, 1.0) == eta
+    assert descent.largest_step(square) == eta
     assert printed == 0.25 < left
     assert left**2 <= left <= proven == 0.75
 
