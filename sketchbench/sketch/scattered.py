@@ -40,9 +40,9 @@ class Scattered(Sketch):
         """The median of s estimates of every coordinate: y (..., b) -> (..., d).
 
         The estimates of x_j are sign * y[bucket] / scale, for its s nonzeros; one is exact where no other column with a
-        nonzero coordinate shares the bucket. For even s the median is the mean of the middle two, or their `lower`. With
-        `BlockSparseEmbedding` this is the decoding of a CountSketch with s rows. `desketch` is the mean of the same
-        estimates where scale = s^-1/2, and raises the same errors.
+        nonzero coordinate shares the bucket. For even s the median is the mean of the middle two, or their
+        `lower`. With `BlockSparseEmbedding` this is the decoding of a CountSketch with s rows. `desketch` is the mean
+        of the same estimates where scale = s^-1/2, and raises the same errors.
         """
         lifted = self.lift(y, self.b, "b", True)
         matrix, xp = self._matrix, self.kernels.xp

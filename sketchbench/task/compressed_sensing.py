@@ -68,7 +68,7 @@ class CompressedSensing(Checked):
     `final`: mean of the last loss.
     `share`: mean of the last loss over the first; bound: 1/2.
     `added`: mean of the last loss less that of the peer `noiseless`, trial by trial; bound: W, the channel's noise.
-    `lost`, by `compression`: mean of the last loss less that of the peer `uncompressed`, trial by trial; bound: d/b.
+    `price`, by `compression`: mean of the last loss less that of the peer `uncompressed`, trial by trial; bound: d/b.
 
     An algorithm that diverges ends with a row of the status `diverged`, and no mean.
 
@@ -108,8 +108,8 @@ class CompressedSensing(Checked):
                 rows += _compare(tested, competing, self._late)
             if name == "uncompressed":
                 compression = self.family.d / self.family.b
-                lost = Row("lost", compression=compression, bound=compression)
-                rows.append(_difference(lost, tested, competing))
+                price = Row("price", compression=compression, bound=compression)
+                rows.append(_difference(price, tested, competing))
             if name == "noiseless":
                 rows += self._end(name, competing)
                 rows += [

@@ -339,7 +339,7 @@ def _roc(curves: Curves) -> Iterator[Row]:
 
 
 def _exceeding(row: Row, values: Sequence[float] | Numbers, bound: float, trials: int) -> Row:
-    """Complete a row with the number of values above a bound; a pair that missed the target exceeds it, and has none."""
+    """Complete a row with the number of values above a bound; pairs that missed the target exceed it."""
     missed = trials - len(values)
     largest = max([*values, *([bound] if missed else [])])
     row = row.replace(bound=bound, maximum=float(largest))

@@ -60,7 +60,7 @@ class WeightSketch(Checked):
     features: Count
 
     def run(self) -> list[Row]:
-        """Draw the sketches, and measure; returns six rows for each case, or nine with known second moments, and one."""
+        """Draw the sketches, and measure; returns a row, and for each case six, or nine with known moments."""
         old, new, _ = self._matrices(self.cases[0])
         nothing = np.full(self.trials, ((old - new) ** 2).sum() / ((old**2).sum() + (new**2).sum()))
         zero = Row("plain_relative", case="zero", bound=self.family.d / self.family.b).mean(nothing)
@@ -95,7 +95,9 @@ class WeightSketch(Checked):
         rows = [
             Row("cross_term", case=case, exact=0.0).mean(measured["cross"] / update),
             relative.mean(measured["product"] / whole),
-            Row("plain_relative", case=case, bound=d / size).mean(measured["plain"] / ((old**2).sum() + (new**2).sum())),
+            Row("plain_relative", case=case, bound=d / size).mean(
+                measured["plain"] / ((old**2).sum() + (new**2).sum())
+            ),
         ]
         moment, eye = self.known.second_moment, np.eye(d)
         for name, printed, pairs in (
