@@ -48,7 +48,7 @@ class RoundsFactors(Checked, Repeated):
     factor by which the high level multiplies the rounds. `sd` and `trials` are chosen to give the estimate's standard
     error and degrees of freedom, with the variation that no factor explains as chance. Trainings that miss the target
     bias effects towards 0.
-    `tuning`, by `case` with the levels of all factors but the rate, in designs with all combinations of levels: the
+    `tuning`, by `case` with the levels of all other factors that vary, in designs with all combinations of levels: the
     rounds of the sketched training at the rate that suits the plain one best, over those at the rate that suits itself
     best, and in how many trials that exceeds 5/4; bound: 5/4. The case `worse rate`, at the other rate, is a negative
     control.
@@ -134,7 +134,9 @@ class RoundsFactors(Checked, Repeated):
             pair = [run, other]
             chosen = plain[:, pair].argmin(1)
             costs = sketched[:, pair] / sketched[:, pair].min(1, keepdims=True)
-            text = ", ".join(f"{name} {value}" for name, value in zip(self._names[1:], levels[1:], strict=True))
+            others = zip(self._names[1:], levels[1:], strict=True)
+            varied = ((name, value) for name, value in others if len(set(self.factors[name])) > 1)
+            text = ", ".join(f"{name} {value}" for name, value in varied)
             for case, taken in (("plain's rate", chosen), ("worse rate", 1 - chosen)):
                 cost = np.take_along_axis(costs, taken[:, None], 1)[:, 0]
                 row = Row("tuning", case=": ".join(filter(None, [case, text])))
