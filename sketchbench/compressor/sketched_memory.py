@@ -70,7 +70,7 @@ class CompressedSensing(SketchedMemory):
     @property
     def scales(self) -> bool:
         """Not with FIHT as printed, whose iterations stop at a norm of 1e-4 in the units of the update."""
-        return getattr(self.recovery(k=self.k), "stopping", None) != "paper"
+        return getattr(self.recovery(k=self.k), "stopping", "relative") == "relative"
 
     def begin(self, trials: int, clients: int, kernels: Kernels) -> Memory:
         nothing = kernels.xp.zeros((trials, self.sketch_family.b), dtype="float32")

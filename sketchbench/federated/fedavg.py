@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from sketchbench import seeds
 from sketchbench.dataset.partition import Parts
+from sketchbench.federated.adam import Adam
 from sketchbench.federated.conditions import check_federation
 from sketchbench.federated.double_blind import (
     Broadcast,
@@ -28,6 +29,7 @@ from sketchbench.parameters import Checked, Count, Natural, Positive, Range, Sha
 from sketchbench.sketch.operator import Sketch
 
 LocalStepping = Literal["weights", "sketch"]
+Optimiser = Literal["sgd", "adam"]
 Momentum = Annotated[float, Range(0, 1, open_high=True)]
 
 
@@ -80,6 +82,8 @@ class FedAvg(Checked):
             way. zhang2021 §4.2 defines a single step; the listing of its Appendix E amounts to `weights`.
         momentum: of local steps (heavy ball): the factor of the last step that is added to the next. Each round starts
             with no momentum, as clients keep nothing between rounds.
+        optimiser: of local steps: `sgd`, or `adam` (see `Adam`), which begins anew in each round, and has no other
+            momentum.
     """
 
     rate: Positive
@@ -88,6 +92,12 @@ class FedAvg(Checked):
     participation: Share = 0.1
     local_step: LocalStepping = "sketch"
     momentum: Momentum = 0.0
+    optimiser: Optimiser = "sgd"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.optimiser == "adam" and self.momentum:
+            raise ValueError(f"momentum={self.momentum} must be 0 with optimiser=adam, which has its own")
 
     @checked
     def run(
@@ -187,12 +197,16 @@ class FedAvg(Checked):
         named = dict(twin.named_parameters())
         total = {name: torch.zeros_like(value) for name, value in named.items()}
         last: Weights = {}
+        adam = Adam(self.rate) if self.optimiser == "adam" else None
+        rate = 1.0 if adam else self.rate
         with torch.random.fork_rng():  # for dropout
             torch.manual_seed(int(random.integers(2**63)))
             for _ in range(self.epochs):
                 order = torch.from_numpy(random.permutation(len(part))).to(labels.device)
                 for batch in torch.split(order, self.batch):
-                    steps = respond(twin, client, images[batch], labels[batch], self.rate, named).steps
+                    steps = respond(twin, client, images[batch], labels[batch], rate, named).steps
+                    if adam:
+                        steps = adam.steps(steps)
                     for name, before in last.items():
                         steps[name].add_(before, alpha=self.momentum)
                     last = steps if self.momentum else {}

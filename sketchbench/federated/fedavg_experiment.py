@@ -16,7 +16,7 @@ from sketchbench.dataset.partition import MakeParts, deal
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.double_blind import OPTIONS, Weights, estimated_weights
 from sketchbench.federated.experiment import Experiment
-from sketchbench.federated.fedavg import FedAvg, FedAvgRound, FedAvgState, LocalStepping, Momentum
+from sketchbench.federated.fedavg import FedAvg, FedAvgRound, FedAvgState, LocalStepping, Momentum, Optimiser
 from sketchbench.federated.tuning import Procedure
 from sketchbench.kernels import Kernels
 from sketchbench.model import classification, sketched
@@ -37,7 +37,7 @@ class FedAvgProcedure(Procedure):
     """How a network is trained by FedAvg, whatever the learning rate.
 
     Arguments:
-        participation, epochs, batch, local_step, momentum: as for `FedAvg`.
+        participation, epochs, batch, local_step, momentum, optimiser: as for `FedAvg`.
         precision: see `model.precision`.
     """
 
@@ -47,6 +47,7 @@ class FedAvgProcedure(Procedure):
     local_step: LocalStepping
     precision: Precision
     momentum: Momentum = 0.0
+    optimiser: Optimiser = "sgd"
 
 
 class Successive(NamedTuple):
@@ -114,7 +115,8 @@ class FedAvgExperiment(Experiment[Successive]):
     def algorithm(self) -> FedAvg:
         """FedAvg with this procedure and learning rate."""
         how = self.procedure
-        return FedAvg(self.rate, how.epochs, how.batch, how.participation, how.local_step, how.momentum)
+        local = (how.local_step, how.momentum, how.optimiser)
+        return FedAvg(self.rate, how.epochs, how.batch, how.participation, *local)
 
     @cached_property
     def _test(self) -> Samples:

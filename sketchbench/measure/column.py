@@ -71,7 +71,7 @@ class Column(StrEnum):
     ROUNDS = "rounds", int, "rounds of a whole run", "count"
     RECORDS = "records", int, "number of records of a client", "count"
     CLIENTS = "clients", int, "number of clients", "count"
-    NOISE = "noise", float, "noise in training over the noise that was accounted"
+    NOISE = "noise", float, "noise in training over the noise that was accounted, or in every entry of a signal"
     SIGMA = "sigma", float, "standard deviation of the noise in each coordinate", "as the gradient"
     SENSITIVITY = "sensitivity", float, "largest distance of the releases of neighbouring data sets", "as the gradient"
     THRESHOLD = "threshold", float, "level above which trials were counted", "as the quantity"

@@ -22,7 +22,8 @@ class FIHT(Iterative):
 
     Arguments:
         k: number of nonzeros of the estimates, 1 <= k <= d.
-        stopping: unit of the threshold of ‖w‖₂ at which iterations stop, see `Iterative`: `paper` or `relative`.
+        stopping: unit of the threshold of ‖w‖₂ at which iterations stop, see `Iterative`: `paper`, `relative` or
+            `residual`.
         support: coordinates that may be nonzero, see `Iterative`: `padded` or `true`.
         iterations: largest number of iterations, >= 1.
     """

@@ -16,7 +16,8 @@ class IHT(Iterative):
 
     Arguments:
         k: number of nonzeros of the estimates, 1 <= k <= d.
-        stopping: unit of the threshold of ‖x‖₂ at which iterations stop, see `Iterative`: `paper` or `relative`.
+        stopping: unit of the threshold of ‖x‖₂ at which iterations stop, see `Iterative`: `paper`, `relative` or
+            `residual`.
         support: coordinates that may be nonzero, see `Iterative`: `padded` or `true`.
         iterations: largest number of iterations, >= 1.
     """

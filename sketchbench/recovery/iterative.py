@@ -11,7 +11,7 @@ from sketchbench.parameters import Count
 from sketchbench.recovery.recovery import Recovered, Recovery
 from sketchbench.sketch.operator import Sketch
 
-Stopping = Literal["paper", "relative"]
+Stopping = Literal["paper", "relative", "residual"]
 Support = Literal["padded", "true"]
 
 SMALL = 1e-4  # iterations stop at this ‖w‖₂ or below
@@ -60,7 +60,7 @@ class Signals(NamedTuple):
         energy: ‖y‖₂² (N,).
         g: the last iterate.
         w: the point from which the next step starts.
-        norms: ‖w‖₂ of all points so far (N, points).
+        norms: ‖w‖₂ of all points so far, or ‖y - Φw‖₂ (N, points).
     """
 
     number: Array
@@ -99,7 +99,8 @@ class Iterative(Recovery):
     Arguments:
         k: number of nonzeros of the estimates, 1 <= k <= d.
         stopping: unit of the threshold 1e-4. `paper`: 1, as in tang2021 Appendix E, so that estimates depend on the
-            scale of the signal; `relative`: ‖Φᵀy‖₂.
+            scale of the signal; `relative`: ‖Φᵀy‖₂; `residual`: 1, and norms are ‖y - Φw‖₂ in the place of ‖w‖₂, as in
+            the code of tang2021's authors (vikr53/cosamp, FIHT.py).
         support: coordinates that may be nonzero. `true`: the d coordinates of the signal. `padded`: all coordinates of
             the padded domain, of which the first d are returned (tang2021 Appendix C).
         iterations: largest number of iterations, >= 1.
@@ -121,12 +122,12 @@ class Iterative(Recovery):
         small = SMALL * (inner(estimate, estimate) ** 0.5 if self.stopping == "relative" else xp.ones(count))
         g = self._keep(phi, y, estimate, domain)
         w = Point(((g.at, g.values),), g.residual)
-        signals = Signals(xp.arange(count), y, inner(y, y), g, w, _norms(phi, w))
+        signals = Signals(xp.arange(count), y, inner(y, y), g, w, self._norms(phi, w))
         for s in range(self.iterations):
             g = self._next(phi, signals, domain)
             left = inner(g.residual, g.residual) ** 0.5
             w = self._point(phi, signals, g)
-            norms = xp.concatenate([signals.norms, _norms(phi, w)], axis=1)
+            norms = xp.concatenate([signals.norms, self._norms(phi, w)], axis=1)
             signals = signals._replace(g=g, w=w, norms=norms)
             trace[signals.number, s] = left
             iterations[signals.number] = s + 1
@@ -143,7 +144,13 @@ class Iterative(Recovery):
 
     def _with_tiny(self) -> Recovery:
         """The norms of what is tiny are below the paper's threshold after one iteration."""
-        return replace(self, iterations=1) if self.stopping == "paper" else self
+        return self if self.stopping == "relative" else replace(self, iterations=1)
+
+    def _norms(self, phi: Sketch, w: Point) -> Array:
+        """The norms by which iterations stop, as a column (N, 1)."""
+        parts = [w.residual] if self.stopping == "residual" else [values for _, values in w.terms]
+        squared: Array = sum(phi.kernels.inner(part, part) for part in parts)
+        return squared[:, None] ** 0.5
 
     def _keep(self, phi: Sketch, y: Array, estimate: Array, domain: int) -> Iterate:
         """The iterate of the k entries of largest magnitude among the first `domain` entries of an estimate (N, n)."""
@@ -188,12 +195,6 @@ def _dense(kernels: Kernels, g: Iterate, d: int) -> Array:
     inside = g.at < d
     at, values = kernels.xp.minimum(g.at, d - 1), g.values * inside
     return kernels.spread(at[None], values[None], kernels.xp.empty((1, len(at), d), dtype=values.dtype))[0]
-
-
-def _norms(phi: Sketch, w: Point) -> Array:
-    """‖w‖₂ as a column (N, 1)."""
-    squared: Array = sum(phi.kernels.inner(values, values) for _, values in w.terms)
-    return squared[:, None] ** 0.5
 
 
 def _are_stable(norms: Array) -> Array:

@@ -1,5 +1,7 @@
 """Operators with a few signed nonzeros in every column, of hashing sketches."""
 
+import numpy as np
+
 from sketchbench.kernels import Array, Kernels
 from sketchbench.sketch.operator import Sketch
 
@@ -34,17 +36,27 @@ class Scattered(Sketch):
     def _times_scale(self, result: Array, times: int = 1) -> Array:
         return result if self._scale == 1.0 else result * result.dtype.type(self._scale**times)
 
-    def median(self, y: Array) -> Array:
+    def median(self, y: Array, *, lower: bool = False) -> Array:
         """The median of s estimates of every coordinate: y (..., b) -> (..., d).
 
         The estimates of x_j are sign * y[bucket] / scale, for its s nonzeros; one is exact where no other column with a
-        nonzero coordinate shares the bucket. For even s the median is the mean of the middle two. With
-        `BlockSparseEmbedding` this is the decoding of a CountSketch with s rows. `desketch` is the mean of the same
-        estimates where scale = s^-1/2, and raises the same errors.
+        nonzero coordinate shares the bucket. For even s the median is the mean of the middle two, or their
+        `lower`. With `BlockSparseEmbedding` this is the decoding of a CountSketch with s rows. `desketch` is the mean
+        of the same estimates where scale = s^-1/2, and raises the same errors.
         """
         lifted = self.lift(y, self.b, "b", True)
+        matrix, xp = self._matrix, self.kernels.xp
+        lower = lower and matrix.buckets.shape[1] % 2 == 0
+        if lower:  # of an even number: the median with one more that is smaller than all
+            columns = xp.full_like(matrix.buckets[:, :1], self.b)
+            buckets = xp.concatenate([matrix.buckets, columns], axis=1)
+            signs = xp.concatenate([matrix.signs, xp.ones_like(matrix.signs[:, :1])], axis=1)
+            matrix = self.kernels.prepare(buckets, signs, self.b + 1)
 
         def decode(cells: Array) -> Array:
-            return self.kernels.median(self._matrix, cells) / y.dtype.type(self._scale)
+            if lower:
+                least = xp.full((*cells.shape[:-1], 1), np.finfo(y.dtype).min, dtype=y.dtype)
+                cells = xp.concatenate([cells, least], axis=-1)
+            return self.kernels.median(matrix, cells) / y.dtype.type(self._scale)
 
         return self._evaluate(decode, lifted, y, self.d, True)

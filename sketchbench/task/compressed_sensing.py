@@ -68,6 +68,7 @@ class CompressedSensing(Checked):
     `final`: mean of the last loss.
     `share`: mean of the last loss over the first; bound: 1/2.
     `added`: mean of the last loss less that of the peer `noiseless`, trial by trial; bound: W, the channel's noise.
+    `price`, by `compression`: mean of the last loss less that of the peer `uncompressed`, trial by trial; bound: d/b.
 
     An algorithm that diverges ends with a row of the status `diverged`, and no mean.
 
@@ -105,10 +106,14 @@ class CompressedSensing(Checked):
             rows += [row for shown in competing for row in self._round(name, shown)]
             if name == "count_sketch":
                 rows += _compare(tested, competing, self._late)
+            if name == "uncompressed":
+                compression = self.family.d / self.family.b
+                price = Row("price", compression=compression, bound=compression)
+                rows.append(_difference(price, tested, competing))
             if name == "noiseless":
                 rows += self._end(name, competing)
                 rows += [
-                    _added_row(case, ends, competing, algorithm.channel_noise)
+                    _difference(Row("added", case=case, bound=algorithm.channel_noise), ends, competing)
                     for case, ends in (("recovery", tested), (name, competing))
                 ]
         return rows + self._end("recovery", tested)
@@ -183,13 +188,13 @@ class CompressedSensing(Checked):
         return [Row("final", round=self.rounds, case=case).mean(last), share.mean(last / first)]
 
 
-def _added_row(case: str, noisy: Sequence[ShownRound], silent: Sequence[ShownRound], channel_noise: float) -> Row:
-    """The row `added`: the last loss with noise in the channel, less that without noise, in the same trials."""
-    last, without = noisy[-1], silent[-1]
-    row = Row("added", round=last.t, case=case, bound=channel_noise)
-    if last.loss is None or without.loss is None:
+def _difference(row: Row, one: Sequence[ShownRound], other: Sequence[ShownRound]) -> Row:
+    """Complete a row with the mean of the last loss of one algorithm less that of another, in the same trials."""
+    last, without = one[-1].loss, other[-1].loss
+    row = row.replace(round=one[-1].t)
+    if last is None or without is None:
         return row.without_number("diverged", "a recovery diverged before the last round")
-    return row.mean(last.loss - without.loss)
+    return row.mean(last - without)
 
 
 def _compare(tested: Sequence[ShownRound], peer: Sequence[ShownRound], late: int) -> Iterator[Row]:

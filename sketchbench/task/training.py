@@ -2,7 +2,7 @@
 
 import functools
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -29,6 +29,7 @@ log = logging.getLogger(__name__)
 LAST = 10  # the last one of so many parts of the rounds counts as the end of a training
 STANDING = "standing still"  # the case of a network that keeps its initial weights
 HALF = 0.55  # ratios below it round to the printed 0.5
+MUCH = 2.0  # times the bytes of a plain training are much more
 TINY = 1e-12  # a divisor in the place of 0
 
 Numbers = NDArray[np.float64]
@@ -91,6 +92,8 @@ class Training(Checked, Repeated):
     `ratio_excess`: the larger one of the ratio of rounds over the printed ratio and its inverse, and in how many pairs
     it exceeds the bound `allowed_factor`; if the paper printed none, the ratio over `allowed_ratio`, and the bound 1. A
     pair that misses the target exceeds the bound.
+    `bytes_excess`: the bytes that all clients together have sent and received until the target, over those of the plain
+    training, and in how many pairs that exceeds 2, as does one that misses the target.
 
     Further rows by `case`:
 
@@ -151,6 +154,7 @@ class Training(Checked, Repeated):
         curves: Curves = {case: [Curve.from_dict(one[case]["curve"]) for one in values] for case in cases}
         rows = [row for case in cases for row in _messages(case, values[0][case]["reply"], curves[case])]
         rows += _message_ratios(rows)
+        rows += self._total_bytes(curves, {case: values[0][case]["reply"] for case in cases})
         return [*self._comparisons(curves), *rows, *self._estimates(curves)]
 
     @functools.cached_property
@@ -243,17 +247,31 @@ class Training(Checked, Repeated):
         return [t for t in shown_rounds(self.rounds, self.judging.points) if t <= last]
 
     def _targets(self, curves: Curves) -> Iterator[Row]:
-        target = self.judging.target
-        reached = {case: [curve.round_reaching(target) for curve in trained] for case, trained in curves.items()}
+        reached = {case: [curve.round_reaching(self.judging.target) for curve in own] for case, own in curves.items()}
         for case, rounds in reached.items():
             yield _mean_if_reached(Row("rounds_to_target", case=case), rounds)
-        still = [0 if curve.values["accuracy"][0] >= target else None for curve in curves["plain"]]
-        for case, rounds in (("sketched", reached["sketched"]), (STANDING, still)):
-            ratios = [b / a if a and b is not None else None for a, b in zip(reached["plain"], rounds, strict=True)]
+        for case, rounds, ratios in self._ratios(curves):
             if case == "sketched":
                 yield _mean_if_reached(Row("rounds_ratio", case=case), ratios)
             yield Row("missed", case=case).exceedances([float(t is None) for t in rounds], MEDIAN)
             yield self._excess(case, ratios)
+
+    def _ratios(self, curves: Curves) -> Iterator[tuple[str, list[int | None], list[float | None]]]:
+        """Each case to compare, with the rounds to the target of its trainings, and over those of the plain ones; None
+        for those that missed it."""
+        target = self.judging.target
+        plain, sketched = ([curve.round_reaching(target) for curve in curves[case]] for case in ("plain", "sketched"))
+        still = [0 if curve.values["accuracy"][0] >= target else None for curve in curves["plain"]]
+        for case, rounds in (("sketched", sketched), (STANDING, still)):
+            yield case, rounds, [b / a if a and b is not None else None for a, b in zip(plain, rounds, strict=True)]
+
+    def _total_bytes(self, curves: Curves, replies: Mapping[str, int]) -> Iterator[Row]:
+        """The rows `bytes_excess`, where a reply of each case has so many bytes, and what it answers a KEY more."""
+        for case, _, ratios in self._ratios(curves):
+            share = (2 * replies.get(case, replies["plain"]) + KEY) / (2 * replies["plain"] + KEY)
+            sent = [share * ratio for ratio in ratios if ratio is not None]
+            row = _exceeding(Row("bytes_excess", case=case, threshold=MUCH), sent, MUCH, len(ratios))
+            yield row.replace(bound=MEDIAN)
 
     def _excess(self, case: str, ratios: Sequence[float | None]) -> Row:
         """The row `ratio_excess`, from the ratio of rounds of each pair, None for one that missed the target."""
@@ -266,10 +284,7 @@ class Training(Checked, Repeated):
             excess = np.maximum(excess, 1 / np.maximum(excess, TINY))
         else:
             excess = excess / self.judging.allowed_ratio
-        missed = len(ratios) - len(excess)
-        largest = max([*excess, *([bound] if missed else [])])  # a pair that missed the target has no number
-        row = Row("ratio_excess", case=case, bound=bound, maximum=float(largest))
-        return row.counted(exceeding(excess, bound) + missed, len(ratios))
+        return _exceeding(Row("ratio_excess", case=case), excess, bound, len(ratios))
 
     def _estimates(self, curves: Curves) -> Iterator[Row]:
         """The rows on a client's estimates; none if no layer is sketched."""
@@ -321,6 +336,14 @@ def _roc(curves: Curves) -> Iterator[Row]:
         points = zip(*(curve.roc for curve in trained), strict=True)
         for rate, values in zip(FALSE_POSITIVES, points, strict=False):
             yield Row("roc", case=case, false_positives=rate, status="finite").mean(values)
+
+
+def _exceeding(row: Row, values: Sequence[float] | Numbers, bound: float, trials: int) -> Row:
+    """Complete a row with the number of values above a bound; pairs that missed the target exceed it."""
+    missed = trials - len(values)
+    largest = max([*values, *([bound] if missed else [])])
+    row = row.replace(bound=bound, maximum=float(largest))
+    return row.counted(exceeding(np.array(values), bound) + missed, trials)
 
 
 def _mean_if_reached(row: Row, values: Sequence[float | None]) -> Row:

@@ -37,6 +37,8 @@ class WeightSketch(Checked):
         cross_term: mean of the mixed term of ‖Δ̂Vᵀ - ΔVᵀ‖² over the value of Theorem 2; exact: 0 (Lemma 4).
         relative_error: mean of ‖W_old S Sᵀ Vᵀ - W_old Vᵀ‖² / ‖W_old Vᵀ‖²; exact: from Lemma 5; bound: d/s, its order by
             Lemma 6 and Corollary 3.
+        plain_relative: mean of ‖Δ̂ - Δ‖² / (‖W_old‖² + ‖W_new‖²); bound: d/s, its order by Theorem 1. The case `zero` is
+            the estimate of zero, a negative control.
 
     Arguments:
         trials: number of pairs of sketches.
@@ -58,8 +60,11 @@ class WeightSketch(Checked):
     features: Count
 
     def run(self) -> list[Row]:
-        """Draw the sketches, and measure; returns five rows for each case, or eight with known second moments."""
-        return [row for case in self.cases for row in self._rows(case)]
+        """Draw the sketches, and measure; returns a row, and for each case six, or nine with known moments."""
+        old, new, _ = self._matrices(self.cases[0])
+        nothing = np.full(self.trials, ((old - new) ** 2).sum() / ((old**2).sum() + (new**2).sum()))
+        zero = Row("plain_relative", case="zero", bound=self.family.d / self.family.b).mean(nothing)
+        return [*(row for case in self.cases for row in self._rows(case)), zero]
 
     def _matrices(self, case: Case) -> tuple[Matrix, Matrix, Matrix]:
         """W_old, W_new and V of a case."""
@@ -90,6 +95,9 @@ class WeightSketch(Checked):
         rows = [
             Row("cross_term", case=case, exact=0.0).mean(measured["cross"] / update),
             relative.mean(measured["product"] / whole),
+            Row("plain_relative", case=case, bound=d / size).mean(
+                measured["plain"] / ((old**2).sum() + (new**2).sum())
+            ),
         ]
         moment, eye = self.known.second_moment, np.eye(d)
         for name, printed, pairs in (

@@ -91,6 +91,22 @@ def plain_step(model: nn.Module, gradients: Any, rate: float) -> None:
             parameter.sub_(rate * gradient)
 
 
+class AdamStep:
+    """A local step by torch's own Adam and cosine rate, anew for each copy of the model."""
+
+    def __init__(self) -> None:
+        self.of: dict[nn.Module, Any] = {}
+
+    def __call__(self, model: nn.Module, gradients: Any, rate: float) -> None:
+        if model not in self.of:
+            adam = torch.optim.Adam(model.parameters(), rate)
+            self.of[model] = adam, torch.optim.lr_scheduler.CosineAnnealingLR(adam, T_max=10, eta_min=rate / 100)
+        for parameter, gradient in zip(model.parameters(), gradients, strict=True):
+            parameter.grad = gradient
+        for each in self.of[model]:
+            each.step()
+
+
 def same(found: nn.Module, expected: nn.Module) -> None:
     for (name, a), b in zip(found.state_dict().items(), expected.state_dict().values(), strict=True):
         torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-11, msg=name)
@@ -107,6 +123,19 @@ def test_it_is_fedavg_on_the_sketched_model(family: Family) -> None:
 
     *_, last = run(algorithm, make, 3)
     same(last.model, transcribed(make, algorithm, 3, data(), plain_step))
+
+
+def test_adam_is_that_of_full_weights() -> None:
+    """Its steps by Γ, times Sᵀ, are those of the published code, whose clients step with Adam on all weights."""
+    algorithm = FedAvg(0.01, epochs=6, batch=4, participation=0.5, local_step="weights", optimiser="adam")
+
+    def make() -> nn.Module:
+        return perceptron(CountSketch(16, 8))
+
+    *_, last = run(algorithm, make, 2)
+    same(last.model, transcribed(make, algorithm, 2, data(), AdamStep()))
+    with pytest.raises(ValueError, match=r"momentum=0\.9 must be 0 with optimiser=adam"):
+        FedAvg(0.01, momentum=0.9, optimiser="adam")
 
 
 def test_the_same_for_convolutions_and_one_score() -> None:

@@ -66,7 +66,9 @@ def quotient(above: Any, below: Any) -> float:
     return float(above / below) if below > 0 else 0.0
 
 
-def fiht(y: Vector, phi: Matrix, k: int, domain: int, small: float, iterations: int) -> Outcome:
+def fiht(
+    y: Vector, phi: Matrix, k: int, domain: int, small: float, iterations: int, by_residual: bool = False
+) -> Outcome:
     """Algorithm 2, with eight matrix products an iteration."""
     outcome = Outcome()
     norms: list[float] = []
@@ -81,7 +83,7 @@ def fiht(y: Vector, phi: Matrix, k: int, domain: int, small: float, iterations: 
             if left.any():
                 outcome.near(np.linalg.norm(change) / np.linalg.norm(left))
         w = g + tau * (g - before)
-        norms.append(float(np.linalg.norm(w)))
+        norms.append(float(np.linalg.norm(y - phi @ w if by_residual else w)))
         if s > 1:
             outcome.iterates.append(g)
             outcome.residuals.append(float(np.linalg.norm(y - phi @ g)))
@@ -96,19 +98,21 @@ def fiht(y: Vector, phi: Matrix, k: int, domain: int, small: float, iterations: 
     return outcome
 
 
-def iht(y: Vector, phi: Matrix, k: int, domain: int, small: float, iterations: int) -> Outcome:
+def iht(
+    y: Vector, phi: Matrix, k: int, domain: int, small: float, iterations: int, by_residual: bool = False
+) -> Outcome:
     """Normalised IHT (Blumensath and Davies 2010), from the same start, under the same rules."""
     outcome = Outcome()
     start = phi.T @ y
     omega = outcome.principal_support(start, k, domain)
     g = project(start, omega)
-    norms = [float(np.linalg.norm(g))]
+    norms = [float(np.linalg.norm(y - phi @ g if by_residual else g))]
     while len(outcome.iterates) < iterations:
         r = phi.T @ (y - phi @ g)
         h = g + outcome.step(project(r, omega), r, phi) * r
         omega = outcome.principal_support(h, k, domain)
         g = project(h, omega)
-        norms.append(float(np.linalg.norm(g)))
+        norms.append(float(np.linalg.norm(y - phi @ g if by_residual else g)))
         outcome.iterates.append(g)
         outcome.residuals.append(float(np.linalg.norm(y - phi @ g)))
         if outcome.ends(norms, small):
@@ -119,10 +123,11 @@ def iht(y: Vector, phi: Matrix, k: int, domain: int, small: float, iterations: i
 def expected(recovery: Iterative, sketch: Sketch, y: Vector) -> Outcome:
     """What a recovery should find, by the reference, on the operator's dense matrix."""
     phi = np.asarray(sketch.kernels.to_numpy(sketch.padded().materialize()))
-    small = 1e-4 * (1.0 if recovery.stopping == "paper" else float(np.linalg.norm(phi.T @ y)))
+    small = 1e-4 * (float(np.linalg.norm(phi.T @ y)) if recovery.stopping == "relative" else 1.0)
     domain = phi.shape[1] if recovery.support == "padded" else sketch.d
     algorithm = fiht if isinstance(recovery, FIHT) else iht
-    return algorithm(y, phi, recovery.k, domain, small, recovery.iterations)
+    by_residual = recovery.stopping == "residual"
+    return algorithm(y, phi, recovery.k, domain, small, recovery.iterations, by_residual)
 
 
 def check_iterates(recovery: Iterative, sketch: Sketch, y: Matrix) -> int:

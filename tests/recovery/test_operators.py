@@ -42,6 +42,9 @@ def test_median(kernels: Kernels, dtype: Any, s: int, seed: int, d: int, block: 
     assert found.dtype == dtype
     tolerance = 1e-5 if dtype == np.float32 else 1e-13
     np.testing.assert_allclose(found, np.median(cells, axis=1), rtol=0, atol=tolerance)
+    lower = kernels.to_numpy(sketch.median(kernels.asarray(y), lower=True))
+    assert lower.dtype == dtype
+    np.testing.assert_allclose(lower, np.sort(cells, axis=1)[:, (s - 1) // 2], rtol=0, atol=tolerance)
 
 
 def test_median_is_exact_where_nothing_collides(kernels: Kernels) -> None:

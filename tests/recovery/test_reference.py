@@ -47,7 +47,7 @@ def test_iterates_equal_the_reference(
     b = data.draw(st.integers(d // 2, d), label="b")
     k = data.draw(st.integers(4, max(4, b // 3)), label="k")
     noise = data.draw(st.sampled_from([0.0, 0.1]), label="noise")
-    stopping: Any = data.draw(st.sampled_from(["paper", "relative"]), label="stopping")
+    stopping: Any = data.draw(st.sampled_from(["paper", "relative", "residual"]), label="stopping")
     support: Any = data.draw(st.sampled_from(["padded", "true"]), label="support")
     sketch = SENSING[sensing](d, b).draw(seed, kernels=kernels)
     x = draw_sparse(d, k, 4, seed, noise=noise) * [[1.0], [1e-4], [3e-5], [1e3]]
@@ -130,13 +130,14 @@ def test_iterations_are_cut(kernels: Kernels, kind: type[Iterative]) -> None:
 
 @pytest.mark.parametrize("unit", [1.0, 3.0, 1e-9])
 def test_thresholds_of_the_stopping_rules(kernels: Kernels, unit: float) -> None:
-    """A signal well below the threshold, or not: 1e-4 in the unit, or of the norm of the estimate."""
+    """A signal well below the threshold, or not: 1e-4 in the unit, or of the norm of the estimate; the residual, which
+    vanishes here, is below it in any unit."""
     sketch = SubsampledHadamard(64, 64, signs=False).draw(1, kernels=kernels)  # orthogonal
     x = np.zeros((2, 64))
     x[:, :4] = unit
     x[1, 4] = 1e3 * unit
     y = sketch.sketch(kernels.asarray(x))
-    for stopping, once in (("paper", unit < 1e-4 / 2), ("relative", False)):
+    for stopping, once in (("paper", unit < 1e-4 / 2), ("relative", False), ("residual", True)):
         found = FIHT(5, stopping=stopping).recover(sketch, y)  # type: ignore[arg-type]
         np.testing.assert_allclose(kernels.to_numpy(found.x), x, atol=1e-10 * unit)
         assert (int(found.iterations[0]) == 1) is once

@@ -70,6 +70,32 @@ def test_levels_stand_beside_their_rounds(trials_in: int, rows_in: int) -> None:
         assert effects[f"{name} on ratio"] == pytest.approx(TIMES.get(name, 1.0) / on_plain)
 
 
+def test_the_cost_of_a_rate_that_suits_plain_networks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The high rate takes half of the plain rounds, and twice the sketched ones; with Adam both prefer the high one."""
+
+    def known(self: RoundsFactors, case: str, levels: Mapping[str, Any], number: int, name: str) -> int | None:
+        faster = levels["rate"] == 0.4 and (case == "plain" or levels["optimiser"] == "adam")
+        slower = levels["rate"] == 0.4 and not faster
+        return 10 if faster else None if slower and number else 40 if slower else 20
+
+    monkeypatch.setattr(RoundsFactors, "_rounds", known)
+    made = task({"rate": [0.1, 0.4], "optimiser": ["sgd", "adam"]})
+    rows = {row["case"]: row for row in made.rows([made.trial(0), made.trial(1)]) if row["quantity"] == "tuning"}
+    costs = {case: (row["mean"], row["maximum"], row["count"], row["trials"]) for case, row in rows.items()}
+    assert costs == {
+        "plain's rate: optimiser sgd": (26.0, 50.0, 2, 2),  # 2, and 1,000 rounds, which is none of them, over 20
+        "worse rate: optimiser sgd": (1.0, 1.0, 0, 2),
+        "plain's rate: optimiser adam": (1.0, 1.0, 0, 2),
+        "worse rate: optimiser adam": (2.0, 2.0, 2, 2),
+    }
+    assert made._learning_rate({"rate": 0.1, "optimiser": "adam"}) == pytest.approx(1e-3)
+
+
+def test_fractions_of_a_design_have_no_runs_that_differ_by_the_rate_alone() -> None:
+    made = task(FACTORS)
+    assert not [row for row in made.rows([made.trial(0), made.trial(1)]) if row["quantity"] == "tuning"]
+
+
 @pytest.mark.parametrize(
     ("levels", "message"),
     [

@@ -265,6 +265,19 @@ def test_ratios_of_rounds(plain: Any, own: Any, expected: int) -> None:
     assert of("ratio_excess", "standing still", found)[0]["count"] == 2
 
 
+def test_bytes_to_the_target() -> None:
+    """Rounds times messages, of which those of sketched layers are half as large here; missed counts."""
+    curves = {
+        "plain": [a_curve([0.0] * t + [1.0]) for t in (2, 2, 2)],
+        "sketched": [a_curve([0.0] * t + [end]) for t, end in ((7, 1.0), (9, 1.0), (4, 0.5))],
+    }
+    rows = list(SMALL._total_bytes(curves, {"plain": 1000 - 4, "sketched": 500 - 4}))
+    (excess,) = of("bytes_excess", "sketched", rows)
+    assert (excess["count"], excess["trials"], excess["threshold"]) == (2, 3, 2.0)
+    assert excess["maximum"] == pytest.approx(4.5 * 1000 / 2000)
+    assert of("bytes_excess", "standing still", rows)[0]["count"] == 3
+
+
 @pytest.mark.parametrize(("rounds", "excess"), [(4, 1.5), (6, 1.0), (2, 3.0), (18, 3.0)])
 def test_ratios_beside_printed_ones(rounds: int, excess: float) -> None:
     """Printed are 10 and 30 rounds with half of the clients: a factor of 2 from 3 is allowed, either way."""
