@@ -1,5 +1,6 @@
 """Bounds for SGD with compressed sensing: tang2021 Theorem 1 and Lemma 4, with their condition (7)."""
 
+import math
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -122,3 +123,11 @@ class Setting(Checked):
 def sparsity_limit(k: int, d: int, tail: float, gamma: float) -> float:
     """The largest sparsity sp(p(t)) that condition (7) allows, for a recovery of k entries with tail constant C_s."""
     return gamma * 2 * k / d / (1 + tail * (3 - 2 * k / d)) ** 2
+
+
+def feedback_limit(share: float) -> float:
+    """The largest memory of error feedback over the largest message, with a compressor that takes this share of the
+    energy of all that it is given, 0 < share <= 1: with q² = 1 - share, ‖ε(t)‖ <= q (‖ε(t - 1)‖ + ‖message‖), so that
+    it is q/(1 - q), nearly 2/share. The share of the K largest of d entries is K/d or more. Ours."""
+    q = math.sqrt(1 - share)
+    return q / (1 - q)
