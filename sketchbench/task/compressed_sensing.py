@@ -21,7 +21,6 @@ from sketchbench.objective.objective import MakeObjective, Objective
 from sketchbench.parameters import Checked, Count, Several
 from sketchbench.recovery.recovery import MakeRecovery
 from sketchbench.sketch.family import Family
-from sketchbench.sketch.operator import Sketch
 from sketchbench.task import trials
 
 log = logging.getLogger(__name__)
@@ -74,9 +73,9 @@ class CompressedSensing(Checked):
     An algorithm that diverges, in any trial, ends with a row of the status `diverged`, and no mean.
 
     Arguments:
-        problem: what trials share beside η. `one`: x₀, A_c and Φ, so that they differ in the noise. `start`: A_c and Φ,
-            while each starts at w* + x₀ with a normal x₀ of its own. `each`: nothing; every trial has its own CountSketch,
-            too, and takes ten times as long where d is small.
+        problem: what trials share. `one`: x₀, A_c and Φ, so that they differ in the noise. `start`: A_c and Φ; each
+            starts at w* + x₀ with a normal x₀ of its own. `each`: nothing, so that a trial has its own CountSketch,
+            too; it takes ten times as long where d is small.
         k: entries of a step.
         algorithm: the algorithm under test, called with recovery and rate.
         peers: names of the competing algorithms.

@@ -1,4 +1,4 @@
-"""Trials of SGD with compressed sensing that are problems: each is the run of its own seed, up to a first divergence."""
+"""Trials of SGD with compressed sensing that are problems: each is the run of its seed, until one diverges."""
 
 from functools import partial
 from typing import Any
@@ -53,8 +53,9 @@ def test_each_trial_is_the_run_of_its_seed(case: str) -> None:
 
 def test_starts_differ_and_nothing_else() -> None:
     (first, *_), (shared, *_) = (task(problem)._courses(2, TRIALS)["recovery"] for problem in ("start", "one"))
-    assert first.loss is not None and len(set(first.loss)) == TRIALS
-    assert shared.loss is not None and len(set(shared.loss)) == 1
+    assert first.loss is not None
+    assert shared.loss is not None
+    assert (len(set(first.loss)), len(set(shared.loss))) == (TRIALS, 1)
 
 
 def test_joined_problems_end_with_the_first_that_diverges() -> None:
@@ -68,5 +69,6 @@ def test_joined_problems_end_with_the_first_that_diverges() -> None:
 
     joined = list(_joined([course(1.0, 2.0, 3.0), course(5.0, 6.0, None)]))
     assert [shown.t for shown in joined] == [0, 2, 4]
-    assert joined[1].loss is not None and joined[1].loss.tolist() == [2.0, 6.0]
+    assert joined[1].loss is not None
+    assert joined[1].loss.tolist() == [2.0, 6.0]
     assert joined[2].loss is None

@@ -17,7 +17,15 @@ from sketchbench.measure.column import Column
 from sketchbench.parameters import choose
 from sketchbench.project import CONF
 from sketchbench.report import seal
-from sketchbench.report.printed.agreement import OPEN, Outcome, judge_claim, judge_digits, judge_draw, number
+from sketchbench.report.printed.agreement import (
+    OPEN,
+    Outcome,
+    judge_claim,
+    judge_digits,
+    judge_draw,
+    judge_single,
+    number,
+)
 from sketchbench.report.printed.transcription import OF_CLAIMS, PrintedCell, PrintedError, read_printed
 from sketchbench.report.standing import printed_inputs
 from sketchbench.report.table.reading import COLUMNS, read_table
@@ -124,6 +132,10 @@ def _outcome(cell: PrintedCell, tables: Mapping[str, pd.DataFrame], verdicts: pd
             words = ", ".join(f"{column}={value}" for column, value in where.items())
             return Outcome(OPEN, f"study {cell.study} has no row of {words}")
         rows.append(row)
+    if cell.spread and cell.criterion == "draw" and rows[0][Column.TRIALS] == 1 and cell.spread.study in tables:
+        others = _rows(tables[cell.spread.study], cell.spread.where)
+        if others := [row for row in others.to_dict("records") if row[Column.TRIALS] > 1 and row[Column.SD] > 0]:
+            return judge_single(cell, rows[0], others)
     return _judge(cell, rows) if rows else Outcome(OPEN, "")
 
 
@@ -141,17 +153,23 @@ def _judge(cell: PrintedCell, rows: Sequence[Mapping[Any, Any]]) -> Outcome:
 
 def _row(table: pd.DataFrame, where: Mapping[str, Any]) -> Mapping[Any, Any] | None:
     """The only row with these values; None where there is none. ValueError where there are several."""
-    rows = table
-    for column, wanted in where.items():
-        if column not in rows:
-            return None
-        if column != Column.ROUND or wanted != LAST:
-            rows = rows[_equals(rows[column], wanted)]
-    if where.get(Column.ROUND) == LAST:
+    rows = _rows(table, where)
+    if where.get(Column.ROUND) == LAST and len(rows):
         rows = rows[rows[Column.ROUND] == rows[Column.ROUND].max()]
     if len(rows) > 1:
         raise ValueError(f"where={dict(where)} selects {len(rows)} rows; name more columns")
     return rows.iloc[0].to_dict() if len(rows) else None
+
+
+def _rows(table: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
+    """All rows with these values, of whatever round for the last one; none where a column is missing."""
+    rows = table
+    for column, wanted in where.items():
+        if column not in rows:
+            return rows[:0]
+        if column != Column.ROUND or wanted != LAST:
+            rows = rows[_equals(rows[column], wanted)]
+    return rows
 
 
 def _equals(values: "pd.Series[Any]", wanted: Any) -> np.ndarray:
