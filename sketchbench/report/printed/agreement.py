@@ -19,7 +19,8 @@ ERROR/2, so that they need not be alike, and with ERROR/2 for the draw itself, o
 stated in advance. All else is `open`, as are fewer than 2 trials.
 
 A number without randomness agrees where it rounds to the printed digits. One that is printed as a bound, and words,
-agree where the claim that says so holds, and differ where it fails; all else about a claim leaves them open.
+agree where the claim that says so holds, and differ where it fails; all else about a claim leaves them open. Where a
+figure is a picture and the text has neither number nor words, no measurement decides: `unprinted`.
 """
 
 import math
@@ -34,7 +35,7 @@ from sketchbench.measure.summary import ROUNDING
 from sketchbench.report.printed.transcription import PrintedCell
 
 ERROR = 0.05  # probability that a number that is of the same distribution differs
-AGREES, DIFFERS, OPEN = "agrees", "differs", "open"
+AGREES, DIFFERS, OPEN, UNPRINTED = "agrees", "differs", "open", "unprinted"
 VERDICTS = {"holds": AGREES, "holds, not sharp": AGREES, "fails": DIFFERS}
 
 

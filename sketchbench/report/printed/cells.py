@@ -1,7 +1,7 @@
 """Printed cells joined with what was measured: a row for each cell, with whether the two agree, and why.
 
-The rule is in `agreement`. A cell is open, whatever was measured, where its text has no number, where its study has no
-table here, and where it is of the papers' size and the tables are of another scale.
+The rule is in `agreement`. A cell is open, whatever was measured, where its study has no table here, and where it is of
+the papers' size and the tables are of another scale.
 """
 
 import math
@@ -19,6 +19,7 @@ from sketchbench.project import CONF
 from sketchbench.report import seal
 from sketchbench.report.printed.agreement import (
     OPEN,
+    UNPRINTED,
     Outcome,
     judge_claim,
     judge_digits,
@@ -46,7 +47,7 @@ MEANINGS = {
     "high": "upper end of that interval",
     "trials": "trials behind the measured number; 0 for a computed number",
     "scale": "scale of the tables",
-    "agrees": "agrees, differs or open",
+    "agrees": "agrees, differs, open, or unprinted: the text gives nothing to compare with",
     "reason": "reason of the outcome, in words",
     "study": "study whose table has the measured number",
     "claim": "claim that judges the cell, if one does",
@@ -103,6 +104,8 @@ def join(
         if cell.study in older and outcome.trials:
             words.append("measured by older code, or another plan")
         row = {name: getattr(cell, name) for name in ("paper", "place", "cell", "printed", "unit", "study", "claim")}
+        if cell.printed is None:
+            outcome = outcome._replace(agrees=UNPRINTED)
         row |= {**outcome._asdict(), "reason": "; ".join(filter(None, words)), "scale": scale}
         if not outcome.trials and math.isnan(outcome.measured):
             row["trials"] = None
@@ -132,17 +135,22 @@ def _outcome(cell: PrintedCell, tables: Mapping[str, pd.DataFrame], verdicts: pd
             words = ", ".join(f"{column}={value}" for column, value in where.items())
             return Outcome(OPEN, f"study {cell.study} has no row of {words}")
         rows.append(row)
-    if cell.spread and cell.criterion == "draw" and rows[0][Column.TRIALS] == 1 and cell.spread.study in tables:
-        others = _rows(tables[cell.spread.study], cell.spread.where)
-        if others := [row for row in others.to_dict("records") if row[Column.TRIALS] > 1 and row[Column.SD] > 0]:
-            return judge_single(cell, rows[0], others)
-    return _judge(cell, rows) if rows else Outcome(OPEN, "")
+    return _judge(cell, rows, _lenders(cell, tables)) if rows else Outcome(OPEN, "")
 
 
-def _judge(cell: PrintedCell, rows: Sequence[Mapping[Any, Any]]) -> Outcome:
+def _lenders(cell: PrintedCell, tables: Mapping[str, pd.DataFrame]) -> list[dict[Any, Any]]:
+    """The rows with a spread that the cell's single trial may borrow."""
+    if not cell.spread or cell.spread.study not in tables:
+        return []
+    rows = _rows(tables[cell.spread.study], cell.spread.where)
+    return [row for row in rows.to_dict("records") if row[Column.TRIALS] > 1 and row[Column.SD] > 0]
+
+
+def _judge(cell: PrintedCell, rows: Sequence[Mapping[Any, Any]], lenders: Sequence[Mapping[Any, Any]]) -> Outcome:
     """The outcome for the number of one row, or of two rows, the first over the second."""
     if cell.criterion == "draw":
-        return judge_draw(cell, rows[0])
+        single = lenders and number(rows[0], Column.TRIALS) == 1 and number(rows[0], Column.MEAN) > 0
+        return judge_single(cell, rows[0], lenders) if single else judge_draw(cell, rows[0])
     value, *over = (number(row, cell.column) for row in rows)
     value = value / over[0] if over else value
     if cell.criterion == "digits":
