@@ -51,7 +51,22 @@ class ShownRound(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CompressedSensing(Checked):
+class Trials(Checked):
+    """What trials are.
+
+    Arguments:
+        problem: what trials share. `one`: x₀, A_c and Φ, so that they differ in the noise. `start`: A_c and Φ; each
+            starts at w* + x₀ with a normal x₀ of its own. `each`: nothing, so that a trial has its own CountSketch,
+            too; it takes ten times as long where d is small.
+        trials: how many there are.
+    """
+
+    problem: Literal["one", "start", "each"]
+    trials: Several
+
+
+@dataclass(frozen=True)
+class CompressedSensing(Trials):
     """`trials` runs of `rounds` rounds with the step size 1/√rounds: the recovery under test, with error feedback at
     the server and noise in the channel, beside `peers` (see `federated.peers`). Rows, at about `points` rounds:
 
@@ -73,9 +88,6 @@ class CompressedSensing(Checked):
     An algorithm that diverges, in any trial, ends with a row of the status `diverged`, and no mean.
 
     Arguments:
-        problem: what trials share. `one`: x₀, A_c and Φ, so that they differ in the noise. `start`: A_c and Φ; each
-            starts at w* + x₀ with a normal x₀ of its own. `each`: nothing, so that a trial has its own CountSketch,
-            too; it takes ten times as long where d is small.
         k: entries of a step.
         algorithm: the algorithm under test, called with recovery and rate.
         peers: names of the competing algorithms.
@@ -88,8 +100,6 @@ class CompressedSensing(Checked):
     kernels: Kernels
     seed: int
     objective: MakeObjective
-    problem: Literal["one", "start", "each"]
-    trials: Several
     rounds: Count
     k: Count
     algorithm: MakeSGD

@@ -35,6 +35,43 @@ class MemoryArm(NamedTuple):
     rows: int | None = None
 
 
+@dataclass(frozen=True)
+class Arms(Checked):
+    """The compressors of a map.
+
+    At k entries of a step: `tables` and `linear` (CountSketches of `rows` rows, redrawn in each trial, with independent
+    hashes, or with 2-wise independent buckets and 4-wise independent signs for every row), CountSketches of
+    `other_rows` at compression 1, and `fiht` (whose rows are one draw for all trials). At `few` entries: `few_tables`
+    and `few_fiht`. At both: the largest entries themselves.
+
+    Arguments:
+        k, few: entries of a step.
+        rows: of a CountSketch.
+        other_rows: of the CountSketches at compression 1.
+        tables, linear, fiht, few_tables, few_fiht: compressions d/b.
+    """
+
+    k: Count
+    few: Count
+    rows: Count
+    other_rows: list[Count]
+    tables: list[Positive]
+    linear: list[Positive]
+    fiht: list[Positive]
+    few_tables: list[Positive]
+    few_fiht: list[Positive]
+
+    def all(self) -> Iterator[MemoryArm]:
+        yield MemoryArm("top_k", 1.0, self.k)
+        yield MemoryArm("top_k", 1.0, self.few)
+        yield from (MemoryArm("count_sketch", float(c), self.k, self.rows) for c in self.tables)
+        yield from (MemoryArm("count_sketch_linear", float(c), self.k, self.rows) for c in self.linear)
+        yield from (MemoryArm("count_sketch", 1.0, self.k, rows) for rows in self.other_rows)
+        yield from (MemoryArm("fiht", float(c), self.k) for c in self.fiht)
+        yield from (MemoryArm("count_sketch", float(c), self.few, self.rows) for c in self.few_tables)
+        yield from (MemoryArm("fiht", float(c), self.few) for c in self.few_fiht)
+
+
 class Compressor(NamedTuple):
     """What clients and server compute: the messages of gradients (T, d), and what the server keeps of its sum of memory
     and message, which is that less the message of the step."""
@@ -91,10 +128,7 @@ class FeedbackMemory(Checked):
     would never exceed `theory.compressed_sensing.feedback_limit` times the largest message so far. Where it does, the
     compressor holds back more than any such contraction, and the trial is over.
 
-    Arms at k entries of a step: `tables` and `linear` (CountSketches of `rows` rows, redrawn in each trial, with
-    independent hashes, or with 2-wise independent buckets and 4-wise independent signs for every row), CountSketches of
-    `other_rows` at compression 1, and `fiht` (whose rows are one draw for all trials). At `few` entries: `few_tables`
-    and `few_fiht`. At both: the largest entries themselves. Rows, by arm (`case`, `compression`, `s`, `k`):
+    Rows, by arm (`case`, `compression`, `s`, `k`):
 
     `memory`: mean of ‖ε(t)‖ over the largest message so far, at about `points` rounds; `diverged` once a trial is over.
     `largest`: in how many trials that exceeds the limit (bound), and the largest of all rounds.
@@ -104,10 +138,7 @@ class FeedbackMemory(Checked):
     Arguments:
         batch: samples of a gradient, drawn with replacement.
         rate: learning rate η.
-        k, few: entries of a step.
-        rows: of a CountSketch.
-        other_rows: of the CountSketches at compression 1.
-        tables, linear, fiht, few_tables, few_fiht: compressions d/b.
+        arms: the compressors.
         points: about how many rounds have rows.
     """
 
@@ -119,22 +150,14 @@ class FeedbackMemory(Checked):
     rate: Positive
     rounds: Count
     trials: Several
-    k: Count
-    few: Count
-    rows: Count
-    other_rows: list[Count]
-    tables: list[Positive]
-    linear: list[Positive]
-    fiht: list[Positive]
-    few_tables: list[Positive]
-    few_fiht: list[Positive]
+    arms: Arms
     points: Count
 
     def run(self) -> list[Row]:
         data = self.dataset()
         network = perceptron(self.kernels, self.model, data.shape, data.classes)
         start = initial_weights(lambda: self.model(shape=data.shape, classes=data.classes), self._seeds())
-        arms = {arm: self._memory(arm, network.d) for arm in self._arms()}
+        arms = {arm: self._memory(arm, network.d) for arm in self.arms.all()}
         shown = trials.shown_rounds(self.rounds, self.points)
         rows = []
         inputs, labels = data.features(data.train).astype(np.float32), data.train.labels
@@ -152,16 +175,6 @@ class FeedbackMemory(Checked):
 
     def _seeds(self) -> list[int]:
         return [seeds.key(self.seed, data="feedback memory", trial=i) for i in range(self.trials)]
-
-    def _arms(self) -> Iterator[MemoryArm]:
-        yield MemoryArm("top_k", 1.0, self.k)
-        yield MemoryArm("top_k", 1.0, self.few)
-        yield from (MemoryArm("count_sketch", float(c), self.k, self.rows) for c in self.tables)
-        yield from (MemoryArm("count_sketch_linear", float(c), self.k, self.rows) for c in self.linear)
-        yield from (MemoryArm("count_sketch", 1.0, self.k, rows) for rows in self.other_rows)
-        yield from (MemoryArm("fiht", float(c), self.k) for c in self.fiht)
-        yield from (MemoryArm("count_sketch", float(c), self.few, self.rows) for c in self.few_tables)
-        yield from (MemoryArm("fiht", float(c), self.few) for c in self.few_fiht)
 
     def _gradients(
         self, network: StackedPerceptron, w: Array, inputs: Array, labels: Array

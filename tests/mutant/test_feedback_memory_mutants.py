@@ -10,18 +10,19 @@ from judging import verdict
 from sketchbench.dataset.digits import load as digits
 from sketchbench.kernels import Array, load
 from sketchbench.model.networks import mlp
-from sketchbench.task.feedback_memory import FeedbackMemory
+from sketchbench.task.feedback_memory import Arms, FeedbackMemory
 
-SETTINGS: dict[str, Any] = {"batch": 50, "rate": 0.3, "rounds": 40, "trials": 24, "k": 41, "few": 9, "rows": 5}
-ARMS: dict[str, Any] = {"other_rows": [1, 9], "tables": [], "linear": [], "fiht": [], "few_fiht": [], "points": 2}
 TASK = FeedbackMemory(
     kernels=load("numba"),
     seed=1,
     dataset=digits,
     model=partial(mlp, hidden=[12]),
-    few_tables=[1.25],
-    **SETTINGS,
-    **ARMS,
+    batch=50,
+    rate=0.3,
+    rounds=40,
+    trials=24,
+    arms=Arms(k=41, few=9, rows=5, other_rows=[1, 9], tables=[], linear=[], fiht=[], few_tables=[1.25], few_fiht=[]),
+    points=2,
 )
 CLAIMS = ("T20-top-k", "T20-few", "T20-rows")
 

@@ -20,17 +20,20 @@ from sketchbench.objective.stacked import initial_weights, perceptron
 from sketchbench.recovery import CountSketchMedian
 from sketchbench.recovery.recovery import best
 from sketchbench.sketch import BlockSparseEmbedding
-from sketchbench.task.feedback_memory import Compressor, FeedbackMemory, Memory
+from sketchbench.task.feedback_memory import Arms, Compressor, FeedbackMemory, Memory
 from sketchbench.theory.compressed_sensing import feedback_limit
 
 D, K, TRIALS, ROUNDS = 64 * 2 + 2 + 2 * 10 + 10, 20, 3, 12
 
 
 def task(kernels: Kernels, **other: Any) -> FeedbackMemory:
-    settings: dict[str, Any] = {"k": K, "few": D, "rows": 3, "other_rows": [1], "tables": [1, 4], "linear": [2]}
-    settings |= {"fiht": [2], "few_tables": [], "few_fiht": [], "points": 100, "batch": 5, "rate": 0.5}
-    settings |= {"dataset": digits, "model": partial(mlp, hidden=[2]), "rounds": ROUNDS, "trials": TRIALS}
-    return FeedbackMemory(**{"kernels": kernels, "seed": 4, **settings, **other})
+    arms: dict[str, Any] = {"k": K, "few": D, "rows": 3, "other_rows": [1], "tables": [1, 4], "linear": [2]}
+    arms |= {"fiht": [2], "few_tables": [], "few_fiht": []}
+    settings: dict[str, Any] = {"points": 100, "batch": 5, "rate": 0.5, "rounds": ROUNDS, "trials": TRIALS}
+    settings |= {"dataset": digits, "model": partial(mlp, hidden=[2])}
+    settings |= {name: value for name, value in other.items() if name not in arms}
+    chosen = Arms(**{name: other.get(name, value) for name, value in arms.items()})
+    return FeedbackMemory(kernels=kernels, seed=4, arms=chosen, **settings)
 
 
 def one(rows: list[Row], **wanted: Any) -> Row:
