@@ -87,6 +87,7 @@ class CompressedSensingSGD(Checked):
         *,
         trials: Count,
         rounds: Natural,
+        start: Array | None = None,
         after: ServerState | None = None,
     ) -> Iterator[ServerState]:
         """Run independent trials, all with one operator.
@@ -101,6 +102,7 @@ class CompressedSensingSGD(Checked):
             seed: of the noise.
             trials: T_r.
             rounds: T.
+            start: weights of each trial at t = 0, (T_r, d); None for those of the objective.
             after: a state of an earlier run to go on from, which is returned first. The states are the same as those of
                 a run that was not stopped.
 
@@ -122,7 +124,7 @@ class CompressedSensingSGD(Checked):
         kernels = objective.kernels
         xp = kernels.xp
         if after is None:
-            w = xp.repeat(kernels.asarray(objective.start)[None], trials, axis=0)
+            w = xp.repeat(kernels.asarray(objective.start)[None], trials, axis=0) if start is None else start
             nothing = xp.zeros((trials, sketch.b))
             after = ServerState(0, w, nothing, nothing, None, 0, 0)
         shapes = ((trials, objective.d), (trials, sketch.b), (trials, sketch.b))

@@ -45,6 +45,7 @@ class Peers:
         sketch: the operator of the algorithm, drawn from the family.
         table: the size of the CountSketch.
         seed: of the gradients' noise and the sketches.
+        start: weights of each trial at t = 0, (trials, d); None for those of the objective. `desketch` has no choice.
     """
 
     algorithm: CompressedSensingSGD
@@ -53,6 +54,7 @@ class Peers:
     sketch: Sketch
     table: Table
     seed: int
+    start: Array | None = None
 
     def run(self, peer: Peer, *, trials: int, rounds: int) -> Iterator[ServerState] | Iterator[Round]:
         """The states of a competitor after 0 to `rounds` rounds."""
@@ -61,7 +63,7 @@ class Peers:
         algorithm, d = self.algorithm, self.family.d
         if peer == "noiseless":
             silent = replace(algorithm, channel_noise=0.0)
-            return silent.run(self.objective, self.sketch, self.seed, trials=trials, rounds=rounds)
+            return silent.run(self.objective, self.sketch, self.seed, trials=trials, rounds=rounds, start=self.start)
         if peer == "uncompressed":
             recovery, family = compressors.no_compression(d)
             algorithm = CompressedSensingSGD(recovery, algorithm.rate, clients=algorithm.clients)
@@ -71,7 +73,7 @@ class Peers:
             algorithm = replace(algorithm, recovery=recovery)
             key = seeds.key(self.seed, task="count sketch", family=repr(family))
         sketch = family.draw(key, kernels=self.objective.kernels)
-        return algorithm.run(self.objective, sketch, self.seed, trials=trials, rounds=rounds)
+        return algorithm.run(self.objective, sketch, self.seed, trials=trials, rounds=rounds, start=self.start)
 
     def _desketch(self, trials: int, rounds: int) -> Iterator[Round]:
         unbiased = IterativeSketching(SubsampledHadamard(self.family.d, self.family.b), self.algorithm.rate)

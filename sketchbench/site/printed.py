@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from sketchbench.report.evidence.outcomes import Scale
-from sketchbench.report.printed.agreement import AGREES, DIFFERS, ERROR, OPEN
+from sketchbench.report.printed.agreement import AGREES, DIFFERS, ERROR, OPEN, UNPRINTED
 from sketchbench.report.printed.cells import MEANINGS
 from sketchbench.report.printed.transcription import read_printed
 from sketchbench.report.table.reading import read_table
@@ -15,7 +15,7 @@ from sketchbench.site.lists import Column, listing
 from sketchbench.site.page import Asset, Page, table_address
 from sketchbench.site.verdicts import escape
 
-AGREEMENTS = (AGREES, DIFFERS, OPEN)
+AGREEMENTS = (AGREES, DIFFERS, OPEN, UNPRINTED)
 RULE = f"""\
 A number that a paper prints without a spread counts as one draw, or as the mean of as many draws as the paper states.
 The number is compared with a prediction interval: if the paper's draws and our trials have the same distribution, the
@@ -29,9 +29,15 @@ is judged by itself: if every paper's draws had our distribution, at most one ce
   number without randomness rounds to the printed digits; or the claim that states the sentence in words holds.
 - **differs**: the printed number is outside all intervals; or a number without randomness does not round to the printed
   digits; or the claim fails.
-- **open**: nothing was measured, or not at the cell's size; or there are fewer than 2 trials; or the printed number is
-  inside only one of two intervals, or the interval is too wide; or the claim has no verdict; or the cell is a figure
-  for which the text gives no number."""
+- **open**: nothing was measured, or not at the cell's size; or there are fewer than 2 trials, and no other rows to
+  borrow a spread from; or the printed number is inside only one of two intervals, or the interval is too wide; or the
+  claim has no verdict.
+- **unprinted**: a curve or picture for which the text gives neither number nor words: no measurement of ours decides
+  it, only the authors' data would.
+
+A single trial that borrows its spread is taken to vary no more, in proportion, than the most variable of the rows that
+the cell names. It gets the largest upper limit of their coefficients of variation, each with an error of
+{ERROR / 2:.1%}, and as much for the draw itself, of logarithms. Rows are not pooled, since they need not be alike."""
 COLUMNS = (
     Column("paper", "Paper", MEANINGS["paper"]),
     Column("place", "Place", MEANINGS["place"]),
@@ -99,9 +105,8 @@ def _counts(scale: Scale, frame: pd.DataFrame) -> str:
             else "<td></td>"
             for word in AGREEMENTS
         )
-        unstated = int(group["printed"].isna().sum()) or ""
-        rows.append(f"<tr><td>{paper}</td><td>{escape(place)}</td>{cells}<td>{unstated}</td></tr>")
-    head = "".join(f"<th>{name}</th>" for name in ("paper", "place", *AGREEMENTS, "no number in the text"))
+        rows.append(f"<tr><td>{paper}</td><td>{escape(place)}</td>{cells}</tr>")
+    head = "".join(f"<th>{name}</th>" for name in ("paper", "place", *AGREEMENTS))
     total = ", ".join(f"{word} {int((frame['agrees'] == word).sum())}" for word in AGREEMENTS)
     title = f"<p>Scale {scale.name}, {len(frame)} cells: <strong>{total}</strong>.</p>"
     return f'{title}\n\n<div class="box"><table><tr>{head}</tr>{"".join(rows)}</table></div>'

@@ -7,12 +7,12 @@ from sketchbench.parameters import choose
 from sketchbench.sketch.draws import BUCKETS, SIGNS, Draws
 from sketchbench.sketch.sizes import require
 
-Hashing = Literal["full", "polynomial", "logarithmic"]
+Hashing = Literal["full", "polynomial", "logarithmic", "rows"]
 
 
 def check_hashing(hashing: str, points: int, bound: int = 1) -> None:
-    """Raise ValueError unless `hashing` is `full`, `polynomial` or `logarithmic`, and SizeError where hash functions of
-    the last two have no values at so many points, or fewer than `bound`."""
+    """Raise ValueError unless `hashing` is a `Hashing`, and SizeError where hash functions other than `full` have no
+    values at so many points, or fewer than `bound`."""
     choose("hashing", hashing, get_args(Hashing))
     require(
         hashing == "full" or max(points, bound) <= PRIME,
@@ -26,25 +26,24 @@ def logarithm(points: int) -> int:
     return max(4, (points - 1).bit_length())
 
 
-def buckets(draws: Draws, hashing: Hashing, points: int, bound: int) -> Array:
-    """A bucket below `bound` for each of `points` items, int32 (T, points).
+def buckets(draws: Draws, hashing: Hashing, points: int, bound: int, blocks: int = 1) -> Array:
+    """A bucket below `bound` for each of `points` items, `blocks` equal blocks one after another: int32 (T, points).
 
     Independent for `full`; 2-wise independent for `polynomial` (song2023 Definition D.5); `logarithm(points)`-wise for
-    `logarithmic`.
+    `logarithmic`; 2-wise within a block, and independent from block to block, for `rows`.
     """
     if hashing == "full":
         return draws.integers(BUCKETS, points, bound)
-    independence = 2 if hashing == "polynomial" else logarithm(points)
-    return draws.hash_integers(draws.polynomials(BUCKETS, 1, independence), points, bound)[:, 0]
+    functions = blocks if hashing == "rows" else 1
+    independence = logarithm(points) if hashing == "logarithmic" else 2
+    polynomials = draws.polynomials(BUCKETS, functions, independence)
+    return draws.hash_integers(polynomials, points // functions, bound).reshape(-1, points)
 
 
-def signs(draws: Draws, hashing: Hashing, points: int) -> Array:
-    """A sign for each of `points` items, int8 (T, points).
-
-    Independent for `full`; 4-wise independent for `polynomial` (song2023 Definition D.5); `logarithm(points)`-wise for
-    `logarithmic`.
-    """
+def signs(draws: Draws, hashing: Hashing, points: int, blocks: int = 1) -> Array:
+    """A sign for each of `points` items, int8 (T, points); as `buckets`, with 4-wise in the place of 2-wise."""
     if hashing == "full":
         return draws.signs(SIGNS, points)
-    independence = 4 if hashing == "polynomial" else logarithm(points)
-    return draws.hash_signs(draws.polynomials(SIGNS, 1, independence), points)[:, 0]
+    functions = blocks if hashing == "rows" else 1
+    independence = logarithm(points) if hashing == "logarithmic" else 4
+    return draws.hash_signs(draws.polynomials(SIGNS, functions, independence), points // functions).reshape(-1, points)

@@ -53,7 +53,8 @@ class BlockSparseEmbedding(Family):
         s: number of blocks, and of nonzeros per column, 1 <= s <= b.
         hashing: randomness of rows and signs, over all s d nonzeros. `full`: all independent. `polynomial`: rows
             2-wise and signs 4-wise independent, which the second moments need. `logarithmic`: both
-            ⌈log₂(s d)⌉-wise independent, at least 4-wise.
+            ⌈log₂(s d)⌉-wise independent, at least 4-wise. `rows`: as `polynomial`, with hash functions of its own for
+            each block, without which all blocks have the same collisions but for their place.
     """
 
     s: int = 4
@@ -70,7 +71,7 @@ class BlockSparseEmbedding(Family):
     def _draw(self, draws: Draws) -> Scattered:
         shape = (draws.operators, self.s, self.d)
         block = self.b // self.s
-        within = hashing.buckets(draws, self.hashing, self.s * self.d, block).reshape(shape)
+        within = hashing.buckets(draws, self.hashing, self.s * self.d, block, self.s).reshape(shape)
         offsets = draws.kernels.xp.arange(0, self.b, block, dtype=index_type(self.b))[:, None]
-        signs = hashing.signs(draws, self.hashing, self.s * self.d).reshape(shape)
+        signs = hashing.signs(draws, self.hashing, self.s * self.d, self.s).reshape(shape)
         return Scattered(draws.kernels, self.b, within + offsets, signs, self.s**-0.5)

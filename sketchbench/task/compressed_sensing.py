@@ -4,11 +4,12 @@ import functools
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sketchbench import seeds
 from sketchbench.federated.compressed_sensing import CompressedSensingSGD, LemmaVectors, MakeSGD, ServerState, track
 from sketchbench.federated.iterative_sketching import Round
 from sketchbench.federated.peers import Peer, Peers, Table
@@ -20,7 +21,6 @@ from sketchbench.objective.objective import MakeObjective, Objective
 from sketchbench.parameters import Checked, Count, Several
 from sketchbench.recovery.recovery import MakeRecovery
 from sketchbench.sketch.family import Family
-from sketchbench.sketch.operator import Sketch
 from sketchbench.task import trials
 
 log = logging.getLogger(__name__)
@@ -29,6 +29,7 @@ SETTLED = 0.35, 0.65  # the interval in which sp(p) settles: "around 0.5" (tang2
 SHARE = 0.5  # a run that converges ends below this share of its first loss
 
 Numbers = NDArray[np.float64]  # (trials,)
+Courses = dict[str, list["ShownRound"]]  # by name of the algorithm
 
 
 class ShownRound(NamedTuple):
@@ -50,7 +51,22 @@ class ShownRound(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CompressedSensing(Checked):
+class Trials(Checked):
+    """What trials are.
+
+    Arguments:
+        problem: what trials share. `one`: x₀, A_c and Φ, so that they differ in the noise. `start`: A_c and Φ; each
+            starts at w* + x₀ with a normal x₀ of its own. `each`: nothing, so that a trial has its own CountSketch,
+            too; it takes ten times as long where d is small.
+        trials: how many there are.
+    """
+
+    problem: Literal["one", "start", "each"]
+    trials: Several
+
+
+@dataclass(frozen=True)
+class CompressedSensing(Trials):
     """`trials` runs of `rounds` rounds with the step size 1/√rounds: the recovery under test, with error feedback at
     the server and noise in the channel, beside `peers` (see `federated.peers`). Rows, at about `points` rounds:
 
@@ -70,7 +86,7 @@ class CompressedSensing(Checked):
     `added`: mean of the last loss less that of the peer `noiseless`, trial by trial; bound: W, the channel's noise.
     `price`, by `compression`: mean of the last loss less that of the peer `uncompressed`, trial by trial; bound: d/b.
 
-    An algorithm that diverges ends with a row of the status `diverged`, and no mean.
+    An algorithm that diverges, in any trial, ends with a row of the status `diverged`, and no mean.
 
     Arguments:
         k: entries of a step.
@@ -85,7 +101,6 @@ class CompressedSensing(Checked):
     kernels: Kernels
     seed: int
     objective: MakeObjective
-    trials: Several
     rounds: Count
     k: Count
     algorithm: MakeSGD
@@ -94,15 +109,15 @@ class CompressedSensing(Checked):
     points: Count
 
     def run(self) -> list[Row]:
-        objective = self.objective(kernels=self.kernels, seed=self.seed)
-        algorithm = self.algorithm(recovery=self.recovery(k=self.k), rate=float(self.rounds**-0.5))
-        sketch = trials.fixed_operator(self.family, self.kernels, self.seed, "compressed sensing")
-        tested = list(self._run_recovery(objective, algorithm, sketch))
+        if self.problem == "each":
+            keys = (seeds.key(self.seed, task="compressed sensing", problem=i) for i in range(self.trials))
+            courses = _join([self._courses(key, 1) for key in keys])
+        else:
+            courses = self._courses(self.seed, self.trials)
+        tested = courses["recovery"]
         rows = [row for shown in tested for row in self._round("recovery", shown)]
-        peers = Peers(algorithm, objective, self.family, sketch, self.table, self.seed)
         for name in self.peers:
-            states = peers.run(name, trials=self.trials, rounds=self.rounds)
-            competing = list(self._follow(name, objective, ((at, None) for at in states)))
+            competing = courses[name]
             rows += [row for shown in competing for row in self._round(name, shown)]
             if name == "count_sketch":
                 rows += _compare(tested, competing, self._late)
@@ -111,12 +126,33 @@ class CompressedSensing(Checked):
                 price = Row("price", compression=compression, bound=compression)
                 rows.append(_difference(price, tested, competing))
             if name == "noiseless":
+                channel_noise = self._algorithm.channel_noise
                 rows += self._end(name, competing)
                 rows += [
-                    _difference(Row("added", case=case, bound=algorithm.channel_noise), ends, competing)
-                    for case, ends in (("recovery", tested), (name, competing))
+                    _difference(Row("added", case=case, bound=channel_noise), courses[case], competing)
+                    for case in ("recovery", name)
                 ]
         return rows + self._end("recovery", tested)
+
+    @property
+    def _algorithm(self) -> CompressedSensingSGD:
+        return self.algorithm(recovery=self.recovery(k=self.k), rate=float(self.rounds**-0.5))
+
+    def _courses(self, seed: int, number: int) -> Courses:
+        """The recovery and its peers in `number` trials on the problem of a seed, by name."""
+        objective, algorithm = self.objective(kernels=self.kernels, seed=seed), self._algorithm
+        sketch = trials.fixed_operator(self.family, self.kernels, seed, "compressed sensing")
+        start = None
+        if self.problem == "start":
+            random = seeds.generator(seed, data="starts", d=objective.d, trials=number)
+            start = self.kernels.asarray(objective.minimiser + random.standard_normal((number, objective.d)))
+        states = algorithm.run(objective, sketch, seed, trials=number, rounds=self.rounds, start=start)
+        courses = {"recovery": list(self._follow("recovery", objective, track(states, algorithm, sketch)))}
+        peers = Peers(algorithm, objective, self.family, sketch, self.table, seed, start)
+        for name in self.peers:
+            competing = peers.run(name, trials=number, rounds=self.rounds)
+            courses[name] = list(self._follow(name, objective, ((at, None) for at in competing)))
+        return courses
 
     @property
     def _late(self) -> int:
@@ -127,12 +163,6 @@ class CompressedSensing(Checked):
         """The rounds that have rows."""
         spread = trials.shown_rounds(self.rounds, self.points)
         return {0, *spread, self._late, max(1, self.rounds // 2), self.rounds}
-
-    def _run_recovery(
-        self, objective: Objective, algorithm: CompressedSensingSGD, sketch: Sketch
-    ) -> Iterator[ShownRound]:
-        states = algorithm.run(objective, sketch, self.seed, trials=self.trials, rounds=self.rounds)
-        return self._follow("recovery", objective, track(states, algorithm, sketch))
 
     def _follow(
         self, name: str, objective: Objective, states: Iterator[tuple[ServerState | Round, LemmaVectors | None]]
@@ -186,6 +216,28 @@ class CompressedSensing(Checked):
         if first is None or last is None:
             return [share.without_number("diverged", "the recovery diverged before the last round", self.trials)]
         return [Row("final", round=self.rounds, case=case).mean(last), share.mean(last / first)]
+
+
+def _join(courses: Sequence[Courses]) -> Courses:
+    """The courses of several problems as one, whose trials are theirs; each up to the first round in which one of them
+    has diverged."""
+    return {name: list(_joined([course[name] for course in courses])) for name in courses[0]}
+
+
+def _joined(several: Sequence[Sequence[ShownRound]]) -> Iterator[ShownRound]:
+    """The rounds of one algorithm on several problems, as those of one."""
+    ends = [one[-1] for one in several if one[-1].loss is None]
+    first = min(ends, key=lambda shown: shown.t, default=None)
+    for shown in zip(*several, strict=False):
+        if first is not None and shown[0].t >= first.t:
+            yield first
+            return
+        yield ShownRound(*shown[0][:3], *(_joint([one[at] for one in shown]) for at in (3, 4, 5)))
+
+
+def _joint(several: Sequence[Any]) -> Numbers | None:
+    """The numbers of all trials, (trials,); None where there are none."""
+    return None if any(one is None for one in several) else np.concatenate(several)
 
 
 def _difference(row: Row, one: Sequence[ShownRound], other: Sequence[ShownRound]) -> Row:

@@ -1,9 +1,10 @@
 """Bounds for SGD with compressed sensing: tang2021 Theorem 1 and Lemma 4, with their condition (7)."""
 
+import math
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from sketchbench.parameters import Checked, Count, NonNegative, Positive, Probability, checked
+from sketchbench.parameters import Checked, Count, NonNegative, Positive, Probability, Share, checked
 
 
 class Constants(NamedTuple):
@@ -131,3 +132,12 @@ def sparsity_limit(k: Count, d: Count, tail: NonNegative, gamma: Probability) ->
 def _check_sparsity(k: int, d: int) -> None:
     if k > d:
         raise ValueError(f"k={k} must be <= d={d}")
+
+
+@checked
+def feedback_limit(share: Share) -> float:
+    """The largest memory of error feedback over the largest message, with a compressor that takes this share of the
+    energy of all that it is given, 0 < share <= 1: with q² = 1 - share, ‖ε(t)‖ <= q (‖ε(t - 1)‖ + ‖message‖), so that
+    it is q/(1 - q), nearly 2/share. The share of the K largest of d entries is K/d or more. Ours."""
+    q = math.sqrt(1 - share)
+    return q / (1 - q)

@@ -50,6 +50,7 @@ TRAINING = CompressedSensing(
     **SHARED,
     family=SubsampledHadamard(1024, 312, signs=False),
     objective=functools.partial(SPARSE, d=1024, clients=20, decay=18.75),
+    problem="start",
     rounds=150,
     k=31,
     algorithm=functools.partial(

@@ -11,8 +11,9 @@ import pytest
 from sketchbench.command.main import main
 from sketchbench.measure.row import Row
 from sketchbench.report import seal
+from sketchbench.report.printed.agreement import judge_single
 from sketchbench.report.printed.cells import MEANINGS, join
-from sketchbench.report.printed.transcription import PrintedCell, PrintedError, Tolerance
+from sketchbench.report.printed.transcription import PrintedCell, PrintedError, Spread, Tolerance
 
 NARROW = (97.0, 100.0, 103.0)  # the next one lies in 100 ± 4.30 · 3 · √(4/3) = 100 ± 14.9
 NONE = Tolerance(0.0, 0.5, "none")
@@ -123,6 +124,43 @@ def test_what_older_code_measured_is_called_so() -> None:
         assert ("older code" in reason) == said
 
 
+SPREAD = Spread("one", {"quantity": "other"}, "none")
+
+
+def single(printed: str, *others: list[float]) -> dict[Any, Any]:
+    lenders = [Row("other", case=str(i)).mean(values) for i, values in enumerate(others)]
+    return judged(cell(printed, spread=SPREAD), Row("rounds").mean([100.0]), *lenders)
+
+
+def test_a_single_trial_borrows_the_largest_spread() -> None:
+    """Of 25 trials with a coefficient of variation of 0.1, the upper limit is 0.1 √(24/12.4) = 0.139, and a draw lies
+    within exp(± 2.24 · 0.139 · √2) = exp(± 0.44) of another."""
+    unit = np.linspace(-1, 1, 25) / np.linspace(-1, 1, 25).std(ddof=1)
+    steady, varied = [*(40 + unit)], [*(400 + 40 * unit)]
+    row = single("100", steady, varied, [7.0])
+    assert (row["low"], row["high"], row["trials"]) == (pytest.approx(64.4, abs=0.3), pytest.approx(155.3, abs=0.7), 1)
+    assert "most variable of 2 other rows" in row["reason"]
+    assert [single(number, steady, varied)["agrees"] for number in ("63", "66", "154", "157")] == [
+        "differs",
+        "open",  # the interval is more than half as wide as the number
+        "agrees",
+        "differs",
+    ]
+    assert single("100", [7.0])["agrees"] == "open"
+
+
+def test_a_single_trial_of_the_same_spread_seldom_differs() -> None:
+    """Beside rows of half the spread and of the same: at most ERROR of 2,000 differ, and the probability of more than
+    140 is below 1e-4, since P(Bin(2000, 0.05) > 140) is."""
+    random, differing = np.random.default_rng(5), 0
+    for _ in range(2000):
+        printed, own = np.exp(0.15 * random.standard_normal(2))
+        lenders = [Row("other").mean(np.exp(sd * random.standard_normal(25))) for sd in (0.15, 0.07)]
+        outcome = judge_single(cell(f"{100 * printed:.3f}"), Row("rounds").mean([100 * own]), lenders)
+        differing += outcome.agrees == "differs"
+    assert 0 < differing <= 140
+
+
 def test_digits() -> None:
     sent = {"criterion": "digits", "column": "bytes_up", "where": {"quantity": "loss", "case": "plain"}}
     over = {"quantity": "loss", "case": "sketched"}
@@ -133,9 +171,9 @@ def test_digits() -> None:
     assert judged(cell("16385", **sent), *rows)["agrees"] == "differs"
 
 
-def test_a_figure_without_a_number_is_open_beside_what_was_measured() -> None:
+def test_a_figure_without_a_number_is_unprinted_beside_what_was_measured() -> None:
     row = judged(cell(None, criterion="open", reason="read off a figure"), Row("rounds").mean(NARROW))
-    assert (row["agrees"], row["measured"], row["reason"]) == ("open", 100.0, "read off a figure")
+    assert (row["agrees"], row["measured"], row["reason"]) == ("unprinted", 100.0, "read off a figure")
 
 
 def test_the_last_round_that_there_is() -> None:
@@ -143,7 +181,7 @@ def test_the_last_round_that_there_is() -> None:
     last = {"quantity": "loss", "case": "plain", "round": "last"}
     figure = cell(None, criterion="open", reason="read off a figure", where=last)
     row = judged(figure, *curve[:3], Row("loss", case="sketched", round=80).mean([1.0]))
-    assert (row["agrees"], row["measured"]) == ("open", 61.0)
+    assert (row["agrees"], row["measured"]) == ("unprinted", 61.0)
     assert row["reason"] == "read off a figure; measured after round 60"
     row = judged(figure, Row("loss", case="plain").mean([1.0]))  # of no round
     assert "no row of quantity=loss, case=plain, round=last" in row["reason"]

@@ -11,24 +11,31 @@ widened by half a unit of its last printed digit, and by what was granted in adv
 few trials nobody can see whether the draws are normal or their logarithms are: of something positive, such as a number
 of rounds, the same is therefore done with logarithms, mean · exp(± t · sd/mean · √(1/draws + 1/trials)).
 
+A single trial has no spread of its own. Where the cell names rows to borrow one from, it is taken to vary at most as
+much as the most variable of them: by the largest upper limit of their coefficients of variation, each with the error
+ERROR/2, so that they need not be alike, and with ERROR/2 for the draw itself, of logarithms.
+
 `differs` is outside of both. `agrees` is inside of both, where they could have told: they are not wider than was
 stated in advance. All else is `open`, as are fewer than 2 trials.
 
 A number without randomness agrees where it rounds to the printed digits. One that is printed as a bound, and words,
-agree where the claim that says so holds, and differ where it fails; all else about a claim leaves them open.
+agree where the claim that says so holds, and differ where it fails; all else about a claim leaves them open. Where a
+figure is a picture and the text has neither number nor words, no measurement decides: `unprinted`.
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from scipy import special
+
 from sketchbench.measure.column import Column
-from sketchbench.measure.interval import Interval, student_quantile
+from sketchbench.measure.interval import Interval, normal_quantile, student_quantile
 from sketchbench.measure.summary import ROUNDING
 from sketchbench.report.printed.transcription import PrintedCell
 
 ERROR = 0.05  # probability that a number that is of the same distribution differs
-AGREES, DIFFERS, OPEN = "agrees", "differs", "open"
+AGREES, DIFFERS, OPEN, UNPRINTED = "agrees", "differs", "open", "unprinted"
 VERDICTS = {"holds": AGREES, "holds, not sharp": AGREES, "fails": DIFFERS}
 
 
@@ -80,6 +87,30 @@ def judge_draw(cell: PrintedCell, row: Mapping[Any, Any]) -> Outcome:
     elif widest > cell.tolerance.widest * abs(cell.number):
         agrees, reason = OPEN, f"{reason}, which is too wide to say anything"
     return Outcome(agrees, reason, mean, *intervals[0], trials)
+
+
+def judge_single(cell: PrintedCell, row: Mapping[Any, Any], others: Sequence[Mapping[Any, Any]]) -> Outcome:
+    """The printed number as a draw from the distribution of a single trial, whose spread is borrowed of `others`, rows
+    of at least 2 trials each."""
+    assert cell.tolerance is not None  # as `transcription` has checked
+    limits = [_spread_limit(other) for other in others]
+    mean, spread = number(row, Column.MEAN), max(limits) * math.sqrt(1 / cell.draws + 1)
+    low, high = (mean * math.exp(sign * normal_quantile(ERROR / 2) * spread) for sign in (-1, 1))
+    granted = (cell.rounding + cell.tolerance.amount) * (1 + ROUNDING)
+    inside = low - granted <= cell.number <= high + granted
+    words = f"{low:.4g} to {high:.4g}, from 1 trial with the spread of the most variable of {len(others)} other rows"
+    reason = f"{cell.printed} lies {'inside' if inside else 'outside'} of {words}, at most {max(limits):.2g} of it"
+    if inside and (high - low) / 2 > cell.tolerance.widest * abs(cell.number):
+        return Outcome(OPEN, f"{reason}, which is too wide to say anything", mean, low, high, 1)
+    return Outcome(AGREES if inside else DIFFERS, reason, mean, low, high, 1)
+
+
+def _spread_limit(row: Mapping[Any, Any]) -> float:
+    """The upper limit of the standard deviation of the logarithm of positive log-normal draws, which exceeds it with
+    the probability 1 - ERROR/2 or more, given their mean, sd and trials."""
+    freedom = int(number(row, Column.TRIALS)) - 1
+    squared = math.log1p((number(row, Column.SD) / number(row, Column.MEAN)) ** 2)
+    return math.sqrt(squared * freedom / special.chdtri(freedom, 1 - ERROR / 2))
 
 
 def judge_digits(cell: PrintedCell, value: float) -> Outcome:

@@ -1,7 +1,7 @@
 """Printed cells joined with what was measured: a row for each cell, with whether the two agree, and why.
 
-The rule is in `agreement`. A cell is open, whatever was measured, where its text has no number, where its study has no
-table here, and where it is of the papers' size and the tables are of another scale.
+The rule is in `agreement`. A cell is open, whatever was measured, where its study has no table here, and where it is of
+the papers' size and the tables are of another scale.
 """
 
 import math
@@ -17,7 +17,16 @@ from sketchbench.measure.column import Column
 from sketchbench.parameters import choose
 from sketchbench.project import CONF
 from sketchbench.report import seal
-from sketchbench.report.printed.agreement import OPEN, Outcome, judge_claim, judge_digits, judge_draw, number
+from sketchbench.report.printed.agreement import (
+    OPEN,
+    UNPRINTED,
+    Outcome,
+    judge_claim,
+    judge_digits,
+    judge_draw,
+    judge_single,
+    number,
+)
 from sketchbench.report.printed.transcription import OF_CLAIMS, PrintedCell, PrintedError, read_printed
 from sketchbench.report.standing import printed_inputs
 from sketchbench.report.table.reading import COLUMNS, read_table
@@ -38,7 +47,7 @@ MEANINGS = {
     "high": "upper end of that interval",
     "trials": "trials behind the measured number; 0 for a computed number",
     "scale": "scale of the tables",
-    "agrees": "agrees, differs or open",
+    "agrees": "agrees, differs, open, or unprinted: the text gives nothing to compare with",
     "reason": "reason of the outcome, in words",
     "study": "study whose table has the measured number",
     "claim": "claim that judges the cell, if one does",
@@ -95,6 +104,8 @@ def join(
         if cell.study in older and outcome.trials:
             words.append("measured by older code, or another plan")
         row = {name: getattr(cell, name) for name in ("paper", "place", "cell", "printed", "unit", "study", "claim")}
+        if cell.printed is None:
+            outcome = outcome._replace(agrees=UNPRINTED)
         row |= {**outcome._asdict(), "reason": "; ".join(filter(None, words)), "scale": scale}
         if not outcome.trials and math.isnan(outcome.measured):
             row["trials"] = None
@@ -124,13 +135,22 @@ def _outcome(cell: PrintedCell, tables: Mapping[str, pd.DataFrame], verdicts: pd
             words = ", ".join(f"{column}={value}" for column, value in where.items())
             return Outcome(OPEN, f"study {cell.study} has no row of {words}")
         rows.append(row)
-    return _judge(cell, rows) if rows else Outcome(OPEN, "")
+    return _judge(cell, rows, _lenders(cell, tables)) if rows else Outcome(OPEN, "")
 
 
-def _judge(cell: PrintedCell, rows: Sequence[Mapping[Any, Any]]) -> Outcome:
+def _lenders(cell: PrintedCell, tables: Mapping[str, pd.DataFrame]) -> list[dict[Any, Any]]:
+    """The rows with a spread that the cell's single trial may borrow."""
+    if not cell.spread or cell.spread.study not in tables:
+        return []
+    rows = _rows(tables[cell.spread.study], cell.spread.where)
+    return [row for row in rows.to_dict("records") if row[Column.TRIALS] > 1 and row[Column.SD] > 0]
+
+
+def _judge(cell: PrintedCell, rows: Sequence[Mapping[Any, Any]], lenders: Sequence[Mapping[Any, Any]]) -> Outcome:
     """The outcome for the number of one row, or of two rows, the first over the second."""
     if cell.criterion == "draw":
-        return judge_draw(cell, rows[0])
+        single = lenders and number(rows[0], Column.TRIALS) == 1 and number(rows[0], Column.MEAN) > 0
+        return judge_single(cell, rows[0], lenders) if single else judge_draw(cell, rows[0])
     value, *over = (number(row, cell.column) for row in rows)
     value = value / over[0] if over else value
     if cell.criterion == "digits":
@@ -141,17 +161,23 @@ def _judge(cell: PrintedCell, rows: Sequence[Mapping[Any, Any]]) -> Outcome:
 
 def _row(table: pd.DataFrame, where: Mapping[str, Any]) -> Mapping[Any, Any] | None:
     """The only row with these values; None where there is none. ValueError where there are several."""
-    rows = table
-    for column, wanted in where.items():
-        if column not in rows:
-            return None
-        if column != Column.ROUND or wanted != LAST:
-            rows = rows[_equals(rows[column], wanted)]
-    if where.get(Column.ROUND) == LAST:
+    rows = _rows(table, where)
+    if where.get(Column.ROUND) == LAST and len(rows):
         rows = rows[rows[Column.ROUND] == rows[Column.ROUND].max()]
     if len(rows) > 1:
         raise ValueError(f"where={dict(where)} selects {len(rows)} rows; name more columns")
     return rows.iloc[0].to_dict() if len(rows) else None
+
+
+def _rows(table: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
+    """All rows with these values, of whatever round for the last one; none where a column is missing."""
+    rows = table
+    for column, wanted in where.items():
+        if column not in rows:
+            return rows[:0]
+        if column != Column.ROUND or wanted != LAST:
+            rows = rows[_equals(rows[column], wanted)]
+    return rows
 
 
 def _equals(values: "pd.Series[Any]", wanted: Any) -> np.ndarray:

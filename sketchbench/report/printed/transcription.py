@@ -41,6 +41,14 @@ class Tolerance(NamedTuple):
     reason: str
 
 
+class Spread(NamedTuple):
+    """The rows that a single trial borrows its spread from; its fields are those of the schema `printed`."""
+
+    study: str
+    where: Mapping[str, Any]
+    reason: str
+
+
 @dataclass(frozen=True)
 class PrintedCell:
     """A cell of a table, or what the text says of a figure: the keys of workflow/schemas/printed.schema.yaml, with
@@ -62,6 +70,7 @@ class PrintedCell:
     claim: str = ""
     method: str = ""
     tolerance: Tolerance | None = None
+    spread: Spread | None = None
     reason: str = ""
 
     @property
@@ -124,7 +133,9 @@ def _cell(path: Path, content: Mapping[str, Any], own: Mapping[str, Any], studie
     except ValueError as error:
         raise PrintedError(f"{path}: cell {own['cell']!r}: {error}") from None
     tolerance = Tolerance(**cell.pop("tolerance")) if "tolerance" in cell else None
-    return PrintedCell(**{key: content[key] for key in ("paper", "place", "about")}, tolerance=tolerance, **cell)
+    spread = Spread(**cell.pop("spread")) if "spread" in cell else None
+    about = {key: content[key] for key in ("paper", "place", "about")}
+    return PrintedCell(**about, tolerance=tolerance, spread=spread, **cell)
 
 
 def _check(cell: Mapping[str, Any], studies: Sequence[str]) -> None:
@@ -137,10 +148,12 @@ def _check(cell: Mapping[str, Any], studies: Sequence[str]) -> None:
             raise ValueError(f"criterion={criterion} needs {key}; add it")
     if criterion in OF_NUMBERS and not NUMBER.fullmatch(cell["printed"]):
         raise ValueError(f"printed={cell['printed']} must be a number for criterion={criterion}, such as '0.50'")
-    if "study" in cell and cell["study"] not in studies:
-        suggestion = did_you_mean(cell["study"], studies)
-        raise ValueError(f"study={cell['study']} is unknown{suggestion}; name one of conf/study")
-    for column in (*cell.get("where", {}), *cell.get("over", {}), cell.get("column", Column.MEAN)):
+    spread = cell.get("spread", {"where": {}})
+    for study in (one["study"] for one in (cell, spread) if "study" in one):
+        if study not in studies:
+            raise ValueError(f"study={study} is unknown{did_you_mean(study, studies)}; name one of conf/study")
+    named = (*cell.get("where", {}), *cell.get("over", {}), *spread["where"], cell.get("column", Column.MEAN))
+    for column in named:
         choose("column", column, COLUMNS)
     if "where" in cell and Column.QUANTITY not in cell["where"]:
         raise ValueError("where needs a quantity; add it")

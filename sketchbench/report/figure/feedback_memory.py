@@ -1,0 +1,80 @@
+"""Where error feedback is stable: its memory over the rounds, and a map over compressions."""
+
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from sketchbench.measure.column import Column
+from sketchbench.report.figure import style
+
+NAMES = {
+    "top_k": "$K$ largest",
+    "count_sketch": "CountSketch",
+    "count_sketch_linear": "linear hashes",
+    "fiht": "FIHT",
+}
+LOOKS = {"top_k": (1, ":"), "count_sketch": (3, "-"), "count_sketch_linear": (4, "--"), "fiht": (0, "-")}
+SHARES = {"within in all": ("o", True), "beyond in some": ("o", False), "beyond in all": ("x", True)}
+
+
+def draw(tables: dict[str, pd.DataFrame]) -> Figure:
+    """From a study of the task `feedback_memory`. Left: the mean memory over the rounds at the larger k (quantity
+    memory), up to the first trial that is over, marked by a cross. Right: whether it exceeds the limit in a trial
+    (quantity beyond), over the compression, by case, rows and k."""
+    (table,) = tables.values()
+    figure, (left, right) = style.subplots(3.2, 1, 2, width_ratios=(1, 1.2))
+    _memories(left, table[table[Column.K] == table[Column.K].max()])
+    _map(right, style.select(table, quantity="beyond"))
+    return figure
+
+
+def _memories(axes: Axes, table: pd.DataFrame) -> None:
+    limit = style.select(table, quantity="largest")[Column.BOUND].max()
+    rows = style.select(table, quantity="memory")
+    plain = rows[rows[Column.S].isna() | (rows[Column.S] == rows[Column.S].median())]  # the rows of most tables
+    for (case, compression), arm in plain.groupby([Column.CASE, Column.COMPRESSION]):
+        colour, line = LOOKS[str(case)]
+        known = arm[arm[Column.MEAN].notna()].sort_values(Column.ROUND)
+        axes.plot(known[Column.ROUND], known[Column.MEAN], line, color=style.COLOURS[colour], linewidth=0.9)
+        over = arm[arm[Column.MEAN].isna()]
+        axes.plot(over[Column.ROUND], [limit] * len(over), "x", color=style.COLOURS[colour], markersize=5)
+        ends = over[Column.ROUND], [1.1 * limit] * len(over)
+        at = (ends[0].iloc[0], ends[1][0]) if len(over) else (known[Column.ROUND].iloc[-1], known[Column.MEAN].iloc[-1])
+        if case != "top_k":
+            axes.annotate(f"{compression:g}", at, fontsize=6, color=style.COLOURS[colour], ha="left", va="bottom")
+    axes.axhline(limit, **style.BOUND)
+    axes.set(xscale="log", yscale="log", xlabel="round", ylabel="memory / largest message")
+    lines = {NAMES[case]: {"color": style.COLOURS[c], "linestyle": look} for case, (c, look) in LOOKS.items()}
+    shown = {NAMES[str(case)] for case in plain[Column.CASE]}
+    kept = {name: line for name, line in lines.items() if name in shown}
+    axes.legend(handles=style.entries({**kept, "limit": style.BOUND}), fontsize=6, loc="lower right")
+
+
+def _map(axes: Axes, rows: pd.DataFrame) -> None:
+    keyed = rows.assign(place=[_place(row) for row in rows.to_dict("records")])
+    names = list(dict.fromkeys(keyed.sort_values(Column.K, ascending=False)["place"]))
+    compressions = sorted(keyed[Column.COMPRESSION].unique())
+    for row in keyed.to_dict("records"):
+        share = row[Column.COUNT] / row[Column.TRIALS]
+        word = "within in all" if share == 0 else "beyond in all" if share == 1 else "beyond in some"
+        marker, filled = SHARES[word]
+        colour = style.COLOURS[LOOKS[row[Column.CASE]][0]]
+        at = compressions.index(row[Column.COMPRESSION]), names.index(row["place"])
+        axes.plot(*at, marker=marker, color=colour, markerfacecolor=colour if filled else "none", linestyle="none")
+    axes.set_xticks(range(len(compressions)), [f"{value:g}" for value in compressions])
+    axes.set_yticks(range(len(names)), names, fontsize=7)
+    axes.set(xlabel="compression $d/b$", xlim=(-0.5, len(compressions) - 0.5), ylim=(len(names) - 0.5, -0.5))
+    lines = {
+        word: {"marker": m, "color": style.INK, "linestyle": "none", "markerfacecolor": style.INK if full else "none"}
+        for word, (m, full) in SHARES.items()
+    }
+    axes.legend(handles=style.entries(lines), fontsize=6, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1))
+
+
+def _place(row: dict[Any, Any]) -> str:
+    """The row of the map in which an arm stands."""
+    rows = row[Column.S]
+    of = "" if pd.isna(rows) else f", {rows:.0f} row{'s' if rows != 1 else ''}"
+    return f"{NAMES[str(row[Column.CASE])]}{of}, $K$ = {row[Column.K]:g}"
