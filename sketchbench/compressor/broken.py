@@ -56,7 +56,7 @@ class Smallest(TopK):
 class Forgetful(TopK):
     """Top-K whose clients forget the entries that they did not send."""
 
-    def exchange(self, x: Array, memory: Memory, at: At) -> Exchange:
+    def exchange(self, x: Array, memory: Memory, at: At, receive: Receive | None = None) -> Exchange:
         done = super().exchange(x, memory, at)
         kept: Array = done.memory.clients
         return done._replace(memory=done.memory._replace(clients=0 * kept))
@@ -66,7 +66,7 @@ class Forgetful(TopK):
 class Doubled(TopK):
     """Top-K whose clients remember twice the entries that they did not send."""
 
-    def exchange(self, x: Array, memory: Memory, at: At) -> Exchange:
+    def exchange(self, x: Array, memory: Memory, at: At, receive: Receive | None = None) -> Exchange:
         done = super().exchange(x, memory, at)
         kept: Array = done.memory.clients
         return done._replace(memory=done.memory._replace(clients=2 * kept))
