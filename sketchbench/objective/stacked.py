@@ -33,6 +33,11 @@ class Batches(NamedTuple):
     labels: Array
     shares: Array
 
+    def merge(self) -> "Batches":
+        """A single client with all records, whose gradient is the mean of the clients' gradients."""
+        inputs, labels, shares = (part.reshape(len(part), 1, -1, *part.shape[3:]) for part in self)
+        return Batches(inputs, labels, shares / self.shares.dtype.type(self.shares.shape[1]))
+
 
 class _Pass(NamedTuple):
     """Results of a forward and a backward pass, with the clients' records one after another.
