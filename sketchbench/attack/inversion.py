@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from sketchbench import seeds
+from sketchbench.attack.adam import CosineAdam
 from sketchbench.attack.view import View
 from sketchbench.parameters import Checked, Count, Positive, Range
 

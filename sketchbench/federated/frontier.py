@@ -182,9 +182,10 @@ def train(
     """Train all arms, side by side.
 
     In each round clients send their learning rate times their gradient, compressed, and the server subtracts the
-    compressor's step from the weights. Where a compressor is linear and no client has a memory, the mean of the clients'
-    gradients is compressed in the place of each, which is the same except for rounding. A training diverges when a weight would exceed LARGEST, or an entry of an update
-    LARGEST_UPDATE, or be no number; from then on its weights stay as they are, and nothing is sent or remembered.
+    compressor's step from the weights. Where a compressor is linear and no client has a memory, the mean of all
+    gradients is compressed in the place of each, which is the same except for rounding. A training diverges when a
+    weight would exceed LARGEST, or an entry of an update LARGEST_UPDATE, or be no number; from then on its weights stay
+    as they are, and nothing is sent or remembered.
 
     Arguments:
         clients: with their records and initial weights.
