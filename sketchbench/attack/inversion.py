@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from sketchbench import seeds
+from sketchbench.attack.adam import CosineAdam
 from sketchbench.attack.view import View
 from sketchbench.parameters import Checked, Count, Positive, Range, checked
 
@@ -217,12 +218,10 @@ class Adam(Inversion):
     rate: Positive
 
     def _minimise(self, matching: Matching) -> None:
-        optimiser = torch.optim.Adam(matching.variables, lr=self.rate)
-        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, self.evaluations)
+        adam = CosineAdam(matching.variables, self.rate, self.evaluations)
         for _ in range(self.evaluations):
             matching.differentiate()
-            optimiser.step()
-            schedule.step()
+            adam.step([v.grad for v in matching.variables if v.grad is not None])
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from sketchbench import seeds
+from sketchbench.attack.adam import CosineAdam
 from sketchbench.attack.compressed_message import Sight
 from sketchbench.attack.dense_networks import DenseNetworks, estimate_first_inputs
 from sketchbench.attack.door import check_images, check_labels, check_tensor
@@ -146,15 +147,12 @@ class StackedAttacks(Checked):
     def _steps(self, variable: Tensor, rate: float, loss: Callable[[Tensor], Tensor]) -> Iterator[int]:
         """Minimise the loss over the variable in place, and yield the number of each step after it."""
         variable.requires_grad_()
-        optimiser = torch.optim.Adam([variable], lr=rate)
-        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, self.steps)
+        adam = CosineAdam([variable], rate, self.steps)
         for step in range(self.steps):
             value = loss(variable)
             if not value.requires_grad:  # the message does not depend on the images
                 return
-            (variable.grad,) = torch.autograd.grad(value, variable)
-            optimiser.step()
-            schedule.step()
+            adam.step(torch.autograd.grad(value, variable))
             yield step
 
 

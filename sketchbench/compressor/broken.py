@@ -57,7 +57,7 @@ class Forgetful(TopK):
     """Top-K whose clients forget the entries that they did not send."""
 
     def exchange(self, x: Array, memory: Memory, at: At, receive: Receive | None = None) -> Exchange:
-        done = super().exchange(x, memory, at)
+        done = super().exchange(x, memory, at, receive)
         kept: Array = done.memory.clients
         return done._replace(memory=done.memory._replace(clients=0 * kept))
 
@@ -67,7 +67,7 @@ class Doubled(TopK):
     """Top-K whose clients remember twice the entries that they did not send."""
 
     def exchange(self, x: Array, memory: Memory, at: At, receive: Receive | None = None) -> Exchange:
-        done = super().exchange(x, memory, at)
+        done = super().exchange(x, memory, at, receive)
         kept: Array = done.memory.clients
         return done._replace(memory=done.memory._replace(clients=2 * kept))
 

@@ -107,6 +107,8 @@ class Compressor(Checked, ABC):
         adds_up: the server needs no more than the sum of the clients' messages, so that secure aggregation can hide
             each single message.
         keyed: client and server share randomness, from a key.
+        linear: messages add up, and are a linear map of the update, the same for all clients of a round, so that the
+            mean message is that of the mean update.
         adjustable: messages grow with the limit; otherwise they have one size.
         fresh: the server sends a new key in every round; otherwise one key serves all rounds.
         unbiased: the mean of `decode` over all randomness is the update.
@@ -124,6 +126,7 @@ class Compressor(Checked, ABC):
     """
 
     adds_up: ClassVar[bool]
+    linear: ClassVar[bool] = False
     keyed: ClassVar[bool] = False
     adjustable: ClassVar[bool] = True
     fresh: ClassVar[bool] = True

@@ -29,6 +29,7 @@ class SketchedUpdate(Compressor):
     """
 
     adds_up: ClassVar[bool] = True
+    linear: ClassVar[bool] = True
     keyed: ClassVar[bool] = True
 
     family: MakeFamily
@@ -78,25 +79,14 @@ def stack(family: Family, key: int, at: At) -> Sketch:
     return _stack(family, key, at.trials, at.kernels.NAME)
 
 
-def singles(family: Family, key: int, at: At) -> tuple[Sketch, ...]:
-    """The operators of `stack` one by one, for recoveries, which take a single operator."""
-    return _singles(family, key, at.trials, at.kernels.NAME)
-
-
 def forget() -> None:
-    """Empty the caches of operators, so that the next call draws them anew."""
+    """Empty the cache of operators, so that the next call draws them anew."""
     _stack.cache_clear()
-    _singles.cache_clear()
 
 
 @functools.lru_cache(maxsize=4)  # client and server of a round apply the same operators
 def _stack(family: Family, key: int, trials: int, kernels: str) -> Sketch:
     return family.draw(key, operators=trials, kernels=kernels)
-
-
-@functools.lru_cache(maxsize=2)
-def _singles(family: Family, key: int, trials: int, kernels: str) -> tuple[Sketch, ...]:
-    return tuple(family.draw(key, first=t, kernels=kernels) for t in range(trials))
 
 
 def on_cpu(at: At) -> At:

@@ -17,6 +17,7 @@ class Plain(Compressor):
     """No compression: a message is the update itself, in float32."""
 
     adds_up: ClassVar[bool] = True
+    linear: ClassVar[bool] = True
     unbiased: ClassVar[bool] = True
     adjustable: ClassVar[bool] = False
 

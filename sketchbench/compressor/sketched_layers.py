@@ -54,6 +54,7 @@ class SketchedLayers(Compressor):
     """
 
     adds_up: ClassVar[bool] = True
+    linear: ClassVar[bool] = True
     keyed: ClassVar[bool] = True
 
     family: MakeFamily

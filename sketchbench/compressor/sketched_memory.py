@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, NamedTuple
 from sketchbench.compressor import door
 from sketchbench.compressor.compressor import At, Feedback, Memory
 from sketchbench.compressor.message import Message, Reply, sparse_nbytes
-from sketchbench.compressor.operators import SketchedUpdate, singles
+from sketchbench.compressor.operators import SketchedUpdate
 from sketchbench.kernels import Array, Kernels
 from sketchbench.parameters import Range, Share
 from sketchbench.recovery.recovery import MakeRecovery, best
@@ -83,9 +83,7 @@ class CompressedSensing(SketchedMemory):
         return Reply(step, sparse_nbytes(step)), memory._replace(server=kept)
 
     def _recover_step(self, cells: Array, at: At) -> Array:
-        recovery = self.recovery(k=self.k)
-        operators = singles(self.sketch_family, self._key(at), at)
-        return at.kernels.xp.stack([recovery.recover(one, y).x for one, y in zip(operators, cells, strict=True)])
+        return self.recovery(k=self.k).recover(self.operators(at), cells).x
 
 
 class Sketches(NamedTuple):

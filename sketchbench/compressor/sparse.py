@@ -67,6 +67,7 @@ class RandomK(Compressor):
     the key, and are the same for all clients of a round."""
 
     adds_up: ClassVar[bool] = True
+    linear: ClassVar[bool] = True
     keyed: ClassVar[bool] = True
     unbiased: ClassVar[bool] = True
 

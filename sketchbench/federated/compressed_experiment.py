@@ -24,6 +24,7 @@ from sketchbench.model.networks import MakeModel
 from sketchbench.model.precision import Precision
 from sketchbench.objective.network import Inputs, Network
 from sketchbench.parameters import Checked, Count, Positive, Share
+from sketchbench.sketch.operator import Sketch
 
 LOST = 10.0  # a training has diverged when its loss exceeds that at the start by this factor
 
@@ -104,7 +105,8 @@ class CompressedExperiment(Experiment[ServerState]):
     rate: Positive
 
     @cached_property
-    def _network(self) -> Network:
+    def network(self) -> Network:
+        """The network on the clients' samples."""
         return Network(
             self.kernels,
             self.seed,
@@ -120,7 +122,7 @@ class CompressedExperiment(Experiment[ServerState]):
     @cached_property
     def _samples(self) -> tuple[Samples, Samples]:
         """The training and test samples that the network is evaluated on."""
-        train, test = (self._network.samples(*self._subset(split)) for split in self.judged)
+        train, test = (self.network.samples(*self._subset(split)) for split in self.judged)
         return train, test
 
     def _subset(self, split: Split) -> Split:
@@ -135,19 +137,23 @@ class CompressedExperiment(Experiment[ServerState]):
         settings = (self.procedure, self.compression, self.arm, self.rate, self.images)
         return (*settings, self.seed, self.data.digest, self.partition, self.model, self.kernels.NAME)
 
-    def _states(self, packed: Any | None) -> Iterator[ServerState]:
-        how, network = self.compression, self._network
-        recovery, family = compressor_of(self.arm, network.d, how.k)
+    def compressor(self, arm: Arm) -> tuple[CompressedSensingSGD, Sketch]:
+        """The algorithm of an arm, and the operator of all rounds."""
+        how = self.compression
+        recovery, family = compressor_of(arm, self.network.d, how.k)
         algorithm = CompressedSensingSGD(
             recovery, self.rate, feedback=how.feedback, momentum=how.momentum, clients="mean"
         )
-        sketch = family.draw(seeds.key(self.seed, family=repr(family)), kernels=self.kernels)
-        after = _unpack(packed, self.kernels) if packed else None
-        return algorithm.run(network, sketch, self.seed, trials=1, rounds=self.rounds, after=after)
+        return algorithm, family.draw(seeds.key(self.seed, family=repr(family)), kernels=self.kernels)
 
-    def _evaluate(self, at: ServerState, curve: Curve) -> None:
+    def _states(self, packed: Any | None) -> Iterator[ServerState]:
+        algorithm, sketch = self.compressor(self.arm)
+        after = _unpack(packed, self.kernels) if packed else None
+        return algorithm.run(self.network, sketch, self.seed, trials=1, rounds=self.rounds, after=after)
+
+    def evaluate(self, at: ServerState, curve: Curve) -> None:
         train, test = self._samples
-        scores = self._network.scores(at.w[0], torch.cat([train.images, test.images]))
+        scores = self.network.scores(at.w[0], torch.cat([train.images, test.images]))
         train_scores, test_scores = torch.split(scores, [len(train.labels), len(test.labels)])
         loss = float(classification.loss(train_scores, train.labels))
         first = next(iter(curve.values["loss"].values())) if curve.values else loss
@@ -160,7 +166,7 @@ class CompressedExperiment(Experiment[ServerState]):
         }
         if at.sent is not None:
             values["memory"] = _norm(at.error, self.kernels) / (self.rate * _norm(at.received, self.kernels))
-        curve.parameters = self._network.d
+        curve.parameters = self.network.d
         curve.add(at.t, values, at.bytes_up, at.bytes_down)
 
     def _pack(self, at: ServerState) -> Any:

@@ -151,6 +151,21 @@ class CompressedSensingSGD(Checked):
         if self.channel_noise:
             random = seeds.generator(seed, noise="channel", round=at.t)
             fresh = self.channel_noise * kernels.asarray(random.standard_normal(message.shape))
+        return self.serve(sketch, at, gradient, message, fresh, size)
+
+    def serve(
+        self, sketch: Sketch, at: ServerState, gradient: Array, message: Array, fresh: Array, size: int
+    ) -> ServerState:
+        """The server's part of a round: the state after it.
+
+        Arguments:
+            sketch: the operator of all trials, or the stack of each trial's.
+            at: the state before.
+            gradient: the clients' mean gradient, (T_r, d).
+            message: the clients' mean message, (T_r, b).
+            fresh: the channel's noise in it, (T_r, b).
+            size: of a message in bytes.
+        """
         mean, noise = gradient, fresh
         if at.sent is not None:
             mean = mean + self.momentum * at.sent.gradient
@@ -160,7 +175,7 @@ class CompressedSensingSGD(Checked):
         step = self.recovery.recover(sketch, z).x
         error = self._next_memory(sketch, z, step)
         sent = Sent(mean, noise, z, step)
-        up, down = at.bytes_up + size, at.bytes_down + _sparse_nbytes(step[0])
+        up, down = at.bytes_up + size, at.bytes_down + sparse_nbytes(step[0])
         return ServerState(at.t + 1, at.w - step, error, received, sent, up, down)
 
     def _messages(self, objective: Problem, sketch: Sketch, w: Array, seed: int, t: int) -> tuple[Array, Array, int]:
@@ -187,7 +202,7 @@ class CompressedSensingSGD(Checked):
 MakeSGD = Callable[..., CompressedSensingSGD]  # from a task's config, called with recovery and rate
 
 
-def _sparse_nbytes(step: Array) -> int:
+def sparse_nbytes(step: Array) -> int:
     """Bytes of a step (d,) as it is sent: its nonzeros with their places, or all entries if that is less."""
     place = 4 if len(step) <= 2**31 else 8  # bytes of an int32 or int64
     return min(int((step != 0).sum()) * (place + step.itemsize), step.nbytes)

@@ -34,7 +34,7 @@ class Experiment(Checked, ABC, Generic[State]):
     """A training, and the rounds in which it is evaluated. A training that was stopped and resumed has the same curve
     as one that was not.
 
-    A new kind of training implements `_identity`, `_states`, `_evaluate` and `_pack`.
+    A new kind of training implements `_identity`, `_states`, `evaluate` and `_pack`.
 
     Arguments:
         rounds: of the training, at most.
@@ -63,7 +63,7 @@ class Experiment(Checked, ABC, Generic[State]):
         """
 
     @abstractmethod
-    def _evaluate(self, at: State, curve: Curve) -> None:
+    def evaluate(self, at: State, curve: Curve) -> None:
         """Evaluate a state, and add the results to the curve. Raises FloatingPointError if the training has
         diverged."""
 
@@ -95,7 +95,7 @@ class Experiment(Checked, ABC, Generic[State]):
                 t = at.t
                 first = t if first is None else first
                 if self._is_evaluated(t) and t not in curve.bytes_up:  # else the checkpoint was written here
-                    self._evaluate(at, curve)
+                    self.evaluate(at, curve)
                 now, ended = time.monotonic(), self._has_ended(t, curve)
                 if ended or now - logged > SECONDS_BETWEEN_LINES:
                     self._log(t, curve)

@@ -11,7 +11,6 @@ from torch import Tensor, nn
 from sketchbench import seeds
 from sketchbench.dataset.partition import Parts
 from sketchbench.federated.adam import Adam
-from sketchbench.federated.conditions import check_federation
 from sketchbench.federated.double_blind import (
     Broadcast,
     Reply,
@@ -21,6 +20,7 @@ from sketchbench.federated.double_blind import (
     receive,
     respond,
 )
+from sketchbench.federated.fedavg_conditions import check_federation
 from sketchbench.kernels import Kernels
 from sketchbench.model.autograd import desketch, sketch
 from sketchbench.model.classification import Samples
@@ -129,7 +129,7 @@ class FedAvg(Checked):
 
         Raises:
             ValueError: for a model with buffers, and for models, samples and parts that don't fit together; see
-                `conditions.check_federation`. For a state after the last round.
+                `fedavg_conditions.check_federation`. For a state after the last round.
         """
         check_federation(model, twin, samples, parts)
         seeds.key(seed)

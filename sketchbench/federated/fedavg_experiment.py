@@ -152,7 +152,7 @@ class FedAvgExperiment(Experiment[Successive]):
     def _pack(self, at: Successive) -> Any:
         return tuple(at.now.state)
 
-    def _evaluate(self, at: Successive, curve: Curve) -> None:
+    def evaluate(self, at: Successive, curve: Curve) -> None:
         now, labels = at.now, self._test.labels
         scores = classification.scores(now.model, self._test.images)
         values = {"accuracy": classification.accuracy(scores, labels)}

@@ -182,8 +182,10 @@ def train(
     """Train all arms, side by side.
 
     In each round clients send their learning rate times their gradient, compressed, and the server subtracts the
-    compressor's step from the weights. A training diverges when a weight would exceed LARGEST, or an entry of an update
-    LARGEST_UPDATE, or be no number; from then on its weights stay as they are, and nothing is sent or remembered.
+    compressor's step from the weights. Where a compressor is linear and no client has a memory, the mean of all
+    gradients is compressed in the place of each, which is the same except for rounding. A training diverges when a
+    weight would exceed LARGEST, or an entry of an update LARGEST_UPDATE, or be no number; from then on its weights stay
+    as they are, and nothing is sent or remembered.
 
     Arguments:
         clients: with their records and initial weights.
@@ -206,9 +208,10 @@ def train(
     for number in range(rounds):
         batches = clients.batches(gradients.sampling, random)
         drawn = kernels.asarray(noise.standard_normal(shape, dtype=np.float32)) if private else None
+        each, mean = (batches, drawn), (batches.merge(), drawn if drawn is None else drawn.mean(axis=1, keepdims=True))
         at = At(kernels, seed, number, shape[0])
         for training in trainings:
-            training.run_round(batches, drawn, at)
+            training.run_round(*(mean if training.merges else each), at)
             if number >= rounds - judged:
                 training.evaluate()
     return [training.result(rounds) for training in trainings]
@@ -220,6 +223,7 @@ class _Training:
     def __init__(self, clients: Federation, gradients: Gradients, arm: Arm) -> None:
         self._clients, self._clip, self._arm = clients, gradients.clip, arm
         kernels, (trials, count) = clients.kernels, clients.records.shape[:2]
+        self.merges = arm.compressor.linear and arm.compressor.feedback != "client"
         if arm.compressor.layout.sizes != clients.layout.sizes:
             sizes, own = clients.layout.sizes, arm.compressor.layout.sizes
             raise ValueError(f"a compressor of parameters of {own} entries must be of the network's, {sizes}")
@@ -230,12 +234,13 @@ class _Training:
         self._w = clients.start.copy()
         self._rates = kernels.asarray(arm.rates)
         self._sound = kernels.xp.ones(trials, dtype=bool)
-        self._memory: Memory = arm.compressor.begin(trials, count, kernels)
+        self._memory: Memory = arm.compressor.begin(trials, 1 if self.merges else count, kernels)
         self._up, self._down = 0, 0
         self._accuracies: list[NDArray[np.float64]] = []
 
     def run_round(self, batches: Batches, noise: Array | None, at: At) -> None:
-        """Run a round, with standard normal noise (T, C, d), or None."""
+        """Run a round, with standard normal noise (T, C, d), or None; if the training `merges`, with the merged batches
+        and the mean noise (T, 1, d)."""
         compressor, xp = self._arm.compressor, at.kernels.xp
         x = self._clients.network.gradients(self._w, batches, self._clip, compressor.projections(at))
         if noise is not None:

@@ -19,6 +19,7 @@ from sketchbench.model.classification import Samples
 from sketchbench.model.client_norm import normalise_by_client
 from sketchbench.model.networks import MakeModel, initialise
 from sketchbench.model.precision import Precision, precision_context
+from sketchbench.objective import stacked
 from sketchbench.objective.problem import Problem
 from sketchbench.parameters import Count, Share, checked
 
@@ -42,7 +43,8 @@ class Network(Problem):
     averages of the means and variances of a fixed set of at most 100 clients' training batches at the current weights:
     a function of w, of which nothing is sent or stored.
 
-    Weights and gradients are float64; the model computes in float32 or less.
+    Weights and gradients are float64; the model computes in float32 or less. For a perceptron in float32, the scores
+    and the mean stochastic gradients of several trials are computed at once (`StackedPerceptron`).
 
     Arguments:
         kernels: backend of all arrays; the model is on its device.
@@ -76,6 +78,8 @@ class Network(Problem):
     ) -> None:
         self._device = device_of(kernels)
         initial = initialise(lambda: model(shape=data.shape, classes=data.classes), seeds.key(seed))
+        perceptron = precision == "float32" and stacked.is_perceptron(initial)
+        self._stacked = stacked.of_model(kernels, initial) if perceptron else None
         self._norms = normalise_by_client(initial)
         self._model = initial.to(self._device)
         self._dropouts = [part for part in initial.modules() if isinstance(part, nn.Dropout)]
@@ -142,11 +146,44 @@ class Network(Problem):
             FloatingPointError: as `stochastic_gradients`.
         """
 
+        if self._stacked:
+            return self._finite(self.slopes(w, self.stack([self.draw(random) for _ in w])))
+
         def slope(row: Tensor, trial: int) -> Tensor:
             _, batches, dropout = self._draw(random)
             return self._slope(row, batches, dropout)
 
         return self._finite(self._rows(w, slope))
+
+    @property
+    def stacks(self) -> bool:
+        """Whether the network is one for `slopes`: a perceptron in float32."""
+        return self._stacked is not None
+
+    def draw(self, random: np.random.Generator) -> NDArray[np.int64]:
+        """Draw the batches of a round: the numbers of all participants' samples, (n,)."""
+        return np.concatenate(self._draw(random)[1])
+
+    def stack(self, numbers: Sequence[NDArray[np.int64]]) -> list[stacked.Batches]:
+        """The samples with these numbers, n for each of T perceptrons, for `slopes`."""
+        xp, every = self.kernels.xp, np.array(numbers)
+        shares = xp.full((*every.shape[:1], 1, every.shape[1]), 1 / every.shape[1], dtype="float32")
+        pools = []
+        for first in range(0, every.shape[1], POOLED):
+            pool = every[:, None, first : first + POOLED]
+            inputs = xp.from_dlpack(self._images(pool.ravel())).reshape(*pool.shape, -1)
+            labels = xp.from_dlpack(self._train.labels)[self.kernels.asarray(pool)]
+            pools.append(stacked.Batches(inputs, labels, shares[..., first : first + POOLED]))
+        return pools
+
+    def slopes(self, w: Array, pools: Sequence[stacked.Batches]) -> Array:
+        """The gradients of mean losses by the weights (T, d) of perceptrons, each over its own samples: (T, d), finite
+        or not."""
+        assert self._stacked, "for perceptrons only"
+        with np.errstate(over="ignore", invalid="ignore"):  # of a training that has diverged
+            weights = w.astype("float32")
+            total = sum(self._stacked.gradients(weights, pool)[:, 0] for pool in pools)
+        return self.kernels.xp.asarray(total, dtype="float64")
 
     def scores(self, w: Array, images: Tensor) -> Tensor:
         """The scores of images in evaluation.
@@ -158,6 +195,10 @@ class Network(Problem):
         Returns:
             Scores, float32 (n, classes).
         """
+        if self._stacked:
+            vectors = self.kernels.xp.from_dlpack(self._inputs(images)).reshape(len(images), -1)
+            with np.errstate(over="ignore", invalid="ignore"):  # of a training that has diverged
+                return dlpack.from_dlpack(self._stacked.scores(w[None].astype("float32"), vectors)[0])
         weights = self._split(self._tensor(w))
         if self._norms:
             self._mode(training=True, measuring=True, batch=self.batch)

@@ -34,6 +34,11 @@ class Batches(NamedTuple):
     labels: Array
     shares: Array
 
+    def merge(self) -> "Batches":
+        """A single client with all records, whose gradient is the mean of the clients' gradients."""
+        inputs, labels, shares = (part.reshape(len(part), 1, -1, *part.shape[3:]) for part in self)
+        return Batches(inputs, labels, shares / self.shares.dtype.type(self.shares.shape[1]))
+
 
 class _Pass(NamedTuple):
     """Results of a forward and a backward pass, with the clients' records one after another.
@@ -102,6 +107,14 @@ class StackedPerceptron:
             weighted.sum(axis=2, out=biases)
         return gradients
 
+    def scores(self, w: Array, inputs: Array) -> Array:
+        """The scores of records (n, p) without projections, by T networks (T, d): float32 (T, n, classes)."""
+        *hidden, last = self._layers(w)
+        outputs = inputs[None]
+        for matrices, biases in hidden:
+            outputs = self.kernels.xp.maximum(_scores(outputs, matrices, biases), 0)
+        return _scores(outputs, *last)
+
     def accuracy(self, w: Array, inputs: Array, labels: Array) -> Array:
         """The accuracy without projections: the share of records whose class has the highest score.
 
@@ -114,14 +127,10 @@ class StackedPerceptron:
             Shares, float64 (T,).
         """
         self._check(w, inputs, labels)
-        layers = list(self._layers(w))
         right = 0
         for first in range(0, len(labels), EVALUATED):
             part = slice(first, first + EVALUATED)
-            outputs = inputs[part][None]
-            for matrices, biases in layers[:-1]:
-                outputs = self.kernels.xp.maximum(_scores(outputs, matrices, biases), 0)
-            right = right + (_scores(outputs, *layers[-1]).argmax(axis=-1) == labels[part]).sum(axis=1)
+            right = right + (self.scores(w, inputs[part]).argmax(axis=-1) == labels[part]).sum(axis=1)
         return right / len(labels)
 
     def _check(self, w: Array, inputs: Array, labels: Array) -> None:
@@ -197,13 +206,27 @@ def perceptron(kernels: Kernels, make: MakeModel, shape: Shape, classes: Count) 
         ValueError: for another network than dense layers with ReLU between them.
     """
     model = make(shape=shape, classes=classes)
-    parts = list(model.children())
-    wanted = [nn.Flatten, *(nn.ReLU if number % 2 else nn.Linear for number in range(len(parts) - 1))]
-    if [type(part) for part in parts] != wanted or len(parts) % 2 or any(p.bias is None for p in parts[1::2]):
+    if not is_perceptron(model):
         raise ValueError(
             f"a stack of networks needs dense layers with ReLU between them, and this is {type(model).__name__} of "
-            f"{', '.join(type(part).__name__ for part in parts)}; choose a perceptron, such as model=mlp"
+            f"{', '.join(type(part).__name__ for part in model.children())}; choose a perceptron, such as model=mlp"
         )
+    return of_model(kernels, model)
+
+
+def is_perceptron(model: nn.Module) -> bool:
+    """Whether a network consists of dense layers with biases, and ReLU between them."""
+    parts = list(model.children())
+    wanted = [nn.Flatten, *(nn.ReLU if number % 2 else nn.Linear for number in range(len(parts) - 1))]
+    return (
+        [type(part) for part in parts] == wanted
+        and len(parts) % 2 == 0
+        and all(p.bias is not None for p in parts[1::2])
+    )
+
+
+def of_model(kernels: Kernels, model: nn.Module) -> StackedPerceptron:
+    """The stacked form of a network for which `is_perceptron`."""
     return StackedPerceptron(kernels, tuple(tuple(value.shape) for value in model.parameters()))
 
 

@@ -137,7 +137,7 @@ class Iterative(Recovery):
             if stops.any():
                 done = signals.rows(stops)
                 x[done.number] = _dense(phi.kernels, done.g, sketch.d)
-                signals = signals.rows(~stops)
+                signals, phi = signals.rows(~stops), phi.select(~stops)
             if not len(signals.number):
                 break
         return Recovered(x, iterations, trace[:, : s + 1])

@@ -1,7 +1,7 @@
 """The base class of recoveries, which estimate sparse x from measurements y = Φx + noise."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -53,48 +53,44 @@ class Recovery(Checked, ABC):
         exact: estimates scale with measurements from the smallest to the largest number.
 
         Arguments:
-            sketch: Φ, a single operator, which all signals share.
-            y: measurements (..., b), float32 or float64.
+            sketch: Φ, a single operator, which all signals share, or a stack of T.
+            y: measurements (..., b), float32 or float64; (T, ..., b) for a stack, whose signals are recovered T at a
+                time, with the same results as by T single operators.
 
         Returns:
             Estimates with the leading axes of y, and their iterations.
 
         Raises:
-            ValueError: for k > d, a stack of operators, a wrong length, or a non-finite measurement.
+            ValueError: for k > d, a wrong length, other than T first entries, or a non-finite measurement.
             TypeError: for another kind of array, or a sketch that this recovery cannot decode.
             OverflowError: where an estimate, or the norm of a residual, exceeds the range of the dtype.
         """
         if not hasattr(sketch, "lift"):
             made = f"{type(sketch).__module__}.{type(sketch).__name__}"
             raise TypeError(f"recovery takes an operator, not {made}; draw one from a family by `draw`")
-        if sketch.operators is not None:
-            raise ValueError(
-                f"recovery takes one operator, not a stack of {sketch.operators}; draw it without `operators`"
-            )
         if self.k > sketch.d:
             raise ValueError(f"k={self.k} must be <= d={sketch.d}")
-        signals = sketch.lift(y, sketch.b, "b", True)[0]
-        xp = sketch.kernels.xp
-        step = max(1, WORKSPACE // sketch.padded().d)
-        working = sketch.with_workspace()
-        x = xp.empty((len(signals), sketch.d), dtype=signals.dtype)
-        iterations, traces = [], []
-        for first in range(0, max(len(signals), 1), step):
-            block = self._recover_in_range(working, signals[first : first + step])
-            x[first : first + step] = block.x
-            iterations.append(block.iterations)
-            traces.append(block.trace)
-        trace = _join(xp, traces)
-        return Recovered(
-            x.reshape(*y.shape[:-1], sketch.d),
-            xp.concatenate(iterations).reshape(y.shape[:-1]),
-            trace.reshape(*y.shape[:-1], trace.shape[1]),
-        )
+        signals = sketch.lift(y, sketch.b, "b", True)
+        if sketch.operators is not None and len(signals) != sketch.operators:
+            raise ValueError(f"an array of shape {y.shape} must start with {sketch.operators}, one for each operator")
+        xp, shape = sketch.kernels.xp, signals.shape[:2]
+        x = xp.empty((*shape, sketch.d), dtype=signals.dtype)
+        iterations = xp.empty(shape, dtype="int64")
+        traces = []
+        for at, phi in _blocks(sketch.with_workspace(), *shape):
+            block = self._recover_in_range(phi, xp.ascontiguousarray(signals[at]))
+            x[at], iterations[at] = block.x, block.iterations
+            traces.append((at, block.trace))
+        longest = max((one.shape[1] for _, one in traces), default=0)
+        trace = xp.full((*shape, longest), xp.nan, dtype=signals.dtype)
+        for at, one in traces:
+            trace[at][..., : one.shape[1]] = one
+        return Recovered(*(part.reshape((*y.shape[:-1], *part.shape[2:])) for part in (x, iterations, trace)))
 
     @abstractmethod
     def _recover(self, sketch: Sketch, y: Array) -> Recovered:
         """Estimate N signals from measurements y (N, b), which are checked, and whose squares can be summed in their
-        dtype; the operator has a workspace."""
+        dtype; the operator, which all share, or the stack of N operators has a workspace."""
 
     def _with_tiny(self) -> "Recovery":
         """The recovery of measurements that are scaled up: itself, where estimates don't depend on the unit."""
@@ -110,11 +106,13 @@ class Recovery(Checked, ABC):
         if not bool(exponents.any()):
             return self._recover(sketch, y)
         units = xp.ldexp(xp.ones(len(y), dtype=y.dtype), xp.maximum(exponents, limits.minexp))[:, None]
-        up, others = xp.flatnonzero(exponents < 0), xp.flatnonzero(exponents >= 0)
+        up = exponents < 0
         parts = [
-            recovery._recover(sketch, y[at] / units[at]) for recovery, at in ((self._with_tiny(), up), (self, others))
+            recovery._recover(sketch.select(at), y[at] / units[at])
+            for recovery, at in ((self._with_tiny(), up), (self, ~up))
+            if at.any()
         ]
-        order = xp.argsort(xp.concatenate([up, others]))
+        order = xp.argsort(xp.concatenate([xp.flatnonzero(up), xp.flatnonzero(~up)]))
         with np.errstate(over="ignore"):  # refused below
             x = xp.concatenate([part.x for part in parts])[order] * units
             trace = _join(xp, [part.trace for part in parts])[order] * units
@@ -127,13 +125,24 @@ class Recovery(Checked, ABC):
 
 
 def _join(xp: Any, traces: list[Array]) -> Array:
-    """The traces of all blocks, one below the other, each padded with NaN to the longest."""
-    if len(traces) == 1:
-        return traces[0]
+    """The traces of all parts, one below the other, each padded with NaN to the longest."""
     longest = max(trace.shape[1] for trace in traces)
     return xp.concatenate(
         [xp.pad(trace, ((0, 0), (0, longest - trace.shape[1])), constant_values=xp.nan) for trace in traces]
     )
+
+
+def _blocks(sketch: Sketch, operators: int, signals: int) -> Iterator[tuple[tuple[Any, Any], Sketch]]:
+    """Blocks of at most WORKSPACE entries among signals (operators, signals, b): the places of each block in the first
+    two axes, and its operator or stack. A stack recovers a signal of each operator at a time."""
+    size = max(1, WORKSPACE // sketch.padded().d)
+    if sketch.operators is None:
+        yield from (((0, slice(first, first + size)), sketch) for first in range(0, max(signals, 1), size))
+        return
+    numbers = sketch.kernels.xp.arange(operators)
+    for first in range(0, operators, size):
+        phi = sketch if operators <= size else sketch.select((numbers >= first) & (numbers < first + size))
+        yield from (((slice(first, first + size), n), phi) for n in range(signals))
 
 
 def best(kernels: Kernels, x: Array, k: int) -> Array:

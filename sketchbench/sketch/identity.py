@@ -1,7 +1,8 @@
 """The identity as a sketch: no compression, the baseline of every comparison."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sketchbench.kernels import Array
 from sketchbench.sketch.draws import Draws
@@ -11,6 +12,12 @@ from sketchbench.sketch.operator import Sketch
 
 class _Unchanged(Sketch):
     """A stack of operators R = I."""
+
+    def _select(self, mask: Array) -> Sketch:
+        return self._changed(operators=int(mask.sum()))
+
+    def _join(self, others: Sequence[Any]) -> Sketch:
+        return self._changed(operators=1 + len(others))
 
     def _sketch(self, x: Array) -> Array:
         return self.kernels.xp.repeat(x, (self.operators or 1) // x.shape[0], axis=0)

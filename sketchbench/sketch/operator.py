@@ -2,7 +2,7 @@
 
 import copyreg
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -109,7 +109,7 @@ class Sketch(ABC):
         return self._evaluate(self._project, self.lift(x, self.d, "d", check_finite), x, self.d, check_finite)
 
     def sketch_sparse(self, *terms: tuple[Array, Array]) -> Array:
-        """R x for sums x of sparse vectors, by a single operator: (N, b).
+        """R x for sums x of sparse vectors: N by a single operator, or one by each of a stack: (N, b).
 
         It costs O(N k) more than `sketch` does for a dense x, or less.
 
@@ -121,10 +121,38 @@ class Sketch(ABC):
         entries = len(values) * max(self.b, self.d)
         if entries > sizes.UNCHECKED:
             self._check_memory(entries, values.dtype)
-        dense = self.kernels.xp.zeros((1, len(values), self.d), dtype=values.dtype)
+        dense = self.kernels.xp.zeros((*self._axes(len(values)), self.d), dtype=values.dtype)
         for at, entries in terms:
-            self.kernels.spread(at[None], entries[None], dense, keep=True)
-        return self._sketch(dense)[0]
+            self.kernels.spread(self._lift_rows(at), self._lift_rows(entries), dense, keep=True)
+        return self._sketch(dense).reshape(len(values), self.b)
+
+    def select(self, mask: Array) -> "Sketch":
+        """The operators of a stack where a mask, booleans (T,), is true, as a stack; a single operator itself."""
+        return self if self.operators is None else self._select(mask)
+
+    def _select(self, mask: Array) -> "Sketch":
+        """`select` of a stack. This one applies the whole stack; override it where the others can be left out."""
+        return _Selected(self, mask)
+
+    def join(self, others: Sequence["Sketch"]) -> "Sketch":
+        """A stack of this single operator, and others of its family.
+
+        Raises:
+            TypeError: for a kind of operator that can't be joined.
+            ValueError: for a stack, or an operator of another kind, size or backend.
+        """
+        form = (type(self), self.d, self.b, self.kernels.NAME, None)
+        if other := [
+            one for one in (self, *others) if (type(one), one.d, one.b, one.kernels.NAME, one.operators) != form
+        ]:
+            raise ValueError(
+                f"{other[0]!r} must be a single operator of the kind and sizes of those it joins, {form[:3]}"
+            )
+        return self._join(others)
+
+    def _join(self, others: Sequence[Any]) -> "Sketch":
+        """`join` of others that are checked."""
+        raise TypeError(f"operators of {type(self).__name__} can't be joined; draw them as a stack")
 
     def with_workspace(self) -> "Sketch":
         """The same operator with memory for intermediate results, which saves allocations in inner loops.
@@ -198,11 +226,22 @@ class Sketch(ABC):
 
     def _formed(self, form: str, **changed: Any) -> Self:
         """This operator with changed attributes, as its method `form` returns it. Arrays are shared."""
+        drawn = self.drawn and self.drawn._replace(forms=tuple(dict.fromkeys((*self.drawn.forms, form))))
+        return self._changed(drawn=drawn, **changed)
+
+    def _changed(self, *, drawn: Drawn | None = None, **changed: Any) -> Self:
+        """This operator with changed attributes. Arrays are shared."""
         other = object.__new__(type(self))
-        vars(other).update(vars(self), **changed)
-        if self.drawn is not None:
-            other.drawn = self.drawn._replace(forms=tuple(dict.fromkeys((*self.drawn.forms, form))))
+        vars(other).update(vars(self), drawn=drawn, **changed)
         return other
+
+    def _axes(self, count: int) -> tuple[int, int]:
+        """The first axes of `count` vectors, N by a single operator, or one by each of a stack."""
+        return (1, count) if self.operators is None else (count, 1)
+
+    def _lift_rows(self, v: Array) -> Array:
+        """Rows (N, k), with these axes."""
+        return v.reshape(*self._axes(len(v)), v.shape[-1])
 
     @abstractmethod
     def _sketch(self, x: Array) -> Array:
@@ -272,6 +311,26 @@ class Sketch(ABC):
         if self.operators is None:
             return result.reshape(*v.shape[:-1], length)
         return result.reshape(self.operators, *v.shape[1:-1], length)
+
+
+class _Selected(Sketch):
+    """Operators of a stack, where a mask is true."""
+
+    def __init__(self, stack: Sketch, mask: Array) -> None:
+        super().__init__(stack.d, stack.b, stack.kernels, int(mask.sum()))
+        self._whole, self._mask = stack, mask
+
+    def _sketch(self, x: Array) -> Array:
+        return self._whole._sketch(self._fill(x))[self._mask]
+
+    def _desketch(self, y: Array) -> Array:
+        return self._whole._desketch(self._fill(y))[self._mask]
+
+    def _fill(self, v: Array) -> Array:
+        """Vectors of the selected operators, with zeros for the others."""
+        full = self.kernels.xp.zeros((len(self._mask), *v.shape[1:]), dtype=v.dtype)
+        full[self._mask] = v
+        return full
 
 
 def draw_again(

@@ -1,6 +1,6 @@
 """Operators that sample coordinates of a vector, after random signs and, optionally, an orthogonal transform."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from sketchbench.kernels import Array, Kernels
@@ -59,10 +59,24 @@ class Sampled(Sketch):
     def sketch_sparse(self, *terms: tuple[Array, Array]) -> Array:
         """As `Sketch.sketch_sparse`, without a dense vector beside the padded one."""
         values = terms[0][1]
-        padded = self._empty("down", 1, len(values), values.dtype)
+        padded = self._empty("down", *self._axes(len(values)), values.dtype)
+        lifted = [(self._lift_rows(at), self._lift_rows(entries)) for at, entries in terms]
         if self._signs is not None:
-            terms = tuple((at, entries * self._signs[0, 0][at]) for at, entries in terms)
-        return self._sample_sparse([(at[None], entries[None]) for at, entries in terms], padded)[0]
+            numbers = self.kernels.xp.arange(self._stack)[:, None, None]
+            lifted = [(at, entries * self._signs[numbers, 0, at]) for at, entries in lifted]
+        return self._sample_sparse(lifted, padded).reshape(len(values), self.b)
+
+    def _select(self, mask: Array) -> Sketch:
+        return self._with_rows(self._rows[mask], None if self._signs is None else self._signs[mask])
+
+    def _join(self, others: Sequence[Any]) -> Sketch:
+        join, every = self.kernels.xp.concatenate, (self, *others)
+        signs = None if self._signs is None else join([one._signs for one in every])
+        return self._with_rows(join([one._rows for one in every]), signs)
+
+    def _with_rows(self, rows: Array, signs: Array | None) -> Sketch:
+        """The stack of operators with these sampled rows and signs."""
+        return self._changed(operators=len(rows), _stack=len(rows), _rows=rows, _signs=signs)
 
     def _sketch(self, x: Array) -> Array:
         vectors = x.shape[0] if self._signs is None else self._stack

@@ -1,5 +1,8 @@
 """Operators with a few signed nonzeros in every column, of hashing sketches."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from sketchbench.kernels import Array, Kernels
@@ -23,6 +26,18 @@ class Scattered(Sketch):
         super().__init__(buckets.shape[-1], b, kernels, buckets.shape[0])
         self._matrix = kernels.prepare(buckets, signs, b)
         self._scale = scale
+
+    def _select(self, mask: Array) -> Sketch:
+        matrix = self._matrix
+        return self._with_matrix(matrix.buckets[mask], matrix.signs[mask])
+
+    def _join(self, others: Sequence[Any]) -> Sketch:
+        join, matrices = self.kernels.xp.concatenate, [one._matrix for one in (self, *others)]
+        return self._with_matrix(join([one.buckets for one in matrices]), join([one.signs for one in matrices]))
+
+    def _with_matrix(self, buckets: Array, signs: Array) -> Sketch:
+        """The stack of operators with these entries."""
+        return self._changed(operators=len(buckets), _matrix=self.kernels.prepare(buckets, signs, self.b))
 
     def _sketch(self, x: Array) -> Array:
         return self._times_scale(self.kernels.scatter(self._matrix, x))

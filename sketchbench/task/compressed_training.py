@@ -13,6 +13,7 @@ from sketchbench.dataset.augmentation import flip_and_rotate
 from sketchbench.dataset.dataset import Dataset, MakeDataset
 from sketchbench.dataset.partition import MakeParts
 from sketchbench.federated.compressed_experiment import CompressedExperiment, CompressedProcedure, Compression
+from sketchbench.federated.compressed_stack import can_stack, train_stack
 from sketchbench.federated.compressors import UNCOMPRESSED, Arm
 from sketchbench.federated.curve import Curve
 from sketchbench.federated.tuning import Tuning
@@ -98,10 +99,17 @@ class CompressedTraining(Checked, Repeated):
     def trial(self, number: int) -> Values:
         """Train all arms; returns their curves by arm, and the number of classes."""
         experiment = replace(self._experiment, course=self.course.within(f"trial{number}"))
-        trained = {
-            _name(arm): self._run(replace(experiment, arm=arm), f"trial {number}").to_dict() for arm in self._arms
-        }
+        trained = {_name(arm): self._named(experiment, arm, f"trial {number}").run().to_dict() for arm in self._arms}
         return {**trained, "classes": experiment.data.classes}
+
+    def run(self) -> list[Row]:
+        """As `Repeated.run`; without checkpoints, all trials of a small network are trained side by side, which gives
+        the same rows."""
+        if self.course.checkpoints is not None or not can_stack(self._experiment):
+            return super().run()
+        trials = [self._named(self._experiment, UNCOMPRESSED, f"trial {number}") for number in range(self.trials)]
+        curves = dict(zip(self._arms, train_stack(trials, self._arms), strict=True))
+        return list(self._rows(curves, chance=math.log(self._experiment.data.classes)))
 
     def rows(self, values: Sequence[Values]) -> list[Row]:
         curves = {arm: [Curve.from_dict(one[_name(arm)]) for one in values] for arm in self._arms}
@@ -144,10 +152,10 @@ class CompressedTraining(Checked, Repeated):
         """The rounds that are evaluated, from 0 on."""
         return np.unique(np.linspace(0, self.rounds, self.judging.points + 1).round().astype(int)).tolist()
 
-    def _run(self, experiment: CompressedExperiment, name: str) -> Curve:
+    def _named(self, experiment: CompressedExperiment, arm: Arm, name: str) -> CompressedExperiment:
+        """The experiment with this arm, and the seed of its name."""
         seed = seeds.key(self.seed, task="compressed training", name=name)
-        title = f"{name}, {experiment.arm.case}, compression {experiment.arm.compression:g}"
-        return replace(experiment, name=title, seed=seed).run()
+        return replace(experiment, arm=arm, name=f"{name}, {arm.case}, compression {arm.compression:g}", seed=seed)
 
     def _rate(self, experiment: CompressedExperiment) -> float:
         """Choose the learning rate of all arms by uncompressed trainings."""
@@ -157,7 +165,8 @@ class CompressedTraining(Checked, Repeated):
         tried = replace(experiment, rounds=rounds, evaluated=evaluated, procedure=procedure)
 
         def merit(data: Dataset, rate: float) -> float:
-            curve = self._run(replace(tried, data=data, judged=(data.test, data.test), rate=rate), "tuning")
+            own = replace(tried, data=data, judged=(data.test, data.test), rate=rate)
+            curve = self._named(own, UNCOMPRESSED, "tuning").run()
             return -curve.latest["loss"] if curve.diverged is None else -np.inf
 
         return self.tuning.best(experiment.data, self.seed, merit)

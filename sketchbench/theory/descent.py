@@ -33,8 +33,7 @@ class Constants(Checked):
         super().__post_init__()
         if self.alpha**2 >= self.theta_1 or self.theta_1 > self.theta_2:
             raise ValueError(
-                f"alpha={self.alpha}, theta_1={self.theta_1} and theta_2={self.theta_2} must satisfy α² < θ₁ "
-                "<= θ₂"
+                f"alpha={self.alpha}, theta_1={self.theta_1} and theta_2={self.theta_2} must satisfy α² < θ₁ <= θ₂"
             )
         if self.xi <= 0:
             raise ValueError(f"{self} has ξ = {self.xi:.3g}, which must be > 0; a smaller c allows it")

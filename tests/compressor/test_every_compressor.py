@@ -73,6 +73,22 @@ def _exchanged(compressor: Compressor, x: Floats, kernels: Kernels) -> str:
     return type(compressor).__name__
 
 
+@EVERY
+def test_the_mean_message_of_a_linear_compressor_is_that_of_the_mean_update(name: str, reference: Kernels) -> None:
+    """Messages add up, and no client remembers anything."""
+    x = updates(3)
+    for compressor in fitting(name):
+        if not compressor.linear:
+            continue
+        assert compressor.adds_up
+        assert compressor.feedback != "client"
+        (each,), _ = exchanged(compressor, reference, [x])
+        (of_mean,), _ = exchanged(compressor, reference, [x.mean(axis=1, keepdims=True)])
+        for one, other in zip(each.messages, of_mean.messages, strict=True):
+            for part, mean in zip(one.mean().parts.values(), other.parts.values(), strict=True):
+                np.testing.assert_allclose(part, mean, rtol=0, atol=1e-5 * (1 + abs(mean).max()))
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_does_not_fit_is_refused(name: str) -> None:
     assert REFUSED[name] == 64 or fitting(name)

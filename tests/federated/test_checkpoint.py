@@ -85,7 +85,7 @@ class Counting(Experiment[Any]):
                 raise KeyboardInterrupt
             yield SimpleNamespace(t=t)
 
-    def _evaluate(self, at: Any, curve: Curve) -> None:
+    def evaluate(self, at: Any, curve: Curve) -> None:
         curve.add(at.t, {"accuracy": at.t / 7}, 3 * at.t, 2 * at.t)
 
     def _pack(self, at: Any) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sketchbench import kernels
-from sketchbench.compressor.compressor import At
+from sketchbench.compressor.compressor import At, Compressor
 from sketchbench.compressor.message import Layout
 from sketchbench.compressor.plain import Plain
 from sketchbench.compressor.power_sgd import PowerSGD
@@ -147,6 +147,22 @@ def test_the_compressor_is_used(sigma: float) -> None:
     changed = (change(trained) != 0).sum(axis=1)
     assert ((changed >= 1) & (changed <= 5)).all()
     assert (trained.bytes_up, trained.bytes_down) == (6, int((change(trained)[0] != 0).sum()) * 6)
+
+
+@pytest.mark.parametrize("make", [Plain, RandomK, sensing])
+@pytest.mark.parametrize("sigma", [0.0, 0.3])
+def test_the_mean_gradient_is_compressed_where_that_is_the_same(
+    make: Any, sigma: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Clipped, with noise, and for batches of different sizes."""
+    gradients = Gradients(poisson(), 0.5)
+    (merged,) = train(clients(), gradients, [arm(make, sigma=sigma)], 3, rounds=4)
+    monkeypatch.setattr(Compressor, "linear", False)
+    monkeypatch.setattr(type(arm(make).compressor), "linear", False)
+    (each,) = train(clients(), gradients, [arm(make, sigma=sigma)], 3, rounds=4)
+    assert abs(change(each)).max() > 1e-3
+    np.testing.assert_allclose(change(merged), change(each), rtol=0, atol=1e-4 * abs(change(each)).max())
+    assert merged[3:] == each[3:]  # bytes
 
 
 def test_memory_is_carried_on() -> None:

@@ -3,7 +3,6 @@ check of T13-order tells which of two is ahead."""
 
 import dataclasses
 import functools
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -35,24 +34,6 @@ SOUND = CompressedTraining(
     trials=24,
     course=WHOLE,
 )
-
-
-@pytest.fixture(scope="module", autouse=True)
-def plain_trainings_are_made_once() -> Iterator[None]:
-    """What is broken here is in what trains from compressed gradients only."""
-    made: dict[str, Curve] = {}
-    run = CompressedTraining._run
-
-    def once(self: Any, experiment: Any, name: str) -> Curve:
-        if experiment.arm != UNCOMPRESSED or name == "tuning":
-            return run(self, experiment, name)
-        if name not in made:
-            made[name] = run(self, experiment, name)
-        return made[name]
-
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(CompressedTraining, "_run", once)
-        yield
 
 
 def test_sound() -> None:

@@ -66,9 +66,9 @@ def test_masked_measurements(compiled: Kernels, kind: type[Recovery]) -> None:
 
 
 @EACH
-def test_stack_of_operators(kernels: Kernels, kind: type[Recovery]) -> None:
-    stack = drawn(kind, kernels, operators=1)
-    with pytest.raises(ValueError, match="recovery takes one operator, not a stack of 1"):
+def test_a_stack_shares_no_measurements(kernels: Kernels, kind: type[Recovery]) -> None:
+    stack = drawn(kind, kernels, operators=2)
+    with pytest.raises(ValueError, match=r"shape .* must start with 2, one for each operator"):
         kind(2).recover(stack, kernels.asarray(np.ones((1, B))))
 
 

@@ -142,7 +142,7 @@ RECOVERIES: list[Wrong] = [
     (lambda: FIHT(k=2, support=True), "support=True is unknown"),
     (lambda: IHT(k=True), "k=True must be an integer"),
     (lambda: FIHT(k=17).recover(PHI, Y), "k=17 must be <= d=16"),
-    (lambda: FIHT(k=2).recover(STACK, Y), "takes one operator, not a stack of 3"),
+    (lambda: FIHT(k=2).recover(STACK, Y), "must start with 3"),
     (lambda: FIHT(k=2).recover(PHI, X), "must end in b=8"),
     (lambda: FIHT(k=2).recover(PHI, [1.0] * 8), "convert with kernels.asarray"),
     (lambda: FIHT(k=2).recover(PHI, 1.7e308 * np.sign(Y)), "scale the measurements down"),

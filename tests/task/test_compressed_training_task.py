@@ -87,6 +87,15 @@ def test_bytes() -> None:
     assert of("accuracy", case="fiht", compression=2)[-1]["bytes_down"] <= 20 * 14 * 12
 
 
+@pytest.mark.parametrize("change", [{}, {"rates": [3.0], "rounds": 60, "arms": {"fiht": [10], "count_sketch": [1]}}])
+def test_side_by_side_and_one_by_one_are_the_same(change: dict[str, Any]) -> None:
+    """Bit for bit, also where some trainings diverge before others."""
+    task = changed(SMALL, **change)
+    found = task.run()
+    assert found == task.rows([task.trial(number) for number in range(task.trials)])
+    assert not change or of("loss", found, status="diverged")
+
+
 def curves(*ends: list[float], start: float = 2.0, end: float = 1.0) -> list[Curve]:
     """Trainings of 20 rounds with these accuracies at 16 and 20, and losses, the same at both."""
     made = []
@@ -188,7 +197,7 @@ def test_the_learning_rate_is_chosen_on_held_out_training_images(
 
     monkeypatch.setattr(CompressedExperiment, "run", trained)
     with pytest.raises(StopIteration):
-        changed(SMALL, rates=[0.1, 0.2, 0.3, 0.4]).run()
+        changed(SMALL, rates=[0.1, 0.2, 0.3, 0.4]).trial(0)
     assert seen[:4] == [(rate, 5, 1294, 143) for rate in (0.1, 0.2, 0.3, 0.4)]
     assert seen[4] == (0.2, 20, 1437, 1437)
 
