@@ -202,6 +202,11 @@ class Compressor(Checked, ABC):
             replies: of the earlier phases, which depend on the other clients' messages, too.
         """
 
+    def surprisal(self, message: Message, at: At, replies: Sequence[Reply]) -> Callable[[Tensor], Tensor] | None:
+        """Minus the logarithm of the likelihood of a message, (T,), up to a constant, as a differentiable function of
+        updates (T, d), with the arguments of `lens`. None, unless a message tells more than the numbers of `lens`."""
+        return None
+
     def exchange(self, x: Array, memory: Memory, at: At) -> Exchange:
         """Run a round: encode the updates, and compute the server's step and the memory after it.
 
