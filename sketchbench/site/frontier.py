@@ -27,18 +27,7 @@ fits, together with every compressor whose interval overlaps its interval. All i
 probability 5 %."""
 DECISIONS = """\
 Each sentence was written before the run that judges it. A sentence that fails stays in the list, marked as failed."""
-NUMBERS = {
-    "compression",
-    "epsilon",
-    "d",
-    "bytes_up",
-    "bytes_down",
-    "trials",
-    "ssim_server",
-    "property_server",
-    "rounds_server",
-    "rounds_sum",
-}
+NUMBERS = {"compression", "epsilon", "d", "bytes_up", "bytes_down", "trials", "ssim_server", "property_server"}
 NUMBERS |= {*MEASURED, "rounds_server", "rounds_sum"}
 NUMBERS |= {"client_time", "server_time", "client_memory", "server_memory"}
 FEATURED = 16  # the budget of the first answer: the share of all bytes is one over it
