@@ -16,7 +16,6 @@ from sketchbench.compressor.message import byte_limit
 from sketchbench.dataset.dataset import MakeDataset
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import MEDIAN, Row, Value
-from sketchbench.model.classification import Samples
 from sketchbench.model.networks import MakeModel
 from sketchbench.parameters import Checked, Natural, Positive, Several
 from sketchbench.task.inversion import picture_columns
@@ -32,7 +31,7 @@ class LeakageOrder(Checked):
 
     - `eavesdropper`: `lead`, mean PSNR less that of the mean image of the class, in dB; bound: 0. `beyond`, the same
       less `least`; bound: 0. `leaks` and `visible`: in how many trials the lead is below `least`, or is not; bound:
-      1/2. `picture`: the images of the first trials.
+      1/2. `given_away`: in how many it is at least `certain`; bound: 0. `picture`: the images of the first trials.
     - `class mean`: its `psnr`, in dB. `original`: `picture`.
     - `gradient`: `loss`, the share of ‖x‖² of a client's update that its decoded message loses.
 
@@ -41,6 +40,7 @@ class LeakageOrder(Checked):
         compression: bytes of the dense float32 update over bytes of the budget.
         attack: the attack.
         least: the lead from which on an image counts as visible, in dB.
+        certain: the lead that no guess has, in dB.
         pictures: the number of trials whose images are kept.
         trials: with a network and an image each.
     """
@@ -53,6 +53,7 @@ class LeakageOrder(Checked):
     model: MakeModel
     attack: OrderAttack
     least: Positive
+    certain: Positive
     pictures: Natural
     trials: Several
 
@@ -69,13 +70,10 @@ class LeakageOrder(Checked):
         labels, numbers = scene.labels[:, VICTIM], public_numbers(compressor, at)
 
         def possible(images: Tensor) -> Tensor:
-            several = labels[:, None, None].expand(*images.shape[:2], 1)
-            made = scene.networks.gradients(images[:, :, None], several)
-            return numbers(made.flatten(0, 1)).view(*images.shape[:2], -1)
+            return numbers(scene.networks.gradients(images[:, None, None], labels[:, None, None])[:, 0])
 
-        train = scene.data.train
-        known = Samples(torch.tensor(scene.data.features(train)).float(), torch.tensor(train.labels))
-        found = pixels(self.attack.run(sight.seen, possible, labels, scene.classes, known))
+        images = scene.classes.of(labels)
+        found = pixels(self.attack.run(sight.seen, possible, images, scene.prior.mean.numel()))
         guesses = [one.psnr for one in scene.likenesses(pixels(scene.classes.means[labels]), slice(None))]
         recovered = [one.psnr for one in scene.likenesses(found, slice(None))]
         leads = np.subtract(recovered, guesses)
@@ -92,6 +90,7 @@ class LeakageOrder(Checked):
         yield Row("beyond", bound=0.0, **columns).mean(leads - self.least)
         yield Row("leaks", bound=MEDIAN, **columns).counted(self.trials - visible, self.trials)
         yield Row("visible", bound=MEDIAN, **columns).counted(visible, self.trials)
+        yield Row("given_away", bound=0.0, **columns).counted(int((leads >= self.certain).sum()), self.trials)
         truth = torch.from_numpy(updates[:, VICTIM])
         lost = (sight.decoded() - truth).square().sum(dim=1) / truth.square().sum(dim=1)
         yield Row("loss", case="gradient").mean(lost.numpy())
