@@ -22,7 +22,7 @@ from sketchbench.sketch.transform import SubsampledHadamard
 
 DEVIATIONS = 3.5  # of the place of a number from its mean, that are considered
 OUTLIER = 1e-6  # likelihood of a number that no place explains
-TINY = 1e-30
+TINY = 1e-300  # what is smaller is lost in float64, and would be in float32 from 1e-38 on
 
 Numbers = NDArray[np.float32]
 Images = Callable[[Tensor], Tensor]  # of a prior, from coordinates (T, pixels)
@@ -91,7 +91,7 @@ class Lattice:
             total = forward[j].sum(axis=1)
             forward[j] /= total[:, None]
             log += np.log(total)
-        counts, sums = np.zeros((trials, self.n), np.float32), np.zeros((trials, self.n), np.float32)
+        counts, sums = np.zeros((trials, self.n)), np.zeros((trials, self.n))
         backward = np.ones_like(forward[0])
         for j in reversed(range(count)):
             share = forward[j] * backward
@@ -103,9 +103,10 @@ class Lattice:
                 backward *= likelihoods[j]
                 backward = _before(backward[:, ::-1], self._shifts[j])[:, ::-1]
                 backward = backward / (backward.max(axis=1, keepdims=True) + TINY)
-        return Posterior(counts, sums / np.maximum(counts, TINY), log)
+        means = sums / np.maximum(counts, TINY)
+        return Posterior(counts.astype(np.float32), means.astype(np.float32), log)
 
-    def _likelihoods(self, seen: Numbers, possible: Numbers, deviation: Numbers) -> Numbers:
+    def _likelihoods(self, seen: Numbers, possible: Numbers, deviation: Numbers) -> NDArray[np.float64]:
         """Of each number at each of its places, (m, T, width)."""
         values = np.stack([possible[:, start : start + self.width] for start in self.first])
         values -= seen.T[:, :, None]
@@ -113,11 +114,10 @@ class Lattice:
         np.square(values, out=values)
         values *= -0.5
         np.exp(values, out=values)
-        values += OUTLIER
-        return values
+        return values.astype(np.float64) + OUTLIER
 
 
-def _before(values: Numbers, shift: int) -> Numbers:
+def _before(values: NDArray[np.float64], shift: int) -> NDArray[np.float64]:
     """Sums of the values (T, width) at the places before each place, where places start `shift` later; at least
     TINY."""
     sums = np.cumsum(values, axis=1)
@@ -162,7 +162,7 @@ class OrderAttack(Checked):
             pixels: of an image.
         """
         numbers = seen.numpy()
-        size = np.sqrt(np.square(numbers).mean(axis=1)).clip(TINY)
+        size = np.sqrt(np.square(numbers).mean(axis=1)).clip(np.finfo(np.float32).tiny)
         z = torch.zeros(len(seen), pixels)
         with torch.no_grad():
             lattice = Lattice(seen.shape[1], possible(images(z)).shape[1])
