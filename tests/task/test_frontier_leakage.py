@@ -142,7 +142,7 @@ def test_what_is_judged_chooses_no_attack(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(StackedAttacks, "run", run)
     found = dataclasses.replace(SMALL).run()
-    assert {row["attack"] for row in found if "attack" in row} == {"most likely"}
+    assert {row["attack"] for row in found if "observed" in row} == {"most likely"}
     assert all(row["count"] == 2 for row in select(found, quantity="leaks"))
 
 
