@@ -113,13 +113,13 @@ class StackedAttacks(Checked):
     prior_rate: Positive
 
     def run(self, target: Target) -> dict[Kind, Tensor]:
-        """The reconstructions (T, n, pixels), in [0, 1], of each attack that applies. Of several rounds, these are the
-        attacks that gain from them: neither `most likely`, `gradient matching` and `regression`, which others surpass,
-        nor any that needs the key where it is a guess.
+        """The reconstructions (T, n, pixels), in [0, 1], of each attack that applies. Of several rounds, these are
+        neither `most likely`, `gradient matching` and `regression`, which others surpass, nor any that needs the key
+        where it is a guess.
 
-        - `most likely of its class`: `find_most_likely` under the prior of the image's class, and `most likely` under
-          that of all classes.
-        - `gradient matching`: `match_gradients`, from the most likely image of all classes.
+        - `most likely of its class`: `find_most_likely` under the prior of the image's class; of several rounds only where
+          no likelihood is stated. `most likely` under that of all classes; of single images.
+        - `gradient matching`: `match_gradients`, from the most likely image of all classes; of single images.
         - `closed form`: see `closed_form`; of single images.
         - `exact likelihood`: the most likely image of its class where the compressor states a likelihood.
         - `regression`: see `invert_by_regression`; of single images behind messages that don't add up.
@@ -133,12 +133,13 @@ class StackedAttacks(Checked):
             images[SIZE] = self._descend(target, of_class, _size_surprisal(target))
         if first.guessed and not one_round:
             return images
-        images[OF_CLASS] = self.find_most_likely(target, of_class)
         if first.surprisal is not None:
             images[LIKELIHOOD] = self._descend(target, of_class, target.surprisal)
+        if one_round or first.surprisal is None:
+            images[OF_CLASS] = self.find_most_likely(target, of_class)
         if single and (one_round or target.compressor.feedback != "client"):
             images[CLOSED_FORM] = closed_form(target)
-        if one_round and not first.guessed:
+        if one_round and single and not first.guessed:
             likely = self.find_most_likely(target, target.of_any_class)
             images |= {MOST_LIKELY: likely, MATCHED: self.match_gradients(target, likely)}
         if one_round and single and not target.compressor.adds_up:
