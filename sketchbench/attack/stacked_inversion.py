@@ -117,8 +117,8 @@ class StackedAttacks(Checked):
         neither `most likely`, `gradient matching` and `regression`, which others surpass, nor any that needs the key
         where it is a guess.
 
-        - `most likely of its class`: `find_most_likely` under the prior of the image's class; of several rounds only where
-          no likelihood is stated. `most likely` under that of all classes; of single images.
+        - `most likely of its class`: `find_most_likely` under the prior of the image's class; of several rounds only
+          where no likelihood is stated. `most likely` under that of all classes; of single images.
         - `gradient matching`: `match_gradients`, from the most likely image of all classes; of single images.
         - `closed form`: see `closed_form`; of single images.
         - `exact likelihood`: the most likely image of its class where the compressor states a likelihood.
