@@ -128,7 +128,7 @@ class Rounds:
         compressor, past = self.compressor, self._played
         at = self.at._replace(round=len(past))
         x = self.updates(at)
-        memory = past[-1].exchange.memory if past else compressor.begin(*x.shape[:2], at.kernels)
+        memory = past[-1].exchange.memory if past else compressor.begin(x.shape[0], x.shape[1], at.kernels)
         exchange = compressor.exchange(x, memory, at)
         message = Message({name: part for one in exchange.messages for name, part in one.parts.items()})
         delivered = None

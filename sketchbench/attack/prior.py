@@ -62,11 +62,11 @@ class ClassPriors(NamedTuple):
         """The images (..., pixels) of standard normal coordinates (..., pixels), by their classes (...)."""
         flat = labels.flatten()
         order = flat.argsort()
-        back, counts = order.argsort(), torch.bincount(flat, minlength=len(self.means)).tolist()
-        means = self.means[labels]
+        back, counts = order.argsort(), torch.bincount(flat, minlength=len(self.means))
+        ends, means = counts.cumsum(0)[:-1].tolist(), self.means[labels]
 
         def images(z: Tensor) -> Tensor:
-            by_class = z.reshape(len(flat), -1)[order].split(counts)
+            by_class = z.reshape(len(flat), -1)[order].tensor_split(ends)
             moved = torch.cat([part @ root for part, root in zip(by_class, self.roots, strict=True)])
             return means + moved[back].view(z.shape)
 
