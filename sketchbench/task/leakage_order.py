@@ -1,5 +1,6 @@
 """What the order of the numbers in a message tells without the key."""
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -21,6 +22,7 @@ from sketchbench.parameters import Checked, Natural, Positive, Several
 from sketchbench.task.inversion import picture_columns
 
 CLIENTS = 2  # the victim, and another one
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,7 @@ class LeakageOrder(Checked):
             "pixels": found.shape[1],
         }
         visible = int((leads >= self.least).sum())
+        log.info("lead %.1f dB; %d of %d visible", leads.mean(), visible, self.trials)
         yield Row("psnr", case="class mean").mean(guesses)
         yield Row("lead", bound=0.0, **columns).mean(leads)
         yield Row("beyond", bound=0.0, **columns).mean(leads - self.least)
