@@ -33,7 +33,7 @@ class LeakageOrder(Checked):
 
     - `eavesdropper`: `lead`, mean PSNR less that of the mean image of the class, in dB; bound: 0. `beyond`, the same
       less `least`; bound: 0. `leaks` and `visible`: in how many trials the lead is below `least`, or is not; bound:
-      1/2. `given_away`: in how many it is at least `certain`; bound: 0. `picture`: the images of the first trials.
+      1/2. `given_away`: in how many it exceeds `certain`. `picture`: the images of the first trials.
     - `class mean`: its `psnr`, in dB. `original`: `picture`.
     - `gradient`: `loss`, the share of ‖x‖² of a client's update that its decoded message loses.
 
@@ -93,7 +93,7 @@ class LeakageOrder(Checked):
         yield Row("beyond", bound=0.0, **columns).mean(leads - self.least)
         yield Row("leaks", bound=MEDIAN, **columns).counted(self.trials - visible, self.trials)
         yield Row("visible", bound=MEDIAN, **columns).counted(visible, self.trials)
-        yield Row("given_away", bound=0.0, **columns).counted(int((leads >= self.certain).sum()), self.trials)
+        yield Row("given_away", **columns).exceedances(leads, self.certain)
         truth = torch.from_numpy(updates[:, VICTIM])
         lost = (sight.decoded() - truth).square().sum(dim=1) / truth.square().sum(dim=1)
         yield Row("loss", case="gradient").mean(lost.numpy())
