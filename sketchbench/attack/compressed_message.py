@@ -1,8 +1,6 @@
-"""Views of one round of compressed messages: what each party sees, and how an attacker predicts it from updates."""
+"""Views of rounds of compressed messages: what each party sees, and how an attacker predicts it from updates."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable
 from typing import Literal, NamedTuple, get_args
 
 import torch
@@ -10,7 +8,7 @@ from torch import Tensor
 
 from sketchbench import seeds
 from sketchbench.compressor.compressor import At, Compressor, Exchange
-from sketchbench.compressor.message import Message, Reply
+from sketchbench.compressor.message import Message
 from sketchbench.kernels import Array
 from sketchbench.parameters import choose
 
@@ -24,7 +22,7 @@ class Unseen(ValueError):  # noqa: N818 (no error: it is a row of the result)
 
 
 class Sight(NamedTuple):
-    """What an attacker sees and knows of the mean update of some clients; never the update itself.
+    """What an attacker sees and knows of the mean update of some clients in a round; never the update itself.
 
     Attributes:
         seen: the m numbers that the attacker sees, (T, m).
@@ -34,6 +32,9 @@ class Sight(NamedTuple):
         at: the round, with the key that the attacker knows or guesses.
         clients: the indices of the clients in the mean.
         nbytes: bytes that the attacker sees.
+        guessed: whether the key is a guess.
+        surprisal: a differentiable function from updates (T, d) to minus the logarithm of the likelihood of what is
+            seen, (T,); None where the compressor states none.
     """
 
     seen: Tensor
@@ -43,104 +44,178 @@ class Sight(NamedTuple):
     at: At
     clients: slice
     nbytes: int
+    guessed: bool = False
+    surprisal: Callable[[Tensor], Tensor] | None = None
 
 
-@dataclass(frozen=True)
-class Round:
-    """The first round of a training, in which all memories of error feedback are still empty.
+class Played(NamedTuple):
+    """A round that was played.
+
+    Attributes:
+        at: the round.
+        message: the clients' messages, with the parts of all phases.
+        exchange: what came of it.
+        delivered: (T, C, d), what each client has counted as sent in the rounds before; None without feedback at the
+            clients.
+    """
+
+    at: At
+    message: Message
+    exchange: Exchange
+    delivered: Array | None
+
+
+class Rounds:
+    """The first rounds of a training, from empty memories on, in which weights and images stay the same.
+
+    Where clients keep a memory of what they have not sent, it is no secret: after t rounds it is t times the update
+    less all that was delivered, which the messages tell.
 
     Arguments:
         compressor: of all clients.
-        at: the round.
-        updates: the clients' gradients, (T, C, d) with C >= 2. The first client is the victim; the last one is the
-            attacker where a client attacks.
+        at: the first round.
+        updates: the clients' gradients in a round, (T, C, d) with C >= 2; the same in all rounds, unless the compressor
+            projects. The first client is the victim; the last one is the attacker where a client attacks.
     """
 
-    compressor: Compressor
-    at: At
-    updates: Array
+    def __init__(self, compressor: Compressor, at: At, updates: Callable[[At], Array]) -> None:
+        self.compressor, self.at, self.updates = compressor, at, updates
+        self._played: list[Played] = []
+        self._seen: dict[tuple[Place, int], Sight] = {}
 
-    def __post_init__(self) -> None:
-        if self.updates.ndim != 3 or self.updates.shape[1] < 2:
-            raise ValueError(
-                f"updates of shape {self.updates.shape} must be (trials, clients, d) with 2 clients or more"
-            )
-
-    @cached_property
-    def exchange(self) -> Exchange:
-        """All messages and replies of the round."""
-        trials, clients = self.updates.shape[:2]
-        memory = self.compressor.begin(trials, clients, self.at.kernels)
-        return self.compressor.exchange(self.updates, memory, self.at)
-
-    def sight(self, place: Place) -> Sight:
-        """What an attacker at a place sees:
+    def sights(self, place: Place, rounds: int) -> list[Sight]:
+        """What an attacker at a place sees in the first rounds, a sight for each:
 
         - `server`: the victim's message.
         - `sum`: the sum of all clients' messages, as under secure aggregation.
         - `another client`: the server's reply, less the attacker's own part in it. If messages add up and the reply has
-          their size, the reply is their mean. Otherwise it is the step, whose nonzero entries are compared with those
-          of the other clients' mean update.
+          their size, the reply is their mean. Otherwise it is a single sight, the mean step, whose nonzero entries are
+          compared with those of the other clients' mean update.
         - `eavesdropper`: the victim's message, with a guess of the key.
+
+        If a compressor has one key for all rounds, or the second message repeats the first for another reason, so do
+        all, unless clients have a memory, and there is a single sight.
 
         Raises:
             Unseen: for the sum of messages that don't add up.
         """
         choose("place", place, PLACES)
-        compressor, exchange = self.compressor, self.exchange
-        message = self._messages
-        up, down = exchange.bytes_up, sum(reply.nbytes for reply in exchange.replies)
-        if place == "another client":
-            own = _message_of(message, OBSERVER)
-            if compressor.adds_up and down == up:
-                return self._lens(
-                    _mean_of_others(message.mean(), own, self._clients), self.at, slice(0, OBSERVER), down
-                )
-            return self._step(own, down)
-        if place == "sum":
-            if not compressor.adds_up:
-                raise Unseen("the messages don't add up: the server needs each of them, see server")
-            return self._lens(message.mean(), self.at, slice(0, self._clients), up)
-        at = self.at
-        if place == "eavesdropper" and compressor.keyed:
-            at = at._replace(seed=seeds.key(at.seed, attack="guessed key"))
-        return self._lens(_message_of(message, VICTIM), at, slice(0, 1), up)
+        if place == "sum" and not self.compressor.adds_up:
+            raise Unseen("the messages don't add up: the server needs each of them, see server")
+        if place == "another client" and not self._replies_add_up:
+            return [self._mean_step(rounds)]
+        compressor = self.compressor
+        one_key = compressor.keyed and not compressor.fresh and compressor.feedback != "client"
+        sights: list[Sight] = []
+        for number in range(1 if one_key else rounds):
+            one = self._sight(place, number)
+            if number == 1 and compressor.feedback != "client" and torch.equal(one.seen, sights[0].seen):
+                break
+            sights.append(one)
+        return sights
 
-    @cached_property
-    def _messages(self) -> Message:
-        """The clients' messages, with the parts of all phases."""
-        return Message({name: part for message in self.exchange.messages for name, part in message.parts.items()})
+    @property
+    def _replies_add_up(self) -> bool:
+        """Whether the server's reply is the mean message."""
+        exchange = self._play(0).exchange
+        return self.compressor.adds_up and sum(reply.nbytes for reply in exchange.replies) == exchange.bytes_up
+
+    def _play(self, number: int) -> Played:
+        """Round `number`, after all rounds before it."""
+        while len(self._played) <= number:
+            self._played.append(self._next())
+        return self._played[number]
+
+    def _next(self) -> Played:
+        compressor, past = self.compressor, self._played
+        at = self.at._replace(round=len(past))
+        x = self.updates(at)
+        if x.ndim != 3 or x.shape[1] < 2:
+            raise ValueError(f"updates of shape {x.shape} must be (trials, clients, d) with 2 clients or more")
+        memory = past[-1].exchange.memory if past else compressor.begin(x.shape[0], x.shape[1], at.kernels)
+        exchange = compressor.exchange(x, memory, at)
+        message = Message({name: part for one in exchange.messages for name, part in one.parts.items()})
+        delivered = None
+        if memory.clients is not None:
+            delivered = at.kernels.xp.zeros_like(x)
+            if past:
+                last = past[-1].exchange
+                sent = compressor.delivery(last.messages[-1], past[-1].at, last.replies)
+                delivered = past[-1].delivered + sent
+        return Played(at, message, exchange, delivered)
+
+    def _sight(self, place: Place, number: int) -> Sight:
+        if (place, number) not in self._seen:
+            self._seen[place, number] = self._look(place, self._play(number))
+        return self._seen[place, number]
+
+    def _look(self, place: Place, played: Played) -> Sight:
+        message, up, clients = played.message, played.exchange.bytes_up, self._clients
+        if place == "another client":
+            others = _mean_of_others(message.mean(), _message_of(message, OBSERVER), clients)
+            return self._lens(others, played, slice(0, clients - 1), up)
+        if place == "sum":
+            return self._lens(message.mean(), played, slice(0, clients), up)
+        if place == "eavesdropper" and self.compressor.keyed:
+            seed = seeds.key(played.at.seed, attack="guessed key")
+            played = played._replace(at=played.at._replace(seed=seed))
+        return self._lens(_message_of(message, VICTIM), played, slice(0, 1), up)
 
     @property
     def _clients(self) -> int:
-        return int(self.updates.shape[1])
+        return int(self._play(0).message.parts[next(iter(self._play(0).message.parts))].shape[1])
 
-    @property
-    def _earlier_replies(self) -> Sequence[Reply]:
-        """The server's replies before the last phase."""
-        return self.exchange.replies[:-1]
-
-    def _lens(self, message: Message, at: At, clients: slice, nbytes: int) -> Sight:
-        seen, predicted = self.compressor.lens(message, at, self._earlier_replies)
-        measurements = torch.full((len(seen),), seen.shape[1])
+    def _lens(self, message: Message, played: Played, clients: slice, nbytes: int) -> Sight:
+        compressor, at, replies = self.compressor, played.at, played.exchange.replies[:-1]
+        seen, look = compressor.lens(message, at, replies)
+        surprisal = compressor.surprisal(message, at, replies)
+        carried = self._carried(played, clients)
 
         def decoded() -> Tensor:
-            return self._tensor(self.compressor.decode(message, at, self._earlier_replies)[:, 0])
+            return self._tensor(compressor.decode(message, at, replies)[:, 0])
 
-        return Sight(seen.float(), predicted, measurements, decoded, at, clients, nbytes)
+        def predicted(x: Tensor) -> Tensor:
+            return look(carried(x))
 
-    def _step(self, own: Message, nbytes: int) -> Sight:
-        """What a client sees of the other clients in the step: the step less its own part, which is its decoded
+        def surprise(x: Tensor) -> Tensor:
+            assert surprisal is not None
+            return surprisal(carried(x))
+
+        measurements = torch.full((len(seen),), seen.shape[1])
+        unlikely = None if surprisal is None else surprise
+        guessed = at.seed != self.at.seed
+        return Sight(seen.float(), predicted, measurements, decoded, at, clients, nbytes, guessed, unlikely)
+
+    def _carried(self, played: Played, clients: slice) -> Callable[[Tensor], Tensor]:
+        """What the clients carry into a round, the mean of update and memory, as a function of the mean update."""
+        if played.delivered is None:
+            return lambda x: x
+        delivered = self._tensor(played.delivered[:, clients].mean(axis=1))
+        return lambda x: (played.at.round + 1) * x - delivered
+
+    def _mean_step(self, rounds: int) -> Sight:
+        """What a client sees of the other clients in the mean step: the step less its own part, which is its decoded
         message, or its update if the server only decodes sums."""
-        compressor, clients = self.compressor, self._clients
-        mine = self.updates[:, OBSERVER]
-        if not compressor.adds_up:
-            mine = compressor.decode(own, self.at, self._earlier_replies)[:, 0]
-        step = self._tensor(self.exchange.step)
+        clients = self._clients
+        played = [self._play(number) for number in range(rounds)]
+        mine, step = (
+            torch.stack(parts).mean(dim=0)
+            for parts in zip(*((self._own_part(one), self._tensor(one.exchange.step)) for one in played), strict=True)
+        )
         nonzero = (step != 0).to(step)
-        others = nonzero * (clients * step - self._tensor(mine)) / (clients - 1)
-        measurements = nonzero.sum(dim=1)
-        return Sight(others, lambda x: nonzero * x, measurements, lambda: others, self.at, slice(0, OBSERVER), nbytes)
+        others = nonzero * (clients * step - mine) / (clients - 1)
+        nbytes = sum(reply.nbytes for reply in played[0].exchange.replies)
+        everyone_else = slice(0, clients - 1)
+        return Sight(
+            others, lambda x: nonzero * x, nonzero.sum(dim=1), lambda: others, played[0].at, everyone_else, nbytes
+        )
+
+    def _own_part(self, played: Played) -> Tensor:
+        """The attacking client's own part in the step, times the number of clients, (T, d)."""
+        if self.compressor.adds_up:
+            return self._tensor(self.updates(played.at)[:, OBSERVER])
+        own = _message_of(played.message, OBSERVER)
+        return self._tensor(self.compressor.decode(own, played.at, played.exchange.replies[:-1])[:, 0])
 
     def _tensor(self, array: Array) -> Tensor:
         return torch.as_tensor(self.at.kernels.to_numpy(array)).float()

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from sketchbench import seeds
 from sketchbench.attack.dense_networks import DenseNetworks
-from sketchbench.attack.prior import Prior, learn_prior
+from sketchbench.attack.prior import ClassPriors, Prior, learn_class_priors, learn_prior
 from sketchbench.dataset.dataset import Dataset
 from sketchbench.measure.image import Likeness, likeness
 from sketchbench.model.classification import Samples
@@ -28,6 +28,7 @@ class Scene(NamedTuple):
         images: of C clients, (T, C, pixels), in [0, 1].
         labels: the classes of these images, (T, C).
         prior: of images, learnt from public ones.
+        classes: the priors of the images of each class.
         public: public training images for each trial, (T, n, pixels), and their labels (T, n).
     """
 
@@ -36,6 +37,7 @@ class Scene(NamedTuple):
     images: Tensor
     labels: Tensor
     prior: Prior
+    classes: ClassPriors
     public: Samples
 
     def updates(self, networks: DenseNetworks) -> NDArray[np.float32]:
@@ -71,10 +73,12 @@ def draw_scene(data: Dataset, model: MakeModel, seed: int, clients: Count, trial
         chosen[same] = random.choice(np.flatnonzero(data.test.labels == label), int(same.sum()))
     images = torch.tensor(data.features(data.test)[chosen], dtype=torch.float32)
     features = data.features(data.train)
-    prior = learn_prior(features.reshape(-1, *data.shape), images)
+    known = features.reshape(-1, *data.shape)
+    prior, classes = learn_prior(known, images), learn_class_priors(known, data.train.labels, images)
     shown = random.integers(len(features), size=(trials, PUBLIC))
     public = Samples(torch.tensor(features[shown], dtype=torch.float32), torch.tensor(data.train.labels[shown]))
-    return Scene(data, draw_networks(data, model, seed, range(trials)), images, torch.tensor(labels), prior, public)
+    networks = draw_networks(data, model, seed, range(trials))
+    return Scene(data, networks, images, torch.tensor(labels), prior, classes, public)
 
 
 def draw_networks(data: Dataset, model: MakeModel, seed: int, trials: range) -> DenseNetworks:

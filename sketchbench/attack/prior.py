@@ -1,6 +1,7 @@
 """Priors: what an attacker knows of images before it sees a message."""
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -54,3 +55,36 @@ def learn_prior(images: NDArray[np.float64], like: Tensor) -> Prior:
     root = vectors * np.sqrt(np.maximum(values, FLOOR**2)) @ vectors.T
     mean = images.mean(axis=0)
     return Prior(torch.as_tensor(mean).to(like), torch.as_tensor(root).to(like))
+
+
+class ClassPriors(NamedTuple):
+    """A normal distribution of the images of each of K classes: mean + root z with z standard normal.
+
+    Attributes:
+        means: (K, pixels).
+        roots: the symmetric square roots of the covariance matrices, (K, pixels, pixels).
+    """
+
+    means: Tensor
+    roots: Tensor
+
+    def of(self, labels: Tensor) -> Callable[[Tensor], Tensor]:
+        """The images (..., pixels) of standard normal coordinates (..., pixels), by their classes (...)."""
+        flat = labels.flatten()
+        order = flat.argsort()
+        back, counts = order.argsort(), torch.bincount(flat, minlength=len(self.means))
+        ends, means = counts.cumsum(0)[:-1].tolist(), self.means[labels]
+
+        def images(z: Tensor) -> Tensor:
+            by_class = z.reshape(len(flat), -1)[order].tensor_split(ends)
+            moved = torch.cat([part @ root for part, root in zip(by_class, self.roots, strict=True)])
+            return means + moved[back].view(z.shape)
+
+        return images
+
+
+def learn_class_priors(images: NDArray[np.float64], labels: NDArray[np.int64], like: Tensor) -> ClassPriors:
+    """The priors of the images (n, channels, height, width) of each class 0, 1, ... of `labels` (n,), each with at
+    least two images; see `learn_prior`."""
+    several = [learn_prior(images[labels == label], like) for label in range(int(labels.max()) + 1)]
+    return ClassPriors(torch.stack([one.mean.flatten() for one in several]), torch.stack([one.root for one in several]))

@@ -3,7 +3,7 @@
 All attackers know the network, the compressor, and the labels. Reconstructed pixels are in [0, 1].
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
@@ -16,57 +16,97 @@ from sketchbench.attack.compressed_message import Sight
 from sketchbench.attack.dense_networks import DenseNetworks, estimate_first_inputs
 from sketchbench.attack.door import check_images, check_labels, check_tensor
 from sketchbench.attack.learnt_inversion import invert_by_regression
-from sketchbench.attack.prior import Prior
+from sketchbench.attack.prior import ClassPriors, Prior
 from sketchbench.compressor.compressor import Compressor
 from sketchbench.model.classification import Samples
 from sketchbench.parameters import Checked, Count, Positive
 
-Kind = Literal["gradient matching", "most likely", "closed form", "regression", "mean image"]
-MATCHED, MOST_LIKELY, CLOSED_FORM, REGRESSION, MEAN_IMAGE = get_args(Kind)
+Kind = Literal[
+    "most likely of its class",
+    "most likely",
+    "gradient matching",
+    "closed form",
+    "exact likelihood",
+    "regression",
+    "size",
+    "class mean",
+]
+OF_CLASS, MOST_LIKELY, MATCHED, CLOSED_FORM, LIKELIHOOD, REGRESSION, SIZE, CLASS_MEAN = get_args(Kind)
 CLEARLY = 100  # a random start replaces the most likely one if its misfit is smaller by this factor
+TINY = torch.finfo(torch.float32).tiny
+NOTHING = 1e-12  # least variance of an input of a layer, and of the logarithm of a ratio
+MEASURED = 8  # public images whose messages tell how the size of a message goes with that of an update
+Images = Callable[[Tensor], Tensor]  # of a prior, from coordinates (T, n, pixels)
 
 
 class Target(NamedTuple):
-    """What an attacker knows of the n images behind one mean gradient, in T trials.
+    """What an attacker knows of the n images behind mean gradients in some rounds, in T trials.
 
     Attributes:
-        sight: what the attacker sees of the gradient.
-        networks: T networks, with the projections of the key that the attacker knows or guesses.
+        sights: what the attacker sees of the gradient in each round.
+        networks: T networks in each round, with the projections of the key that the attacker knows or guesses.
         labels: the classes of the n images in each trial, (T, n).
         prior: of images, learnt from public ones.
+        classes: the priors of the images of each class.
         seed: of the starts.
         compressor: of all clients.
         public: public images for each network, (T, p, pixels), and their labels (T, p).
     """
 
-    sight: Sight
-    networks: DenseNetworks
+    sights: Sequence[Sight]
+    networks: Sequence[DenseNetworks]
     labels: Tensor
     prior: Prior
+    classes: ClassPriors
     seed: int
     compressor: Compressor
     public: Samples
 
     def check(self) -> None:
         """Raise TypeError or ValueError unless the parts fit together."""
-        trials, d = self.sight.at.trials, self.networks.layout.d
-        (_, pixels), *_, (classes,) = self.networks.layout.shapes
-        check_tensor("seen", self.sight.seen, trials, "m") if self.sight.seen.numel() else None
+        trials, d = self.sights[0].at.trials, self.networks[0].layout.d
+        (_, pixels), *_, (classes,) = self.networks[0].layout.shapes
         check_labels("labels", self.labels, classes, trials, "n")
         check_tensor("the prior's root", self.prior.root, pixels, pixels)
         check_tensor("the prior's mean", self.prior.mean.flatten(), pixels)
         check_images("public images", self.public.images, trials, "p", pixels)
         check_labels("public labels", self.public.labels, classes, *self.public.images.shape[:2])
-        if self.sight.predicted(torch.zeros(trials, d)).shape != self.sight.seen.shape:
-            raise ValueError("predicted must have the shape of seen")
+        for sight in self.sights:
+            check_tensor("seen", sight.seen, trials, "m") if sight.seen.numel() else None
+            if sight.predicted(torch.zeros(trials, d)).shape != sight.seen.shape:
+                raise ValueError("predicted must have the shape of seen")
+
+    @property
+    def measurements(self) -> Tensor:
+        """The number of numbers seen that depend on the update, at least 1, (T,)."""
+        return torch.stack([one.measurements for one in self.sights]).sum(dim=0).clamp(min=1)
+
+    def of_any_class(self, z: Tensor) -> Tensor:
+        """The images (T, n, pixels) of coordinates of the prior of all images."""
+        return self.prior.mean.flatten() + z @ self.prior.root
+
+    def updates(self, images: Tensor) -> Iterator[Tensor]:
+        """The mean gradients (T, d) of images (T, n, pixels) in each round."""
+        made: dict[int, Tensor] = {}
+        for networks in self.networks:
+            if id(networks) not in made:
+                made[id(networks)] = networks.gradients(images[:, None], self.labels[:, None])[:, 0]
+            yield made[id(networks)]
 
     def misfit(self, images: Tensor) -> Tensor:
-        """‖predicted - seen‖² over ‖seen‖² for images (T, n, pixels): (T,). If seen is 0, ‖predicted - seen‖² alone."""
-        seen = self.sight.seen
-        update = self.networks.gradients(images[:, None], self.labels[:, None])[:, 0]
-        size = seen.square().sum(dim=1)
-        difference = (self.sight.predicted(update) - seen).square().sum(dim=1)
-        return difference / torch.where(size > 0, size, torch.ones_like(size))
+        """‖predicted - seen‖² over ‖seen‖² of all rounds, for images (T, n, pixels): (T,). If seen is 0, ‖predicted -
+        seen‖² alone."""
+        size = torch.stack([one.seen.square().sum(dim=1) for one in self.sights]).sum(dim=0)
+        off = [
+            (one.predicted(update) - one.seen).square().sum(dim=1)
+            for one, update in zip(self.sights, self.updates(images), strict=True)
+        ]
+        return torch.stack(off).sum(dim=0) / torch.where(size > 0, size, torch.ones_like(size))
+
+    def surprisal(self, images: Tensor) -> Tensor:
+        """Minus the logarithm of the exact likelihood of all rounds, (T,), for images (T, n, pixels)."""
+        both = zip(self.sights, self.updates(images), strict=True)
+        return torch.stack([one.surprisal(update) for one, update in both if one.surprisal]).sum(dim=0)
 
 
 @dataclass(frozen=True)
@@ -89,20 +129,39 @@ class StackedAttacks(Checked):
     prior_rate: Positive
 
     def run(self, target: Target) -> dict[Kind, Tensor]:
-        """The reconstructions (T, n, pixels), in [0, 1], of each attack that applies.
+        """The reconstructions (T, n, pixels), in [0, 1], of each attack that applies. Of several rounds, these are
+        neither `most likely`, `gradient matching` and `regression`, which others surpass, nor any that needs the key
+        where it is a guess.
 
-        The closed form applies to single images, the regression to single images behind messages that don't add up. The
-        mean image is the guess without a message.
+        - `most likely of its class`: `find_most_likely` under the prior of the image's class; of several rounds only
+          where no likelihood is stated. `most likely` under that of all classes; of single images.
+        - `gradient matching`: `match_gradients`, from the most likely image of all classes; of single images.
+        - `closed form`: see `closed_form`; of single images.
+        - `exact likelihood`: the most likely image of its class where the compressor states a likelihood.
+        - `regression`: see `invert_by_regression`; of single images behind messages that don't add up.
+        - `size`: the most likely image of its class for the size of the messages, which shows without their key.
+        - `class mean`: the guess without a message.
         """
         target.check()
-        likely = self.find_most_likely(target)
-        images: dict[Kind, Tensor] = {MOST_LIKELY: likely, MATCHED: self.match_gradients(target, likely)}
-        images[MEAN_IMAGE] = target.prior.mean.flatten().expand(likely.shape)
-        if target.labels.shape[1] == 1:
+        of_class, one_round = target.classes.of(target.labels), len(target.sights) == 1
+        single, first = target.labels.shape[1] == 1, target.sights[0]
+        images: dict[Kind, Tensor] = {CLASS_MEAN: of_class(torch.zeros((*target.labels.shape, _pixels(target))))}
+        if first.guessed:
+            images[SIZE] = self._descend(target, of_class, _size_surprisal(target))
+        if first.guessed and not one_round:
+            return images
+        if first.surprisal is not None:
+            images[LIKELIHOOD] = self._descend(target, of_class, target.surprisal)
+        if one_round or first.surprisal is None:
+            images[OF_CLASS] = self.find_most_likely(target, of_class)
+        if single and (one_round or target.compressor.feedback != "client"):
             images[CLOSED_FORM] = closed_form(target)
-        if target.labels.shape[1] == 1 and not target.compressor.adds_up:
-            decoded, at = target.sight.decoded(), target.sight.at
-            images[REGRESSION] = invert_by_regression(decoded, target.networks, target.compressor, at, target.public)
+        if one_round and single and not first.guessed:
+            likely = self.find_most_likely(target, target.of_any_class)
+            images |= {MOST_LIKELY: likely, MATCHED: self.match_gradients(target, likely)}
+        if one_round and single and not target.compressor.adds_up:
+            decoded, networks = first.decoded(), target.networks[0]
+            images[REGRESSION] = invert_by_regression(decoded, networks, target.compressor, first.at, target.public)
         return images
 
     def match_gradients(self, target: Target, likely: Tensor) -> Tensor:
@@ -124,25 +183,32 @@ class StackedAttacks(Checked):
         best = misfits.nan_to_num(nan=torch.inf).argmin(dim=0)
         return several[best, torch.arange(len(best))]
 
-    def find_most_likely(self, target: Target) -> Tensor:
-        """The most likely images: minimise misfit / v + ‖z‖² over images mean + root z of the prior.
+    def find_most_likely(self, target: Target, images: Images) -> Tensor:
+        """The most likely images: minimise misfit / v + ‖z‖² over the images of a prior.
 
-        v, the variance of the noise in each of m measurements, is 1/m in the first stage, where all of the message
+        v, the variance of the noise in each of m measurements, is 1/m in the first stage, where all of the messages
         counts as noise, and then the misfit of the stage before over m.
         """
-        z = torch.zeros((*target.labels.shape, target.prior.mean.numel()))
-        measurements = target.sight.measurements.clamp(min=1)
-        variance = 1 / measurements
+        z = torch.zeros((*target.labels.shape, _pixels(target)))
+        variance = 1 / target.measurements
 
         def loss(z: Tensor) -> Tensor:
-            unlikely = z.square().sum(dim=(1, 2))
-            return (target.misfit(_images(target.prior, z)) + variance * unlikely).sum()
+            return (target.misfit(images(z)) + variance * z.square().sum(dim=(1, 2))).sum()
 
         for step in self._steps(z, self.prior_rate, loss):
             if (step + 1) % -(-self.steps // self.stages) == 0:
                 with torch.no_grad():
-                    variance = target.misfit(_images(target.prior, z)) / measurements
-        return _images(target.prior, z).detach().clamp(0, 1)
+                    variance = target.misfit(images(z)) / target.measurements
+        return images(z).detach().clamp(0, 1)
+
+    def _descend(self, target: Target, images: Images, surprisal: Callable[[Tensor], Tensor]) -> Tensor:
+        """The most likely images under a prior, for the surprisal (T,) of images (T, n, pixels)."""
+        z = torch.zeros((*target.labels.shape, _pixels(target)))
+        for _ in self._steps(
+            z, self.prior_rate, lambda z: (surprisal(images(z)) + z.square().sum(dim=(1, 2)) / 2).sum()
+        ):
+            pass
+        return images(z).detach().clamp(0, 1)
 
     def _steps(self, variable: Tensor, rate: float, loss: Callable[[Tensor], Tensor]) -> Iterator[int]:
         """Minimise the loss over the variable in place, and yield the number of each step after it."""
@@ -157,35 +223,59 @@ class StackedAttacks(Checked):
 
 
 def closed_form(target: Target) -> Tensor:
-    """The image of a single client, (T, 1, pixels), from its gradient by the first layer (Phong et al. 2018).
+    """The image of a single client, (T, 1, pixels), from its gradients by the first layer (Phong et al. 2018).
 
     `estimate_first_inputs` gives the inputs of the first layer with standard errors. The result is the mean of the
-    image given these inputs, so that the prior counts for more where errors are large, and fills in pixels that are not
-    seen.
+    image given these inputs of all rounds, so that the prior of its class counts for more where errors are large, and
+    fills in pixels that are not seen. O(pixels³) for each trial.
 
     Raises:
         ValueError: for more than one image.
     """
     if target.labels.shape[1] != 1:
         raise ValueError(f"the closed form needs the gradient of 1 image, not of {target.labels.shape[1]}")
-    layout = target.networks.layout
-    entered, variance = estimate_first_inputs(
-        target.sight.decoded().double(), _visible_entries(target.sight, layout.d), layout
-    )
-    return _condition(target, entered, variance)
-
-
-def _condition(target: Target, entered: Tensor, variance: Tensor) -> Tensor:
-    """The mean of the image (T, 1, pixels) given the inputs of the first layer (T, pixels) and their error variance."""
-    mean, root = target.prior.mean.flatten().double(), target.prior.root.double()
-    covariance = root @ root
-    through = target.networks.first_projection
-    A = torch.eye(len(mean), dtype=torch.float64)[None] if through is None else through.transpose(1, 2).double()
-    across = covariance @ A.transpose(1, 2)
-    both = A @ across + torch.diag_embed(variance + 1e-12)
-    departure = (entered - (A @ mean))[..., None]
-    images = mean + (across @ torch.linalg.solve(both, departure))[..., 0]
+    layout, labels = target.networks[0].layout, target.labels[:, 0]
+    mean, root = target.classes.means[labels].double(), target.classes.roots[labels].double()
+    precision = torch.linalg.inv(root @ root)
+    pull = torch.zeros_like(mean)
+    for sight, networks in zip(target.sights, target.networks, strict=True):
+        entered, variance = estimate_first_inputs(sight.decoded().double(), _visible_entries(sight, layout.d), layout)
+        through = networks.first_projection
+        A = torch.eye(mean.shape[1], dtype=torch.float64)[None] if through is None else through.transpose(1, 2).double()
+        weighed = A.transpose(1, 2) / (variance + NOTHING)[:, None]
+        precision = precision + weighed @ A
+        pull = pull + (weighed @ (entered - (A @ mean[..., None])[..., 0])[..., None])[..., 0]
+    images = mean + torch.linalg.solve(precision, pull[..., None])[..., 0]
     return images.float().clamp(0, 1)[:, None]
+
+
+def _size_surprisal(target: Target) -> Callable[[Tensor], Tensor]:
+    """Minus the logarithm of the likelihood of the messages' mean squared norm, (T,), for images (T, n, pixels).
+
+    Messages of public images under a guessed key tell its ratio to the update's squared norm, and how the logarithm of
+    the ratio varies.
+    """
+    public = target.public
+    sight, networks = target.sights[0], target.networks[0]
+    logs = []
+    for place in range(MEASURED):
+        update = networks.gradients(public.images[:, None, [place]], public.labels[:, None, [place]])[:, 0]
+        logs.append(_log_size(sight.predicted(update)) - _log_size(update))
+    ratio = torch.stack(logs)
+    seen = torch.stack([one.seen.square().sum(dim=1) for one in target.sights]).mean(dim=0).clamp_min(TINY).log()
+    variance = ratio.var() / len(target.sights) + NOTHING
+
+    def surprisal(images: Tensor) -> Tensor:
+        different = {id(update): update for update in target.updates(images)}
+        size = torch.stack([_log_size(update) for update in different.values()]).mean(dim=0)
+        return (seen - size - ratio.mean()).square() / (2 * variance)
+
+    return surprisal
+
+
+def _log_size(x: Tensor) -> Tensor:
+    """log ‖x‖² of the rows of x."""
+    return x.square().sum(dim=1).clamp_min(TINY).log()
 
 
 def _visible_entries(sight: Sight, d: int) -> Tensor:
@@ -199,6 +289,5 @@ def _visible_entries(sight: Sight, d: int) -> Tensor:
     return (slopes != 0).double()
 
 
-def _images(prior: Prior, z: Tensor) -> Tensor:
-    """The images (T, n, pixels) of coordinates (T, n, pixels)."""
-    return prior.mean.flatten() + z @ prior.root
+def _pixels(target: Target) -> int:
+    return int(target.prior.mean.numel())

@@ -210,6 +210,11 @@ class Compressor(Checked, ABC):
             replies: of the earlier phases, which depend on the other clients' messages, too.
         """
 
+    def surprisal(self, message: Message, at: At, replies: Sequence[Reply]) -> Callable[[Tensor], Tensor] | None:
+        """Minus the logarithm of the likelihood of a message, (T,), up to a constant, as a differentiable function of
+        updates (T, d), with the arguments of `lens`. None, unless a message tells more than the numbers of `lens`."""
+        return None
+
     def receive(self, message: Message) -> Message:
         """What the server gets of the clients' messages of a phase: their mean where they add up, or else each."""
         return message.mean() if self.adds_up else message

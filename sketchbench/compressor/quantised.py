@@ -14,6 +14,9 @@ from sketchbench.compressor.message import WORD, Message, Reply
 from sketchbench.compressor.packing import from_bits, pack, packed_nbytes, to_bits, unpack
 from sketchbench.kernels import Array
 
+TINY = float(np.finfo(np.float32).tiny)
+SHARP = 0.01  # relative error that a likelihood allows in a norm, and the least probability of a level
+STEEP = 0.1  # slope of a sign's likelihood, as a share of the mean magnitude
 SAFE = 40  # the exponent of the largest entries whose squares float32 can sum, with room at both ends
 
 
@@ -89,6 +92,25 @@ class Levels(Quantised):
         safe = at.kernels.xp.where(norms > 0, norms, 1)
         return _round(_over(x, units) * (self.s / safe), at, type(self).__name__).clip(-self.s, self.s)
 
+    def surprisal(self, message: Message, at: At, replies: Sequence[Reply]) -> Callable[[Tensor], Tensor]:
+        """Rounding gives a level with the probability 1 - |s x/‖x‖ - level|, and the norm is sent."""
+        rounded = torch.as_tensor(at.kernels.to_numpy(self.decode(message, at, replies)[:, 0]))
+        norms = torch.as_tensor(at.kernels.to_numpy(message.parts["norm"][:, 0])).clamp_min(TINY)
+
+        def minus_log(x: Tensor) -> Tensor:
+            missing = 1 - self.s * (x - rounded).abs() / norms  # the probability, where it is positive
+            log = missing.clamp_min(SHARP).log() + (missing - SHARP).clamp_max(0) / SHARP
+            return self._norm_surprisal(x, norms) - log.sum(dim=1)
+
+        return minus_log
+
+    @abstractmethod
+    def norm(self, x: Tensor) -> Tensor:
+        """`scale` as a differentiable function of updates (T, d): (T, 1)."""
+
+    def _norm_surprisal(self, x: Tensor, norms: Tensor) -> Tensor:
+        return ((self.norm(x) / norms - 1) / SHARP).square()[:, 0] / 2
+
     def from_levels(self, levels: Array, norms: Array, at: At) -> Array:
         """The entries (T, C, d), float32, of levels and norms (T, C, 1)."""
         units = _units(norms, at)
@@ -125,6 +147,9 @@ class QSGD(Levels):
     def scale(self, x: Array, at: At) -> Array:
         units = _units(_largest(x), at)
         return at.kernels.xp.linalg.norm(_over(x, units), axis=2, keepdims=True) * units
+
+    def norm(self, x: Tensor) -> Tensor:
+        return x.norm(dim=1, keepdim=True)
 
     def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
         norms = self.scale(x, at)
@@ -165,6 +190,9 @@ class Int8(Levels):
 
     def scale(self, x: Array, at: At) -> Array:
         return _largest(x)
+
+    def norm(self, x: Tensor) -> Tensor:
+        return x.abs().amax(dim=1, keepdim=True)
 
     def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
         norms = self.scale(x, at)
@@ -232,3 +260,14 @@ class Sign(Quantised):
             return mean * torch.tanh(x / mean.clamp_min(torch.finfo(x.dtype).tiny))
 
         return seen, predict
+
+    def surprisal(self, message: Message, at: At, replies: Sequence[Reply]) -> Callable[[Tensor], Tensor]:
+        """Logistic in x over the mean magnitude, which is sent and no secret."""
+        decoded = torch.as_tensor(at.kernels.to_numpy(self.decode(message, at, replies)[:, 0]))
+        mean = torch.as_tensor(at.kernels.to_numpy(message.parts["mean"][:, 0])).clamp_min(TINY)
+
+        def minus_log(x: Tensor) -> Tensor:
+            off = (x.abs().mean(dim=1) / mean[:, 0] - 1) / SHARP
+            return torch.nn.functional.softplus(-decoded.sign() * x / (STEEP * mean)).sum(dim=1) + off.square() / 2
+
+        return minus_log

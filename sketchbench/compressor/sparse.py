@@ -10,6 +10,9 @@ from torch import Tensor
 from sketchbench.compressor.compressor import At, Compressor, Feedback, Memory
 from sketchbench.compressor.message import WORD, Message, Reply, place_type, sparse_nbytes
 from sketchbench.kernels import Array
+from sketchbench.sketch.draws import ROWS, Draws
+
+SHARP = 0.01  # relative error of a value that a likelihood allows
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,20 @@ class TopK(Compressor):
         at_places = places.long()
         return values, lambda x: x.gather(1, at_places)
 
+    def surprisal(self, message: Message, at: At, replies: Sequence[Reply]) -> Callable[[Tensor], Tensor]:
+        """The values are those of `lens`, and no other entry is larger than the smallest of them; both up to normal
+        errors of a share of their root mean square."""
+        values, look = self.lens(message, at, replies)
+        sent = torch.as_tensor(at.kernels.to_numpy(self.decode(message, at, replies)[:, 0])) != 0
+        least = values.abs().amin(dim=1, keepdim=True)
+        unit = (SHARP * values.square().mean(dim=1).sqrt()).clamp_min(torch.finfo(values.dtype).tiny)
+
+        def minus_log(x: Tensor) -> Tensor:
+            beyond = (x.abs() - least).clamp_min(0) * ~sent
+            return ((look(x) - values).square().sum(dim=1) + beyond.square().sum(dim=1)) / (2 * unit.square())
+
+        return minus_log
+
 
 @dataclass(frozen=True)
 class RandomK(Compressor):
@@ -100,3 +117,13 @@ class RandomK(Compressor):
     def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
         places = torch.as_tensor(at.kernels.to_numpy(self._places(at))).long()
         return torch.as_tensor(at.kernels.to_numpy(message.parts["values"][:, 0])), lambda x: x.gather(1, places)
+
+
+@dataclass(frozen=True)
+class ShuffledRandomK(RandomK):
+    """Rand-K that sends its entries in a random order from the key, which hides it from who sees messages without
+    it."""
+
+    def _places(self, at: At) -> Array:
+        order = Draws(at.key("random k order"), 0, at.trials, at.kernels).permutation(ROWS, self.k)
+        return at.kernels.xp.take_along_axis(super()._places(at), order, axis=1)

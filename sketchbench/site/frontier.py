@@ -28,7 +28,8 @@ probability 5 %."""
 DECISIONS = """\
 Each sentence was written before the run that judges it. A sentence that fails stays in the list, marked as failed."""
 NUMBERS = {"compression", "epsilon", "d", "bytes_up", "bytes_down", "trials", "ssim_server", "property_server"}
-NUMBERS |= {*MEASURED, "client_time", "server_time", "client_memory", "server_memory"}
+NUMBERS |= {*MEASURED, "rounds_server", "rounds_sum"}
+NUMBERS |= {"client_time", "server_time", "client_memory", "server_memory"}
 FEATURED = 16  # the budget of the first answer: the share of all bytes is one over it
 
 
@@ -131,10 +132,12 @@ def _accuracy(row: Mapping[Any, Any]) -> str:
 
 
 def _leak(row: Mapping[Any, Any]) -> str:
-    gained = row["leak_server"]
-    if gained < 3:
-        return "hides an image of a batch from the best attack on one message"
-    return f"leaks: the best attack on one message beats the mean image by {gained:.0f} dB"
+    """What attacks find in the messages of a client with one image, whose label is known, at freshly drawn weights."""
+    rounds = row["rounds_server"]
+    if pd.isna(rounds):
+        return "the attacks tried find no image in one client's messages, in as many rounds as were tried"
+    many = "message shows" if rounds == 1 else f"{rounds:.0f} messages show"
+    return f"leaks: one client's first {many} the median image ({row['leak_server']:.0f} dB over a guess after one)"
 
 
 def _budgets(measured: pd.DataFrame) -> Iterator[str]:

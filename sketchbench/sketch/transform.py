@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sketchbench.kernels import Array, Kernels
-from sketchbench.sketch.draws import ROWS, SIGNS, Draws
+from sketchbench.sketch.draws import BUCKETS, ROWS, SIGNS, Draws
 from sketchbench.sketch.family import Family, require
 from sketchbench.sketch.sampled import Sampled, SampledHadamard
 
@@ -90,6 +90,17 @@ class SubsampledHadamard(SubsampledTransform):
 
     def _transforms(self, kernels: Kernels) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
         return kernels.walsh_hadamard, kernels.walsh_hadamard
+
+
+@dataclass(frozen=True)
+class ShuffledHadamard(SubsampledHadamard):
+    """`SubsampledHadamard` with its rows in a random order, which the key hides from who sees sketches without it."""
+
+    def _draw(self, draws: Draws) -> Sampled:
+        sampled = super()._draw(draws)
+        order = draws.permutation(BUCKETS, self.b)[:, None]  # a stream of its own
+        sampled._rows = draws.kernels.xp.take_along_axis(sampled._rows, order, axis=-1)
+        return sampled
 
 
 @dataclass(frozen=True)

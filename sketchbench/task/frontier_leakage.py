@@ -4,46 +4,55 @@ import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench import seeds
-from sketchbench.attack.compressed_message import PLACES, VICTIM, Place, Round, Sight, Unseen
+from sketchbench.attack.compressed_message import PLACES, VICTIM, Place, Rounds, Sight, Unseen
+from sketchbench.attack.dense_networks import DenseNetworks
 from sketchbench.attack.message_property import MessageProperty, Observation
 from sketchbench.attack.message_scene import Scene, draw_networks, draw_scene, pixels
-from sketchbench.attack.stacked_inversion import Kind, StackedAttacks, Target
+from sketchbench.attack.stacked_inversion import CLASS_MEAN, Kind, StackedAttacks, Target
 from sketchbench.compressor.budget import at_budget
 from sketchbench.compressor.compressor import At, Compressor, MakeCompressor
 from sketchbench.compressor.message import byte_limit
 from sketchbench.compressor.plain import Plain
 from sketchbench.dataset.dataset import MakeDataset
-from sketchbench.kernels import Kernels
+from sketchbench.kernels import Array, Kernels
 from sketchbench.measure.image import Likeness
 from sketchbench.measure.row import MEDIAN, Row, Value
 from sketchbench.model.networks import MakeModel
-from sketchbench.parameters import Checked, Natural, NonEmptyList, Positive, Probability, Several
+from sketchbench.parameters import Checked, Count, Natural, NonEmptyList, Positive, Probability, Several
 from sketchbench.sketch.family import SizeError
 from sketchbench.task.inversion import picture_columns
 
+PICTURED: tuple[Place, ...] = ("server", "sum")  # the places whose reconstructions are kept
 CHANCE = 0.5  # area under the ROC curve of a random guess
 log = logging.getLogger(__name__)
-_CONTROL: dict[tuple[Any, ...], list[Likeness]] = {}  # of the last setting in this process
+_CONTROL: dict[tuple[Any, ...], int] = {}  # of the last setting in this process
 
 
 class Found(NamedTuple):
-    """The reconstructions of the best attack from one place.
+    """The reconstructions of the best attack from one place, after some rounds.
 
     Attributes:
-        likenesses: of the reconstruction to the victim's image, in each judged trial.
         images: the reconstructions, (trials, pixels).
+        likenesses: of the reconstruction to the victim's image, in each judged trial.
+        leads: of each attack, by its name: PSNR less that of the class mean, in dB, in each judged trial.
         columns: of all rows about them.
     """
 
-    likenesses: list[Likeness]
     images: NDArray[np.float64]
+    likenesses: list[Likeness]
+    leads: dict[Kind, NDArray[np.float64]]
     columns: dict[str, Value]
+
+    @property
+    def lead(self) -> NDArray[np.float64]:
+        """Of the best attack, (trials,)."""
+        return self.leads[cast(Kind, self.columns["attack"])]
 
 
 @dataclass(frozen=True)
@@ -51,7 +60,7 @@ class LeakageJudging(Checked):
     """The thresholds of leakage, and the budgets of the study.
 
     Arguments:
-        least: the PSNR less that of the mean image, in dB, from which on an image counts as recovered.
+        least: the PSNR less that of the class mean, in dB, from which on an image counts as visible.
         control: the same threshold for the control without compression.
         told: the area under the ROC curve from which on a message is said to reveal the property.
         pictures: the number of trials whose images are kept.
@@ -67,26 +76,33 @@ class LeakageJudging(Checked):
 
 @dataclass(frozen=True)
 class FrontierLeakage(Checked):
-    """Attacks on the messages of the first round of `clients` clients, each of which computes one gradient at freshly
-    drawn weights, and sends it by `compressor` in 1/`compression` of its bytes.
+    """Attacks on the messages of the first rounds of `clients` clients, each of which computes one gradient at freshly
+    drawn weights, the same in each round, and sends it by `compressor` in 1/`compression` of its bytes.
 
     Gradient inversion: each client has a batch of a single test image, the easiest case for an attacker, who also knows
     the label, the weights, the compressor, and the training images. The clients' images have different classes, unless
-    there are more clients than classes. The rows are about one attack of `StackedAttacks` (column `attack`): the one
-    with the highest mean PSNR in `choosing` further trials, so that the choice does not depend on the judged trials.
-    Rows by `case`, the place from which the first client's image is attacked (`server`, `sum`, `another client` or
-    `eavesdropper`; see `compressed_message.Round.sight`), with `bytes_seen`:
+    there are more clients than classes. The attacker knows the mean training image of the label's class, the class
+    mean, without a message; the lead of an attack is its PSNR less that of the class mean. The rows are about one
+    attack of `StackedAttacks` (column `attack`): the one with the highest mean PSNR in `choosing` further trials, so
+    that the choice does not depend on the judged trials. Rows by `case`, the place from which the first client's image
+    is attacked (`server`, `sum`, `another client` or `eavesdropper`; see `compressed_message.Rounds.sights`), and by
+    `round`, the number of rounds that are seen, with `bytes_seen`:
 
-    - `psnr` (dB), `ssim`: of the reconstruction; the case `mean image` is the mean of the training images.
-    - `lead`: mean PSNR less that of the mean image, in dB; bound: 0.
+    - `psnr` (dB), `ssim`: of the reconstruction, after one round; the cases `mean image` and `class mean` are guesses.
+    - `lead`: mean lead, in dB; bound: 0.
     - `beyond`: mean of the lead less `judging.least`, in dB; bound: 0.
-    - `leaks`: in how many trials the lead is below `judging.least`; few if the median trial leaks; bound: 1/2.
-    - `hidden`: in how many trials the lead is above `judging.least`; few if the median trial hides the image; bound:
-      1/2.
-    - `picture`: the images of the first trials, and the server's reconstructions; the value is the PSNR.
+    - `own_lead`: the mean lead of each attack that was tried.
+    - `leaks`: in how many trials the image has not been visible, with a lead of `judging.least`, after this or any
+      smaller number of rounds; few if it is in the median trial; bound: 1/2.
+    - `visible`: in how many trials it has been visible; few if it is not in the median trial; bound: 1/2.
+    - `until`: the median of the rounds until the image is visible; `unfinished` if it is not within the most `rounds`.
+    - `picture`: the images of the first trials, and the reconstructions by the server and from the sum; the value is
+      the PSNR.
 
-    The column `positive_control` has the number of trials in which gradient matching recovers the image from the
-    client's uncompressed message, with a lead above `judging.control`.
+    An attack ends when all images have been visible, or messages repeat: `leaks` and `visible` stay what they are.
+
+    The column `positive_control` has the number of trials in which the most likely image of its class, given the
+    client's uncompressed message, has a lead above `judging.control`.
 
     Property inference (`inference`): the attacker tells whether a client's batch has images of certain classes only.
     Rows by `case`, `server` and `sum`:
@@ -100,6 +116,7 @@ class FrontierLeakage(Checked):
     Arguments:
         compressor: makes the compressor from `layout` and `limit`.
         compression: bytes of the dense float32 update over bytes of the budget.
+        rounds: by place, the numbers of rounds that are seen, ascending from 1.
         choosing: trials that choose the attack.
         trials: trials that are judged.
     """
@@ -114,11 +131,16 @@ class FrontierLeakage(Checked):
     attacks: StackedAttacks
     inference: MessageProperty
     judging: LeakageJudging
+    rounds: dict[str, list[Count]]
     choosing: Several
     trials: Several
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        for place in PLACES:
+            several = self.rounds.get(place, [])
+            if several != sorted({1, *several}):
+                raise ValueError(f"rounds={dict(self.rounds)} must ascend from 1 for {place}")
         if self.judging.pictures > self.trials:
             raise ValueError(f"pictures={self.judging.pictures} must be <= trials={self.trials}")
 
@@ -134,7 +156,7 @@ class FrontierLeakage(Checked):
     @property
     def _setting(self) -> tuple[Any, ...]:
         """The fields that determine the scene and the attack on it without compression, beside the data."""
-        return (self.seed, self.model, self.clients, self.attacks, self.choosing, self.trials)
+        return (self.seed, self.model, self.clients, self.attacks, self.choosing, self.trials, self.judging)
 
     @cached_property
     def _scene(self) -> Scene:
@@ -151,47 +173,93 @@ class FrontierLeakage(Checked):
     def _inversion_rows(self, compressor: Compressor) -> Iterator[Row]:
         """The rows of gradient inversion."""
         scene = self._scene
-        mean = pixels(scene.prior.mean.expand(self.trials, *scene.data.shape))
-        guesses = scene.likenesses(mean, self._judged)
-        yield from _likenesses({"case": "mean image"}, guesses)
-        yield from self._pictures("original", pixels(scene.images[self._judged, VICTIM]))
         key = (repr(self._setting), scene.data.digest, self.kernels.NAME)
         if key not in _CONTROL:  # a fifth of the time, the same for all compressors
             _CONTROL.clear()
             _CONTROL[key] = self._control()
-        control = int((_leads(_CONTROL[key], guesses) > self.judging.control).sum())
-        results: dict[Place, Found] = {}
-        watched = self._round(compressor)
+        control = _CONTROL[key]
+        yield from _likenesses({"case": "mean image"}, scene.likenesses(self._mean_images, self._judged))
+        yield from _likenesses({"case": "class mean"}, self._guesses)
+        yield from self._pictures({"case": "original"}, pixels(scene.images[self._judged, VICTIM]))
+        watched, rows = self._watch(compressor), dict[Place, list[Row]]()
         for place in PLACES:
             if place == "eavesdropper" and not compressor.keyed:  # without a key it knows all that the server does
-                results[place] = results["server"]
+                rows[place] = [row.replace(case=place) for row in rows["server"] if row["quantity"] != "picture"]
             else:
                 try:
-                    results[place] = self._attack(compressor, watched.sight(place))
+                    rows[place] = list(self._place_rows(compressor, watched, place, control))
                 except Unseen as reason:
-                    yield Row("psnr", case=place).without_number("refused", str(reason))
-                    continue
-            yield from self._rows(place, results[place], guesses, control)
-        yield from self._pictures("server", results["server"].images)
+                    rows[place] = [Row("psnr", case=place).without_number("refused", str(reason))]
+            yield from rows[place]
 
-    def _round(self, compressor: Compressor) -> Round:
-        """The round of all trials, with gradients of the networks that the compressor projects."""
-        at = self._at("round", len(self._scene.images))
-        networks = self._scene.networks.with_projections(compressor.projections(at), self.kernels)
-        return Round(compressor, at, self.kernels.asarray(self._scene.updates(networks)))
+    def _place_rows(self, compressor: Compressor, watched: Rounds, place: Place, control: int) -> Iterator[Row]:
+        """The rows of one place, from the first round to the last."""
+        until = np.full(self.trials, np.inf)
+        found, seen, done = None, 0, False
+        for number in self.rounds[place]:
+            if not done:
+                sights = watched.sights(place, number)
+                done = found is not None and len(sights) == seen and place != "another client"
+                seen = len(sights)
+            if not done:
+                found = self._attack(compressor, sights)
+                until = np.where(found.lead >= self.judging.least, np.minimum(until, number), until)
+                done = bool(np.isfinite(until).all())
+                yield from self._rows(place, number, found, control)
+                log.info("%s, %d rounds: lead %.1f dB by %s", place, number, found.lead.mean(), found.columns["attack"])
+            columns: dict[str, Value] = {"case": place, "round": number, "positive_control": control}
+            visible = int((until <= number).sum())
+            yield Row("leaks", bound=MEDIAN, **columns).counted(self.trials - visible, self.trials)
+            yield Row("visible", bound=MEDIAN, **columns).counted(visible, self.trials)
+        median = float(np.sort(until)[(self.trials - 1) // 2])
+        row, most = Row("until", case=place), self.rounds[place][-1]
+        reason = f"not visible in the median trial after {most} rounds"
+        yield row.number(median) if median <= most else row.without_number("unfinished", reason, self.trials)
 
-    def _target(self, compressor: Compressor, sight: Sight) -> Target:
-        """The input of the attacks on a sight."""
+    def _networks(self, compressor: Compressor, at: At) -> DenseNetworks:
+        """The networks that compute the gradients of a round."""
+        projections, networks = compressor.projections(at), self._scene.networks
+        if all(one is None for one in projections):
+            return networks
+        return networks.with_projections(projections, self.kernels)
+
+    def _watch(self, compressor: Compressor) -> Rounds:
+        """The rounds of all trials."""
+
+        def updates(at: At) -> Array:
+            return self.kernels.asarray(self._scene.updates(self._networks(compressor, at)))
+
+        return Rounds(compressor, self._at("round", len(self._scene.images)), updates)
+
+    def _target(self, compressor: Compressor, sights: list[Sight]) -> Target:
+        """The input of the attacks on some rounds."""
         scene = self._scene
-        networks = scene.networks.with_projections(compressor.projections(sight.at), self.kernels)
-        seed = seeds.key(self.seed, attack="inversion")
-        labels = scene.labels[:, sight.clients]
-        return Target(sight, networks, labels, scene.prior, seed, compressor, scene.public)
+        networks = [self._networks(compressor, sight.at) for sight in sights]
+        labels, seed = scene.labels[:, sights[0].clients], seeds.key(self.seed, attack="inversion")
+        return Target(sights, networks, labels, scene.prior, scene.classes, seed, compressor, scene.public)
 
-    def _attack(self, compressor: Compressor, sight: Sight) -> Found:
+    @cached_property
+    def _mean_images(self) -> NDArray[np.float64]:
+        """The mean training image for each judged trial."""
+        scene = self._scene
+        return pixels(scene.prior.mean.expand(self.trials, *scene.data.shape))
+
+    @cached_property
+    def _guesses(self) -> list[Likeness]:
+        """The likenesses of the class means, in the judged trials."""
+        scene = self._scene
+        means = pixels(scene.classes.means[scene.labels[self._judged, VICTIM]])
+        return scene.likenesses(means, self._judged)
+
+    def _leads(self, images: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The leads of the reconstructions (trials, pixels) in the judged trials, in dB."""
+        likenesses = self._scene.likenesses(images, self._judged)
+        return np.array([one.psnr - guess.psnr for one, guess in zip(likenesses, self._guesses, strict=True)])
+
+    def _attack(self, compressor: Compressor, sights: list[Sight]) -> Found:
         """Run all attacks; returns the judged reconstructions of the best attack in the `choosing` trials."""
         scene, learning = self._scene, slice(0, self.choosing)
-        several = self.attacks.run(self._target(compressor, sight))
+        several = self.attacks.run(self._target(compressor, sights))
         images = {kind: pixels(one[:, VICTIM]) for kind, one in several.items()}
 
         def merit(kind: Kind) -> float:
@@ -201,30 +269,34 @@ class FrontierLeakage(Checked):
         found = images[best][self._judged]
         columns: dict[str, Value] = {
             "attack": best,
-            "bytes_seen": sight.nbytes,
-            "observed": sight.seen.shape[1],
+            "bytes_seen": sum(sight.nbytes for sight in sights),
+            "observed": sum(sight.seen.shape[1] for sight in sights),
             "pixels": found.shape[1],
         }
-        return Found(scene.likenesses(found, self._judged), found, columns)
+        leads = {kind: self._leads(one[self._judged]) for kind, one in images.items()}
+        return Found(found, scene.likenesses(found, self._judged), leads, columns)
 
-    def _control(self) -> list[Likeness]:
-        """The likenesses of gradient matching's reconstructions without compression, in the judged trials."""
+    def _control(self) -> int:
+        """The judged trials in which the attack without compression has a lead above `judging.control`."""
         layout = self._scene.networks.layout
         plain = Plain(layout, byte_limit(layout, 1))
-        target = self._target(plain, self._round(plain).sight("server"))
-        found = self.attacks.match_gradients(target, self.attacks.find_most_likely(target))
-        return self._scene.likenesses(pixels(found[self._judged, VICTIM]), self._judged)
+        target = self._target(plain, self._watch(plain).sights("server", 1))
+        found = self.attacks.find_most_likely(target, target.classes.of(target.labels))
+        leads = self._leads(pixels(found[self._judged, VICTIM]))
+        return int((leads > self.judging.control).sum())
 
-    def _rows(self, place: Place, found: Found, guesses: list[Likeness], control: int) -> Iterator[Row]:
-        columns: dict[str, Value] = {"case": place, **found.columns}
-        leads = _leads(found.likenesses, guesses)
-        log.info("%s: lead %.1f dB by %s", place, leads.mean(), found.columns["attack"])
-        yield from _likenesses(columns, found.likenesses)
-        columns["positive_control"] = control
-        yield Row("lead", bound=0.0, **columns).mean(leads)
-        yield Row("beyond", bound=0.0, **columns).mean(leads - self.judging.least)
-        yield Row("leaks", bound=MEDIAN, **columns).counted((leads < self.judging.least).sum(), self.trials)
-        yield Row("hidden", bound=MEDIAN, **columns).counted((leads > self.judging.least).sum(), self.trials)
+    def _rows(self, place: Place, number: int, found: Found, control: int) -> Iterator[Row]:
+        """The rows of the attacks after a number of rounds."""
+        columns: dict[str, Value] = {"case": place, "round": number, **found.columns}
+        if number == 1:
+            yield from _likenesses(columns, found.likenesses)
+        yield Row("lead", bound=0.0, **columns, positive_control=control).mean(found.lead)
+        yield Row("beyond", bound=0.0, **columns, positive_control=control).mean(found.lead - self.judging.least)
+        for kind, leads in found.leads.items():
+            if kind != CLASS_MEAN:
+                yield Row("own_lead", case=place, round=number, attack=kind).mean(leads)
+        if place in PICTURED:
+            yield from self._pictures({"case": place, "round": number}, found.images)
 
     def _inference_rows(self, compressor: Compressor) -> Iterator[Row]:
         """The rows of property inference, in the networks of the judged trials."""
@@ -238,16 +310,12 @@ class FrontierLeakage(Checked):
             missed = int((np.array(values) < self.judging.told).sum())
             yield Row("untold", case=observed, bound=MEDIAN).counted(missed, self.trials)
 
-    def _pictures(self, case: str, images: NDArray[np.float64]) -> Iterator[Row]:
+    def _pictures(self, setting: dict[str, Value], images: NDArray[np.float64]) -> Iterator[Row]:
         """The rows `picture` of the first trials, from the images of all judged trials (trials, pixels)."""
         likenesses = self._scene.likenesses(images, self._judged)
         for trial in range(self.judging.pictures):
             columns = picture_columns(images[trial].reshape(self._scene.data.shape))
-            yield Row("picture", case=case, trial=trial, **columns).number(likenesses[trial].psnr)
-
-
-def _leads(found: list[Likeness], guesses: list[Likeness]) -> NDArray[np.float64]:
-    return np.array([one.psnr - guess.psnr for one, guess in zip(found, guesses, strict=True)])
+            yield Row("picture", trial=trial, **setting, **columns).number(likenesses[trial].psnr)
 
 
 def _likenesses(columns: dict[str, Value], likenesses: list[Likeness]) -> Iterator[Row]:

@@ -19,7 +19,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     grid = figure.subplots(len(methods), len(budgets) + 1, squeeze=False)
     for method, line in zip(methods, grid, strict=True):
         own = method.rows(rows)
-        recovered = style.select(own, case="server").set_index(Column.COMPRESSION)
+        recovered = style.select(own, case="server", round=1).set_index(Column.COMPRESSION)
         pictures.draw_picture(line[0], style.select(own, case="original").iloc[0].to_dict())
         line[0].set_ylabel(method.label, fontsize=6, rotation=0, ha="right", va="center")
         for budget, axes in zip(budgets, line[1:], strict=True):

@@ -14,12 +14,12 @@ VIEWS = (("server", "one client's message"), ("sum", "the sum of all messages"))
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """From the studies frontier and frontier_leakage, for each budget: the accuracy with iid clients over the lead of
-    the best attack on the mean image in dB; above from one client's message, below from the sum of all. Leads above
-    40 dB, at which images are as good as exact, are drawn at 40 dB."""
+    the best attack on one message over the class mean in dB; above from one client's message, below from the sum of
+    all. Leads above 40 dB, at which images are as good as exact, are drawn at 40 dB."""
     trained, leaked = tables["frontier"], tables["frontier_leakage"]
     trained = trained[trained[Column.EPSILON].isna()] if Column.EPSILON in trained else trained
     accurate = style.select(trained[trained[Column.MEAN].notna()], quantity="accuracy", case="iid")
-    leads = style.with_intervals(style.select(leaked, quantity="lead"))
+    leads = style.with_intervals(style.select(leaked, quantity="lead", round=1))
     leads = leads.assign(**{name: leads[name].clip(-MOST / 8, MOST) for name in style.MEASURED})
     accuracies = accurate[[*CELL, Column.LABEL, Column.MEAN]].rename(columns={Column.MEAN.value: "accuracy"})
     both = accuracies.merge(leads[[*CELL, Column.CASE, *style.MEASURED]], on=CELL)

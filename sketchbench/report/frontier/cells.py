@@ -32,10 +32,12 @@ MEANINGS = {
     "trials": "number of trainings",
     "accuracy": "test accuracy at the end",
     "loss": "accuracy without compression, with the same start, batches and noise, less the accuracy",
-    "leak_server": "PSNR of the best attack on one client's message over that of the mean image, dB",
+    "leak_server": "PSNR of the best attack on one client's message over that of the mean image of its class, dB",
     "leak_sum": "leak_server, for an attack on the sum of all clients' messages",
     "leak_client": "leak_server, for an attack by another client on what the server sends",
     "leak_eavesdropper": "leak_server, for an attack on one client's message without the key",
+    "rounds_server": "rounds until one client's messages show the median image; empty if those tried do not",
+    "rounds_sum": "rounds_server, for the sums of all clients' messages",
     "ssim_server": "structural similarity of the image that the attack on one message gives",
     "property_server": "area under the ROC curve of telling a property of a client's batch from its message",
     "client_memory": "bytes that a client keeps from round to round, over those of an update",
@@ -93,7 +95,7 @@ def by_setting(trained: pd.DataFrame) -> pd.DataFrame:
 def _ours(table: pd.DataFrame) -> pd.DataFrame:
     """The rows of a table that are not about controls, with all columns that are used here."""
     rows = table[~table[Column.METHOD].str.startswith(CONTROLS)]
-    used = [*SETTING, Column.MEAN, Column.SD, Column.SKEWNESS, Column.TRIALS, Column.VALUE, Column.REASON]
+    used = [*SETTING, Column.ROUND, Column.MEAN, Column.SD, Column.SKEWNESS, Column.TRIALS, Column.VALUE, Column.REASON]
     return rows.reindex(columns=list(dict.fromkeys([*rows.columns, *map(str, used)])))
 
 
@@ -105,9 +107,13 @@ def _by_cell(tables: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
     """Quantities of a compressor, at one budget or at all, that depend on no setting: a table of one column each."""
     if LEAKAGE in tables:
         leaked = _ours(tables[LEAKAGE])
+        leaked = leaked[leaked[Column.ROUND].isna() | (leaked[Column.ROUND] == 1)]
         by_view = dict(iter(leaked.groupby(Column.CASE)))
         for view, short in VIEWS.items():
             yield _with_interval(_of(by_view.get(view, leaked[:0]), "lead"), CELL, f"leak_{short}")
+        for view in ("server", "sum"):
+            until = _of(by_view.get(view, leaked[:0]), "until")
+            yield _named(until, Column.VALUE, CELL, f"rounds_{view}")
         for quantity, name in (("ssim", "ssim_server"), ("property_auc", "property_server")):
             yield _named(_of(by_view.get("server", leaked[:0]), quantity), Column.MEAN, CELL, name)
     if COST in tables:
