@@ -160,8 +160,10 @@ class FrontierLeakage(Checked):
 
     @cached_property
     def _scene(self) -> Scene:
-        """The networks and images, the same for all compressors: first `choosing` trials, then the judged ones."""
-        return draw_scene(self.dataset(), self.model, self.seed, self.clients, self.choosing + self.trials)
+        """The networks and images, the same for all compressors: first `choosing` trials, then the judged ones. They
+        are others than those that were seen while the attacks were made."""
+        seed = seeds.key(self.seed, task="leakage", trials="judged")
+        return draw_scene(self.dataset(), self.model, seed, self.clients, self.choosing + self.trials)
 
     @property
     def _judged(self) -> slice:

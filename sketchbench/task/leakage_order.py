@@ -60,13 +60,18 @@ class LeakageOrder(Checked):
     trials: Several
 
     def run(self) -> list[Row]:
-        scene = draw_scene(self.dataset(), self.model, self.seed, CLIENTS, self.trials)
+        scene = draw_scene(self.dataset(), self.model, self._judged, CLIENTS, self.trials)
         return [row.replace(compression=self.compression) for row in self._rows(scene)]
+
+    @property
+    def _judged(self) -> int:
+        """The root of victims, networks and keys that nobody saw while the attack was made."""
+        return seeds.key(self.seed, task="leakage order", trials="judged")
 
     def _rows(self, scene: Scene) -> Iterator[Row]:
         layout = scene.networks.layout
         compressor = self.compressor(layout=layout, limit=byte_limit(layout, self.compression))
-        at = At(self.kernels, seeds.key(self.seed, task="leakage order"), 0, self.trials)
+        at = At(self.kernels, self._judged, 0, self.trials)
         updates = scene.updates(scene.networks)
         sight = Rounds(compressor, at, lambda _: self.kernels.asarray(updates)).sights("server", 1)[0]
         labels, numbers = scene.labels[:, VICTIM], public_numbers(compressor, at)
