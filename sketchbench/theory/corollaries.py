@@ -36,12 +36,14 @@ def rounds(p: Assumptions, target: Positive) -> int:
 @checked
 def convex_threshold(p: Assumptions) -> float:
     """σ²/((1 + α)²L), the smallest ε of Theorem F.8 for which heterogeneity does not shorten the step."""
+    THEOREMS["F.7"].check(p.convexity)
     return p.heterogeneity / ((1 + p.alpha) ** 2 * p.smoothness)
 
 
 @checked
 def convex_step(p: Assumptions, target: Positive) -> float:
     """The step size η of Theorem F.8 for a target ε: Kη = min{1/(8(1 + α)L), √(ε/L)/(8σ)}."""
+    THEOREMS["F.7"].check(p.convexity)
     drift = math.sqrt(target / (p.smoothness * p.heterogeneity)) if p.heterogeneity else math.inf
     return min(1 / ((1 + p.alpha) * p.smoothness), drift) / (8 * p.local_steps)
 

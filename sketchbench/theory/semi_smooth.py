@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchbench.measure.numbers import Finite, check_finite
-from sketchbench.parameters import checked
+from sketchbench.parameters import NonNegative, checked, choose
 
 Numbers = NDArray[np.float64]
 
@@ -90,14 +90,16 @@ POWERS = (0.0, 0.5, 1.0)  # values of p
 ROOM = 1 + 1e-9  # for rounding
 
 
-def semi_lipschitz(function: Function, x: Numbers, y: Numbers, p: float) -> NDArray[np.bool_]:
+@checked
+def semi_lipschitz(function: Function, x: Finite, y: Finite, p: NonNegative) -> NDArray[np.bool_]:
     """Whether pairs keep Definition I.5 with α = β = 2: |L'(x) - L'(y)|² <= β²|x - y|² + α²|x - y|^(2-2p) L(x)^p."""
     apart = abs(x - y)
     allowed = 4 * apart**2 + 4 * apart ** (2 - 2 * p) * _power(function.value(x), p)
     return np.asarray((function.slope(x) - function.slope(y)) ** 2 <= ROOM * allowed)
 
 
-def semi_convex(function: Function, x: Numbers, y: Numbers, p: float) -> NDArray[np.bool_]:
+@checked
+def semi_convex(function: Function, x: Finite, y: Finite, p: NonNegative) -> NDArray[np.bool_]:
     """Whether pairs keep Definition K.1 with c = 2 and d = 1: L(x) >= L(y) + L'(y)(x - y) + d|x - y|² - c|x - y|^(2-2p)
     L(y)^p."""
     apart = abs(x - y)
@@ -105,7 +107,8 @@ def semi_convex(function: Function, x: Numbers, y: Numbers, p: float) -> NDArray
     return np.asarray(least <= remainder(function, y, x) + (ROOM - 1) * apart**2)
 
 
-def non_critical(function: Function, x: Numbers, y: Numbers, p: float) -> NDArray[np.bool_]:
+@checked
+def non_critical(function: Function, x: Finite, y: Finite, p: NonNegative) -> NDArray[np.bool_]:
     """Whether inputs x keep Definition I.6, which has neither y nor p, with θ₁ = 1 and θ₂ = 2: L <= L'² <= 4L."""
     loss, square = function.value(x), function.slope(x) ** 2
     return np.asarray((loss <= ROOM * square) & (square <= ROOM * 4 * loss))
@@ -139,13 +142,15 @@ STRONGLY_CONVEX: dict[str, tuple[Slope, Slope, float]] = {
 }
 
 
-def fact_c_4(case: str, x: Numbers, y: Numbers) -> Numbers:
+@checked
+def fact_c_4(case: str, x: Finite, y: Finite) -> Numbers:
     """|f'(y) - f'(x)|²/(2L) over f(y) - f(x) - f'(x)(y - x), at most 1 for a convex f with an L-Lipschitz gradient."""
-    above, slope, smoothness = SMOOTH[case]
+    above, slope, smoothness = SMOOTH[choose("case", case, SMOOTH)]
     return np.asarray((slope(y) - slope(x)) ** 2 / (2 * smoothness * above(x, y)))
 
 
-def fact_c_5(case: str, x: Numbers) -> Numbers:
+@checked
+def fact_c_5(case: str, x: Finite) -> Numbers:
     """f(x) - f* over f'(x)²/(2μ), at most 1 for a μ-strongly convex f."""
-    gap, slope, convexity = STRONGLY_CONVEX[case]
+    gap, slope, convexity = STRONGLY_CONVEX[choose("case", case, STRONGLY_CONVEX)]
     return np.asarray(2 * convexity * gap(x) / slope(x) ** 2)

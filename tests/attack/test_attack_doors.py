@@ -182,6 +182,10 @@ CALLS: dict[str, Call] = {
         matching_problem.bilinear,
         {"random": fixed(torch.Generator()), "trials": count(2), "d": count(4), "lipschitz": positive(1.0)},
     ),
+    "matching_problem.residual": (
+        matching_problem.residual,
+        {"random": fixed(torch.Generator()), "trials": count(2), "d": count(4), "variation": positive(0.1)},
+    ),
     "matching_problem.perceptron": (
         matching_problem.perceptron,
         {"random": fixed(torch.Generator()), "trials": count(2), "d": among(8, 7, 0, 2, -4, 8.0), "samples": count(2)},
@@ -274,6 +278,7 @@ SEEN_ELSEWHERE = {  # of a network or a data set, in the contract of views and i
     "messages.full_steps",
     "messages.full_weights",
     "messages.estimate_update",
+    "prior.learn_class_priors",
 }
 
 

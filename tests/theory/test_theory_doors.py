@@ -87,6 +87,7 @@ PATH = among([AT, AT], [], [AT, AT._replace(progress=math.inf)])
 MATRIX = np.arange(6.0).reshape(2, 3) + 1
 ROWS = array(MATRIX, MATRIX[0], MATRIX[:, :2], MATRIX[:0])
 V = np.array([1.0, 2.0, 4.0])
+NUMBERS = among(V, V * math.nan, V * math.inf, V + 1j, "x")
 SIZES = {"d": count(8), "b": count(4)}
 
 CALLS: dict[str, Call] = {
@@ -113,9 +114,31 @@ CALLS: dict[str, Call] = {
         corollaries.most_change,
         {"p": BOUNDED, "eta": positive(0.1), "squared_gradient": not_negative(1.0), "printed": among(True, 1, None)},
     ),
-    "descent.largest_step": (descent.largest_step, {"least": positive(1.0), "greatest": positive(2.0)}),
-    "descent.contraction_printed": (descent.contraction_printed, {"least": positive(1.0), "eta": positive(0.1)}),
-    "descent.contraction_proven": (descent.contraction_proven, {"least": positive(1.0), "eta": positive(0.1)}),
+    "corollaries.convex_threshold": (corollaries.convex_threshold, {"p": BUMPY}),
+    "corollaries.convex_step": (corollaries.convex_step, {"p": BUMPY, "target": positive(0.1)}),
+    "corollaries.convex_rounds": (corollaries.convex_rounds, {"p": BUMPY, "target": positive(0.1)}),
+    "descent.largest_step": (descent.largest_step, {"constants": fixed(descent.Rippled.constants)}),
+    "descent.printed": (descent.printed, {"constants": fixed(descent.Rippled.constants), "eta": positive(0.1)}),
+    "descent.proven": (descent.proven, {"constants": fixed(descent.Rippled.constants), "eta": positive(0.1)}),
+    "descent.Constants": (
+        descent.Constants,
+        {
+            "c": among(0.0625, -1.0, 9.0, math.nan, None),
+            "d": positive(1.0),
+            "alpha": among(0.75, -1.0, 1.5, math.inf, "x"),
+            "beta": positive(2.05),
+            "theta_1": among(1.94, 0.0, 3.0, math.nan),
+            "theta_2": among(2.05, 1.0, math.inf),
+        },
+    ),
+    "descent.with_momentum": (
+        descent.with_momentum,
+        {"momentum": not_negative(0.9), "eta": positive(0.1), "alpha": not_negative(4.0)},
+    ),
+    "compressed_sensing.feedback_limit": (
+        compressed_sensing.feedback_limit,
+        {"share": among(0.5, 0.0, 1.5, math.nan, None)},
+    ),
     "double_blind.unreachable_share": (
         double_blind.unreachable_share,
         {"before": array(MATRIX, MATRIX[:1]), "after": array(MATRIX, V), "update": array(MATRIX, 0 * MATRIX)},
@@ -169,6 +192,18 @@ CALLS: dict[str, Call] = {
         semi_smooth.remainder,
         {"function": fixed(semi_smooth.FUNCTIONS["logarithm"]), "x": array(V, 0 * V, -V), "y": array(V, -V)},
     ),
+    **{
+        f"semi_smooth.{column.__name__}": (
+            column,
+            {"function": fixed(semi_smooth.ROWS["tanh"]), "x": NUMBERS, "y": array(V + 1), "p": not_negative(0.5)},
+        )
+        for column in semi_smooth.COLUMNS.values()
+    },
+    "semi_smooth.fact_c_4": (
+        semi_smooth.fact_c_4,
+        {"case": among("square", "cube"), "x": array(V), "y": array(V + 1)},
+    ),
+    "semi_smooth.fact_c_5": (semi_smooth.fact_c_5, {"case": among("cosh", "cube"), "x": NUMBERS}),
     "semi_smooth.allowed_by_lemma_i_9": (semi_smooth.allowed_by_lemma_i_9, {"x": array(V), "y": array(V)}),
     "weight_sketch.product_error": (weight_sketch.product_error, {"a": ROWS, "b": ROWS, "size": count(2)}),
     "weight_sketch.product_variance": (
