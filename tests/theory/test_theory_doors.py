@@ -195,7 +195,12 @@ CALLS: dict[str, Call] = {
     **{
         f"semi_smooth.{column.__name__}": (
             column,
-            {"function": fixed(semi_smooth.ROWS["tanh"]), "x": NUMBERS, "y": array(V + 1), "p": not_negative(0.5)},
+            {
+                "function": fixed(semi_smooth.ROWS["tanh"]),
+                "x": NUMBERS,
+                "y": among(V + 1, V * math.nan, "x"),
+                "p": not_negative(0.5),
+            },
         )
         for column in semi_smooth.COLUMNS.values()
     },
