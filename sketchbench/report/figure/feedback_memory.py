@@ -34,6 +34,7 @@ def _memories(axes: Axes, table: pd.DataFrame) -> None:
     limit = style.select(table, quantity="largest")[Column.BOUND].max()
     rows = style.select(table, quantity="memory")
     plain = rows[rows[Column.S].isna() | (rows[Column.S] == rows[Column.S].median())]  # the rows of most tables
+    named = 0
     for (case, compression), arm in plain.groupby([Column.CASE, Column.COMPRESSION]):
         colour, line = LOOKS[str(case)]
         known = arm[arm[Column.MEAN].notna()].sort_values(Column.ROUND)
@@ -43,13 +44,18 @@ def _memories(axes: Axes, table: pd.DataFrame) -> None:
         ends = over[Column.ROUND], [1.1 * limit] * len(over)
         at = (ends[0].iloc[0], ends[1][0]) if len(over) else (known[Column.ROUND].iloc[-1], known[Column.MEAN].iloc[-1])
         if case != "top_k":
-            axes.annotate(f"{compression:g}", at, fontsize=6, color=style.COLOURS[colour], ha="left", va="bottom")
+            named += 1  # in two heights, as crosses are near each other
+            above = (0, 3 + 7 * (named % 2) * bool(len(over)))
+            place = {"xytext": above, "textcoords": "offset points", "ha": "center"}
+            axes.annotate(f"{compression:g}", at, fontsize=6, color=style.COLOURS[colour], **place)
     axes.axhline(limit, **style.BOUND)
     axes.set(xscale="log", yscale="log", xlabel="round", ylabel="memory / largest message")
+    axes.set_ylim(top=2 * limit)
     lines = {NAMES[case]: {"color": style.COLOURS[c], "linestyle": look} for case, (c, look) in LOOKS.items()}
     shown = {NAMES[str(case)] for case in plain[Column.CASE]}
     kept = {name: line for name, line in lines.items() if name in shown}
-    axes.legend(handles=style.entries({**kept, "limit": style.BOUND}), fontsize=6, loc="lower right")
+    handles = style.entries({**kept, "limit": style.BOUND})
+    axes.legend(handles=handles, fontsize=6, ncols=len(handles), loc="lower center", bbox_to_anchor=(0.5, 1))
 
 
 def _map(axes: Axes, rows: pd.DataFrame) -> None:

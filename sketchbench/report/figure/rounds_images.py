@@ -17,7 +17,7 @@ def draw(tables: dict[str, pd.DataFrame], case: str, compression: float) -> Figu
     recovered = style.select(rows, case=case)
     methods = style.methods(recovered, looks=style.COMPRESSOR_LOOKS)
     rounds = sorted(recovered[Column.ROUND].unique())
-    figure = style.new_figure(1.22 * SIZE * len(methods) + 0.3, width=SIZE * (len(rounds) + 1) + 1.6)
+    figure = style.new_figure(1.22 * SIZE * len(methods) + 0.3, width=SIZE * (len(rounds) + 1) + 2.0)
     grid = figure.subplots(max(1, len(methods)), len(rounds) + 1, squeeze=False)
     for method, line in zip(methods, grid, strict=False):
         own = method.rows(recovered).set_index(Column.ROUND)
@@ -26,7 +26,8 @@ def draw(tables: dict[str, pd.DataFrame], case: str, compression: float) -> Figu
         for number, axes in zip(rounds, line[1:], strict=True):
             if number in own.index:
                 pictures.draw_picture(axes, {**own.loc[number].to_dict(), Column.ROUND: number})
-    for title, axes in zip(["image", *(f"{number:.0f} rounds" for number in rounds)], grid[0], strict=True):
+    titles = ["image", *(f"{number:.0f} round{'s' if number > 1 else ''}" for number in rounds)]
+    for title, axes in zip(titles, grid[0], strict=True):
         axes.set_title(title, fontsize=6, pad=2)
     for axes in grid.flat:
         style.without_frame(axes)

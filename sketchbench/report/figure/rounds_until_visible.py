@@ -6,6 +6,7 @@ from matplotlib.figure import Figure
 from sketchbench.measure.column import Column
 from sketchbench.report.figure import style
 
+TICKS = (1, 2, 4, 16, 64)
 PLACES = {
     "server": "one client's\nmessages",
     "sum": "sums of ten\nclients' messages",
@@ -24,18 +25,19 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     for (place, words), line in zip(PLACES.items(), grid, strict=True):
         for budget, axes in zip(budgets, line, strict=True):
             panel = style.select(rows, case=place, compression=budget)
-            for number, method in enumerate(methods):
+            for method in methods:
                 own = method.rows(panel).sort_values(Column.ROUND)
-                over = style.dodge(own[Column.ROUND], number, len(methods))
-                axes.plot(over, own["share"], linewidth=0.7, **method.marks(3.5))
+                axes.plot(own[Column.ROUND], own["share"], linewidth=0.7, **method.marks(3.5))
             axes.axhline(0.5, zorder=1, **style.BOUND)
-            axes.set_title(f"1/{budget:g} of the bytes", fontsize=8)
             axes.set(xscale="log", ylim=(-0.04, 1.04))
             axes.label_outer()
         line[0].set_ylabel(f"share visible; seen:\n{words}")
+    for budget, axes in zip(budgets, grid[0], strict=True):
+        axes.set_title(f"1/{budget:g} of the bytes", fontsize=8)
     for axes in grid[-1]:
         axes.set_xlabel("rounds")
     for axes in grid.flat:
-        style.plain_log(axes, "x")
+        axes.set_xticks(TICKS, [f"{tick}" for tick in TICKS])
+        axes.set_xticks([], minor=True)
     style.legend(figure, methods, {"half of the victims": style.BOUND})
     return figure
