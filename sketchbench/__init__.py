@@ -10,8 +10,8 @@
   `BlockSparseEmbedding`, `AMS`, `BalancedCountSketch`, `UniformSampling`, `Identity`; one of your own is a `Family`
   that draws a `Sketch`.
 - Recoveries of a sparse vector from its sketch: `FIHT`, `IHT`, `CountSketchMedian`, `Desketch`; base class `Recovery`.
-- Compressors of updates: `Plain`, `TopK`, `RandomK`, `Sign`, `QSGD`, `Int8`, `Float16`, `PowerSGD`, `Desketched`,
-  `CompressedSensing`, `FetchSGD`, `SketchedLayers`; base class `Compressor`.
+- Compressors of updates: `Plain`, `TopK`, `RandomK`, `ShuffledRandomK`, `Sign`, `QSGD`, `Int8`, `Float16`, `PowerSGD`,
+  `Desketched`, `CompressedSensing`, `FetchSGD`, `SketchedLayers`; base class `Compressor`.
 - Privacy: `epsilon` and `calibrated_sigma` of the mechanisms `GaussianRelease`, `SampledGaussian`, `Composed`,
   `Parallel`, `PostProcessed`, on batches by a `Sampling`; `mean_step` is one private step.
 - PyTorch layers: `SketchedLinear`, `SketchedConv2d`, `BlindLinear`, `BlindConv2d`.

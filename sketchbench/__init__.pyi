@@ -17,6 +17,7 @@ from .compressor.sketched_layers import SketchedLayers as SketchedLayers
 from .compressor.sketched_memory import CompressedSensing as CompressedSensing
 from .compressor.sketched_memory import FetchSGD as FetchSGD
 from .compressor.sparse import RandomK as RandomK
+from .compressor.sparse import ShuffledRandomK as ShuffledRandomK
 from .compressor.sparse import TopK as TopK
 from .model.blind import BlindConv2d as BlindConv2d
 from .model.blind import BlindLinear as BlindLinear

@@ -80,6 +80,6 @@ def test_the_plan_lists_runs() -> None:
     assert done.returncode == 0, done.stderr
     *runs, summary = done.stdout.splitlines()
     studies = [line.split()[0] for line in runs]
-    assert studies.count("tails") == 14
+    assert studies.count("tails") == 16
     assert studies.count("contract") >= 20  # which is measured with whatever is chosen, and of tables that stay
     assert summary.startswith(f"{len(runs)} runs in 2 jobs, 0 skipped: ")

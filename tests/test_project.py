@@ -18,8 +18,8 @@ CONDA = {"torch": "pytorch"}  # what is called otherwise on conda-forge
 # The rows of the design: letter of the paper, and the numbers of its claims. Other claims have any other id.
 NUMBERS = {
     "F": range(1, 16),
-    "S": range(1, 36),
-    "T": range(1, 20),
+    "S": range(1, 38),
+    "T": range(1, 21),
     "Z": range(1, 20),
     "C": range(1, 10),
     "K": range(1, 8),

@@ -37,7 +37,7 @@ class WeightSketch(Checked):
         cross_term: mean of the mixed term of ‖Δ̂Vᵀ - ΔVᵀ‖² over the value of Theorem 2; exact: 0 (Lemma 4).
         relative_error: mean of ‖W_old S Sᵀ Vᵀ - W_old Vᵀ‖² / ‖W_old Vᵀ‖²; exact: from Lemma 5; bound: d/s, its order by
             Lemma 6 and Corollary 3.
-        plain_relative: mean of ‖Δ̂ - Δ‖² / (‖W_old‖² + ‖W_new‖²); bound: d/s, its order by Theorem 1. The case `zero` is
+        plain_relative: mean of ‖Δ̂ - Δ‖² / (‖W_old‖² + ‖W_new‖²); bound: d/s, its order by Theorem 1. Case `zero` is
             the estimate of zero, a negative control.
 
     Arguments:

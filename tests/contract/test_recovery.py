@@ -392,7 +392,8 @@ def test_padded_domain(kernels: Kernels, name: str) -> None:
         sketch = sizes.draw(KEY, kernels=kernels)
         whole = sketch.padded()
         R, S = dense(sketch), dense(whole)
-        assert whole.d == getattr(sizes, "n", sizes.d)
+        alone = name.endswith("_quarter")  # made of another family, whose padding is its own
+        assert whole.d == (sizes.d if alone else getattr(sizes, "n", sizes.d))
         assert (S.shape, R.shape) == ((sizes.b, whole.d), (sizes.b, sizes.d))
         np.testing.assert_allclose(S[:, : sizes.d], R, rtol=1e-13, atol=1e-13)
         assert whole.padded().d == whole.d

@@ -134,7 +134,7 @@ std::vector<u32> order(u32 size) {
     return numbers;
 }
 
-// Lets warps go on all of whose lanes are there. Whoever runs comes to an operation, a barrier or its end, so that after
+// Lets warps go on all of whose lanes are there. Whoever runs comes to an operation, a barrier or its end, so after
 // each turn of all threads a warp goes on, or all are at barriers or done.
 void release_warps() {
     for (u32 first = 0; first < threads; first += WARP_SIZE) {

@@ -84,7 +84,7 @@ def test_download(recovery: type[FIHT], expected: set[str]) -> None:
 
 def test_download_without_places(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the printed claim would take to hold."""
-    monkeypatch.setattr(compressed_sensing, "_sparse_nbytes", lambda step: step[step != 0].nbytes)
+    monkeypatch.setattr(compressed_sensing, "sparse_nbytes", lambda step: step[step != 0].nbytes)
     objective: Any = partial(SparseGradients, d=64, clients=3, decay=2.0)
     rows = Download(SubsampledHadamard(64, 40, signs=False), FIHT, kernels.load("numba"), 1, objective, 3, 4).run()
     assert verdicts("T17-download-printed", rows) == {"holds"}

@@ -118,6 +118,7 @@ def test_the_price_of_compression() -> None:
         k=8,
         algorithm=partial(CompressedSensingSGD, clients="mean"),
         peers=["uncompressed"],
+        problem="one",
         table=Table(4, 4),
         points=2,
     ).run()

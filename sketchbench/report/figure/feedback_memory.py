@@ -50,7 +50,8 @@ def _memories(axes: Axes, table: pd.DataFrame) -> None:
             axes.annotate(f"{compression:g}", at, fontsize=6, color=style.COLOURS[colour], **place)
     axes.axhline(limit, **style.BOUND)
     axes.set(xscale="log", yscale="log", xlabel="round", ylabel="memory / largest message")
-    axes.set_ylim(top=2 * limit)
+    if limit > 0:
+        axes.set_ylim(top=2 * limit)
     lines = {NAMES[case]: {"color": style.COLOURS[c], "linestyle": look} for case, (c, look) in LOOKS.items()}
     shown = {NAMES[str(case)] for case in plain[Column.CASE]}
     kept = {name: line for name, line in lines.items() if name in shown}

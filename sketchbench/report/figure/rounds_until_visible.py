@@ -18,7 +18,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study frontier_leakage: the quantity visible, as a share of the trials, over the rounds; a panel for each
     place and budget. A line that ends below 1/2 is censored: the median image was not visible in the rounds tried."""
     rows = style.select(tables["frontier_leakage"], quantity="visible")
-    rows = rows[rows[Column.COMPRESSION] > 1].assign(share=rows[Column.COUNT] / rows[Column.TRIALS])
+    rows = rows[rows[Column.COMPRESSION] > 1]
     methods = style.methods(rows, looks=style.COMPRESSOR_LOOKS)
     budgets = sorted(rows[Column.COMPRESSION].unique())
     figure, grid = style.subplots(5.4, len(PLACES), max(1, len(budgets)), sharex=True, sharey=True, squeeze=False)
@@ -27,7 +27,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
             panel = style.select(rows, case=place, compression=budget)
             for method in methods:
                 own = method.rows(panel).sort_values(Column.ROUND)
-                axes.plot(own[Column.ROUND], own["share"], linewidth=0.7, **method.marks(3.5))
+                axes.plot(own[Column.ROUND], own[Column.COUNT] / own[Column.TRIALS], linewidth=0.7, **method.marks(3.5))
             axes.axhline(0.5, zorder=1, **style.BOUND)
             axes.set(xscale="log", ylim=(-0.04, 1.04))
             axes.label_outer()
