@@ -46,8 +46,8 @@ def _memories(axes: Axes, table: pd.DataFrame) -> None:
         if case != "top_k":
             named += 1  # in two heights, as crosses are near each other
             above = (0, 3 + 7 * (named % 2) * bool(len(over)))
-            place = {"xytext": above, "textcoords": "offset points", "ha": "center"}
-            axes.annotate(f"{compression:g}", at, fontsize=6, color=style.COLOURS[colour], **place)
+            words = axes.annotate(f"{compression:g}", at, above, textcoords="offset points", ha="center", fontsize=6)
+            words.set_color(style.COLOURS[colour])
     axes.axhline(limit, **style.BOUND)
     axes.set(xscale="log", yscale="log", xlabel="round", ylabel="memory / largest message")
     if limit > 0:
