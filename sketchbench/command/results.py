@@ -45,10 +45,9 @@ def command(arguments: Sequence[str], **options: Any) -> None:
 def _with_settings(arguments: list[str], options: dict[str, Any]) -> list[str]:
     """Snakemake's arguments with the options as settings, of which it reads one list only."""
     pairs = [f"{name}={value}" for name, value in options.items() if value is not None]
-    place = arguments.index("--config") + 1 if "--config" in arguments else len(arguments)
-    return [
-        *arguments[:place],
-        *(["--config"] if pairs and place == len(arguments) else []),
-        *pairs,
-        *arguments[place:],
-    ]
+    if not pairs:
+        return arguments
+    if "--config" not in arguments:
+        arguments = [*arguments, "--config"]
+    place = arguments.index("--config") + 1
+    return [*arguments[:place], *pairs, *arguments[place:]]

@@ -21,7 +21,7 @@ from sketchbench import kernels, seeds
 from sketchbench.compressor import door
 from sketchbench.compressor.compressor import At, Compressor, MakeCompressor, Memory
 from sketchbench.compressor.message import Layout, Message, byte_limit
-from sketchbench.config.composition import load_method
+from sketchbench.config.composition import load_method, own_methods
 from sketchbench.kernels import Array, Kernels
 from sketchbench.parameters import choose
 from sketchbench.project import CONF
@@ -190,7 +190,7 @@ def named(name: str) -> MakeCompressor:
     """The compressor of a file in `conf/compressor`; ConfigError for an unknown name, with those that there are."""
     from hydra.utils import instantiate
 
-    choose("compressor", name, sorted(path.stem for path in (CONF / "compressor").glob("*.yaml")))
+    choose("compressor", name, own_methods(CONF)["compressor"])
     made: MakeCompressor = instantiate(load_method("compressor", name)["algorithm"], _partial_=True)
     return made
 

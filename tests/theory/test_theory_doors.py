@@ -43,22 +43,7 @@ from sketchbench.theory.convergence import THEOREMS, Assumptions
 from sketchbench.theory.known import Known
 from sketchbench.theory.local_steps import ClientAverages
 
-MODULES = (
-    compressed_sensing,
-    convergence,
-    corollaries,
-    descent,
-    double_blind,
-    inner_product,
-    isometry,
-    leakage,
-    local_steps,
-    norm,
-    second_moment,
-    semi_smooth,
-    tail,
-    weight_sketch,
-)
+MODULES = [one for one in globals().values() if getattr(one, "__package__", "") == "sketchbench.theory"]
 OPEN = {"inner_product.count_sketch", "leakage.semi_smoothness", "leakage.semi_smoothness_printed"} | {
     "leakage.non_critical",
     "leakage.non_critical_printed",
