@@ -36,6 +36,7 @@ class SemiSmoothness(Checked):
       lemma's bound. `lemma_I_9_third`: over a third of it, a negative control.
     - `contained_gradient`, `contained_convexity`, `contained_critical`: in how many trials all pairs keep the other
       columns of Table 2, with constants of 1 and 2 and some p of 0, 1/2 and 1; bound: 1/2, for a probability.
+      `broken_gradient`, `broken_convexity`, `broken_critical`: in how many some pair does not.
     - `fact_C_4`, `fact_C_5`: for convex and strongly convex functions, what the fact bounds over its bound.
       `fact_C_4_half`, `fact_C_5_double`: with half of L and twice μ, negative controls.
 
@@ -78,6 +79,7 @@ class SemiSmoothness(Checked):
                 trials = [kept(function, x, y, p).all(axis=1) for p in semi_smooth.POWERS]
                 count = int(np.any(trials, axis=0).sum())
                 yield Row(f"contained_{name}", case=case, bound=MEDIAN).counted(count, self.trials)
+                yield Row(f"broken_{name}", case=case, bound=MEDIAN).counted(self.trials - count, self.trials)
 
     def _facts(self) -> Iterator[Row]:
         for case in semi_smooth.SMOOTH:

@@ -10,7 +10,13 @@ from sketchbench.task.semi_smoothness import SemiSmoothness
 from sketchbench.theory import semi_smooth
 
 PAIRS = SemiSmoothness(**shared(Identity(1, 1), 40), pairs=500)
-EXPECTED = {"S31-definition": "holds", "S31-table": "fails", "S31-others": "holds", "S31-lemmas": "holds"}
+EXPECTED = {
+    "S31-definition": "holds",
+    "S31-table": "fails",
+    "S31-others": "holds",
+    "S31-lemmas": "holds",
+    "S31-square": "holds",
+}
 UPDATES = RemarkOne(**shared(CountSketch(40, 5), 40), outputs=[4, 9, 20], least=1e-3)
 
 
@@ -64,6 +70,8 @@ def test_the_columns_of_table_2(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = PAIRS.run()
     assert verdicts("S31-gradient", rows) == {"holds", "fails"}
     assert verdict("S31-columns", rows) == "fails"
+    monkeypatch.setitem(semi_smooth.ROWS, "square", semi_smooth.Function(lambda u: 2 * u**2, lambda u: 4 * u, None))
+    assert verdicts("S31-square", PAIRS.run()) == {"fails", "holds"}
 
 
 @pytest.mark.parametrize("fact", ["fact_c_4", "fact_c_5"])
