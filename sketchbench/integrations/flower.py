@@ -224,8 +224,8 @@ class CompressedFedAvg(FedAvg):  # type: ignore[misc]
             raise RuntimeError(f"{len(failed)} {where} failed, the first with {failed[0]}")
         if len(came) < len(self._nodes):
             raise RuntimeError(f"{len(came)} {where} answered in time; give them more by timeout")
-        if any(ROUND not in reply.content for reply in came):
-            raise RuntimeError(f"some {where} don't compress; give their ClientApp the mod CompressUpdates")
+        if plain := sum(ROUND not in reply.content for reply in came):
+            raise RuntimeError(f"{plain} {where} don't compress; give their ClientApp the mod CompressUpdates")
         return sorted((reply.content for reply in came), key=lambda content: content[ROUND]["client"])
 
 
@@ -239,17 +239,17 @@ def _key(seed: int, number: int) -> bytes:
 
 
 def _layout(weights: ArrayRecord) -> Layout:
-    return Layout(tuple(tuple(array.shape) for array in weights.values()))
-
-
-def _flat(weights: ArrayRecord) -> Array:
-    """All weights (d,), in their order."""
     for name, array in weights.items():
         if array.dtype != "float32":
             raise TypeError(
                 f"weights {name!r} of {array.dtype} must be float32; send the parameters of a model, without counters "
                 "such as those of batch normalisation"
             )
+    return Layout(tuple(tuple(array.shape) for array in weights.values()))
+
+
+def _flat(weights: ArrayRecord) -> Array:
+    """All weights (d,), in their order."""
     return np.concatenate([array.numpy().reshape(-1) for array in weights.values()])
 
 

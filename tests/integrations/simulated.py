@@ -6,6 +6,9 @@ import numpy as np
 
 from sketchbench import kernels
 from sketchbench.compressor.compressor import At, Compressor, Exchange
+from sketchbench.project import CONF
+
+NAMES = sorted({path.stem for path in (CONF / "compressor").glob("*.yaml")} - {"sketched_layers"})
 
 
 class Each:

@@ -12,15 +12,14 @@ import pytest
 import torch
 from integrations import distributed, simulated
 from integrations.distributed import COMPRESSION, SEED, SEEDS, STEPS, STOP, gradient, move, network
+from integrations.simulated import NAMES
 from scipy import stats
 
 from sketchbench import seeds
 from sketchbench.compressor.message import Layout
 from sketchbench.integrations.ddp import CompressedGradients
 from sketchbench.integrations.method import for_layouts
-from sketchbench.project import CONF
 
-NAMES = sorted({path.stem for path in (CONF / "compressor").glob("*.yaml")} - {"sketched_layers"})
 CLIENTS = 2
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(CLIENTS)]
 ROOT = Path(__file__).parents[2]

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 from integrations.distributed import COMPRESSION
-from integrations.simulated import Simulated
+from integrations.simulated import NAMES, Simulated
 
 from sketchbench.compressor.compressor import Compressor, Feedback
 from sketchbench.compressor.message import KEY, Layout, Message, Reply
@@ -14,9 +14,7 @@ from sketchbench.compressor.power_sgd import PowerSGD
 from sketchbench.compressor.sketched_memory import FetchSGD
 from sketchbench.integrations.method import for_layouts
 from sketchbench.integrations.rounds import ClientRounds, Parts, ServerRounds
-from sketchbench.project import CONF
 
-NAMES = sorted({path.stem for path in (CONF / "compressor").glob("*.yaml")} - {"sketched_layers"})
 LAYOUT, CLIENTS, ROUNDS, SEED = Layout(((12, 20), (12,), (5, 12), (5,))), 3, 4, 7
 
 
@@ -52,6 +50,7 @@ class Messages:
         """The step, and the bytes that a client sends and receives."""
         compressor = self.compressor
         up, down = 0, KEY if compressor.keyed and (compressor.fresh or not number) else 0
+        reply: Parts = {}
         for phase in range(compressor.phases):
             each = []
             for place in range(CLIENTS):
