@@ -118,7 +118,7 @@ $(VENV)/flower/ray: $(VENV)/flower
 	grep '^ray=' requirements-flower.lock | $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
 		--upgrade --target $(VENV)/flower --requirement /dev/stdin
 
-test-flower: $(VENV)/flower$(if $(RAY),/ray) ## clients and server in Flower, and its simulation; with RAY=1 on Ray as well
+test-flower: $(VENV)/flower$(if $(RAY),/ray) ## clients and server in Flower, and its simulation; RAY=1: on Ray as well
 	PYTHONPATH="$$PWD/$(VENV)/flower" FLWR_TELEMETRY_ENABLED=0 OMP_NUM_THREADS=1 python -m pytest -p no:xdist \
 		tests/integrations/test_flower.py $(ARGS)
 
@@ -155,7 +155,7 @@ carry: ## write results/carried.tar.gz, at most 64 MiB: all files that a machine
 
 BY_HAND := ^(cuda|cupy|nvidia|torch|triton)
 
-lock: ## renew requirements.lock from the newest releases, and requirements-flower.lock, of what Flower adds or changes
+lock: ## renew requirements.lock from the newest releases, and requirements-flower.lock of what Flower adds to it
 	$(PYTHON) -m venv .lock
 	.lock/bin/python -m pip install --quiet --editable '.[test,bench,site,test-site,slurm]'
 	{ .lock/bin/python -m pip freeze --exclude-editable | grep -vE "$(BY_HAND)"; \
