@@ -8,8 +8,8 @@ KEPT := reports/paper/records
 export PATH := $(if $(filter /%,$(VENV)),,$(CURDIR)/)$(BIN):$(PATH)
 
 .DELETE_ON_ERROR:
-.PHONY: results paper keep report site test-site check test tests fuzz test-cuda test-flower test-slurm browser carry lint style \
-	types layers workflow bench lock clean help
+.PHONY: results paper keep report site test-site check test tests fuzz test-cuda test-flower test-slurm browser carry \
+	lint style types layers workflow bench lock clean help
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST)
