@@ -54,6 +54,16 @@ def test_the_lock_of_flower_adds_or_changes() -> None:
     assert all(version != ours.get(name) for name, version in flower.items())
 
 
+@pytest.mark.parametrize(("name", "count"), [("torch", 4), ("flower", 3)])
+def test_pages_were_run_with_the_pinned_versions(name: str, count: int) -> None:
+    page = (ROOT / "docs" / "howto" / f"{name}.md").read_text(encoding="utf-8")
+    said = re.search(r"^Run with .*", page, re.MULTILINE)[0].partition(" on Python")[0]
+    pinned = pins() | pins("requirements-flower.lock")
+    versions = re.findall(r"([\w-]+) (\d+(?:\.\d+)+)", said)
+    assert len(versions) == count
+    assert all(f"{pinned[_name(one)]}.".startswith(f"{version}.") for one, version in versions)
+
+
 def test_conda_has_the_same_pins() -> None:
     environment = yaml.safe_load((ROOT / "environment.yml").read_text())
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
