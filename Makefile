@@ -117,6 +117,7 @@ $(VENV)/flower: $(VENV)/ready requirements-flower.lock
 $(VENV)/flower/ray: $(VENV)/flower
 	grep '^ray=' requirements-flower.lock | $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
 		--upgrade --target $(VENV)/flower --requirement /dev/stdin
+	touch $@
 
 test-flower: $(VENV)/flower$(if $(RAY),/ray) ## clients and server in Flower, and its simulation; RAY=1: on Ray as well
 	PYTHONPATH="$$PWD/$(VENV)/flower" FLWR_TELEMETRY_ENABLED=0 OMP_NUM_THREADS=1 python -m pytest -p no:xdist \

@@ -68,7 +68,7 @@ class _Half:
 
 
 class ClientRounds(_Half):
-    """A client of a compressor.
+    """A client of a compressor. Of the server's memory it has what all can compute, and nothing with feedback there.
 
     Arguments:
         compressor: the server's, too.
