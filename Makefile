@@ -8,8 +8,8 @@ KEPT := reports/paper/records
 export PATH := $(if $(filter /%,$(VENV)),,$(CURDIR)/)$(BIN):$(PATH)
 
 .DELETE_ON_ERROR:
-.PHONY: results paper keep report site test-site check test tests fuzz test-cuda test-slurm browser carry lint style \
-	types layers workflow bench lock clean help
+.PHONY: results paper keep report site test-site check test tests fuzz test-cuda test-flower test-slurm browser carry \
+	lint style types layers workflow bench lock clean help
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST)
@@ -108,6 +108,21 @@ bench: $(VENV)/bench ## time kernels, recoveries and other libraries, into repor
 	python -m sketchbench step benchmarks --json results/$(TIMES).json --csv reports/$(TIMES).csv \
 		--svg reports/figures/$(TIMES).svg --png reports/figures/$(TIMES).png
 
+# Flower and what it needs beside the lock, or in other versions, have a folder of their own. The tests have workers in
+# their own process; Ray, which is as large as all others together, is for RAY=1.
+$(VENV)/flower: $(VENV)/ready requirements-flower.lock
+	grep -v '^ray=' requirements-flower.lock | $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
+		--upgrade --target $@ --requirement /dev/stdin
+
+$(VENV)/flower/ray: $(VENV)/flower
+	grep '^ray=' requirements-flower.lock | $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
+		--upgrade --target $(VENV)/flower --requirement /dev/stdin
+	touch $@
+
+test-flower: $(VENV)/flower$(if $(RAY),/ray) ## clients and server in Flower, and its simulation; RAY=1: on Ray as well
+	PYTHONPATH="$$PWD/$(VENV)/flower" FLWR_TELEMETRY_ENABLED=0 OMP_NUM_THREADS=1 python -m pytest -p no:xdist \
+		tests/integrations/test_flower.py $(ARGS)
+
 # The plugin has a folder of its own: where Snakemake finds it, every start of Snakemake imports pandas.
 $(VENV)/slurm: $(VENV)/ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock --no-deps --target $@ \
@@ -141,12 +156,15 @@ carry: ## write results/carried.tar.gz, at most 64 MiB: all files that a machine
 
 BY_HAND := ^(cuda|cupy|nvidia|torch|triton)
 
-lock: ## renew requirements.lock from the newest releases
+lock: ## renew requirements.lock from the newest releases, and requirements-flower.lock of what Flower adds to it
 	$(PYTHON) -m venv .lock
 	.lock/bin/python -m pip install --quiet --editable '.[test,bench,site,test-site,slurm]'
 	{ .lock/bin/python -m pip freeze --exclude-editable | grep -vE "$(BY_HAND)"; \
 		grep -E "$(BY_HAND)" requirements.lock; } | sort -f > .lock/new
 	mv .lock/new requirements.lock
+	.lock/bin/python -m pip install --quiet --editable '.[flower]'
+	.lock/bin/python -m pip freeze --exclude-editable | grep -vE "$(BY_HAND)" | grep -vxFf requirements.lock | \
+		sort -f > requirements-flower.lock
 	rm -rf .lock
 
 clean: ## remove .venv, logs and results, those of days as well (make keep first)

@@ -30,20 +30,38 @@ def _name(text: str) -> str:
     return re.sub(r"[-_.]+", "-", re.split(r"[\[<>=]", text)[0]).lower()
 
 
-def pins() -> dict[str, str]:
-    lines = (ROOT / "requirements.lock").read_text().split()
+def pins(name: str = "requirements.lock") -> dict[str, str]:
+    lines = (ROOT / name).read_text().split()
     return {_name(name): version for name, _, version in (line.partition("==") for line in lines)}
 
 
-def test_the_lock_is_exact_and_names_no_index() -> None:
-    for line in (ROOT / "requirements.lock").read_text().splitlines():
+@pytest.mark.parametrize("name", ["requirements.lock", "requirements-flower.lock"])
+def test_the_locks_are_exact_and_name_no_index(name: str) -> None:
+    for line in (ROOT / name).read_text().splitlines():
         assert re.fullmatch(r"[A-Za-z0-9._-]+==[0-9][A-Za-z0-9._+]*", line), line
 
 
 def test_every_dependency_is_pinned() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     wanted = project["dependencies"] + list(chain(*project["optional-dependencies"].values()))
-    assert {_name(name) for name in wanted} <= pins().keys()
+    assert {_name(name) for name in wanted} <= pins().keys() | pins("requirements-flower.lock").keys()
+
+
+def test_the_lock_of_flower_adds_or_changes() -> None:
+    """What the page says that it changes, and nothing that is in the other lock as it is."""
+    ours, flower = pins(), pins("requirements-flower.lock")
+    assert {name for name in flower if name in ours} == {"rich", "certifi"}
+    assert all(version != ours.get(name) for name, version in flower.items())
+
+
+@pytest.mark.parametrize(("name", "count"), [("torch", 4), ("flower", 3)])
+def test_pages_were_run_with_the_pinned_versions(name: str, count: int) -> None:
+    page = (ROOT / "docs" / "howto" / f"{name}.md").read_text(encoding="utf-8")
+    said = re.search(r"^Run with .*", page, re.MULTILINE)[0].partition(" on Python")[0]
+    pinned = pins() | pins("requirements-flower.lock")
+    versions = re.findall(r"([\w-]+) (\d+(?:\.\d+)+)", said)
+    assert len(versions) == count
+    assert all(f"{pinned[_name(one)]}.".startswith(f"{version}.") for one, version in versions)
 
 
 def test_conda_has_the_same_pins() -> None:

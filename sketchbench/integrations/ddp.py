@@ -20,11 +20,9 @@ from torch.utils import dlpack
 from sketchbench import kernels, seeds
 from sketchbench.compressor import door
 from sketchbench.compressor.compressor import At, Compressor, MakeCompressor, Memory
-from sketchbench.compressor.message import Layout, Message, byte_limit
-from sketchbench.config.composition import load_method, own_methods
+from sketchbench.compressor.message import Layout, Message
+from sketchbench.integrations.method import for_layouts
 from sketchbench.kernels import Array, Kernels
-from sketchbench.parameters import choose
-from sketchbench.project import CONF
 
 if TYPE_CHECKING:  # for mypy, to which torch.distributed doesn't show it
     from torch._C._distributed_c10d import GradBucket
@@ -79,9 +77,7 @@ class CompressedGradients:
         seed: int = 0,
         group: dist.ProcessGroup | None = None,
     ) -> None:
-        self.make = named(make) if isinstance(make, str) else make
-        byte_limit(Layout(((1,),)), compression)
-        seeds.key(seed)
+        self.make = for_layouts(make, compression, seed)
         self.compression, self.seed, self.group = compression, seed, group
         self.bytes_up = 0
         self._buckets: dict[int, Bucket] = {}
@@ -148,9 +144,7 @@ class CompressedGradients:
         """The compressor of a bucket and its memory: of the last step, of a checkpoint, or a new one."""
         bucket = self._buckets.get(number)
         if bucket is None:
-            compressor = self.make(layout=layout, limit=byte_limit(layout, self.compression))
-            _check(compressor, self.at(number, 0, loaded))
-            bucket = self._buckets[number] = Bucket(compressor, loaded)
+            bucket = self._buckets[number] = Bucket(self.make(layout), loaded)
             if number in self._restored:
                 _restore(bucket, self._restored.pop(number), loaded, number)
         if bucket.compressor.layout != layout:
@@ -184,24 +178,6 @@ def exchange_gradients(state: CompressedGradients, bucket: GradBucket) -> Future
     done: Future[Tensor] = Future()
     done.set_result(state.exchange(bucket.buffer(), layout, bucket.index(), last=bucket.is_last()))
     return done
-
-
-def named(name: str) -> MakeCompressor:
-    """The compressor of a file in `conf/compressor`; ConfigError for an unknown name, with those that there are."""
-    from hydra.utils import instantiate
-
-    choose("compressor", name, own_methods(CONF)["compressor"])
-    made: MakeCompressor = instantiate(load_method("compressor", name)["algorithm"], _partial_=True)
-    return made
-
-
-def _check(compressor: Compressor, at: At) -> None:
-    """Raise ValueError for a compressor that needs more than gradients."""
-    if any(one is not None for one in compressor.projections(at)):
-        raise ValueError(
-            f"{type(compressor).__name__} compresses the inputs of layers, not their gradients; build the network of "
-            "SketchedLinear and SketchedConv2d, and send its gradients as they are"
-        )
 
 
 def _saved(bucket: Bucket) -> dict[str, Any]:

@@ -63,6 +63,7 @@ TARGETS = {
     "layers": "--no-cache",
     "workflow": "-m snakefmt --check Snakefile workflow",
     "test-cuda": "-m pytest -n auto --dist worksteal -m (gpu or cuda) and not long_emulated tests -n",
+    "test-flower": "-m pytest -p no:xdist tests/integrations/test_flower.py -n",
     "test-slurm": "-m pytest -p no:xdist -m slurm tests/slurm -n",
 }
 
@@ -70,7 +71,7 @@ TARGETS = {
 def checkout(folder: Path) -> Path:
     """What `make` needs, with a Python that only notes what it was called with."""
     (folder / "workflow").mkdir(parents=True)
-    for name in ("Makefile", "workflow/run", "pyproject.toml", "requirements.lock"):
+    for name in ("Makefile", "workflow/run", "pyproject.toml", "requirements.lock", "requirements-flower.lock"):
         shutil.copy(ROOT / name, folder / name)
     return folder
 

@@ -12,6 +12,7 @@ MODULES = (
     "class HalfSigns",
     "class Lengths",
     "init_process_group",
+    "ServerApp",
 )  # of blocks that are files and no programs; other tests have them
 
 

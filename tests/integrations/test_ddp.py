@@ -10,36 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from integrations import distributed
+from integrations import distributed, simulated
 from integrations.distributed import COMPRESSION, SEED, SEEDS, STEPS, STOP, gradient, move, network
+from integrations.simulated import NAMES
 from scipy import stats
 
-from sketchbench import kernels, seeds
-from sketchbench.compressor.compressor import At, Compressor
-from sketchbench.compressor.message import Layout, byte_limit
-from sketchbench.integrations.ddp import CompressedGradients, named
-from sketchbench.project import CONF
+from sketchbench import seeds
+from sketchbench.compressor.message import Layout
+from sketchbench.integrations.ddp import CompressedGradients
+from sketchbench.integrations.method import for_layouts
 
-NAMES = sorted({path.stem for path in (CONF / "compressor").glob("*.yaml")} - {"sketched_layers"})
 CLIENTS = 2
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(CLIENTS)]
 ROOT = Path(__file__).parents[2]
-
-
-class Each:
-    """The randomness of several clients side by side, each its own."""
-
-    def __init__(self, generators: list[np.random.Generator]) -> None:
-        self.generators = generators
-
-    def random(self, shape: tuple[int, ...], dtype: str) -> Any:
-        one = (shape[0], 1, *shape[2:])
-        return np.concatenate([generator.random(one, dtype=dtype) for generator in self.generators], axis=1)
-
-
-class Both(At):
-    def private(self, part: str) -> Any:
-        return Each([At(*self[:4], client).private(part) for client in range(CLIENTS)])
 
 
 @pytest.fixture(scope="module")
@@ -59,25 +42,24 @@ def found(folder: Path) -> list[dict[str, Any]]:
     return [torch.load(folder / f"{rank}.pt", weights_only=True) for rank in range(CLIENTS)]
 
 
-class Simulated:
-    """A round of two clients, with what they remember."""
+class Training:
+    """A training of two clients by simulated rounds."""
 
     def __init__(self, name: str, order: list[int]) -> None:
         self.model = network()
         shapes = [tuple(parameter.shape) for parameter in self.model.parameters()]
         layout = Layout(tuple(shapes[place] for place in order))
-        self.order, self.kernels, self.round, self.sent = order, kernels.load("numba"), 0, 4 * layout.d
-        self.compressor: Compressor = named(name)(layout=layout, limit=byte_limit(layout, COMPRESSION.get(name, 4)))
-        self.memory = self.compressor.begin(1, CLIENTS, self.kernels)
+        self.order, self.round, self.sent = order, 0, 4 * layout.d
+        compressor = for_layouts(name, COMPRESSION.get(name, 4), SEED)(layout)
+        self.rounds = simulated.Simulated(compressor, seeds.key(SEED, bucket=0), CLIENTS)
 
     def step(self, number: int, *, dense: bool) -> list[torch.Tensor]:
         each = [gradient(self.model, rank, number) for rank in range(CLIENTS)]
         flat = [torch.cat([one[place].reshape(-1) for place in self.order]).numpy() for one in each]
         mean = (flat[0] + flat[1]) / 2
         if not dense:
-            at = Both(self.kernels, seeds.key(SEED, bucket=0), self.round, 1)
-            done = self.compressor.exchange(np.stack(flat)[None], self.memory, at)
-            self.memory, self.round, mean = done.memory, self.round + 1, done.step[0]
+            done = self.rounds.exchange(np.stack(flat), self.round)
+            self.round, mean = self.round + 1, done.step[0]
             self.sent += done.bytes_up
         parts = torch.from_numpy(mean).split([each[0][place].numel() for place in self.order])
         means = dict(zip(self.order, parts, strict=True))
@@ -96,21 +78,21 @@ def assert_close(ours: list[torch.Tensor], theirs: list[torch.Tensor]) -> None:
 def test_steps_are_those_of_a_simulated_round(found: list[dict[str, Any]], name: str) -> None:
     """To rounding, and the bytes that were handed to the collectives are those that the round states."""
     first, second = (one[name] for one in found)
-    simulated = Simulated(name, first["order"])
+    training = Training(name, first["order"])
     for number, mean in enumerate(first["means"]):
-        assert_close(simulated.step(number, dense=number == 0), mean)
+        assert_close(training.step(number, dense=number == 0), mean)
     for one, other in zip(first["means"], second["means"], strict=True):
         assert all(torch.equal(a, b) for a, b in zip(one, other, strict=True))  # all processes make the same step
-    assert first["sent"] == first["counted"] == simulated.sent
+    assert first["sent"] == first["counted"] == training.sent
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_checkpoint_goes_on(found: list[dict[str, Any]], name: str) -> None:
     """Its first step is sent whole, while memory and round wait."""
     first = found[0][name]
-    simulated = Simulated(name, first["order"])
+    training = Training(name, first["order"])
     for number in range(STEPS):
-        mean = simulated.step(number, dense=number in (0, STOP))
+        mean = training.step(number, dense=number in (0, STOP))
         if number >= STOP:
             assert_close(mean, first["again"][number - STOP])
 

@@ -1,0 +1,170 @@
+"""Clients and a server that reach each other by messages alone do what a simulated round does."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from integrations.distributed import COMPRESSION
+from integrations.simulated import NAMES, Simulated
+
+from sketchbench.compressor.compressor import Compressor, Feedback
+from sketchbench.compressor.message import KEY, Layout, Message, Reply
+from sketchbench.compressor.plain import Plain
+from sketchbench.compressor.power_sgd import PowerSGD
+from sketchbench.compressor.sketched_memory import FetchSGD
+from sketchbench.integrations.method import for_layouts
+from sketchbench.integrations.rounds import ClientRounds, Parts, ServerRounds
+
+LAYOUT, CLIENTS, ROUNDS, SEED = Layout(((12, 20), (12,), (5, 12), (5,))), 3, 4, 7
+
+
+def compressor_of(name: str) -> Compressor:
+    return for_layouts(name, COMPRESSION.get(name, 4), SEED)(LAYOUT)
+
+
+def updates(number: int) -> np.ndarray:
+    """(C, d), with few large entries."""
+    return np.random.default_rng(number).standard_normal((CLIENTS, LAYOUT.d)).astype(np.float32) ** 5
+
+
+def nbytes(parts: Parts) -> int:
+    return sum(part.nbytes for part in parts.values())
+
+
+class Messages:
+    """Rounds by messages, each answered by a client that was loaded for it."""
+
+    forgets = False
+
+    def __init__(self, compressor: Compressor) -> None:
+        self.compressor = compressor
+        self.server = ServerRounds(compressor, SEED)
+        self.states: list[dict[str, np.ndarray]] = [ClientRounds(compressor, SEED, 0).state()] * CLIENTS
+
+    def client(self, place: int, number: int) -> ClientRounds:
+        client = ClientRounds(self.compressor, SEED, place)
+        client.load(self.states[place], number)
+        return client
+
+    def round(self, number: int) -> tuple[np.ndarray, int, int]:
+        """The step, and the bytes that a client sends and receives."""
+        compressor = self.compressor
+        up, down = 0, KEY if compressor.keyed and (compressor.fresh or not number) else 0
+        reply: Parts = {}
+        for phase in range(compressor.phases):
+            each = []
+            for place in range(CLIENTS):
+                client = self.client(place, number)
+                each.append(client.send_next(reply) if phase else client.send(updates(number)[place], number))
+                self.states[place] = client.state()
+            reply = self.server.answer(each, number)
+            up, down = up + nbytes(each[0]), down + nbytes(reply)
+        for place in range(CLIENTS):
+            client = self.client(place, number)
+            assert np.array_equal(client.follow(reply), self.server.step)
+            self.states[place] = ClientRounds(compressor, SEED, 0).state() if self.forgets else client.state()
+        return self.server.step, up, down
+
+
+class Forgetful(Messages):
+    """Clients begin each round with an empty memory."""
+
+    forgets = True
+
+
+def is_close(ours: np.ndarray, theirs: np.ndarray) -> bool:
+    return bool(np.linalg.norm(ours - theirs) <= 1e-4 * np.linalg.norm(theirs))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_they_do_what_a_simulated_round_does(name: str) -> None:
+    """To rounding, with the bytes that it states."""
+    messages, simulated = Messages(compressor_of(name)), Simulated(compressor_of(name), SEED, CLIENTS)
+    for number in range(ROUNDS):
+        step, up, down = messages.round(number)
+        done = simulated.exchange(updates(number), number)
+        assert is_close(step, done.step[0])
+        assert (up, down) == (done.bytes_up, done.bytes_down)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if compressor_of(name).feedback == "client"])
+def test_a_client_that_forgets_is_seen(name: str) -> None:
+    messages, simulated = Forgetful(compressor_of(name)), Simulated(compressor_of(name), SEED, CLIENTS)
+    close = [is_close(messages.round(n)[0], simulated.exchange(updates(n), n).step[0]) for n in range(2)]
+    assert close == [True, False]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_server_that_sums_is_seen(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the place of the mean."""
+    expected = Simulated(compressor_of(name), SEED, CLIENTS).exchange(updates(0), 0).step[0]
+    mean = Message.mean
+
+    def summed(message: Message) -> Message:
+        count = next(iter(message.parts.values())).shape[1]
+        return Message({part: array * count for part, array in mean(message).parts.items()})
+
+    def doubled(compressor: Compressor, message: Message, *others: Any) -> tuple[Reply, Any]:
+        reply, memory = Compressor.answer(compressor, message, *others)
+        return Reply(reply.content * CLIENTS, reply.nbytes), memory
+
+    messages = Messages(compressor_of(name))
+    if compressor_of(name).adds_up:
+        monkeypatch.setattr(Message, "mean", summed)
+    else:
+        monkeypatch.setattr(type(messages.compressor), "answer", doubled)
+    assert not is_close(messages.round(0)[0], expected)
+
+
+def test_vectors_alone_have_an_empty_first_phase() -> None:
+    layout = Layout(((4,), (3,)))
+    compressor = PowerSGD(layout=layout, limit=layout.nbytes)
+    client, server = ClientRounds(compressor, SEED, 0), ServerRounds(compressor, SEED)
+    update = np.arange(7, dtype=np.float32)
+    state = ClientRounds(compressor, SEED, 0)
+    first = server.answer([client.send(update, 0)], 0)
+    state.load(client.state(), 0)
+    reply = server.answer([state.send_next(first)], 0)
+    assert np.array_equal(state.follow(reply), update)
+
+
+class Hoarder(FetchSGD):
+    """Its server answers within a round from what clients can't know."""
+
+    phases: ClassVar[int] = 2
+
+
+class Both(Plain):
+    """Its server remembers, and clients should know it, but messages don't add up."""
+
+    adds_up: ClassVar[bool] = False
+    feedback: ClassVar[Feedback] = "none"
+    phases: ClassVar[int] = 2
+
+
+def test_what_messages_cannot_do() -> None:
+    made = for_layouts("fetch_sgd", 4, SEED)(LAYOUT)
+    hoarder = Hoarder(LAYOUT, made.limit, family=made.family)
+    for compressor in (hoarder, Both(LAYOUT, LAYOUT.nbytes)):
+        with pytest.raises(ValueError, match=f"clients of {type(compressor).__name__} need more of the server"):
+            ServerRounds(compressor, SEED)
+
+
+def test_what_is_refused() -> None:
+    client = ClientRounds(compressor_of("top_k"), SEED, 0)
+    update = updates(0)[0]
+    with pytest.raises(ValueError, match=r"entry \(0,\) of the update is nan"):
+        client.send(np.where(np.arange(LAYOUT.d) == 0, np.float32(np.nan), update), 0)
+    few, many = (ClientRounds(for_layouts("top_k", c, SEED)(LAYOUT), SEED, 0).send(update, 0) for c in (8, 4))
+    with pytest.raises(ValueError, match="messages of unequal form"):
+        ServerRounds(compressor_of("top_k"), SEED).answer([few, many], 0)
+    server = ServerRounds(compressor_of("none"), SEED)
+    huge = np.full((1, 1, LAYOUT.d), 3e38, np.float32)
+    with pytest.raises(OverflowError, match="the step"):
+        server.answer([{"values": huge}, {"values": huge}], 0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_who_follows_each_step(name: str) -> None:
+    """PowerSGD's clients alone, which keep the server's Q, and subtract the step from their memory."""
+    assert ServerRounds(compressor_of(name), SEED).follows == (name == "power_sgd")
