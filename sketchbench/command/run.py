@@ -13,7 +13,7 @@ from omegaconf import OmegaConf
 from sketchbench.command.group import OneOf
 from sketchbench.command.program import UNFINISHED
 from sketchbench.config import composition
-from sketchbench.config.composition import METHODS
+from sketchbench.config.composition import METHODS, PARTS
 from sketchbench.config.overrides import product
 from sketchbench.errors import blame
 from sketchbench.files import check_writable
@@ -89,7 +89,7 @@ def command(overrides: Sequence[str], folder: str, result: Path | None, cfg: str
 def list_options(folder: Path | None) -> str:
     """The groups with their options, and the default config."""
     lines = ["Groups and their options:"]
-    for group in ("task", *METHODS, "scale"):
+    for group in ("task", *METHODS, *PARTS, "scale"):
         places = [CONF / group] + ([folder / group] if folder else [])
         options = {str(path.relative_to(place).with_suffix("")) for place in places for path in place.rglob("*.yaml")}
         shown = sorted(option for option in options if not option.startswith(CONTROLS))
@@ -122,7 +122,8 @@ def _cell(value: Any) -> str:
 def check_methods(folder: Path, overrides: Sequence[str]) -> None:
     """Check the names in a user's folder, and the method that the overrides choose. Raises FolderError for mistakes."""
     chosen = (override.partition("=")[::2] for override in overrides)
-    methods = [Method(kind, name) for kind, name in chosen if kind in METHODS]
+    groups = ((key.partition("@")[0], name) for key, name in chosen)
+    methods = [Method(kind, name) for kind, name in groups if kind in (*METHODS, *PARTS)]
     own = [method for method in methods if method.path(folder).is_file()]
     parameters = [text for text in overrides if text.lstrip("+~").startswith(tuple(f"{m.kind}." for m in own))]
     check_folder(folder, only=own, overrides=parameters)

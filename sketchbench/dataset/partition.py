@@ -160,6 +160,20 @@ def dirichlet(labels: Labels, seed: int, clients: Count, alpha: Positive = 0.5) 
     return parts
 
 
+def even(labels: Labels, seed: int, partition: MakeParts) -> Parts:
+    """A partition of which every client keeps as many samples, drawn at random, as the client with the fewest has.
+
+    Arguments:
+        labels: classes of all samples (n,).
+        seed: root of the partition, and of that choice.
+        partition: function of `labels` and `seed`.
+    """
+    parts = deal(partition, labels, seed)
+    fewest = min(map(len, parts))
+    random = seeds.generator(seed, data="even")
+    return [np.sort(random.choice(part, fewest, replace=False)) for part in parts]
+
+
 def _check(clients: int, labels: Labels) -> None:
     """Raise TypeError unless labels are an array of integers (n,), and ValueError for more clients than samples."""
     masked = isinstance(labels, np.ma.MaskedArray)
