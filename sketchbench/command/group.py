@@ -3,11 +3,15 @@
 import gc
 import importlib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import click
 
 from sketchbench.parameters import did_you_mean
+
+
+FOLDER = click.option("--folder", type=click.Path(path_type=Path), metavar="DIR", help="Your own folder.")
 
 
 class Lazy(click.Group):

@@ -113,7 +113,7 @@ def make_federation(
     if len(counts) > 1:
         raise ValueError(
             f"partition: clients have from {min(counts)} to {max(counts)} records, and to train side by side "
-            "they need equally many; choose the partition iid or one_class, or wrap yours in partition.even"
+            "they need equally many; choose the partition iid or one_class, or yours through partition.even"
         )
     asarray, pixels = kernels.asarray, data.features(data.train)
     mean, sd = pixels.mean(), pixels.std()

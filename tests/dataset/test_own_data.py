@@ -109,10 +109,12 @@ def test_wrong_pictures(tmp_path: Path) -> None:
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=6), st.integers(0, 2**64 - 1))
 @examples(15)
 def test_even_clients(sizes: list[int], seed: int) -> None:
-    """As many samples as the client with the fewest, each of its own."""
+    """As many samples for every client, each of its own."""
     ends = np.cumsum(sizes)
     labels = np.zeros(ends[-1], np.int64)
     parts = np.split(np.arange(ends[-1]), ends[:-1])
-    even = partition.even(labels, seed, lambda labels, seed: parts)
+    even = partition.even(labels, seed, lambda labels, seed: parts, min(sizes))
     partition.check_parts(even, len(labels))
     assert all(len(own) == min(sizes) and set(own) <= set(part) for own, part in zip(even, parts, strict=True))
+    with pytest.raises(ValueError, match=f"must be <= {min(sizes)}, those of the client with the fewest"):
+        partition.even(labels, seed, lambda labels, seed: parts, min(sizes) + 1)

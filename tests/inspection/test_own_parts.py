@@ -22,7 +22,7 @@ MISTAKES = [
     ("model", "class Templated(nn.Module)", "class Templated(dict)", "must give a torch.nn.Module"),
     ("partition", "default_rng(seed)", "default_rng()", "clients have other samples at the same seed"),
     ("partition", "return list(", "return set(map(len, [])), list(", "client 0: a set must be a NumPy array (n,)"),
-    ("partition", "return list(shards", "return list(shards % 7", "must not be given again"),
+    ("partition", "return list(shards", "return list((shards % 7)", "must not be given again"),
     ("partition", "def deal(labels", "def deal(classes", "missing a required argument: 'classes'"),
 ]
 

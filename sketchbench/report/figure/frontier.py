@@ -17,6 +17,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study frontier, for each setting: the test error, 1 less the accuracy, over the bytes that a client sends
     in a round. Large markers: no other compressor sends as little and is more accurate beyond both intervals."""
     table = tables["frontier"]
+    table = table.reindex(columns=list(dict.fromkeys([*table, Column.EPSILON.value])))  # missing without privacy
     rows = style.select(table[table[Column.MEAN].notna()], quantity="accuracy")
     front = cells({"frontier": table})[[*_KEYS, "dominated"]]
     rows = _errors(by_setting(style.with_intervals(rows)))
