@@ -84,7 +84,7 @@ def command(
     again = f"sketchbench frontier --folder {display_path(own)} --data {problem.dataset} --model {problem.model}"
     transfer.write(scale, CONF, own_frontier.manifest(runs), about, f"{again} --hours {hours:g}")
     rows = transfer.beside(scale, Scale("quick", HOME / "reports"), CONF)
-    for row in rows.to_dict("records"):
+    for row in rows[rows["here"] != "not run"].to_dict("records"):
         print(f"{row['claim']:4s} {row['label']:32s} on digits: {row['there']:14s} here: {row['here']}")
     print(transfer.transfers(rows))
     print(f"{display_path(scale.reports)}: frontier.csv, claims.csv, figures; its page: sketchbench site --folder {folder}")
