@@ -87,7 +87,9 @@ def command(
     for row in rows[rows["here"] != "not run"].to_dict("records"):
         print(f"{row['claim']:4s} {row['label']:32s} on digits: {row['there']:14s} here: {row['here']}")
     print(transfer.transfers(rows))
-    print(f"{display_path(scale.reports)}: frontier.csv, claims.csv, figures; its page: sketchbench site --folder {folder}")
+    print(
+        f"{display_path(scale.reports)}: frontier.csv, claims.csv, figures; its page: sketchbench site --folder {folder}"
+    )
 
 
 def _chosen(folder: Path, kind: str, name: str | None) -> str:

@@ -10,8 +10,13 @@ import click
 
 from sketchbench.parameters import did_you_mean
 
-
-FOLDER = click.option("--folder", type=click.Path(path_type=Path), metavar="DIR", help="Your own folder.")
+FOLDER = click.option(
+    "--folder",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    is_eager=True,  # before --help, which may list what is in it
+    help="Your own folder of methods, data sets and networks.",
+)
 
 
 class Lazy(click.Group):

@@ -11,7 +11,7 @@ from string import Template
 
 import click
 
-from sketchbench.command.group import OneOf
+from sketchbench.command.group import FOLDER, OneOf
 from sketchbench.config.composition import METHODS, PARTS
 from sketchbench.files import check_writable, display_path, write_text
 from sketchbench.inspection.files import RESERVED
@@ -31,11 +31,11 @@ RUNS = {  # by kind: the task that measures something new at once, and its sizes
 @click.command("new")
 @click.argument("kind", type=OneOf([*METHODS, *PARTS, TASK]))
 @click.argument("name")
-@click.option("--folder", type=click.Path(path_type=Path), help="Your own folder of methods (default: mine).")
+@FOLDER
 def command(kind: str, name: str, folder: Path | None) -> None:
     """Write a method, data set, model, partition or task of your own that works, to begin from.
 
-    All but a task are a YAML file and a module in your own folder. A task is a part of the project: four files of the
+    All but a task are a YAML file and a module in your own folder, `mine` unless --folder names another. A task is a part of the project: four files of the
     checkout, for its module, its settings, a study that runs it, and a claim that judges it. NAME has small letters,
     digits and _.
 
@@ -61,7 +61,9 @@ def command(kind: str, name: str, folder: Path | None) -> None:
         print(f"  sketchbench show {paths[-1].stem}")
     else:
         print(f"  sketchbench run --folder {shlex.quote(str(own))} {RUNS[kind].format(name)}")
-        print(f"  sketchbench {'frontier' if kind in PARTS else 'results --only mine'} --folder {shlex.quote(str(own))}")
+        print(
+            f"  sketchbench {'frontier' if kind in PARTS else 'results --only mine'} --folder {shlex.quote(str(own))}"
+        )
 
 
 def write(kind: str, name: str, folder: Path) -> list[Path]:

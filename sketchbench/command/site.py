@@ -11,7 +11,9 @@ from sketchbench.site.build import build
 
 @click.command("site")
 @click.option(
-    "--target", type=click.Path(path_type=Path), help="The folder of the site (default: reports/site, also of --folder)."
+    "--target",
+    type=click.Path(path_type=Path),
+    help="The folder of the site (default: reports/site, also of --folder).",
 )
 @FOLDER
 def command(target: Path | None, folder: Path | None) -> None:

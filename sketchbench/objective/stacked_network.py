@@ -105,9 +105,7 @@ class StackedNetwork:
 
 
 @checked
-def stacked(
-    kernels: Kernels, make: MakeModel, shape: Shape, classes: Count
-) -> StackedPerceptron | StackedNetwork:
+def stacked(kernels: Kernels, make: MakeModel, shape: Shape, classes: Count) -> StackedPerceptron | StackedNetwork:
     """The stacked form of the network that `make` makes, for images of this shape: of a perceptron the fast one.
 
     Raises:

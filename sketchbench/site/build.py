@@ -102,13 +102,13 @@ def build(target: Path, root: Path = PROJECT, folder: Path | None = None) -> str
         raise SiteError(f"{target} has files that are of no site of ours, and would be removed; name an empty folder")
     if not importlib.util.find_spec("mkdocs"):
         raise SiteError("MkDocs builds the site and is not installed; `make site` installs it")
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "source"
+    with tempfile.TemporaryDirectory() as place:
+        source = Path(place) / "source"
         more = transfer_pages(frontiers, Scale("quick", root / "reports"), root / "conf")
         pages = write(itertools.chain(all_pages(scales, root / "conf"), more), source)
         _copy(root / "docs", source / "docs")
         write_text(source / "site.css", (HERE / "theme" / "site.css").read_text(encoding="utf-8"))
-        config = Path(folder) / "mkdocs.yml"
+        config = Path(place) / "mkdocs.yml"
         write_text(config, yaml.safe_dump(mkdocs_config(pages, source, target), allow_unicode=True))
         print(f"{len(pages)} pages written; MkDocs makes them HTML, in about 20 s", file=sys.stderr)
         _run(config)

@@ -38,7 +38,7 @@ def pages(own: Sequence[Scale], ours: Scale, conf: Path) -> Iterator[Page | Asse
             *frontier.budgets(measured),
             "## All measurements",
             listing(f"frontier_{scale.name}", frontier.columns(measured), measured.to_dict("records")),
-            f"Make it again: `{measured['command'].iloc[0]}`",
+            f"Make it again: `{transfer.command(scale)}`",
         ]
         yield Page(f"frontier-{scale.name}.md", f"Compressors on {scale.name}", "\n\n".join(blocks))
 
@@ -62,7 +62,12 @@ def _verdicts(rows: pd.DataFrame) -> str:
         interval = f"{number(row['statistic'])} in [{number(row['low'])}, {number(row['high'])}]"
         more = "" if pd.isna(row["statistic"]) else f"<br>{interval}, bound {number(row['bound'])}"
         name = f'<a href="claims/{row["claim"]}.html">{row["claim"]}</a>'
-        cells = (f"{name} {prose(row['statement'])}", escape(row["label"]), badge(row["there"]), f"{badge(row['here'])}{more}")
+        cells = (
+            f"{name} {prose(row['statement'])}",
+            escape(row["label"]),
+            badge(row["there"]),
+            f"{badge(row['here'])}{more}",
+        )
         lines.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
     head = "<tr><th>finding</th><th>method</th><th>on digits</th><th>here</th></tr>"
     return f'<div class="box"><table>{head}{"".join(lines)}</table></div>'

@@ -9,7 +9,12 @@ from sketchbench.config.composition import PARTS, user_folder
 from sketchbench.inspection.check import Method, check_folder, mistakes
 
 MISTAKES = [
-    ("dataset", "return Dataset(", "return (lambda *parts: parts)(", "it gave a tuple; it must give a sketchbench.dataset.dataset"),
+    (
+        "dataset",
+        "return Dataset(",
+        "return (lambda *parts: parts)(",
+        "it gave a tuple; it must give a sketchbench.dataset.dataset",
+    ),
     ("dataset", "default_rng(0)", "default_rng()", "a second reading gave other images or labels"),
     ("dataset", "integers(0, 4, count)", "integers(2, 3, count)", "all training labels are 2; there must be two"),
     ("dataset", "integers(0, 4, count)", "integers(0, 5, count) % 5", "IndexError"),

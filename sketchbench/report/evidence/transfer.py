@@ -15,6 +15,7 @@ from sketchbench.report.figure import drawing
 from sketchbench.report.figure.catalogue import read_catalogue
 from sketchbench.report.frontier import TRAINING, cells
 from sketchbench.report.table import joining
+from sketchbench.report.table.reading import read_table
 
 KIND, PLACE = "compressor", "frontier, accuracy"
 
@@ -57,7 +58,7 @@ def beside(scale: Scale, ours: Scale, conf: Path) -> pd.DataFrame:
     `high`, `bound`, and the `there` of the project's reports; "not run" where there is none."""
     here, there = read_outcomes(scale), read_outcomes(ours)
     keys = ["claim", "method"]
-    statements = pd.DataFrame({"claim": [c.id for c in findings(conf)], "statement": [c.statement for c in findings(conf)]})
+    statements = pd.DataFrame([{"claim": one.id, "statement": one.statement} for one in findings(conf)])
     rows = there[there["claim"].isin(statements["claim"]) & (there["role"] != "control")]
     numbers = ["statistic", "low", "high", "bound"]
     own = here[[*keys, "verdict", *numbers]].rename(columns={"verdict": "here"})
@@ -74,6 +75,11 @@ def transfers(rows: pd.DataFrame) -> str:
     undecided = len(judged) - len(decided)
     more = f"; {undecided} are undecided, here or there" if undecided else ""
     return f"{same} of {len(decided)} verdicts are the same as on digits{more}."
+
+
+def command(scale: Scale) -> str:
+    """The command that makes a frontier of one's own again."""
+    return str(read_table(scale.reports / "frontier.csv", "frontier", scale=scale.name)["command"].iloc[0])
 
 
 def places(folder: Path) -> Sequence[Scale]:
