@@ -48,8 +48,8 @@ def command(
 ) -> None:
     """List the compressors that fit a budget of bytes, with the accuracies of their trainings in the frontier.
 
-    With --folder they are those of your own frontiers. All intervals hold together with probability 95 %. leak_server: decibels by which the best attack on one message
-    beats the mean image.
+    With --folder they are those of your own frontiers. All intervals hold together with probability 95 %. leak_server:
+    decibels by which the best attack on one message beats the mean image.
 
     \b
     sketchbench advise --bytes 1000 --parameters 3760 --epsilon 8

@@ -47,7 +47,8 @@ def command(
 ) -> None:
     """List verdicts that are not the expected ones, or differ from an older run; the exit code is then 1.
 
-    The file is that of the quick scale unless it is named, of --folder if that is given. On GitHub's runners the list is also written as annotations and into the summary of the job.
+    The file is that of the quick scale unless it is named, of --folder if that is given. On GitHub's runners the list
+    is also written as annotations and into the summary of the job.
 
     \b
     sketchbench check

@@ -81,15 +81,15 @@ def command(
     own_frontier.do(problem, runs, lambda line: print(line, flush=True))
     scale = Scale(problem.name, own / "reports" / "frontier" / problem.name)
     about = {"kernels": problem.kernels, "seed": seed, "data": own_frontier.describe(problem)}
-    again = f"sketchbench frontier --folder {display_path(own)} --data {problem.dataset} --model {problem.model}"
-    transfer.write(scale, CONF, own_frontier.manifest(runs), about, f"{again} --hours {hours:g}")
+    options = {"data": problem.dataset, "model": problem.model, "partition": other, "clients": clients, "hours": hours}
+    again = " ".join(f"--{name} {value}" for name, value in options.items() if value != "")
+    again = f"sketchbench frontier --folder {display_path(own)} {again} --kernels {problem.kernels} --seed {seed}"
+    transfer.write(scale, CONF, own_frontier.manifest(runs), about, again)
     rows = transfer.beside(scale, Scale("quick", HOME / "reports"), CONF)
     for row in rows[rows["here"] != "not run"].to_dict("records"):
         print(f"{row['claim']:4s} {row['label']:32s} on digits: {row['there']:14s} here: {row['here']}")
     print(transfer.transfers(rows))
-    print(
-        f"{display_path(scale.reports)}: frontier.csv, claims.csv, figures; its page: sketchbench site --folder {folder}"
-    )
+    print(f"{display_path(scale.reports)} has table, figure and verdicts; sketchbench site --folder {folder} its page")
 
 
 def _chosen(folder: Path, kind: str, name: str | None) -> str:

@@ -35,9 +35,9 @@ RUNS = {  # by kind: the task that measures something new at once, and its sizes
 def command(kind: str, name: str, folder: Path | None) -> None:
     """Write a method, data set, model, partition or task of your own that works, to begin from.
 
-    All but a task are a YAML file and a module in your own folder, `mine` unless --folder names another. A task is a part of the project: four files of the
-    checkout, for its module, its settings, a study that runs it, and a claim that judges it. NAME has small letters,
-    digits and _.
+    All but a task are a YAML file and a module in your own folder, `mine` unless --folder names another. A task is a
+    part of the project: four files of the checkout, for its module, its settings, a study that runs it, and a claim
+    that judges it. NAME has small letters, digits and _.
 
     \b
     sketchbench new sketch half_signs

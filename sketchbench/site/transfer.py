@@ -62,12 +62,8 @@ def _verdicts(rows: pd.DataFrame) -> str:
         interval = f"{number(row['statistic'])} in [{number(row['low'])}, {number(row['high'])}]"
         more = "" if pd.isna(row["statistic"]) else f"<br>{interval}, bound {number(row['bound'])}"
         name = f'<a href="claims/{row["claim"]}.html">{row["claim"]}</a>'
-        cells = (
-            f"{name} {prose(row['statement'])}",
-            escape(row["label"]),
-            badge(row["there"]),
-            f"{badge(row['here'])}{more}",
-        )
+        here, there = f"{badge(row['here'])}{more}", badge(row["there"])
+        cells = (f"{name} {prose(row['statement'])}", escape(row["label"]), there, here)
         lines.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
     head = "<tr><th>finding</th><th>method</th><th>on digits</th><th>here</th></tr>"
     return f'<div class="box"><table>{head}{"".join(lines)}</table></div>'
