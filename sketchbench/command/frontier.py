@@ -80,11 +80,10 @@ def command(
     runs = own_frontier.runs_of(problem, size, place)
     own_frontier.do(problem, runs, lambda line: print(line, flush=True))
     scale = Scale(problem.name, own / "reports" / "frontier" / problem.name)
-    about = {"kernels": problem.kernels, "seed": seed, "data": own_frontier.describe(problem)}
     options = {"data": problem.dataset, "model": problem.model, "partition": other, "clients": clients, "hours": hours}
     again = " ".join(f"--{name} {value}" for name, value in options.items() if value != "")
     again = f"sketchbench frontier --folder {display_path(own)} {again} --kernels {problem.kernels} --seed {seed}"
-    transfer.write(scale, CONF, own_frontier.manifest(runs), about, again)
+    own_frontier.write(problem, runs, scale, again)
     rows = transfer.beside(scale, Scale("quick", HOME / "reports"), CONF)
     for row in rows[rows["here"] != "not run"].to_dict("records"):
         print(f"{row['claim']:4s} {row['label']:32s} on digits: {row['there']:14s} here: {row['here']}")

@@ -19,7 +19,7 @@ from sketchbench.project import CONF, HOME, PROJECT
 
 TEXTS = Path(__file__).parent / "templates"
 TASK = "task"
-SHORT = "task.rounds=30 task.trials=2 'task.tuning.rates=[0.3]' 'task.compression.arms={count_sketch: [1]}'"
+SHORT = "task.rounds=30 task.trials=2 'task.tuning.rates=[0.3]'"
 RUNS = {  # by kind: the task that measures something new at once, and its sizes
     "sketch": "task=moments sketch={}",
     "recovery": "task=reconstruction recovery={} d=2000 b=1000 task.k=50",

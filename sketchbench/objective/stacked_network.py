@@ -73,13 +73,10 @@ class StackedNetwork:
         """As of `StackedPerceptron`."""
         images, classes = self._tensor(inputs).reshape(-1, *self.image), self._tensor(labels)
         with torch.no_grad():
-            right = [
-                sum(
-                    int((classification.predict_classes(self._scores(weights, part)) == own).sum())
-                    for part, own in zip(images.split(EVALUATED), classes.split(EVALUATED), strict=True)
-                )
-                for weights in map(self._tensor, w)
-            ]
+            right = []
+            for weights in map(self._tensor, w):
+                scores = torch.cat([self._scores(weights, part) for part in torch.split(images, EVALUATED)])
+                right.append(int((classification.predict_classes(scores) == classes).sum()))
         return self.kernels.asarray(right) / len(labels)
 
     def _tensor(self, array: Array) -> Tensor:
@@ -88,7 +85,7 @@ class StackedNetwork:
     def _scores(self, flat: Tensor, images: Tensor) -> Tensor:
         """The scores of images (n, channels, height, width) at flat weights (d,): (n, classes)."""
         named = list(self.model.named_parameters())
-        pieces = flat.split([value.numel() for _, value in named])
+        pieces = torch.split(flat, [value.numel() for _, value in named])
         weights = {name: piece.view(value.shape) for (name, value), piece in zip(named, pieces, strict=True)}
         scores: Tensor = torch.func.functional_call(self.model, weights, (images,))
         return scores

@@ -29,7 +29,13 @@ from sketchbench.objective.stacked import is_perceptron
 from sketchbench.plan.cost import format_duration
 from sketchbench.plan.selection import MINE
 from sketchbench.project import CONF
-from sketchbench.report.frontier import TRAINING
+from sketchbench.report.claim import judge
+from sketchbench.report.evidence import transfer
+from sketchbench.report.evidence.outcomes import Scale
+from sketchbench.report.figure import drawing
+from sketchbench.report.figure.catalogue import read_catalogue
+from sketchbench.report.frontier import TRAINING, cells
+from sketchbench.report.table import joining
 from sketchbench.run import job, record
 from sketchbench.run.execution import execute
 from sketchbench.run.signature import signature
@@ -112,7 +118,7 @@ class Problem:
             *(f"{group}@task.{group}={getattr(self, group)}" for group in ("dataset", "model")),
             *(f"{name}={getattr(self, name)}" for name in ("kernels", "seed")),
         )
-        settings = {"privacy.epsilons": [], "partitions": self.partitions, "training.batch": self.batch}
+        settings: dict[str, Any] = {"privacy.epsilons": [], "partitions": self.partitions, "training.batch": self.batch}
         settings |= {key.replace("__", "."): value for key, value in values.items()}
         case = next(iter(settings["partitions"]))
         task = {f"task.{key}": value for key, value in {**settings, "privacy.case": case}.items()}
@@ -257,7 +263,7 @@ class Costs:
     """What a problem takes.
 
     Arguments:
-        rounds: seconds of a training's round, by compressor.
+        rounds: seconds of a training's round, by compressor, but for those that fit into no budget.
         evaluation: seconds of an accuracy of one network.
         run: seconds of a run beside that.
     """
@@ -275,7 +281,7 @@ class Costs:
         """Of the trainings of a compressor at one compression."""
         trainings = size.trials + len(size.rates) * size.tried
         evaluations = size.trials + trainings * min(JUDGED, size.rounds)
-        return cases * (trainings * size.rounds * self.rounds[compressor] + evaluations * self.evaluation)
+        return cases * (trainings * size.rounds * self.rounds.get(compressor, 0.0) + evaluations * self.evaluation)
 
     def total(self, problem: Problem, size: Size) -> float:
         """Of all runs at a size, and once of the trainings without compression beside them."""
@@ -287,10 +293,12 @@ class Costs:
 
 def measure(problem: Problem) -> Costs:
     """Time a few rounds of every compressor; the first training is not timed, as it compiles."""
+    names = problem.compressors(whole=True)
+    fitting = {name: [one for one in (16, 4, 1) if problem.takes(name, one, (one,))][:1] for name in names}
     case, node = next(iter(problem.partitions.items()))
 
     def seconds(compressor: str, rounds: int, judged: int = 1) -> float:
-        one = next(c for c in (16, 4, 1) if problem.takes(compressor, c, (c,)))
+        (one,) = fitting[compressor]
         config = problem.composed(
             compressor,
             compression=one,
@@ -312,7 +320,7 @@ def measure(problem: Problem) -> Costs:
     while seconds(PLAIN, most) - seconds(PLAIN, 1) < LONG and most < MOST:
         most *= 2
     steps = TRIED * (most - 1)
-    once = {name: seconds(name, 1) for name in problem.compressors(whole=True)}
+    once = {name: seconds(name, 1) for name in names if fitting[name]}
     whole = {name: seconds(name, most) for name in once}
     seconds(PLAIN, most, most)  # whose trainings without compression are remembered
     judging = max(0.0, seconds(PLAIN, most, most) - whole[PLAIN])
@@ -386,9 +394,10 @@ def do(problem: Problem, runs: Sequence[Run], say: Callable[[str], None]) -> Non
         say(f"{done}; about {rest} left")
 
 
-def manifest(runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """The runs as a table is joined from them."""
-    return [
+def write(problem: Problem, runs: Sequence[Run], scale: Scale, command: str) -> None:
+    """Write table, frontier, figure and verdicts of finished runs, which `command` makes again, as reports of a scale
+    with the name of the problem. Nothing is expected of the compressors."""
+    entries = [
         {
             "record": str(run.record),
             "signature": run.signature,
@@ -396,17 +405,31 @@ def manifest(runs: Sequence[Run]) -> list[dict[str, Any]]:
         }
         for run in runs
     ]
+    table = scale.reports / "tables" / f"{TRAINING}.csv"
+    joining.make(TRAINING, entries, scale.name, table)
+    cells.join([table], scale.name, scale.reports / "frontier.csv", command)
+    figure = replace(read_catalogue(CONF / "figure")[TRAINING], data=describe(problem), scales={})
+    svg, png = (scale.reports / "figures" / f"{TRAINING}.{kind}" for kind in ("svg", "png"))
+    drawing.make(TRAINING, figure, [table], scale.name, svg=svg, png=png)
+    kind, methods = "compressor", sorted({run.compressor for run in runs})
+    facts = {
+        **{"scale": scale.name, "kernels": problem.kernels, "seed": problem.seed, "skipped": [], "whole": False},
+        **{"studies": [TRAINING], "kinds": {TRAINING: kind}, "own": {kind: methods}, "only_own": True},
+    }
+    claims = [CONF / "claim" / f"{one.id}.yaml" for one in transfer.findings(CONF)]
+    csv, markdown = (scale.reports / f"claims.{kind}" for kind in ("csv", "md"))
+    judge.judge([table], claims, [], json.dumps(facts), csv=csv, markdown=markdown)
 
 
 def size_in(place: Path) -> Size | None:
     """The size that was chosen before, and written to a folder; None for none."""
     try:
         content = parse_json((place / SIZE).read_text(encoding="utf-8"), SIZE)
-        return Size(**{name: tuple(one) if isinstance(one, list) else one for name, one in content.items()})
+        return Size(*(tuple(one) if isinstance(one, list) else one for one in content))
     except (OSError, ValueError, TypeError, AttributeError):
         return None
 
 
 def keep_size(place: Path, size: Size) -> None:
     """Write the size, so that a run that was stopped goes on at the same."""
-    write_text(place / SIZE, json.dumps(size._asdict()))
+    write_text(place / SIZE, json.dumps(size))

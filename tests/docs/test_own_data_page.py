@@ -21,10 +21,10 @@ DOCUMENT = ROOT / "docs" / "howto" / "own-data.md"
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two trainings of two rounds, with three compressors."""
-    monkeypatch.setattr(own_frontier, "SIZES", (Size(2, 2, 1, (0.2,), (4,), False),))
-    monkeypatch.setattr(own_frontier, "FEW", ("none", "power_sgd", "control/silent"))
+    monkeypatch.setattr(own_frontier, "SIZES", (Size(2, 2, 1, (0.2,), (16,), False),))
+    monkeypatch.setattr(own_frontier, "FEW", ("none", "top_k", "control/silent"))
     monkeypatch.setattr(own_frontier, "LONG", 0.0)
-    monkeypatch.setattr(Problem, "compressors", lambda *_, **__: ["none", "power_sgd", "control/silent"])
+    monkeypatch.setattr(Problem, "compressors", lambda *_, **__: ["none", "top_k", "control/silent"])
 
 
 def test_the_page_can_be_followed(
@@ -39,9 +39,9 @@ def test_the_page_can_be_followed(
             said[words[1]] = capsys.readouterr().out
     assert "2 trainings of 2 rounds" in said["frontier"]
     assert "rounds: 2, where the project's frontier has 50" in said["frontier"]
-    assert re.search(r"F2 +PowerSGD +on digits: holds +here: \w+", said["frontier"])
+    assert re.search(r"F3 +Top-K, client feedback +on digits: holds +here: \w+", said["frontier"])
     assert "sketchbench frontier --folder mine --data bars --model small_net --partition shards" in said["show"]
-    assert "PowerSGD" in said["advise"]
+    assert "Top-K" in said["advise"]
 
     main(["frontier", "--folder", "mine", "--hours", "0.2"])
     assert "6 of 6 runs are there already" in capsys.readouterr().out  # and the size is the one that was chosen
@@ -50,7 +50,7 @@ def test_the_page_can_be_followed(
         item for item in page.pages([scale], Scale("quick", ROOT / "reports"), ROOT / "conf") if isinstance(item, Page)
     )
     assert made.path == "frontier-bars-small_net.md"
-    assert 'href="claims/F2.html"' in made.text
+    assert 'href="claims/F3.html"' in made.text
     assert "clients: iid and shards" in made.text
 
     for block in blocks(DOCUMENT, "yaml"):  # they are read as they stand, and name what is not there

@@ -1,56 +1,22 @@
-"""A frontier on data and network of one's own: its reports, and the findings of the project's frontier beside it."""
+"""A frontier on data and network of one's own, beside the findings of the project's frontier."""
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
-from sketchbench.report.claim import judge
 from sketchbench.report.claim.claims import Claim, read_claims
 from sketchbench.report.evidence.outcomes import Scale, read_outcomes
-from sketchbench.report.figure import drawing
-from sketchbench.report.figure.catalogue import read_catalogue
-from sketchbench.report.frontier import TRAINING, cells
-from sketchbench.report.table import joining
+from sketchbench.report.frontier import TRAINING
 from sketchbench.report.table.reading import read_table
 
-KIND, PLACE = "compressor", "frontier, accuracy"
+PLACE = "frontier, accuracy"  # of a claim
 
 
 def findings(conf: Path) -> list[Claim]:
     """The claims on accuracy at a number of bytes, without privacy."""
     claims = read_claims((conf / "claim").glob("F*.yaml"))
     return [one for one in claims if one.studies == [TRAINING] and one.place == PLACE]
-
-
-def write(scale: Scale, conf: Path, manifest: list[dict[str, Any]], about: Mapping[str, Any], command: str) -> None:
-    """Write the table, the frontier, the figure and the verdicts.
-
-    Arguments:
-        scale: the name of the problem, and the folder of its reports.
-        conf: the project's configs.
-        manifest: of the runs, as `joining.join` takes it.
-        about: `kernels` and `seed` of the runs, and `data` in words.
-        command: that makes them again.
-    """
-    table = scale.reports / "tables" / f"{TRAINING}.csv"
-    joining.make(TRAINING, manifest, scale.name, table)
-    cells.join([table], scale.name, scale.reports / "frontier.csv", command)
-    entry = replace(read_catalogue(conf / "figure")[TRAINING], data=about["data"], scales={})
-    place = scale.reports / "figures" / TRAINING
-    files = {"svg": place.with_suffix(".svg"), "png": place.with_suffix(".png")}
-    drawing.make(TRAINING, entry, [table], scale.name, **files)
-    methods = sorted({entry["columns"]["method"] for entry in manifest})
-    facts = {
-        **{"scale": scale.name, "kernels": about["kernels"], "seed": about["seed"], "skipped": [], "whole": False},
-        **{"studies": [TRAINING], "kinds": {TRAINING: KIND}, "own": {KIND: methods}, "only_own": True},
-    }
-    claims = [conf / "claim" / f"{one.id}.yaml" for one in findings(conf)]
-    reports = {"csv": scale.reports / "claims.csv", "markdown": scale.reports / "claims.md"}
-    judge.judge([table], claims, [], json.dumps(facts), **reports)
 
 
 def beside(scale: Scale, ours: Scale, conf: Path) -> pd.DataFrame:
