@@ -152,12 +152,9 @@ class Problem:
     @property
     def stack(self) -> int:
         """Trainings at once, of whose clients' updates a single array takes at most STACK bytes."""
-        clients = max(len(deal(self._make(node), self.data.train.labels, 0)) for node in self.partitions.values())
-        return max(1, min(24, STACK // (clients * self.layout.nbytes)))
-
-    @staticmethod
-    def _make(node: Mapping[str, Any]) -> Any:
-        return instantiate(dict(node), _convert_="all")
+        made = [instantiate(dict(node), _convert_="all") for node in self.partitions.values()]
+        clients = max(len(deal(make, self.data.train.labels, 0)) for make in made)
+        return max(1, min(FULL.trials, STACK // (clients * self.layout.nbytes)))
 
     def place(self, hours: float) -> Path:
         """The folder of the records of this problem, with these images, and of the size for so many hours."""
@@ -425,7 +422,8 @@ def size_in(place: Path) -> Size | None:
     """The size that was chosen before, and written to a folder; None for none."""
     try:
         content = parse_json((place / SIZE).read_text(encoding="utf-8"), SIZE)
-        return Size(*(tuple(one) if isinstance(one, list) else one for one in content))
+        parts: list[Any] = [tuple(one) if isinstance(one, list) else one for one in content]
+        return Size(*parts)
     except (OSError, ValueError, TypeError, AttributeError):
         return None
 
