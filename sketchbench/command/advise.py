@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 import pandas as pd
 
-from sketchbench.command.group import OneOf
+from sketchbench.command.group import FOLDER, OneOf
+from sketchbench.report.evidence import transfer
 from sketchbench.report.frontier.advise import CASES, FRONTIERS, SHOWN, Question, advise, table
 from sketchbench.report.table.reading import read_table
 
@@ -34,6 +35,7 @@ NEEDED = ("compression", "case", "epsilon", "d", "accuracy", "accuracy_low", "ac
     multiple=True,
     help=f"A frontier.csv with its seal; may be repeated (default: {FRONTIERS[0]}, and the paper scale's).",
 )
+@FOLDER
 def command(
     nbytes: float,
     parameters: int,
@@ -42,11 +44,12 @@ def command(
     sums: bool,
     any_size: bool,
     frontier: Sequence[Path],
+    folder: Path | None,
 ) -> None:
     """List the compressors that fit a budget of bytes, with the accuracies of their trainings in the frontier.
 
-    All intervals hold together with probability 95 %. leak_server: decibels by which the best attack on one message
-    beats the mean image.
+    With --folder they are those of your own frontiers. All intervals hold together with probability 95 %. leak_server:
+    decibels by which the best attack on one message beats the mean image.
 
     \b
     sketchbench advise --bytes 1000 --parameters 3760 --epsilon 8
@@ -55,7 +58,10 @@ def command(
         if value is not None and not 0 < value < math.inf:
             raise ValueError(f"--{name}={value} must be > 0 and finite")
     question = Question(nbytes, parameters, epsilon, clients.replace("_", " "), sums, any_size)
-    places = frontier or [path for path in FRONTIERS if path.exists()] or FRONTIERS[:1]
+    own = [scale.reports / "frontier.csv" for scale in transfer.places(folder)] if folder else []
+    if folder and not own:
+        raise FileNotFoundError(f"{folder / 'reports'} has no frontier; run sketchbench frontier --folder {folder}")
+    places = frontier or own or [path for path in FRONTIERS if path.exists()] or FRONTIERS[:1]
     measured = pd.concat([read_table(path, "frontier", NEEDED) for path in places], ignore_index=True)
     answer = advise(question, measured)
     rows = [dict(zip(SHOWN, SHOWN, strict=True)), *table(answer)]

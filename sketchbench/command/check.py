@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from sketchbench.command.group import FOLDER
 from sketchbench.files import check_writable, write_text
 from sketchbench.report.claim.check import annotations, changes, read_verdicts, summary, surprises
 from sketchbench.report.claim.state import not_of_this_plan
@@ -17,7 +18,8 @@ FILE = click.Path(path_type=Path)
 
 
 @click.command("check")
-@click.argument("verdicts", type=FILE, default=Path("reports/claims.csv"), metavar="[CLAIMS.CSV]")
+@click.argument("verdicts", type=FILE, required=False, metavar="[CLAIMS.CSV]")
+@FOLDER
 @click.option(
     "--against",
     type=FILE,
@@ -34,7 +36,8 @@ FILE = click.Path(path_type=Path)
 @click.option("--list", "only_list", is_flag=True, help="List the differences, with exit code 0.")
 @click.option("--summary", "page", type=FILE, metavar="FILE", help="Write the differences as Markdown.")
 def command(
-    verdicts: Path,
+    verdicts: Path | None,
+    folder: Path | None,
     against: Path | None,
     committed: bool,
     other_processor: bool,
@@ -44,13 +47,15 @@ def command(
 ) -> None:
     """List verdicts that are not the expected ones, or differ from an older run; the exit code is then 1.
 
-    On GitHub's runners the list is also written as annotations and into the summary of the job.
+    The file is that of the quick scale unless it is named, of --folder if that is given. On GitHub's runners the list
+    is also written as annotations and into the summary of the job.
 
     \b
     sketchbench check
     sketchbench check reports/paper/claims.csv --against before/claims.csv --current
     sketchbench check --committed
     """
+    verdicts = verdicts or (folder / "reports" / "quick" if folder else Path("reports")) / "claims.csv"
     if page:
         check_writable(page, lambda path: path.read_text(encoding="utf-8").index(" verdicts, "))
     rows = read_verdicts(verdicts)

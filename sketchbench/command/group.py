@@ -3,11 +3,20 @@
 import gc
 import importlib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import click
 
 from sketchbench.parameters import did_you_mean
+
+FOLDER = click.option(
+    "--folder",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    is_eager=True,  # before --help, which may list what is in it
+    help="Your own folder of methods, data sets and networks.",
+)
 
 
 class Lazy(click.Group):

@@ -1,4 +1,4 @@
-"""`sketchbench new sketch NAME`: a method or a task of one's own, whose files work as they are."""
+"""`sketchbench new sketch NAME`: a method, a data set, a network, a partition or a task of one's own, which works."""
 
 import importlib.machinery
 import keyword
@@ -11,36 +11,38 @@ from string import Template
 
 import click
 
-from sketchbench.command.group import OneOf
-from sketchbench.config import commands
-from sketchbench.config.composition import METHODS
+from sketchbench.command.group import FOLDER, OneOf
+from sketchbench.config.composition import METHODS, PARTS
 from sketchbench.files import check_writable, display_path, write_text
 from sketchbench.inspection.files import RESERVED
 from sketchbench.project import CONF, HOME, PROJECT
 
 TEXTS = Path(__file__).parent / "templates"
 TASK = "task"
-RUNS = {  # by kind: the task that measures a new method at once, and its sizes
+SHORT = "task.rounds=30 task.trials=2 'task.tuning.rates=[0.3]'"
+RUNS = {  # by kind: the task that measures something new at once, and its sizes
     "sketch": "task=moments sketch={}",
     "recovery": "task=reconstruction recovery={} d=2000 b=1000 task.k=50",
     "compressor": "task=compressor_contract compressor={}",
+    **{part: f"task=compressed_training {part}@task.{part}={{}} {SHORT}" for part in PARTS},
 }
 
 
 @click.command("new")
-@click.argument("kind", type=OneOf([*METHODS, TASK]))
+@click.argument("kind", type=OneOf([*METHODS, *PARTS, TASK]))
 @click.argument("name")
-@click.option("--folder", type=click.Path(path_type=Path), help="Your own folder of methods (default: mine).")
+@FOLDER
 def command(kind: str, name: str, folder: Path | None) -> None:
-    """Write a method or a task of your own that works, to begin from.
+    """Write a method, data set, model, partition or task of your own that works, to begin from.
 
-    A method is a YAML file and a module in your own folder. A task is a part of the project: four files of the
-    checkout, for its module, its settings, a study that runs it, and a claim that judges it. NAME has small letters,
-    digits and _.
+    All but a task are a YAML file and a module in your own folder, `mine` unless --folder names another. A task is a
+    part of the project: four files of the checkout, for its module, its settings, a study that runs it, and a claim
+    that judges it. NAME has small letters, digits and _.
 
     \b
     sketchbench new sketch half_signs
     sketchbench new compressor mine_too --folder ~/methods
+    sketchbench new dataset photos
     sketchbench new task lengths
     """
     if kind == TASK and folder:
@@ -59,7 +61,9 @@ def command(kind: str, name: str, folder: Path | None) -> None:
         print(f"  sketchbench show {paths[-1].stem}")
     else:
         print(f"  sketchbench run --folder {shlex.quote(str(own))} {RUNS[kind].format(name)}")
-        print(f"  sketchbench results --config{commands.own(own)}")
+        print(
+            f"  sketchbench {'frontier' if kind in PARTS else 'results --only mine'} --folder {shlex.quote(str(own))}"
+        )
 
 
 def write(kind: str, name: str, folder: Path) -> list[Path]:
@@ -84,6 +88,7 @@ def write(kind: str, name: str, folder: Path) -> list[Path]:
         elsewhere = [entry for entry in sys.path if Path(entry or ".").resolve() != folder.resolve()]
         if name in sys.stdlib_module_names or importlib.machinery.PathFinder.find_spec(name, elsewhere) is not None:
             raise ValueError(f"name {name!r} is that of a Python module that is installed; choose another")
+        words["folder"] = display_path(folder)
         places = {f"{kind}.yaml": folder / kind / f"{name}.yaml", f"{kind}.py": folder / f"{name}.py"}
     if taken := next((path for path in places.values() if os.path.lexists(path)), None):
         raise ValueError(f"{display_path(taken)} exists already; choose another name, or remove it")

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from sketchbench.command.group import FOLDER
 from sketchbench.config.composition import user_folder
 from sketchbench.inspection.check import check_folder
 from sketchbench.plan.cost import format_duration
@@ -20,7 +21,7 @@ def settings(function: Any) -> Any:
         click.option("--kernels", help="Backend: auto, numpy, numba or cupy (default: auto)."),
         click.option("--seed", type=int, help="Root of all randomness (default: 0)."),
         click.option("--studies", help="Studies, separated by commas (default: all)."),
-        click.option("--folder", help="Your own folder of methods."),
+        FOLDER,
         click.option(
             "--only", help="mine: only the studies of the methods in --folder, which run beside a few others."
         ),

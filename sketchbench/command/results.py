@@ -38,7 +38,7 @@ def command(arguments: Sequence[str], **options: Any) -> None:
             " this in its folder"
         )
     if options["folder"]:
-        options["folder"] = str(Path(options["folder"]).absolute())
+        options["folder"] = options["folder"].absolute()
     sys.exit(subprocess.call(["sh", "workflow/run", *_with_settings(list(arguments), options)], cwd=places[0]))
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import click
 from omegaconf import OmegaConf
 
-from sketchbench.command.group import OneOf
+from sketchbench.command.group import FOLDER, OneOf
 from sketchbench.command.program import UNFINISHED
 from sketchbench.config import composition
-from sketchbench.config.composition import METHODS
+from sketchbench.config.composition import METHODS, PARTS
 from sketchbench.config.overrides import product
 from sketchbench.errors import blame
 from sketchbench.files import check_writable
@@ -33,18 +33,20 @@ class Run(click.Command):
     """The command, whose help lists the groups with their options, and the default config."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        formatter.write(f"\n{list_options(composition.user_folder(ctx.params.get('folder', '')))}\n")
+        formatter.write(f"\n{list_options(composition.user_folder(ctx.params.get('folder') or ''))}\n")
 
 
 @click.command("run", cls=Run)
 @click.argument("overrides", nargs=-1, metavar="[OVERRIDE]...")
-@click.option("--folder", default="", is_eager=True, metavar="DIR", help="Your own folder of methods.")
+@FOLDER
 @click.option(
     "--result", type=click.Path(path_type=Path), metavar="FILE", help="Write a record (Parquet) to this file."
 )
 @click.option("--cfg", type=OneOf(["job"]), help="Print the composed config, and run nothing.")
 @click.option("-m", "--multirun", is_flag=True, help="Run every combination of values given as lists, b=16,32.")
-def command(overrides: Sequence[str], folder: str, result: Path | None, cfg: str | None, multirun: bool) -> None:
+def command(
+    overrides: Sequence[str], folder: Path | None, result: Path | None, cfg: str | None, multirun: bool
+) -> None:
     """Run one task on one method, and print the rows that it measured.
 
     Overrides are Hydra's: GROUP=OPTION chooses a file of conf/GROUP, KEY=VALUE sets a value.
@@ -57,7 +59,7 @@ def command(overrides: Sequence[str], folder: str, result: Path | None, cfg: str
     """
     if multirun and result:
         raise click.UsageError("--result names one record; leave it or --multirun out")
-    own = composition.user_folder(folder)
+    own = composition.user_folder(folder or "")
     configs = product(overrides, [CONF, *([own] if own else [])]) if multirun else [list(overrides)]
     if cfg:
         for chosen in configs:
@@ -89,7 +91,7 @@ def command(overrides: Sequence[str], folder: str, result: Path | None, cfg: str
 def list_options(folder: Path | None) -> str:
     """The groups with their options, and the default config."""
     lines = ["Groups and their options:"]
-    for group in ("task", *METHODS, "scale"):
+    for group in ("task", *METHODS, *PARTS, "scale"):
         places = [CONF / group] + ([folder / group] if folder else [])
         options = {str(path.relative_to(place).with_suffix("")) for place in places for path in place.rglob("*.yaml")}
         shown = sorted(option for option in options if not option.startswith(CONTROLS))
@@ -122,7 +124,8 @@ def _cell(value: Any) -> str:
 def check_methods(folder: Path, overrides: Sequence[str]) -> None:
     """Check the names in a user's folder, and the method that the overrides choose. Raises FolderError for mistakes."""
     chosen = (override.partition("=")[::2] for override in overrides)
-    methods = [Method(kind, name) for kind, name in chosen if kind in METHODS]
+    groups = ((key.partition("@")[0], name) for key, name in chosen)
+    methods = [Method(kind, name) for kind, name in groups if kind in (*METHODS, *PARTS)]
     own = [method for method in methods if method.path(folder).is_file()]
     parameters = [text for text in overrides if text.lstrip("+~").startswith(tuple(f"{m.kind}." for m in own))]
     check_folder(folder, only=own, overrides=parameters)

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from sketchbench.command.group import OneOf
+from sketchbench.command.group import FOLDER, OneOf
 from sketchbench.config import commands
 from sketchbench.parameters import choose
 from sketchbench.plan.selection import places_of
@@ -19,6 +19,7 @@ from sketchbench.report.claim import page
 from sketchbench.report.claim.claims import Claim, read_claims
 from sketchbench.report.claim.control import NegativeControl
 from sketchbench.report.claim.state import CODE, commits_behind
+from sketchbench.report.evidence import transfer
 from sketchbench.report.evidence.outcomes import Scale, read_outcomes
 from sketchbench.report.evidence.provenance import dated, last_commit, made_with
 from sketchbench.report.evidence.statistic import WORDS, name_of
@@ -37,16 +38,12 @@ def _complete_id(ctx: click.Context, param: click.Parameter, incomplete: str) ->
 @click.argument("claim", shell_complete=_complete_id)
 @click.argument("method", required=False)
 @click.option("--scale", type=OneOf(SCALES), help="One scale only (default: every scale that has reports).")
-@click.option(
-    "--folder",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Your own folder of methods, whose reports are shown.",
-)
+@FOLDER
 def command(claim: str, method: str | None, scale: str | None, folder: Path | None) -> None:
     """Show a claim with its verdicts: for each method the statistic, its interval, the bound, the negative control.
 
-    With a METHOD (srht, fiht, ...) also the commits of the code, and the commands that make this row again.
+    With a METHOD (srht, fiht, ...) also the commits of the code, and the commands that make this row again. With
+    --folder the verdicts are those on your methods, and on the compressors in your frontiers.
 
     \b
     sketchbench show S2
@@ -56,6 +53,7 @@ def command(claim: str, method: str | None, scale: str | None, folder: Path | No
     known = {path.stem: path for path in (CONF / "claim").glob("*.yaml")}
     (statement,) = read_claims([known[choose("claim", claim, sorted(known))]])
     places = [_reports(name, folder) for name in ([scale] if scale else SCALES)]
+    places += transfer.places(folder) if folder and not scale else []
     rows = {place: _rows(place, claim) for place in places if (place.reports / "claims.csv").is_file()}
     if not rows:
         again = f"sketchbench results --config scale={places[0].name}{commands.own(folder)}"
@@ -171,6 +169,9 @@ def _origin(claim: Claim, scale: Scale, row: Row, folder: Path | None) -> Iterat
             yield f"with: {study}: {made_with(table)}"
     same = "".join(f" {name}={value}" for name, value in sorted(settings.items(), reverse=True))
     yield "again:"
+    if scale.name not in SCALES:
+        yield f"  {transfer.command(scale)}"
+        return
     yield f"  {commands.workflow(scale.name, claim.studies)}{commands.own(folder)}{same}"
     if single := commands.single_run(CONF, scale.name, row):
         yield f"  {single}{f' --folder {shlex.quote(str(folder))}' if folder else ''}{same}"

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from sketchbench.command.group import FOLDER
 from sketchbench.project import PROJECT
 from sketchbench.site.build import build
 
@@ -12,15 +13,16 @@ from sketchbench.site.build import build
 @click.option(
     "--target",
     type=click.Path(path_type=Path),
-    default=PROJECT / "reports" / "site",
-    help="The folder of the site (default: reports/site).",
+    help="The folder of the site (default: reports/site, also of --folder).",
 )
-def command(target: Path) -> None:
+@FOLDER
+def command(target: Path | None, folder: Path | None) -> None:
     """Write the reports of the quick and of the paper scale as a static site.
 
-    It needs no server and no network: open index.html in a browser.
+    It needs no server and no network: open index.html in a browser. With --folder the verdicts are those on your
+    methods, if there are any, and each of your frontiers has a page.
 
     \b
     sketchbench site --target /tmp/site
     """
-    print(build(target))
+    print(build(target or (folder or PROJECT) / "reports" / "site", folder=folder))

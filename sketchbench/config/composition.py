@@ -11,7 +11,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import fields
 from importlib.metadata import version
@@ -40,6 +40,7 @@ METHODS = {
     "compressor": ("name", "algorithm"),
 }
 SHOWN = ("label", "size")  # further keys of a method
+PARTS = ("dataset", "model", "partition")  # groups of functions that tasks take, of which a user may have some, too
 YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast where PyYAML was built with it
 THEORY = tuple(part.name for part in fields(Known))
 
@@ -189,9 +190,9 @@ def load_method(kind: str, name: str, conf: Path = CONF, folder: Path | None = N
     return content
 
 
-def own_methods(folder: Path) -> dict[str, list[str]]:
-    """The names of the methods in a user's folder, by kind."""
-    return {kind: sorted(path.stem for path in (folder / kind).glob("*.yaml")) for kind in METHODS}
+def own_methods(folder: Path, kinds: Iterable[str] = METHODS) -> dict[str, list[str]]:
+    """The names of the methods, or of the files of other groups, in a user's folder, by kind."""
+    return {kind: sorted(path.stem for path in (folder / kind).glob("*.yaml")) for kind in kinds}
 
 
 def frozen(config: "DictConfig") -> Composed:
@@ -264,12 +265,13 @@ def _checked(name: str, part: Any) -> dict[Any, Any]:
 
 
 def user_folder(folder: str | Path) -> Path | None:
-    """A user's own folder, put on the module path; None for none. Raises ConfigError for one without methods."""
+    """A user's own folder, put on the module path; None for none. Raises ConfigError for one without `METHODS` or
+    `PARTS`."""
     if not folder:
         return None
     path = Path(folder).expanduser().resolve()
-    if not any((path / kind).is_dir() for kind in METHODS):
-        known = " or ".join(f"`{kind}`" for kind in METHODS)
+    if not any((path / kind).is_dir() for kind in (*METHODS, *PARTS)):
+        known = " or ".join(f"`{kind}`" for kind in (*METHODS, *PARTS))
         raise ConfigError(f"folder {path} needs a folder {known} with YAML files in it")
     if str(path) not in sys.path:
         sys.path.insert(0, str(path))

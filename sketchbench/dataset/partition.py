@@ -160,6 +160,27 @@ def dirichlet(labels: Labels, seed: int, clients: Count, alpha: Positive = 0.5) 
     return parts
 
 
+@checked
+def even(labels: Labels, seed: int, partition: MakeParts, samples: Count) -> Parts:
+    """A partition of which every client keeps equally many samples, drawn at random.
+
+    Arguments:
+        labels: classes of all samples (n,).
+        seed: root of the partition, and of that choice.
+        partition: function of `labels` and `seed`.
+        samples: of each client.
+
+    Raises:
+        ValueError: as `deal`, and for a client with fewer samples.
+    """
+    parts = deal(partition, labels, seed)
+    fewest = min(map(len, parts))
+    if samples > fewest:
+        raise ValueError(f"samples={samples} must be <= {fewest}, those of the client with the fewest")
+    random = seeds.generator(seed, data="even")
+    return [np.sort(random.choice(part, samples, replace=False)) for part in parts]
+
+
 def _check(clients: int, labels: Labels) -> None:
     """Raise TypeError unless labels are an array of integers (n,), and ValueError for more clients than samples."""
     masked = isinstance(labels, np.ma.MaskedArray)

@@ -23,7 +23,8 @@ from sketchbench.dataset.dataset import Dataset, Split
 from sketchbench.dataset.partition import MakeParts, deal
 from sketchbench.kernels import Array, Kernels
 from sketchbench.model.networks import MakeModel
-from sketchbench.objective.stacked import Batches, StackedPerceptron, initial_weights, perceptron
+from sketchbench.objective.stacked import Batches, StackedPerceptron, initial_weights
+from sketchbench.objective.stacked_network import StackedNetwork, stacked
 from sketchbench.parameters import Checked, Count, Positive, checked
 from sketchbench.privacy.sampling import Sampling
 
@@ -43,7 +44,7 @@ class Federation:
             and the standard deviation of all pixels of all training images, which count as public.
     """
 
-    network: StackedPerceptron
+    network: StackedPerceptron | StackedNetwork
     start: Array
     records: NDArray[np.int64]
     train: tuple[Array, Array]
@@ -99,11 +100,11 @@ def make_federation(
         kernels: backend of all arrays.
         data: the data set.
         partition: deals the training samples out to the clients.
-        model: makes the network, a perceptron.
+        model: makes the network; perceptrons are the fastest.
         trials: a 64-bit seed for each trial, of its partition and initial weights.
 
     Raises:
-        ValueError: for no trials; if clients have unequally many records, or the model is no perceptron.
+        ValueError: for no trials; if clients have unequally many records, or as `stacked_network.stacked`.
     """
     if not len(trials):
         raise ValueError("a federation needs at least one trial")
@@ -112,7 +113,7 @@ def make_federation(
     if len(counts) > 1:
         raise ValueError(
             f"partition: clients have from {min(counts)} to {max(counts)} records, and to train side by side "
-            "they need equally many; choose the partition iid or one_class"
+            "they need equally many; choose the partition iid or one_class, or yours through partition.even"
         )
     asarray, pixels = kernels.asarray, data.features(data.train)
     mean, sd = pixels.mean(), pixels.std()
@@ -121,7 +122,7 @@ def make_federation(
         return asarray(((data.features(split) - mean) / sd).astype(np.float32)), asarray(split.labels)
 
     return Federation(
-        perceptron(kernels, model, data.shape, data.classes),
+        stacked(kernels, model, data.shape, data.classes),
         asarray(initial_weights(lambda: model(shape=data.shape, classes=data.classes), trials)),
         np.array(dealt),
         samples(data.train),

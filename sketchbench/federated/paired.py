@@ -149,7 +149,7 @@ class PairedTrainings(Checked):
         kernels: backend of all arrays.
         seed: root of all randomness.
         data: the data set: clients get the training images, and accuracy is that on the test images.
-        model: makes the network, a perceptron.
+        model: makes the network.
         partitions: by case.
         training: batches and rounds.
         privacy: of a client's records.

@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sketchbench.config.composition import METHODS, compose, frozen, load_method, own_methods
+from sketchbench.config.composition import METHODS, PARTS, compose, frozen, load_method, own_methods
 from sketchbench.errors import ConfigError, FolderError
 from sketchbench.files import display_path
 from sketchbench.inspection import files
@@ -17,7 +17,8 @@ from sketchbench.project import CONF
 
 
 class Method(NamedTuple):
-    """A method of a user's folder: its kind, a key of `METHODS`, and the name of its file."""
+    """A method, or a data set, model or partition, of a user's folder: its kind, of `METHODS` or `PARTS`, and the name
+    of its file."""
 
     kind: str
     name: str
@@ -34,7 +35,7 @@ def check_folder(
     Arguments:
         folder: the user's, resolved, on the module path.
         conf: the project's configs.
-        only: the methods whose YAML and code are checked; None: all methods of the folder.
+        only: the methods whose YAML and code are checked; None: all of the folder, with data sets, models, partitions.
         overrides: Hydra's, of the methods' parameters.
 
     Raises:
@@ -44,7 +45,8 @@ def check_folder(
     if not lines:
         methods = only
         if methods is None:
-            methods = [Method(kind, name) for kind, names in own_methods(folder).items() for name in names]
+            own = own_methods(folder, (*METHODS, *PARTS))
+            methods = [Method(kind, name) for kind, names in own.items() for name in names]
         lines = [line for method in methods for line in mistakes(method, folder, conf, overrides)]
     if lines:
         raise FolderError("\n".join(lines))
@@ -53,6 +55,12 @@ def check_folder(
 def mistakes(method: Method, folder: Path, conf: Path = CONF, overrides: Sequence[str] = ()) -> list[str]:
     """A line for each mistake of one method; arguments as of `check_folder`."""
     kind, path = method.kind, method.path(folder)
+    findings = Findings(path, folder)
+    if kind in PARTS:
+        from sketchbench.inspection.parts import check_part  # 2 s of torch that other methods do without
+
+        check_part(findings, kind, conf, overrides)
+        return findings.lines
     try:
         composed = compose([f"{kind}={method.name}", "kernels=numpy", *overrides], conf, folder)
         composed.d, composed.b = SIZES[0]
@@ -65,7 +73,6 @@ def mistakes(method: Method, folder: Path, conf: Path = CONF, overrides: Sequenc
         composed.d, composed.b = d, b
         return frozen(composed).config
 
-    findings = Findings(path, folder)
     _check_label(findings, composed[kind].get("label", method.name), kind, conf)
     size = composed[kind].get("size")
     if size is not None and (not isinstance(size, int) or isinstance(size, bool) or size < 1):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from pathlib import Path
 
-from sketchbench.config.composition import METHODS
+from sketchbench.config.composition import METHODS, PARTS
 from sketchbench.config.overrides import NOT_HYDRA, groups
 from sketchbench.files import display_path
 
@@ -25,7 +25,7 @@ def mistakes(folder: Path, conf: Path) -> list[str]:
         folder: the user's, resolved.
         conf: the project's configs.
     """
-    known, kinds = groups(conf), ", ".join(METHODS)
+    known, kinds = groups(conf), ", ".join((*METHODS, *PARTS))
     lines = list(_check_modules(folder))
     for entry in sorted(folder.iterdir()):
         if entry.name.startswith((".", "__")) or entry.name in OURS:

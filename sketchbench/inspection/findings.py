@@ -22,8 +22,9 @@ class Findings:
         self.unusable: set[str] = set()  # modules that can't be imported, of which one line is enough
 
     def add(self, key: str, mistake: str) -> None:
-        """Add the mistake at a key: the value, and what it must be. The same line is added once."""
-        line = f"{display_path(self.path)}: {key}: {mistake}"
+        """Add the mistake at a key, "" for the whole file: the value, and what it must be. The same line is added
+        once."""
+        line = ": ".join(filter(None, (display_path(self.path), key.lstrip("."), mistake)))
         if line not in self.lines:
             self.lines.append(line)
 

@@ -29,7 +29,7 @@ def settings_with(options: Mapping[str, Any]) -> dict[str, Any]:
     `check_settings`."""
     settings = load(CONF / "workflow.yaml")
     validate(settings, "workflow", "conf/workflow.yaml")
-    settings |= {name: value for name, value in options.items() if value is not None}
+    settings |= {k: str(v) if isinstance(v, Path) else v for k, v in options.items() if v is not None}
     check_settings(settings)
     return dict(settings)
 

@@ -6,6 +6,7 @@ MkDocs runs as a subprocess, as only the extra `site` installs it.
 import hashlib
 import importlib
 import importlib.util
+import itertools
 import json
 import os
 import re
@@ -21,9 +22,11 @@ import yaml
 
 from sketchbench.files import check_writable, write_bytes, write_text
 from sketchbench.project import PROJECT
+from sketchbench.report.evidence import transfer
 from sketchbench.report.evidence.outcomes import Scale
 from sketchbench.site import lists
-from sketchbench.site.page import Asset, Page, scales_of
+from sketchbench.site.page import Asset, Page, own_scales, scales_of
+from sketchbench.site.transfer import pages as transfer_pages
 
 HERE = Path(__file__).parent
 MODULES = ("front", "claims", "errata", "printed", "frontier", "figures", "tables", "history", "glossary")
@@ -71,12 +74,13 @@ def all_pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
             yield from importlib.import_module(f"sketchbench.site.{name}").pages(scales, conf)
 
 
-def build(target: Path, root: Path = PROJECT) -> str:
+def build(target: Path, root: Path = PROJECT, folder: Path | None = None) -> str:
     """Build the site from the reports.
 
     Arguments:
         target: the folder of the site, empty or with an older one, which is removed.
         root: the folder of the project, with reports/, conf/ and docs/.
+        folder: a user's own, whose frontiers get pages, and whose verdicts take the place of the project's.
 
     Returns:
         One line: folder, number of pages, megabytes and seconds.
@@ -86,7 +90,11 @@ def build(target: Path, root: Path = PROJECT) -> str:
         FileError: where the folder can't be written.
     """
     start = time.perf_counter()
-    scales = scales_of(root / "reports")
+    ours, own = scales_of(root / "reports"), own_scales(folder) if folder else []
+    frontiers = transfer.places(folder) if folder else []
+    if folder and not own and not frontiers:
+        raise SiteError(f"{folder / 'reports'} has nothing to show; run sketchbench results or frontier with --folder")
+    scales = own or ours
     if not scales:
         raise SiteError(f"{root / 'reports'} has no claims.csv to show; run sketchbench results")
     check_writable(target / "index.html", lambda _: (target / lists.SCRIPT).read_bytes())
@@ -94,12 +102,13 @@ def build(target: Path, root: Path = PROJECT) -> str:
         raise SiteError(f"{target} has files that are of no site of ours, and would be removed; name an empty folder")
     if not importlib.util.find_spec("mkdocs"):
         raise SiteError("MkDocs builds the site and is not installed; `make site` installs it")
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "source"
-        pages = write(all_pages(scales, root / "conf"), source)
+    with tempfile.TemporaryDirectory() as place:
+        source = Path(place) / "source"
+        more = transfer_pages(frontiers, Scale("quick", root / "reports"), root / "conf")
+        pages = write(itertools.chain(all_pages(scales, root / "conf"), more), source)
         _copy(root / "docs", source / "docs")
         write_text(source / "site.css", (HERE / "theme" / "site.css").read_text(encoding="utf-8"))
-        config = Path(folder) / "mkdocs.yml"
+        config = Path(place) / "mkdocs.yml"
         write_text(config, yaml.safe_dump(mkdocs_config(pages, source, target), allow_unicode=True))
         print(f"{len(pages)} pages written; MkDocs makes them HTML, in about 20 s", file=sys.stderr)
         _run(config)

@@ -41,7 +41,7 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
     frontier = pd.concat([frame for _, frame in frames], ignore_index=True)
     measured = frontier[frontier["accuracy"].notna()]
     yield Asset(SCRIPT, (HERE / SCRIPT).read_bytes())
-    blocks = [INTRODUCTION, _question(measured), "## Compare budgets { #budgets }", *_budgets(measured)]
+    blocks = [INTRODUCTION, _question(measured), "## Compare budgets { #budgets }", *budgets(measured)]
     blocks += [
         "## Decide by these rules { #decisions }",
         DECISIONS,
@@ -54,7 +54,7 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
             yield picture
             more = f'Caption and tables: <a href="figures.html#{place.stem}">figures</a>.'
             blocks.append(figures.figure_html(picture, place.stem, scale, more))
-    blocks += ["## All measurements { #measured }", listing("frontier", _columns(measured), _rows(measured))]
+    blocks += ["## All measurements { #measured }", listing("frontier", columns(measured), _rows(measured))]
     refused = frontier[frontier["refused"].notna()]
     lines = dict.fromkeys(
         f"{row['label']} at 1/{row['compression']:g}: {row['refused']}" for row in refused.to_dict("records")
@@ -140,7 +140,7 @@ def _leak(row: Mapping[Any, Any]) -> str:
     return f"leaks: one client's first {many} the median image ({row['leak_server']:.0f} dB over a guess after one)"
 
 
-def _budgets(measured: pd.DataFrame) -> Iterator[str]:
+def budgets(measured: pd.DataFrame) -> Iterator[str]:
     """A table for each size of network: the most accurate compressor of each budget, by setting."""
     for (scale, _), rows in measured.groupby(["scale", "d"], sort=False):
         settings = list(
@@ -201,7 +201,7 @@ def _verdict(row: Mapping[Any, Any]) -> str:
     return f"{badge(row['verdict'])} ({number(row['statistic'])} {interval}; {row['scale']})"
 
 
-def _columns(measured: pd.DataFrame) -> list[Column]:
+def columns(measured: pd.DataFrame) -> list[Column]:
     names = [name for name in MEANINGS if name not in ("method", "refused") and measured[name].notna().any()]
     return [*(_column(name) for name in names), Column("scale", "scale", "size of the run: quick or paper")]
 

@@ -92,7 +92,7 @@ class Frontier(Checked):
         """Train; returns the rows of each setting.
 
         Raises:
-            ValueError: for a model that is no perceptron, clients with unequally many records, or a δ of at least 1
+            ValueError: as `stacked_network.stacked`, for clients with unequally many records, or a δ of at least 1
                 over the number of a client's records.
         """
         trainings = self._trainings

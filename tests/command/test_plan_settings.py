@@ -1,5 +1,6 @@
 """`sketchbench plan` takes options as settings of Snakemake, too."""
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -24,12 +25,12 @@ def parsed(*arguments: str) -> dict[str, Any]:
     ],
 )
 def test_options_and_settings(arguments: tuple[str, ...]) -> None:
-    assert parsed(*arguments) == {"folder": "a b/mine=1", "only": "mine", "seed": 3}
-    assert parsed(*arguments, "--runs") == {"folder": "a b/mine=1", "only": "mine", "seed": 3, "runs": True}
+    assert parsed(*arguments) == {"folder": Path("a b/mine=1"), "only": "mine", "seed": 3}
+    assert parsed(*arguments, "--runs") == {"folder": Path("a b/mine=1"), "only": "mine", "seed": 3, "runs": True}
 
 
 def test_the_value_of_an_option_may_look_like_a_setting() -> None:
-    assert parsed("--folder", "only=mine") == {"folder": "only=mine"}
+    assert parsed("--folder", "only=mine") == {"folder": Path("only=mine")}
 
 
 @pytest.mark.parametrize(("argument", "mistake"), [("foldr=mine", "--foldr"), ("seed=x", "not a valid integer")])

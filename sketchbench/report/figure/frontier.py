@@ -11,12 +11,14 @@ from sketchbench.report.figure import style
 from sketchbench.report.frontier.cells import by_setting, cells
 
 FADED = 0.35  # opacity of what is dominated
+LEAST = 1e-3  # test error
 
 
 def draw(tables: dict[str, pd.DataFrame]) -> Figure:
     """From study frontier, for each setting: the test error, 1 less the accuracy, over the bytes that a client sends
     in a round. Large markers: no other compressor sends as little and is more accurate beyond both intervals."""
     table = tables["frontier"]
+    table = table.reindex(columns=list(dict.fromkeys([*table, Column.EPSILON.value])))  # missing without privacy
     rows = style.select(table[table[Column.MEAN].notna()], quantity="accuracy")
     front = cells({"frontier": table})[[*_KEYS, "dominated"]]
     rows = _errors(by_setting(style.with_intervals(rows)))
@@ -42,9 +44,10 @@ _KEYS: list[str] = [Column.METHOD, Column.COMPRESSION, Column.CASE, Column.EPSIL
 
 
 def _errors(rows: pd.DataFrame) -> pd.DataFrame:
-    """Errors in the place of accuracies, with the ends of their intervals."""
+    """Errors in the place of accuracies, with the ends of their intervals; on a log scale, the least are LEAST."""
     low, high = (1 - rows[end] for end in ("high", "low"))
-    return rows.assign(**{Column.MEAN: 1 - rows[Column.MEAN], "low": low.clip(lower=1e-3), "high": high})
+    mean = (1 - rows[Column.MEAN]).clip(lower=LEAST)
+    return rows.assign(**{Column.MEAN: mean, "low": low.clip(lower=LEAST), "high": high})
 
 
 def _settings(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:

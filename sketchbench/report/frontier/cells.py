@@ -49,13 +49,16 @@ MEANINGS = {
 MEASURED = ("accuracy", "loss", *(f"leak_{name}" for name in VIEWS.values()))
 
 
-def join(tables: Sequence[Path], scale: str, csv: Path) -> None:
-    """Join the sealed tables of a scale, write the frontier as CSV, and seal it.
+def join(tables: Sequence[Path], scale: str, csv: Path, command: str = "") -> None:
+    """Join the sealed tables of a scale, write the frontier as CSV, and seal it; its rows are made again by `command`,
+    or by one each.
 
     Raises, in one line, ValueError for a file that is not what it must be, FileError (an OSError) for one that can't be
     written.
     """
     frontier = cells({path.stem: read_table(path, "table", COLUMNS, scale=scale) for path in tables})
+    if command:
+        frontier["command"] = command
     write_text(csv, frontier.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
     seal.write("frontier", scale, seal.sums(tables), [csv])
 

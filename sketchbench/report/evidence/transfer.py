@@ -1,0 +1,54 @@
+"""A frontier on data and network of one's own, beside the findings of the project's frontier."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from sketchbench.report.claim.claims import Claim, read_claims
+from sketchbench.report.evidence.outcomes import Scale, read_outcomes
+from sketchbench.report.frontier import TRAINING
+from sketchbench.report.table.reading import read_table
+
+PLACE = "frontier, accuracy"  # of a claim
+
+
+def findings(conf: Path) -> list[Claim]:
+    """The claims on accuracy at a number of bytes, without privacy."""
+    claims = read_claims((conf / "claim").glob("F*.yaml"))
+    return [one for one in claims if one.studies == [TRAINING] and one.place == PLACE]
+
+
+def beside(scale: Scale, ours: Scale, conf: Path) -> pd.DataFrame:
+    """A row for each finding and method: `claim`, `statement`, `label`, the verdict `here` with its `statistic`, `low`,
+    `high`, `bound`, and the `there` of the project's reports; "not run" where there is none."""
+    here, there = read_outcomes(scale), read_outcomes(ours)
+    keys = ["claim", "method"]
+    statements = pd.DataFrame([{"claim": one.id, "statement": one.statement} for one in findings(conf)])
+    rows = there[there["claim"].isin(statements["claim"]) & (there["role"] != "control")]
+    numbers = ["statistic", "low", "high", "bound"]
+    own = here[[*keys, "verdict", *numbers]].rename(columns={"verdict": "here"})
+    joined = rows[[*keys, "label", "verdict"]].rename(columns={"verdict": "there"}).merge(own, on=keys, how="left")
+    joined = joined.merge(statements, on="claim", how="left")
+    return joined.assign(here=joined["here"].fillna("not run"))
+
+
+def transfers(rows: pd.DataFrame) -> str:
+    """How many of the findings have the same verdict here, in a sentence."""
+    judged = rows[rows["here"] != "not run"]
+    decided = judged[judged["here"].isin(["holds", "fails"]) & judged["there"].isin(["holds", "fails"])]
+    same = int((decided["here"] == decided["there"]).sum())
+    undecided = len(judged) - len(decided)
+    more = f"; {undecided} are undecided, here or there" if undecided else ""
+    return f"{same} of {len(decided)} verdicts are the same as on digits{more}."
+
+
+def command(scale: Scale) -> str:
+    """The command that makes a frontier of one's own again."""
+    return str(read_table(scale.reports / "frontier.csv", "frontier", scale=scale.name)["command"].iloc[0])
+
+
+def places(folder: Path) -> Sequence[Scale]:
+    """The frontiers of a user's folder, by name."""
+    found = sorted((folder / "reports" / TRAINING).glob("*/frontier.csv"))
+    return [Scale(path.parent.name, path.parent) for path in found]

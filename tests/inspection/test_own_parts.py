@@ -1,0 +1,78 @@
+"""The check of a user's data set, model and partition: the templates pass, and each mistake is one line."""
+
+from pathlib import Path
+
+import pytest
+
+from sketchbench.command.new import write
+from sketchbench.config.composition import PARTS, user_folder
+from sketchbench.inspection.check import Method, check_folder, mistakes
+
+MISTAKES = [
+    (
+        "dataset",
+        "return Dataset(",
+        "return (lambda *parts: parts)(",
+        "it gave a tuple; it must give a sketchbench.dataset.dataset",
+    ),
+    ("dataset", "default_rng(0)", "default_rng()", "a second reading gave other images or labels"),
+    ("dataset", "integers(0, 4, count)", "integers(2, 3, count)", "all training labels are 2; there must be two"),
+    ("dataset", "integers(0, 4, count)", "integers(0, 5, count) % 5", "IndexError"),
+    ("dataset", 'label", 4, 255', 'label", 4, 200', "must be 0 to 200, as white=200"),
+    ("dataset", "astype(np.uint8)", "astype(np.float32)", "must be a NumPy array (n, channels, height, width)"),
+    ("dataset", "def load(train: int,", "def load(training: int,", "missing a required argument: 'training'"),
+    ("model", "nn.Linear(filters * (height // 2) * (width // 2), classes)", "nn.Identity()", "are of shape (3, 128)"),
+    ("model", "return self.scores(self.body(images))", "return self.scores(self.body(images)) / 0", "finite numbers"),
+    ("model", "nn.Conv2d(channels, filters", "nn.Conv2d(3, filters", "channels"),
+    ("model", "class Templated(nn.Module)", "class Templated(dict)", "must give a torch.nn.Module"),
+    ("partition", "default_rng(seed)", "default_rng()", "clients have other samples at the same seed"),
+    ("partition", "return list(", "return set(map(len, [])), list(", "client 0: a set must be a NumPy array (n,)"),
+    ("partition", "return list(shards", "return list((shards % 7)", "must not be given again"),
+    ("partition", "def deal(labels", "def deal(classes", "missing a required argument: 'classes'"),
+]
+
+
+def written(kind: str, folder: Path, old: str = "", new: str = "") -> list[str]:
+    """The mistakes of the template with one of its parts replaced."""
+    name = f"part_{abs(hash((kind, old, new, str(folder)))) % 10**8}"
+    _, module = write(kind, name, folder)
+    text = module.read_text()
+    old = old.replace("Templated", f"Part{name.removeprefix('part_')}").replace('label"', f'Part {name[5:]}"')
+    new = new.replace("Templated", f"Part{name.removeprefix('part_')}").replace('label"', f'Part {name[5:]}"')
+    assert old in text
+    module.write_text(text.replace(old, new) if old else text)
+    user_folder(folder)
+    return mistakes(Method(kind, name), folder)
+
+
+def test_the_templates_are_sound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for kind in PARTS:
+        assert written(kind, tmp_path) == []
+    check_folder(tmp_path)
+
+
+@pytest.mark.parametrize(("kind", "old", "new", "words"), MISTAKES)
+def test_mistakes_are_listed(tmp_path: Path, kind: str, old: str, new: str, words: str) -> None:
+    lines = written(kind, tmp_path, old, new)
+    assert len(lines) == 1, lines
+    assert words in lines[0]
+    assert lines[0].startswith(str(tmp_path / kind))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("_partial_: true", "must have a _target_, the name of a module"),
+        ("_target_: no_such.load\n_partial_: true", "there is no module no_such"),
+        ("_target_: sketchbench.dataset.own.arrays\npath: x", "it must have `_partial_: true` beside its _target_"),
+        ("_target_: sketchbench.dataset.own.arrays\n_partial_: true\npth: x", "pth"),
+        ("_target_: sketchbench.dataset.own.arrays\n_partial_: true\npath: x.npz", "there is no such file in"),
+        ("[1]", "at.yaml"),
+    ],
+)
+def test_mistakes_of_the_file(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "dataset").mkdir()
+    (tmp_path / "dataset" / "at.yaml").write_text(text)
+    lines = mistakes(Method("dataset", "at"), tmp_path)
+    assert len(lines) == 1, lines
+    assert words in lines[0]
