@@ -1,30 +1,26 @@
-"""Reconstruction robustness: how likely any attack on a Gaussian release finds a record, given a prior of records.
+"""Reconstruction robustness: how likely any attack on a Gaussian release finds a record that comes from a known prior.
 
-Balle, Cherubin and Hayes 2022; Hayes, Mahloujifar and Balle 2023. A record comes from a prior that the attacker knows,
-who also knows all other records. κ is the probability of success of the best guess without the release. With the
-release no attack succeeds with a probability above the blow-up function of the mechanism at κ: the largest probability
-of an event whose probability is κ where the record is replaced by one that does not depend on it.
+Balle, Cherubin and Hayes 2022; Hayes, Mahloujifar and Balle 2023. The attacker knows the prior, the mechanism and all
+other records. κ is the probability that the best guess without the release succeeds. With it no attack succeeds with a
+probability above the blow-up function of the mechanism at κ: the largest probability of an event that has the
+probability κ where the record is left out.
 """
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-from sketchbench.measure.numbers import check_finite
-from sketchbench.parameters import NonNegative, Probability, checked
+from sketchbench.parameters import Probability, checked
 from sketchbench.privacy.mechanism import Mechanism, steps
 
 
 @checked
 def reconstruction_bound(mechanism: Mechanism, baseline: Probability) -> float:
-    """An upper bound of the probability that an attack on a mechanism finds the record: Φ(Φ⁻¹(κ) + √k μ) for k releases
-    of sensitivity over σ = μ (Hayes et al. 2023, from Theorem 2 and the trade-off function of a Gaussian).
+    """The probability that no attack on a mechanism exceeds in finding a record: Φ(Φ⁻¹(κ) + √k μ) for k Gaussian
+    releases of sensitivity μσ (Hayes et al. 2023, Theorem 2, with the trade-off function of a Gaussian).
 
     Arguments:
-        mechanism: Gaussian releases of full batches. Its sensitivity is from the record to the one that replaces it,
-            which for a release of a vector of norm at most ℓ may be 0: ℓ.
+        mechanism: Gaussian releases of full batches, whose sensitivity is that for a record that is left out.
         baseline: κ.
 
     Raises:
@@ -34,4 +30,10 @@ def reconstruction_bound(mechanism: Mechanism, baseline: Probability) -> float:
     >>> round(reconstruction_bound(GaussianRelease(sensitivity=1.0, sigma=1.0), 0.1), 4)
     0.3891
     """
-    return max(_of_gaussian(_mu(mechanism), float(baseline)))
+    bounds = []
+    for own in steps(mechanism):
+        if own.sampled is not None:
+            raise ValueError(f"sampling={own.sampled.sampling.kind} must be full: the bound is for full batches")
+        blown = special.ndtri(baseline) + math.sqrt(own.count) / own.multiplier
+        bounds.append(float(special.ndtr(blown)))
+    return max(bounds)
