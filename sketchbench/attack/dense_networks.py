@@ -65,6 +65,12 @@ class DenseNetworks:
         networks._biases = [b - part.view_as(b) for b, part in zip(self._biases, parts[1::2], strict=True)]
         return networks
 
+    def without_biases(self) -> "DenseNetworks":
+        """The same networks with biases of 0."""
+        networks = copy.copy(self)
+        networks._biases = [torch.zeros_like(b) for b in self._biases]
+        return networks
+
     def trained(self, images: Tensor, labels: Tensor, rate: float) -> "DenseNetworks":
         """The same networks after steps of gradient descent at a rate, one for each of R batches: images (R, T, B,
         pixels), labels (R, T, B)."""
