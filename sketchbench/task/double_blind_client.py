@@ -24,7 +24,7 @@ from sketchbench.dataset.dataset import Dataset, MakeDataset
 from sketchbench.kernels import Array, Kernels
 from sketchbench.measure.row import MEDIAN, Row, Value
 from sketchbench.model.networks import MakeModel
-from sketchbench.parameters import Checked, Count, Natural, NonEmptyList, Positive, Probability, Several
+from sketchbench.parameters import Checked, Count, Natural, NonEmptyList, Positive, Probability, Several, choose
 from sketchbench.sketch.family import Family
 
 log = logging.getLogger(__name__)
@@ -55,16 +55,18 @@ class DoubleBlindClient(Checked):
 
     Rows by variant (`case`) and `clients`:
 
-    - `lead`: mean PSNR of the first client's image less that of the mean image of its class, in dB; bound: 0.
+    - `lead`: mean PSNR of the first client's image less that of the mean image of its class, in dB; bound: 0. `beyond`:
+      the same less `least`; bound: 0. `short`: `least` less the same; bound: 0.
     - `leaks` and `visible`: in how many trials the lead is below `least`, or is not; bound: 1/2.
     - `accuracy`: mean share of test images that a network of this variant classifies rightly after `rounds`, through
       the sketch where it is fixed, whatever the number of clients.
-    - `lost`: the accuracy that the variant loses to the first one in the same trial, less `allowed`; bound: 0.
+    - `accuracy_loss`: the accuracy that the variant loses to `plain` in the same trial; bound: `allowed`.
 
     Arguments:
         family: of the sketches Sᵀ (s, inputs) of layers, called with d and b.
         share: s/inputs.
-        variants: by name; the first one is plain training.
+        variants: by name.
+        plain: the name of the variant that others are compared with.
         clients: m >= 2, the numbers of clients.
         rounds: of the training.
         images: of all clients together in a round.
@@ -81,6 +83,7 @@ class DoubleBlindClient(Checked):
     family: Callable[..., Family]
     share: Probability
     variants: dict[str, Variant]
+    plain: str
     clients: NonEmptyList[Several]
     rounds: Natural
     images: Count
@@ -88,6 +91,10 @@ class DoubleBlindClient(Checked):
     least: Positive
     allowed: Probability
     trials: Several
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        choose("plain", self.plain, self.variants)
 
     def run(self) -> list[Row]:
         return [*self._attack_rows(), *self._accuracy_rows()]
@@ -145,6 +152,8 @@ class DoubleBlindClient(Checked):
                 log.info("%s, %d clients: lead %.1f dB, %d visible", name, clients, leads.mean(), found)
                 columns: dict[str, Value] = {"case": name, "clients": clients, "observed": int(visible.sum())}
                 yield Row("lead", bound=0.0, **columns).mean(leads)
+                yield Row("beyond", bound=0.0, **columns).mean(leads - self.least)
+                yield Row("short", bound=0.0, **columns).mean(self.least - leads)
                 yield Row("leaks", bound=MEDIAN, **columns).counted(self.trials - found, self.trials)
                 yield Row("visible", bound=MEDIAN, **columns).counted(found, self.trials)
 
@@ -170,12 +179,10 @@ class DoubleBlindClient(Checked):
         return pixels(self.attacks.find_most_likely(target, scene.classes.of(labels))[:, 0])
 
     def _accuracy_rows(self) -> Iterator[Row]:
-        first = None
-        for name, variant in self.variants.items():
-            accuracies = self._train(variant)
-            first = accuracies if first is None else first
-            yield Row("accuracy", case=name).mean(accuracies)
-            yield Row("lost", case=name, bound=0.0).mean(first - accuracies - self.allowed)
+        accuracies = {name: self._train(variant) for name, variant in self.variants.items()}
+        for name, each in accuracies.items():
+            yield Row("accuracy", case=name).mean(each)
+            yield Row("accuracy_loss", case=name, bound=float(self.allowed)).mean(accuracies[self.plain] - each)
 
     def _train(self, variant: Variant) -> NDArray[np.float64]:
         """The accuracies (T,) of networks after a training by a variant, with the same batches for all."""

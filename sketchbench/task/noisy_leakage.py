@@ -64,7 +64,7 @@ class NoisyLeakage(Checked):
       often where nothing is compressed: it takes the most likely candidate.
     - `inverted`: in how many of the first trials of each network the candidate nearest to the image that
       `StackedAttacks.find_most_likely` makes of the message is the victim's; of a single client; bound: the same.
-    - `kept`: `found` less κ as a share of what is lost between κ and 1: 0 for a guess, 1 without noise.
+    - `retained`: `found` less κ over 1 - κ, 0 for a guess and 1 if all are found: mean over the networks; bound: `allowed`.
 
     The column `positive_control` has the number of trials in which the image is found without noise.
 
@@ -78,6 +78,7 @@ class NoisyLeakage(Checked):
         clip: the norm to which gradients are clipped.
         noise: that is added, over what is calibrated: 1 for a sound mechanism.
         candidates: test images of the victim's class.
+        allowed: bound of `retained`.
         networks: with freshly drawn weights and candidates.
         trials: all trials; each network has as many, with a victim and noise of its own each.
     """
@@ -95,6 +96,7 @@ class NoisyLeakage(Checked):
     clip: Positive
     noise: NonNegative
     candidates: Several
+    allowed: Probability
     networks: Count
     trials: Several
 
@@ -184,8 +186,8 @@ class NoisyLeakage(Checked):
         count, known = int(found.sum()), int(control.sum())
         log.info("%s, ε=%g: %d of %d found, bound %.3g", name, epsilon, count, self.trials, bound)
         yield Row("found", bound=bound, **columns, positive_control=known).counted(count, self.trials)
-        kept = (found.double().mean(dim=1) - 1 / self.candidates) / (1 - 1 / self.candidates)
-        yield Row("kept", **columns).mean(kept.numpy())
+        retained = (found.double().mean(dim=1) - 1 / self.candidates) / (1 - 1 / self.candidates)
+        yield Row("retained", bound=float(self.allowed), **columns).mean(retained.numpy())
         if release.clients == 1:
             right = self._inverted(compressor, at, seen[:, 0]) == victims[:, 0]
             yield Row("inverted", bound=bound, **columns).counted(int(right.sum()), self.networks)
@@ -200,8 +202,9 @@ class NoisyLeakage(Checked):
             times = random.multinomial(release.clients - 1, [1 / POOL] * POOL, size=victims.shape)
             away = torch.tensor(times - (release.clients - 1) / POOL, dtype=torch.float32)
             seen = seen + away @ self._others
-        noise = random.standard_normal(seen.shape, dtype=np.float32)
-        return victims, seen + sigma * torch.from_numpy(noise)
+        if sigma:
+            seen = seen + sigma * torch.from_numpy(random.standard_normal(seen.shape, dtype=np.float32))
+        return victims, seen
 
     def _named(self, compressor: Compressor, at: At, seen: Tensor) -> Tensor:
         """The candidates (T, k) whose messages are nearest to those of what is seen (T, k, d)."""
