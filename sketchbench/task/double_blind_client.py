@@ -29,6 +29,7 @@ from sketchbench.sketch.family import Family
 
 log = logging.getLogger(__name__)
 
+
 @dataclass(frozen=True)
 class Variant(Checked):
     """A variant of double-blind learning.
@@ -134,9 +135,7 @@ class DoubleBlindClient(Checked):
         """Whether a client sees each entry of the mean update, (d,)."""
         shapes = self._scene.networks.layout.shapes
         sketched = {"none": 0, "hidden": len(shapes) - 2, "all": len(shapes)}[variant.layers]
-        seen = [
-            len(shape) == 1 or place >= sketched or variant.sketch == "fixed" for place, shape in enumerate(shapes)
-        ]
+        seen = [len(shape) == 1 or place >= sketched or variant.sketch == "fixed" for place, shape in enumerate(shapes)]
         every = zip(shapes, seen, strict=True)
         return torch.cat([torch.full((math.prod(shape),), one) for shape, one in every]) & self._kept(variant)
 

@@ -64,7 +64,7 @@ class NoisyLeakage(Checked):
       often where nothing is compressed: it takes the most likely candidate.
     - `inverted`: in how many of the first trials of each network the candidate nearest to the image that
       `StackedAttacks.find_most_likely` makes of the message is the victim's; of a single client; bound: the same.
-    - `retained`: `found` less κ over 1 - κ, 0 for a guess and 1 if all are found: mean over the networks; bound: `allowed`.
+    - `retained`: the share that is found less κ, over 1 - κ: 0 for a guess, 1 if all are found; bound: `allowed`.
 
     The column `positive_control` has the number of trials in which the image is found without noise.
 

@@ -29,7 +29,7 @@ def test_below_all_private_curves_and_above_the_guess(baseline: float, mu: float
 @examples(15)
 @given(BASELINES, st.floats(0.05, 5))
 def test_touched_by_a_private_curve(baseline: float, mu: float) -> None:
-    """At the ε where the curve is tangent, ε = μ²/2 + μΦ⁻¹... of the event, the two are equal."""
+    """At the ε of the ratio of densities where the event ends, the two are equal."""
     bound = reconstruction_bound(GaussianRelease(mu, 1.0), baseline)
     threshold = -stats.norm.ppf(baseline)  # of the event under noise alone, in units of σ
     epsilon = mu * threshold - mu**2 / 2  # the logarithm of the ratio of densities there
