@@ -79,7 +79,7 @@ class LeakageLimits(Checked):
     of a guess without a message: the mean training image of its class, or, where labels are read, of all classes. Rows
     by condition (`case`, with the columns `batch`, `round`, the rounds of training, and `local_steps`):
 
-    - `lead`: mean, in dB; bound: 0. `beyond`: the lead less `least`; bound: 0. `short`: `least` less the lead; bound: 0.
+    - `lead`: mean, in dB; bound: 0. `beyond`: the lead less `least`. `short`: `least` less the lead. Bound of both: 0.
     - `leaks` and `visible`: in how many trials the lead is below `least`, or is not; bound: 1/2.
     - `accuracy`: mean share of the test images that the networks classify rightly.
     - `read`: in how many trials the label was read rightly, where it is.
