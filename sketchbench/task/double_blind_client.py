@@ -46,6 +46,10 @@ class Variant(Checked):
     biases: bool = True
     sketch: Literal["fresh", "fixed"] = "fresh"
 
+    def sketched(self, parameters: int) -> int:
+        """How many of all parameters, weights and biases in turn, are before the first layer that is not sketched."""
+        return {"none": 0, "hidden": parameters - 2, "all": parameters}[self.layers]
+
 
 @dataclass(frozen=True)
 class DoubleBlindClient(Checked):
@@ -106,7 +110,8 @@ class DoubleBlindClient(Checked):
 
     @functools.cached_property
     def _seed(self) -> int:
-        return seeds.key(self.seed, task="double-blind client", trials="judged")
+        """The root of victims, networks and sketches that nobody saw while the attack was made."""
+        return seeds.key(self.seed, task="client of double-blind learning", trials="judged")
 
     @functools.cached_property
     def _scene(self) -> Scene:
@@ -116,9 +121,8 @@ class DoubleBlindClient(Checked):
         """The networks as clients compute with them in a round."""
         shapes = networks.layout.shapes
         key = seeds.key(self._seed, sketch="layers", round=number if variant.sketch == "fresh" else -1)
-        sketched = {"none": 0, "hidden": len(shapes) - 2, "all": len(shapes)}[variant.layers]
         projections: list[Array | None] = [None] * len(shapes)
-        for place in range(0, sketched, 2):
+        for place in range(0, variant.sketched(len(shapes)), 2):
             inputs = shapes[place][1]
             family = self.family(d=inputs, b=max(1, round(self.share * inputs)))
             drawn = family.draw(seeds.key(key, layer=place), operators=self.trials, kernels=self.kernels.NAME)
@@ -134,7 +138,7 @@ class DoubleBlindClient(Checked):
     def _visible(self, variant: Variant) -> Tensor:
         """Whether a client sees each entry of the mean update, (d,)."""
         shapes = self._scene.networks.layout.shapes
-        sketched = {"none": 0, "hidden": len(shapes) - 2, "all": len(shapes)}[variant.layers]
+        sketched = variant.sketched(len(shapes))
         seen = [len(shape) == 1 or place >= sketched or variant.sketch == "fixed" for place, shape in enumerate(shapes)]
         every = zip(shapes, seen, strict=True)
         return torch.cat([torch.full((math.prod(shape),), one) for shape, one in every]) & self._kept(variant)

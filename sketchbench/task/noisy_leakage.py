@@ -124,7 +124,8 @@ class NoisyLeakage(Checked):
 
     @functools.cached_property
     def _seed(self) -> int:
-        return seeds.key(self.seed, task="noisy leakage")
+        """The root of victims, networks and noise that nobody saw while the attacks were made."""
+        return seeds.key(self.seed, task="noisy leakage", trials="judged")
 
     @functools.cached_property
     def _scene(self) -> Scene:
