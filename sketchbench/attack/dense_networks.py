@@ -59,7 +59,7 @@ class DenseNetworks:
         """The same networks with weights less `steps` (T, d), in the order of the networks' parameters; the result is
         differentiable by the steps."""
         check_axes("steps", steps, len(self._weights[0]), self.layout.d)
-        parts = steps.split([math.prod(shape) for shape in self.layout.shapes], dim=1)
+        parts = torch.split(steps, [math.prod(shape) for shape in self.layout.shapes], dim=1)
         networks = copy.copy(self)
         networks._weights = [w - part.view_as(w) for w, part in zip(self._weights, parts[::2], strict=True)]
         networks._biases = [b - part.view_as(b) for b, part in zip(self._biases, parts[1::2], strict=True)]

@@ -210,7 +210,7 @@ class NoisyLeakage(Checked):
     def _named(self, compressor: Compressor, at: At, seen: Tensor) -> Tensor:
         """The candidates (T, k) whose messages are nearest to those of what is seen (T, k, d)."""
         messages = self._message(compressor, at, torch.cat([seen, self._gradients], dim=1))
-        seen, known = messages.split([self._each, self.candidates], dim=1)
+        seen, known = messages[:, : self._each], messages[:, self._each :]
         return torch.cdist(seen, known).argmin(dim=2)
 
     def _message(self, compressor: Compressor, at: At, updates: Tensor) -> Tensor:
