@@ -156,7 +156,9 @@ class LeakageLimits(Checked):
         scene, networks, size = self._scene, self._networks[condition.trained], condition.batch
         if condition.local_steps > 1:
             networks = LocalSteps(networks, condition.local_steps, self.local_rate)
-        images, labels = (x[:, : CLIENTS * size].unflatten(1, (CLIENTS, size)) for x in (scene.images, scene.labels))
+        images, labels = (
+            x[:, : CLIENTS * size].reshape(len(x), CLIENTS, size, *x.shape[2:]) for x in (scene.images, scene.labels)
+        )
         compressor = self.compressor(layout=networks.layout, limit=byte_limit(networks.layout, self.compression))
         at = At(self.kernels, seeds.key(self._judged, condition=name), 0, len(images))
         updates = self.kernels.asarray(networks.gradients(images, labels).numpy())
