@@ -1,4 +1,4 @@
-"""Adam with a learning rate that falls along a cosine."""
+"""Adam, with a constant learning rate or one that falls along a cosine."""
 
 import math
 from collections.abc import Sequence
@@ -9,19 +9,17 @@ from torch import Tensor
 DECAY, SQUARES_DECAY, LEAST = 0.9, 0.999, 1e-8  # β₁, β₂ and ε of Kingma and Ba (2015)
 
 
-class CosineAdam:
-    """Adam (Kingma and Ba 2015, Algorithm 1), whose learning rate falls from `rate` to 0 in `steps` steps, along half a
-    cosine. Steps are those of torch.optim's Adam and CosineAnnealingLR, bit for bit; their first object imports torch's
-    compiler, which takes a second.
+class Adam:
+    """Adam (Kingma and Ba 2015, Algorithm 1). Steps are those of torch.optim's, bit for bit, whose first object imports
+    torch's compiler, which takes a second.
 
     Arguments:
         variables: to be changed in place.
-        rate: the learning rate of the first step.
-        steps: the number of steps.
+        rate: the learning rate.
     """
 
-    def __init__(self, variables: Sequence[Tensor], rate: float, steps: int) -> None:
-        self._variables, self._rate, self._steps, self._step = variables, rate, steps, 0
+    def __init__(self, variables: Sequence[Tensor], rate: float) -> None:
+        self._variables, self._rate, self._step = variables, rate, 0
         self._means = [torch.zeros_like(v) for v in variables]
         self._squares = [torch.zeros_like(v) for v in variables]
 
@@ -35,5 +33,17 @@ class CosineAdam:
             mean.lerp_(slope, 1 - DECAY)
             square.mul_(SQUARES_DECAY).addcmul_(slope, slope, value=1 - SQUARES_DECAY)
             v.addcdiv_(mean, (square.sqrt() / spread).add_(LEAST), value=-size)
+
+
+class CosineAdam(Adam):
+    """`Adam` whose learning rate falls from `rate` to 0 in `steps` steps, along half a cosine, as with torch.optim's
+    CosineAnnealingLR."""
+
+    def __init__(self, variables: Sequence[Tensor], rate: float, steps: int) -> None:
+        super().__init__(variables, rate)
+        self._steps = steps
+
+    def step(self, slopes: Sequence[Tensor]) -> None:
+        super().step(slopes)
         before, after = (1 + math.cos(math.pi * t / self._steps) for t in (self._step - 1, self._step))
         self._rate *= after / before

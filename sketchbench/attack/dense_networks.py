@@ -1,6 +1,7 @@
 """Perceptrons with ReLU side by side, with gradients in closed form, which are differentiable by the images."""
 
 import copy
+import math
 from collections.abc import Sequence
 
 import torch
@@ -54,6 +55,41 @@ class DenseNetworks:
         ]
         return networks
 
+    def stepped(self, steps: Tensor) -> "DenseNetworks":
+        """The same networks with weights less `steps` (T, d), in the order of the networks' parameters; the result is
+        differentiable by the steps."""
+        check_axes("steps", steps, len(self._weights[0]), self.layout.d)
+        parts = torch.split(steps, [math.prod(shape) for shape in self.layout.shapes], dim=1)
+        networks = copy.copy(self)
+        networks._weights = [w - part.view_as(w) for w, part in zip(self._weights, parts[::2], strict=True)]
+        networks._biases = [b - part.view_as(b) for b, part in zip(self._biases, parts[1::2], strict=True)]
+        return networks
+
+    def without_biases(self) -> "DenseNetworks":
+        """The same networks with biases of 0."""
+        networks = copy.copy(self)
+        networks._biases = [torch.zeros_like(b) for b in self._biases]
+        return networks
+
+    def trained(self, images: Tensor, labels: Tensor, rate: float) -> "DenseNetworks":
+        """The same networks after steps of gradient descent at a rate, one for each of R batches: images (R, T, B,
+        pixels), labels (R, T, B)."""
+        networks = self
+        for batch, truth in zip(images, labels, strict=True):
+            networks = networks.stepped(rate * networks.gradients(batch[:, None], truth[:, None])[:, 0])
+        return networks
+
+    def accuracies(self, images: Tensor, labels: Tensor) -> Tensor:
+        """The share of images (n, pixels) that each network gives their class of `labels` (n,): (T,)."""
+        everywhere = images.expand(len(self._weights[0]), *images.shape)
+        *_, scores = self._forward(everywhere)
+        return (scores.argmax(dim=2) == labels).double().mean(dim=1)
+
+    @property
+    def trials(self) -> int:
+        """T, the number of networks."""
+        return len(self._weights[0])
+
     @property
     def first_projection(self) -> Tensor | None:
         """The matrices that multiply the images before the first layer, (T, pixels, pixels), or None."""
@@ -72,8 +108,9 @@ class DenseNetworks:
         check_axes("images", images, len(weight), "clients", "batch", weight.shape[2])
         check_labels("labels", labels, classes, *images.shape[:3])
         trials, batches, size, pixels = images.shape
-        entered, active, slope = self._forward(images.reshape(trials, batches * size, pixels), labels.flatten(1))
-        slope = slope / size
+        entered, active, scores = self._forward(images.reshape(trials, batches * size, pixels))
+        truth = nn.functional.one_hot(labels.flatten(1), classes).to(scores)
+        slope = (scores.softmax(dim=-1) - truth) / size
         parts: list[Tensor] = []
         for layer in reversed(range(len(self._weights))):
             left, right = (x.reshape(trials * batches, size, -1) for x in (slope, entered[layer]))
@@ -83,9 +120,8 @@ class DenseNetworks:
                 slope = self._project(slope @ self._weights[layer], layer, transposed=True) * active[layer - 1]
         return torch.cat(parts, dim=2)
 
-    def _forward(self, images: Tensor, labels: Tensor) -> tuple[list[Tensor], list[Tensor], Tensor]:
-        """For images (T, n, pixels) with labels (T, n): the inputs of each layer, masks of its positive outputs, and
-        the derivatives of the loss by the scores."""
+    def _forward(self, images: Tensor) -> tuple[list[Tensor], list[Tensor], Tensor]:
+        """For images (T, n, pixels): the inputs of each layer, masks of its positive outputs, and the scores."""
         entered: list[Tensor] = []
         active: list[Tensor] = []
         outputs = images
@@ -94,14 +130,48 @@ class DenseNetworks:
             scores = torch.baddbmm(bias, entered[-1], weight.transpose(1, 2))
             active.append((scores > 0).to(scores))
             outputs = scores.relu()
-        truth = nn.functional.one_hot(labels, scores.shape[-1]).to(scores)
-        return entered, active, scores.softmax(dim=-1) - truth
+        return entered, active, scores
 
     def _project(self, inputs: Tensor, layer: int, *, transposed: bool = False) -> Tensor:
         projection = self._projections[layer]
         if projection is None:
             return inputs
         return inputs @ (projection.transpose(1, 2) if transposed else projection)
+
+
+class LocalSteps(DenseNetworks):
+    """The same networks, each trained by a client for some local steps of gradient descent on its whole batch: the
+    update is the mean of the gradients on the way, (w₀ - w_K)/(K rate).
+
+    Arguments:
+        networks: before the first step.
+        steps: K >= 1.
+        rate: of a step.
+    """
+
+    def __init__(self, networks: DenseNetworks, steps: int, rate: float) -> None:
+        self.__dict__.update(vars(networks))
+        self._steps, self._rate = steps, rate
+
+    def gradients(self, images: Tensor, labels: Tensor) -> Tensor:
+        trials, clients = labels.shape[:2]
+        images, labels = (x.reshape(trials * clients, 1, *x.shape[2:]) for x in (images, labels))
+        networks, total = self._of_each(clients), torch.zeros(())
+        for step in range(self._steps):
+            slope = networks.gradients(images, labels)[:, 0]
+            total = total + slope
+            if step + 1 < self._steps:
+                networks = networks.stepped(self._rate * slope)
+        return (total / self._steps).view(trials, clients, -1)
+
+    def _of_each(self, clients: int) -> DenseNetworks:
+        """A network for each client, in the order of trials and clients."""
+        networks = DenseNetworks.__new__(DenseNetworks)
+        vars(networks).update({name: kept for name, kept in vars(self).items() if name not in ("_steps", "_rate")})
+        for name in ("_weights", "_biases", "_projections"):
+            kept = [x if x is None else x.repeat_interleave(clients, dim=0) for x in getattr(self, name)]
+            setattr(networks, name, kept)
+        return networks
 
 
 def estimate_first_inputs(update: Tensor, known: Tensor, layout: Layout) -> tuple[Tensor, Tensor]:

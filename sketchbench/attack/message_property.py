@@ -25,19 +25,27 @@ STRENGTH = 1e-2  # C of the logistic regression, whose features have variance 1
 
 
 class Observation(NamedTuple):
-    """A round that the attacker observes, in T networks.
+    """A round that the attacker observes.
 
     Attributes:
         compressor: of all clients.
-        networks: T networks.
         at: the round, with T trials.
-        clients: the number of clients; the first is the victim, and the others' batches have images of all classes.
     """
 
     compressor: Compressor
-    networks: DenseNetworks
     at: At
-    clients: int
+
+
+class Updates(NamedTuple):
+    """Updates (T, n, d), every other one with the property.
+
+    Attributes:
+        single: of the victim.
+        mixed: means of victim and other clients.
+    """
+
+    single: Tensor
+    mixed: Tensor
 
 
 @dataclass(frozen=True)
@@ -61,33 +69,43 @@ class MessageProperty(Checked):
     others: Count
     features: Count
 
-    def areas(self, watched: Observation, data: Dataset, random: np.random.Generator) -> dict[Observed, list[float]]:
-        """The area under the ROC curve in each of T networks, by what the attacker observes: `server`, the victim's
-        message, or `sum`, the sum of all clients' messages, if messages add up.
+    def updates(self, networks: DenseNetworks, clients: int, data: Dataset, random: np.random.Generator) -> Updates:
+        """The updates whose messages the attacker learns from, and then those that it is tested on, in T networks.
 
         Arguments:
-            watched: the round.
+            networks: T networks.
+            clients: the number of clients; the first is the victim, and the others' batches have images of all classes.
             data: the data set, with the classes of the property.
             random: of the batches.
 
         Raises:
             ValueError: for more clients than there are batches for, or classes without an image.
         """
-        check_count("clients", watched.clients, 1)
-        if watched.clients > self.others + 1:
-            raise ValueError(f"others={self.others} must be >= {watched.clients - 1}, all clients but one")
+        check_count("clients", clients, 1)
+        if clients > self.others + 1:
+            raise ValueError(f"others={self.others} must be >= {clients - 1}, all clients but one")
         sides = [
-            self._updates(watched, data, split, count, random)
+            self._updates(networks, clients, data, split, count, random)
             for split, count in ((data.train, self.known), (data.test, self.tested))
         ]
-        single, mixed = (torch.cat(parts, dim=1) for parts in zip(*sides, strict=True))
-        areas: dict[Observed, list[float]] = {"server": self._test_attacker(watched, single)}
+        return Updates(*(torch.cat(parts, dim=1) for parts in zip(*sides, strict=True)))
+
+    def areas(self, watched: Observation, updates: Updates) -> dict[Observed, list[float]]:
+        """The area under the ROC curve in each of T networks, by what the attacker observes: `server`, the victim's
+        message, or `sum`, the sum of all clients' messages, if messages add up."""
+        areas: dict[Observed, list[float]] = {"server": self._test_attacker(watched, updates.single)}
         if watched.compressor.adds_up:  # so that the mean message is that of the mean update
-            areas["sum"] = self._test_attacker(watched, mixed)
+            areas["sum"] = self._test_attacker(watched, updates.mixed)
         return areas
 
     def _updates(
-        self, watched: Observation, data: Dataset, split: Split, count: int, random: np.random.Generator
+        self,
+        networks: DenseNetworks,
+        clients: int,
+        data: Dataset,
+        split: Split,
+        count: int,
+        random: np.random.Generator,
     ) -> tuple[Tensor, Tensor]:
         """`count` updates of the victim, and means of the updates of victim and other clients, each (T, count, d);
         every other one has the property."""
@@ -98,9 +116,9 @@ class MessageProperty(Checked):
         labels = torch.tensor(split.labels)
 
         def gradients(chosen: NDArray[np.int64]) -> Tensor:
-            return watched.networks.gradients(images[chosen], labels[chosen])
+            return networks.gradients(images[chosen], labels[chosen])
 
-        trials, clients = watched.at.trials, watched.clients
+        trials = networks.trials
         chosen = random.integers(len(labels), size=(trials, count, self.batch))
         chosen[:, ::2] = random.choice(np.flatnonzero(having), chosen[:, ::2].shape)
         own = gradients(chosen)

@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from sketchbench.attack.adam import Adam
 from sketchbench.compressor.compressor import At, Compressor
 from sketchbench.compressor.operators import SketchedUpdate, on_cpu
 from sketchbench.compressor.sparse import RandomK
@@ -83,26 +84,32 @@ class Lattice:
             deviation: standard deviation of a number, (T,).
         """
         count, trials = len(self.first), len(seen)
-        forward = self._likelihoods(seen, possible, deviation)
-        log, likelihoods = np.zeros(trials), forward.copy()
+        likelihoods = self._likelihoods(seen, possible, deviation)
+        forward, sums_before = np.empty_like(likelihoods), np.empty(likelihoods.shape[1:])
+        log = np.zeros(trials)
         for j in range(count):
             if j:
-                forward[j] *= _before(forward[j - 1], self._shifts[j])
+                _before(forward[j - 1], self._shifts[j], sums_before)
+                np.multiply(likelihoods[j], sums_before, out=forward[j])
+            else:
+                forward[j] = likelihoods[j]
             total = forward[j].sum(axis=1)
             forward[j] /= total[:, None]
             log += np.log(total)
         counts, sums = np.zeros((trials, self.n)), np.zeros((trials, self.n))
-        backward = np.ones_like(forward[0])
+        backward = np.ones_like(sums_before)  # from the last place to the first, for which sums need no copy
+        share = np.empty_like(sums_before)
         for j in reversed(range(count)):
-            share = forward[j] * backward
+            np.multiply(forward[j], backward[:, ::-1], out=share)
             share /= share.sum(axis=1, keepdims=True) + TINY
             here = slice(self.first[j], self.first[j] + self.width)
             counts[:, here] += share
-            sums[:, here] += share * seen[:, [j]]
+            share *= seen[:, [j]]
+            sums[:, here] += share
             if j:
-                backward *= likelihoods[j]
-                backward = _before(backward[:, ::-1], self._shifts[j])[:, ::-1]
-                backward = backward / (backward.max(axis=1, keepdims=True) + TINY)
+                backward *= likelihoods[j][:, ::-1]
+                _before(backward, self._shifts[j], sums_before)
+                np.divide(sums_before, sums_before.max(axis=1, keepdims=True) + TINY, out=backward)
         means = sums / np.maximum(counts, TINY)
         return Posterior(counts.astype(np.float32), means.astype(np.float32), log)
 
@@ -117,19 +124,17 @@ class Lattice:
         return values.astype(np.float64) + OUTLIER
 
 
-def _before(values: NDArray[np.float64], shift: int) -> NDArray[np.float64]:
+def _before(values: NDArray[np.float64], shift: int, out: NDArray[np.float64]) -> None:
     """Sums of the values (T, width) at the places before each place, where places start `shift` later; at least
     TINY."""
-    sums = np.cumsum(values, axis=1)
-    moved = np.empty_like(sums)
-    stop = max(0, values.shape[1] - shift)
+    sums, width = np.cumsum(values, axis=1), values.shape[1]
     if shift:
-        moved[:, :stop] = sums[:, shift - 1 : shift - 1 + stop]
-        moved[:, stop:] = sums[:, -1:]
+        stop = max(0, width - shift + 1)
+        np.maximum(sums[:, shift - 1 :], TINY, out=out[:, :stop])
+        np.maximum(sums[:, -1:], TINY, out=out[:, stop:])
     else:
-        moved[:, 0] = 0
-        moved[:, 1:] = sums[:, :-1]
-    return np.maximum(moved, TINY, out=moved)
+        out[:, 0] = TINY
+        np.maximum(sums[:, :-1], TINY, out=out[:, 1:])
 
 
 @dataclass(frozen=True)
@@ -166,7 +171,7 @@ class OrderAttack(Checked):
         z = torch.zeros(len(seen), pixels)
         with torch.no_grad():
             lattice = Lattice(seen.shape[1], possible(images(z)).shape[1])
-        optimiser = torch.optim.Adam([z.requires_grad_()], lr=self.rate)
+        optimiser = Adam([z.requires_grad_()], self.rate)
         for share in np.geomspace(self.deviation, self.last, self.passes):
             deviation = (share * size).astype(np.float32)
             with torch.no_grad():
@@ -175,6 +180,5 @@ class OrderAttack(Checked):
             unit = torch.from_numpy(deviation)[:, None]
             for _ in range(self.steps):
                 off = weights * ((possible(images(z)) - means) / unit).square()
-                (z.grad,) = torch.autograd.grad((off.sum() + z.square().sum()) / 2, z)
-                optimiser.step()
+                optimiser.step(torch.autograd.grad((off.sum() + z.square().sum()) / 2, z))
         return images(z).detach().clamp(0, 1)

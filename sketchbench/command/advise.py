@@ -49,7 +49,8 @@ def command(
     """List the compressors that fit a budget of bytes, with the accuracies of their trainings in the frontier.
 
     With --folder they are those of your own frontiers. All intervals hold together with probability 95 %. leak_server:
-    decibels by which the best attack on one message beats the mean image.
+    decibels by which the best attack on one message beats the mean image of its class. rounds_server, rounds_sum:
+    rounds until a client's messages, or the sums of all, show the image; - where those that were tried do not.
 
     \b
     sketchbench advise --bytes 1000 --parameters 3760 --epsilon 8

@@ -34,7 +34,7 @@ def likeness(image: NDArray[np.float64], truth: NDArray[np.float64]) -> Likeness
     Raises:
         ValueError: for other shapes or values.
     """
-    from skimage.metrics import mean_squared_error, structural_similarity  # 0.3 s to import
+    from skimage.metrics import structural_similarity  # 0.3 s to import
 
     if image.shape != truth.shape or image.ndim != 3:
         raise ValueError(f"images of shapes {image.shape} and {truth.shape} must both be (channels, height, width)")
@@ -42,6 +42,19 @@ def likeness(image: NDArray[np.float64], truth: NDArray[np.float64]) -> Likeness
         check_real("image", values)
         if not (values.min() >= 0 and values.max() <= 1):
             raise ValueError(f"an image from {values.min()} to {values.max()} must be in [0, 1]; clip it")
-    mse = float(mean_squared_error(truth, image))
+    mse = _mean_squared_error(image, truth)
     ssim = structural_similarity(truth, image, data_range=1.0, channel_axis=0)  # type: ignore[no-untyped-call]
-    return Likeness(mse, float(-10 * np.log10(max(mse, EXACT))), float(ssim))
+    return Likeness(mse, _decibels(mse), float(ssim))
+
+
+def psnr(image: NDArray[np.float64], truth: NDArray[np.float64]) -> float:
+    """The PSNR of `likeness` alone, which takes a hundredth of the time, of arrays of any shape, unchecked."""
+    return _decibels(_mean_squared_error(image, truth))
+
+
+def _mean_squared_error(image: NDArray[np.float64], truth: NDArray[np.float64]) -> float:
+    return float(np.mean((truth - image) ** 2, dtype=np.float64))
+
+
+def _decibels(mse: float) -> float:
+    return float(-10 * np.log10(max(mse, EXACT)))

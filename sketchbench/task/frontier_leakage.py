@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 from sketchbench import seeds
 from sketchbench.attack.compressed_message import PLACES, VICTIM, Place, Rounds, Sight, Unseen
 from sketchbench.attack.dense_networks import DenseNetworks
-from sketchbench.attack.message_property import MessageProperty, Observation
+from sketchbench.attack.message_property import MessageProperty, Observation, Updates
 from sketchbench.attack.message_scene import Scene, draw_networks, draw_scene, pixels
 from sketchbench.attack.stacked_inversion import CLASS_MEAN, Kind, StackedAttacks, Target
 from sketchbench.compressor.budget import at_budget
 from sketchbench.compressor.compressor import At, Compressor, MakeCompressor
-from sketchbench.compressor.message import byte_limit
+from sketchbench.compressor.message import Layout, byte_limit
 from sketchbench.compressor.plain import Plain
-from sketchbench.dataset.dataset import MakeDataset
+from sketchbench.dataset.dataset import Dataset, MakeDataset
 from sketchbench.kernels import Array, Kernels
 from sketchbench.measure.image import Likeness
 from sketchbench.measure.row import MEDIAN, Row, Value
-from sketchbench.model.networks import MakeModel
+from sketchbench.model.networks import MakeModel, initialise
 from sketchbench.parameters import Checked, Count, Natural, NonEmptyList, Positive, Probability, Several
 from sketchbench.sketch.family import SizeError
 from sketchbench.task.inversion import picture_columns
@@ -31,7 +31,7 @@ from sketchbench.task.inversion import picture_columns
 PICTURED: tuple[Place, ...] = ("server", "sum")  # the places whose reconstructions are kept
 CHANCE = 0.5  # area under the ROC curve of a random guess
 log = logging.getLogger(__name__)
-_CONTROL: dict[tuple[Any, ...], int] = {}  # of the last setting in this process
+_SHARED: dict[tuple[Any, ...], "Shared"] = {}  # of the last setting in this process
 
 
 class Found(NamedTuple):
@@ -39,13 +39,11 @@ class Found(NamedTuple):
 
     Attributes:
         images: the reconstructions, (trials, pixels).
-        likenesses: of the reconstruction to the victim's image, in each judged trial.
         leads: of each attack, by its name: PSNR less that of the class mean, in dB, in each judged trial.
         columns: of all rows about them.
     """
 
     images: NDArray[np.float64]
-    likenesses: list[Likeness]
     leads: dict[Kind, NDArray[np.float64]]
     columns: dict[str, Value]
 
@@ -53,6 +51,23 @@ class Found(NamedTuple):
     def lead(self) -> NDArray[np.float64]:
         """Of the best attack, (trials,)."""
         return self.leads[cast(Kind, self.columns["attack"])]
+
+
+class Shared(NamedTuple):
+    """What is the same for all compressors, and is made once in a process: nearly half of the time.
+
+    Attributes:
+        scene: the networks and images: first `choosing` trials, then the judged ones. They are others than those that
+            were seen while the attacks were made.
+        networks: those of property inference, of the judged trials.
+        updates: of property inference.
+        control: in how many judged trials the attack without compression has a lead above `judging.control`.
+    """
+
+    scene: Scene
+    networks: DenseNetworks
+    updates: Updates
+    control: int
 
 
 @dataclass(frozen=True)
@@ -145,7 +160,7 @@ class FrontierLeakage(Checked):
             raise ValueError(f"pictures={self.judging.pictures} must be <= trials={self.trials}")
 
     def run(self) -> list[Row]:
-        layout = self._scene.networks.layout
+        layout = self._layout
         try:
             compressor = at_budget(self.compressor, layout, self.compression, self.judging.budgets)
         except SizeError as error:
@@ -153,17 +168,33 @@ class FrontierLeakage(Checked):
         rows = [*self._inversion_rows(compressor), *self._inference_rows(compressor)]
         return [row.replace(compression=self.compression) for row in rows]
 
+    @cached_property
+    def _data(self) -> Dataset:
+        return self.dataset()
+
     @property
-    def _setting(self) -> tuple[Any, ...]:
-        """The fields that determine the scene and the attack on it without compression, beside the data."""
-        return (self.seed, self.model, self.clients, self.attacks, self.choosing, self.trials, self.judging)
+    def _layout(self) -> Layout:
+        """The layout of the networks."""
+        network = initialise(lambda: self.model(shape=self._data.shape, classes=self._data.classes), 0)
+        return DenseNetworks([network]).layout
 
     @cached_property
+    def _shared(self) -> Shared:
+        """What is the same for all compressors."""
+        setting = (self.seed, self.model, self.clients, self.attacks, self.choosing, self.trials, self.judging)
+        key = (repr((*setting, self.inference)), self._data.digest, self.kernels.NAME)
+        if key not in _SHARED:
+            _SHARED.clear()
+            seed = seeds.key(self.seed, task="leakage", trials="judged")
+            scene = draw_scene(self._data, self.model, seed, self.clients, self.choosing + self.trials)
+            numbers = range(self.choosing, self.choosing + self.trials)
+            networks = draw_networks(self._data, self.model, self.seed, numbers)
+            _SHARED[key] = Shared(scene, networks, self._updates(networks), self._control(scene))
+        return _SHARED[key]
+
+    @property
     def _scene(self) -> Scene:
-        """The networks and images, the same for all compressors: first `choosing` trials, then the judged ones. They
-        are others than those that were seen while the attacks were made."""
-        seed = seeds.key(self.seed, task="leakage", trials="judged")
-        return draw_scene(self.dataset(), self.model, seed, self.clients, self.choosing + self.trials)
+        return self._shared.scene
 
     @property
     def _judged(self) -> slice:
@@ -174,16 +205,11 @@ class FrontierLeakage(Checked):
 
     def _inversion_rows(self, compressor: Compressor) -> Iterator[Row]:
         """The rows of gradient inversion."""
-        scene = self._scene
-        key = (repr(self._setting), scene.data.digest, self.kernels.NAME)
-        if key not in _CONTROL:  # a fifth of the time, the same for all compressors
-            _CONTROL.clear()
-            _CONTROL[key] = self._control()
-        control = _CONTROL[key]
+        scene, control = self._scene, self._shared.control
         yield from _likenesses({"case": "mean image"}, scene.likenesses(self._mean_images, self._judged))
-        yield from _likenesses({"case": "class mean"}, self._guesses)
+        yield from _likenesses({"case": "class mean"}, scene.likenesses(self._class_means, self._judged))
         yield from self._pictures({"case": "original"}, pixels(scene.images[self._judged, VICTIM]))
-        watched, rows = self._watch(compressor), dict[Place, list[Row]]()
+        watched, rows = self._watch(scene, compressor), dict[Place, list[Row]]()
         for place in PLACES:
             if place == "eavesdropper" and not compressor.keyed:  # without a key it knows all that the server does
                 rows[place] = [row.replace(case=place) for row in rows["server"] if row["quantity"] != "picture"]
@@ -218,25 +244,24 @@ class FrontierLeakage(Checked):
         reason = f"not visible in the median trial after {most} rounds"
         yield row.number(median) if median <= most else row.without_number("unfinished", reason, self.trials)
 
-    def _networks(self, compressor: Compressor, at: At) -> DenseNetworks:
-        """The networks that compute the gradients of a round."""
-        projections, networks = compressor.projections(at), self._scene.networks
+    def _networks(self, networks: DenseNetworks, compressor: Compressor, at: At) -> DenseNetworks:
+        """The networks that compute the gradients of a round: the same ones where the compressor projects nothing."""
+        projections = compressor.projections(at)
         if all(one is None for one in projections):
             return networks
         return networks.with_projections(projections, self.kernels)
 
-    def _watch(self, compressor: Compressor) -> Rounds:
+    def _watch(self, scene: Scene, compressor: Compressor) -> Rounds:
         """The rounds of all trials."""
 
         def updates(at: At) -> Array:
-            return self.kernels.asarray(self._scene.updates(self._networks(compressor, at)))
+            return self.kernels.asarray(scene.updates(self._networks(scene.networks, compressor, at)))
 
-        return Rounds(compressor, self._at("round", len(self._scene.images)), updates)
+        return Rounds(compressor, self._at("round", len(scene.images)), updates)
 
-    def _target(self, compressor: Compressor, sights: list[Sight]) -> Target:
+    def _target(self, scene: Scene, compressor: Compressor, sights: list[Sight]) -> Target:
         """The input of the attacks on some rounds."""
-        scene = self._scene
-        networks = [self._networks(compressor, sight.at) for sight in sights]
+        networks = [self._networks(scene.networks, compressor, sight.at) for sight in sights]
         labels, seed = scene.labels[:, sights[0].clients], seeds.key(self.seed, attack="inversion")
         return Target(sights, networks, labels, scene.prior, scene.classes, seed, compressor, scene.public)
 
@@ -247,25 +272,30 @@ class FrontierLeakage(Checked):
         return pixels(scene.prior.mean.expand(self.trials, *scene.data.shape))
 
     @cached_property
-    def _guesses(self) -> list[Likeness]:
-        """The likenesses of the class means, in the judged trials."""
-        scene = self._scene
-        means = pixels(scene.classes.means[scene.labels[self._judged, VICTIM]])
-        return scene.likenesses(means, self._judged)
+    def _class_means(self) -> NDArray[np.float64]:
+        """The mean training image of the class, for each judged trial."""
+        return self._guesses(self._scene)
+
+    def _guesses(self, scene: Scene) -> NDArray[np.float64]:
+        return pixels(scene.classes.means[scene.labels[self._judged, VICTIM]])
 
     def _leads(self, images: NDArray[np.float64]) -> NDArray[np.float64]:
         """The leads of the reconstructions (trials, pixels) in the judged trials, in dB."""
-        likenesses = self._scene.likenesses(images, self._judged)
-        return np.array([one.psnr - guess.psnr for one, guess in zip(likenesses, self._guesses, strict=True)])
+        return self._scene.psnrs(images, self._judged) - self._guess
+
+    @cached_property
+    def _guess(self) -> NDArray[np.float64]:
+        """The PSNRs of the class means, in the judged trials."""
+        return self._scene.psnrs(self._class_means, self._judged)
 
     def _attack(self, compressor: Compressor, sights: list[Sight]) -> Found:
         """Run all attacks; returns the judged reconstructions of the best attack in the `choosing` trials."""
         scene, learning = self._scene, slice(0, self.choosing)
-        several = self.attacks.run(self._target(compressor, sights))
+        several = self.attacks.run(self._target(scene, compressor, sights))
         images = {kind: pixels(one[:, VICTIM]) for kind, one in several.items()}
 
         def merit(kind: Kind) -> float:
-            return float(np.mean([one.psnr for one in scene.likenesses(images[kind][learning], learning)]))
+            return float(scene.psnrs(images[kind][learning], learning).mean())
 
         best = max(images, key=merit)
         found = images[best][self._judged]
@@ -276,22 +306,23 @@ class FrontierLeakage(Checked):
             "pixels": found.shape[1],
         }
         leads = {kind: self._leads(one[self._judged]) for kind, one in images.items()}
-        return Found(found, scene.likenesses(found, self._judged), leads, columns)
+        return Found(found, leads, columns)
 
-    def _control(self) -> int:
+    def _control(self, scene: Scene) -> int:
         """The judged trials in which the attack without compression has a lead above `judging.control`."""
-        layout = self._scene.networks.layout
+        layout = scene.networks.layout
         plain = Plain(layout, byte_limit(layout, 1))
-        target = self._target(plain, self._watch(plain).sights("server", 1))
+        target = self._target(scene, plain, self._watch(scene, plain).sights("server", 1))
         found = self.attacks.find_most_likely(target, target.classes.of(target.labels))
-        leads = self._leads(pixels(found[self._judged, VICTIM]))
+        judged = pixels(found[self._judged, VICTIM])
+        leads = scene.psnrs(judged, self._judged) - scene.psnrs(self._guesses(scene), self._judged)
         return int((leads > self.judging.control).sum())
 
     def _rows(self, place: Place, number: int, found: Found, control: int) -> Iterator[Row]:
         """The rows of the attacks after a number of rounds."""
         columns: dict[str, Value] = {"case": place, "round": number, **found.columns}
         if number == 1:
-            yield from _likenesses(columns, found.likenesses)
+            yield from _likenesses(columns, self._scene.likenesses(found.images, self._judged))
         yield Row("lead", bound=0.0, **columns, positive_control=control).mean(found.lead)
         yield Row("beyond", bound=0.0, **columns, positive_control=control).mean(found.lead - self.judging.least)
         for kind, leads in found.leads.items():
@@ -302,22 +333,26 @@ class FrontierLeakage(Checked):
 
     def _inference_rows(self, compressor: Compressor) -> Iterator[Row]:
         """The rows of property inference, in the networks of the judged trials."""
-        data, at = self._scene.data, self._at("property", self.trials)
-        networks = draw_networks(data, self.model, self.seed, range(self.choosing, self.choosing + self.trials))
-        networks = networks.with_projections(compressor.projections(at), self.kernels)
-        random = seeds.generator(self.seed, data="property")
-        areas = self.inference.areas(Observation(compressor, networks, at, self.clients), data, random)
+        at, networks = self._at("property", self.trials), self._shared.networks
+        projected = self._networks(networks, compressor, at)
+        updates = self._shared.updates if projected is networks else self._updates(projected)
+        areas = self.inference.areas(Observation(compressor, at), updates)
         for observed, values in areas.items():
             yield Row("property_auc", case=observed, exact=CHANCE).mean(values)
             missed = int((np.array(values) < self.judging.told).sum())
             yield Row("untold", case=observed, bound=MEDIAN).counted(missed, self.trials)
 
+    def _updates(self, networks: DenseNetworks) -> Updates:
+        """The updates of property inference, of the same batches for all networks."""
+        random = seeds.generator(self.seed, data="property")
+        return self.inference.updates(networks, self.clients, self._data, random)
+
     def _pictures(self, setting: dict[str, Value], images: NDArray[np.float64]) -> Iterator[Row]:
         """The rows `picture` of the first trials, from the images of all judged trials (trials, pixels)."""
-        likenesses = self._scene.likenesses(images, self._judged)
+        psnrs = self._scene.psnrs(images, self._judged)
         for trial in range(self.judging.pictures):
             columns = picture_columns(images[trial].reshape(self._scene.data.shape))
-            yield Row("picture", trial=trial, **setting, **columns).number(likenesses[trial].psnr)
+            yield Row("picture", trial=trial, **setting, **columns).number(float(psnrs[trial]))
 
 
 def _likenesses(columns: dict[str, Value], likenesses: list[Likeness]) -> Iterator[Row]:

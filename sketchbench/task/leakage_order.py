@@ -4,7 +4,6 @@ import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -81,9 +80,8 @@ class LeakageOrder(Checked):
 
         images = scene.classes.of(labels)
         found = pixels(self.attack.run(sight.seen, possible, images, scene.prior.mean.numel()))
-        guesses = [one.psnr for one in scene.likenesses(pixels(scene.classes.means[labels]), slice(None))]
-        recovered = [one.psnr for one in scene.likenesses(found, slice(None))]
-        leads = np.subtract(recovered, guesses)
+        guesses = scene.psnrs(pixels(scene.classes.means[labels]), slice(None))
+        leads = scene.psnrs(found, slice(None)) - guesses
         columns: dict[str, Value] = {
             "case": "eavesdropper",
             "round": 1,
@@ -104,6 +102,6 @@ class LeakageOrder(Checked):
         yield Row("loss", case="gradient").mean(lost.numpy())
         for trial in range(self.pictures):
             for case, image in (("original", pixels(scene.images[:, VICTIM])), ("eavesdropper", found)):
-                psnr = scene.likenesses(image, slice(None))[trial].psnr
+                psnr = float(scene.psnrs(image, slice(None))[trial])
                 shown = picture_columns(image[trial].reshape(scene.data.shape))
                 yield Row("picture", case=case, trial=trial, **shown).number(psnr)

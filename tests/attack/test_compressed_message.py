@@ -331,16 +331,16 @@ def test_attacks_know_nothing_but_what_is_seen() -> None:
 def test_a_property_is_told() -> None:
     """By single messages surely, by sums less so, and only where messages add up."""
     told = MessageProperty(classes=[0, 1, 2, 3, 4], batch=16, known=64, tested=32, others=8, features=64)
-    layout = scene().networks.layout
+    layout, networks = scene().networks.layout, draw_networks(digits.load(), MODEL, 1, range(4))
+    updates = told.updates(networks, 6, digits.load(), np.random.default_rng(0))
     areas = {}
     for kind in (Plain, TopK):
         compressor = kind(layout, byte_limit(layout, 1 if kind is Plain else 16))
-        round_ = Observation(compressor, draw_networks(digits.load(), MODEL, 1, range(4)), at(4), 6)
-        areas[kind] = told.areas(round_, digits.load(), np.random.default_rng(0))
+        areas[kind] = told.areas(Observation(compressor, at(4)), updates)
     assert areas[TopK].keys() == {"server"}
     assert min(*areas[Plain]["server"], *areas[TopK]["server"]) > 0.95
     assert 0.6 < np.mean(areas[Plain]["sum"]) < 0.97
     with pytest.raises(ValueError, match="others=8 must be >= 9, all clients but one"):
-        told.areas(round_._replace(clients=10), digits.load(), np.random.default_rng(0))
+        told.updates(networks, 10, digits.load(), np.random.default_rng(0))
     with pytest.raises(ValueError, match=r"classes=\[10\] have no image in digits"):
-        dataclasses.replace(told, classes=[10]).areas(round_, digits.load(), np.random.default_rng(0))
+        dataclasses.replace(told, classes=[10]).updates(networks, 6, digits.load(), np.random.default_rng(0))

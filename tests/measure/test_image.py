@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from skimage.metrics import peak_signal_noise_ratio
 
-from sketchbench.measure.image import likeness
+from sketchbench.measure.image import likeness, psnr
 
 RANDOM = np.random.default_rng(0)
 
@@ -15,6 +15,7 @@ def test_against_the_formulas(shape: tuple[int, ...]) -> None:
     found = likeness(a, b)
     assert found.mse == pytest.approx(((a - b) ** 2).mean())
     assert found.psnr == pytest.approx(-10 * np.log10(found.mse))
+    assert psnr(a.ravel(), b.ravel()) == found.psnr
     assert found.psnr == pytest.approx(peak_signal_noise_ratio(b, a, data_range=1.0))
     assert abs(found.ssim) < 0.5
 

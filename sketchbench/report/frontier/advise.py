@@ -11,8 +11,9 @@ WORD = 4  # bytes of a float32
 FRONTIERS = (Path("reports/frontier.csv"), Path("reports/paper/frontier.csv"))
 CASES = ("iid", "one class")
 SIZES = 10.0  # times more or fewer parameters than measured that an answer still speaks of
-SHOWN = ("label", "bytes_up", "bytes_down", "accuracy", "interval", "loss", "leak_server", "adds_up")
-FORMATS = {"bytes_up": ".0f", "bytes_down": ".0f", "leak_server": "+.1f"}
+LEAKS = ("leak_server", "rounds_server", "rounds_sum")
+SHOWN = ("label", "bytes_up", "bytes_down", "accuracy", "interval", "loss", *LEAKS, "adds_up")
+FORMATS = {"bytes_up": ".0f", "bytes_down": ".0f", "leak_server": "+.1f", "rounds_server": ".0f", "rounds_sum": ".0f"}
 
 
 class AdviceError(ValueError):

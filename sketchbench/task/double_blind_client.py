@@ -1,0 +1,206 @@
+"""What one of several clients of double-blind learning finds of another one's image, and which repairs cost what."""
+
+import functools
+import logging
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from sketchbench import seeds
+from sketchbench.attack.compressed_message import Sight
+from sketchbench.attack.dense_networks import DenseNetworks
+from sketchbench.attack.message_scene import Scene, draw_scene, pixels
+from sketchbench.attack.stacked_inversion import StackedAttacks, Target
+from sketchbench.compressor.compressor import At
+from sketchbench.compressor.message import byte_limit
+from sketchbench.compressor.plain import Plain
+from sketchbench.dataset.dataset import Dataset, MakeDataset
+from sketchbench.kernels import Array, Kernels
+from sketchbench.measure.row import MEDIAN, Row, Value
+from sketchbench.model.networks import MakeModel
+from sketchbench.parameters import Checked, Count, Natural, NonEmptyList, Positive, Probability, Several, choose
+from sketchbench.sketch.family import Family
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Variant(Checked):
+    """A variant of double-blind learning.
+
+    Arguments:
+        layers: which are sketched, so that a client sees nothing of their weights, unless the sketch is fixed: `none`,
+            as in plain training, `hidden` as in the paper, or `all` with the output layer.
+        biases: whether there are biases, which a client sees.
+        sketch: `fresh` in each round, or `fixed`: then a client sees the change of W S, as it knows W S before and
+            after a round with the same S.
+    """
+
+    layers: Literal["none", "hidden", "all"] = "hidden"
+    biases: bool = True
+    sketch: Literal["fresh", "fixed"] = "fresh"
+
+    def sketched(self, parameters: int) -> int:
+        """How many of all parameters, weights and biases in turn, are before the first layer that is not sketched."""
+        return {"none": 0, "hidden": parameters - 2, "all": parameters}[self.layers]
+
+
+@dataclass(frozen=True)
+class DoubleBlindClient(Checked):
+    """The attack of zhang2021's own attacker, who controls one of m clients, on the first round of double-blind
+    learning with one image and one step each: from what two broadcasts tell exactly it computes the mean gradient of
+    the other m - 1 clients by the open parameters, and finds the most likely images behind it. It knows the labels,
+    the function W S Sᵀ of the layers, and the training images.
+
+    Rows by variant (`case`) and `clients`:
+
+    - `lead`: mean PSNR of the first client's image less that of the mean image of its class, in dB; bound: 0. `beyond`:
+      the same less `least`; bound: 0. `short`: `least` less the same; bound: 0.
+    - `leaks` and `visible`: in how many trials the lead is below `least`, or is not; bound: 1/2.
+    - `accuracy`: mean share of test images that a network of this variant classifies rightly after `rounds`, through
+      the sketch where it is fixed, whatever the number of clients.
+    - `accuracy_loss`: the accuracy that the variant loses to `plain` in the same trial; bound: `allowed`.
+
+    Arguments:
+        family: of the sketches Sᵀ (s, inputs) of layers, called with d and b.
+        share: s/inputs.
+        variants: by name.
+        plain: the name of the variant that others are compared with.
+        clients: m >= 2, the numbers of clients.
+        rounds: of the training.
+        images: of all clients together in a round.
+        rate: the learning rate.
+        least: the lead from which on an image counts as visible, in dB.
+        allowed: accuracy that a variant may lose.
+    """
+
+    kernels: Kernels
+    seed: int
+    dataset: MakeDataset
+    model: MakeModel
+    attacks: StackedAttacks
+    family: Callable[..., Family]
+    share: Probability
+    variants: dict[str, Variant]
+    plain: str
+    clients: NonEmptyList[Several]
+    rounds: Natural
+    images: Count
+    rate: Positive
+    least: Positive
+    allowed: Probability
+    trials: Several
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        choose("plain", self.plain, self.variants)
+
+    def run(self) -> list[Row]:
+        return [*self._attack_rows(), *self._accuracy_rows()]
+
+    @functools.cached_property
+    def _data(self) -> Dataset:
+        return self.dataset()
+
+    @functools.cached_property
+    def _seed(self) -> int:
+        """The root of victims, networks and sketches that nobody saw while the attack was made."""
+        return seeds.key(self.seed, task="client of double-blind learning", trials="judged anew")
+
+    @functools.cached_property
+    def _scene(self) -> Scene:
+        return draw_scene(self._data, self.model, self._seed, max(self.clients), self.trials)
+
+    def _networks(self, networks: DenseNetworks, variant: Variant, number: int) -> DenseNetworks:
+        """The networks as clients compute with them in a round."""
+        shapes = networks.layout.shapes
+        key = seeds.key(self._seed, sketch="layers", round=number if variant.sketch == "fresh" else -1)
+        projections: list[Array | None] = [None] * len(shapes)
+        for place in range(0, variant.sketched(len(shapes)), 2):
+            inputs = shapes[place][1]
+            family = self.family(d=inputs, b=max(1, round(self.share * inputs)))
+            drawn = family.draw(seeds.key(key, layer=place), operators=self.trials, kernels=self.kernels.NAME)
+            matrix = drawn.materialize("float32")
+            projections[place] = matrix.swapaxes(1, 2) @ matrix
+        return networks.with_projections(projections, self.kernels)
+
+    def _kept(self, variant: Variant) -> Tensor:
+        """Whether each entry of the update is one of a variant, (d,): all but biases that it has none of."""
+        shapes = self._scene.networks.layout.shapes
+        return torch.cat([torch.full((math.prod(shape),), variant.biases or len(shape) > 1) for shape in shapes])
+
+    def _visible(self, variant: Variant) -> Tensor:
+        """Whether a client sees each entry of the mean update, (d,)."""
+        shapes = self._scene.networks.layout.shapes
+        sketched = variant.sketched(len(shapes))
+        seen = [len(shape) == 1 or place >= sketched or variant.sketch == "fixed" for place, shape in enumerate(shapes)]
+        every = zip(shapes, seen, strict=True)
+        return torch.cat([torch.full((math.prod(shape),), one) for shape, one in every]) & self._kept(variant)
+
+    def _attack_rows(self) -> Iterator[Row]:
+        scene = self._scene
+        guesses = scene.psnrs(pixels(scene.classes.means[scene.labels[:, 0]]), slice(None))
+        for name, variant in self.variants.items():
+            networks = scene.networks if variant.biases else scene.networks.without_biases()
+            networks, visible = self._networks(networks, variant, 0), self._visible(variant)
+            for clients in self.clients:
+                leads = scene.psnrs(self._find(networks, visible, clients - 1), slice(None)) - guesses
+                found = int((leads >= self.least).sum())
+                log.info("%s, %d clients: lead %.1f dB, %d visible", name, clients, leads.mean(), found)
+                columns: dict[str, Value] = {"case": name, "clients": clients, "observed": int(visible.sum())}
+                yield Row("lead", bound=0.0, **columns).mean(leads)
+                yield Row("beyond", bound=0.0, **columns).mean(leads - self.least)
+                yield Row("short", bound=0.0, **columns).mean(self.least - leads)
+                yield Row("leaks", bound=MEDIAN, **columns).counted(self.trials - found, self.trials)
+                yield Row("visible", bound=MEDIAN, **columns).counted(found, self.trials)
+
+    def _find(self, networks: DenseNetworks, visible: Tensor, others: int) -> NDArray[np.float64]:
+        """The first client's images, (T, pixels), from the mean update of it and others, `others` in all."""
+        scene = self._scene
+        if not visible.any():  # a guess is all that is left
+            return pixels(scene.classes.means[scene.labels[:, 0]])
+        images, labels = scene.images[:, :others], scene.labels[:, :others]
+        update = networks.gradients(images[:, None], labels[:, None])[:, 0]
+        at = At(self.kernels, self._seed, 0, self.trials)
+        sight = Sight(
+            seen=update[:, visible],
+            predicted=lambda x: x[:, visible],
+            measurements=torch.full((self.trials,), int(visible.sum())),
+            decoded=lambda: torch.where(visible, update, 0),
+            at=at,
+            clients=slice(0, others),
+            nbytes=networks.layout.nbytes,
+        )
+        plain = Plain(networks.layout, byte_limit(networks.layout, 1))
+        target = Target([sight], [networks], labels, scene.prior, scene.classes, at.seed, plain, scene.public)
+        return pixels(self.attacks.find_most_likely(target, scene.classes.of(labels))[:, 0])
+
+    def _accuracy_rows(self) -> Iterator[Row]:
+        accuracies = {name: self._train(variant) for name, variant in self.variants.items()}
+        for name, each in accuracies.items():
+            yield Row("accuracy", case=name).mean(each)
+            yield Row("accuracy_loss", case=name, bound=float(self.allowed)).mean(accuracies[self.plain] - each)
+
+    def _train(self, variant: Variant) -> NDArray[np.float64]:
+        """The accuracies (T,) of networks after a training by a variant, with the same batches for all."""
+        data, networks, kept = self._data, self._scene.networks, self._kept(variant)
+        networks = networks if variant.biases else networks.without_biases()
+        random = seeds.generator(self._seed, data="training")
+        features, labels = torch.tensor(data.features(data.train), dtype=torch.float32), torch.tensor(data.train.labels)
+        computing = self._networks(networks, variant, 0)
+        for number in range(self.rounds):
+            if number and variant.sketch == "fresh" and variant.layers != "none":
+                computing = self._networks(computing, variant, number)
+            chosen = random.integers(len(labels), size=(self.trials, 1, self.images))
+            slopes = computing.gradients(features[chosen], labels[chosen])[:, 0]
+            computing = computing.stepped(self.rate * kept * slopes)
+        if variant.sketch == "fresh":  # whoever has W needs no sketch
+            computing = computing.with_projections([None] * len(computing.layout.shapes), self.kernels)
+        test = torch.tensor(data.features(data.test), dtype=torch.float32)
+        return np.asarray(computing.accuracies(test, torch.tensor(data.test.labels)).numpy())

@@ -1,0 +1,227 @@
+"""Where the leakage of compressed messages ends: batches, trained networks, local steps, labels that are not known."""
+
+import functools
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+from torch import Tensor
+
+from sketchbench import seeds
+from sketchbench.attack.compressed_message import VICTIM, Rounds
+from sketchbench.attack.dense_networks import DenseNetworks, LocalSteps
+from sketchbench.attack.message_scene import Scene, draw_scene
+from sketchbench.attack.stacked_inversion import CLASS_MEAN, StackedAttacks, Target
+from sketchbench.compressor.compressor import At, MakeCompressor
+from sketchbench.compressor.message import byte_limit
+from sketchbench.dataset.dataset import Dataset, MakeDataset
+from sketchbench.kernels import Kernels
+from sketchbench.measure.row import MEDIAN, Row, Value
+from sketchbench.model.networks import MakeModel
+from sketchbench.parameters import Checked, Count, Natural, Positive, Several
+
+CLIENTS = 2  # the victim, and another one
+TINY = 1e-12  # least mean squared error, of 120 dB
+_TRAINED: dict[str, dict[int, DenseNetworks]] = {}  # of the last setting in this process
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Condition(Checked):
+    """What is attacked.
+
+    Arguments:
+        batch: B, the images of a client, of different classes, unless there are more images than classes.
+        trained: the rounds for which the networks were trained before.
+        local_steps: of the client, on its whole batch.
+        labels: `known` to the attacker, or `read` from the message, of a single image: the label whose class mean fits
+            best.
+        rounds: messages that the attacker sees, of the same batch at the same weights.
+    """
+
+    batch: Count = 1
+    trained: Natural = 0
+    local_steps: Count = 1
+    labels: Literal["known", "read"] = "known"
+    rounds: Count = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.labels == "read" and self.batch > 1:
+            raise ValueError(f"labels=read is for batch=1, not {self.batch}; take labels=known")
+
+
+@dataclass(frozen=True)
+class Training(Checked):
+    """How networks are trained before they are attacked: each by steps of gradient descent on random training images.
+
+    Arguments:
+        images: of a step, those of all clients together.
+        rate: of a step.
+    """
+
+    images: Count
+    rate: Positive
+
+
+@dataclass(frozen=True)
+class LeakageLimits(Checked):
+    """Attacks by the server on a client's first messages under several conditions; see `FrontierLeakage` for the
+    attacks, of which the rows are about the one with the highest mean lead in `choosing` further trials.
+
+    The attacked image is the first one of the batch. Where several have the same class, the gradient doesn't tell which
+    reconstruction is of which image: the assignment with the least squared error counts. Its lead is its PSNR less that
+    of a guess without a message: the mean training image of its class, or, where labels are read, of all classes. Rows
+    by condition (`case`, with the columns `batch`, `round`, the rounds of training, and `local_steps`):
+
+    - `lead`: mean, in dB; bound: 0. `beyond`: the lead less `least`. `short`: `least` less the lead. Bound of both: 0.
+    - `leaks` and `visible`: in how many trials the lead is below `least`, or is not; bound: 1/2.
+    - `accuracy`: mean share of the test images that the networks classify rightly.
+    - `read`: in how many trials the label was read rightly, where it is.
+
+    Arguments:
+        compressor: makes the compressor from `layout` and `limit`.
+        compression: bytes of the dense float32 update over bytes of the budget.
+        attacks: the attacks.
+        conditions: by name.
+        training: of the networks.
+        local_rate: the learning rate of local steps.
+        least: the lead from which on an image counts as visible, in dB.
+        choosing: trials that choose the attack.
+        trials: trials that are judged.
+    """
+
+    compressor: MakeCompressor
+    compression: Positive
+    kernels: Kernels
+    seed: int
+    dataset: MakeDataset
+    model: MakeModel
+    attacks: StackedAttacks
+    conditions: dict[str, Condition]
+    training: Training
+    local_rate: Positive
+    least: Positive
+    choosing: Several
+    trials: Several
+
+    def run(self) -> list[Row]:
+        rows = [row for name, condition in self.conditions.items() for row in self._rows(name, condition)]
+        return [row.replace(compression=self.compression) for row in rows]
+
+    @functools.cached_property
+    def _data(self) -> Dataset:
+        return self.dataset()
+
+    @functools.cached_property
+    def _judged(self) -> int:
+        """The root of victims, networks and keys that nobody saw while the attacks were made."""
+        return seeds.key(self.seed, task="leakage limits", trials="judged anew")
+
+    @functools.cached_property
+    def _scene(self) -> Scene:
+        """Of the largest batch; other batches are parts of it."""
+        most = max(condition.batch for condition in self.conditions.values())
+        return draw_scene(self._data, self.model, self._judged, CLIENTS * most, self.choosing + self.trials)
+
+    @property
+    def _networks(self) -> dict[int, DenseNetworks]:
+        """The networks after the numbers of rounds of all conditions, the same for all compressors."""
+        setting = (self._judged, self.model, self.conditions, self.training, self.choosing, self.trials)
+        key = f"{setting!r} {self._data.digest}"
+        if key not in _TRAINED:
+            _TRAINED.clear()
+            _TRAINED[key] = self._train()
+        return _TRAINED[key]
+
+    def _train(self) -> dict[int, DenseNetworks]:
+        data, networks, done = self._data, self._scene.networks, 0
+        random = seeds.generator(self._judged, data="training")
+        features = torch.tensor(data.features(data.train), dtype=torch.float32)
+        labels = torch.tensor(data.train.labels)
+        trained = dict[int, DenseNetworks]()
+        for rounds in sorted({condition.trained for condition in self.conditions.values()}):
+            for _ in range(rounds - done):
+                chosen = random.integers(len(labels), size=(1, self.choosing + self.trials, self.training.images))
+                networks = networks.trained(features[chosen], labels[chosen], self.training.rate)
+            trained[rounds], done = networks, rounds
+        return trained
+
+    def _rows(self, name: str, condition: Condition) -> Iterator[Row]:
+        scene, networks, size = self._scene, self._networks[condition.trained], condition.batch
+        if condition.local_steps > 1:
+            networks = LocalSteps(networks, condition.local_steps, self.local_rate)
+        images, labels = (
+            x[:, : CLIENTS * size].reshape(len(x), CLIENTS, size, *x.shape[2:]) for x in (scene.images, scene.labels)
+        )
+        compressor = self.compressor(layout=networks.layout, limit=byte_limit(networks.layout, self.compression))
+        at = At(self.kernels, seeds.key(self._judged, condition=name), 0, len(images))
+        updates = self.kernels.asarray(networks.gradients(images, labels).numpy())
+        sights = Rounds(compressor, at, lambda _: updates).sights("server", condition.rounds)
+        truth, known = labels[:, VICTIM], labels[:, VICTIM]
+        everything = [networks] * len(sights)
+        target = Target(sights, everything, known, scene.prior, scene.classes, at.seed, compressor, scene.public)
+        guess = scene.classes.means[truth]
+        if condition.labels == "read":
+            known, guess = read_labels(target), scene.prior.mean.flatten().expand(guess.shape)
+            target = target._replace(labels=known)
+        found = self.attacks.run(target)
+        leads = {kind: self._leads(one, images[:, VICTIM], guess, truth) for kind, one in found.items()}
+        best = max(leads, key=lambda kind: float(leads[kind][: self.choosing].mean()))
+        lead = leads[best][self.choosing :]
+        visible = int((lead >= self.least).sum())
+        log.info("%s: lead %.1f dB by %s, %d visible", name, lead.mean(), best, visible)
+        columns: dict[str, Value] = {
+            "case": name,
+            "batch": size,
+            "round": condition.trained,
+            "local_steps": condition.local_steps,
+        }
+        seen: dict[str, Value] = {"attack": best, "bytes_seen": sum(sight.nbytes for sight in sights)}
+        yield Row("lead", bound=0.0, **columns, **seen).mean(lead)
+        yield Row("beyond", bound=0.0, **columns, **seen).mean(lead - self.least)
+        yield Row("short", bound=0.0, **columns, **seen).mean(self.least - lead)
+        yield Row("leaks", bound=MEDIAN, **columns, **seen).counted(self.trials - visible, self.trials)
+        yield Row("visible", bound=MEDIAN, **columns, **seen).counted(visible, self.trials)
+        test = torch.tensor(self._data.features(self._data.test), dtype=torch.float32)
+        shares = self._networks[condition.trained].accuracies(test, torch.tensor(self._data.test.labels))
+        yield Row("accuracy", **columns).mean(shares[self.choosing :].numpy())
+        if condition.labels == "read":
+            right = (known == truth)[self.choosing :, VICTIM]
+            yield Row("read", **columns).counted(int(right.sum()), self.trials)
+        for kind, one in leads.items():
+            if kind != CLASS_MEAN:
+                yield Row("own_lead", **columns, attack=kind).mean(one[self.choosing :])
+
+    def _leads(self, found: Tensor, images: Tensor, guess: Tensor, labels: Tensor) -> NDArray[np.float64]:
+        """The lead of the first image of each trial, (T,), of reconstructions and guesses (T, B, pixels)."""
+        found = found.double().nan_to_num().clamp(0, 1)
+        own = [assigned(*several)[VICTIM] for several in zip(found, images.double(), labels, strict=True)]
+        truth, first = images[:, VICTIM].double(), torch.stack(own)
+        errors = [(one.double() - truth).square().mean(dim=1).clamp_min(TINY) for one in (first, guess[:, VICTIM])]
+        return np.asarray(10 * torch.log10(errors[1] / errors[0]).numpy())
+
+
+def assigned(found: Tensor, images: Tensor, labels: Tensor) -> Tensor:
+    """Reconstructions (B, pixels) in the order of the images (B, pixels) whose classes (B,) are theirs, with the least
+    squared error of all such orders."""
+    errors = torch.cdist(images, found).square()
+    errors[labels[:, None] != labels[None]] = torch.inf
+    order = linear_sum_assignment(errors.numpy())[1]
+    return found[torch.from_numpy(order)]
+
+
+def read_labels(target: Target) -> Tensor:
+    """The class of the single image in each trial, (T, 1), whose mean image fits the messages best."""
+    means = target.classes.means
+    trials = len(target.labels)
+    misfits = []
+    for label, mean in enumerate(means):
+        guessed = target._replace(labels=torch.full((trials, 1), label))
+        misfits.append(guessed.misfit(mean.expand(trials, 1, len(mean))))
+    return torch.stack(misfits).argmin(dim=0)[:, None]

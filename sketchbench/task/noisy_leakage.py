@@ -1,0 +1,241 @@
+"""What noise of a given ε leaves of a leak: attacks on noisy messages beside a bound for all attacks."""
+
+import functools
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from sketchbench import seeds
+from sketchbench.attack.compressed_message import Sight
+from sketchbench.attack.message_scene import Scene, draw_scene
+from sketchbench.attack.stacked_inversion import StackedAttacks, Target
+from sketchbench.compressor.compressor import At, Compressor, MakeCompressor
+from sketchbench.compressor.message import Message, byte_limit
+from sketchbench.dataset.dataset import Dataset, MakeDataset
+from sketchbench.kernels import Kernels
+from sketchbench.measure.row import Row, Value
+from sketchbench.model.networks import MakeModel
+from sketchbench.parameters import Checked, Count, NonEmptyList, NonNegative, Positive, Probability, Several
+from sketchbench.privacy.calibration import calibrated_sigma
+from sketchbench.privacy.mechanism import GaussianRelease
+from sketchbench.privacy.reconstruction import reconstruction_bound
+
+ACCOUNTANT = "exact"
+POOL = 200  # public images for each network, of which other clients have one each
+log = logging.getLogger(__name__)
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Release(Checked):
+    """What the server sees.
+
+    Arguments:
+        clients: whose messages are summed, with one image each; the first is the victim.
+        placement: of noise. `local`: each client adds that of its ε. `distributed`: each adds a share, and the sum has
+            it.
+        others: whether the attacker knows the other clients' gradients, as the bound has it, or only their mean over
+            public images.
+    """
+
+    clients: Count = 1
+    placement: Literal["local", "distributed"] = "local"
+    others: Literal["known", "unknown"] = "known"
+
+
+@dataclass(frozen=True)
+class NoisyLeakage(Checked):
+    """Attacks on messages with Gaussian noise, by a server that knows the label, the weights and the key, and that the
+    victim's image is one of `candidates` test images of its class, each as likely.
+
+    A client clips its gradient to norm `clip`, adds noise, and compresses it by a linear compressor, which changes
+    nothing of its privacy. The noise is calibrated to ε by the exact curve, for a record that is left out: a client has
+    one. An image is found if it is named among the candidates, so that a guess finds it with probability κ =
+    1/candidates. Rows by release (`case`), `epsilon` and `clients`:
+
+    - `found`: in how many trials the candidate whose message is nearest to what is seen is the victim's; bound: that of
+      `reconstruction_bound` for all attacks. Of all attackers who know the others' gradients this one finds it most
+      often where nothing is compressed: it takes the most likely candidate.
+    - `inverted`: in how many of the first trials of each network the candidate nearest to the image that
+      `StackedAttacks.find_most_likely` makes of the message is the victim's; of a single client; bound: the same.
+    - `retained`: the share that is found less κ, over 1 - κ: 0 for a guess, 1 if all are found; bound: `allowed`.
+
+    The column `positive_control` has the number of trials in which the image is found without noise.
+
+    Arguments:
+        compressor: makes the compressor from `layout` and `limit`; its messages must add up.
+        compression: bytes of the dense float32 update over bytes of the budget.
+        attacks: for `inverted`.
+        releases: by name.
+        epsilons: of each record, in one round.
+        delta: δ of each record.
+        clip: the norm to which gradients are clipped.
+        noise: that is added, over what is calibrated: 1 for a sound mechanism.
+        candidates: test images of the victim's class.
+        allowed: bound of `retained`.
+        networks: with freshly drawn weights and candidates.
+        trials: all trials; each network has as many, with a victim and noise of its own each.
+    """
+
+    compressor: MakeCompressor
+    compression: Positive
+    kernels: Kernels
+    seed: int
+    dataset: MakeDataset
+    model: MakeModel
+    attacks: StackedAttacks
+    releases: dict[str, Release]
+    epsilons: NonEmptyList[Positive]
+    delta: Probability
+    clip: Positive
+    noise: NonNegative
+    candidates: Several
+    allowed: Probability
+    networks: Count
+    trials: Several
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.trials % self.networks:
+            raise ValueError(f"trials={self.trials} must be a multiple of networks={self.networks}")
+
+    def run(self) -> list[Row]:
+        layout = self._scene.networks.layout
+        compressor = self.compressor(layout=layout, limit=byte_limit(layout, self.compression))
+        if not compressor.linear:
+            raise ValueError(f"{type(compressor).__name__} is not linear, so that noise is no noise of its messages")
+        rows = [
+            row
+            for name, release in self.releases.items()
+            for epsilon in self.epsilons
+            for row in self._rows(compressor, name, release, float(epsilon))
+        ]
+        return [row.replace(compression=self.compression) for row in rows]
+
+    @functools.cached_property
+    def _data(self) -> Dataset:
+        return self.dataset()
+
+    @functools.cached_property
+    def _seed(self) -> int:
+        """The root of victims, networks and noise that nobody saw while the attacks were made."""
+        return seeds.key(self.seed, task="noisy leakage", trials="judged anew")
+
+    @functools.cached_property
+    def _scene(self) -> Scene:
+        return draw_scene(self._data, self.model, self._seed, 1, self.networks)
+
+    @property
+    def _each(self) -> int:
+        """Trials of a network."""
+        return self.trials // self.networks
+
+    @functools.cached_property
+    def _images(self) -> Tensor:
+        """The candidates of each network, (T, n, pixels)."""
+        random, test = seeds.generator(self._seed, data="candidates"), self._data.test
+        features = torch.tensor(self._data.features(test), dtype=torch.float32)
+        chosen = []
+        for (label,) in self._scene.labels.tolist():
+            same = np.flatnonzero(test.labels == label)
+            if len(same) < self.candidates:
+                raise ValueError(f"candidates={self.candidates} must be <= {len(same)}, the images of class {label}")
+            chosen.append(random.choice(same, self.candidates, replace=False))
+        return features[np.stack(chosen)]
+
+    @functools.cached_property
+    def _gradients(self) -> Tensor:
+        """Of all candidates, (T, n, d), clipped."""
+        labels = self._scene.labels[:, :, None].expand(-1, self.candidates, -1)
+        return self._clipped(self._scene.networks.gradients(self._images[:, :, None], labels))
+
+    @functools.cached_property
+    def _others(self) -> Tensor:
+        """Of public images, (T, POOL, d), clipped."""
+        random, train = seeds.generator(self._seed, data="others"), self._data.train
+        chosen = random.integers(len(train.labels), size=(self.networks, POOL, 1))
+        images = torch.tensor(self._data.features(train)[chosen], dtype=torch.float32)
+        return self._clipped(self._scene.networks.gradients(images, torch.tensor(train.labels[chosen])))
+
+    def _clipped(self, updates: Tensor) -> Tensor:
+        return updates / (updates.norm(dim=-1, keepdim=True) / self.clip).clamp(min=1)
+
+    def _rows(self, compressor: Compressor, name: str, release: Release, epsilon: float) -> Iterator[Row]:
+        sigma = calibrated_sigma(ACCOUNTANT, GaussianRelease(self.clip, 1.0), epsilon, self.delta)
+        total = sigma * (release.clients**0.5 if release.placement == "local" else 1)
+        bound = reconstruction_bound(GaussianRelease(self.clip, total), 1 / self.candidates)
+        at = At(self.kernels, seeds.key(self._seed, release=name, epsilon=repr(epsilon)), 0, self.networks)
+        victims, seen = self._seen(at, release, self.noise * total)
+        found = self._named(compressor, at, seen) == victims
+        control = self._named(compressor, at, self._seen(at, release, 0.0)[1]) == victims
+        columns: dict[str, Value] = {
+            "case": name,
+            "epsilon": epsilon,
+            "delta": self.delta,
+            "clients": release.clients,
+            "noise": float(self.noise),
+            "sigma": total,
+            "sensitivity": float(self.clip),
+            "accountant": ACCOUNTANT,
+        }
+        count, known = int(found.sum()), int(control.sum())
+        log.info("%s, ε=%g: %d of %d found, bound %.3g", name, epsilon, count, self.trials, bound)
+        yield Row("found", bound=bound, **columns, positive_control=known).counted(count, self.trials)
+        retained = (found.double().mean(dim=1) - 1 / self.candidates) / (1 - 1 / self.candidates)
+        yield Row("retained", bound=float(self.allowed), **columns).mean(retained.numpy())
+        if release.clients == 1:
+            right = self._inverted(compressor, at, seen[:, 0]) == victims[:, 0]
+            yield Row("inverted", bound=bound, **columns).counted(int(right.sum()), self.networks)
+
+    def _seen(self, at: At, release: Release, sigma: float) -> tuple[Tensor, Tensor]:
+        """The victims of the trials (T, k), as numbers of candidates, and what the attacker makes of the sum of all
+        gradients and the noise, (T, k, d): the sum less what it knows or expects of the others."""
+        random = seeds.generator(at.seed, data="trials")
+        victims = torch.tensor(random.integers(self.candidates, size=(self.networks, self._each)))
+        seen = self._gradients.gather(1, victims[:, :, None].expand(-1, -1, self._gradients.shape[2]))
+        if release.others == "unknown" and release.clients > 1:
+            times = random.multinomial(release.clients - 1, [1 / POOL] * POOL, size=victims.shape)
+            away = torch.tensor(times - (release.clients - 1) / POOL, dtype=torch.float32)
+            seen = seen + away @ self._others
+        if sigma:
+            seen = seen + sigma * torch.from_numpy(random.standard_normal(seen.shape, dtype=np.float32))
+        return victims, seen
+
+    def _named(self, compressor: Compressor, at: At, seen: Tensor) -> Tensor:
+        """The candidates (T, k) whose messages are nearest to those of what is seen (T, k, d)."""
+        messages = self._message(compressor, at, torch.cat([seen, self._gradients], dim=1))
+        seen, known = messages[:, : self._each], messages[:, self._each :]
+        return torch.cdist(seen, known).argmin(dim=2)
+
+    def _message(self, compressor: Compressor, at: At, updates: Tensor) -> Tensor:
+        """The messages (T, n, m) of updates (T, n, d) by the same operators."""
+        x = at.kernels.asarray(updates.numpy())
+        sent = compressor.encode(x, compressor.begin(len(x), x.shape[1], at.kernels), at, ())
+        parts = [torch.as_tensor(at.kernels.to_numpy(part)).flatten(2).float() for part in sent.parts.values()]
+        return torch.cat(parts, dim=2)
+
+    def _inverted(self, compressor: Compressor, at: At, seen: Tensor) -> Tensor:
+        """The candidates (T,) nearest to the most likely image given what is seen of one update, (T, d)."""
+        scene, x = self._scene, at.kernels.asarray(seen.numpy()[:, None])
+        sent: Message = compressor.encode(x, compressor.begin(len(x), 1, at.kernels), at, ())
+        numbers, look = compressor.lens(sent, at, ())
+        sight = Sight(
+            seen=numbers.float(),
+            predicted=lambda updates: look(self._clipped(updates)),
+            measurements=torch.full((len(x),), numbers.shape[1]),
+            decoded=lambda: seen,
+            at=at,
+            clients=slice(0, 1),
+            nbytes=sent.nbytes,
+        )
+        target = Target(
+            [sight], [scene.networks], scene.labels, scene.prior, scene.classes, at.seed, compressor, scene.public
+        )
+        image = self.attacks.find_most_likely(target, scene.classes.of(scene.labels))
+        return torch.cdist(image, self._images)[:, 0].argmin(dim=1)

@@ -1,0 +1,149 @@
+"""The tasks of where leaks end, of what noise leaves of them, and of clients of double-blind learning."""
+
+import dataclasses
+import functools
+
+import pytest
+import torch
+from selecting import select
+
+from sketchbench import kernels
+from sketchbench.attack.stacked_inversion import StackedAttacks
+from sketchbench.compressor.control import Silent
+from sketchbench.compressor.plain import Plain
+from sketchbench.compressor.sparse import TopK
+from sketchbench.dataset import digits
+from sketchbench.model.networks import mlp
+from sketchbench.sketch.count_sketch import CountSketch
+from sketchbench.task.double_blind_client import DoubleBlindClient, Variant
+from sketchbench.task.leakage_limits import Condition, LeakageLimits, Training, assigned
+from sketchbench.task.noisy_leakage import NoisyLeakage, Release
+
+NUMBA = kernels.load("numba")
+MODEL = functools.partial(mlp, hidden=[50])
+ATTACKS = StackedAttacks(steps=20, starts=1, stages=2, pixel_rate=0.03, prior_rate=0.2)
+LIMITS = LeakageLimits(
+    compressor=Plain,
+    compression=1,
+    kernels=NUMBA,
+    seed=3,
+    dataset=digits.load,
+    model=MODEL,
+    attacks=ATTACKS,
+    conditions={
+        "read": Condition(labels="read"),
+        "batch": Condition(batch=12),
+        "local": Condition(local_steps=2),
+        "trained": Condition(trained=3),
+    },
+    training=Training(images=4, rate=0.1),
+    local_rate=0.1,
+    least=3.0,
+    choosing=2,
+    trials=3,
+)
+NOISY = NoisyLeakage(
+    compressor=Plain,
+    compression=1,
+    kernels=NUMBA,
+    seed=3,
+    dataset=digits.load,
+    model=MODEL,
+    attacks=ATTACKS,
+    releases={"one": Release(), "sum": Release(clients=50, placement="distributed", others="unknown")},
+    epsilons=[8.0],
+    delta=1e-5,
+    clip=1.0,
+    noise=1.0,
+    candidates=4,
+    allowed=0.1,
+    networks=2,
+    trials=400,
+)
+BLIND = DoubleBlindClient(
+    kernels=NUMBA,
+    seed=3,
+    dataset=digits.load,
+    model=MODEL,
+    attacks=ATTACKS,
+    family=CountSketch,
+    share=0.5,
+    variants={
+        "plain": Variant(layers="none"),
+        "printed": Variant(),
+        "bare": Variant(layers="all", biases=False),
+        "fixed": Variant(layers="all", biases=False, sketch="fixed"),
+    },
+    plain="plain",
+    clients=[2, 3],
+    rounds=30,
+    images=40,
+    rate=0.3,
+    least=3.0,
+    allowed=0.01,
+    trials=4,
+)
+
+
+def test_conditions_of_uncompressed_messages() -> None:
+    """Single images are given away under all conditions; a network that trains gets better."""
+    rows = LIMITS.run()
+    for case in ("read", "local", "trained"):
+        (lead,) = select(rows, quantity="lead", case=case)
+        assert lead["minimum"] > 20
+        (visible,) = select(rows, quantity="visible", case=case)
+        assert visible["count"] == visible["trials"] == 3
+    (read,) = select(rows, quantity="read")
+    assert read["count"] == 3
+    assert {row["case"]: row["batch"] for row in select(rows, quantity="short")}["batch"] == 12
+
+
+def test_no_message_leaks_nothing() -> None:
+    for row in select(dataclasses.replace(LIMITS, compressor=Silent).run(), quantity="lead"):
+        assert abs(row["maximum"]) < 1e-4
+
+
+def test_labels_are_read_of_single_images_only() -> None:
+    with pytest.raises(ValueError, match="labels=read is for batch=1, not 2"):
+        Condition(batch=2, labels="read")
+
+
+def test_reconstructions_are_assigned_within_a_class() -> None:
+    images, labels = torch.eye(4), torch.tensor([0, 1, 0, 1])
+    found = 0.9 * images[[2, 3, 0, 1]]
+    torch.testing.assert_close(assigned(found, images, labels), 0.9 * images)
+    apart = assigned(found, images, torch.tensor([0, 0, 1, 1]))  # 2 and 3 are of another class than 0 and 1
+    assert sorted(map(tuple, apart[:2].tolist())) == sorted(map(tuple, found[:2].tolist()))
+
+
+def test_no_attack_exceeds_the_bound() -> None:
+    """Nor is one that sees noise as good as without; what is accounted and not added is noticed."""
+    for row in select(NOISY.run(), quantity="found") + select(NOISY.run(), quantity="inverted"):
+        deviation = (row["bound"] * (1 - row["bound"]) / row["trials"]) ** 0.5
+        assert row["count"] / row["trials"] <= row["bound"] + 5 * deviation
+        if row["quantity"] == "found":
+            assert row["count"] < row["positive_control"]
+    silent = dataclasses.replace(NOISY, noise=0.0).run()
+    (found,) = select(silent, quantity="found", case="one")
+    assert found["count"] == found["positive_control"] == found["trials"] == 400
+    (retained,) = select(silent, quantity="retained", case="one")
+    assert retained["mean"] == pytest.approx(1)
+
+
+def test_what_noise_can_not_be_judged() -> None:
+    with pytest.raises(ValueError, match="TopK is not linear"):
+        dataclasses.replace(NOISY, compressor=TopK).run()
+    with pytest.raises(ValueError, match="trials=401 must be a multiple of networks=2"):
+        dataclasses.replace(NOISY, trials=401)
+
+
+def test_clients_of_double_blind_learning() -> None:
+    """What is open gives images away, as does a fixed sketch; where nothing is open, a guess is left."""
+    rows = BLIND.run()
+    for row in select(rows, quantity="lead"):
+        assert row["maximum"] == 0 if row["case"] == "bare" else row["mean"] > 1
+    seen = {row["case"]: row["observed"] for row in select(rows, quantity="lead", clients=3)}
+    assert seen == {"plain": 3760, "printed": 560, "bare": 0, "fixed": 3700}
+    losses = {row["case"]: row["mean"] for row in select(rows, quantity="accuracy_loss")}
+    assert losses["plain"] == 0
+    assert losses["bare"] > 0.05
