@@ -55,7 +55,7 @@ class TopK(Compressor):
         return dense
 
     def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:
-        step = self.decode(message, at, replies).mean(axis=1)
+        step = self._decoded(message, at, replies).mean(axis=1)
         return Reply(step, sparse_nbytes(step)), memory
 
     def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
