@@ -63,7 +63,8 @@ class RecordPrivacy(Checked):
 
     Arguments:
         case: the partition whose trainings are also made with privacy.
-        epsilons: values of ε to which the noise of a training is calibrated.
+        epsilons: values of ε to which the local noise of a training is calibrated.
+        distributed: values of ε to which distributed noise is.
         delta: δ, below 1 over the number of a client's records.
         clip: the norm to which the gradient of a record is clipped.
         accountant: the name of an accountant for Poisson batches.
@@ -71,9 +72,15 @@ class RecordPrivacy(Checked):
 
     case: str
     epsilons: list[Positive]
+    distributed: list[Positive]
     delta: Probability
     clip: Positive
     accountant: str
+
+    @property
+    def used(self) -> bool:
+        """Whether anything is trained with privacy."""
+        return bool(self.epsilons or self.distributed)
 
 
 @dataclass(frozen=True)
@@ -216,7 +223,7 @@ class PairedTrainings(Checked):
         super().__post_init__()
         for case in self.taking_part:
             choose("taking_part", case, self.partitions)
-        if self.privacy.epsilons:
+        if self.privacy.used:
             choose("privacy.case", self.privacy.case, self.partitions)
             if self.privacy.case in self.taking_part:
                 raise ValueError(

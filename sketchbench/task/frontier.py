@@ -42,8 +42,8 @@ class Frontier(Checked):
     """`trials` trainings with updates compressed to a budget of bytes, beside the same trainings without compression.
 
     In each trial both have the same partition, initial weights, batches and noise, none of which depends on the
-    compressor. Settings are each of `cases` without privacy, and `privacy.case` at each ε, with local and with
-    distributed noise.
+    compressor. Settings are each of `cases` without privacy, and `privacy.case` with local noise at each ε of
+    `privacy.epsilons`, and with distributed noise at each of `privacy.distributed`.
 
     Privacy protects single records from the server (see `federated.frontier`), by the named accountant and relation of
     neighbours. With local noise (`iid, private`) the server sees each message; with distributed noise (`iid, secure
@@ -107,7 +107,7 @@ class Frontier(Checked):
         super().__post_init__()
         for case in self.cases:
             choose("cases", case, self.partitions)
-        if self.privacy.epsilons:
+        if self.privacy.used:
             choose("privacy.case", self.privacy.case, self.cases)
 
     def run(self) -> list[Row]:
@@ -141,9 +141,10 @@ class Frontier(Checked):
     @property
     def _groups(self) -> list[Sequence[Setting]]:
         """The settings, those that differ in ε alone together."""
-        case, epsilons = self.privacy.case, [float(epsilon) for epsilon in self.privacy.epsilons]
-        private = [[Setting(case, epsilon, way) for epsilon in epsilons] for way in (False, True)]
-        return [*([Setting(case)] for case in self.cases), *(private if epsilons else [])]
+        privacy = self.privacy
+        ways = ((False, privacy.epsilons), (True, privacy.distributed))
+        private = [[Setting(privacy.case, float(epsilon), way) for epsilon in epsilons] for way, epsilons in ways]
+        return [group for group in (*([Setting(case)] for case in self.cases), *private) if group]
 
     def _refusal(self, trainings: PairedTrainings, setting: Setting, compressor: Compressor) -> str:
         """Why the compressor can't be used in a setting; "" if it can."""

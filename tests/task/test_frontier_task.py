@@ -45,7 +45,7 @@ SMALL = Frontier(
     taking_part={"sampled": 6},
     cases=["iid", "one class"],
     training=Rounds(batch=16, rounds=6, judged=1, apart=1, stack=4),
-    privacy=RecordPrivacy(case="iid", epsilons=[8], delta=1e-4, clip=1.0, accountant="pld"),
+    privacy=RecordPrivacy(case="iid", epsilons=[8], distributed=[8], delta=1e-4, clip=1.0, accountant="pld"),
     tuning=RateChoice(rates=[0.5], first=1, kept=1, rounds=1, trials=1),
     judging=FrontierJudging(budgets=[1, 4, 16], allowed_loss=0.01, great_loss=0.05, least_gain=0.3),
     trials=3,
@@ -186,7 +186,7 @@ def test_the_choice_of_the_rate_spends_privacy() -> None:
 
 def test_clients_that_are_drawn_keep_no_state() -> None:
     """Six of sixty: what needs a memory at each client is refused there, and nowhere else."""
-    task = changed(cases=["iid", "sampled"], privacy_epsilons=[])
+    task = changed(cases=["iid", "sampled"], privacy_epsilons=[], privacy_distributed=[])
     first, second = of("accuracy", task.run())
     assert first["case"] == "iid"
     assert "mean" in first
@@ -244,7 +244,7 @@ def test_trials_in_several_stacks() -> None:
 
 
 def test_a_training_that_diverges_has_no_accuracy() -> None:
-    found = changed(tuning_rates=[1e9], privacy_epsilons=[]).run()
+    found = changed(tuning_rates=[1e9], privacy_epsilons=[], privacy_distributed=[]).run()
     assert {row["maximum"] for row in of("accuracy", found)} == {0}
     assert [row["count"] for row in of("diverged", found)] == [3, 3]
 
