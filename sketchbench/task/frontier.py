@@ -47,8 +47,9 @@ class Frontier(Checked):
 
     Privacy protects single records from the server (see `federated.frontier`), by the named accountant and relation of
     neighbours. With local noise (`iid, private`) the server sees each message; with distributed noise (`iid, secure
-    aggregation`) it sees their sum alone, which takes a linear compressor. Batches are Poisson samples, and the noise is
-    calibrated to all rounds of a training. The trainings that choose the learning rate are not in this ε: see `spent`.
+    aggregation`) it sees their sum alone, which takes a linear compressor. Batches are Poisson samples, and the noise
+    is calibrated to all rounds of a training. The trainings that choose the learning rate are not in this ε: see
+    `spent`.
 
     Where not all clients take part in a round (`taking_part`), they keep no state, and a compressor with a memory at
     each client is refused.
@@ -149,9 +150,7 @@ class Frontier(Checked):
     def _refusal(self, trainings: PairedTrainings, setting: Setting, compressor: Compressor) -> str:
         """Why the compressor can't be used in a setting; "" if it can."""
         if setting.distributed and not compressor.linear:
-            return (
-                f"{type(compressor).__name__} is not linear: the sum of its messages is no function of the noisy sum"
-            )
+            return f"{type(compressor).__name__} is not linear: the sum of its messages is no function of the noisy sum"
         return refusal(compressor, trainings.clients(setting.case, [0]))
 
     @property

@@ -274,7 +274,7 @@ def test_networks_with_convolutions_are_trained() -> None:
     arms = [Arm(make(layout=some.layout, limit=limit), np.full(TRIALS, np.float32(0.3))) for make in (Plain, TopK)]
     for trained in train(some, FIXED, arms, 3, rounds=25):
         assert (trained.accuracy - some.accuracy(some.start)).mean() > 0.2
-    with pytest.raises(ValueError, match="clip=1.0 needs the gradient of each record"):
+    with pytest.raises(ValueError, match=r"clip=1\.0 needs the gradient of each record"):
         train(some, Gradients(poisson(), 1.0), arms, 3, rounds=1)
 
 

@@ -1,4 +1,4 @@
-"""Networks of any layers side by side, held against the stack of perceptrons, which has a backpropagation of its own."""
+"""Networks of any layers side by side, held against the stack of perceptrons with its own backpropagation."""
 
 import functools
 
@@ -64,7 +64,7 @@ def test_layers_with_state_are_refused(layer: nn.Module) -> None:
     def make(shape: object, classes: int) -> nn.Module:
         return nn.Sequential(nn.Flatten(), layer, nn.Linear(16, classes))
 
-    with pytest.raises(ValueError, match="without state and randomness, and Sequential has (1.running_mean|Dropout)"):
+    with pytest.raises(ValueError, match=r"without state and randomness, and Sequential has (1\.running_mean|Dropout)"):
         stacked_network(NUMPY, make, SHAPE, 3)
 
 
@@ -72,7 +72,7 @@ def test_what_needs_a_perceptron_is_refused() -> None:
     make = functools.partial(strided_cnn, filters=(2,), kernel=3, strides=(1,), hidden=())
     network, drawn = stacked_network(NUMPY, make, SHAPE, 3), batches(np.random.default_rng(2))
     w = np.zeros((3, network.d), np.float32)
-    with pytest.raises(ValueError, match="clip=1.0 needs the gradient of each record"):
+    with pytest.raises(ValueError, match=r"clip=1\.0 needs the gradient of each record"):
         network.gradients(w, drawn, 1.0)
     with pytest.raises(ValueError, match="sketched layers need a perceptron"):
         network.gradients(w, drawn, projections=[np.eye(16, dtype=np.float32)])
