@@ -312,7 +312,7 @@ def _noise(
     The mean is drawn by itself, so that methods that need no more draw no more."""
     drawn = torch.Generator().manual_seed(seeds.key(seed, part="noise", round=number) % 2**63)
     trials, clients, d = shape
-    mean = torch.empty(trials, 1, d).normal_(generator=drawn).numpy() / np.float32(clients**0.5)
+    mean = torch.empty(trials, 1, d).normal_(generator=drawn).div_(clients**0.5).numpy()
     if not apiece:
         return mean, None
     each = torch.empty(shape).normal_(generator=drawn).numpy()

@@ -35,6 +35,8 @@ class Rounds(Checked):
     """How all networks are trained.
 
     Arguments:
+        cases: names of the partitions that are trained.
+        taking_part: by case, the number of clients in a round, drawn anew for each; all where a case has none.
         batch: records in a client's batch; with privacy the expected number.
         rounds: of a training.
         judged: the number of rounds over which accuracies are averaged, as batches make single rounds noisy: the last
@@ -43,6 +45,8 @@ class Rounds(Checked):
         stack: the number of trials that are trained at once, as memory allows.
     """
 
+    cases: NonEmptyList[str]
+    taking_part: dict[str, Count]
     batch: Count
     rounds: Count
     judged: Count
@@ -199,8 +203,7 @@ class PairedTrainings(Checked):
         data: the data set: clients get the training images, and accuracy is that on the test images.
         model: makes the network; with privacy or sketched layers a perceptron.
         partitions: by case.
-        taking_part: by case, the number of clients in a round, drawn anew for each; all where a case has none.
-        training: batches and rounds.
+        training: cases, batches and rounds.
         privacy: of a client's records.
         tuning: the choice of learning rates.
         trials: the number of trainings of each method.
@@ -212,7 +215,6 @@ class PairedTrainings(Checked):
     data: Dataset
     model: MakeModel
     partitions: dict[str, MakeParts]
-    taking_part: dict[str, Count]
     training: Rounds
     privacy: RecordPrivacy
     tuning: RateChoice
@@ -221,11 +223,12 @@ class PairedTrainings(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for case in self.taking_part:
-            choose("taking_part", case, self.partitions)
+        for name, cases in (("cases", self.training.cases), ("taking_part", self.training.taking_part)):
+            for case in cases:
+                choose(f"training.{name}", case, self.partitions)
         if self.privacy.used:
-            choose("privacy.case", self.privacy.case, self.partitions)
-            if self.privacy.case in self.taking_part:
+            choose("privacy.case", self.privacy.case, self.training.cases)
+            if self.privacy.case in self.training.taking_part:
                 raise ValueError(
                     f"privacy.case={self.privacy.case} must be one in which all clients take part: what a draw of "
                     "clients adds to privacy is not accounted for"
@@ -268,8 +271,7 @@ class PairedTrainings(Checked):
     @property
     def _settings(self) -> tuple[Any, ...]:
         """The fields that determine the trainings, beside the data and the kernels."""
-        clients = (self.partitions, self.taking_part)
-        return (self.seed, self.model, clients, self.training, self.privacy, self.tuning, self.trials)
+        return (self.seed, self.model, self.partitions, self.training, self.privacy, self.tuning, self.trials)
 
     def _train(self, setting: Setting, methods: Sequence[Method]) -> list[Reached]:
         """Train each method at its best rate, in stacks of trials."""
@@ -320,7 +322,7 @@ class PairedTrainings(Checked):
 
     def _federation(self, data: Dataset, part: str, case: str, trials: Sequence[int]) -> Federation:
         keys = [seeds.key(self.seed, task="frontier", part=part, case=case, trial=trial) for trial in trials]
-        partition, taking_part = self.partitions[case], self.taking_part.get(case)
+        partition, taking_part = self.partitions[case], self.training.taking_part.get(case)
         return make_federation(self.kernels, data, partition, self.model, keys, taking_part)
 
     def _gradients(self, clients: Federation, setting: Setting) -> Gradients:

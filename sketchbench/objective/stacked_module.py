@@ -76,7 +76,7 @@ class StackedModule:
     @torch.no_grad()
     def accuracy(self, w: Array, inputs: Array, labels: Array) -> Array:
         """The share of records (n, p) whose class has the highest score, float64 (T,)."""
-        images, classes = self._tensor(inputs).split(EVALUATED), self._tensor(labels).split(EVALUATED)
+        images, classes = (torch.split(self._tensor(part), EVALUATED) for part in (inputs, labels))
         right = np.zeros(len(w))
         for t in range(len(w)):
             weights = list(self._parts(w[t]))
@@ -90,7 +90,7 @@ class StackedModule:
     def _parts(self, flat: Array) -> Iterator[Tensor]:
         """The parameters, copied from flat weights (d,)."""
         sizes = [value.numel() for value in self.model.parameters()]
-        for part, shape in zip(self._tensor(flat).split(sizes), self.shapes, strict=True):
+        for part, shape in zip(torch.split(self._tensor(flat), sizes), self.shapes, strict=True):
             yield part.reshape(shape).clone()
 
     def _scores(self, weights: list[Tensor], inputs: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ from sketchbench.federated.paired import Pair, PairedTrainings, RateChoice, Reac
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import MEDIAN, Row, Value
 from sketchbench.model.networks import MakeModel
-from sketchbench.parameters import Checked, Count, NonEmptyList, Positive, Several, choose
+from sketchbench.parameters import Checked, NonEmptyList, Positive, Several
 from sketchbench.run.course import Course
 from sketchbench.sketch.family import SizeError
 
@@ -42,7 +42,7 @@ class Frontier(Checked):
     """`trials` trainings with updates compressed to a budget of bytes, beside the same trainings without compression.
 
     In each trial both have the same partition, initial weights, batches and noise, none of which depends on the
-    compressor. Settings are each of `cases` without privacy, and `privacy.case` with local noise at each ε of
+    compressor. Settings are each of `training.cases` without privacy, and `privacy.case` with local noise at each ε of
     `privacy.epsilons`, and with distributed noise at each of `privacy.distributed`.
 
     Privacy protects single records from the server (see `federated.frontier`), by the named accountant and relation of
@@ -51,7 +51,7 @@ class Frontier(Checked):
     is calibrated to all rounds of a training. The trainings that choose the learning rate are not in this ε: see
     `spent`.
 
-    Where not all clients take part in a round (`taking_part`), they keep no state, and a compressor with a memory at
+    Where not all clients take part in a round (`training.taking_part`), they keep no state, and a compressor with a memory at
     each client is refused.
 
     Each method has its own learning rate in each setting: the one of `tuning.rates` with the highest accuracy on a
@@ -82,9 +82,7 @@ class Frontier(Checked):
         compressor: makes the compressor from `layout` and `limit`.
         compression: bytes of the dense float32 update over bytes of the budget.
         partitions: by case.
-        taking_part: by case, the number of clients in a round, drawn anew for each; all where a case has none.
-        cases: of the partitions that are trained.
-        training: batches and rounds.
+        training: cases, batches and rounds.
         trials: trainings of each method.
     """
 
@@ -96,20 +94,11 @@ class Frontier(Checked):
     dataset: MakeDataset
     model: MakeModel
     partitions: dict[str, MakeParts]
-    taking_part: dict[str, Count]
-    cases: NonEmptyList[str]
     training: Rounds
     privacy: RecordPrivacy
     tuning: RateChoice
     judging: FrontierJudging
     trials: Several
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for case in self.cases:
-            choose("cases", case, self.partitions)
-        if self.privacy.used:
-            choose("privacy.case", self.privacy.case, self.cases)
 
     def run(self) -> list[Row]:
         """Train; returns the rows of each setting.
@@ -120,7 +109,7 @@ class Frontier(Checked):
             Unfinished: when the time limit of `course` has passed.
         """
         trainings = self._trainings
-        layout = trainings.clients(self.cases[0], [0]).layout
+        layout = trainings.clients(self.training.cases[0], [0]).layout
         about: dict[str, Value] = {"compression": float(self.compression), "d": layout.d}
         try:
             compressor = at_budget(self.compressor, layout, self.compression, self.judging.budgets)
@@ -145,7 +134,7 @@ class Frontier(Checked):
         privacy = self.privacy
         ways = ((False, privacy.epsilons), (True, privacy.distributed))
         private = [[Setting(privacy.case, float(epsilon), way) for epsilon in epsilons] for way, epsilons in ways]
-        return [group for group in (*([Setting(case)] for case in self.cases), *private) if group]
+        return [group for group in (*([Setting(case)] for case in self.training.cases), *private) if group]
 
     def _refusal(self, trainings: PairedTrainings, setting: Setting, compressor: Compressor) -> str:
         """Why the compressor can't be used in a setting; "" if it can."""
@@ -163,7 +152,6 @@ class Frontier(Checked):
             data=data,
             model=self.model,
             partitions=self.partitions,
-            taking_part=self.taking_part,
             training=self.training,
             privacy=self.privacy,
             tuning=self.tuning,

@@ -71,6 +71,6 @@ def test_clients_that_are_drawn_have_cells_of_their_own() -> None:
     frontier = cells({**tables, "frontier_sampled": pd.concat([alone, rows[rows["status"] == "refused"]])})
     row = cell(frontier, "srht", 16, "sampled")
     assert row["accuracy"] == pytest.approx(0.76, abs=1e-3)
-    assert "'task.cases=[sampled]'" in row["command"]
+    assert "'task.training.cases=[sampled]'" in row["command"]
     assert "sampled" not in cell(frontier, "srht", 16)["command"]
     assert len(frontier[frontier["refused"].notna()]) == 1

@@ -42,9 +42,15 @@ SMALL = Frontier(
         "one class": functools.partial(partition.one_class, clients=10, samples=110),
         "sampled": functools.partial(partition.one_class, clients=60, samples=20),
     },
-    taking_part={"sampled": 6},
-    cases=["iid", "one class"],
-    training=Rounds(batch=16, rounds=6, judged=1, apart=1, stack=4),
+    training=Rounds(
+        cases=["iid", "one class"],
+        taking_part={"sampled": 6},
+        batch=16,
+        rounds=6,
+        judged=1,
+        apart=1,
+        stack=4,
+    ),
     privacy=RecordPrivacy(case="iid", epsilons=[8], distributed=[8], delta=1e-4, clip=1.0, accountant="pld"),
     tuning=RateChoice(rates=[0.5], first=1, kept=1, rounds=1, trials=1),
     judging=FrontierJudging(budgets=[1, 4, 16], allowed_loss=0.01, great_loss=0.05, least_gain=0.3),
@@ -160,7 +166,7 @@ def test_the_noise_and_clip_of_the_rows_are_used(monkeypatch: pytest.MonkeyPatch
         return train(clients, gradients, arms, seed, rounds=rounds, **others)
 
     monkeypatch.setattr(paired, "train", watched)
-    found = changed(compressor=RandomK, cases=["iid"]).run()
+    found = changed(compressor=RandomK, training_cases=["iid"]).run()
     (sigma,) = {row["sigma"] for row in found if "sigma" in row}
     plain, local = ("without_replacement", None, [0], 6), ("poisson", 1.0, [sigma], 6)
     distributed = ("poisson", 1.0, [sigma * 5**-0.5], 6)  # the sum of five clients' noise is all of it
@@ -186,7 +192,7 @@ def test_the_choice_of_the_rate_spends_privacy() -> None:
 
 def test_clients_that_are_drawn_keep_no_state() -> None:
     """Six of sixty: what needs a memory at each client is refused there, and nowhere else."""
-    task = changed(cases=["iid", "sampled"], privacy_epsilons=[], privacy_distributed=[])
+    task = changed(training_cases=["iid", "sampled"], privacy_epsilons=[], privacy_distributed=[])
     first, second = of("accuracy", task.run())
     assert first["case"] == "iid"
     assert "mean" in first
@@ -198,7 +204,7 @@ def test_clients_that_are_drawn_keep_no_state() -> None:
 
 def test_a_stopped_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the same rows, from the checkpoints of its trainings; a damaged one is set aside."""
-    task = changed(cases=["iid"], tuning_rates=[0.2, 0.5])
+    task = changed(training_cases=["iid"], tuning_rates=[0.2, 0.5])
     whole = task.run()
     stopped = 0
     course = Course("code", "config", str(tmp_path), until=time.monotonic())  # a round at a time
@@ -238,7 +244,7 @@ def test_the_rate_is_chosen_without_the_test_images() -> None:
 def test_trials_in_several_stacks() -> None:
     """All trials are there, each with a partition and a start of its own."""
     together = pair(TopK, Setting("iid"))
-    apart = pair(TopK, Setting("iid"), training=Rounds(batch=16, rounds=6, judged=1, apart=1, stack=2))
+    apart = pair(TopK, Setting("iid"), training=dataclasses.replace(SMALL.training, stack=2))
     np.testing.assert_array_equal(apart.plain.start, together.plain.start)
     assert len(apart.compressed.end) == len(together.compressed.end) == 3
 
@@ -268,11 +274,20 @@ def test_refused(make: Any, compression: float, compressions: list[float], reaso
     [
         ({"privacy_delta": 0.01}, r"privacy.delta=0.01 must be < 0.00348, 1 over the 287 records"),
         ({"privacy_case": "idd"}, "privacy.case=idd is unknown; choose one of iid, one class; did you mean iid"),
-        ({"cases": ["iid", "one clas"]}, "cases=one clas is unknown; choose one of iid, one class, sampled"),
-        ({"cases": ["one class"]}, "privacy.case=iid is unknown; choose one of one class"),
-        ({"cases": ["sampled"], "privacy_case": "sampled"}, "privacy.case=sampled must be one in which all clients"),
-        ({"taking_part": {"idd": 3}}, "taking_part=idd is unknown"),
-        ({"taking_part": {"sampled": 61}, "cases": ["iid", "sampled"]}, "taking_part=61 must be from 1 to 60"),
+        (
+            {"training_cases": ["iid", "one clas"]},
+            "training.cases=one clas is unknown; choose one of iid, one class, sampled",
+        ),
+        ({"training_cases": ["one class"]}, "privacy.case=iid is unknown; choose one of one class"),
+        (
+            {"training_cases": ["sampled"], "privacy_case": "sampled"},
+            "privacy.case=sampled must be one in which all clients",
+        ),
+        ({"training_taking_part": {"idd": 3}}, "training.taking_part=idd is unknown"),
+        (
+            {"training_taking_part": {"sampled": 61}, "training_cases": ["iid", "sampled"]},
+            "taking_part=61 must be from 1 to 60",
+        ),
         ({"training_apart": 9, "training_judged": 2}, "judged=2 rounds, apart=9, must be among 6"),
         ({"training_batch": 300}, "batch=300 must satisfy"),
     ],

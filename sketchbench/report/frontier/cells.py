@@ -87,7 +87,9 @@ def cells(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     run = "sketchbench run task=frontier compressor="
     frontier["command"] = run + frontier[Column.METHOD] + " task.compression=" + budgets
     sampled = frontier[Column.CASE] == "sampled"
-    frontier.loc[sampled, "command"] += " 'task.cases=[sampled]' task.privacy.epsilons=[] task.privacy.distributed=[]"
+    frontier.loc[sampled, "command"] += (
+        " 'task.training.cases=[sampled]' task.privacy.epsilons=[] task.privacy.distributed=[]"
+    )
     ends = {name: ("_low", "_high") if name in MEASURED else () for name in MEANINGS}
     frontier = frontier.reindex(columns=[name + end for name in MEANINGS for end in ("", *ends[name])])
     return frontier.sort_values([Column.CASE, Column.EPSILON, Column.COMPRESSION, Column.METHOD], na_position="first")
