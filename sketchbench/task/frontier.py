@@ -51,8 +51,8 @@ class Frontier(Checked):
     is calibrated to all rounds of a training. The trainings that choose the learning rate are not in this ε: see
     `spent`.
 
-    Where not all clients take part in a round (`training.taking_part`), they keep no state, and a compressor with a memory at
-    each client is refused.
+    Where not all clients take part in a round (`training.taking_part`), they keep no state, and a compressor with a
+    memory at each client is refused.
 
     Each method has its own learning rate in each setting: the one of `tuning.rates` with the highest accuracy on a
     held-out tenth of the training images.

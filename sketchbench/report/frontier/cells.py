@@ -86,10 +86,10 @@ def cells(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     budgets = frontier[Column.COMPRESSION].map("{:g}".format)
     run = "sketchbench run task=frontier compressor="
     frontier["command"] = run + frontier[Column.METHOD] + " task.compression=" + budgets
-    sampled = frontier[Column.CASE] == "sampled"
-    frontier.loc[sampled, "command"] += (
-        " 'task.training.cases=[sampled]' task.privacy.epsilons=[] task.privacy.distributed=[]"
+    alone = (
+        " 'task.training.cases=[sampled]' task.training.batch=10 task.privacy.epsilons=[] task.privacy.distributed=[]"
     )
+    frontier.loc[frontier[Column.CASE] == "sampled", "command"] += alone
     ends = {name: ("_low", "_high") if name in MEASURED else () for name in MEANINGS}
     frontier = frontier.reindex(columns=[name + end for name in MEANINGS for end in ("", *ends[name])])
     return frontier.sort_values([Column.CASE, Column.EPSILON, Column.COMPRESSION, Column.METHOD], na_position="first")
