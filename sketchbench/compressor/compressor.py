@@ -196,7 +196,7 @@ class Compressor(Checked, ABC):
     def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:
         """The server's reply to the messages of a phase, and the memory after it. By default the reply is the mean of
         the decoded messages, sent as d numbers."""
-        step = self.decode(message, at, replies).mean(axis=1)
+        step = self._decoded(message, at, replies).mean(axis=1)
         return Reply(step, self.layout.nbytes), memory
 
     @abstractmethod
@@ -299,7 +299,11 @@ class Compressor(Checked, ABC):
 
     def delivery(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
         """The part of its update that a client counts as sent, (T, C, d): by default its decoded message."""
-        return self.decode(message, at, replies[:-1])
+        return self._decoded(message, at, replies[:-1])
+
+    def _decoded(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
+        """`decode`, once for a message."""
+        return message.decoded_by(lambda: self.decode(message, at, replies))
 
 
 MakeCompressor = Callable[..., Compressor]  # a config of conf/compressor, called with layout and limit

@@ -17,6 +17,7 @@ class Silent(Compressor):
     """As many zeros as fit into the limit; the step is 0."""
 
     adds_up: ClassVar[bool] = True
+    linear: ClassVar[bool] = True
 
     def check(self) -> None:
         self.needs(WORD)

@@ -83,6 +83,13 @@ class Message:
 
     parts: Mapping[str, Array]
 
+    def decoded_by(self, decode: Callable[[], Array]) -> Array:
+        """What `decode` makes of these messages, computed once: server and clients need the same."""
+        if "_decoded" not in self.__dict__:
+            self.__dict__["_decoded"] = decode()
+        decoded: Array = self.__dict__["_decoded"]
+        return decoded
+
     @property
     def nbytes(self) -> int:
         """Bytes of one client's message."""

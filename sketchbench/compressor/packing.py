@@ -25,6 +25,8 @@ def pack(xp: Any, digits: Array, base: int) -> Array:
     """
     places = _digits(base)
     _check("digit", digits, "uint8", base, "the base, ")
+    if base == 2 and xp is np:
+        return np.packbits(digits, axis=-1, bitorder="little")
     shape = (*digits.shape[:-1], packed_nbytes(digits.shape[-1], base))
     out = xp.zeros(shape, dtype="uint8")
     for place in range(places):
@@ -46,7 +48,9 @@ def unpack(xp: Any, sent: Array, base: int, count: int) -> Array:
         raise ValueError(
             f"count={count} must be from 0 to {places * sent.shape[-1]}, the digits of {sent.shape[-1]} bytes"
         )
-    digits = xp.asarray(_table(base))[sent]
+    if base == 2 and xp is np:
+        return np.unpackbits(sent, axis=-1, count=count, bitorder="little")
+    digits = xp.take(xp.asarray(_table(base)), sent, axis=0)
     return digits.reshape(*sent.shape[:-1], -1)[..., :count]
 
 

@@ -1,5 +1,6 @@
 """Sparsification: the largest entries of the update, or random ones."""
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -7,6 +8,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from sketchbench import kernels as backends
 from sketchbench.compressor.compressor import At, Compressor, Feedback, Memory
 from sketchbench.compressor.message import WORD, Message, Reply, place_type, sparse_nbytes
 from sketchbench.kernels import Array
@@ -55,7 +57,7 @@ class TopK(Compressor):
         return dense
 
     def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:
-        step = self.decode(message, at, replies).mean(axis=1)
+        step = self._decoded(message, at, replies).mean(axis=1)
         return Reply(step, sparse_nbytes(step)), memory
 
     def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
@@ -98,7 +100,7 @@ class RandomK(Compressor):
 
     def _places(self, at: At) -> Array:
         """The places of the entries, (T, k), ascending."""
-        return at.kernels.random_subset(at.key("random k"), 0, 0, at.trials, self.k, self.layout.d)
+        return _subset(at.key("random k"), at.trials, self.k, self.layout.d, at.kernels.NAME)
 
     def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
         places = self._places(at)[:, None].astype("int64")
@@ -117,6 +119,11 @@ class RandomK(Compressor):
     def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
         places = torch.as_tensor(at.kernels.to_numpy(self._places(at))).long()
         return torch.as_tensor(at.kernels.to_numpy(message.parts["values"][:, 0])), lambda x: x.gather(1, places)
+
+
+@functools.lru_cache(maxsize=4)  # clients and server of a round draw the same places
+def _subset(key: int, trials: int, k: int, d: int, kernels: str) -> Array:
+    return backends.load(kernels).random_subset(key, 0, 0, trials, k, d)
 
 
 @dataclass(frozen=True)

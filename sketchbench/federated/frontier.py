@@ -3,33 +3,71 @@
 The first axes of all arrays are trials and clients. Each trial has its own partition, initial weights, batches, noise
 and operators, and the methods that are compared (`Arm`) share all of these.
 
-Privacy protects a client's records from the server, which sees every message: a client clips the gradient of each
-record, and adds to the mean all the noise that its records need, before it compresses. Messages are computed from
-these noisy gradients alone, so that every compressor is post-processing. Under secure aggregation each of C clients
-could add 1/√C of the noise; these trainings don't.
+Privacy protects single records, whose gradients a client clips. Noise is added before compression:
+
+- local noise: each client adds to its mean gradient all the noise that its records need. The server sees every message,
+  and messages are computed from noisy gradients alone, so that every compressor is post-processing;
+- distributed noise: each of C clients adds 1/√C of it, and the server sees the sum of the messages alone, by secure
+  aggregation. The sum of linear messages is the message of the sum, so that linear compressors are post-processing
+  there. Clients are assumed to be honest, and all to stay until the end of a round.
 """
 
+import functools
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from sketchbench import seeds
+from sketchbench.compressor import door
 from sketchbench.compressor.compressor import At, Compressor, Memory
 from sketchbench.compressor.message import Layout
 from sketchbench.dataset.dataset import Dataset, Split
 from sketchbench.dataset.partition import MakeParts, deal
+from sketchbench.federated import checkpoint
+from sketchbench.federated.experiment import SECONDS_BETWEEN
 from sketchbench.kernels import Array, Kernels
 from sketchbench.model.networks import MakeModel
 from sketchbench.objective.stacked import Batches, StackedPerceptron, initial_weights
 from sketchbench.objective.stacked_network import StackedNetwork, stacked
 from sketchbench.parameters import Checked, Count, Positive, checked
 from sketchbench.privacy.sampling import Sampling
+from sketchbench.run.course import WHOLE, Course, Unfinished
 
 LARGEST = 1000.0  # magnitude of a weight beyond which a training has diverged; others reach a hundredth of it
 LARGEST_UPDATE = 1e30  # magnitude of an update's entry beyond which it has, too: norms still fit into float32
+DRAWN = 2**13  # rounds whose batches a process keeps, for the next method
+
+
+class Drawn(NamedTuple):
+    """Who takes part in a round, and with which records; B is the largest batch.
+
+    Arguments:
+        clients: numbers of the clients that take part, (T, P).
+        places: of the records in a client's batch, among its own, (T, P, B).
+        shares: factor of each record in the client's gradient, float32 (T, P, B); 0 for padding.
+    """
+
+    clients: NDArray[np.int64]
+    places: NDArray[np.int64]
+    shares: NDArray[np.float32]
+
+
+@functools.lru_cache(maxsize=DRAWN)
+def draw_round(sampling: Sampling, seed: int, number: int, trials: int, clients: int, taking_part: int) -> Drawn:
+    """Draw the round with this number. A record has a share of 1/`sampling.batch` for each time that it is drawn."""
+    random = seeds.generator(seed, part="batches", round=number)
+    everyone = np.broadcast_to(np.arange(clients), (trials, clients))
+    chosen = everyone if taking_part == clients else random.permuted(everyone, axis=1)[:, :taking_part]
+    times = sampling.draw(random, (trials, taking_part))
+    largest = max(1, int((times > 0).sum(axis=-1).max()))
+    places = np.argsort(times == 0, axis=-1, kind="stable")[..., :largest]
+    shares = np.take_along_axis(times, places, axis=-1).astype(np.float32) / np.float32(sampling.batch)
+    return Drawn(chosen, places.copy(), shares)
 
 
 @dataclass(frozen=True)
@@ -40,6 +78,7 @@ class Federation:
         network: T networks, stacked.
         start: initial weights, float32 (T, d).
         records: indices of each client's training samples, (T, C, n).
+        taking_part: the number of clients in a round, drawn anew for each; C for all of them.
         train, test: inputs, float32 (samples, p), and labels (samples,). Inputs are pixels, standardised by the mean
             and the standard deviation of all pixels of all training images, which count as public.
     """
@@ -47,6 +86,7 @@ class Federation:
     network: StackedPerceptron | StackedNetwork
     start: Array
     records: NDArray[np.int64]
+    taking_part: int
     train: tuple[Array, Array]
     test: tuple[Array, Array]
 
@@ -60,25 +100,17 @@ class Federation:
         return Layout(self.network.shapes)
 
     @property
-    def clients(self) -> int:
-        """C, the number of clients."""
-        return self.records.shape[1]
-
-    @property
     def owners(self) -> tuple[frozenset[int], ...]:
         """The records of each client in the first trial."""
         return tuple(frozenset(own.tolist()) for own in self.records[0])
 
-    def batches(self, sampling: Sampling, random: np.random.Generator) -> Batches:
-        """Draw a batch for every client; a record has a share of 1/`sampling.batch` for each time that it is drawn."""
-        times = sampling.draw(random, self.records.shape[:2])
-        largest = max(1, int((times > 0).sum(axis=-1).max()))
-        places = np.argsort(times == 0, axis=-1, kind="stable")[..., :largest]
-        asarray = self.kernels.asarray
-        shares = np.take_along_axis(times, places, axis=-1).astype(np.float32) / np.float32(sampling.batch)
-        drawn = asarray(np.take_along_axis(self.records, places, axis=-1))
+    def batches(self, sampling: Sampling, seed: int, number: int) -> Batches:
+        """Draw a batch for every client that takes part in the round with this number."""
+        drawn = draw_round(sampling, seed, number, *self.records.shape[:2], self.taking_part)
+        records = self.records[np.arange(len(self.records))[:, None], drawn.clients]
+        rows = self.kernels.asarray(np.take_along_axis(records, drawn.places, axis=-1))
         inputs, labels = self.train
-        return Batches(inputs[drawn], labels[drawn], asarray(shares))
+        return Batches(inputs[rows], labels[rows], self.kernels.asarray(drawn.shares))
 
     @checked
     def repeat(self, times: Count) -> "Federation":
@@ -92,7 +124,12 @@ class Federation:
 
 
 def make_federation(
-    kernels: Kernels, data: Dataset, partition: MakeParts, model: MakeModel, trials: Sequence[int]
+    kernels: Kernels,
+    data: Dataset,
+    partition: MakeParts,
+    model: MakeModel,
+    trials: Sequence[int],
+    taking_part: int | None = None,
 ) -> Federation:
     """Make the federation of T trials.
 
@@ -102,9 +139,11 @@ def make_federation(
         partition: deals the training samples out to the clients.
         model: makes the network; perceptrons are the fastest.
         trials: a 64-bit seed for each trial, of its partition and initial weights.
+        taking_part: the number of clients in a round; None for all.
 
     Raises:
-        ValueError: for no trials; if clients have unequally many records, or as `stacked_network.stacked`.
+        ValueError: for no trials; if clients have unequally many records, or are fewer than take part; or as
+            `stacked_network.stacked`.
     """
     if not len(trials):
         raise ValueError("a federation needs at least one trial")
@@ -115,19 +154,36 @@ def make_federation(
             f"partition: clients have from {min(counts)} to {max(counts)} records, and to train side by side "
             "they need equally many; choose the partition iid or one_class, or yours through partition.even"
         )
-    asarray, pixels = kernels.asarray, data.features(data.train)
-    mean, sd = pixels.mean(), pixels.std()
-
-    def samples(split: Split) -> tuple[Array, Array]:
-        return asarray(((data.features(split) - mean) / sd).astype(np.float32)), asarray(split.labels)
-
+    clients = len(dealt[0])
+    if taking_part is not None and not 1 <= taking_part <= clients:
+        raise ValueError(f"taking_part={taking_part} must be from 1 to {clients}, the number of clients")
+    key = (data.digest, kernels.NAME)
+    if key not in _SAMPLES:
+        while len(_SAMPLES) >= KEPT:
+            _SAMPLES.pop(next(iter(_SAMPLES)))
+        _SAMPLES[key] = _standardised(kernels, data)
     return Federation(
         stacked(kernels, model, data.shape, data.classes),
-        asarray(initial_weights(lambda: model(shape=data.shape, classes=data.classes), trials)),
+        kernels.asarray(initial_weights(lambda: model(shape=data.shape, classes=data.classes), trials)),
         np.array(dealt),
-        samples(data.train),
-        samples(data.test),
+        taking_part or clients,
+        *_SAMPLES[key],
     )
+
+
+KEPT = 2  # data sets that a process keeps standardised: all of the training samples, and without those held out
+_SAMPLES: dict[tuple[str, str], list[tuple[Array, Array]]] = {}
+
+
+def _standardised(kernels: Kernels, data: Dataset) -> list[tuple[Array, Array]]:
+    """`Federation.train` and `Federation.test`."""
+    images = data.train.images
+    values = ((np.arange(data.white + 1) - images.mean()) / images.std()).astype(np.float32)
+
+    def samples(split: Split) -> tuple[Array, Array]:
+        return kernels.asarray(values[split.images.reshape(len(split.images), -1)]), kernels.asarray(split.labels)
+
+    return [samples(data.train), samples(data.test)]
 
 
 @dataclass(frozen=True)
@@ -178,7 +234,15 @@ class Trained(NamedTuple):
 
 @checked
 def train(
-    clients: Federation, gradients: Gradients, arms: Sequence[Arm], seed: int, *, rounds: Count, judged: Count = 1
+    clients: Federation,
+    gradients: Gradients,
+    arms: Sequence[Arm],
+    seed: int,
+    *,
+    rounds: Count,
+    judged: Count = 1,
+    apart: Count = 1,
+    course: Course = WHOLE,
 ) -> list[Trained]:
     """Train all arms, side by side.
 
@@ -188,34 +252,83 @@ def train(
     weight would exceed LARGEST, or an entry of an update LARGEST_UPDATE, or be no number; from then on its weights stay
     as they are, and nothing is sent or remembered.
 
+    Batches and noise of a round depend on `seed` and its number alone, not on the arms: what is trained apart, or goes
+    on from a checkpoint, has the same.
+
     Arguments:
         clients: with their records and initial weights.
         gradients: how clients compute their gradients.
         arms: the methods that are compared.
         seed: of batches, noise and operators.
         rounds: at least 1.
-        judged: the number of the last rounds that are evaluated, from 1 to `rounds`.
+        judged: the number of rounds that are evaluated: the last one, and others before it.
+        apart: rounds from one that is evaluated to the next.
+        course: the time limit, and the folder of checkpoints from which a stopped training goes on.
 
     Raises:
         ValueError: for a message of more bytes than the compressor's limit, a number of rounds out of range, a
-            compressor for another network, or rates or noise of an arm that are not finite or of other trials.
+            compressor for another network, one with a memory of each client where not all take part, or rates or noise
+            of an arm that are not finite or of other trials.
+        Unfinished: when the time limit of the course has passed; at least one round has been made by then.
     """
-    if judged > rounds:
-        raise ValueError(f"judged={judged} must be <= rounds={rounds}")
-    random, noise = seeds.generator(seed, part="batches"), seeds.generator(seed, part="noise")
-    kernels, shape = clients.kernels, (*clients.records.shape[:2], clients.layout.d)
+    if (judged - 1) * apart >= rounds:
+        raise ValueError(f"judged={judged} rounds, {apart} apart, must be among the rounds={rounds} of a training")
+    kernels, shape = clients.kernels, (len(clients.records), clients.taking_part, clients.layout.d)
     private = any(arm.sigma for arm in arms)
     trainings = [_Training(clients, gradients, arm) for arm in arms]
-    for number in range(rounds):
-        batches = clients.batches(gradients.sampling, random)
-        drawn = kernels.asarray(noise.standard_normal(shape, dtype=np.float32)) if private else None
-        each, mean = (batches, drawn), (batches.merge(), drawn if drawn is None else drawn.mean(axis=1, keepdims=True))
+    apiece = not all(training.merges for training in trainings)
+    path = None
+    if course.checkpoints:
+        about = [(arm.compressor, arm.rates.tolist(), arm.sigma) for arm in arms]
+        path = checkpoint.path_of(course.checkpoints, course.code, seed, gradients, rounds, judged, apart, about)
+    saved = checkpoint.load(path) if path else None
+    for training, state in zip(trainings, saved["arms"] if saved else [], strict=False):
+        training.unpack(state)
+    written = time.monotonic()
+    for number in range(saved["t"] if saved else 0, rounds):
+        batches = clients.batches(gradients.sampling, seed, number)
+        mean, each = _noise(seed, number, shape, apiece) if private else (None, None)
+        of_each = (batches, None if each is None else kernels.asarray(each))
+        of_all = (batches.merge(), None if mean is None else kernels.asarray(mean))
         at = At(kernels, seed, number, shape[0])
+        left = rounds - 1 - number
         for training in trainings:
-            training.run_round(*(mean if training.merges else each), at)
-            if number >= rounds - judged:
+            training.run_round(*(of_all if training.merges else of_each), at)
+            if left % apart == 0 and left < judged * apart:
                 training.evaluate()
+        if path and (not left or course.over or time.monotonic() - written > SECONDS_BETWEEN):
+            checkpoint.save(path, {"t": number + 1, "arms": [training.pack(bool(left)) for training in trainings]})
+            written = time.monotonic()
+        if left and course.over:
+            raise Unfinished(f"round {number + 1} of {rounds} is done")
     return [training.result(rounds) for training in trainings]
+
+
+def _noise(
+    seed: int, number: int, shape: tuple[int, int, int], apiece: bool
+) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
+    """Standard normal noise of a round's clients: its mean (T, 1, d), and, if wanted, that of each client (T, C, d).
+
+    The mean is drawn by itself, so that methods that need no more draw no more."""
+    drawn = torch.Generator().manual_seed(seeds.key(seed, part="noise", round=number) % 2**63)
+    trials, clients, d = shape
+    mean = torch.empty(trials, 1, d).normal_(generator=drawn).div_(clients**0.5).numpy()
+    if not apiece:
+        return mean, None
+    each = torch.empty(shape).normal_(generator=drawn).numpy()
+    each += mean - each.mean(axis=1, keepdims=True)
+    return mean, each
+
+
+def refusal(compressor: Compressor, clients: Federation) -> str:
+    """Why these clients can't use the compressor; "" if they can."""
+    count = clients.records.shape[1]
+    if compressor.feedback != "client" or clients.taking_part == count:
+        return ""
+    return (
+        f"{type(compressor).__name__} keeps a memory at each client, and {clients.taking_part} of {count} clients take "
+        "part in a round: such clients keep no state; let all take part, or choose a compressor without client feedback"
+    )
 
 
 class _Training:
@@ -223,11 +336,13 @@ class _Training:
 
     def __init__(self, clients: Federation, gradients: Gradients, arm: Arm) -> None:
         self._clients, self._clip, self._arm = clients, gradients.clip, arm
-        kernels, (trials, count) = clients.kernels, clients.records.shape[:2]
+        kernels, trials, count = clients.kernels, len(clients.records), clients.taking_part
         self.merges = arm.compressor.linear and arm.compressor.feedback != "client"
         if arm.compressor.layout.sizes != clients.layout.sizes:
             sizes, own = clients.layout.sizes, arm.compressor.layout.sizes
             raise ValueError(f"a compressor of parameters of {own} entries must be of the network's, {sizes}")
+        if reason := refusal(arm.compressor, clients):
+            raise ValueError(reason)
         if np.shape(arm.rates) != (trials,) or not np.isfinite(arm.rates).all():
             raise ValueError(f"rates={arm.rates} must be one finite number for each of {trials} trials")
         if not 0 <= arm.sigma < np.inf:
@@ -247,8 +362,10 @@ class _Training:
         if noise is not None:
             x += noise * x.dtype.type(self._arm.sigma)
         x *= xp.where(self._sound, self._rates, 0)[:, None, None]
-        self._sound &= (abs(x) <= LARGEST_UPDATE).all(axis=(1, 2))  # False for an entry that is not a number
-        x[~self._sound] = 0
+        largest = xp.maximum(x.max(axis=(1, 2)), -x.min(axis=(1, 2)))
+        self._sound &= largest <= LARGEST_UPDATE  # False for an entry that is not a number
+        if not self._sound.all():
+            x[~self._sound] = 0
         exchange = compressor.exchange(x, self._memory, at)
         if exchange.bytes_up > compressor.limit:
             raise ValueError(
@@ -265,6 +382,22 @@ class _Training:
     def evaluate(self) -> None:
         """Add the accuracy of the current weights."""
         self._accuracies.append(self._clients.accuracy(self._w))
+
+    def pack(self, goes_on: bool) -> dict[str, Any]:
+        """The state in a checkpoint; without memory at the end of a training, unless it `goes_on`."""
+        memory = list(door.arrays(tuple(self._memory))) if goes_on else []
+        arrays = [self._clients.kernels.to_numpy(one) for one in (self._w, self._sound, *memory)]
+        sent = {"up": self._up, "down": self._down, "accuracies": [one.tolist() for one in self._accuracies]}
+        return {"arrays": [torch.from_numpy(np.ascontiguousarray(one)) for one in arrays], **sent}
+
+    def unpack(self, state: dict[str, Any]) -> None:
+        """Go on from a packed state."""
+        arrays = (self._clients.kernels.asarray(one.numpy()) for one in state["arrays"])
+        self._w, self._sound = next(arrays), next(arrays)
+        if len(state["arrays"]) > 2:
+            self._memory = Memory(*door.replace(tuple(self._memory), lambda _: next(arrays)))
+        self._up, self._down = state["up"], state["down"]
+        self._accuracies = [np.array(one) for one in state["accuracies"]]
 
     def result(self, rounds: int) -> Trained:
         """The trainings after `rounds` rounds."""

@@ -1,6 +1,7 @@
 """Trainings with a compressor beside the same trainings without compression, each method at its best learning rate."""
 
 import functools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -18,12 +19,15 @@ from sketchbench.federated.tuning import hold_out
 from sketchbench.kernels import Kernels
 from sketchbench.model.networks import MakeModel
 from sketchbench.parameters import Checked, Count, NonEmptyList, Positive, Probability, choose
+from sketchbench.privacy.accountant import epsilon
 from sketchbench.privacy.calibration import calibrated_sigma
-from sketchbench.privacy.mechanism import mean_step, private_training
+from sketchbench.privacy.mechanism import Mechanism, mean_step, private_training
 from sketchbench.privacy.sampling import Sampling
+from sketchbench.run.course import WHOLE, Course
 
 Numbers = NDArray[np.float64]  # (trials,)
 calibrate = functools.cache(calibrated_sigma)  # a process calibrates the same noise for all compressors
+account = functools.cache(epsilon)
 
 
 @dataclass(frozen=True)
@@ -31,21 +35,30 @@ class Rounds(Checked):
     """How all networks are trained.
 
     Arguments:
+        cases: names of the partitions that are trained.
+        taking_part: by case, the number of clients in a round, drawn anew for each; all where a case has none.
         batch: records in a client's batch; with privacy the expected number.
         rounds: of a training.
-        judged: the number of the last rounds, over which accuracies are averaged, as batches make single rounds noisy.
+        judged: the number of rounds over which accuracies are averaged, as batches make single rounds noisy: the last
+            one, and others before it.
+        apart: rounds from one of these to the next.
         stack: the number of trials that are trained at once, as memory allows.
     """
 
+    cases: NonEmptyList[str]
+    taking_part: dict[str, Count]
     batch: Count
     rounds: Count
     judged: Count
+    apart: Count
     stack: Count
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.judged > self.rounds:
-            raise ValueError(f"judged={self.judged} must be <= {self.rounds}, the rounds of a training")
+        if (self.judged - 1) * self.apart >= self.rounds:
+            raise ValueError(
+                f"judged={self.judged} rounds, apart={self.apart}, must be among {self.rounds}, those of a training"
+            )
 
 
 @dataclass(frozen=True)
@@ -54,7 +67,8 @@ class RecordPrivacy(Checked):
 
     Arguments:
         case: the partition whose trainings are also made with privacy.
-        epsilons: values of ε to which the noise is calibrated.
+        epsilons: values of ε to which the local noise of a training is calibrated.
+        distributed: values of ε to which distributed noise is.
         delta: δ, below 1 over the number of a client's records.
         clip: the norm to which the gradient of a record is clipped.
         accountant: the name of an accountant for Poisson batches.
@@ -62,24 +76,47 @@ class RecordPrivacy(Checked):
 
     case: str
     epsilons: list[Positive]
+    distributed: list[Positive]
     delta: Probability
     clip: Positive
     accountant: str
 
+    @property
+    def used(self) -> bool:
+        """Whether anything is trained with privacy."""
+        return bool(self.epsilons or self.distributed)
+
 
 @dataclass(frozen=True)
 class RateChoice(Checked):
-    """How the learning rate of a method is chosen, for each setting by itself.
+    """How the learning rate of a method is chosen, for each setting by itself: the best after a few rounds are tried
+    for more.
 
     Arguments:
-        rates: the rates to choose from.
-        rounds: of a training that tries a rate.
+        rates: the rates to choose from; a single one is taken without a training.
+        first: rounds of the trainings that try all rates.
+        kept: the number of rates that are tried again.
+        rounds: of the trainings that try these.
         trials: the number of trainings that try a rate, beside those that are judged. Those of all rates are one stack.
     """
 
     rates: NonEmptyList[Positive]
+    first: Count
+    kept: Count
     rounds: Count
     trials: Count
+
+    @property
+    def heats(self) -> list[tuple[int, int]]:
+        """The number of rates of each heat, and the rounds of its trainings."""
+        count = len(self.rates)
+        heats = [(count, self.first), (min(count, self.kept), self.rounds)]
+        return [heats[0]] if self.kept == 1 else heats[count <= self.kept :]
+
+    @property
+    def all_rounds(self) -> int:
+        """The rounds of all trainings of a choice."""
+        return self.trials * sum(math.prod(heat) for heat in self.heats) if len(self.rates) > 1 else 0
 
 
 class Setting(NamedTuple):
@@ -88,13 +125,21 @@ class Setting(NamedTuple):
     Arguments:
         case: the name of the partition.
         epsilon: ε; None without privacy.
+        distributed: whether clients share the noise, as the server sees the sum of their messages alone.
     """
 
     case: str
     epsilon: float | None = None
+    distributed: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name of the partition, and how it is protected."""
+        how = "" if self.epsilon is None else ", secure aggregation" if self.distributed else ", private"
+        return self.case + how
 
     def __str__(self) -> str:
-        return self.case if self.epsilon is None else f"{self.case}, epsilon {self.epsilon:g}"
+        return self.name if self.epsilon is None else f"{self.name}, epsilon {self.epsilon:g}"
 
 
 class Reached(NamedTuple):
@@ -117,16 +162,23 @@ class Reached(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """The trainings without compression and with the compressor, in the same trials, and the noise's standard deviation
-    sigma in both."""
+    """The trainings without compression and with the compressor, in the same trials.
+
+    Arguments:
+        plain, compressed: the trainings.
+        sigma: standard deviation of the noise that protects a client's mean gradient, in both; 0 without privacy.
+        spent: an upper bound of ε once the trainings that chose the method's rate count, too; None without privacy.
+            Held-out images, on which rates are judged, count as public.
+    """
 
     plain: Reached
     compressed: Reached
     sigma: float
+    spent: float | None = None
 
 
 class Method(NamedTuple):
-    """A compressor, and the standard deviation sigma of the noise before it."""
+    """A compressor, and the standard deviation sigma of the noise that each client adds before it."""
 
     compressor: Compressor
     sigma: float
@@ -149,12 +201,13 @@ class PairedTrainings(Checked):
         kernels: backend of all arrays.
         seed: root of all randomness.
         data: the data set: clients get the training images, and accuracy is that on the test images.
-        model: makes the network.
+        model: makes the network; with sketched layers a perceptron.
         partitions: by case.
-        training: batches and rounds.
+        training: cases, batches and rounds.
         privacy: of a client's records.
         tuning: the choice of learning rates.
         trials: the number of trainings of each method.
+        course: the time limit, and the folder of checkpoints from which a stopped training goes on.
     """
 
     kernels: Kernels
@@ -166,10 +219,20 @@ class PairedTrainings(Checked):
     privacy: RecordPrivacy
     tuning: RateChoice
     trials: Count
+    course: Course = WHOLE
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        choose("privacy.case", self.privacy.case, self.partitions)
+        for name, cases in (("cases", self.training.cases), ("taking_part", self.training.taking_part)):
+            for case in cases:
+                choose(f"training.{name}", case, self.partitions)
+        if self.privacy.used:
+            choose("privacy.case", self.privacy.case, self.training.cases)
+            if self.privacy.case in self.training.taking_part:
+                raise ValueError(
+                    f"privacy.case={self.privacy.case} must be one in which all clients take part: what a draw of "
+                    "clients adds to privacy is not accounted for"
+                )
 
     def clients(self, case: str, trials: Sequence[int]) -> Federation:
         """The federation of the trials with these numbers."""
@@ -181,19 +244,29 @@ class PairedTrainings(Checked):
         The settings may differ in ε alone: their trainings share batches, and noise up to its standard deviation.
 
         Raises:
-            ValueError: for a δ of at least 1 over the number of a client's records.
+            ValueError: for a δ of at least 1 over the number of a client's records, or a compressor that is not linear
+                with distributed noise.
+            Unfinished: when the time limit of the course has passed.
         """
         layout = compressor.layout
+        if settings[0].distributed and not compressor.linear:
+            raise ValueError(
+                f"{type(compressor).__name__} is not linear, so that the sum of its messages is no function of the sum "
+                "of updates, which distributed noise protects; choose a linear compressor, or local noise"
+            )
         sigmas = [self._sigma(setting) for setting in settings]
+        shares = [self._share(setting) for setting in settings]
         plain = Plain(layout=layout, limit=layout.nbytes)
         # Trainings without compression, a quarter of the time, are the same for all compressors of a process.
         key = (repr(self._settings), self.data.digest, self.kernels.NAME, tuple(settings))
+        own = [sigma * share for sigma, share in zip(sigmas, shares, strict=True)]
         if key not in _PLAIN:
             if len(_PLAIN) >= KEPT:
                 _PLAIN.clear()
-            _PLAIN[key] = self._train(settings[0], [Method(plain, sigma) for sigma in sigmas])
-        compressed = self._train(settings[0], [Method(compressor, sigma) for sigma in sigmas])
-        return dict(zip(settings, map(Pair, _PLAIN[key], compressed, sigmas), strict=True))
+            _PLAIN[key] = self._train(settings[0], [Method(plain, sigma) for sigma in own])
+        compressed = self._train(settings[0], [Method(compressor, sigma) for sigma in own])
+        spent = map(self._spent, settings, sigmas)
+        return dict(zip(settings, map(Pair, _PLAIN[key], compressed, sigmas, spent), strict=True))
 
     @property
     def _settings(self) -> tuple[Any, ...]:
@@ -213,7 +286,8 @@ class PairedTrainings(Checked):
         arms = [method.arm(np.full(count, rate)) for method, rate in zip(methods, rates, strict=True)]
         seed = self._seed(setting, "training", first)
         how = self.training
-        trained = train(clients, self._gradients(clients, setting), arms, seed, rounds=how.rounds, judged=how.judged)
+        rounds = {"rounds": how.rounds, "judged": how.judged, "apart": how.apart}
+        trained = train(clients, self._gradients(clients, setting), arms, seed, **rounds, course=self.course)
         start = clients.accuracy(clients.start)
         return [
             Reached(start, one.accuracy, int(one.diverged.sum()), one.bytes_up, one.bytes_down, rate)
@@ -226,20 +300,30 @@ class PairedTrainings(Checked):
         return seeds.key(self.seed, task="frontier", part=part, case=setting.case, private=private, first=first)
 
     def _rates(self, setting: Setting, methods: Sequence[Method]) -> list[float]:
-        """The best learning rate of each method; one stack tries all rates."""
-        rates, trials = self.tuning.rates, self.tuning.trials
-        clients = self._federation(hold_out(self.data, self.seed), "tuning", setting.case, range(trials))
-        tried = clients.repeat(len(rates))
-        arms = [method.arm(np.repeat(rates, trials)) for method in methods]
+        """The best learning rate of each method; one stack tries all rates of a heat."""
+        tuning, rates = self.tuning, [self.tuning.rates for _ in methods]
+        if len(tuning.rates) == 1:
+            return [own[0] for own in rates]
         seed = self._seed(setting, "tuning")
-        rounds, judged = self.tuning.rounds, min(self.training.judged, self.tuning.rounds)
-        trained = train(tried, self._gradients(tried, setting), arms, seed, rounds=rounds, judged=judged)
-        merits = [one.accuracy.reshape(len(rates), trials).mean(axis=1) for one in trained]
-        return [rates[int(merit.argmax())] for merit in merits]
+        clients = self._federation(self._held_out, "tuning", setting.case, range(tuning.trials))
+        for (count, rounds), kept in zip(tuning.heats, [*(count for count, _ in tuning.heats[1:]), 1], strict=True):
+            tried, judged = clients.repeat(count), min(self.training.judged, rounds)
+            arms = [method.arm(np.repeat(own, tuning.trials)) for method, own in zip(methods, rates, strict=True)]
+            how = self._gradients(tried, setting)
+            trained = train(tried, how, arms, seed, rounds=rounds, judged=judged, course=self.course)
+            merits = [one.accuracy.reshape(count, tuning.trials).mean(axis=1) for one in trained]
+            rates = [_best(own, merit, kept) for own, merit in zip(rates, merits, strict=True)]
+        return [own[0] for own in rates]
+
+    @functools.cached_property
+    def _held_out(self) -> Dataset:
+        """The data set on which rates are chosen."""
+        return hold_out(self.data, self.seed)
 
     def _federation(self, data: Dataset, part: str, case: str, trials: Sequence[int]) -> Federation:
         keys = [seeds.key(self.seed, task="frontier", part=part, case=case, trial=trial) for trial in trials]
-        return make_federation(self.kernels, data, self.partitions[case], self.model, keys)
+        partition, taking_part = self.partitions[case], self.training.taking_part.get(case)
+        return make_federation(self.kernels, data, partition, self.model, keys, taking_part)
 
     def _gradients(self, clients: Federation, setting: Setting) -> Gradients:
         """Clipped gradients of Poisson batches with privacy, else unclipped ones of batches without replacement."""
@@ -248,21 +332,44 @@ class PairedTrainings(Checked):
             return Gradients(Sampling("without_replacement", self.training.batch, records))
         return Gradients(Sampling("poisson", self.training.batch, records), self.privacy.clip)
 
+    def _share(self, setting: Setting) -> float:
+        """The share of the noise that each client adds: all of it, or 1/√C of distributed noise."""
+        return self.clients(setting.case, [0]).taking_part ** -0.5 if setting.distributed else 1.0
+
     def _sigma(self, setting: Setting) -> float:
-        """Standard deviation of the noise in a client's mean gradient, the same for all trials; 0 without privacy."""
+        """Standard deviation of the noise that protects a client's mean gradient, the same for all trials; 0 without
+        privacy."""
         if setting.epsilon is None:
             return 0.0
         clients, privacy = self.clients(setting.case, [0]), self.privacy
-        records, sampling = clients.records.shape[2], self._gradients(clients, setting).sampling
+        records = clients.records.shape[2]
         if privacy.delta * records >= 1:
             raise ValueError(
                 f"privacy.delta={privacy.delta:g} must be < {1 / records:.3g}, 1 over the {records} records of a "
                 "client: a larger δ permits a mechanism that publishes one of them"
             )
-        step = mean_step(privacy.clip, 1.0, sampling, sampling.neighbours)
-        rounds = self.training.rounds
-        released = private_training(step, local_steps=1, rounds=rounds, records=clients.owners, sketch="compressed")
+        released = self._released(clients, setting, 1.0, self.training.rounds)
         return calibrate(privacy.accountant, released, setting.epsilon, privacy.delta)
+
+    def _released(self, clients: Federation, setting: Setting, sigma: float, rounds: int) -> Mechanism:
+        """What the server sees in so many rounds: each client's noisy gradients, or their sum, whose noise is the same
+        and whose change by one record, too."""
+        sampling = self._gradients(clients, setting).sampling
+        step = mean_step(self.privacy.clip, sigma, sampling, sampling.neighbours)
+        return private_training(step, local_steps=1, rounds=rounds, records=clients.owners, sketch="compressed")
+
+    def _spent(self, setting: Setting, sigma: float) -> float | None:
+        """`Pair.spent`: ε of all rounds, as if those of a training had a tuning's larger share of the records, too."""
+        if setting.epsilon is None:
+            return None
+        clients = self._federation(self._held_out, "tuning", setting.case, [0])
+        released = self._released(clients, setting, sigma, self.training.rounds + self.tuning.all_rounds)
+        return account(self.privacy.accountant, released, self.privacy.delta)
+
+
+def _best(rates: Sequence[float], merits: Numbers, count: int) -> list[float]:
+    """The rates with the highest merits, the best first; among equals the first."""
+    return [rates[place] for place in np.argsort(-merits, kind="stable")[:count]]
 
 
 def _join(stacks: Sequence[Reached], rate: float) -> Reached:

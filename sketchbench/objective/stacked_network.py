@@ -59,7 +59,8 @@ class StackedNetwork:
             inputs, labels, shares = (self._tensor(part[trial]) for part in batches)
             images = inputs.reshape(*labels.shape, *self.image)
             if clip is None:
-                total = torch.func.vmap(slope, in_dims=(None, 0, 0, 0))(weights, images, labels, shares)
+                clients = zip(images, labels, shares, strict=True)  # convolutions gain nothing by vmap
+                total = torch.stack([slope(weights, *client) for client in clients])
             else:
                 each = torch.func.vmap(torch.func.vmap(slope, in_dims=(None, 0, 0, 0)), in_dims=(None, 0, 0, 0))
                 single = (images[:, :, None], labels[:, :, None], torch.ones_like(shares)[:, :, None])

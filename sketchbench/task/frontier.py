@@ -1,18 +1,20 @@
 """The frontier: the accuracy that trainings with a compressor reach at a budget of bytes, with and without privacy."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sketchbench.compressor.budget import at_budget
-from sketchbench.compressor.compressor import MakeCompressor
+from sketchbench.compressor.compressor import Compressor, MakeCompressor
 from sketchbench.dataset.dataset import MakeDataset
 from sketchbench.dataset.partition import MakeParts
+from sketchbench.federated.frontier import refusal
 from sketchbench.federated.paired import Pair, PairedTrainings, RateChoice, Reached, RecordPrivacy, Rounds, Setting
 from sketchbench.kernels import Kernels
 from sketchbench.measure.row import MEDIAN, Row, Value
 from sketchbench.model.networks import MakeModel
 from sketchbench.parameters import Checked, NonEmptyList, Positive, Several
+from sketchbench.run.course import Course
 from sketchbench.sketch.family import SizeError
 
 log = logging.getLogger(__name__)
@@ -40,19 +42,26 @@ class Frontier(Checked):
     """`trials` trainings with updates compressed to a budget of bytes, beside the same trainings without compression.
 
     In each trial both have the same partition, initial weights, batches and noise, none of which depends on the
-    compressor. Settings are each of `partitions` without privacy, and `privacy.case` at each ε.
+    compressor. Settings are each of `training.cases` without privacy, and `privacy.case` with local noise at each ε of
+    `privacy.epsilons`, and with distributed noise at each of `privacy.distributed`.
 
-    Privacy is local, and protects single records: each client protects its own from a server that sees every message
-    (see `federated.frontier`). Batches are Poisson samples, the noise is calibrated to all rounds, and the leakage by
-    the choice of the learning rate is not accounted for.
+    Privacy protects single records from the server (see `federated.frontier`), by the named accountant and relation of
+    neighbours. With local noise (`iid, private`) the server sees each message; with distributed noise (`iid, secure
+    aggregation`) it sees their sum alone, which takes a linear compressor. Batches are Poisson samples, and the noise
+    is calibrated to all rounds of a training. The trainings that choose the learning rate are not in this ε: see
+    `spent`.
+
+    Where not all clients take part in a round (`training.taking_part`), they keep no state, and a compressor with a
+    memory at each client is refused.
 
     Each method has its own learning rate in each setting: the one of `tuning.rates` with the highest accuracy on a
     held-out tenth of the training images.
 
-    Rows, by `case`, the partition (`iid, private` for one with privacy), and by `epsilon`:
+    Rows, by `case`, the partition (`iid, private` or `iid, secure aggregation` for one with privacy), and by `epsilon`:
 
-    `accuracy`: on the test images, averaged over the last `training.judged` rounds, 0 for a training that diverged,
-    with the bytes that a client sends (at most) and receives (in the mean) in a round.
+    `accuracy`: on the test images, averaged over `training.judged` rounds up to the last one, 0 for a training that
+    diverged, with the bytes that a client sends (at most) and receives (in the mean) in a round; or the status
+    `refused`.
     `accuracy_loss`: mean of the accuracy without compression less that with it; bound: `judging.allowed_loss`.
     `lost`, `kept`: in how many trainings that loss exceeds `judging.great_loss`, or does not; bound: 1/2, for a
     probability: they are about the median training.
@@ -63,6 +72,8 @@ class Frontier(Checked):
     `costlier`, with privacy: in how many trainings that difference is above 0; bound: 1/2.
     `diverged`: the number of trainings that diverged; bound: 1/2.
     `rate`: the learning rate.
+    `spent`, with privacy: an upper bound of ε once the trainings that chose the rate count, too; held-out images count
+    as public.
 
     If the compressor refuses the budget (see `compressor.budget`), there is a single row `accuracy` with the status
     `refused`.
@@ -71,7 +82,7 @@ class Frontier(Checked):
         compressor: makes the compressor from `layout` and `limit`.
         compression: bytes of the dense float32 update over bytes of the budget.
         partitions: by case.
-        training: batches and rounds.
+        training: cases, batches and rounds.
         trials: trainings of each method.
     """
 
@@ -79,6 +90,7 @@ class Frontier(Checked):
     compression: Positive
     kernels: Kernels
     seed: int
+    course: Course
     dataset: MakeDataset
     model: MakeModel
     partitions: dict[str, MakeParts]
@@ -94,20 +106,41 @@ class Frontier(Checked):
         Raises:
             ValueError: as `stacked_network.stacked`, for clients with unequally many records, or a δ of at least 1
                 over the number of a client's records.
+            Unfinished: when the time limit of `course` has passed.
         """
         trainings = self._trainings
-        layout = trainings.clients(self.privacy.case, [0]).layout
+        layout = trainings.clients(self.training.cases[0], [0]).layout
         about: dict[str, Value] = {"compression": float(self.compression), "d": layout.d}
         try:
             compressor = at_budget(self.compressor, layout, self.compression, self.judging.budgets)
         except SizeError as error:
             log.info("the budget is refused: %s", error)
             return [Row("accuracy", **about).without_number("refused", str(error))]
-        private = [Setting(self.privacy.case, float(epsilon)) for epsilon in self.privacy.epsilons]
-        groups = [*([Setting(case)] for case in self.partitions), *([private] if private else [])]
-        pairs = {setting: pair for group in groups for setting, pair in trainings.pairs(group, compressor).items()}
-        reference = pairs[Setting(self.privacy.case)].plain
-        return [row.replace(**about) for setting, pair in pairs.items() for row in self._rows(setting, pair, reference)]
+        rows: list[Row] = []
+        pairs: dict[Setting, Pair] = {}
+        for group in self._groups:
+            if reason := self._refusal(trainings, group[0], compressor):
+                rows += [self._row("accuracy", setting).without_number("refused", reason) for setting in group]
+                continue
+            pairs |= trainings.pairs(group, compressor)
+            reference = pairs.get(Setting(self.privacy.case))
+            for setting in group:
+                rows += self._rows(setting, pairs[setting], reference and reference.plain)
+        return [row.replace(**about) for row in rows]
+
+    @property
+    def _groups(self) -> list[Sequence[Setting]]:
+        """The settings, those that differ in ε alone together."""
+        privacy = self.privacy
+        ways = ((False, privacy.epsilons), (True, privacy.distributed))
+        private = [[Setting(privacy.case, float(epsilon), way) for epsilon in epsilons] for way, epsilons in ways]
+        return [group for group in (*([Setting(case)] for case in self.training.cases), *private) if group]
+
+    def _refusal(self, trainings: PairedTrainings, setting: Setting, compressor: Compressor) -> str:
+        """Why the compressor can't be used in a setting; "" if it can."""
+        if setting.distributed and not compressor.linear:
+            return f"{type(compressor).__name__} is not linear: the sum of its messages is no function of the noisy sum"
+        return refusal(compressor, trainings.clients(setting.case, [0]))
 
     @property
     def _trainings(self) -> PairedTrainings:
@@ -123,31 +156,37 @@ class Frontier(Checked):
             privacy=self.privacy,
             tuning=self.tuning,
             trials=self.trials,
+            course=self.course,
         )
 
-    def _rows(self, setting: Setting, pair: Pair, reference: Reached) -> Iterator[Row]:
+    def _row(self, quantity: str, setting: Setting, **columns: Value) -> Row:
+        """A row of a setting."""
+        about: dict[str, Value] = {"case": setting.name, "rounds": self.training.rounds}
+        if setting.epsilon is not None:
+            accountant = {"accountant": self.privacy.accountant, "neighbours": "add_remove"}
+            about |= {"epsilon": float(setting.epsilon), "delta": self.privacy.delta, **accountant}
+        return Row(quantity, **about, **columns)
+
+    def _rows(self, setting: Setting, pair: Pair, reference: Reached | None) -> Iterator[Row]:
         """The rows of a setting; `reference` is the training with neither compression nor privacy."""
-        plain, own, sigma = pair
+        plain, own, sigma, spent = pair
         log.info("%s: accuracy %.3f at rate %g", setting, own.end.mean(), own.rate)
-        about: dict[str, Value] = {"case": setting.case, "rounds": self.training.rounds}
-        if setting.epsilon is not None:
-            about |= {
-                "case": f"{setting.case}, private",
-                "epsilon": float(setting.epsilon),
-                "delta": self.privacy.delta,
-                "sigma": sigma,
-            }
-            about |= {"accountant": self.privacy.accountant}
+        about: dict[str, Value] = {} if setting.epsilon is None else {"sigma": sigma}
+
+        def row(quantity: str, **columns: Value) -> Row:
+            return self._row(quantity, setting, **about, **columns)
+
         loss, gain = plain.end - own.end, own.end - own.start
-        yield Row("accuracy", bytes_up=own.bytes_up, bytes_down=round(own.bytes_down), **about).mean(own.end)
-        yield Row("accuracy_loss", bound=self.judging.allowed_loss, **about).mean(loss)
-        yield Row("lost", bound=MEDIAN, **about).counted(int((loss > self.judging.great_loss).sum()), self.trials)
-        yield Row("kept", bound=MEDIAN, **about).counted(int((loss <= self.judging.great_loss).sum()), self.trials)
+        yield row("accuracy", bytes_up=own.bytes_up, bytes_down=round(own.bytes_down)).mean(own.end)
+        yield row("accuracy_loss", bound=self.judging.allowed_loss).mean(loss)
+        yield row("lost", bound=MEDIAN).counted(int((loss > self.judging.great_loss).sum()), self.trials)
+        yield row("kept", bound=MEDIAN).counted(int((loss <= self.judging.great_loss).sum()), self.trials)
         failed = int((gain < self.judging.least_gain).sum())
-        yield Row("gain", bound=MEDIAN, count=failed, **about).mean(gain)
-        if setting.epsilon is not None:
+        yield row("gain", bound=MEDIAN, count=failed).mean(gain)
+        if reference is not None and spent is not None:
             over = loss - (reference.end - plain.end)
-            yield Row("over_noise", bound=0.0, **about).mean(over)
-            yield Row("costlier", bound=MEDIAN, **about).counted(int((over > 0).sum()), self.trials)
-        yield Row("diverged", bound=MEDIAN, **about).counted(own.diverged, self.trials)
-        yield Row("rate", **about).number(own.rate)
+            yield row("over_noise", bound=0.0).mean(over)
+            yield row("costlier", bound=MEDIAN).counted(int((over > 0).sum()), self.trials)
+            yield row("spent").number(spent)
+        yield row("diverged", bound=MEDIAN).counted(own.diverged, self.trials)
+        yield row("rate").number(own.rate)

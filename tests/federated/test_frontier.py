@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sketchbench import kernels
+from sketchbench import kernels, seeds
 from sketchbench.compressor.compressor import At, Compressor
 from sketchbench.compressor.message import Layout
 from sketchbench.compressor.plain import Plain
@@ -16,9 +16,17 @@ from sketchbench.compressor.quantised import QSGD, Sign
 from sketchbench.compressor.sketched_memory import CompressedSensing
 from sketchbench.compressor.sparse import RandomK, TopK
 from sketchbench.dataset import digits, partition
-from sketchbench.federated.frontier import Arm, Federation, Gradients, Trained, make_federation, train
+from sketchbench.federated.frontier import (
+    Arm,
+    Federation,
+    Gradients,
+    Trained,
+    draw_round,
+    make_federation,
+    train,
+)
 from sketchbench.kernels import Array
-from sketchbench.model.networks import mlp
+from sketchbench.model.networks import mlp, strided_cnn
 from sketchbench.privacy.sampling import Sampling
 from sketchbench.recovery.count_sketch import CountSketchMedian
 from sketchbench.sketch.sparse import BlockSparseEmbedding
@@ -69,8 +77,8 @@ def test_trials_have_their_own_records_and_starts() -> None:
 @pytest.mark.parametrize("kind", ["poisson", "without_replacement"])
 def test_batches(kind: Any) -> None:
     sampling = Sampling(kind, 16, clients().records.shape[2])
-    inputs, labels, shares = clients().batches(sampling, np.random.default_rng(0))
-    times = sampling.draw(np.random.default_rng(0), (TRIALS, 5))
+    inputs, labels, shares = clients().batches(sampling, 7, 3)
+    times = sampling.draw(seeds.generator(7, part="batches", round=3), (TRIALS, 5))
     for t, c in np.ndindex(TRIALS, 5):
         drawn = clients().records[t, c][times[t, c] > 0]
         there = shares[t, c] > 0
@@ -84,7 +92,7 @@ def test_plain_training_is_gradient_descent() -> None:
     rates = np.float32([0.1, 0.2, 0.4])
     everyone = Gradients(Sampling("full", 287, 287))
     (full,) = train(clients(), everyone, [arm(rate=rates)], 3, rounds=1)
-    batches = clients().batches(everyone.sampling, np.random.default_rng(0))
+    batches = clients().batches(everyone.sampling, 3, 0)
     slope = clients().network.gradients(clients().start, batches).mean(axis=1)
     np.testing.assert_allclose(change(full), -rates[:, None] * slope, rtol=1e-3, atol=1e-6)
 
@@ -100,7 +108,8 @@ def test_it_learns() -> None:
         ({"rounds": 0}, ValueError, "rounds=0 must be >= 1"),
         ({"rounds": -1}, ValueError, "rounds=-1 must be >= 1"),
         ({"rounds": 2, "judged": 0}, ValueError, "judged=0 must be >= 1"),
-        ({"rounds": 2, "judged": 3}, ValueError, "judged=3 must be <= rounds=2"),
+        ({"rounds": 2, "judged": 3}, ValueError, "judged=3 rounds, 1 apart, must be among the rounds=2"),
+        ({"rounds": 4, "judged": 3, "apart": 2}, ValueError, "judged=3 rounds, 2 apart, must be among the rounds=4"),
         ({"rounds": 1.5}, TypeError, "rounds=1.5 must be an integer"),
     ],
 )
@@ -230,6 +239,43 @@ class Blind(Plain):
 
     def projections(self, at: At) -> list[Array | None]:
         return [np.zeros((at.trials, 64, 64), np.float32), None, None, None]
+
+
+def test_who_takes_part_is_drawn_for_each_round() -> None:
+    """Each trial draws its own two of five, whose batches are of their own records."""
+    some = make_federation(NUMPY, digits.mixed(), PARTITION, MODEL, range(TRIALS), 2)
+    rounds = [draw_round(FIXED.sampling, 3, number, TRIALS, 5, 2) for number in range(40)]
+    drawn = np.array([one.clients for one in rounds])
+    assert (drawn[..., 0] != drawn[..., 1]).all()
+    counts = np.bincount(drawn.ravel(), minlength=5)
+    assert abs(counts - 48).max() < 25  # of 240; beyond 4 standard deviations
+    assert (drawn[:, 0] != drawn[:, 1]).any()
+    _, labels, _ = some.batches(FIXED.sampling, 3, 0)
+    own = some.records[0, rounds[0].clients[0, 1]][rounds[0].places[0, 1]]
+    np.testing.assert_array_equal(labels[0, 1], some.train[1][own])
+    (trained,) = train(some, FIXED, [arm(RandomK, 200)], 3, rounds=2)
+    assert (change(trained) != 0).any(axis=1).all()
+    with pytest.raises(ValueError, match="TopK keeps a memory at each client, and 2 of 5 clients take part"):
+        train(some, FIXED, [arm(TopK, 200)], 3, rounds=1)
+
+
+def test_rounds_that_are_judged() -> None:
+    """The last one, and others before it: at a mean of the accuracies that single trainings end with."""
+    ends = [train(clients(), FIXED, [arm()], 3, rounds=rounds)[0].accuracy for rounds in (3, 5, 7)]
+    (judged,) = train(clients(), FIXED, [arm()], 3, rounds=7, judged=3, apart=2)
+    np.testing.assert_allclose(judged.accuracy, np.mean(ends, axis=0))
+
+
+def test_networks_with_convolutions_are_trained() -> None:
+    """Also where all gradients are merged; clipping and sketched layers need a perceptron."""
+    model = functools.partial(strided_cnn, filters=(4,), kernel=3, strides=(2,), hidden=(8,))
+    some = make_federation(NUMPY, digits.mixed(), PARTITION, model, range(TRIALS))
+    limit = some.layout.nbytes
+    arms = [Arm(make(layout=some.layout, limit=limit), np.full(TRIALS, np.float32(0.3))) for make in (Plain, TopK)]
+    for trained in train(some, FIXED, arms, 3, rounds=25):
+        assert (trained.accuracy - some.accuracy(some.start)).mean() > 0.2
+    with pytest.raises(ValueError, match=r"clip=1\.0 needs the gradient of each record"):
+        train(some, Gradients(poisson(), 1.0), arms, 3, rounds=1)
 
 
 def test_messages_beyond_the_limit_are_refused() -> None:

@@ -61,3 +61,16 @@ def test_trainings_alone_are_a_frontier() -> None:
     frontier = cells({"frontier": made_up.tables()["frontier"]})
     assert frontier["leak_server"].isna().all()
     assert cell(frontier, "top_k", 16)["accuracy"] > 0.8
+
+
+def test_clients_that_are_drawn_have_cells_of_their_own() -> None:
+    """Beside those of all clients, with a command of their own; a budget that is refused by both stands once."""
+    tables = made_up.tables()
+    rows = tables["frontier"]
+    alone = rows[rows["case"].isin(["iid"]) & rows["epsilon"].isna()].assign(case="sampled")
+    frontier = cells({**tables, "frontier_sampled": pd.concat([alone, rows[rows["status"] == "refused"]])})
+    row = cell(frontier, "srht", 16, "sampled")
+    assert row["accuracy"] == pytest.approx(0.76, abs=1e-3)
+    assert "'task.training.cases=[sampled]'" in row["command"]
+    assert "sampled" not in cell(frontier, "srht", 16)["command"]
+    assert len(frontier[frontier["refused"].notna()]) == 1

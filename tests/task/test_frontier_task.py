@@ -3,6 +3,8 @@
 import dataclasses
 import functools
 import re
+import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,7 @@ from sketchbench.model.networks import mlp
 from sketchbench.privacy.accountant import epsilon
 from sketchbench.privacy.mechanism import Composed, GaussianRelease, SampledGaussian
 from sketchbench.privacy.sampling import Sampling
+from sketchbench.run.course import SETTINGS, WHOLE, Course, Unfinished
 from sketchbench.task.frontier import Frontier, FrontierJudging
 
 SMALL = Frontier(
@@ -31,15 +34,25 @@ SMALL = Frontier(
     compression=4,
     kernels=kernels.load("numpy"),
     seed=2,
+    course=WHOLE,
     dataset=functools.cache(digits.mixed),
     model=functools.partial(mlp, hidden=(6,)),
     partitions={
         "iid": functools.partial(partition.iid, clients=5),
         "one class": functools.partial(partition.one_class, clients=10, samples=110),
+        "sampled": functools.partial(partition.one_class, clients=60, samples=20),
     },
-    training=Rounds(batch=16, rounds=6, judged=1, stack=4),
-    privacy=RecordPrivacy(case="iid", epsilons=[8], delta=1e-4, clip=1.0, accountant="pld"),
-    tuning=RateChoice(rates=[0.5], rounds=1, trials=1),
+    training=Rounds(
+        cases=["iid", "one class"],
+        taking_part={"sampled": 6},
+        batch=16,
+        rounds=6,
+        judged=1,
+        apart=1,
+        stack=4,
+    ),
+    privacy=RecordPrivacy(case="iid", epsilons=[8], distributed=[8], delta=1e-4, clip=1.0, accountant="pld"),
+    tuning=RateChoice(rates=[0.5], first=1, kept=1, rounds=1, trials=1),
     judging=FrontierJudging(budgets=[1, 4, 16], allowed_loss=0.01, great_loss=0.05, least_gain=0.3),
     trials=3,
 )
@@ -49,11 +62,11 @@ RECORDS = 1437 // 5
 
 def changed(**change: Any) -> Frontier:
     """The task with other parameters, wherever they are."""
-    task = SMALL
+    groups = {}
     for group in ("training", "privacy", "tuning", "judging"):
         inner = {name[len(group) + 1 :]: change.pop(name) for name in list(change) if name.startswith(f"{group}_")}
-        task = dataclasses.replace(task, **{group: dataclasses.replace(getattr(task, group), **inner)})
-    return dataclasses.replace(task, **change)
+        groups[group] = dataclasses.replace(getattr(SMALL, group), **inner)
+    return dataclasses.replace(SMALL, **groups, **change)
 
 
 @functools.cache
@@ -92,11 +105,16 @@ def pair(make: Any, setting: Setting, **change: Any) -> Any:
 
 def test_rows() -> None:
     settings = [("iid", None), ("one class", None), ("iid, private", 8.0)]
-    for quantity in ("accuracy", "accuracy_loss", "lost", "gain", "diverged", "rate"):
+    for quantity in ("accuracy_loss", "lost", "gain", "diverged", "rate"):
         assert [(row["case"], row.get("epsilon")) for row in of(quantity, rows())] == settings
     assert [row["epsilon"] for row in of("over_noise", rows())] == [8.0]
     assert all((row["compression"], row["d"], row["rounds"]) == (4, D, 6) for row in rows())
-    for row in of("accuracy", rows()):
+    *accuracies, refused = of("accuracy", rows())
+    assert [(row["case"], row.get("epsilon")) for row in accuracies] == settings
+    assert (refused["case"], refused["epsilon"]) == ("iid, secure aggregation", 8.0)
+    assert "TopK is not linear" in refused["reason"]
+    assert all((row["accountant"], row["neighbours"]) == ("pld", "add_remove") for row in rows() if "epsilon" in row)
+    for row in accuracies:
         assert D - 6 <= row["bytes_up"] <= D + 8  # a fourth of 4 D bytes, with the allowance
         assert row["trials"] == 3
 
@@ -105,10 +123,11 @@ def test_without_compression_nothing_is_lost() -> None:
     """All trials are paired, whatever is compared: the same trainings twice."""
     found = changed(compressor=Plain, compression=1).run()
     assert all((row["minimum"], row["maximum"]) == (0, 0) for row in of("accuracy_loss", found))
-    (private,) = of("accuracy", found, epsilon=8.0)
     plain = of("accuracy", found, case="iid")[0]
-    (over,) = of("over_noise", found)
-    assert over["mean"] == pytest.approx(private["mean"] - plain["mean"])
+    for way in ("private", "secure aggregation"):
+        (private,) = of("accuracy", found, case=f"iid, {way}")
+        (over,) = of("over_noise", found, case=f"iid, {way}")
+        assert over["mean"] == pytest.approx(private["mean"] - plain["mean"])
 
 
 def test_what_is_lost_counts() -> None:
@@ -131,7 +150,7 @@ def test_what_is_beside_does_not_depend_on_the_compressor(setting: Setting) -> N
 
 def test_noise_is_what_the_accountant_asks_for() -> None:
     """The σ of the rows, for a client's mean, gives the ε of the rows after all rounds."""
-    (row,) = of("accuracy", rows(), epsilon=8.0)
+    row = of("accuracy", rows(), case="iid, private")[0]
     sampling = Sampling("poisson", 16, RECORDS)
     step = SampledGaussian(GaussianRelease(1.0 / 16, row["sigma"]), sampling, "add_remove")
     spent = epsilon("pld", Composed(step, 6), row["delta"])
@@ -142,20 +161,73 @@ def test_the_noise_and_clip_of_the_rows_are_used(monkeypatch: pytest.MonkeyPatch
     seen = []
     train = paired.train
 
-    def watched(clients: Any, gradients: Any, arms: Any, seed: int, *, rounds: int, judged: int) -> Any:
+    def watched(clients: Any, gradients: Any, arms: Any, seed: int, *, rounds: int, **others: Any) -> Any:
         seen.append((gradients.sampling.kind, gradients.clip, [arm.sigma for arm in arms], rounds))
-        return train(clients, gradients, arms, seed, rounds=rounds, judged=judged)
+        return train(clients, gradients, arms, seed, rounds=rounds, **others)
 
     monkeypatch.setattr(paired, "train", watched)
-    found = changed(partitions={"iid": SMALL.partitions["iid"]}).run()
+    found = changed(compressor=RandomK, training_cases=["iid"]).run()
     (sigma,) = {row["sigma"] for row in found if "sigma" in row}
-    plain, private = ("without_replacement", None, [0], 6), ("poisson", 1.0, [sigma], 6)
-    assert seen[1::2] == [plain, plain, private, private]  # after those that choose rates
+    plain, local = ("without_replacement", None, [0], 6), ("poisson", 1.0, [sigma], 6)
+    distributed = ("poisson", 1.0, [sigma * 5**-0.5], 6)  # the sum of five clients' noise is all of it
+    assert seen == [plain, plain, local, local, distributed, distributed]
+
+
+def test_distributed_noise_takes_a_linear_compressor() -> None:
+    with pytest.raises(ValueError, match="TopK is not linear, so that the sum of its messages is no function of the"):
+        pair(TopK, Setting("iid", 8.0, True))
+
+
+def test_the_choice_of_the_rate_spends_privacy() -> None:
+    """Three rates for 2 rounds and two for 4, twice each, are 28 rounds more; held-out images make clients smaller."""
+    choice = RateChoice(rates=[0.1, 0.2, 0.4], first=2, kept=2, rounds=4, trials=2)
+    chosen = pair(RandomK, Setting("iid", 8.0), tuning=choice)
+    records = (1437 - 143) // 5
+    step = SampledGaussian(GaussianRelease(1.0 / 16, chosen.sigma), Sampling("poisson", 16, records), "add_remove")
+    assert chosen.spent == pytest.approx(epsilon("pld", Composed(step, 6 + 28), 1e-4), rel=1e-3)
+    assert chosen.spent > 8
+    assert choice.heats == [(3, 2), (2, 4)]
+    assert dataclasses.replace(choice, kept=3).heats == [(3, 4)]
+
+
+def test_clients_that_are_drawn_keep_no_state() -> None:
+    """Six of sixty: what needs a memory at each client is refused there, and nowhere else."""
+    task = changed(training_cases=["iid", "sampled"], privacy_epsilons=[], privacy_distributed=[])
+    first, second = of("accuracy", task.run())
+    assert first["case"] == "iid"
+    assert "mean" in first
+    assert (second["case"], second["status"]) == ("sampled", "refused")
+    assert "TopK keeps a memory at each client, and 6 of 60 clients take part" in second["reason"]
+    found = of("accuracy", dataclasses.replace(task, compressor=RandomK).run(), case="sampled")
+    assert [row["trials"] for row in found] == [3]
+
+
+def test_a_stopped_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the same rows, from the checkpoints of its trainings; a damaged one is set aside."""
+    task = changed(training_cases=["iid"], tuning_rates=[0.2, 0.5])
+    whole = task.run()
+    stopped = 0
+    course = Course("code", "config", str(tmp_path), until=time.monotonic())  # a round at a time
+    for _ in range(100):
+        paired._PLAIN.clear()
+        try:
+            found = dataclasses.replace(task, course=course).run()
+            break
+        except Unfinished:
+            stopped += 1
+    assert found == whole
+    assert stopped == 4 * (6 - 1)  # two methods, and two settings; tuning takes a round
+    checkpoints = sorted(tmp_path.glob("*.pt"))
+    assert len(checkpoints) == 2 * 4
+    checkpoints[0].write_bytes(checkpoints[0].read_bytes()[:-1])
+    paired._PLAIN.clear()
+    assert dataclasses.replace(task, course=Course("code", "config", str(tmp_path))).run() == whole
+    assert len(list(tmp_path.iterdir())) == 2 * 4 + 1
 
 
 def test_the_rate_is_the_best_one() -> None:
     """For each setting and either method; a rate that hardly moves the weights is not, nor one that diverges."""
-    chosen = pair(TopK, Setting("iid"), tuning=RateChoice(rates=[1e-6, 0.5, 1e6], rounds=15, trials=2))
+    chosen = pair(TopK, Setting("iid"), tuning=RateChoice(rates=[1e-6, 0.5, 1e6], first=5, kept=2, rounds=15, trials=2))
     assert (chosen.plain.rate, chosen.compressed.rate) == (0.5, 0.5)
 
 
@@ -163,7 +235,7 @@ def test_the_rate_is_chosen_without_the_test_images() -> None:
     """Rates are the same where the test labels are all wrong, and the accuracies are not."""
     data = digits.mixed()
     wrong = Dataset("wrong", 10, 16, data.train, Split(data.test.images, (data.test.labels + 1) % 10))
-    choice = RateChoice(rates=[1e-3, 0.1, 0.5], rounds=10, trials=2)
+    choice = RateChoice(rates=[1e-3, 0.1, 0.5], first=5, kept=2, rounds=10, trials=2)
     right, other = (pair(TopK, Setting("iid"), tuning=choice, data=found) for found in (data, wrong))
     assert right.plain.rate == other.plain.rate == 0.5
     assert (right.plain.end > other.plain.end).all()
@@ -172,13 +244,13 @@ def test_the_rate_is_chosen_without_the_test_images() -> None:
 def test_trials_in_several_stacks() -> None:
     """All trials are there, each with a partition and a start of its own."""
     together = pair(TopK, Setting("iid"))
-    apart = pair(TopK, Setting("iid"), training=Rounds(batch=16, rounds=6, judged=1, stack=2))
+    apart = pair(TopK, Setting("iid"), training=dataclasses.replace(SMALL.training, stack=2))
     np.testing.assert_array_equal(apart.plain.start, together.plain.start)
     assert len(apart.compressed.end) == len(together.compressed.end) == 3
 
 
 def test_a_training_that_diverges_has_no_accuracy() -> None:
-    found = changed(tuning_rates=[1e9], privacy_epsilons=[]).run()
+    found = changed(tuning_rates=[1e9], privacy_epsilons=[], privacy_distributed=[]).run()
     assert {row["maximum"] for row in of("accuracy", found)} == {0}
     assert [row["count"] for row in of("diverged", found)] == [3, 3]
 
@@ -202,6 +274,21 @@ def test_refused(make: Any, compression: float, compressions: list[float], reaso
     [
         ({"privacy_delta": 0.01}, r"privacy.delta=0.01 must be < 0.00348, 1 over the 287 records"),
         ({"privacy_case": "idd"}, "privacy.case=idd is unknown; choose one of iid, one class; did you mean iid"),
+        (
+            {"training_cases": ["iid", "one clas"]},
+            "training.cases=one clas is unknown; choose one of iid, one class, sampled",
+        ),
+        ({"training_cases": ["one class"]}, "privacy.case=iid is unknown; choose one of one class"),
+        (
+            {"training_cases": ["sampled"], "privacy_case": "sampled"},
+            "privacy.case=sampled must be one in which all clients",
+        ),
+        ({"training_taking_part": {"idd": 3}}, "training.taking_part=idd is unknown"),
+        (
+            {"training_taking_part": {"sampled": 61}, "training_cases": ["iid", "sampled"]},
+            "taking_part=61 must be from 1 to 60",
+        ),
+        ({"training_apart": 9, "training_judged": 2}, "judged=2 rounds, apart=9, must be among 6"),
         ({"training_batch": 300}, "batch=300 must satisfy"),
     ],
 )
@@ -213,6 +300,8 @@ def test_wrong_parameters(change: dict[str, Any], message: str) -> None:
 def test_the_config_makes_the_task() -> None:
     """That of conf/task, with a compressor, kernels and a seed as a run gives them."""
     config = OmegaConf.to_container(composition.compose(["task=frontier"])["task"], resolve=True)
-    task = instantiate(config, _partial_=True, _convert_="all")(compressor=TopK, kernels=SMALL.kernels, seed=1)
+    described = {key: value for key, value in config.items() if key not in SETTINGS}
+    make = instantiate(described, _partial_=True, _convert_="all")
+    task = make(compressor=TopK, kernels=SMALL.kernels, seed=1, course=WHOLE)
     assert isinstance(task, Frontier)
     assert task._trainings.clients("one class", [0]).layout.d == 3760

@@ -80,7 +80,8 @@ def test_a_rehearsal_on_the_emulated_device(finished: Project, monkeypatch: pyte
 def test_the_training_of_the_frontier_has_the_sizes_of_its_study() -> None:
     own = dict(setting.split("=", 1) for setting in runpy.run_path(str(ROOT / "workflow" / "on_gpu"))["FRONTIER"])
     paper = study.read(CONF, "frontier", "paper").set
-    sizes = ["training.batch", "training.rounds", "training.judged", "tuning.rounds", "privacy.delta", "model.hidden"]
+    sizes = ["training.batch", "training.rounds", "training.apart", "privacy.delta", "model.hidden"]
+    sizes += ["tuning.first", "tuning.rounds"]
     for name in (*(f"task.{size}" for size in sizes), "task.judging.budgets"):
         assert yaml.safe_load(own[name]) == paper[name]
     assert f"samples: {paper['task.partitions.one class.samples']}}}" in own["task.partitions"]

@@ -2,4 +2,5 @@
 
 # The studies that the frontier is joined from.
 TRAINING, LEAKAGE, COST, CONTRACT = "frontier", "frontier_leakage", "frontier_cost", "compressor_contract"
-STUDIES = (TRAINING, LEAKAGE, COST, CONTRACT)
+SAMPLED = "frontier_sampled"
+STUDIES = (TRAINING, SAMPLED, LEAKAGE, COST, CONTRACT)

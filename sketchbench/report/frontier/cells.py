@@ -11,7 +11,7 @@ from sketchbench.files import write_text
 from sketchbench.measure.column import CONTROLS, Column
 from sketchbench.measure.interval import mean_interval
 from sketchbench.report import seal
-from sketchbench.report.frontier import CONTRACT, COST, LEAKAGE, TRAINING
+from sketchbench.report.frontier import CONTRACT, COST, LEAKAGE, SAMPLED, TRAINING
 from sketchbench.report.table.reading import COLUMNS, read_table
 
 ERROR = 0.05  # probability that any interval of one quantity misses
@@ -23,8 +23,11 @@ MEANINGS = {
     "method": "compressor: its config in conf/compressor",
     "label": "label of the compressor",
     "compression": "budget: all bytes of an update in float32 over those that a client may send",
-    "case": "training images of each client: iid, or of one class",
-    "epsilon": "ε of each record against the server; empty without privacy",
+    "case": (
+        "training images of each client: iid, or of one class; sampled: of one class, and few of many clients, without "
+        "state, take part in a round; secure aggregation: the server sees sums alone, and clients share the noise"
+    ),
+    "epsilon": "ε of each record against the server, after all rounds of a training; empty without privacy",
     "d": "number of parameters of the network",
     "bytes_up": "bytes that a client sends in a round",
     "bytes_down": "bytes that a client receives in a round",
@@ -70,10 +73,11 @@ def cells(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     of intervals that hold at once for all rows of a column, except with probability 5 %. What does not depend on the
     case or ε, such as leakage, is repeated.
     """
-    trained = by_setting(_ours(tables[TRAINING]))
+    trained = by_setting(pd.concat([_ours(tables[study]) for study in (TRAINING, SAMPLED) if study in tables]))
     keys = [*CELL, *SETTING]
     facts = [*keys, Column.LABEL, Column.D, Column.BYTES_UP, Column.BYTES_DOWN, Column.TRIALS, Column.REASON]
     frontier = _of(trained, "accuracy").reindex(columns=facts).rename(columns={Column.REASON.value: "refused"})
+    frontier = frontier.drop_duplicates(keys)  # a budget that a compressor refuses has no setting
     parts = [
         _with_interval(_of(trained, "accuracy"), keys, "accuracy"),
         _with_interval(_of(trained, "accuracy_loss"), keys, "loss"),
@@ -85,6 +89,10 @@ def cells(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     budgets = frontier[Column.COMPRESSION].map("{:g}".format)
     run = "sketchbench run task=frontier compressor="
     frontier["command"] = run + frontier[Column.METHOD] + " task.compression=" + budgets
+    alone = (
+        " 'task.training.cases=[sampled]' task.training.batch=10 task.privacy.epsilons=[] task.privacy.distributed=[]"
+    )
+    frontier.loc[frontier[Column.CASE] == "sampled", "command"] += alone
     ends = {name: ("_low", "_high") if name in MEASURED else () for name in MEANINGS}
     frontier = frontier.reindex(columns=[name + end for name in MEANINGS for end in ("", *ends[name])])
     return frontier.sort_values([Column.CASE, Column.EPSILON, Column.COMPRESSION, Column.METHOD], na_position="first")

@@ -13,7 +13,7 @@ from sketchbench.measure.column import Column
 from sketchbench.report import seal
 from sketchbench.report.table.reading import COLUMNS, TableError, read_table
 
-QUANTITIES = ("seconds", "seconds_exponent", "slower", "client_time", "server_time")
+QUANTITIES = ("seconds", "seconds_exponent", "slower", "client_time", "server_time", "round_time")
 FOLDER = "times"
 
 
