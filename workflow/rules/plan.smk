@@ -12,7 +12,7 @@ from sketchbench.plan import progress
 from sketchbench.report import frontier, standing
 from sketchbench.run.digest import CodeDigest
 from sketchbench.errors import ConfigError
-from sketchbench.files import FileError
+from sketchbench.files import FileError, write_text
 from sketchbench.report.figure.catalogue import available, read_catalogue
 from sketchbench.report.printed.transcription import studies_printed
 from sketchbench.config.composition import user_folder
