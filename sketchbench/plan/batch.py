@@ -181,9 +181,10 @@ def batches(folder: str, runs: Sequence[Run], size: int) -> list[Batch]:
 def packed(folder: str, studies: Sequence[Sequence[Run]], seconds: float) -> list[Batch]:
     """Batches of whole studies, whose runs take about `seconds`; the runs of each study were measured."""
     lengths = {place: sum(run.seconds or 0.0 for run in runs) for place, runs in enumerate(studies)}
-    bins: list[list[int]] = [[] for _ in range(math.ceil(sum(lengths.values()) / seconds) or 1)]
-    for place in sorted(lengths, key=lambda place: -lengths[place]):
-        min(bins, key=lambda chosen: sum(lengths[other] for other in chosen)).append(place)
+    count = max(1, math.ceil(sum(lengths.values()) / seconds))
+    bins: list[list[int]] = [[] for _ in range(min(count, len(studies)))]
+    for place in sorted(lengths, key=lambda place: -lengths[place]):  # the longest first, each to the shortest bin
+        min(bins, key=lambda chosen: (sum(lengths[other] for other in chosen), len(chosen))).append(place)
     groups = [[run for place in sorted(chosen) for run in studies[place]] for chosen in bins]
     return [Batch(f"{folder}/{number}.done", group) for number, group in enumerate(groups, 1)]
 
