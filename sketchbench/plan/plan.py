@@ -95,7 +95,7 @@ class Plan:
 
     @functools.cached_property
     def shared(self) -> list[str]:
-        """The studies that share processes. A study with code of a user's own, which may fail, does so with all only."""
+        """The studies that share processes; of short ones those without a user's own code, which may fail."""
         if self.sharing == "short":
             return [study for study, runs in self.runs.items() if _is_short(list(runs.values()))]
         return list(self.runs) if self.sharing else []
