@@ -60,7 +60,7 @@ def test_every_study_expands(scale: str) -> None:
 
 
 def test_short_studies_share_processes() -> None:
-    """Every run is in one batch, those of a study in one or in its own; none of a user's own, or of trials, is short."""
+    """Every run is in one batch, and those of a short study are together; none of a user's own code is short."""
     plan = dataclasses.replace(whole_plan("quick"), sharing="short")
     records = [run.record for batch in plan.all_batches for run in batch.runs]
     assert sorted(records) == sorted(unit.record for unit in plan.units)
@@ -70,10 +70,9 @@ def test_short_studies_share_processes() -> None:
     for study in plan.shared:
         assert sum(run.seconds or 0 for run in plan.runs[study].values()) <= SHORT
     mine = {"task": {"_target_": "mine.Task"}}
-    plan.runs = {
-        study: {"own": dataclasses.replace(next(iter(runs.values())), config=mine)} for study, runs in plan.runs.items()
-    }
-    assert not dataclasses.replace(plan).shared
+    first = next(iter(plan.runs["units"].values()))
+    own = {"units": {"own": dataclasses.replace(first, config=mine)}}
+    assert not dataclasses.replace(plan, runs=own).shared
 
 
 def test_trials_that_can_be_no_runs(conf: Path) -> None:
