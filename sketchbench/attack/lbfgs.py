@@ -14,8 +14,8 @@ LEAST_SLOPE, LEAST_CHANGE = 1e-14, 1e-16  # below these it ends
 def minimise(variables: Sequence[Tensor], differentiate: Callable[[], Tensor], evaluations: int, history: int) -> None:
     """Minimise a function of some variables, in place (Nocedal and Wright 2006, Algorithms 7.4 and 7.5).
 
-    Steps are those of torch.optim.LBFGS with learning rate 1, bit for bit. It computes with scalars as tensors, in
-    twice the time, and its first object imports torch's compiler, which takes a second.
+    Steps are those of torch.optim.LBFGS with learning rate 1, bit for bit; its first object imports torch's compiler,
+    which takes a second.
 
     Arguments:
         variables: float64.
@@ -31,7 +31,7 @@ def minimise(variables: Sequence[Tensor], differentiate: Callable[[], Tensor], e
         return torch.cat([v.grad.view(-1) for v in variables if v.grad is not None])
 
     def move(length: float, direction: Tensor) -> None:
-        for v, part in zip(variables, direction.split(sizes), strict=True):
+        for v, part in zip(variables, torch.split(direction, sizes), strict=True):
             v.add_(part.view_as(v), alpha=length)
 
     def look(start: Sequence[Tensor], length: float, direction: Tensor) -> tuple[float, Tensor]:
