@@ -1,28 +1,4 @@
 # All figures in two processes: what takes long is starting Python.
-shown = report  # whose name a line of a function can't begin with
-
-
-def drawings(names):
-    """The files of figures. The report of Snakemake has each figure with its caption."""
-    pictures = [
-        shown(
-            f"{REPORTS}/figures/{name}.svg",
-            category="Figures",
-            caption=os.path.abspath(f"{RESULTS}/captions/{name}.rst"),
-            labels={"figure": name},
-        )
-        for name in names
-    ]
-    return pictures + expand([f"{FIGURE}.png", f"{FIGURE}.seal"], figure=names)
-
-
-if workflow.is_main_process:
-    for name in FIGURES:
-        write_text(
-            Path(RESULTS, "captions", f"{name}.rst"), f"{CATALOGUE[name].caption}\n"
-        )
-
-
 rule figures:
     input:
         expand([f"{TABLE}.csv", f"{TABLE}.seal"], study=PLAN.tables),
