@@ -14,13 +14,15 @@ export PATH := $(if $(filter /%,$(VENV)),,$(CURDIR)/)$(BIN):$(PATH)
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST)
 
+# Python compiles what it imports, an eighth of what is there; pip would compile all of it, for most of a minute.
 $(VENV)/ready: pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit("sketchbench needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	@$(PYTHON) -c 'import os, re, sys; path = os.path.abspath(sys.argv[1]); \
 	  sys.exit(f"pip takes no path with : $$ {{ }} or broken UTF-8, as {path!a}; rename it, or add VENV=FOLDER" \
 	  if re.search("[:$${}]", path) or re.search("[\ud800-\udfff]", os.getcwd()) else 0)' "$(VENV)"
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable '.[test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint requirements.lock \
+		--editable '.[test]'
 	touch $@
 
 results: $(VENV)/ready ## run every study at the quick scale, and write reports/

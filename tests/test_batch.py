@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 
 from sketchbench.command.main import main
 from sketchbench.config import composition
-from sketchbench.plan.batch import Batch, Run, batches
+from sketchbench.plan.batch import Batch, Run, batches, packed
+from sketchbench.plan.cost import Cost
 from sketchbench.run import job, record
 from sketchbench.run.signature import signature
 
@@ -45,6 +47,22 @@ def test_every_run_is_in_one_batch(own: list[bool], size: int) -> None:
     for batch in found:
         assert 1 <= len(batch.runs) <= size
         assert {run.needs_folder for run in batch.runs} == {batch.needs_folder}
+
+
+@given(st.lists(st.lists(st.floats(0, 20), min_size=1, max_size=5), min_size=1, max_size=30), st.floats(1, 100))
+def test_whole_studies_share_processes_of_about_equal_length(studies: list[list[float]], seconds: float) -> None:
+    runs = [
+        [replace(run_of(f"{i}-{j}", "sketchbench.x"), study=f"{i}", cost=Cost(s, s, 1, 1)) for j, s in enumerate(one)]
+        for i, one in enumerate(studies)
+    ]
+    found = packed("results/short", runs, seconds)
+    assert sorted(run.name for batch in found for run in batch.runs) == sorted(run.name for one in runs for run in one)
+    shared = [study for batch in found for study in {run.study for run in batch.runs}]
+    assert len(shared) == len(studies)
+    assert len({batch.receipt for batch in found}) == len(found)
+    lengths = [batch.seconds or 0.0 for batch in found]
+    assert all(batch.runs for batch in found)
+    assert max(lengths) <= min(lengths) + max(map(sum, studies)) + 1e-9
 
 
 @pytest.mark.parametrize("task", ["rounds_factors", "moments", "training"])

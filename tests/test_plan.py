@@ -1,5 +1,6 @@
 """Studies expand into named, stable runs; every scale of every study can."""
 
+import dataclasses
 import json
 import re
 import shutil
@@ -15,7 +16,7 @@ from sketchbench.config.schema import SchemaError
 from sketchbench.errors import ConfigError
 from sketchbench.measure.column import CONTROLS
 from sketchbench.plan import making as planning
-from sketchbench.plan.plan import Plan
+from sketchbench.plan.plan import SHORT, Plan
 from sketchbench.project import CONF
 
 STUDIES = sorted(path.stem for path in (CONF / "study").glob("*.yaml"))
@@ -56,6 +57,22 @@ def test_every_study_expands(scale: str) -> None:
     assert len(set(plan.all_receipts)) == len(plan.all_receipts)
     assert not any("${" in json.dumps(run.config) for run in plan.all_runs)
     assert all(skipped.reason for skipped in plan.skipped)
+
+
+def test_short_studies_share_processes() -> None:
+    """Every run is in one batch, and those of a short study are together; none of a user's own code is short."""
+    plan = dataclasses.replace(whole_plan("quick"), sharing="short")
+    records = [run.record for batch in plan.all_batches for run in batch.runs]
+    assert sorted(records) == sorted(unit.record for unit in plan.units)
+    assert sorted([*plan.shared, *plan.apart]) == sorted(plan.runs)
+    assert len(plan.batches["short"]) < len(plan.shared) / 4
+    assert {len(plan.batches_of(study)) for study in plan.shared} == {1}
+    for study in plan.shared:
+        assert sum(run.seconds or 0 for run in plan.runs[study].values()) <= SHORT
+    mine = {"task": {"_target_": "mine.Task"}}
+    first = next(iter(plan.runs["units"].values()))
+    own = {"units": {"own": dataclasses.replace(first, config=mine)}}
+    assert not dataclasses.replace(plan, runs=own).shared
 
 
 def test_trials_that_can_be_no_runs(conf: Path) -> None:

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from sketchbench import seeds
+from sketchbench.attack import lbfgs
 from sketchbench.attack.adam import CosineAdam
 from sketchbench.attack.view import View
 from sketchbench.parameters import Checked, Count, Positive, Range, checked
@@ -190,7 +191,7 @@ class Matching:
 
 @dataclass(frozen=True)
 class LBFGS(Inversion):
-    """PyTorch's L-BFGS, with a memory of `history` steps and a line search for the strong Wolfe conditions."""
+    """L-BFGS as PyTorch has it, with a memory of `history` steps and a line search for the strong Wolfe conditions."""
 
     history: Count
 
@@ -199,16 +200,7 @@ class LBFGS(Inversion):
 
     def _steps(self, matching: Matching, evaluations: int) -> None:
         """Minimise with about `evaluations` evaluations, from an empty memory of steps."""
-        optimiser = torch.optim.LBFGS(
-            matching.variables,
-            max_iter=evaluations,
-            max_eval=evaluations,
-            history_size=self.history,
-            tolerance_grad=1e-14,
-            tolerance_change=1e-16,
-            line_search_fn="strong_wolfe",
-        )
-        optimiser.step(matching.differentiate)  # type: ignore[no-untyped-call]
+        lbfgs.minimise(matching.variables, matching.differentiate, evaluations, self.history)
 
 
 @dataclass(frozen=True)

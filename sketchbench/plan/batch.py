@@ -178,6 +178,17 @@ def batches(folder: str, runs: Sequence[Run], size: int) -> list[Batch]:
     return [*first, *(replace(batch, needs=needs) for batch in last)]
 
 
+def packed(folder: str, studies: Sequence[Sequence[Run]], seconds: float) -> list[Batch]:
+    """Batches of whole studies, whose runs take about `seconds`; the runs of each study were measured."""
+    lengths = {place: sum(run.seconds or 0.0 for run in runs) for place, runs in enumerate(studies)}
+    count = max(1, math.ceil(sum(lengths.values()) / seconds))
+    bins: list[list[int]] = [[] for _ in range(min(count, len(studies)))]
+    for place in sorted(lengths, key=lambda place: -lengths[place]):  # the longest first, each to the shortest bin
+        min(bins, key=lambda chosen: (sum(lengths[other] for other in chosen), len(chosen))).append(place)
+    groups = [[run for place in sorted(chosen) for run in studies[place]] for chosen in bins]
+    return [Batch(f"{folder}/{number}.done", group) for number, group in enumerate(groups, 1)]
+
+
 def _divided(folder: str, runs: Sequence[Run], size: int, before: int = 0) -> list[Batch]:
     """Batches whose numbers begin after `before`."""
     groups: list[list[Run]] = []

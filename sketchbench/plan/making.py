@@ -16,7 +16,7 @@ from sketchbench.errors import ConfigError
 from sketchbench.parameters import choose
 from sketchbench.plan import cost
 from sketchbench.plan.expansion import Expansion
-from sketchbench.plan.plan import Plan, Skipped, standing_file
+from sketchbench.plan.plan import RUNS, Plan, Skipped, standing_file
 from sketchbench.plan.selection import ALL, Methods, places_of, selection_of, unjudged
 from sketchbench.project import CONF
 from sketchbench.report import standing
@@ -79,7 +79,7 @@ def expand(
     folder: str | Path = "",
     *,
     conf: Path = CONF,
-    together: int | Literal["all"] = 1,
+    together: int | Literal["all", "short"] = 1,
     beside: Methods | None = None,
     tables: Mapping[str, Table] | None = None,
     minutes: float | None = None,
@@ -93,7 +93,7 @@ def expand(
         studies: `all`, or names separated by commas.
         folder: the user's own, with YAML files of methods and perhaps modules; it is put on the module path.
         together: the largest number of runs in a process, for a study without a number of its own; `all`: all studies
-            share a few processes.
+            share a few processes; `short`: short studies do, and others have up to `RUNS` runs in a process.
         beside: see `Selection`.
         tables: the existing tables by study. Those of studies that were not chosen stay as they are.
         minutes: the time limit of runs that can stop and go on; None for none.
@@ -107,7 +107,7 @@ def expand(
     user, names = user_folder(folder), study.names(conf)
     places = places_of(scale, user, apart=beside is not None)
     plan = Plan(scale, kernels.resolve(kernels_name), seed, places, whole=beside is None, all_studies=names)
-    plan.shared, plan.reuse_trials_only = together == "all", reuse_trials_only
+    plan.sharing, plan.reuse_trials_only = together if isinstance(together, str) else "", reuse_trials_only
     gpu = plan.kernels == "cupy"
     read = {name: study.read(conf, name, scale, gpu=gpu) for name in names}
     if studies == ALL:
@@ -122,7 +122,7 @@ def expand(
     for name in own.get("sketch", ()):
         own["sketch"][name] = composer.resolved((f"sketch={name}",), {}, "").config["sketch"]["theory"] or {}
     selection = selection_of([*chosen, *others], conf, own, beside)
-    size = 1 if together == "all" else together
+    size = together if isinstance(together, int) else RUNS
     expansion = Expansion(plan, user, composer, CodeDigest(), size, selection, cost.read(), minutes)
     tables = tables or {}
     for one in chosen:

@@ -5,19 +5,22 @@ import json
 import math
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from sketchbench.files import is_plain, write_text
 from sketchbench.kernels.device import recorded_name
 from sketchbench.measure.column import Column
 from sketchbench.plan import cost
-from sketchbench.plan.batch import Batch, Run, batches, unfinished_records
+from sketchbench.plan.batch import Batch, Run, batches, packed, unfinished_records
 from sketchbench.plan.selection import Places
 from sketchbench.report import standing
 from sketchbench.report.standing import Table
 
-SHARED = "all"  # in the place of a study, where all studies share batches
 PROCESSES = 2  # that all studies share: more would start Python and load kernels for longer than they compute
+RUNS = 32  # of a longer study that share a process, at most
+SHORT = 20.0  # seconds up to which a study is short
+PROCESS = 60.0  # seconds of the short studies that share a process
+Sharing = Literal["all", "short", ""]  # which studies share processes; "" for none
 
 
 class Skipped(NamedTuple):
@@ -35,7 +38,7 @@ class Plan:
     Attributes:
         whole: whether all methods run, and not a user's own beside a few others.
         all_studies: the names of all studies, chosen or not.
-        shared: whether all studies share a few processes.
+        sharing: which studies share processes: all of them a few, or the short ones.
         reuse_trials_only: whether no trial is run, and records are joined from the existing trials.
         together: the largest number of runs in a process, by study.
         own: the names of the user's own methods by kind.
@@ -54,7 +57,7 @@ class Plan:
     whole: bool = True
     own: dict[str, list[str]] = field(default_factory=dict)
     all_studies: list[str] = field(default_factory=list)
-    shared: bool = False
+    sharing: Sharing = ""
     reuse_trials_only: bool = False
     together: dict[str, int] = field(default_factory=dict)
     kinds: dict[str, str] = field(default_factory=dict)
@@ -91,15 +94,41 @@ class Plan:
         return [unit for run in self.all_runs for unit in run.trials or (run,)]
 
     @functools.cached_property
-    def batches(self) -> dict[str, dict[str, Batch]]:
-        """Batches by number, by study; by `all` where all studies share them."""
-        if self.shared:
-            return {SHARED: self._batches(SHARED, self.all_runs, math.ceil(len(self.units) / PROCESSES))}
-        sizes = self.together
-        return {study: self._batches(study, list(runs.values()), sizes[study]) for study, runs in self.runs.items()}
+    def shared(self) -> list[str]:
+        """The studies that share processes; of short ones those without a user's own code, which may fail."""
+        if self.sharing == "short":
+            return [study for study, runs in self.runs.items() if _is_short(list(runs.values()))]
+        return list(self.runs) if self.sharing else []
 
-    def _batches(self, name: str, runs: list[Run], size: int) -> dict[str, Batch]:
-        made = batches(f"{self.places.results}/{name}", runs, size)
+    @functools.cached_property
+    def batches(self) -> dict[str, dict[str, Batch]]:
+        """Batches by number, by study; by `sharing` for the studies that share them."""
+        made: dict[str, dict[str, Batch]] = {}
+        if self.sharing == "all":
+            size = math.ceil(len(self.units) / PROCESSES)
+            made["all"] = self._numbered(batches(self._folder("all"), self.all_runs, size))
+        elif self.shared:
+            short = [list(self.runs[study].values()) for study in self.shared]
+            made["short"] = self._numbered(packed(self._folder("short"), short, PROCESS))
+        for study in self.apart:
+            runs, size = list(self.runs[study].values()), self.together[study]
+            made[study] = self._numbered(batches(self._folder(study), runs, size))
+        return made
+
+    @property
+    def apart(self) -> list[str]:
+        """The studies that have processes of their own."""
+        return [study for study in self.runs if study not in self.shared]
+
+    def batches_of(self, study: str) -> dict[str, Batch]:
+        """The batches, by number, that have runs of a study."""
+        numbered = self.batches[self.sharing if study in self.shared else study]
+        return {number: batch for number, batch in numbered.items() if any(run.study == study for run in batch.runs)}
+
+    def _folder(self, name: str) -> str:
+        return f"{self.places.results}/{name}"
+
+    def _numbered(self, made: list[Batch]) -> dict[str, Batch]:
         if self.reuse_trials_only:
             made = [replace(one, runs=[run for run in one.runs if "trial" not in run.config], needs=()) for one in made]
         return {Path(batch.receipt).stem: batch for batch in made if batch.runs}
@@ -111,11 +140,6 @@ class Plan:
     @property
     def all_receipts(self) -> list[str]:
         return [batch.receipt for batch in self.all_batches]
-
-    def receipts(self, study: str) -> list[str]:
-        """The receipts of the batches that have runs of a study."""
-        numbered = self.batches[SHARED if self.shared else study]
-        return [batch.receipt for batch in numbered.values() if any(run.study == study for run in batch.runs)]
 
     def manifest(self, study: str) -> str:
         """The description, as JSON, of a study's runs for the job that makes its table."""
@@ -160,7 +184,7 @@ class Plan:
         where one can't be written."""
         texts = {batch.description: batch.payload for batch in self.all_batches}
         if self.shared:
-            texts[self.manifests] = json.dumps({study: self._entries(study) for study in self.runs})
+            texts[self.manifests] = json.dumps({study: self._entries(study) for study in self.shared})
         rows = [
             f"{run.study},{run.name},{self.places.logs}/{name}/{number}.log,{run.record}"
             for name, numbered in self.batches.items()
@@ -185,7 +209,7 @@ class Plan:
 
     @property
     def manifests(self) -> str:
-        """The path of the manifests of all tables, where one process makes all tables."""
+        """The path of the manifests of the tables that one process makes."""
         return f"{self.places.results}/manifests.json"
 
     def seconds_left(self) -> dict[tuple[str, str], float | None]:
@@ -201,6 +225,13 @@ class Plan:
     def check_records(self) -> list[str]:
         """A line for each damaged record and receipt of all batches: see `Batch.check`."""
         return [line for batch in self.all_batches for line in batch.check()]
+
+
+def _is_short(runs: list[Run]) -> bool:
+    """Whether runs of our own methods take `SHORT` seconds at most, by their costs."""
+    if any(run.needs_folder or run.trials or run.seconds is None for run in runs):
+        return False
+    return sum(run.seconds or 0.0 for run in runs) <= SHORT
 
 
 def standing_file(places: Places) -> str:

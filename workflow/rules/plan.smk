@@ -12,7 +12,7 @@ from sketchbench.plan import progress
 from sketchbench.report import frontier, standing
 from sketchbench.run.digest import CodeDigest
 from sketchbench.errors import ConfigError
-from sketchbench.files import FileError
+from sketchbench.files import FileError, write_text
 from sketchbench.report.figure.catalogue import available, read_catalogue
 from sketchbench.report.printed.transcription import studies_printed
 from sketchbench.config.composition import user_folder
@@ -82,10 +82,30 @@ def slots():
     return workflow.cores if workflow.local_exec else workflow.nodes
 
 
+shown = report  # whose name a line of a function can't begin with
+
+
+def drawings(names):
+    """The files of figures. The report of Snakemake has each figure with its caption."""
+    pictures = [
+        shown(
+            f"{REPORTS}/figures/{name}.svg",
+            category="Figures",
+            caption=os.path.abspath(f"{RESULTS}/captions/{name}.rst"),
+            labels={"figure": name},
+        )
+        for name in names
+    ]
+    return pictures + expand([f"{FIGURE}.png", f"{FIGURE}.seal"], figure=names)
+
+
 # Only the process that decides what is made looks at what is there; its jobs may be writing it.
 if workflow.is_main_process:
     try:
         PLAN.describe()
+        for name in FIGURES if PLAN.sharing else ():
+            place = Path(RESULTS, "captions", f"{name}.rst")
+            write_text(place, f"{CATALOGUE[name].caption}\n")
         REJECTED = PLAN.check_records() + standing.check(
             Path(REPORTS),
             PLAN.scale,

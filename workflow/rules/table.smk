@@ -1,7 +1,9 @@
 # The records of a study, verified and joined into one tidy table.
 rule table:
     input:
-        lambda wildcards: PLAN.receipts(wildcards.study),
+        lambda wildcards: [
+            batch.receipt for batch in PLAN.batches_of(wildcards.study).values()
+        ],
     output:
         csv=report(
             f"{TABLE}.csv",
@@ -13,10 +15,10 @@ rule table:
     log:
         f"{LOGS}/table/{{study}}.log",
     wildcard_constraints:
-        study="|".join(PLAN.runs) or "none",  # a table of another study is there, or it is not
+        study="|".join(PLAN.apart),  # another table is made with others, or there, or not
     group:
         lambda wildcards: grouped(
-            cluster.group_of_table(PLAN.batches[wildcards.study].values())
+            cluster.group_of_table(PLAN.batches_of(wildcards.study).values())
         )
     conda:
         "../../environment.yml"
