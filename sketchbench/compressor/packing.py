@@ -26,6 +26,11 @@ def pack(xp: Any, digits: Array, base: int) -> Array:
     places = _digits(base)
     _check("digit", digits, "uint8", base, "the base, ")
     shape = (*digits.shape[:-1], packed_nbytes(digits.shape[-1], base))
+    if base == 2:
+        if digits.shape[-1] % places:
+            padding = xp.zeros((*shape[:-1], -digits.shape[-1] % places), dtype="uint8")
+            digits = xp.concatenate([digits, padding], axis=-1)
+        return xp.packbits(digits.ravel(), bitorder="little").reshape(shape)
     out = xp.zeros(shape, dtype="uint8")
     for place in range(places):
         part = digits[..., place::places]
@@ -46,7 +51,7 @@ def unpack(xp: Any, sent: Array, base: int, count: int) -> Array:
         raise ValueError(
             f"count={count} must be from 0 to {places * sent.shape[-1]}, the digits of {sent.shape[-1]} bytes"
         )
-    digits = xp.asarray(_table(base))[sent]
+    digits = xp.unpackbits(sent.ravel(), bitorder="little") if base == 2 else xp.asarray(_table(base))[sent]
     return digits.reshape(*sent.shape[:-1], -1)[..., :count]
 
 

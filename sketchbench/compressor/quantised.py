@@ -54,6 +54,12 @@ def _units(sizes: Array, at: At) -> Array:
     return _powers(at.kernels.xp.where(abs(exponents) > SAFE, exponents, 0), at)
 
 
+def in_units(x: Array, at: At) -> tuple[Array, Array]:
+    """Powers of two (T, C, 1), and messages (T, C, d) in them, whose entries can be squared and summed."""
+    units = _units(_largest(x), at)
+    return units, _over(x, units)
+
+
 def _powers(exponents: Array, at: At) -> Array:
     """Powers of two, float32, of integers up to 128, of which the last two are the same."""
     xp = at.kernels.xp
