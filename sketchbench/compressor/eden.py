@@ -2,7 +2,7 @@
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -17,6 +17,8 @@ from sketchbench.kernels import Array
 from sketchbench.parameters import Count
 from sketchbench.sketch.draws import SIGNS
 
+PIECE = 2**15  # entries that are quantised at a time
+FEW = 2  # bits up to which comparing with all levels is faster than a table
 SHORTEST = 32  # entries of a block; in shorter ones, rotated entries are far from normal
 LEAST = 1000  # the inverse of what is left of the bias of one transform
 SHARE = 64  # the last block, which is padded, has at most about one of so many entries of a long update
@@ -116,10 +118,9 @@ class EDEN(Quantised):
         for block in self.blocks:
             rotated = self._rotate(flat, block, signs, at)
             norm = at.kernels.inner(rotated, rotated)[:, None] ** rotated.dtype.type(0.5)
-            numbers, quantised = _quantise(rotated, norm, block, at)
-            along = at.kernels.inner(rotated, quantised)[:, None]
+            along, packed = _quantise(rotated, norm, block, at)
             scales.append(norm * (norm / xp.where(along > 0, along, np.inf)))
-            codes.append(_pack(numbers, block, at))
+            codes.append(packed)
         joined = xp.concatenate(scales, axis=1).reshape(*shape, -1)
         sent = xp.concatenate(codes, axis=1).reshape(*shape, -1)
         return Message({"seed": at.kernels.asarray(seeds), "scales": joined * units, "codes": sent})
@@ -130,9 +131,10 @@ class EDEN(Quantised):
         flat, first = codes.reshape(-1, codes.shape[2]), 0
         x = xp.empty((len(flat), self.layout.d), dtype="float32")
         for number, block in enumerate(self.blocks):
-            quantised = _unpack(flat[:, first : first + block.nbytes], block, at)
+            quantised = _restore_levels(flat[:, first : first + block.nbytes], block, at)
             restored = self._restore(quantised, block, signs, at)[:, : block.stop - block.start]
-            x[:, block.start : block.stop] = restored * scales.reshape(len(flat), -1)[:, number, None]
+            scale = scales.reshape(len(flat), -1)[:, number, None]
+            xp.multiply(restored, scale, out=x[:, block.start : block.stop])
             first += block.nbytes
         return x.reshape(*codes.shape[:2], -1)
 
@@ -163,42 +165,67 @@ class EDEN(Quantised):
         return rotated
 
 
-def _quantise(rotated: Array, norm: Array, block: Block, at: At) -> tuple[list[Array], Array]:
-    """The numbers of the levels nearest to normalised entries (M, n), uint8, for each part of the block, and these
-    levels, (M, n)."""
-    xp, numbers = at.kernels.xp, []
-    quantised = xp.empty_like(rotated)
-    for start, stop, bits in block.parts:
-        unit, table = lloyd_max.table(bits)
-        factor = (unit * block.n**0.5 / xp.where(norm > 0, norm, np.inf)).astype("float32")
-        cells = rotated[:, start:stop] * factor
-        cells += xp.float32(len(table) // 2)
-        xp.clip(cells, 0, len(table) - 1, out=cells)
-        numbers.append(xp.asarray(table).take(cells.astype("uint16")))
-        quantised[:, start:stop] = _levels(bits, at).take(numbers[-1])
-    return numbers, quantised
+def _quantise(rotated: Array, norm: Array, block: Block, at: At) -> tuple[Array, Array]:
+    """The inner products (M, 1) of rotated entries (M, n) and the levels nearest to them, once normalised, and the
+    numbers of these levels, packed into bytes (M, nbytes)."""
+    xp = at.kernels.xp
+    along, codes = xp.zeros_like(norm), xp.empty((len(rotated), block.nbytes), dtype="uint8")
+    scale = (block.n**0.5 / xp.where(norm > 0, norm, np.inf)).astype("float32")
+    for rows, entries, planes in _pieces(len(rotated), block):
+        normal = rotated[rows, entries] * scale[rows]
+        numbers = _nearest(normal, len(planes), at)
+        products = xp.multiply(_look_up(numbers, len(planes), at), rotated[rows, entries], out=normal)
+        along[rows] += products.sum(axis=1, keepdims=True)
+        for bit, plane in enumerate(planes):
+            codes[rows, plane] = pack(xp, numbers >> xp.uint8(bit) & xp.uint8(1), 2)
+    return along, codes
 
 
-def _levels(bits: int, at: At) -> Array:
-    return at.kernels.asarray(lloyd_max.levels(bits).astype("float32"))
-
-
-def _pack(numbers: list[Array], block: Block, at: At) -> Array:
-    """The bytes (M, nbytes) of the numbers of a block's levels: of each part, first the lowest bits of all numbers."""
-    xp, planes = at.kernels.xp, []
-    for part, (_, _, bits) in zip(numbers, block.parts, strict=True):
-        planes += [part >> xp.uint8(bit) & xp.uint8(1) for bit in range(bits)]
-    return pack(xp, xp.concatenate(planes, axis=1), 2)
-
-
-def _unpack(sent: Array, block: Block, at: At) -> Array:
-    """The levels (M, n) of the bytes that `_pack` gave."""
-    xp, planes, first = at.kernels.xp, unpack(at.kernels.xp, sent, 2, 8 * block.nbytes), 0
-    quantised = at.kernels.empty((len(sent), block.n), "float32")
-    for start, stop, bits in block.parts:
-        numbers = xp.zeros((len(sent), stop - start), dtype="uint8")
-        for bit in range(bits):
-            numbers |= planes[:, first : first + stop - start] << xp.uint8(bit)
-            first += stop - start
-        quantised[:, start:stop] = _levels(bits, at).take(numbers)
+def _restore_levels(codes: Array, block: Block, at: At) -> Array:
+    """The levels (M, n) whose numbers `_quantise` packed."""
+    xp, quantised = at.kernels.xp, at.kernels.empty((len(codes), block.n), "float32")
+    for rows, entries, planes in _pieces(len(codes), block):
+        width = entries.stop - entries.start
+        numbers = xp.zeros((len(quantised[rows]), width), dtype="uint8")
+        for bit, plane in enumerate(planes):
+            numbers |= unpack(xp, codes[rows, plane], 2, width) << xp.uint8(bit)
+        quantised[rows, entries] = _look_up(numbers, len(planes), at)
     return quantised
+
+
+def _pieces(count: int, block: Block) -> Iterator[tuple[slice, slice, list[slice]]]:
+    """Pieces of M messages that fit into a cache: messages, rotated entries with equally many bits, and the bytes that
+    have their numbers: one bit of each, from the lowest on."""
+    first = 0
+    for start, stop, bits in block.parts:
+        length = stop - start
+        for i in range(0, length, PIECE):
+            width = min(PIECE, length - i)
+            starts = [first + (bit * length + i) // 8 for bit in range(bits)]
+            planes = [slice(at, at + width // 8) for at in starts]
+            several = PIECE // width
+            for row in range(0, count, several):
+                yield slice(row, min(row + several, count)), slice(start + i, start + i + width), planes
+        first += bits * length // 8
+
+
+def _nearest(normal: Array, bits: int, at: At) -> Array:
+    """The numbers of the levels nearest to entries, which it overwrites, uint8."""
+    xp = at.kernels.xp
+    if bits > FEW:
+        unit, table = lloyd_max.table(bits)
+        normal *= xp.float32(unit)
+        normal += xp.float32(len(table) // 2)
+        return xp.asarray(table).take(xp.clip(normal, 0, len(table) - 1, out=normal).astype("uint16"))
+    levels, numbers = lloyd_max.levels(bits).astype("float32"), xp.zeros(normal.shape, dtype="uint8")
+    for edge in (levels[1:] + levels[:-1]) / 2:
+        numbers += (normal >= edge).view("uint8")
+    return numbers
+
+
+def _look_up(numbers: Array, bits: int, at: At) -> Array:
+    """The levels of these numbers, float32."""
+    levels = lloyd_max.levels(bits).astype("float32")
+    if bits == 1:
+        return (numbers.view("int8") * (2 * levels[1])) + levels[0]
+    return at.kernels.asarray(levels).take(numbers)

@@ -44,7 +44,7 @@ def _round(v: Array, at: At, part: str) -> Array:
 
 def _largest(x: Array) -> Array:
     """The largest magnitude of each message, (T, C, 1)."""
-    return abs(x).max(axis=2, keepdims=True)
+    return abs(abs(x.max(axis=2, keepdims=True)).clip(-x.min(axis=2, keepdims=True)))  # -0 for zeros else
 
 
 def _units(sizes: Array, at: At) -> Array:
