@@ -189,10 +189,16 @@ def lost_share(subject: Subject, rounds: Rounds) -> Values:
 
 def step_distance(subject: Subject, rounds: Rounds, clients: int, number: int) -> Values:
     """The distance between the step from the mean message and the step from all messages, relative to the latter, in
-    round `number`, (T,)."""
+    round `number`, (T,). It is infinite where messages don't add up, and their mean can't be decoded."""
     trials = len(rounds.steps)
     x, at = subject.updates("sum", trials, clients), subject.at(trials, number)
-    one, other = (subject.phases(x, rounds.memory, at, summed)[1][-1].content for summed in (True, False))
+    other = subject.phases(x, rounds.memory, at, summed=False)[1][-1].content
+    try:
+        one = subject.phases(x, rounds.memory, at, summed=True)[1][-1].content
+    except ValueError:
+        if subject.compressor.adds_up:
+            raise
+        return np.full(trials, np.inf)
     return _relative(subject, one, other)
 
 

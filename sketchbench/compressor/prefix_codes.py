@@ -29,6 +29,8 @@ def decode_gamma(xp: Any, bits: Array, count: int) -> Array:
     exponents, first = _from_unary(xp, bits, count)
     owners, places = _low_places(xp, exponents)
     last = first + len(owners)
+    if last > len(bits):
+        raise ValueError(f"{len(bits)} bits should be at least {last} by their first ones: no code")
     low = bits[first:last].astype("int64") << places
     levels = (1 << exponents) + _sums(xp, low, exponents) - 1
     nonzero = xp.flatnonzero(levels)
@@ -51,6 +53,8 @@ def encode_rice(xp: Any, places: Array, width: int) -> Array:
 def decode_rice(xp: Any, bits: Array, count: int, width: int) -> Array:
     """The `count` places, int64, whose bits come first."""
     high, first = _from_unary(xp, bits, count)
+    if first + count * width > len(bits):
+        raise ValueError(f"{len(bits)} bits should be at least {first + count * width} by their first ones: no code")
     low = bits[first : first + count * width].reshape(count, width).astype("int64") << xp.arange(width)
     return xp.cumsum((high << width) + low.sum(axis=1) + 1) - 1
 
@@ -69,8 +73,10 @@ def _unary(xp: Any, numbers: Array) -> Array:
 
 
 def _from_unary(xp: Any, bits: Array, count: int) -> tuple[Array, int]:
-    """The first `count` numbers in unary, and the number of their bits."""
+    """The first `count` numbers in unary, and the number of their bits; ValueError where there are fewer."""
     ends = xp.flatnonzero(bits)[:count]
+    if len(ends) < count:
+        raise ValueError(f"{len(bits)} bits have the ends of {len(ends)} numbers, and should have {count}: no code")
     return xp.diff(ends, prepend=-1) - 1, int(ends[-1]) + 1
 
 

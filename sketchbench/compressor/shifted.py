@@ -42,18 +42,13 @@ class EF21RandomK(RandomK):
     it saw of each entry, and steps by it.
 
     Where all clients take part, this is EF21 (Richtárik et al. 2021, Algorithm 2) with C(x) = the entries of x at k
-    random places, δ = k/d: after a message, each client's estimate has its own entries at these places, so that clients
+    random places, δ = k/d in the mean over these, exactly: after a message, each client's estimate has its own entries at these places, so that clients
     may send entries in the place of differences, need no state, and may be others in every round.
     """
 
     unbiased: ClassVar[bool] = False
     feedback: ClassVar[Feedback] = "server"
     conserves: ClassVar[bool] = False
-
-    @property
-    def contraction(self) -> float:
-        """In the mean over the places, exactly (Richtárik et al. 2021, Equation 3)."""
-        return self.k / self.layout.d
 
     def begin(self, trials: int, clients: int, kernels: Kernels) -> Memory:
         nothing = kernels.xp.zeros((trials, self.layout.d), dtype="float32")
