@@ -181,4 +181,6 @@ class CodedTopK(TopK):
         places = xp.empty((*sent.shape[:2], self.k), dtype="int64")
         for t, c in np.ndindex(*sent.shape[:2]):
             places[t, c] = decode_rice(xp, bits[t, c], self.k, self._width(self.k))
+        if int(places.max()) >= self.layout.d:
+            raise ValueError(f"a message has place {int(places.max())} of an update of {self.layout.d}: no code")
         return places

@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 
 from sketchbench import seeds
 from sketchbench.compressor.compressor import At, Compressor, MakeCompressor
-from sketchbench.compressor.message import byte_limit
+from sketchbench.compressor.message import Layout, byte_limit
 from sketchbench.dataset.dataset import MakeDataset
 from sketchbench.dataset.partition import MakeParts
 from sketchbench.federated.frontier import make_federation
 from sketchbench.kernels import Array, Kernels
-from sketchbench.measure.row import Row
+from sketchbench.measure.row import Row, Value
 from sketchbench.model.networks import MakeModel
-from sketchbench.parameters import Checked, Count, Positive, Several
+from sketchbench.parameters import Checked, Count, NonEmptyList, Positive, Several
 from sketchbench.privacy.sampling import Sampling
 from sketchbench.sketch.family import SizeError
 
@@ -31,12 +31,12 @@ class MessageError(Checked):
         error: ‖step - mean update‖² / ‖mean update‖².
         ratio: the error of the reference over that of the compressor, of the same updates; bound: 1.
 
-    Where the compressor refuses the budget, there is a single row `error` with the status `refused`.
+    Where the compressor refuses a budget, there is a single row `error` of it with the status `refused`.
 
     Arguments:
         compressor: makes the compressor from `layout` and `limit`.
         reference: makes the one that it is compared with.
-        compression: bytes of the dense float32 update over bytes that a client may send.
+        compressions: bytes of the dense float32 update over bytes that a client may send.
         partition: deals records out to the clients.
         batch: records of a client's gradient.
         trials: with weights, a partition, batches and messages each.
@@ -44,7 +44,7 @@ class MessageError(Checked):
 
     compressor: MakeCompressor
     reference: MakeCompressor
-    compression: Positive
+    compressions: NonEmptyList[Positive]
     kernels: Kernels
     seed: int
     dataset: MakeDataset
@@ -56,16 +56,20 @@ class MessageError(Checked):
     def run(self) -> list[Row]:
         roots = [seeds.key(self.seed, task="message error", trial=number) for number in range(self.trials)]
         clients = make_federation(self.kernels, self.dataset(), self.partition, self.model, roots)
-        layout = clients.layout
-        limit = byte_limit(layout, self.compression)
-        about = {"compression": float(self.compression), "d": layout.d}
+        sampling = Sampling("without_replacement", self.batch, clients.records.shape[2])
+        batches = clients.batches(sampling, seeds.generator(self.seed, task="message error", part="batches"))
+        x = clients.network.gradients(clients.start, batches, None, [None] * len(clients.layout.shapes))
+        return [row for compression in self.compressions for row in self._at_budget(clients.layout, compression, x)]
+
+    def _at_budget(self, layout: Layout, compression: float, x: Array) -> list[Row]:
+        about: dict[str, Value] = {"compression": float(compression), "d": layout.d}
+        limit = byte_limit(layout, compression)
         try:
             made, reference = (make(layout=layout, limit=limit) for make in (self.compressor, self.reference))
         except SizeError as error:
             return [Row("error", **about).without_number("refused", str(error))]
-        sampling = Sampling("without_replacement", self.batch, clients.records.shape[2])
-        batches = clients.batches(sampling, seeds.generator(self.seed, task="message error", part="batches"))
-        x = clients.network.gradients(clients.start, batches, None, made.projections(self._at(self.trials)))
+        if any(one is not None for one in made.projections(self._at(1))):
+            raise ValueError(f"{type(made).__name__} compresses the inputs of layers, and no gradients of others")
         return [row.replace(**about) for row in self._rows(made, reference, x)]
 
     def _rows(self, made: Compressor, reference: Compressor, x: Array) -> Iterator[Row]:
