@@ -1,4 +1,4 @@
-"""Codes of variable length for integers: Elias' gamma code (Elias 1975), and Rice's code of ascending places (Rice 1971).
+"""Codes of variable length: Elias' gamma code of integers (1975), and Rice's code of ascending places (1971).
 
 A code word is a number in unary, and as many low bits as it says or as are fixed. All unary parts come first, then all
 low bits, and then signs, so that whole arrays are coded and decoded at once; the bits are as many as side by side.

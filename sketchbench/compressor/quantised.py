@@ -303,8 +303,8 @@ class Vote(Sign):
 
 @dataclass(frozen=True)
 class Natural(Quantised):
-    """Natural compression (Horváth et al. 2022, Definition 1): each entry is rounded at random to one of the two nearest
-    powers of two, so that the mean is the entry: its sign and its exponent, 9 bits; unbiased.
+    """Natural compression (Horváth et al. 2022, Definition 1): each entry is rounded at random to one of two powers of
+    two around it, so that the mean is the entry: its sign and its exponent, 9 bits; unbiased.
 
     E‖C(x) - x‖² <= ‖x‖²/8 (Theorem 1), with equality where all entries are 4/3 of powers of two. Entries below 2^-126
     become 2^-126 or 0; those of at least 2^127 become 2^127.

@@ -160,7 +160,7 @@ class CodedTopK(TopK):
         return rice_bits(k, self.layout.d, self._width(k))
 
     @functools.cached_property
-    def k(self) -> int:  # type: ignore[override]
+    def k(self) -> int:
         """The number of entries of a message: as many as fit."""
         return bisect.bisect_right(range(1, self.layout.d + 1), self.limit, key=self._nbytes)
 
