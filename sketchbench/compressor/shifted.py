@@ -42,8 +42,9 @@ class EF21RandomK(RandomK):
     it saw of each entry, and steps by it.
 
     Where all clients take part, this is EF21 (Richtárik et al. 2021, Algorithm 2) with C(x) = the entries of x at k
-    random places, δ = k/d in the mean over these, exactly: after a message, each client's estimate has its own entries at these places, so that clients
-    may send entries in the place of differences, need no state, and may be others in every round.
+    random places, δ = k/d in the mean over these, exactly: after a message, each client's estimate has its own entries
+    at these places, so that clients may send entries in the place of differences, need no state, and may be others in
+    every round.
     """
 
     unbiased: ClassVar[bool] = False
