@@ -34,6 +34,8 @@ def decode_gamma(xp: Any, bits: Array, count: int) -> Array:
     low = bits[first:last].astype("int64") << places
     levels = (1 << exponents) + _sums(xp, low, exponents) - 1
     nonzero = xp.flatnonzero(levels)
+    if last + len(nonzero) > len(bits):
+        raise ValueError(f"{len(bits)} bits should be {last + len(nonzero)} with {len(nonzero)} signs: no code")
     levels[nonzero] *= 1 - 2 * bits[last : last + len(nonzero)].astype("int64")
     return levels
 
