@@ -191,7 +191,8 @@ class Rounds:
         if played.delivered is None:
             return lambda x: x
         delivered = self._tensor(played.delivered[:, clients].mean(axis=1))
-        return lambda x: (played.at.round + 1) * x - delivered
+        times = played.at.round + 1 if self.compressor.conserves else 1  # else the memory has no past updates
+        return lambda x: times * x - delivered
 
     def _mean_step(self, rounds: int) -> Sight:
         """What a client sees of the other clients in the mean step: the step less its own part, which is its decoded

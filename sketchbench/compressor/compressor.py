@@ -51,7 +51,8 @@ class Memory(NamedTuple):
     """What clients and server keep from one round to the next.
 
     Arguments:
-        clients: (T, C, d), the part of its updates that each client has not sent yet; None without error feedback.
+        clients: (T, C, d), what each client adds to its updates: the part that it has not sent yet; None without error
+            feedback.
         server: the server's state, in whatever form the compressor needs; None for no state.
     """
 
@@ -290,7 +291,8 @@ class Compressor(Checked, ABC):
             replies.append(reply)
             messages.append(message)
         if memory.clients is not None:
-            server = server._replace(clients=carried - self.delivery(message, at, replies))
+            delivered = self.delivery(message, at, replies)
+            server = server._replace(clients=self.remember(carried, memory, delivered))
         key = KEY if self.keyed and (self.fresh or at.round == 0) else 0
         up = sum(message.nbytes for message in messages)
         return Exchange(
@@ -304,6 +306,16 @@ class Compressor(Checked, ABC):
     def _decoded(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
         """`decode`, once for a message."""
         return message.decoded_by(lambda: self.decode(message, at, replies))
+
+    def remember(self, carried: Array, memory: Memory, delivered: Array) -> Array:
+        """The clients' new memory, (T, C, d): by default the part of updates plus memory that was not delivered.
+
+        Arguments:
+            carried: (T, C, d), the updates plus the clients' memory, as `encode` got them.
+            memory: before the round.
+            delivered: from `delivery`.
+        """
+        return carried - delivered
 
 
 MakeCompressor = Callable[..., Compressor]  # a config of conf/compressor, called with layout and limit

@@ -18,6 +18,7 @@ Values = NDArray[np.float64]  # (trials,)
 KINDS = ("gaussian", "heavy-tailed", "sparse", "constant")
 TINY = 1e-30  # a divisor in the place of 0
 EXTREMES = (2.0**-100, 2.0**100)  # units of updates, exact in float32; their squares are not
+EXACT = 2.0**-20  # deviations that are all smaller are float32 rounding, which has a mean of its own
 NUMBERLESS = (float("nan"), float("inf"), float("-inf"))
 NONZEROS = 16  # one of so many entries of a sparse vector is not 0
 
@@ -139,12 +140,17 @@ def bias(subject: Subject, draws: int, block: int) -> Bias:
     towards = mean / max(length, TINY)
     along = search @ x[0].astype(np.float64) / size
     return Bias(
-        Deviation(
+        _deviation(
             abs(along.mean()) / (along.std() / len(search) ** 0.5 + TINY), measure @ x[0].astype(np.float64) / size
         ),
-        Deviation(length / (float(np.linalg.norm(error)) + TINY), measure @ towards),
-        Deviation(float(scores[worst]), measure[:, worst]),
+        _deviation(length / (float(np.linalg.norm(error)) + TINY), measure @ towards),
+        _deviation(float(scores[worst]), measure[:, worst]),
     )
+
+
+def _deviation(score: float, values: Values) -> Deviation:
+    """The deviation, or 0 where all values are rounding."""
+    return Deviation(score, values) if abs(values).max() > EXACT else Deviation(0.0, 0 * values)
 
 
 def losses(subject: Subject, kind: str, trials: int) -> Values:
@@ -183,10 +189,16 @@ def lost_share(subject: Subject, rounds: Rounds) -> Values:
 
 def step_distance(subject: Subject, rounds: Rounds, clients: int, number: int) -> Values:
     """The distance between the step from the mean message and the step from all messages, relative to the latter, in
-    round `number`, (T,)."""
+    round `number`, (T,). It is infinite where messages don't add up, and their mean can't be decoded."""
     trials = len(rounds.steps)
     x, at = subject.updates("sum", trials, clients), subject.at(trials, number)
-    one, other = (subject.phases(x, rounds.memory, at, summed)[1][-1].content for summed in (True, False))
+    other = subject.phases(x, rounds.memory, at, summed=False)[1][-1].content
+    try:
+        one = subject.phases(x, rounds.memory, at, summed=True)[1][-1].content
+    except ValueError:
+        if subject.compressor.adds_up:
+            raise
+        return np.full(trials, np.inf)
     return _relative(subject, one, other)
 
 

@@ -13,10 +13,12 @@ from sketchbench.compressor.compressor import At, Compressor, Feedback, Memory
 from sketchbench.compressor.message import WORD, Message, Reply
 from sketchbench.compressor.packing import from_bits, pack, packed_nbytes, to_bits, unpack
 from sketchbench.kernels import Array
+from sketchbench.sketch.draws import SIGNS
 
 TINY = float(np.finfo(np.float32).tiny)
 SHARP = 0.01  # relative error that a likelihood allows in a norm, and the least probability of a level
 STEEP = 0.1  # slope of a sign's likelihood, as a share of the mean magnitude
+MANTISSA, INFINITE = 23, 255  # bits of a float32 after its exponent, and the exponent of what is no number
 SAFE = 40  # the exponent of the largest entries whose squares float32 can sum, with room at both ends
 
 
@@ -44,7 +46,7 @@ def _round(v: Array, at: At, part: str) -> Array:
 
 def _largest(x: Array) -> Array:
     """The largest magnitude of each message, (T, C, 1)."""
-    return abs(x.max(axis=2, keepdims=True)).clip(abs(x.min(axis=2, keepdims=True)))
+    return abs(abs(x.max(axis=2, keepdims=True)).clip(-x.min(axis=2, keepdims=True)))  # -0 for zeros else
 
 
 def _units(sizes: Array, at: At) -> Array:
@@ -52,6 +54,12 @@ def _units(sizes: Array, at: At) -> Array:
     are, so that these are not rounded otherwise."""
     _, exponents = at.kernels.xp.frexp(sizes)
     return _powers(at.kernels.xp.where(abs(exponents) > SAFE, exponents, 0), at)
+
+
+def in_units(x: Array, at: At) -> tuple[Array, Array]:
+    """Powers of two (T, C, 1), and messages (T, C, d) in them, whose entries can be squared and summed."""
+    units = _units(_largest(x), at)
+    return units, _over(x, units)
 
 
 def _powers(exponents: Array, at: At) -> Array:
@@ -275,3 +283,54 @@ class Sign(Quantised):
             return torch.nn.functional.softplus(-decoded.sign() * x / (STEEP * mean)).sum(dim=1) + off.square() / 2
 
         return minus_log
+
+
+@dataclass(frozen=True)
+class Vote(Sign):
+    """signSGD with majority vote (Bernstein et al. 2018, Algorithm 1), without feedback: the server sends the sign that
+    most clients have, of each entry, in a bit, and draws the signs that as many clients have as not.
+
+    The authors' step has a fixed size. Here it is the mean of the clients' mean magnitudes, so that steps have the
+    units of updates; each client sends its own. The server's messages are as small as the clients'.
+    """
+
+    feedback: ClassVar[Feedback] = "none"
+
+    def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:
+        xp, d = at.kernels.xp, self.layout.d
+        votes = (2 * unpack(xp, message.parts["signs"], 2, d).astype("int32") - 1).sum(axis=1)
+        drawn = at.kernels.sign_rows(at.key("ties"), SIGNS, 0, at.trials, 0, 1, d)[:, 0]
+        size = message.parts["mean"].mean(axis=1)
+        signs = xp.where(votes == 0, drawn, xp.sign(votes)).astype("float32")
+        return Reply(signs * size, WORD + packed_nbytes(d, 2)), memory
+
+
+@dataclass(frozen=True)
+class Natural(Quantised):
+    """Natural compression (Horváth et al. 2022, Definition 1): each entry is rounded at random to one of two powers of
+    two around it, so that the mean is the entry: its sign and its exponent, 9 bits; unbiased.
+
+    E‖C(x) - x‖² <= ‖x‖²/8 (Theorem 1), with equality where all entries are 4/3 of powers of two. Entries below 2^-126
+    become 2^-126 or 0; those of at least 2^127 become 2^127.
+    """
+
+    unbiased: ClassVar[bool] = True
+    adjustable: ClassVar[bool] = False
+
+    variance: ClassVar[float] = 1 / 8
+
+    def check(self) -> None:
+        self.needs(self.layout.d + packed_nbytes(self.layout.d, 2))
+
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
+        xp = at.kernels.xp
+        words = xp.ascontiguousarray(x).view("uint32")
+        up = at.kernels.asarray(at.private("natural").integers(2**MANTISSA, size=x.shape, dtype="uint32"))
+        up += words & xp.uint32(2**31 - 1)
+        exponents = xp.minimum(up >> xp.uint32(MANTISSA), xp.uint32(INFINITE - 1)).astype("uint8")
+        return Message({"exponents": exponents, "signs": pack(xp, (words >> xp.uint32(31)).astype("uint8"), 2)})
+
+    def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
+        xp = at.kernels.xp
+        signs = unpack(xp, message.parts["signs"], 2, self.layout.d).astype("uint32") << xp.uint32(31)
+        return (signs | message.parts["exponents"].astype("uint32") << xp.uint32(MANTISSA)).view("float32")

@@ -1,16 +1,20 @@
 """Sparsification: the largest entries of the update, or random ones."""
 
+import bisect
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from sketchbench import kernels as backends
 from sketchbench.compressor.compressor import At, Compressor, Feedback, Memory
 from sketchbench.compressor.message import WORD, Message, Reply, place_type, sparse_nbytes
+from sketchbench.compressor.packing import pack, unpack
+from sketchbench.compressor.prefix_codes import decode_rice, encode_rice, rice_bits
 from sketchbench.kernels import Array
 from sketchbench.sketch.draws import ROWS, Draws
 
@@ -53,16 +57,22 @@ class TopK(Compressor):
     def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
         xp, values = at.kernels.xp, message.parts["values"]
         dense = xp.zeros((*values.shape[:2], self.layout.d), dtype=values.dtype)
-        xp.put_along_axis(dense, message.parts["places"].astype("int64"), values, axis=2)
+        xp.put_along_axis(dense, self._places(message, at), values, axis=2)
         return dense
+
+    def _places(self, message: Message, at: At) -> Array:
+        """The places of a message's entries, int64 (T, C, k)."""
+        return message.parts["places"].astype("int64")
 
     def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:
         step = self._decoded(message, at, replies).mean(axis=1)
         return Reply(step, sparse_nbytes(step)), memory
 
     def lens(self, message: Message, at: At, replies: Sequence[Reply]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        values, places = (torch.as_tensor(at.kernels.to_numpy(message.parts[n][:, 0])) for n in ("values", "places"))
-        at_places = places.long()
+        values, at_places = (
+            torch.as_tensor(at.kernels.to_numpy(part[:, 0]))
+            for part in (message.parts["values"], self._places(message, at))
+        )
         return values, lambda x: x.gather(1, at_places)
 
     def surprisal(self, message: Message, at: At, replies: Sequence[Reply]) -> Callable[[Tensor], Tensor]:
@@ -134,3 +144,49 @@ class ShuffledRandomK(RandomK):
     def _places(self, at: At) -> Array:
         order = Draws(at.key("random k order"), 0, at.trials, at.kernels).permutation(ROWS, self.k)
         return at.kernels.xp.take_along_axis(super()._places(at), order, axis=1)
+
+
+@dataclass(frozen=True)
+class CodedTopK(TopK):
+    """Top-K whose places are sent as gaps, in Rice's code: about log₂(d/k) + 2 bits a place in the place of 16 or more,
+    so that more entries fit.
+
+    The code of k places with w low bits has at most k(1 + w) + (d - k)/2^w bits, which is what a message has room for.
+    """
+
+    def check(self) -> None:
+        self.needs(self._nbytes(1))
+
+    def _width(self, k: int) -> int:
+        """w with the least room for k places."""
+        return min(range(self.layout.d.bit_length()), key=lambda width: rice_bits(k, self.layout.d, width))
+
+    def _place_bits(self, k: int) -> int:
+        """The bits that k places may have."""
+        return rice_bits(k, self.layout.d, self._width(k))
+
+    @functools.cached_property
+    def k(self) -> int:
+        """The number of entries of a message: as many as fit."""
+        return bisect.bisect_right(range(1, self.layout.d + 1), self.limit, key=self._nbytes)
+
+    def _nbytes(self, k: int) -> int:
+        return WORD * k + -(-self._place_bits(k) // 8)
+
+    def encode(self, x: Array, memory: Memory, at: At, replies: Sequence[Reply]) -> Message:
+        xp, message = at.kernels.xp, super().encode(x, memory, at, replies)
+        room = xp.zeros((*x.shape[:2], -(-self._place_bits(self.k) // 8) * 8), dtype="uint8")
+        for t, c in np.ndindex(*x.shape[:2]):
+            bits = encode_rice(xp, message.parts["places"][t, c], self._width(self.k))
+            room[t, c, : len(bits)] = bits
+        return Message({"values": message.parts["values"], "places": pack(xp, room, 2)})
+
+    def _places(self, message: Message, at: At) -> Array:
+        xp, sent = at.kernels.xp, message.parts["places"]
+        bits = unpack(xp, sent, 2, 8 * sent.shape[2])
+        places = xp.empty((*sent.shape[:2], self.k), dtype="int64")
+        for t, c in np.ndindex(*sent.shape[:2]):
+            places[t, c] = decode_rice(xp, bits[t, c], self.k, self._width(self.k))
+        if int(places.max()) >= self.layout.d:
+            raise ValueError(f"a message has place {int(places.max())} of an update of {self.layout.d}: no code")
+        return places

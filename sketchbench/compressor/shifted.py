@@ -1,0 +1,69 @@
+"""Compressed differences: clients and server keep an estimate of each client's update, and send what corrects it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sketchbench.compressor.compressor import At, Feedback, Memory
+from sketchbench.compressor.message import WORD, Message, Reply
+from sketchbench.compressor.sparse import RandomK, TopK
+from sketchbench.kernels import Array, Kernels
+
+
+@dataclass(frozen=True)
+class EF21(TopK):
+    """EF21 with Top-K (Richtárik et al. 2021, Algorithm 2): client i keeps an estimate g of its update, sends
+    C(x - g), and adds it to g; the step is the mean of all g, which the server keeps.
+
+    The distance between g and x shrinks by 1 - δ in the mean of a round, for a constant x, with δ = k/d (Equation 12).
+    The clients' memory is -g. A client that takes no part in a round keeps its g, and the server adds the messages of
+    the others over the number of all clients (Fatkhullin et al. 2021, EF21-PP), which needs a state at each client.
+    """
+
+    conserves: ClassVar[bool] = False
+
+    def begin(self, trials: int, clients: int, kernels: Kernels) -> Memory:
+        nothing = kernels.xp.zeros((trials, self.layout.d), dtype="float32")
+        return super().begin(trials, clients, kernels)._replace(server=nothing)
+
+    def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:
+        reply, _ = super().answer(message, memory, at, replies)
+        step = memory.server + reply.content
+        return Reply(step, reply.nbytes), memory._replace(server=step)
+
+    def remember(self, carried: Array, memory: Memory, delivered: Array) -> Array:
+        kept: Array = memory.clients
+        return kept - delivered
+
+
+@dataclass(frozen=True)
+class EF21RandomK(RandomK):
+    """EF21 with Rand-K, unscaled, at places that all clients share: the server keeps the mean of the last update that
+    it saw of each entry, and steps by it.
+
+    Where all clients take part, this is EF21 (Richtárik et al. 2021, Algorithm 2) with C(x) = the entries of x at k
+    random places, δ = k/d in the mean over these, exactly: after a message, each client's estimate has its own entries
+    at these places, so that clients may send entries in the place of differences, need no state, and may be others in
+    every round.
+    """
+
+    unbiased: ClassVar[bool] = False
+    feedback: ClassVar[Feedback] = "server"
+    conserves: ClassVar[bool] = False
+
+    def begin(self, trials: int, clients: int, kernels: Kernels) -> Memory:
+        nothing = kernels.xp.zeros((trials, self.layout.d), dtype="float32")
+        return super().begin(trials, clients, kernels)._replace(server=nothing)
+
+    def decode(self, message: Message, at: At, replies: Sequence[Reply]) -> Array:
+        xp, values = at.kernels.xp, message.parts["values"]
+        dense = xp.zeros((*values.shape[:2], self.layout.d), dtype=values.dtype)
+        places = xp.broadcast_to(self._places(at)[:, None].astype("int64"), values.shape)
+        xp.put_along_axis(dense, places, values, axis=2)
+        return dense
+
+    def answer(self, message: Message, memory: Memory, at: At, replies: Sequence[Reply]) -> tuple[Reply, Memory]:
+        step: Array = memory.server.copy()
+        mean = message.parts["values"].mean(axis=1)
+        at.kernels.xp.put_along_axis(step, self._places(at).astype("int64"), mean, axis=1)
+        return Reply(step, WORD * self.k), memory._replace(server=step)
