@@ -11,8 +11,8 @@ from typing import Any
 
 import grimp
 import pytest
+from whole_plan import whole_plan
 
-from sketchbench.plan import making as planning
 from sketchbench.run import digest, signature
 
 Changed = Callable[[str], set[str]]
@@ -24,7 +24,7 @@ FACADES = ("sketchbench.sketch", "sketchbench.recovery")  # for users: whoever i
 @functools.cache
 def configs() -> dict[str, dict[str, Any]]:
     """Of every run of the quick scale, by study and name."""
-    plan = planning.expand("quick", "numba")
+    plan = whole_plan("quick")
     return {f"{name} {run.name}": run.config for name, runs in plan.runs.items() for run in runs.values()}
 
 

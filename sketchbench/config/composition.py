@@ -41,6 +41,7 @@ METHODS = {
 }
 SHOWN = ("label", "size")  # further keys of a method
 PARTS = ("dataset", "model", "partition")  # groups of functions that tasks take, of which a user may have some, too
+SECTIONS = (*METHODS, "scale")  # groups of which a file fills its own section and no other
 YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast where PyYAML was built with it
 THEORY = tuple(part.name for part in fields(Known))
 
@@ -60,19 +61,22 @@ class Composer:
         self._memory = MEMORY if conf == CONF and HOME != PROJECT else conf.parent / MEMORY
         self._digest = _digest(conf, folder)
         self._bases: dict[tuple[str, ...], DictConfig] = {}
-        self._methods: dict[str, DictConfig] = {}
-        self._composed: dict[str, Any] = {}
-        if self._digest:
-            with suppress(OSError, ValueError):  # a memory that is missing or damaged
-                checksum, _, text = self._memory.read_text(encoding="utf-8").partition("\n")
-                if checksum == _sha256(self._digest + text):
-                    self._composed = json.loads(text)
+        self._sections: dict[str, DictConfig] = {}
+        self._composed = self._read()
         self._remembered = len(self._composed)
 
+    def _read(self) -> dict[str, Any]:
+        """The memory; nothing where it is missing or damaged, or of other files."""
+        with suppress(OSError, ValueError):
+            checksum, _, text = self._memory.read_text(encoding="utf-8").partition("\n")
+            if self._digest and checksum == _sha256(self._digest + text):
+                return dict(json.loads(text))
+        return {}
+
     def remember(self) -> None:
-        """Write new compositions to the memory, where it can be written."""
+        """Add new compositions to the memory, where it can be written."""
         if self._digest and len(self._composed) > self._remembered:
-            text = json.dumps(self._composed)
+            text = json.dumps({**self._read(), **self._composed})  # others may have written since
             with suppress(OSError):
                 write_text(self._memory, f"{_sha256(self._digest + text)}\n{text}")
 
@@ -97,20 +101,18 @@ class Composer:
     def _base(self, overrides: tuple[str, ...]) -> "DictConfig":
         """The config that Hydra composes of overrides.
 
-        The file of a method fills its own section and no other. So a method is composed once, and then put in the place
-        of another one of its group: a plan has ten times as many combinations as it has methods and tasks.
+        A file of SECTIONS is composed once, and then put in the place of another one of its group: a plan has ten times
+        as many combinations as it has methods and tasks.
         """
-        method = next((override for override in overrides if override.partition("=")[0] in METHODS), "")
-        kind = method.partition("=")[0]
-        others = (kind, *(override for override in overrides if override != method))
+        sections = {override: kind for override in overrides if (kind := override.partition("=")[0]) in SECTIONS}
+        others = tuple(sections.get(override, override) for override in overrides)
         if others not in self._bases:
             self._bases[others] = compose(list(overrides), self._conf, self._folder)
-        base = self._bases[others]
-        if method and method not in self._methods:
-            self._methods[method] = compose([method], self._conf, self._folder)[kind]
-        if method:
-            base[kind] = self._methods[method]
-        return base
+        for override, kind in sections.items():
+            if override not in self._sections:
+                self._sections[override] = compose([override], self._conf, self._folder)[kind]
+            self._bases[others][kind] = self._sections[override]
+        return self._bases[others]
 
 
 def compose(overrides: list[str], conf: Path = CONF, folder: Path | None = None) -> "DictConfig":

@@ -144,12 +144,13 @@ class Expansion:
     def _run(self, study: Study, method: str, point: Point) -> Run:
         """A run with its trials, where these are runs, with its time limit, and with a folder of checkpoints where it
         has trials or a limit."""
-        options = {"task": study.task, "scale": self.plan.scale, "kernels": self.plan.kernels, "seed": self.plan.seed}
+        options = {"task": study.task, "scale": self.plan.scale}
         if study.kind:
             options[study.kind] = method
         options |= {f"{group}@task.{group}": name for group, name in point.groups.items()}
         overrides = tuple(f"{key}={value}" for key, value in options.items())
-        config, label = self.composer.resolved(overrides, point.values, f"conf/study/{study.name}.yaml")
+        values = {"kernels": self.plan.kernels, "seed": self.plan.seed, **point.values}
+        config, label = self.composer.resolved(overrides, values, f"conf/study/{study.name}.yaml")
         sizes = dict(point.columns)
         if study.kind and "b" in config:
             sizes["b"] = config["b"]  # a sketch may have a size of its own

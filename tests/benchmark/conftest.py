@@ -15,6 +15,7 @@ import pytest
 
 from sketchbench import kernels as backends
 from sketchbench.kernels import Array, Kernels
+from sketchbench.kernels.device import recorded_name
 
 ROUNDS = 20  # of a copy, before a benchmark and again after it
 ROUND = 1e-3  # seconds, at least
@@ -63,7 +64,7 @@ def pytest_benchmark_update_machine_info(config: pytest.Config, machine_info: di
     else:
         device = machine_info["cpu"].get("brand_raw", machine_info["machine"])
         threads = numba.get_num_threads() if name == "numba" else os.cpu_count()
-    machine_info["sketchbench"] = {"kernels": name, "device": device, "threads": threads}
+    machine_info["sketchbench"] = {"kernels": recorded_name(name), "device": device, "threads": threads}
 
 
 class Timed:

@@ -127,19 +127,24 @@ class Module:
             raise DeviceError(f"{name} takes {len(types)} arguments, not {len(arguments)}")
         if not (0 < blocks <= MOST_BLOCKS and 0 < threads <= MOST_THREADS):
             raise DeviceError(f"{name}: {blocks} blocks of {threads} threads can't be launched")
-        cells = []
-        sizes = (one.array.size if isinstance(one, Argument) else one for one in arguments)
-        key = (name, blocks, threads, *(size for size in sizes if type(size) is int))
-        watch = self._watch and (self._watched[key] < OFTEN or not _known(types, arguments))
-        self._library.emulated_watch(watch)
-        self._library.emulated_reset(0)
+        key, watch = (), False
+        if self._watch:
+            sizes = (one.array.size if isinstance(one, Argument) else one for one in arguments)
+            key = (name, blocks, threads, *(size for size in sizes if type(size) is int))
+            watch = self._watched[key] < OFTEN or not _known(types, arguments)
+            self._library.emulated_watch(watch)
+            self._library.emulated_reset(0)
+        cells = bytearray()  # of 8 bytes
         for number, (kind, argument) in enumerate(zip(types, arguments, strict=True)):
-            where = f"{name}: argument {number}"
             if isinstance(argument, Argument):
-                cells.append(ctypes.c_void_p(self._passed(where, kind, number, argument)))
+                address = _address(name, number, kind, argument)
+                if watch:
+                    self._tell(address, number, kind, argument)
+                cells += address.to_bytes(8, "little")
             else:
-                cells.append(ctypes.create_string_buffer(_scalar(where, kind, argument).tobytes(), 8))
-        pointers = (ctypes.c_void_p * len(cells))(*map(ctypes.addressof, cells))
+                cells += _scalar(name, number, kind, argument).ljust(8, b"\0")
+        start = ctypes.addressof(ctypes.c_char.from_buffer(cells))
+        pointers = (ctypes.c_void_p * len(types))(*range(start, start + len(cells), 8))
         if getattr(self._library, f"launch_{self._numbers[name]}")(blocks, threads, pointers):
             raise DeviceError(f"{name}: {self._library.emulated_message().decode()}")
         if watch:
@@ -149,25 +154,17 @@ class Module:
             if isinstance(one, Argument) and one.filled is not None:
                 one.filled[...] = 1
 
-    def _passed(self, where: str, kind: str, number: int, argument: Argument) -> int:
-        """The address of an array, of which the device is told."""
-        array = argument.array
-        if kind[0] not in "pP":
-            raise DeviceError(f"{where} is an array, where {DTYPES[kind]} belongs")
-        if array.dtype != DTYPES[kind[1:]]:
-            raise DeviceError(f"{where} is of {array.dtype}, where {DTYPES[kind[1:]]} belongs")
-        if not array.flags.c_contiguous:
-            raise DeviceError(f"{where} is strided, which no kernel reads")
-        filled = argument.filled
+    def _tell(self, address: int, number: int, kind: str, argument: Argument) -> None:
+        """Tell the device of an array."""
+        array, filled = argument
         self._library.emulated_array(
-            ctypes.c_void_p(array.ctypes.data),
+            ctypes.c_void_p(address),
             ctypes.c_size_t(array.nbytes),
             array.itemsize.bit_length() - 1,
             int(kind[0] == "p"),
             None if filled is None else ctypes.c_void_p(filled.ctypes.data),
             number,
         )
-        return array.ctypes.data
 
 
 def _whole(argument: Any) -> bool:
@@ -181,11 +178,24 @@ def _known(types: Sequence[str], arguments: Sequence[Any]) -> bool:
     return all(kind[1] != "i" and _whole(one) for kind, one in read)
 
 
-def _scalar(where: str, kind: str, argument: Any) -> np.generic:
-    value = np.int64(argument) if type(argument) is int else argument
-    if kind[0] in "pP" or not isinstance(value, np.generic) or value.dtype != DTYPES[kind]:
-        raise DeviceError(f"{where} is {argument!r} of {type(argument).__name__}, where {kind} belongs")
-    return value
+def _address(name: str, number: int, kind: str, argument: Argument) -> int:
+    array = argument.array
+    if kind[0] not in "pP":
+        raise DeviceError(f"{name}: argument {number} is an array, where {DTYPES[kind]} belongs")
+    if array.dtype != DTYPES[kind[1:]]:
+        raise DeviceError(f"{name}: argument {number} is of {array.dtype}, where {DTYPES[kind[1:]]} belongs")
+    if not array.flags.c_contiguous:
+        raise DeviceError(f"{name}: argument {number} is strided, which no kernel reads")
+    return array.ctypes.data
+
+
+def _scalar(name: str, number: int, kind: str, argument: Any) -> bytes:
+    if kind == "i8" and type(argument) is int:
+        return argument.to_bytes(8, "little", signed=True)
+    if kind[0] in "pP" or not isinstance(argument, np.generic) or argument.dtype != DTYPES[kind]:
+        what = f"{argument!r} of {type(argument).__name__}"
+        raise DeviceError(f"{name}: argument {number} is {what}, where {kind} belongs")
+    return argument.tobytes()
 
 
 def _built(code: str, macros: Sequence[str], watch: bool) -> Path:

@@ -56,6 +56,7 @@ struct Fibre {
     u64 room[2];  // values for other lanes: a lane may be at the next operation before all have read the last one
 };
 Fibre fibres[MOST];
+u32 ballots[MOST / WARP_SIZE][2];  // of each warp, at the same turns
 void* home;
 u32 current, block, threads, blocks, epoch;
 void (*kernel)(void**);
@@ -109,13 +110,18 @@ void complain(const char* format, ...) {
 #define FAIL(...) (complain(__VA_ARGS__), give_way())
 
 void begin() {
-    kernel(given);
-    fibres[current].wait = DONE;
-    give_way();
+    for (;;) {
+        kernel(given);
+        fibres[current].wait = DONE;
+        give_way();
+    }
 }
 
 void start(u32 number) {
     Fibre& fibre = fibres[number];
+    const bool ended = fibre.wait == DONE;  // of another block: it begins anew by itself
+    fibre.wait = READY, fibre.turn = 0;
+    if (ended) return;
     if (!fibre.stack)
         fibre.stack = (char*)mmap(nullptr, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     // not all at the same place of a page, where they would push each other out of the CPU's cache
@@ -123,7 +129,7 @@ void start(u32 number) {
     *--top = nullptr;
     *--top = (void*)begin;
     for (int saved = 0; saved < 6; ++saved) *--top = nullptr;
-    fibre.at = top, fibre.wait = READY, fibre.turn = 0;
+    fibre.at = top;
 }
 
 std::vector<u32> order(u32 size) {
@@ -163,31 +169,41 @@ void run_block() {
     epoch = 1;
     std::vector<u32> turns = order(threads);
     while (!failed) {
+        bool warps = false;
         for (u32 number : turns) {
             if (fibres[number].wait != READY) continue;
             current = number;
             emulated_switch(&home, fibres[number].at);
             if (failed) return;
+            warps |= fibres[number].wait == AT_WARP;
         }
-        release_warps();
-        u32 waiting = 0, done = 0;
+        if (warps) {
+            release_warps();
+            continue;
+        }
+        u32 waiting = 0;
         int line = 0;
         for (u32 i = 0; i < threads; ++i) {
-            done += fibres[i].wait == DONE;
             if (fibres[i].wait != AT_BARRIER) continue;
             if (waiting++ && fibres[i].line != line)
                 complain("threads of block %u are at barriers in lines %d and %d", block, line, fibres[i].line);
             line = fibres[i].line;
         }
-        if (done == threads) return;
-        if (waiting && waiting + done == threads) {
-            if (done)
-                complain("%u of %u threads of block %u reach the barrier in line %d", waiting, threads, block, line);
-            for (u32 i = 0; i < threads; ++i) fibres[i].wait = READY;
-            ++epoch;
-            turns = order(threads);
-        }
+        if (!waiting) return;
+        if (waiting < threads)
+            complain("%u of %u threads of block %u reach the barrier in line %d", waiting, threads, block, line);
+        for (u32 i = 0; i < threads; ++i) fibres[i].wait = READY;
+        ++epoch;
+        if (schedule > 1) turns = order(threads);
     }
+}
+
+// Horner's rule, highest power first.
+template <int N>
+double polynomial(const double (&coefficients)[N], double x) {
+    double sum = coefficients[0];
+    for (int i = 1; i < N; ++i) sum = sum * x + coefficients[i];
+    return sum;
 }
 
 Range* find(place at) {
@@ -290,10 +306,11 @@ u64 emulated_exchange(unsigned mask, u64 value, int source, int line) {
 }
 
 unsigned emulated_ballot(unsigned mask, int vote, int line) {
-    const u64* room = leave(mask, vote != 0, line);
-    unsigned bits = 0;
-    for (u32 lane = 0; lane < WARP_SIZE; ++lane) bits |= (unsigned)taken(room, lane) << lane;
-    return bits;
+    const u32 lane = current % WARP_SIZE, bit = 1u << lane;
+    u32* ballot = &ballots[current / WARP_SIZE][fibres[current].turn & 1];
+    *ballot = (*ballot & ~bit) | (vote ? bit : 0);
+    leave(mask, 0, line);
+    return *ballot;
 }
 
 #ifdef CHECKED
@@ -319,17 +336,27 @@ unsigned emulated_add(unsigned* at, unsigned value) {
     return before;
 }
 
-// The normal quantile, to the last places: a rational approximation and steps of Halley's method on erfc.
+// The normal quantile of exp(-25) < p < 1 - exp(-25), to the last places (Wichura 1988, algorithm AS 241).
 double emulated_quantile(double p) {
-    if (p == 0.5) return 0;
-    const double q = p < 0.5 ? p : 1 - p, t = std::sqrt(-2 * std::log(q));
-    double x = t - ((0.010328 * t + 0.802853) * t + 2.515517) / (((0.001308 * t + 0.189269) * t + 1.432788) * t + 1);
-    for (int step = 0; step < 4; ++step) {
-        const double error = q - 0.5 * std::erfc(x / std::sqrt(2.0));
-        const double u = -error * std::sqrt(2 * M_PI) * std::exp(x * x / 2);
-        x += u / (1 - x * u / 2);
+    static const double above[] = {2509.0809287301226727, 33430.575583588128105, 67265.770927008700853,
+                                   45921.953931549871457, 13731.693765509461125, 1971.5909503065514427,
+                                   133.14166789178437745, 3.3871328727963666080},
+                        below[] = {5226.4952788528545610, 28729.085735721942674, 39307.895800092710610,
+                                   21213.794301586595867, 5394.1960214247511077, 687.18700749205790830,
+                                   42.313330701600911252, 1},
+                        outer_above[] = {7.74545014278341407640e-4, 0.0227238449892691845833, 0.241780725177450611770,
+                                         1.27045825245236838258, 3.64784832476320460504, 5.76949722146069140550,
+                                         4.63033784615654529590, 1.42343711074968357734},
+                        outer_below[] = {1.05075007164441684324e-9, 5.475938084995344946e-4, 0.0151986665636164571966,
+                                         0.148103976427480074590, 0.689767334985100004550, 1.67638483018380384940,
+                                         2.05319162663775882187, 1};
+    const double q = p - 0.5;
+    if (std::fabs(q) <= 0.425) {
+        const double r = 0.180625 - q * q;
+        return q * polynomial(above, r) / polynomial(below, r);
     }
-    return p < 0.5 ? -x : x;
+    const double r = std::sqrt(-std::log(q < 0 ? p : 1 - p)) - 1.6;
+    return std::copysign(polynomial(outer_above, r) / polynomial(outer_below, r), q);
 }
 
 void emulated_schedule(u64 number) { schedule = number, state = number | 1; }

@@ -79,7 +79,8 @@ def _install(array):
     class Operations(TorchDispatchMode):
         def __torch_dispatch__(self, function, types, args=(), kwargs=None):
             given = [tensor for tensor in _tensors([args, kwargs or {}]) if tensor.layout == torch.strided]
-            there = [tensor for tensor in given if on_device(tensor)]
+            # what C++ makes from nothing, such as a derivative that is zero, is where the arguments of its caller are
+            there = [tensor for tensor in given or _tensors(devices.given) if on_device(tensor)]
             if there and function.overloadpacket not in mixed:
                 for tensor in given:
                     if tensor.ndim and not on_device(tensor):
@@ -93,8 +94,16 @@ def _install(array):
             return result
 
     class Devices(TorchFunctionMode):
-        def __torch_function__(self, function, types, args=(), kwargs=None):  # noqa: PLR0911
-            kwargs = dict(kwargs or {})
+        given = ()  # arguments of the functions that are being called
+
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            before, devices.given = devices.given, [args, kwargs or {}, devices.given]
+            try:
+                return self.called(function, args, dict(kwargs or {}))
+            finally:
+                devices.given = before
+
+        def called(self, function, args, kwargs):  # noqa: PLR0911
             if function == torch.Tensor.device.__get__:
                 return torch.device("cuda", 0) if on_device(args[0]) else function(*args)
             if function == torch.Tensor.is_cuda.__get__:
@@ -179,8 +188,9 @@ def _install(array):
 
     torch.autograd._engine_run_backward = run_backward
     torch.cuda.synchronize = lambda *args: None
+    devices = Devices()
     Operations().__enter__()
-    Devices().__enter__()
+    devices.__enter__()
 
 
 class _AfterTorch(importlib.abc.MetaPathFinder):

@@ -60,7 +60,7 @@ def test_its_records_are_no_devices(emulated: Project, tmp_path: Path) -> None:
 
 @pytest.mark.long_emulated
 def test_the_whole_smoke_scale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every study from plan to verdicts; ten minutes."""
+    """Every study from plan to verdicts; a quarter of an hour of one core."""
     monkeypatch.setenv("EMULATED_CUDA", "fast")
     project = Project(tmp_path / "project", (DEVICE / "emulated",))
     for name in ("conf", "workflow", "sketchbench"):

@@ -1,6 +1,7 @@
 """workflow/on_gpu, tried without a GPU: pieces that go on from each other."""
 
 import dataclasses
+import fcntl
 import json
 import os
 import platform
@@ -22,15 +23,14 @@ pytestmark = pytest.mark.workflow
 
 
 def _on_gpu(project: Project, *arguments: str, before: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
-    search = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])  # noqa: PTH120
     packages = os.pathsep.join(map(str, [project.path, *project.packages]))
     return subprocess.run(
         [*before, sys.executable, "workflow/on_gpu", *arguments],
         cwd=project.path,
-        env={**os.environ, "PYTHONPATH": packages, "PATH": search},
+        env={**os.environ, "PYTHONPATH": packages},
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=600,
         check=False,
     )
 
@@ -55,6 +55,32 @@ def test_one_file_has_the_results(finished: Project) -> None:
     assert all(one["seconds"] > 0 for one in result["speeds"])
 
 
+def test_two_pieces_are_not_under_way_at_once(finished: Project) -> None:
+    """Nor one beside what a killed one has begun, which holds the lock."""
+    state = finished.path / "results" / "on_gpu"
+    state.mkdir(parents=True, exist_ok=True)
+    with (state / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = _on_gpu(finished, "--kernels", "numpy", "speed")
+    assert done.returncode == 1
+    assert "another piece is under way" in done.stderr
+
+
+MARKED = """
+import cupy
+import pytest
+
+
+@pytest.mark.gpu
+def test_the_device():
+    assert cupy.arange(3).sum() == 3
+
+
+def test_another():
+    raise AssertionError("it is not marked")
+"""
+
+
 @pytest.mark.cuda
 @pytest.mark.skipif(shutil.which("g++") is None or platform.machine() != "x86_64", reason="needs the emulated device")
 def test_a_rehearsal_on_the_emulated_device(finished: Project, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,14 +90,17 @@ def test_a_rehearsal_on_the_emulated_device(finished: Project, monkeypatch: pyte
     alone = ["unshare", "--map-root-user", "--net"]
     possible = shutil.which("unshare") and subprocess.run([*alone, "true"], check=False).returncode == 0
     settings = ("--scale", "smoke", "--studies", "tiny")
-    for minutes, steps in (("0.51", ["trainings"]), ("3", ["speed"]), ("3", ["frontier", "trainings"])):
+    (project.path / "tests").mkdir()
+    (project.path / "tests" / "test_marked.py").write_text(MARKED)
+    shutil.copy(ROOT / "pyproject.toml", project.path)
+    for minutes, steps in (("0.51", ["trainings"]), ("9", ["tests", "speed"]), ("9", ["frontier", "trainings"])):
         done = _on_gpu(project, "--minutes", minutes, *settings, *steps, before=alone if possible else [])
         assert done.returncode in (0, 75), done.stdout + done.stderr
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "on_gpu: all is done"), done.stdout + done.stderr
     result = json.loads((project.path / "results" / "on_gpu" / "result.json").read_text())
     assert (result["kernels"], result["device"]) == ("cupy-emulated", "emulated on a CPU")
     assert {name: step["outcome"] for name, step in result["steps"].items()} == dict.fromkeys(
-        ("speed", "frontier", "trainings"), "done"
+        ("tests-test_marked", "speed", "frontier", "trainings"), "done"
     )
     training = record.read(project.path / "results" / "on_gpu" / "frontier.parquet")
     assert training.provenance["kernels"] == "cupy-emulated"
