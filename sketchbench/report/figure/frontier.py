@@ -60,7 +60,7 @@ def _settings(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 
 def _panel(axes: Axes, rows: pd.DataFrame, methods: list[style.MethodStyle]) -> None:
     axes.set_xscale("log")
-    for method, series, x in style.series(rows, methods, Column.BYTES_UP, decades=0.3):
+    for method, series, x in style.series(rows, methods, Column.BYTES_UP):
         mean, colour = series[Column.MEAN], method.colour
         axes.plot(x, mean, color=colour, linewidth=0.5, alpha=FADED)
         bars = style.error_bars(series)
