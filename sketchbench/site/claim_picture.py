@@ -105,7 +105,9 @@ def _panel(rows: Sequence[Row], criterion: str, name: str, title: str, links: st
         parts.append(f'<text x="{x:.1f}" y="{TOP - 8}" text-anchor="{anchored}">{word}</text>')
         parts.append(f'<line class="bound" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP - 4}" y2="{bottom}"/>')
     for index, row in enumerate(scaled):
-        parts += _row(row, rows[index], axis, TOP + STEP * (index + 0.5), not (divided or common), links)
+        repeated = index > 0 and rows[index - 1]["method"] == row["method"]  # at another scale
+        y, own_bound = TOP + STEP * (index + 0.5), not (divided or common)
+        parts += _row(row, rows[index], axis, y, own_bound=own_bound, repeated=repeated, links=links)
     parts += _scale(axis, bottom)
     return f'<figure class="panel">{"".join(parts)}</svg><figcaption>{caption}</figcaption></figure>'
 
@@ -148,13 +150,17 @@ def _axis(rows: Sequence[Row]) -> Axis:
     return Axis(low - margin, high + margin, False)
 
 
-def _row(row: Row, original: Row, axis: Axis, y: float, own_bound: bool, links: str) -> list[str]:
+def _row(
+    row: Row, original: Row, axis: Axis, y: float, *, own_bound: bool, repeated: bool, links: str
+) -> list[str]:
     """The marks of a method: name, interval, statistic, negative control, and its own bound where bounds differ."""
     verdict = row["verdict"]
     kind = verdict.replace(" ", "-")
     name = "measured" if original["method"] == "any" else str(original["label"] or original["method"])
+    name = f"{name}, {original['scale']}" if original.get("scale", "quick") != "quick" else name
     most = 24 if axis.left == LEFT else 10
-    short = name if len(name) <= most else f"{name[: most - 1]}…"
+    short = str(original["scale"]) if repeated else name
+    short = short if len(short) <= most else f"{short[: most - 1]}…"
     interval = f"[{number(original['low'])}, {number(original['high'])}]"
     tip = f"{name}: {verdict}; {number(original['statistic'])} in {interval}, bound {number(original['bound'])}"
     parts = [

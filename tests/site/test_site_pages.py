@@ -18,7 +18,7 @@ from sketchbench.report import seal
 from sketchbench.report.claim.claims import Claim, read_claims
 from sketchbench.report.evidence import statistic
 from sketchbench.report.evidence.outcomes import Scale
-from sketchbench.site import build, claims, errata, front, glossary, history, threshold
+from sketchbench.site import build, claim_list, claims, errata, front, glossary, history, threshold
 from sketchbench.site.findings import THRESHOLD, read_findings
 from sketchbench.site.claim_picture import draw_panels
 from sketchbench.site.page import Page
@@ -27,7 +27,10 @@ from sketchbench.site.verdicts import anchor, badge, number, prose, typeset
 CONF = PROJECT / "conf"
 ALL = read_claims((CONF / "claim").glob("*.yaml"))
 NAN = float("nan")
-HEADINGS = ("Evidence", "Verdicts by method", "Why this verdict is expected", "How the claim is measured")
+HEADINGS = (
+    *("What the paper says", "In words", "What was measured", "The answer", "Verdicts by method"),
+    *("Why this verdict is expected", "Make it again"),
+)
 
 
 def verdict(**changes: Any) -> dict[str, Any]:
@@ -64,14 +67,44 @@ def test_every_claim_has_a_page_and_every_verdict_a_place(scales: list[Scale]) -
     pages = made(claims, scales)
     assert set(pages) == {"claims.md", *(f"claims/{path.stem}.md" for path in (CONF / "claim").glob("*.yaml"))}
     text = pages["claims/S2.md"].text
-    for heading in (*HEADINGS, "Repeat the measurement"):
-        assert f"## {heading}" in text
+    places = [text.index(f"## {heading}") for heading in HEADINGS]
+    assert places == sorted(places)  # from the paper to the command
     assert text.count('<tr id="') == 2
     assert '<tr id="ams"' in text
     assert "snakemake --config scale=quick studies=embedding,embedding_controls,moments" in text
     assert "<svg" in text
     assert "SRHT, quick" in text  # a surprise, by name
+    assert 'The claim <span class="holds">✓ holds</span> for AMS; it <span class="fails">✗ fails</span> for SRHT.' in text
+    assert "9 trials at the scale quick" in text
     assert "Not run yet" in pages["claims/S3.md"].text
+
+
+def test_every_claim_is_a_row_of_the_list_with_its_verdicts_in_it(scales: list[Scale]) -> None:
+    text = made(claims, scales)["claims.md"].text
+    assert text.count('<li class="claim"') == len(ALL)
+    row = text.partition('href="claims/S2.html"')[2].partition("</li>")[0]
+    assert '<i class="holds" style="flex:1"></i><i class="fails" style="flex:1"></i>' in row
+    assert 'data-method="SRHT" data-verdict="fails" data-scale="quick"' in row
+    assert "<p>The error of an inner product" in row
+    assert "(gᵀRᵀRh)<sup>" not in row  # ² is set already
+    assert f'data-topic="{next(iter(claim_list.TOPICS))}"' in text
+
+
+def test_a_verdict_that_both_scales_share_is_drawn_once(tmp_path: Path) -> None:
+    rows = [verdict(), verdict(label="SRHT", method="srht")]
+    folder = tmp_path / "paper"
+    folder.mkdir()
+    write_verdicts(tmp_path, rows)
+    write_verdicts(folder, [rows[0], {**rows[1], "statistic": 1.6, "verdict": "fails"}], "paper")
+    text = made(claims, [Scale("quick", tmp_path), Scale("paper", folder)])["claims/S2.md"].text
+    assert text.count("<svg") == 1
+    assert text.count('class="interval"') == 3
+    assert ">paper</text>" in text
+
+
+def test_every_task_of_a_claim_has_a_topic() -> None:
+    for claim in ALL:
+        assert claim_list.topic_of(claim, CONF) in claim_list.TOPICS
 
 
 def test_a_verdict_shows_its_near_miss_and_its_tightness_over_all_rounds(tmp_path: Path) -> None:
