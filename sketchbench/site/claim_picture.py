@@ -150,16 +150,14 @@ def _axis(rows: Sequence[Row]) -> Axis:
     return Axis(low - margin, high + margin, False)
 
 
-def _row(
-    row: Row, original: Row, axis: Axis, y: float, *, own_bound: bool, repeated: bool, links: str
-) -> list[str]:
+def _row(row: Row, original: Row, axis: Axis, y: float, *, own_bound: bool, repeated: bool, links: str) -> list[str]:
     """The marks of a method: name, interval, statistic, negative control, and its own bound where bounds differ."""
     verdict = row["verdict"]
     kind = verdict.replace(" ", "-")
     name = "measured" if original["method"] == "any" else str(original["label"] or original["method"])
     name = f"{name}, {original['scale']}" if original.get("scale", "quick") != "quick" else name
     most = 24 if axis.left == LEFT else 10
-    short = str(original["scale"]) if repeated else name
+    short = str(original.get("scale", name)) if repeated else name
     short = short if len(short) <= most else f"{short[: most - 1]}…"
     interval = f"[{number(original['low'])}, {number(original['high'])}]"
     tip = f"{name}: {verdict}; {number(original['statistic'])} in {interval}, bound {number(original['bound'])}"

@@ -29,7 +29,8 @@ SAYS = {"printed": "What the paper says", "corrected": "What is true instead"}
 READING = """\
 Each horizontal line is a confidence interval, and the mark on it is the measured value: ● holds, × fails, ○ remains
 open. The vertical line is the bound or the exact value; a shaded side is the side that the claim allows. ◇ is the
-**negative control**: something that the claim is not about, which must therefore fail. A line that says *paper* is the method above it at the papers' sizes."""
+**negative control**: something that the claim is not about, which must therefore fail. A line that says *paper* is the
+method above it at the papers' sizes."""
 
 
 def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
@@ -62,7 +63,8 @@ def _claim(
     """The blocks of a claim's page."""
     own = every[every["verdict"] != "not run"]
     run = [scale for scale in scales if (own["scale"] == scale.name).any()]
-    yield f'<p class="meta">{escape(f"{claim.paper} · {claim.place} · {topic} · {claim.role}: {ROLES[claim.role]}")}</p>'
+    about = f"{claim.paper} · {claim.place} · {topic} · {claim.role}: {ROLES[claim.role]}"
+    yield f'<p class="meta">{escape(about)}</p>'
     yield f"## {SAYS.get(claim.role, 'What is claimed')}"
     yield f'<blockquote class="statement">{typeset(claim.statement) or "No statement."}</blockquote>'
     if claim.words:
@@ -93,10 +95,10 @@ def _claim(
 def _trials(own: pd.DataFrame) -> str:
     """How many trials the verdicts of each scale rest on."""
     parts = []
-    for scale, rows in own.groupby("scale", sort=False):
-        ends = dict.fromkeys(f"{int(rows['trials'].agg(end)):,}" for end in ("min", "max") if rows["trials"].notna().any())
-        times = " to ".join(ends)
-        if times not in ("", "0"):
+    for scale, trials in own.groupby("scale", sort=False)["trials"]:
+        counts = trials[trials > 0]
+        if len(counts):
+            times = " to ".join(dict.fromkeys(f"{int(end):,}" for end in (counts.min(), counts.max())))
             parts.append(f"{times} trials at the scale {scale}")
     return f"; {', '.join(parts)}" if parts else "; computed, without trials" if len(own) else ""
 
@@ -111,19 +113,19 @@ def _answers(own: pd.DataFrame) -> Iterator[str]:
 
 
 def _answer(rows: pd.DataFrame) -> str:
-    """The verdicts of a scale in a sentence; of a single verdict with its numbers."""
-    parts = []
-    for verdict, group in rows.groupby("verdict", sort=False):
-        names = [str(label or method) for label, method in zip(group["label"], group["method"], strict=True)]
-        many = f"for all {len(rows)} methods" if len(group) == len(rows) else f"for {', '.join(words(names))}"
-        whom = "" if len(rows) == 1 and rows["method"].iloc[0] == "any" else f" for {names[0]}" if len(rows) == 1 else ""
-        parts.append(f"{badge(str(verdict))}{whom if len(rows) == 1 else f' {many}'}")
-    numbers = ""
+    """The verdicts of a scale in a sentence; a single verdict with its numbers."""
     if len(rows) == 1:
         row = rows.iloc[0]
+        whom = "" if row["method"] == "any" else f" for {escape(row['label'] or row['method'])}"
         relation = "exactly" if row["criterion"] == "equality" else "at most"
-        numbers = f": {number(row['statistic'])} was measured, {relation} {number(row['bound'])} is allowed"
-    return f"The claim {'; it '.join(parts)}{numbers}."
+        numbers = f"{number(row['statistic'])} was measured, {relation} {number(row['bound'])} is allowed"
+        return f"The claim {badge(row['verdict'])}{whom}: {numbers}."
+    parts = []
+    for verdict, group in rows.groupby("verdict", sort=False):
+        names = [escape(label or method) for label, method in zip(group["label"], group["method"], strict=True)]
+        whom = f"all {len(rows)} methods" if len(group) == len(rows) else ", ".join(words(names))
+        parts.append(f"{badge(str(verdict))} for {whom}")
+    return f"The claim {'; it '.join(parts)}."
 
 
 def _history(past: pd.DataFrame) -> str:
@@ -134,7 +136,9 @@ def _history(past: pd.DataFrame) -> str:
         if len(course) > 1:
             items.append(f"<li>{escape(method)}, {scale}: {' → '.join(map(badge, course))}</li>")
     first = f"<p>Kept since {past['date'].iloc[0]}"
-    changed = f"; these verdicts have changed:</p><ul>{''.join(items)}</ul>" if items else "; no verdict has changed.</p>"
+    changed = (
+        f"; these verdicts have changed:</p><ul>{''.join(items)}</ul>" if items else "; no verdict has changed.</p>"
+    )
     return first + changed
 
 

@@ -91,13 +91,15 @@ def contradictions(finding: Finding, verdicts: pd.DataFrame) -> list[str]:
 def readme(findings: Sequence[Finding]) -> str:
     """The findings as README has them, in Markdown: a numbered sentence each, its parts as a list, and its picture."""
     return "\n\n".join(
-        "\n\n".join([
-            _fill(f"**{finding.rank}. {finding.sentence}**", ""),
-            "\n".join(_fill(f"- *{name}.* {getattr(finding, part)}", "  ") for part, name in PARTS.items())
-            + "\n"
-            + _fill(f"- *Claims.* {', '.join(rest.claim for rest in finding.claims)}.", "  "),
-            _fill(f"![{finding.shows}]({_file(finding.picture)})", ""),
-        ])
+        "\n\n".join(
+            [
+                _fill(f"**{finding.rank}. {finding.sentence}**", ""),
+                "\n".join(_fill(f"- *{name}.* {getattr(finding, part)}", "  ") for part, name in PARTS.items())
+                + "\n"
+                + _fill(f"- *Claims.* {', '.join(rest.claim for rest in finding.claims)}.", "  "),
+                _fill(f"![{finding.shows}]({_file(finding.picture)})", ""),
+            ]
+        )
         for finding in findings
     )
 
@@ -107,6 +109,4 @@ def _file(picture: str) -> str:
 
 
 def _fill(text: str, indent: str) -> str:
-    return textwrap.fill(
-        text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    )
+    return textwrap.fill(text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)

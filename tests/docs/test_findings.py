@@ -53,7 +53,9 @@ def test_the_bytes_that_a_finding_names() -> None:
     table = table[(table["case"] == "iid") & (table["d"] == 3760) & table["refused"].isna()]
     both = (table["bytes_up"] + table["bytes_down"]).groupby([table["method"], table["compression"]]).first()
     (finding,) = (finding for finding in FINDINGS if finding.id == "bytes")
-    named = [int(text.replace(",", "")) for text in re.findall(r"\b\d+,\d{3}\b", f"{finding.measured} {finding.conditions}")]
+    named = [
+        int(text.replace(",", "")) for text in re.findall(r"\b\d+,\d{3}\b", f"{finding.measured} {finding.conditions}")
+    ]
     cells = [("top_k", 16), ("sign", 16), ("none", 1), ("power_sgd", 4), ("fiht", 4)]
     assert named == [*(int(both[cell]) for cell in cells), 3760, 668426]
 

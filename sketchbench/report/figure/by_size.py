@@ -47,9 +47,7 @@ def relative(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(**{name: rows[name] / rows[Column.EXACT] for name in style.MEASURED})
 
 
-def _panel(
-    value: Axes, ratio: Axes, rows: pd.DataFrame, members: list[style.MethodStyle], sizes: pd.Series
-) -> None:
+def _panel(value: Axes, ratio: Axes, rows: pd.DataFrame, members: list[style.MethodStyle], sizes: pd.Series) -> None:
     value.set_yscale("log")
     ratio.axhline(1, **style.TRUE)
     positive = rows[rows[Column.MEAN] > ZERO]
