@@ -1,6 +1,7 @@
 """The errata: what the papers say, what is true instead, a counterexample in two numbers and five lines, and what rests
 on it."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -32,11 +33,13 @@ def _page(errata: Sequence[Erratum], outcomes: pd.DataFrame) -> str:
     if not errata:
         return "There are no errata."
     kinds = "; ".join(f"<strong>{kind}</strong>: {meaning}" for kind, meaning in KINDS.items())
-    touching = [erratum for erratum in errata if erratum.touches.result]
-    others = [erratum for erratum in errata if not erratum.touches.result]
+    order = sorted(errata, key=lambda erratum: (erratum.rank or math.inf, list(KINDS).index(erratum.kind)))
+    touching = [erratum for erratum in order if erratum.touches.result]
+    others = [erratum for erratum in order if not erratum.touches.result]
     blocks = [
-        f"{len(errata)} statements that are not so as printed, the strongest first, each with the smallest counterexample "
-        f"that we know and, where five lines of Python are enough, the lines that print both numbers. {kinds}.",
+        f"{len(errata)} statements that are not so as printed, the strongest first, each with the smallest "
+        "counterexample that we know and, where five lines of Python are enough, the lines that print both numbers. "
+        f"{kinds}.",
         f"## A result of the paper depends on it\n\n{len(touching)} errata.",
         _table(touching),
         f"## No result depends on it\n\n{len(others)} errata, slips that change nothing else.",
