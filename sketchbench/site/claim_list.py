@@ -56,12 +56,14 @@ def draw_list(claims: Sequence[Claim], outcomes: pd.DataFrame, topics: Mapping[s
     """
     rows = {name: group.to_dict("records") for name, group in outcomes.groupby("claim", sort=False)}
     run = {name: [row for row in group if row["verdict"] != "not run"] for name, group in rows.items()}
-    texts = "".join(_claim(claim, run.get(claim.id, []), topics[claim.id]) for claim in claims)
+    roles = list(ROLES)
+    ordered = sorted(claims, key=lambda claim: roles.index(claim.role))
+    texts = "".join(_claim(claim, run.get(claim.id, []), topics[claim.id]) for claim in ordered)
     every = [row for group in run.values() for row in group]
     options = {
-        "paper": [claim.paper for claim in claims],
-        "topic": [topics[claim.id] for claim in claims],
-        "role": [claim.role for claim in claims],
+        "paper": [claim.paper for claim in ordered],
+        "topic": [topics[claim.id] for claim in ordered],
+        "role": [claim.role for claim in ordered],
         "method": sorted({_name(row) for row in every}, key=str.lower),
         "verdict": [verdict for verdict in MARKS if any(row["verdict"] == verdict for row in every)],
         "scale": [row["scale"] for row in every],

@@ -1,6 +1,5 @@
 """The page of printed numbers: each number of the papers' tables and figures, beside the number measured here."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -94,7 +93,7 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
     blocks.append(LAYOUT)
     for (paper, place), own in cells.groupby(["paper", "place"], sort=False):
         about = next(cell.about for cell in transcribed if (cell.paper, cell.place) == (paper, place))
-        blocks += [f"## {paper}, {place} {{ #{_anchor(str(paper), str(place))} }}", f"{about.capitalize()}.", draw(own)]
+        blocks += [f"## {paper}, {place} {{ #{_anchor(str(paper), str(place))} }}", f"{about[:1].upper()}{about[1:]}.", draw(own)]
     blocks += ["## Every cell { #cells }", listing("printed", COLUMNS, rows), "## How cells are judged", RULE]
     yield Page("printed.md", "Printed against measured", "\n\n".join([*blocks, *_tolerances(transcribed)]))
 
@@ -106,8 +105,8 @@ def _anchor(paper: str, place: str) -> str:
 def split(name: str) -> tuple[str, str]:
     """The row and the column of a cell, by its name, as in `MLP, c = 1 %`, `‖x‖²: semi-smooth` or `(a) loss, plain`;
     the column is "" for a cell that is alone."""
-    parts = re.split(r", (?=[^,]*$)|: (?=[^:]*$)", name, maxsplit=1)
-    return (parts[0], parts[1]) if len(parts) == 2 else (name, "")
+    line, _, column = name.rpartition(": " if ": " in name else ", ")
+    return (line, column) if line else (name, "")
 
 
 def draw(cells: pd.DataFrame) -> str:
@@ -130,12 +129,12 @@ def draw(cells: pd.DataFrame) -> str:
         for line in lines:
             row = "".join(f"<td>{named.get((line, column), '')}</td>" for column in columns)
             body += f"<tr><th scope=row>{escape(line)}</th>{row}</tr>"
-        parts.append(f'<div class="box"><table class="grid"><tr><td></td>{head}</tr>{body}</table></div>')
+        parts.append(f'<div class="box grid"><table><tr><td></td>{head}</tr>{body}</table></div>')
     if alone := [name for name in records if name not in grid]:
         body = "".join(
             f"<tr><th scope=row>{escape(name)}</th><td>{_cell(records[name], notes)}</td></tr>" for name in alone
         )
-        parts.append(f'<div class="box"><table class="grid">{body}</table></div>')
+        parts.append(f'<div class="box grid"><table>{body}</table></div>')
     if notes:
         parts.append(f"<ol>{''.join(f'<li>{escape(note)}</li>' for note in notes)}</ol>")
     return "".join(parts)

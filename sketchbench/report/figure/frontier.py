@@ -10,6 +10,7 @@ from sketchbench.measure.column import Column
 from sketchbench.report.figure import style
 from sketchbench.report.frontier.cells import by_setting, cells
 
+CLIENTS = {"iid": "clients that are alike", "one class": "clients of one class each"}  # by case
 FADED = 0.35  # opacity of what is dominated
 
 
@@ -32,6 +33,7 @@ def draw(tables: dict[str, pd.DataFrame]) -> Figure:
         axes.set_ylabel("test error")
     for axes in grid[-1]:
         axes.set_xlabel("sent by a client in a round, bytes")
+        style.plain_log(axes, "x")
     for axes in grid.ravel()[len(settings) :]:
         axes.set_visible(False)
     style.legend(figure, methods)
@@ -54,7 +56,7 @@ def _settings(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
     keys = rows[order].drop_duplicates().sort_values(order, ascending=[False, True], na_position="first")
     for epsilon, case in keys.itertuples(index=False):
         private = rows[Column.EPSILON].isna() if pd.isna(epsilon) else rows[Column.EPSILON] == epsilon
-        title = f"{case} clients" + ("" if pd.isna(epsilon) else f", ε = {epsilon:g}")
+        title = CLIENTS.get(case, str(case)) + ("" if pd.isna(epsilon) else f", private: ε = {epsilon:g}")
         yield title, rows[private & (rows[Column.CASE] == case)]
 
 

@@ -44,7 +44,7 @@ def _enlarged(axes: Axes, rows: pd.DataFrame, small: list[style.MethodStyle]) ->
     """Draw the families of small constants side by side, on a linear scale."""
     own = rows[rows[Column.METHOD].isin([method.method for method in small])]
     for method, series, x in style.series(own, small, Column.D, among=own[Column.D]):
-        axes.plot(x, series[Column.EXACT], **style.TRUE)
+        axes.plot(x, series[Column.EXACT], marker="_", markersize=7, **style.TRUE | {"linestyle": "none"})
         style.points(axes, x, series, method, size=3.4)
     style.categories(axes, own[Column.D])
     style.limits(axes, own, include=float(own[Column.MEAN].median()))

@@ -274,7 +274,7 @@ def stated(axes: Axes, x: pd.Series, y: pd.Series, **line: Any) -> None:
 def places(x: ArrayLike, among: ArrayLike, index: int, count: int) -> np.ndarray:
     """The positions of x on an axis of `categories`, where `count` methods lie side by side within each category, and
     this is the one with this index. A numeric axis has no such function: there every point stands at its value."""
-    beside = (index - (count - 1) / 2) * min(0.7 / max(count - 1, 1), 0.2)
+    beside = (index - (count - 1) / 2) * min(0.6 / max(count - 1, 1), 0.12)
     return np.searchsorted(np.unique(among), x) + beside
 
 
