@@ -93,7 +93,11 @@ def pages(scales: Sequence[Scale], conf: Path) -> Iterator[Page | Asset]:
     blocks.append(LAYOUT)
     for (paper, place), own in cells.groupby(["paper", "place"], sort=False):
         about = next(cell.about for cell in transcribed if (cell.paper, cell.place) == (paper, place))
-        blocks += [f"## {paper}, {place} {{ #{_anchor(str(paper), str(place))} }}", f"{about[:1].upper()}{about[1:]}.", draw(own)]
+        blocks += [
+            f"## {paper}, {place} {{ #{_anchor(str(paper), str(place))} }}",
+            f"{about[:1].upper()}{about[1:]}.",
+            draw(own),
+        ]
     blocks += ["## Every cell { #cells }", listing("printed", COLUMNS, rows), "## How cells are judged", RULE]
     yield Page("printed.md", "Printed against measured", "\n\n".join([*blocks, *_tolerances(transcribed)]))
 
