@@ -102,7 +102,7 @@ def _verdicts(claim: Claim, rows: Sequence[Mapping[Any, Any]]) -> str:
     if not rows:
         return f"<p>{badge('not run')}</p>"
     scales = list(dict.fromkeys(row["scale"] for row in rows))
-    bars = "".join(f"<span>{bar([r for r in rows if r['scale'] == scale], scale)}</span>" for scale in scales)
+    bars = "".join(f"<span>{_bar([r for r in rows if r['scale'] == scale], scale)}</span>" for scale in scales)
     head = "<tr><th>method</th><th>scale</th><th>verdict</th><th>measured</th><th>bound</th><th>tightness</th></tr>"
     cells = "".join(_method(row) for row in rows)
     table = f'<div class="box"><table>{head}{cells}</table></div>'
@@ -118,7 +118,7 @@ def _method(row: Mapping[Any, Any]) -> str:
     return f"<tr {about}>{''.join(f'<td>{cell}</td>' for cell in (*cells, *more))}</tr>"
 
 
-def bar(rows: Sequence[Mapping[Any, Any]], scale: str) -> str:
+def _bar(rows: Sequence[Mapping[Any, Any]], scale: str) -> str:
     """The verdicts of a scale as a bar, with their numbers beside it."""
     counts = pd.Series([row["verdict"] for row in rows]).value_counts()
     counts = counts.reindex([verdict for verdict in MARKS if verdict in counts])
@@ -127,7 +127,7 @@ def bar(rows: Sequence[Mapping[Any, Any]], scale: str) -> str:
     return f'{scale} <span class="bar" aria-hidden="true">{parts}</span> {told}'
 
 
-def words(items: Sequence[str], most: int = 4) -> Iterator[str]:
+def shorten(items: Sequence[str], most: int = 4) -> Iterator[str]:
     """The first items, and how many others there are."""
     yield from items[:most]
     if len(items) > most:

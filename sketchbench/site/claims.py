@@ -16,7 +16,7 @@ from sketchbench.report.evidence.outcomes import Scale, read_outcomes
 from sketchbench.report.evidence.provenance import dated, last_commit, made_with
 from sketchbench.report.evidence.statistic import WORDS, axis_names, quantities, quantity
 from sketchbench.report.table import origin
-from sketchbench.site.claim_list import draw_list, topic_of, words
+from sketchbench.site.claim_list import draw_list, shorten, topic_of
 from sketchbench.site.claim_picture import draw_panels
 from sketchbench.site.page import Asset, Page, table_address
 from sketchbench.site.verdicts import anchor, badge, claim_files, escape, number, prose, typeset
@@ -123,7 +123,7 @@ def _answer(rows: pd.DataFrame) -> str:
     parts = []
     for verdict, group in rows.groupby("verdict", sort=False):
         names = [escape(label or method) for label, method in zip(group["label"], group["method"], strict=True)]
-        whom = f"all {len(rows)} methods" if len(group) == len(rows) else ", ".join(words(names))
+        whom = f"all {len(rows)} methods" if len(group) == len(rows) else ", ".join(shorten(names))
         parts.append(f"{badge(str(verdict))} for {whom}")
     return f"The claim {'; it '.join(parts)}."
 
