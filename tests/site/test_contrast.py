@@ -8,7 +8,8 @@ import pytest
 from sketchbench.site import build
 
 STYLE = (Path(build.__file__).with_name("theme") / "site.css").read_text(encoding="utf-8")
-SCHEMES = {":root": "#ffffff", '[data-md-color-scheme="slate"]': "#1e2129"}  # with the theme's backgrounds
+# With the theme's background, and that of an alarm (--row on it).
+SCHEMES = {":root": ("#ffffff", "#eeeeee"), '[data-md-color-scheme="slate"]': ("#1e2129", "#2d3037")}
 
 
 def luminance(colour: str) -> float:
@@ -28,7 +29,7 @@ def test_verdicts_are_legible(scheme: str) -> None:
     rule = STYLE.partition(f"{scheme} {{")[2].partition("}")[0]
     colours = dict(re.findall(r"--(good|bad|open|plain): (#[0-9a-f]{6})", rule))
     assert len(colours) == 4
-    assert min(contrast(colour, SCHEMES[scheme]) for colour in colours.values()) >= 4.5
+    assert min(contrast(one, other) for one in colours.values() for other in SCHEMES[scheme]) >= 4.5
 
 
 def test_grey_on_white_is_not_legible() -> None:
