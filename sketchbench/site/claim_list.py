@@ -60,7 +60,7 @@ def draw_list(claims: Sequence[Claim], outcomes: pd.DataFrame, topics: Mapping[s
     ordered = sorted(claims, key=lambda claim: roles.index(claim.role))
     texts = "".join(_claim(claim, run.get(claim.id, []), topics[claim.id]) for claim in ordered)
     every = [row for group in run.values() for row in group]
-    options = {
+    options: dict[str, list[Any]] = {
         "paper": [claim.paper for claim in ordered],
         "topic": [topics[claim.id] for claim in ordered],
         "role": [claim.role for claim in ordered],

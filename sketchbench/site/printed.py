@@ -131,8 +131,8 @@ def draw(cells: pd.DataFrame) -> str:
         head = "".join(f"<th scope=col>{escape(column)}</th>" for column in columns)
         body = ""
         for line in lines:
-            row = "".join(f"<td>{named.get((line, column), '')}</td>" for column in columns)
-            body += f"<tr><th scope=row>{escape(line)}</th>{row}</tr>"
+            texts = "".join(f"<td>{named.get((line, column), '')}</td>" for column in columns)
+            body += f"<tr><th scope=row>{escape(line)}</th>{texts}</tr>"
         parts.append(f'<div class="box grid"><table><tr><td></td>{head}</tr>{body}</table></div>')
     if alone := [name for name in records if name not in grid]:
         body = "".join(
@@ -177,7 +177,7 @@ def _counts(scale: Scale, frame: pd.DataFrame) -> str:
             else "<td></td>"
             for word in AGREEMENTS
         )
-        name = f'<a href="#{_anchor(paper, place)}">{escape(place)}</a>'
+        name = f'<a href="#{_anchor(str(paper), str(place))}">{escape(place)}</a>'
         rows.append(f"<tr><td>{paper}</td><td>{name}</td>{cells}</tr>")
     head = "".join(f"<th>{name}</th>" for name in ("paper", "place", *AGREEMENTS))
     total = ", ".join(f"{word} {int((frame['agrees'] == word).sum())}" for word in AGREEMENTS)
